@@ -1,0 +1,3 @@
+//! The packline command.
+
+fn main() {}

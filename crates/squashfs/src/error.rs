@@ -1,0 +1,37 @@
+//! How writing an image fails.
+
+/// Why an image could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The source failed.
+    #[error(transparent)]
+    Source(#[from] packline_tree::Error),
+    /// A codec failed, or was given parameters it cannot take.
+    #[error(transparent)]
+    Codec(#[from] packline_codec::CodecError),
+    /// The sink refused.
+    #[error("cannot {action} the image at byte {offset}: {cause}")]
+    Sink {
+        /// `write` or `read back`.
+        action: &'static str,
+        /// Offset in the image, bytes.
+        offset: u64,
+        /// The operating system's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The input does not fit into the format.
+    #[error("{what} (expected {expected})")]
+    Limit {
+        /// What is too large, with its value and the entry's path where one is at fault.
+        what: String,
+        /// The format's limit.
+        expected: String,
+    },
+    /// The pack was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// A bug of ours.
+    #[error("internal error: {0}")]
+    Internal(String),
+}

@@ -1,0 +1,52 @@
+//! Where the data of an image lies: block lists, files and fragment blocks, as the data area was written.
+
+/// Marks a data or fragment block size word as stored, not compressed (SquashFS 4.0: bit 24).
+pub const STORED_BLOCK: u32 = 1 << 24;
+
+/// Where a tail end lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TailPlace {
+    /// Index into [`DataLayout::fragments`].
+    pub fragment: u32,
+    /// Offset in the uncompressed fragment block, bytes.
+    pub offset: u32,
+}
+
+/// Where one file's content lies. Files with the same content may share everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLayout {
+    /// File size, bytes, holes included.
+    pub size: u64,
+    /// Bytes of the file that are in sparse (zero) blocks.
+    pub sparse: u64,
+    /// Absolute offset of the first data block in the image; 0 if no block is stored.
+    pub start: u64,
+    /// First of the file's size words in [`DataLayout::sizes`].
+    pub first_block: u64,
+    /// Number of size words: `ceil(size / block size)`, or the floor of it when there is a tail end.
+    pub blocks: u32,
+    /// The tail end, if it is in a fragment block.
+    pub tail: Option<TailPlace>,
+}
+
+/// One fragment block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FragmentBlock {
+    /// Absolute offset in the image.
+    pub start: u64,
+    /// Size on disk, with [`STORED_BLOCK`] if it is not compressed.
+    pub size_word: u32,
+}
+
+/// The data area as written: everything inodes and the fragment table need to know of it.
+#[derive(Debug, Default)]
+pub struct DataLayout {
+    /// Files in the order they were added; the payload of a file in the tree is an index into this.
+    pub files: Vec<FileLayout>,
+    /// Size words of all data blocks, with [`STORED_BLOCK`]; 0 is a sparse block.
+    pub sizes: Vec<u32>,
+    /// Fragment blocks in table order.
+    pub fragments: Vec<FragmentBlock>,
+    /// First byte after the data area: where the inode table starts.
+    pub end: u64,
+}

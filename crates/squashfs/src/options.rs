@@ -1,0 +1,108 @@
+//! What a user may choose of an image.
+
+use packline_codec::Spec;
+
+/// Block size when none is chosen, bytes.
+pub const DEFAULT_BLOCK_SIZE: u32 = 128 * 1024;
+/// Smallest block size of the format, bytes.
+pub const MIN_BLOCK_SIZE: u32 = 4 * 1024;
+/// Largest block size of the format, bytes.
+pub const MAX_BLOCK_SIZE: u32 = 1024 * 1024;
+
+/// How a directory's link count is made up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DirectoryLinks {
+    /// 2 and the number of subdirectories, as Unix file systems and mksquashfs do.
+    #[default]
+    Subdirectories,
+    /// 2 and the number of all children, as squashfs-tools-ng does.
+    Children,
+}
+
+/// Which tail ends go into fragment blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fragments {
+    /// None: each tail end is a short block of its own.
+    Never,
+    /// Only those of files smaller than a block.
+    SmallFiles,
+    /// All.
+    #[default]
+    Always,
+}
+
+/// Which parts are stored without trying to compress them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stored {
+    /// Inode, directory and all other metadata tables but those below.
+    pub inodes: bool,
+    /// The id table.
+    pub ids: bool,
+    /// The xattr tables.
+    pub xattrs: bool,
+    /// Data blocks.
+    pub data: bool,
+    /// Fragment blocks.
+    pub fragments: bool,
+}
+
+/// Everything that decides an image's bytes besides its input.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Codec of data and metadata.
+    pub codec: Spec,
+    /// Block size, bytes; a power of two from [`MIN_BLOCK_SIZE`] to [`MAX_BLOCK_SIZE`].
+    pub block_size: u32,
+    /// Which tail ends are packed into fragment blocks.
+    pub fragments: Fragments,
+    /// Whether equal files, tail ends and blocks are stored once.
+    pub deduplicate: bool,
+    /// Whether blocks of zeros are stored as holes.
+    pub sparse: bool,
+    /// Parts to store uncompressed.
+    pub stored: Stored,
+    /// Whether an export table (for NFS) is written.
+    pub exportable: bool,
+    /// Whether extended attributes are kept.
+    pub xattrs: bool,
+    /// The image is padded with zeros to a multiple of this many bytes; 0 or 1 for no padding.
+    pub pad: u32,
+    /// Image creation time, seconds since 1970.
+    pub created: u32,
+    /// How directories count links.
+    pub directory_links: DirectoryLinks,
+}
+
+impl Options {
+    /// The defaults, with a codec.
+    pub fn new(codec: Spec) -> Options {
+        Options {
+            codec,
+            block_size: DEFAULT_BLOCK_SIZE,
+            fragments: Fragments::default(),
+            deduplicate: true,
+            sparse: true,
+            stored: Stored::default(),
+            exportable: false,
+            xattrs: true,
+            pad: 4096,
+            created: 0,
+            directory_links: DirectoryLinks::default(),
+        }
+    }
+}
+
+/// What a sort file may ask of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileHints {
+    /// Put no part of the file into a fragment block.
+    pub no_fragment: bool,
+    /// Store its blocks uncompressed (its tail end then never shares a fragment block).
+    pub no_compress: bool,
+    /// Do not look for the same content elsewhere.
+    pub no_deduplicate: bool,
+    /// Store blocks of zeros as data.
+    pub no_sparse: bool,
+    /// Start the file's data at a multiple of the device block size.
+    pub align: bool,
+}

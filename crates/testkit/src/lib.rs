@@ -1,0 +1,1 @@
+//! Generators, comparers and an independent reader for the test suites.

@@ -1,0 +1,12 @@
+//! Directories and tars as entries in one canonical order. Knows no container.
+//!
+//! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] gathers entries into one tree in
+//! which the last of two entries at one path wins and hard links are resolved.
+
+mod entry;
+mod error;
+mod source;
+
+pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
+pub use error::Error;
+pub use source::{Extent, Source};

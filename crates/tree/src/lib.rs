@@ -5,8 +5,13 @@
 
 mod entry;
 mod error;
+mod namespace;
 mod source;
 
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
+pub use namespace::{
+    Content, Fault, InodeId, LINK_HOPS_MAX, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
+    TARGET_MAX, Tree,
+};
 pub use source::{Extent, Source};

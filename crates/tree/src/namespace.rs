@@ -1,0 +1,207 @@
+//! Gathers entries into one tree, as extracting them one after the other would: of two entries at one path the last wins.
+//!
+//! What happens when a path comes again is what GNU tar 1.34 does when it extracts (tried out with that version):
+//!
+//! | there is | then comes | result |
+//! |---|---|---|
+//! | directory | directory | the names in it stay, attributes of the last |
+//! | not a directory | not a directory | replaced; other hard links to the old one keep it |
+//! | empty directory | not a directory | replaced |
+//! | directory with names in it | not a directory | error (tar: `File exists`) |
+//! | anything else, a symbolic link to a directory too | directory | replaced |
+//! | any but a directory or symbolic link | an entry below it | error (tar: `Not a directory`) |
+//! | symbolic link to a directory that exists | an entry below it | lands in that directory |
+//! | symbolic link to nothing | an entry below it | error (tar: `No such file or directory`) |
+//! | a name | a hard link to itself | nothing |
+//!
+//! Two things go beyond it. A parent that is a symbolic link with an absolute target or with `..` is followed too, inside
+//! the tree: the target starts at the tree's root and `..` stops there, as if the tree were the root file system (tar puts
+//! such links off to the end and fails below them). And a hard link may come before its target: a link to a name that is
+//! there stands for that name's inode at once, so that replacing the name later does not change the link; any other waits
+//! for the end and then stands for what its target has become.
+//!
+//! Cost: an entry takes one table look-up for each component of its path, or one in all where the directory is that of the
+//! entry before; nothing grows with the number of names in a directory or of links. Memory: 12 bytes a name, 36 an inode,
+//! 5 to 11 in the table, and the bytes of names and targets.
+
+mod error;
+mod links;
+mod resolve;
+mod store;
+mod tree;
+
+pub use error::{Fault, LINK_HOPS_MAX, NAME_MAX, NamespaceError, PATH_MAX, TARGET_MAX};
+pub use store::{InodeId, NodeId};
+pub use tree::{Content, Tree};
+
+use crate::{Bytes, Entry, Kind, Meta};
+use resolve::{Lookup, Missing, Walk, split};
+use store::{ROOT, Store, Type};
+
+/// Stands for no attributes where [`Namespace::add`] takes the index of an attribute set.
+pub const NO_XATTR: u32 = u32::MAX;
+
+/// A tree while it grows. See the module's description for what entries at one path do.
+pub struct Namespace {
+    store: Store,
+    lookup: Lookup,
+    defaults: Meta,
+    /// Hard links that found no target, in order; some may have been replaced since.
+    pending: Vec<NodeId>,
+    /// The parent path of the entry before and the directory it led to: most entries follow a neighbour.
+    recent: Option<(Bytes, NodeId)>,
+}
+
+/// What the container adds to an entry.
+#[derive(Clone, Copy)]
+struct Added<'a> {
+    entry: &'a Entry,
+    payload: u32,
+    xattr: u32,
+}
+
+impl Namespace {
+    /// A tree that holds a root with the attributes `defaults`, which directories get too that no entry names itself.
+    pub fn new(defaults: Meta) -> Self {
+        Self { store: Store::new(defaults), lookup: Lookup::new(), defaults, pending: Vec::new(), recent: None }
+    }
+
+    /// Adds an entry. `payload` is the container's index of the content, for a regular file; `xattr` its index of the
+    /// attribute set, or [`NO_XATTR`]. Neither means anything for a hard link.
+    ///
+    /// Fails, leaving the tree usable but perhaps with new parent directories, for the reasons in [`Fault`].
+    pub fn add(&mut self, entry: &Entry, payload: u32, xattr: u32) -> Result<(), NamespaceError> {
+        let added = Added { entry, payload, xattr };
+        self.place(added).map_err(|fault| NamespaceError::new(&entry.path, fault))
+    }
+
+    /// Bytes held, rounded up: for a memory budget.
+    pub fn memory(&self) -> usize {
+        self.store.memory() + self.lookup.memory() + self.pending.capacity() * size_of::<NodeId>()
+    }
+
+    /// The tree. Fails if a hard link's target is missing, a directory, or leads back to the link.
+    pub fn finish(mut self) -> Result<Tree, NamespaceError> {
+        links::resolve(&mut self.store, &mut self.lookup, &self.pending)?;
+        drop(self.lookup);
+        tree::drop_nameless(&mut self.store);
+        Ok(Tree::new(self.store))
+    }
+
+    fn place(&mut self, added: Added<'_>) -> Result<(), Fault> {
+        check(added.entry)?;
+        if added.entry.path.is_empty() {
+            return self.root(added);
+        }
+        let (parent, name) = split(&added.entry.path);
+        let parent = self.parent(parent)?;
+        match self.lookup.find(&self.store, parent, name) {
+            Some(node) => self.again(node, added),
+            None => self.first(parent, name, added),
+        }
+    }
+
+    fn root(&mut self, added: Added<'_>) -> Result<(), Fault> {
+        match added.entry.kind {
+            Kind::Dir => self.merge(ROOT, added),
+            _ => return Err(Fault::RootNotDirectory),
+        }
+        Ok(())
+    }
+
+    fn parent(&mut self, path: &[u8]) -> Result<NodeId, Fault> {
+        if let Some((recent, node)) = &self.recent
+            && recent == path
+        {
+            return Ok(*node);
+        }
+        let missing = Missing::Make(self.defaults);
+        let node = Walk { store: &mut self.store, lookup: &mut self.lookup, missing }.directory(path)?;
+        let (recent, at) = self.recent.get_or_insert((Bytes::new(), node));
+        recent.clear();
+        recent.extend_from_slice(path);
+        *at = node;
+        Ok(node)
+    }
+
+    /// A name that was not there.
+    fn first(&mut self, parent: NodeId, name: &[u8], added: Added<'_>) -> Result<(), Fault> {
+        let inode = self.inode(added)?;
+        let missing = Missing::Refuse;
+        let node = Walk { store: &mut self.store, lookup: &mut self.lookup, missing }.name(parent, name, inode)?;
+        self.note_pending(node);
+        Ok(())
+    }
+
+    /// A name that was there.
+    fn again(&mut self, node: NodeId, added: Added<'_>) -> Result<(), Fault> {
+        let old = *self.store.inode_of(node);
+        match (old.kind, &added.entry.kind) {
+            (Type::Dir, Kind::Dir) => {
+                self.merge(node, added);
+                return Ok(());
+            }
+            (Type::Dir, _) if old.data > 0 => return Err(Fault::DirectoryNotEmpty(old.data)),
+            _ => {}
+        }
+        let inode = self.inode(added)?;
+        self.store.rebind(node, inode);
+        self.note_pending(node);
+        // What led through here may lead elsewhere now.
+        self.recent = None;
+        Ok(())
+    }
+
+    fn merge(&mut self, node: NodeId, added: Added<'_>) {
+        let inode = self.store.inode_of_mut(node);
+        inode.set_meta(added.entry.meta);
+        inode.xattr = added.xattr;
+    }
+
+    /// The inode an entry stands for: that of its target for a hard link to a name that is there, else a new one.
+    fn inode(&mut self, added: Added<'_>) -> Result<InodeId, Fault> {
+        if let Kind::HardLink(path) = &added.entry.kind
+            && let Some(target) = links::find(&mut self.store, &mut self.lookup, path)
+        {
+            match self.store.inode_of(target).kind {
+                Type::Dir => return Err(Fault::LinkToDirectory(path.clone())),
+                Type::Pending => {}
+                _ => return Ok(self.store.node(target).inode),
+            }
+        }
+        let inode = self.store.make(&added.entry.kind, added.entry.meta, added.payload, added.xattr)?;
+        self.store.push_inode(inode)
+    }
+
+    fn note_pending(&mut self, node: NodeId) {
+        if self.store.inode_of(node).kind == Type::Pending {
+            self.pending.push(node);
+        }
+    }
+}
+
+fn check(entry: &Entry) -> Result<(), Fault> {
+    check_length(&entry.path)?;
+    if !entry.path.is_empty() {
+        entry.path.split(|&byte| byte == b'/').try_for_each(check_name)?;
+    }
+    match &entry.kind {
+        Kind::Symlink(target) if target.is_empty() => Err(Fault::EmptyTarget),
+        Kind::Symlink(target) if target.len() > TARGET_MAX => Err(Fault::TargetTooLong(target.len())),
+        Kind::HardLink(target) => check_length(target),
+        _ => Ok(()),
+    }
+}
+
+fn check_length(path: &[u8]) -> Result<(), Fault> {
+    if path.len() > PATH_MAX { Err(Fault::PathTooLong(path.len())) } else { Ok(()) }
+}
+
+fn check_name(name: &[u8]) -> Result<(), Fault> {
+    match name {
+        b"" | b"." | b".." => Err(Fault::BadName(name.to_vec())),
+        _ if name.len() > NAME_MAX => Err(Fault::NameTooLong(name.len())),
+        _ if memchr::memchr(0, name).is_some() => Err(Fault::BadName(name.to_vec())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,153 @@
+//! From paths to names: the table of (directory, name), and parents that are symbolic links.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+use super::error::{Fault, LINK_HOPS_MAX};
+use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
+use crate::Meta;
+
+/// Finds names by (directory, name). Never iterated, so its random order reaches nothing.
+pub(super) struct Lookup {
+    table: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Lookup {
+    pub fn new() -> Self {
+        Self { table: HashTable::new(), hasher: RandomState::new() }
+    }
+
+    pub fn memory(&self) -> usize {
+        self.table.allocation_size()
+    }
+
+    pub fn find(&self, store: &Store, parent: NodeId, name: &[u8]) -> Option<NodeId> {
+        let same = |&id: &u32| store.node(NodeId(id)).parent == parent && store.name(NodeId(id)) == name;
+        self.table.find(self.hash(parent, name), same).map(|&id| NodeId(id))
+    }
+
+    /// Remembers a name that is in the store and not yet here.
+    pub fn insert(&mut self, store: &Store, node: NodeId) {
+        let Self { table, hasher } = self;
+        let hash = |&id: &u32| hasher.hash_one((store.node(NodeId(id)).parent, store.name(NodeId(id))));
+        table.insert_unique(hash(&node.0), node.0, hash);
+    }
+
+    fn hash(&self, parent: NodeId, name: &[u8]) -> u64 {
+        self.hasher.hash_one((parent, name))
+    }
+}
+
+/// What to do about a parent directory that no entry has named yet.
+#[derive(Clone, Copy)]
+pub(super) enum Missing {
+    /// Make it, with these attributes.
+    Make(Meta),
+    /// Refuse.
+    Refuse,
+}
+
+/// One walk down a path of directories. Symbolic links on the way are followed inside the tree: an absolute target starts
+/// at the root, `..` stops there. What a link's own target names is never made, only what the entry's path names.
+pub(super) struct Walk<'a> {
+    pub store: &'a mut Store,
+    pub lookup: &'a mut Lookup,
+    pub missing: Missing,
+}
+
+impl Walk<'_> {
+    /// The directory that `path` leads to.
+    pub fn directory(&mut self, path: &[u8]) -> Result<NodeId, Fault> {
+        let mut rest = Cow::Borrowed(path);
+        // So many bytes at the end of `rest` are the path's own; what is before them came from links.
+        let mut own = path.len();
+        let (mut at, mut done, mut hops) = (ROOT, 0, 0);
+        while done < rest.len() {
+            let (name, next) = component(&rest, done);
+            let linked = rest.len() - done > own;
+            let node = self.step(at, name, linked)?;
+            let Some(target) = self.symlink(node) else {
+                at = self.enter(node)?;
+                done = next;
+                own = own.min(rest.len() - done);
+                continue;
+            };
+            hops += 1;
+            if hops > LINK_HOPS_MAX {
+                return Err(Fault::TooManySymlinks);
+            }
+            own = own.min(rest.len().saturating_sub(next));
+            if target.first() == Some(&b'/') {
+                at = ROOT;
+            }
+            let rest_of_path = rest.get(next..).unwrap_or_default();
+            rest = Cow::Owned([target, rest_of_path].join(&b'/'));
+            done = 0;
+        }
+        Ok(at)
+    }
+
+    /// One component down, or up, or nowhere.
+    fn step(&mut self, at: NodeId, name: &[u8], linked: bool) -> Result<NodeId, Fault> {
+        match name {
+            b"" | b"." => return Ok(at),
+            b".." => return Ok(self.store.node(at).parent),
+            _ => {}
+        }
+        match (self.lookup.find(self.store, at, name), self.missing) {
+            (Some(node), _) => Ok(node),
+            (None, Missing::Make(meta)) if !linked => self.make(at, name, meta),
+            (None, _) => Err(Fault::ParentMissing(below(self.store, at, name))),
+        }
+    }
+
+    fn make(&mut self, at: NodeId, name: &[u8], meta: Meta) -> Result<NodeId, Fault> {
+        let inode = self.store.push_inode(Inode::new(Type::Dir, meta, super::NO_XATTR, 0, 0))?;
+        self.name(at, name, inode)
+    }
+
+    /// Adds a name that is not there yet.
+    pub fn name(&mut self, parent: NodeId, name: &[u8], inode: InodeId) -> Result<NodeId, Fault> {
+        let node = self.store.push_node(parent, name, inode)?;
+        self.lookup.insert(self.store, node);
+        Ok(node)
+    }
+
+    fn symlink(&self, node: NodeId) -> Option<&[u8]> {
+        let inode = self.store.inode_of(node);
+        (inode.kind == Type::Symlink).then(|| self.store.target(inode))
+    }
+
+    fn enter(&self, node: NodeId) -> Result<NodeId, Fault> {
+        match self.store.inode_of(node).kind {
+            Type::Dir => Ok(node),
+            _ => Err(Fault::ParentNotDirectory(self.store.path(node))),
+        }
+    }
+}
+
+fn below(store: &Store, at: NodeId, name: &[u8]) -> Vec<u8> {
+    let mut path = store.path(at);
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path
+}
+
+/// The component that starts at `from`, and where the next one starts (at most the length of `path`).
+fn component(path: &[u8], from: usize) -> (&[u8], usize) {
+    let length = memchr::memchr(b'/', &path[from..]).unwrap_or(path.len() - from);
+    (&path[from..from + length], (from + length + 1).min(path.len()))
+}
+
+/// Splits a canonical path into its parent's path and its last name.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memrchr(b'/', path) {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}

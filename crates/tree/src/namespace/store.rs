@@ -1,0 +1,231 @@
+//! Names and inodes as flat arrays: 12 bytes a name, 36 an inode, and the bytes of names and targets in one arena.
+
+use super::error::Fault;
+use crate::{Device, Kind, Meta};
+
+/// One name in the tree. The first is the root. Names are never removed, only given another inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// One inode: what one or more names (hard links) stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InodeId(pub u32);
+
+impl NodeId {
+    /// Its place in an array with one element a name.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl InodeId {
+    /// Its place in an array with one element an inode.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The root's name.
+pub(super) const ROOT: NodeId = NodeId(0);
+
+/// A name: where it hangs, where its bytes are (length byte first), what it stands for.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    pub parent: NodeId,
+    pub name: u32,
+    pub inode: InodeId,
+}
+
+/// What an inode is; says what its `data` and `extra` mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    /// `data`: the container's payload.
+    File,
+    /// `data`: how many names it has in it.
+    Dir,
+    /// `data`: the target's place in the arena, `extra`: its length.
+    Symlink,
+    /// `data`: major, `extra`: minor.
+    BlockDevice,
+    /// `data`: major, `extra`: minor.
+    CharDevice,
+    Fifo,
+    Socket,
+    /// A hard link whose target was not there yet. `data` and `extra` as for a symbolic link.
+    Pending,
+}
+
+/// An inode. The time is split so that the whole is 36 bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Inode {
+    pub mtime: [u32; 2],
+    pub uid: u32,
+    pub gid: u32,
+    pub data: u32,
+    pub extra: u32,
+    pub xattr: u32,
+    pub links: u32,
+    pub mode: u16,
+    pub kind: Type,
+}
+
+const _: () = assert!(size_of::<Node>() == 12 && size_of::<Inode>() == 36);
+
+impl Inode {
+    pub fn new(kind: Type, meta: Meta, xattr: u32, data: u32, extra: u32) -> Self {
+        let mut inode = Self { mtime: [0; 2], uid: 0, gid: 0, data, extra, xattr, links: 0, mode: 0, kind };
+        inode.set_meta(meta);
+        inode
+    }
+
+    pub fn set_meta(&mut self, meta: Meta) {
+        (self.mode, self.uid, self.gid) = (meta.mode, meta.uid, meta.gid);
+        self.mtime = [(meta.mtime >> 32) as u32, meta.mtime as u32];
+    }
+
+    pub fn meta(&self) -> Meta {
+        let mtime = (u64::from(self.mtime[0]) << 32 | u64::from(self.mtime[1])) as i64;
+        Meta { mode: self.mode, uid: self.uid, gid: self.gid, mtime }
+    }
+
+    pub fn device(&self) -> Device {
+        Device { major: self.data, minor: self.extra }
+    }
+}
+
+/// All names and inodes.
+pub(super) struct Store {
+    pub nodes: Vec<Node>,
+    pub inodes: Vec<Inode>,
+    arena: Vec<u8>,
+}
+
+impl Store {
+    /// A store that holds the root, a directory with `meta`.
+    pub fn new(meta: Meta) -> Self {
+        let mut root = Inode::new(Type::Dir, meta, super::NO_XATTR, 0, 0);
+        root.links = 1;
+        let node = Node { parent: ROOT, name: 0, inode: InodeId(0) };
+        Self { nodes: vec![node], inodes: vec![root], arena: vec![0] }
+    }
+
+    pub fn memory(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>() + self.inodes.capacity() * size_of::<Inode>() + self.arena.capacity()
+    }
+
+    pub fn shrink(&mut self) {
+        self.nodes.shrink_to_fit();
+        self.inodes.shrink_to_fit();
+        self.arena.shrink_to_fit();
+    }
+
+    pub fn node(&self, node: NodeId) -> Node {
+        self.nodes[node.index()]
+    }
+
+    pub fn inode(&self, inode: InodeId) -> &Inode {
+        &self.inodes[inode.index()]
+    }
+
+    pub fn inode_of(&self, node: NodeId) -> &Inode {
+        self.inode(self.node(node).inode)
+    }
+
+    pub fn inode_of_mut(&mut self, node: NodeId) -> &mut Inode {
+        let inode = self.node(node).inode;
+        &mut self.inodes[inode.index()]
+    }
+
+    pub fn name(&self, node: NodeId) -> &[u8] {
+        let start = self.node(node).name as usize;
+        &self.arena[start + 1..start + 1 + usize::from(self.arena[start])]
+    }
+
+    /// The target of a symbolic or pending link.
+    pub fn target(&self, inode: &Inode) -> &[u8] {
+        &self.arena[inode.data as usize..][..inode.extra as usize]
+    }
+
+    /// The canonical path, from the names of all parents.
+    pub fn path(&self, node: NodeId) -> Vec<u8> {
+        let mut names = Vec::new();
+        let mut at = node;
+        while at != ROOT {
+            names.push(self.name(at));
+            at = self.node(at).parent;
+        }
+        names.reverse();
+        names.join(&b'/')
+    }
+
+    /// Adds a name of 1..=255 bytes that stands for `inode`, and counts it in its directory.
+    pub fn push_node(&mut self, parent: NodeId, name: &[u8], inode: InodeId) -> Result<NodeId, Fault> {
+        let id = NodeId(index(self.nodes.len())?);
+        let start = self.push_bytes(&[name.len() as u8], name)?;
+        push(&mut self.nodes, Node { parent, name: start, inode });
+        self.inodes[inode.index()].links += 1;
+        self.inode_of_mut(parent).data += 1;
+        Ok(id)
+    }
+
+    /// Adds an inode that no name stands for yet.
+    pub fn push_inode(&mut self, inode: Inode) -> Result<InodeId, Fault> {
+        let id = InodeId(index(self.inodes.len())?);
+        push(&mut self.inodes, inode);
+        Ok(id)
+    }
+
+    /// Lets a name stand for another inode.
+    pub fn rebind(&mut self, node: NodeId, inode: InodeId) {
+        self.inode_of_mut(node).links -= 1;
+        self.nodes[node.index()].inode = inode;
+        self.inodes[inode.index()].links += 1;
+    }
+
+    /// The inode of an entry that is not a hard link; `payload` is for files.
+    pub fn make(&mut self, kind: &Kind, meta: Meta, payload: u32, xattr: u32) -> Result<Inode, Fault> {
+        let (kind, data, extra) = match kind {
+            Kind::File { .. } => (Type::File, payload, 0),
+            Kind::Dir => (Type::Dir, 0, 0),
+            Kind::Symlink(target) => (Type::Symlink, self.push_bytes(&[], target)?, target.len() as u32),
+            Kind::HardLink(target) => return self.make_pending(target),
+            Kind::BlockDevice(device) => (Type::BlockDevice, device.major, device.minor),
+            Kind::CharDevice(device) => (Type::CharDevice, device.major, device.minor),
+            Kind::Fifo => (Type::Fifo, 0, 0),
+            Kind::Socket => (Type::Socket, 0, 0),
+        };
+        Ok(Inode::new(kind, meta, xattr, data, extra))
+    }
+
+    /// A hard link to what is not there yet; its attributes are all zero, for the resolver to mark.
+    fn make_pending(&mut self, target: &[u8]) -> Result<Inode, Fault> {
+        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        Ok(Inode::new(Type::Pending, meta, super::NO_XATTR, self.push_bytes(&[], target)?, target.len() as u32))
+    }
+
+    fn push_bytes(&mut self, head: &[u8], bytes: &[u8]) -> Result<u32, Fault> {
+        let start = index(self.arena.len())?;
+        index(self.arena.len() + head.len() + bytes.len())?;
+        room(&mut self.arena, head.len() + bytes.len());
+        self.arena.extend_from_slice(head);
+        self.arena.extend_from_slice(bytes);
+        Ok(start)
+    }
+}
+
+/// Grows by a quarter, not by doubling: a million names leave at most a fifth unused.
+fn room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact(more.max(list.len() / 4).max(64));
+    }
+}
+
+fn push<T>(list: &mut Vec<T>, item: T) {
+    room(list, 1);
+    list.push(item);
+}
+
+/// The largest number is kept free as a mark.
+fn index(number: usize) -> Result<u32, Fault> {
+    u32::try_from(number).ok().filter(|&number| number < u32::MAX).ok_or(Fault::TooMany)
+}

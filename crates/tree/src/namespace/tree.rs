@@ -1,0 +1,169 @@
+//! The finished tree: every name with its inode, directories with their names in order.
+
+use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
+use crate::{Device, Meta};
+
+/// What an inode holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A regular file: the payload it was added with.
+    File(u32),
+    /// A directory; see [`Tree::children`].
+    Dir,
+    /// A symbolic link: its target as it stands.
+    Symlink(&'a [u8]),
+    /// A block device.
+    BlockDevice(Device),
+    /// A character device.
+    CharDevice(Device),
+    /// A named pipe.
+    Fifo,
+    /// A Unix socket.
+    Socket,
+}
+
+/// The tree of all entries. Names and inodes are numbered densely from 0, in the order they first came, root first.
+pub struct Tree {
+    store: Store,
+    /// All names but the root, grouped by directory and sorted within.
+    children: Vec<NodeId>,
+    /// Where each name's group starts in `children`, and one more.
+    starts: Vec<u32>,
+}
+
+impl Tree {
+    /// Orders the names; every inode must have a name, and none be pending.
+    pub(super) fn new(mut store: Store) -> Self {
+        store.shrink();
+        let starts = group_starts(&store);
+        let mut children = grouped(&store, &starts);
+        for pair in starts.windows(2) {
+            children[pair[0] as usize..pair[1] as usize].sort_unstable_by(|&a, &b| store.name(a).cmp(store.name(b)));
+        }
+        Self { store, children, starts }
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.store.memory() + (self.children.capacity() + self.starts.capacity()) * size_of::<u32>()
+    }
+
+    /// The root directory.
+    pub fn root(&self) -> NodeId {
+        ROOT
+    }
+
+    /// How many names there are, the root's included.
+    pub fn node_count(&self) -> usize {
+        self.store.nodes.len()
+    }
+
+    /// How many inodes there are; at least one.
+    pub fn inode_count(&self) -> usize {
+        self.store.inodes.len()
+    }
+
+    /// All names, in the order they first came; a directory before what is in it.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (0..self.store.nodes.len() as u32).map(NodeId)
+    }
+
+    /// The names in a directory, sorted by their bytes; none for anything else.
+    pub fn children(&self, node: NodeId) -> &[NodeId] {
+        &self.children[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
+    }
+
+    /// The directory a name is in; the root for the root.
+    pub fn parent(&self, node: NodeId) -> NodeId {
+        self.store.node(node).parent
+    }
+
+    /// The name's own bytes, 1 to 255; empty for the root.
+    pub fn name(&self, node: NodeId) -> &[u8] {
+        self.store.name(node)
+    }
+
+    /// The canonical path; empty for the root.
+    pub fn path(&self, node: NodeId) -> Vec<u8> {
+        self.store.path(node)
+    }
+
+    /// What a name stands for.
+    pub fn inode(&self, node: NodeId) -> InodeId {
+        self.store.node(node).inode
+    }
+
+    /// Permissions, owner, time.
+    pub fn meta(&self, inode: InodeId) -> Meta {
+        self.store.inode(inode).meta()
+    }
+
+    /// What the inode is and holds.
+    pub fn content(&self, inode: InodeId) -> Content<'_> {
+        let inode = self.store.inode(inode);
+        match inode.kind {
+            Type::File => Content::File(inode.data),
+            Type::Dir => Content::Dir,
+            // None is pending here: `finish` has resolved or refused each.
+            Type::Symlink | Type::Pending => Content::Symlink(self.store.target(inode)),
+            Type::BlockDevice => Content::BlockDevice(inode.device()),
+            Type::CharDevice => Content::CharDevice(inode.device()),
+            Type::Fifo => Content::Fifo,
+            Type::Socket => Content::Socket,
+        }
+    }
+
+    /// The attribute set it was added with; [`super::NO_XATTR`] for none.
+    pub fn xattr(&self, inode: InodeId) -> u32 {
+        self.store.inode(inode).xattr
+    }
+
+    /// How many names stand for it; 1 for a directory.
+    pub fn links(&self, inode: InodeId) -> u32 {
+        self.store.inode(inode).links
+    }
+}
+
+fn group_starts(store: &Store) -> Vec<u32> {
+    let mut starts = Vec::with_capacity(store.nodes.len() + 1);
+    let mut sum = 0;
+    for node in 0..store.nodes.len() as u32 {
+        starts.push(sum);
+        let inode = store.inode_of(NodeId(node));
+        sum += if inode.kind == Type::Dir { inode.data } else { 0 };
+    }
+    starts.push(sum);
+    starts
+}
+
+fn grouped(store: &Store, starts: &[u32]) -> Vec<NodeId> {
+    let mut next = starts.to_vec();
+    let mut children = vec![ROOT; store.nodes.len() - 1];
+    for (id, node) in store.nodes.iter().enumerate().skip(1) {
+        let slot = &mut next[node.parent.index()];
+        children[*slot as usize] = NodeId(id as u32);
+        *slot += 1;
+    }
+    children
+}
+
+/// Drops inodes that no name stands for any more; the others keep their order.
+pub(super) fn drop_nameless(store: &mut Store) {
+    if store.inodes.iter().all(|inode| inode.links > 0) {
+        return;
+    }
+    let places = new_places(&store.inodes);
+    store.inodes.retain(|inode| inode.links > 0);
+    for node in &mut store.nodes {
+        node.inode = InodeId(places[node.inode.index()]);
+    }
+}
+
+fn new_places(inodes: &[Inode]) -> Vec<u32> {
+    let place = |next: &mut u32, inode: &Inode| {
+        let here = *next;
+        *next += u32::from(inode.links > 0);
+        Some(here)
+    };
+    inodes.iter().scan(0, place).collect()
+}

@@ -1,3 +1,55 @@
-//! The packline command.
+//! The packline command, and the drop-ins it answers to under their own names.
 
-fn main() {}
+mod applet;
+mod args;
+mod clock;
+mod command;
+mod completions;
+mod environment;
+mod failure;
+mod io;
+mod machine;
+mod man;
+mod options;
+mod signals;
+mod size;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::process::ExitCode;
+
+use packline::Temporaries;
+
+use crate::io::{Host, Io};
+
+#[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut io = standard_io();
+    if let Err(cause) = signals::watch(io.temporaries.clone()) {
+        io.say(&format!("packline: cannot watch for signals: {cause}"));
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(applet::run(&arguments, &mut io))
+}
+
+fn standard_io() -> Io {
+    Io {
+        stdin: Some(Box::new(stdin())),
+        stdout: Box::new(stdout()),
+        stderr: Box::new(stderr()),
+        terminal: stderr().is_terminal(),
+        host: host(),
+        temporaries: Temporaries::default(),
+    }
+}
+
+fn host() -> Host {
+    Host {
+        processors: machine::processors(),
+        memory_limit: machine::memory_limit(),
+        source_date_epoch: environment::source_date_epoch(),
+        now: clock::now(),
+        peak_memory: machine::peak_memory,
+    }
+}

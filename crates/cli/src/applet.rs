@@ -1,0 +1,104 @@
+//! The commands there are, and how one is found and run.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use clap::error::ErrorKind;
+
+use crate::args::Args;
+use crate::command::{command_of, command_of_all, with_name};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::{Applet, Manners};
+use crate::{completions, man};
+
+/// Every command, in the order of the help.
+pub static APPLETS: &[Applet] = &[completions::APPLET, man::APPLET];
+
+/// The command called so.
+pub fn find(name: &OsStr) -> Option<&'static Applet> {
+    APPLETS.iter().find(|applet| OsStr::new(applet.name) == name)
+}
+
+/// Runs the command that `arguments` (the program's name first) ask for and returns the exit status.
+pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
+    let (called_as, rest) = match arguments.split_first() {
+        Some((name, rest)) => (Path::new(name).file_name().unwrap_or_default().to_owned(), rest),
+        None => (OsString::from("packline"), arguments),
+    };
+    match find(&called_as).filter(|applet| applet.manners == Manners::DropIn) {
+        Some(applet) => run_applet(applet, applet.name, rest, io),
+        None => run_named(rest, io),
+    }
+}
+
+/// `packline NAME ARGUMENTS...`, or the options that stand before any name.
+fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
+    let Some((name, rest)) = arguments.split_first() else { return run_bare(arguments, io) };
+    if name.as_encoded_bytes().starts_with(b"-") {
+        return run_bare(arguments, io);
+    }
+    match find(name) {
+        Some(applet) => run_applet(applet, "packline", rest, io),
+        None => report(&Failure::Usage(unknown(name)), "packline", 2, io),
+    }
+}
+
+fn unknown(name: &OsStr) -> String {
+    let known: Vec<&str> = APPLETS.iter().map(|applet| applet.name).collect();
+    format!("unknown command '{}' (commands: {})", name.to_string_lossy(), known.join(", "))
+}
+
+/// No command: `--help`, `--version`, or a mistake.
+fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
+    match command_of_all(APPLETS).try_get_matches_from(with_name("packline", arguments)) {
+        Ok(_) => report(&Failure::usage("missing command"), "packline", 2, io),
+        Err(error) => answer(&error, "packline", 2, io),
+    }
+}
+
+/// Parses and runs; `called` begins each message.
+fn run_applet(applet: &'static Applet, called: &str, arguments: &[OsString], io: &mut Io) -> u8 {
+    let display = if called == applet.name { called.to_string() } else { format!("{called} {}", applet.name) };
+    let command = command_of(applet).bin_name(display);
+    let matches = match command.try_get_matches_from(with_name(applet.name, arguments)) {
+        Ok(matches) => matches,
+        Err(error) => return answer(&error, called, applet.usage_status(), io),
+    };
+    match (applet.run)(&Args::new(applet, matches), io) {
+        Ok(()) => 0,
+        Err(failure) => report(&failure, called, applet.usage_status(), io),
+    }
+}
+
+/// What clap has to say: help and version go to standard output and are no failure.
+fn answer(error: &clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u8 {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match io.print(&text) {
+            Ok(()) => 0,
+            Err(failure) => report(&failure, called, usage_status, io),
+        },
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            io.say(text.trim_end());
+            usage_status
+        }
+        _ => {
+            report(&Failure::Usage(text.trim_start_matches("error: ").trim_end().to_string()), called, usage_status, io)
+        }
+    }
+}
+
+fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 {
+    match failure {
+        Failure::Usage(message) => {
+            io.say(&format!("{called}: {message}"));
+            usage_status
+        }
+        Failure::Failed(message) => {
+            io.say(&format!("{called}: {message}"));
+            1
+        }
+        Failure::BrokenPipe => 1,
+    }
+}

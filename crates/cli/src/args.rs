@@ -1,0 +1,116 @@
+//! Parsed arguments, read through the table: values are checked against the ranges the table states.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+
+use crate::failure::Failure;
+use crate::options::{Applet, Opt, Takes};
+use crate::size::{parse_number, parse_size, show_size};
+
+/// Parsed arguments of one command.
+///
+/// It remembers which options were asked for, so that a test can tell an option that nothing looks at.
+pub struct Args {
+    applet: &'static Applet,
+    matches: ArgMatches,
+    asked: RefCell<BTreeSet<&'static str>>,
+}
+
+impl Args {
+    /// Wraps what clap made of the arguments of `applet`.
+    pub fn new(applet: &'static Applet, matches: ArgMatches) -> Args {
+        Args { applet, matches, asked: RefCell::default() }
+    }
+
+    /// Whether a flag is on.
+    pub fn flag(&self, long: &'static str) -> bool {
+        self.option(long);
+        self.matches.get_flag(long)
+    }
+
+    /// Whether an option was given, rather than left at its default.
+    pub fn given(&self, long: &'static str) -> bool {
+        self.option(long);
+        self.matches.value_source(long) == Some(clap::parser::ValueSource::CommandLine)
+    }
+
+    /// The value as it was written; the last one if there are several.
+    pub fn raw(&self, long: &'static str) -> Option<&OsStr> {
+        self.option(long);
+        self.matches.get_raw(long).and_then(|values| values.last())
+    }
+
+    /// All values of an option that repeats, in order.
+    pub fn all(&self, long: &'static str) -> Vec<OsString> {
+        self.option(long);
+        self.matches.get_raw(long).map(|values| values.map(OsStr::to_owned).collect()).unwrap_or_default()
+    }
+
+    /// The value as text; an error if it is not UTF-8.
+    pub fn text(&self, long: &'static str) -> Result<Option<&str>, Failure> {
+        self.raw(long).map(|raw| raw.to_str().ok_or_else(|| self.wrong(long, "the value is not UTF-8"))).transpose()
+    }
+
+    /// The value as a path.
+    pub fn path(&self, long: &'static str) -> Option<PathBuf> {
+        self.raw(long).map(PathBuf::from)
+    }
+
+    /// The value as a number of bytes, within the table's range.
+    pub fn size(&self, long: &'static str) -> Result<Option<u64>, Failure> {
+        let Takes::Size { least, most } = self.option(long).takes else { return Ok(None) };
+        let Some(raw) = self.raw(long) else { return Ok(None) };
+        let bytes = parse_size(raw).map_err(|what| self.wrong(long, &what))?;
+        if !(least..=most).contains(&bytes) {
+            let range = format!("expected {} to {}", show_size(least), show_size(most));
+            return Err(self.wrong(long, &format!("{bytes} is out of range ({range})")));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// The value as a whole number, within the table's range.
+    pub fn number(&self, long: &'static str) -> Result<Option<i64>, Failure> {
+        let Takes::Number { least, most } = self.option(long).takes else { return Ok(None) };
+        let Some(raw) = self.raw(long) else { return Ok(None) };
+        let number = parse_number(raw).map_err(|what| self.wrong(long, &what))?;
+        if !(least..=most).contains(&number) {
+            return Err(self.wrong(long, &format!("{number} is out of range (expected {least} to {most})")));
+        }
+        Ok(Some(number))
+    }
+
+    /// A positional argument.
+    pub fn operand(&self, name: &'static str) -> Option<&OsStr> {
+        self.matches.get_raw(name).and_then(|mut values| values.next())
+    }
+
+    /// A positional argument that the table requires.
+    pub fn required(&self, name: &'static str) -> Result<PathBuf, Failure> {
+        self.operand(name).map(PathBuf::from).ok_or_else(|| Failure::usage(format!("missing argument: {name}")))
+    }
+
+    /// Wrong usage of an option, naming it as the user knows it.
+    pub fn wrong(&self, long: &str, what: &str) -> Failure {
+        Failure::usage(format!("--{long}: {what}"))
+    }
+
+    /// Options of the command that nothing has asked for yet.
+    pub fn unasked(&self) -> Vec<&'static str> {
+        let asked = self.asked.borrow();
+        self.applet.all_options().map(|option| option.long).filter(|long| !asked.contains(long)).collect()
+    }
+
+    /// The option's row in the table. Asking for one that is not there is a mistake in the command's code, which the
+    /// tests of the table find; the answer is then a flag that is never set.
+    fn option(&self, long: &'static str) -> &'static Opt {
+        const NONE: Opt = Opt::flag("", "");
+        self.asked.borrow_mut().insert(long);
+        let found = self.applet.all_options().find(|option| option.long == long);
+        debug_assert!(found.is_some(), "{} has no option --{long}", self.applet.name);
+        found.unwrap_or(&NONE)
+    }
+}

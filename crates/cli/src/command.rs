@@ -1,0 +1,104 @@
+//! From the table to clap: the parser, and with it the help, the manual page and the completions.
+
+use std::ffi::OsString;
+
+use clap::builder::{OsStringValueParser, PossibleValuesParser};
+use clap::{Arg, ArgAction, Command, ValueHint};
+
+use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::size::show_size;
+
+/// The clap command of one applet.
+pub fn command_of(applet: &'static Applet) -> Command {
+    let drop_in = applet.manners == Manners::DropIn;
+    let options = applet.all_options().map(|option| argument_of(option, drop_in));
+    let command = Command::new(applet.name)
+        .about(applet.about)
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_help((applet.details)())
+        .infer_long_args(drop_in)
+        .args_override_self(drop_in)
+        .args(options)
+        .args(applet.operands.iter().map(operand_of));
+    with_help_and_version(command)
+}
+
+/// The command of the whole binary, with every applet below it.
+pub fn command_of_all(applets: &'static [Applet]) -> Command {
+    let command = Command::new("packline")
+        .about("Packs directories, tar files and streams into compressed images")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommands(applets.iter().map(command_of));
+    with_help_and_version(command)
+}
+
+/// Both spellings print the same: one help text to read, not two.
+fn with_help_and_version(command: Command) -> Command {
+    let help = Arg::new("help").long("help").short('h').action(ArgAction::HelpLong).help("Print this help and exit");
+    let version =
+        Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
+    command.disable_help_flag(true).disable_version_flag(true).arg(help).arg(version)
+}
+
+fn argument_of(option: &'static Opt, drop_in: bool) -> Arg {
+    let argument = Arg::new(option.long).long(option.long).aliases(option.aliases).help(help_of(option));
+    let argument = match option.short {
+        Some(short) => argument.short(short),
+        None => argument,
+    };
+    let argument = argument.help_heading(option.group);
+    match option.takes {
+        Takes::Nothing => argument.action(ArgAction::SetTrue),
+        _ => valued(argument, option).allow_hyphen_values(drop_in),
+    }
+}
+
+fn valued(argument: Arg, option: &'static Opt) -> Arg {
+    let action = if option.repeats { ArgAction::Append } else { ArgAction::Set };
+    let argument = argument.action(action).value_name(option.value);
+    let argument = match option.default {
+        Some(value) => argument.default_value(value).hide_default_value(true),
+        None => argument,
+    };
+    match option.takes {
+        Takes::Choice(words) => argument.value_parser(PossibleValuesParser::new(words)).hide_possible_values(true),
+        Takes::Path => argument.value_parser(OsStringValueParser::new()).value_hint(ValueHint::AnyPath),
+        _ => argument.value_parser(OsStringValueParser::new()),
+    }
+}
+
+fn operand_of(operand: &'static Operand) -> Arg {
+    let argument = Arg::new(operand.name).value_name(operand.name).help(operand.help).required(operand.required);
+    if operand.of.is_empty() {
+        argument.value_parser(OsStringValueParser::new()).value_hint(ValueHint::AnyPath)
+    } else {
+        argument.value_parser(PossibleValuesParser::new(operand.of))
+    }
+}
+
+/// The help text, with the range and the default that the table states.
+fn help_of(option: &Opt) -> String {
+    let mut help = option.help.to_string();
+    let range = match option.takes {
+        Takes::Size { least, most: u64::MAX } => Some(format!("at least {}", show_size(least))),
+        Takes::Size { least, most } => Some(format!("{} to {}", show_size(least), show_size(most))),
+        Takes::Number { least, most } => Some(format!("{least} to {most}")),
+        Takes::Choice(words) => Some(words.join(", ")),
+        Takes::Nothing | Takes::Text | Takes::Path => None,
+    };
+    if let Some(range) = range {
+        help.push_str(&format!(" [{range}]"));
+    }
+    if let Some(default) = option.default {
+        help.push_str(&format!(" [default: {default}]"));
+    }
+    help
+}
+
+/// The arguments that clap parses: the program's name first.
+pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
+    std::iter::once(OsString::from(name)).chain(arguments.iter().cloned()).collect()
+}

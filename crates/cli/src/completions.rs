@@ -1,0 +1,48 @@
+//! `packline completions`: completions for shells, from the same table as the parser.
+
+use clap_complete::{Shell, generate};
+
+use crate::applet::{APPLETS, find};
+use crate::args::Args;
+use crate::command::{command_of, command_of_all};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::{Applet, Manners, Operand};
+
+const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
+
+/// The command's table.
+pub const APPLET: Applet = Applet {
+    name: "completions",
+    about: "Print completions for a shell",
+    details: String::new,
+    options: &[],
+    operands: &[
+        Operand { name: "SHELL", help: "bash, elvish, fish, powershell or zsh", required: true, of: SHELLS },
+        Operand {
+            name: "NAME",
+            help: "The command, if called by its own name [default: packline]",
+            required: false,
+            of: &[],
+        },
+    ],
+    manners: Manners::Packline,
+    run,
+};
+
+fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let shell = args.required("SHELL")?;
+    let shell = shell.to_str().and_then(|name| name.parse::<Shell>().ok());
+    let shell = shell.ok_or_else(|| Failure::usage("unknown shell"))?;
+    let (mut command, name) = match args.operand("NAME") {
+        Some(name) if name != "packline" => {
+            let applet =
+                find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.to_string_lossy())))?;
+            (command_of(applet), applet.name)
+        }
+        _ => (command_of_all(APPLETS), "packline"),
+    };
+    let mut text = Vec::new();
+    generate(shell, &mut command, name, &mut text);
+    io.print(&String::from_utf8_lossy(&text))
+}

@@ -1,0 +1,40 @@
+//! How a command ends when it does not succeed.
+
+use std::io;
+
+/// Why a command ended without success.
+#[derive(Debug)]
+pub enum Failure {
+    /// Wrong usage: the message, without the program's name.
+    Usage(String),
+    /// The work failed: the message, without the program's name.
+    Failed(String),
+    /// Whoever read our output went away: nothing is said.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// Failure of writing to standard output or standard error.
+    pub fn printing(cause: io::Error) -> Failure {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            _ => Failure::Failed(format!("cannot write to standard output: {cause}")),
+        }
+    }
+
+    /// Wrong usage.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure::Usage(message.into())
+    }
+
+    /// The work failed.
+    pub fn failed(message: impl ToString) -> Failure {
+        Failure::Failed(message.to_string())
+    }
+}
+
+impl From<packline::Error> for Failure {
+    fn from(error: packline::Error) -> Failure {
+        Failure::Failed(error.to_string())
+    }
+}

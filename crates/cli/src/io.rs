@@ -1,0 +1,50 @@
+//! What a command may touch of the world, handed to it by `main` so that tests can hand it something else.
+
+use std::io::{self, Read, Write};
+
+use packline::Temporaries;
+
+use crate::failure::Failure;
+
+/// What the machine and the environment say, read once by `main`.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// Processors this process may use: scheduling affinity and cgroup quota counted.
+    pub processors: usize,
+    /// Memory this process may use, bytes, where a cgroup limits it.
+    pub memory_limit: Option<u64>,
+    /// `SOURCE_DATE_EPOCH`, as it stands in the environment.
+    pub source_date_epoch: Option<String>,
+    /// Now, seconds since 1970.
+    pub now: u32,
+    /// Asks for the peak resident memory of this process so far, bytes.
+    pub peak_memory: fn() -> Option<u64>,
+}
+
+/// Standard streams, the machine, and the files to remove when the process is told to stop.
+pub struct Io {
+    /// Standard input; taken by the one command that reads it.
+    pub stdin: Option<Box<dyn Read + Send>>,
+    /// Standard output.
+    pub stdout: Box<dyn Write>,
+    /// Standard error.
+    pub stderr: Box<dyn Write>,
+    /// Whether standard error is a terminal: only then is a progress bar drawn.
+    pub terminal: bool,
+    /// The machine and the environment.
+    pub host: Host,
+    /// Temporary files in being.
+    pub temporaries: Temporaries,
+}
+
+impl Io {
+    /// Writes to standard output and sees to it that it is out.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()).map_err(Failure::printing)
+    }
+
+    /// Writes one line to standard error. Failing to is no failure: there is nowhere to say so.
+    pub fn say(&mut self, line: &str) {
+        let _: io::Result<()> = writeln!(self.stderr, "{line}");
+    }
+}

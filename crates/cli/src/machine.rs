@@ -1,0 +1,93 @@
+//! The one file that asks the machine: processors, memory limits, memory used.
+#![allow(clippy::disallowed_methods, reason = "this is the file that may count processors")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Processors this process may use: those of its affinity mask, no more than its cgroup's quota. At least 1.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The most resident memory this process has had so far, bytes (`VmHWM` of `/proc/self/status`).
+pub fn peak_memory() -> Option<u64> {
+    peak_in(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn peak_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+/// Memory that this process's cgroup allows, bytes: the smallest limit on the way to the root, version 2 or 1.
+pub fn memory_limit() -> Option<u64> {
+    limit_under(Path::new("/sys/fs/cgroup"), &fs::read_to_string("/proc/self/cgroup").ok()?)
+}
+
+fn limit_under(root: &Path, memberships: &str) -> Option<u64> {
+    let files = memberships.lines().filter_map(|line| controller_of(root, line));
+    files.flat_map(|(top, group, file)| limits_above(&top, &group, file)).min()
+}
+
+/// A line of `/proc/self/cgroup` as (mount point, group, name of the file with the limit).
+fn controller_of(root: &Path, line: &str) -> Option<(PathBuf, PathBuf, &'static str)> {
+    let mut fields = line.splitn(3, ':');
+    let (_, controllers, group) = (fields.next()?, fields.next()?, fields.next()?);
+    let group = PathBuf::from(group.trim_start_matches('/'));
+    if controllers.is_empty() {
+        Some((root.to_path_buf(), group, "memory.max"))
+    } else if controllers.split(',').any(|name| name == "memory") {
+        Some((root.join("memory"), group, "memory.limit_in_bytes"))
+    } else {
+        None
+    }
+}
+
+/// Limits of a group and of all groups above it. In a container the group's own path may not be visible; its limit is
+/// then at the top of the mount.
+fn limits_above(top: &Path, group: &Path, file: &str) -> Vec<u64> {
+    group.ancestors().filter_map(|ancestor| limit_in(&top.join(ancestor).join(file))).collect()
+}
+
+/// `max`, or a number near 2^63, is no limit.
+fn limit_in(path: &Path) -> Option<u64> {
+    let bytes: u64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
+    (bytes < 1 << 60).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peak_is_read_from_status() {
+        assert_eq!(peak_in("Name:\tx\nVmPeak:\t  99 kB\nVmHWM:\t   1234 kB\n"), Some(1234 * 1024));
+        assert_eq!(peak_in("Name:\tx\n"), None);
+        assert!(peak_memory().is_some_and(|bytes| bytes > 100_000));
+    }
+
+    #[test]
+    fn the_smallest_limit_on_the_way_up_counts() {
+        let top = tempfile::tempdir().unwrap();
+        let inner = top.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(top.path().join("a/memory.max"), "1000\n").unwrap();
+        fs::write(inner.join("memory.max"), "max\n").unwrap();
+        assert_eq!(limit_under(top.path(), "0::/a/b\n"), Some(1000));
+        fs::write(inner.join("memory.max"), "500\n").unwrap();
+        assert_eq!(limit_under(top.path(), "0::/a/b\n"), Some(500));
+        assert_eq!(limit_under(top.path(), "0::/\n"), None);
+    }
+
+    #[test]
+    fn version_1_limits_count_too() {
+        let top = tempfile::tempdir().unwrap();
+        let group = top.path().join("memory/g");
+        fs::create_dir_all(&group).unwrap();
+        fs::write(top.path().join("memory/memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
+        fs::write(group.join("memory.limit_in_bytes"), "4096\n").unwrap();
+        assert_eq!(limit_under(top.path(), "5:cpu:/g\n4:memory,x:/g\n"), Some(4096));
+        assert_eq!(limit_under(top.path(), "5:cpu:/g\n"), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! `packline man`: manual pages, from the same table as the parser.
+
+use clap_mangen::Man;
+
+use crate::applet::{APPLETS, find};
+use crate::args::Args;
+use crate::command::{command_of, command_of_all};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::{Applet, Manners, Operand};
+
+/// The command's table.
+pub const APPLET: Applet = Applet {
+    name: "man",
+    about: "Print a manual page (roff)",
+    details: || "Example: packline man pack | man -l -".to_string(),
+    options: &[],
+    operands: &[Operand { name: "NAME", help: "The command [default: packline]", required: false, of: &[] }],
+    manners: Manners::Packline,
+    run,
+};
+
+fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let command = match args.operand("NAME") {
+        Some(name) if name != "packline" => {
+            let applet =
+                find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.to_string_lossy())))?;
+            page_of(applet)
+        }
+        _ => command_of_all(APPLETS),
+    };
+    let mut page = Vec::new();
+    Man::new(command).render(&mut page).map_err(Failure::printing)?;
+    io.print(&String::from_utf8_lossy(&page))
+}
+
+/// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
+fn page_of(applet: &'static Applet) -> clap::Command {
+    let command = command_of(applet);
+    match applet.manners {
+        Manners::DropIn => command,
+        Manners::Packline => {
+            command.display_name(format!("packline-{}", applet.name)).bin_name(format!("packline {}", applet.name))
+        }
+    }
+}

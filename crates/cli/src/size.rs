@@ -1,0 +1,133 @@
+//! Numbers and sizes as users write them: `131072`, `128K`, `1M`, `0x1000`.
+
+use std::ffi::OsStr;
+
+/// Reads a number of bytes: decimal digits, then nothing or one of K, M, G, T (powers of 1024, either case), then
+/// optionally `iB` or `B`. The error says what is wrong with the text.
+pub fn parse_size(text: &OsStr) -> Result<u64, String> {
+    let shown = text.to_string_lossy();
+    let digits = shown.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return Err(format!("'{shown}' is not a size (a number with an optional suffix K, M, G or T)"));
+    }
+    let number: u64 = shown[..digits].parse().map_err(|_| format!("'{shown}' is too large"))?;
+    let unit = unit_of(&shown[digits..])
+        .ok_or_else(|| format!("'{shown}' has an unknown suffix '{}' (K, M, G or T are known)", &shown[digits..]))?;
+    number.checked_mul(unit).ok_or_else(|| format!("'{shown}' is too large"))
+}
+
+fn unit_of(suffix: &str) -> Option<u64> {
+    let lower = suffix.to_ascii_lowercase();
+    let letter = lower.strip_suffix("ib").filter(|rest| !rest.is_empty());
+    let letter = letter.or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
+    match letter {
+        "" => Some(1),
+        "k" => Some(1 << 10),
+        "m" => Some(1 << 20),
+        "g" => Some(1 << 30),
+        "t" => Some(1 << 40),
+        _ => None,
+    }
+}
+
+/// Reads a whole number, decimal, hexadecimal (`0x`) or octal (a leading `0`), as C's `strtol` with base 0 reads it; but
+/// unlike that, all of the text must be the number.
+pub fn parse_number(text: &OsStr) -> Result<i64, String> {
+    let shown = text.to_string_lossy();
+    let (negative, digits) = match shown.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, shown.strip_prefix('+').unwrap_or(&shown)),
+    };
+    let magnitude = parse_magnitude(digits).ok_or_else(|| format!("'{shown}' is not a number"))?;
+    Ok(if negative { -magnitude } else { magnitude })
+}
+
+fn parse_magnitude(digits: &str) -> Option<i64> {
+    if !digits.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    match hexadecimal {
+        Some(rest) if rest.bytes().all(|byte| byte.is_ascii_hexdigit()) => i64::from_str_radix(rest, 16).ok(),
+        Some(_) => None,
+        None if digits.len() > 1 && digits.starts_with('0') => i64::from_str_radix(&digits[1..], 8).ok(),
+        None => digits.parse().ok(),
+    }
+}
+
+/// Writes a number of bytes the way [`parse_size`] reads it, in the largest unit that divides it.
+pub fn show_size(bytes: u64) -> String {
+    let units = [(40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')];
+    let fits = |shift: u32| bytes != 0 && bytes.trailing_zeros() >= shift;
+    match units.into_iter().find(|&(shift, _)| fits(shift)) {
+        Some((shift, letter)) => format!("{}{letter}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(text: &str) -> Result<u64, String> {
+        parse_size(OsStr::new(text))
+    }
+
+    #[test]
+    fn sizes_with_and_without_suffix() {
+        let cases = [
+            ("0", 0),
+            ("4096", 4096),
+            ("128K", 131_072),
+            ("1m", 1 << 20),
+            ("2GiB", 2 << 30),
+            ("3TB", 3 << 40),
+            ("7B", 7),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn malformed_sizes_are_refused() {
+        for text in [
+            "",
+            "K",
+            "-1",
+            "+4",
+            " 4",
+            "4 K",
+            "4KK",
+            "4X",
+            "0x10",
+            "1.5M",
+            "4iB",
+            "18446744073709551616",
+            "99999999T",
+            "４",
+        ] {
+            assert!(size(text).is_err(), "{text:?} was taken as {:?}", size(text));
+        }
+    }
+
+    #[test]
+    fn numbers_in_three_bases() {
+        let number = |text: &str| parse_number(OsStr::new(text));
+        for (text, value) in
+            [("0", 0), ("10", 10), ("-3", -3), ("+3", 3), ("0x1F", 31), ("0755", 0o755), ("-0x10", -16)]
+        {
+            assert_eq!(number(text), Ok(value), "{text}");
+        }
+        for text in ["", "-", "x", "08", "0x", "1e3", "--1", "9223372036854775808", "0x-1", "0-7", "0+7"] {
+            assert!(number(text).is_err(), "{text:?} was taken as {:?}", number(text));
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_as_they_are_read() {
+        for bytes in [0, 1, 1023, 1024, 131_072, 1 << 20, 3 << 40, u64::MAX] {
+            assert_eq!(size(&show_size(bytes)), Ok(bytes));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! How packing fails, as seen by a user: the file first, then what is wrong.
+
+use std::path::PathBuf;
+
+/// Why an image was not made. Under the output's name there is then what was there before.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused something about the output.
+    #[error("{path}: {action}: {cause}", path = path.display())]
+    Output {
+        /// The output as the user named it.
+        path: PathBuf,
+        /// What was tried, as a phrase: `cannot create`.
+        action: &'static str,
+        /// The operating system's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The output is something that cannot be, or must not be, written.
+    #[error("{path}: {what} (expected {expected})", path = path.display())]
+    Target {
+        /// The output as the user named it.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
+    /// The operating system refused something about the source.
+    #[error("{path}: {action}: {cause}", path = path.display())]
+    Source {
+        /// The source as the user named it.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// The operating system's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The memory that was allowed is not enough. The user's to change.
+    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
+    Memory {
+        /// Bytes allowed.
+        allowed: u64,
+        /// Smallest amount that works.
+        needed: u64,
+        /// For what.
+        what: String,
+    },
+    /// The request contradicts itself or asks for what does not exist. The user's fault.
+    #[error("{what} (expected {expected})")]
+    Request {
+        /// What is wrong.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
+}

@@ -1,0 +1,88 @@
+//! Where an image is written: a file that gets its name only when it is whole, or a block device.
+//!
+//! A file is written without a name (`O_TMPFILE`) where the file system can, else under an unpredictable name beside the
+//! target. [`Output::finish`] syncs it, gives it its name in one step, and syncs the directory. An [`Output`] that is
+//! dropped before that leaves nothing behind. A block device is written in place: its first bytes, where a superblock would
+//! be found, are cleared first, so that an image cut short is not taken for one.
+
+mod buffer;
+mod device;
+mod place;
+mod temporary;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use buffer::WriteBehind;
+use place::{Place, find_place};
+use temporary::Temporary;
+
+use crate::{Error, Temporaries};
+
+/// An open output.
+#[derive(Debug)]
+pub struct Output {
+    shown: PathBuf,
+    target: Target,
+    size: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+enum Target {
+    File(Temporary),
+    Device(File),
+}
+
+impl Output {
+    /// Opens the output called `path`. What is there already is only replaced with `force`; a block device counts as being
+    /// there. Refuses pipes, sockets, directories and character devices, and a link that leads nowhere.
+    pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<Output, Error> {
+        let target = match find_place(path, force)? {
+            Place::Device(device) => Target::Device(device::open(path, &device)?),
+            Place::File(place) => Target::File(Temporary::create(path, place, force, temporaries)?),
+        };
+        Ok(Output { shown: path.to_path_buf(), target, size: Arc::default() })
+    }
+
+    /// A sink that writes to this output through a buffer. Asks for one at a time.
+    pub fn sink(&self) -> Result<WriteBehind, Error> {
+        let (file, limit) = match &self.target {
+            Target::File(temporary) => (temporary.file(), None),
+            Target::Device(file) => (file, Some(device::size_of(&self.shown, file)?)),
+        };
+        let file = file.try_clone().map_err(|cause| self.refused("cannot write", cause))?;
+        Ok(WriteBehind::new(file, limit, self.size.clone()))
+    }
+
+    /// Bytes written so far, as far as the highest offset reached.
+    pub fn size(&self) -> u64 {
+        self.size.load(Ordering::Relaxed)
+    }
+
+    /// A counter of the bytes written that can be read while the sink is in use.
+    pub fn size_counter(&self) -> Arc<AtomicU64> {
+        self.size.clone()
+    }
+
+    /// Makes what was written last: on the medium, and under its name.
+    pub fn finish(self) -> Result<(), Error> {
+        match self.target {
+            Target::File(temporary) => temporary.finish(),
+            Target::Device(file) => file.sync_all().map_err(|cause| refused(&self.shown, "cannot sync", cause)),
+        }
+    }
+
+    fn refused(&self, action: &'static str, cause: std::io::Error) -> Error {
+        refused(&self.shown, action, cause)
+    }
+}
+
+/// The operating system's refusal, with the output's name.
+fn refused(path: &Path, action: &'static str, cause: std::io::Error) -> Error {
+    Error::Output { path: path.to_path_buf(), action, cause }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Writes gathered into large ones, on their way to a file.
+//!
+//! Compressed blocks and metadata come in pieces of a few bytes to a megabyte, nearly all of them one after the other.
+//! Pieces under [`STRAIGHT`] bytes are copied together until [`CAPACITY`] is reached; larger ones are not worth the copy.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use packline_squashfs::Sink;
+
+/// Bytes gathered before they are written.
+pub const CAPACITY: usize = 512 * 1024;
+/// Pieces of this many bytes or more are written as they are.
+const STRAIGHT: usize = 128 * 1024;
+
+/// A sink that gathers small writes. [`WriteBehind::flush`] must come last.
+#[derive(Debug)]
+pub struct WriteBehind {
+    file: File,
+    /// Room on the medium, bytes, where that is fixed.
+    limit: Option<u64>,
+    /// Highest offset reached, shared with whoever shows progress.
+    size: Arc<AtomicU64>,
+    held: Vec<u8>,
+    held_at: u64,
+}
+
+impl WriteBehind {
+    /// A sink over `file`, which has room for `limit` bytes.
+    pub fn new(file: File, limit: Option<u64>, size: Arc<AtomicU64>) -> WriteBehind {
+        WriteBehind { file, limit, size, held: Vec::with_capacity(CAPACITY), held_at: 0 }
+    }
+
+    /// Writes what is held. After an error nothing is held any more.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let written = put(&self.file, self.held_at, &self.held);
+        self.held_at += self.held.len() as u64;
+        self.held.clear();
+        written
+    }
+
+    fn end(&self) -> u64 {
+        self.held_at + self.held.len() as u64
+    }
+
+    fn hold(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if offset != self.end() || self.held.len() + bytes.len() > CAPACITY {
+            self.flush()?;
+            self.held_at = offset;
+        }
+        self.held.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn check_room(&self, end: u64) -> io::Result<()> {
+        match self.limit {
+            Some(limit) if end > limit => {
+                let what = format!("the device has only {limit} bytes, and at least {end} are needed");
+                Err(io::Error::new(io::ErrorKind::StorageFull, what))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Sink for WriteBehind {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let end = offset + bytes.len() as u64;
+        self.check_room(end)?;
+        if bytes.len() < STRAIGHT {
+            self.hold(offset, bytes)?;
+        } else {
+            self.flush()?;
+            put(&self.file, offset, bytes)?;
+        }
+        self.size.fetch_max(end, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        if offset < self.end() && offset + buffer.len() as u64 > self.held_at {
+            self.flush()?;
+        }
+        self.file.read_exact_at(buffer, offset)
+    }
+}
+
+/// Writes all of `bytes`; an error says where the write that failed began, which may be well before the write that was
+/// asked for last.
+fn put(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    let failed = |cause: io::Error| {
+        io::Error::new(cause.kind(), format!("{cause}, writing {} bytes at byte {offset}", bytes.len()))
+    };
+    file.write_all_at(bytes, offset).map_err(failed)
+}

@@ -1,0 +1,154 @@
+//! A file that has no name, or not yet its own, until it is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+
+use super::refused;
+use crate::{Error, Temporaries};
+
+/// Permissions of a new image, before the umask.
+const MODE: u32 = 0o644;
+/// How many unpredictable names are tried before giving up; one is all but certain to do.
+const NAMES_MAX: usize = 16;
+
+/// A file on its way to its name. Dropped before [`Temporary::finish`], it is gone.
+#[derive(Debug)]
+pub struct Temporary {
+    file: File,
+    /// The name it has meanwhile; none for a nameless file.
+    name: Option<PathBuf>,
+    place: PathBuf,
+    shown: PathBuf,
+    force: bool,
+    list: Temporaries,
+}
+
+impl Temporary {
+    /// A file in the directory of `place`, which it will be called in the end; `shown` is how errors call it.
+    pub fn create(shown: &Path, place: PathBuf, force: bool, list: &Temporaries) -> Result<Temporary, Error> {
+        let made = match nameless(directory_of(&place)) {
+            Some(file) => Ok((file, None)),
+            None => named(&place, list).map(|(file, name)| (file, Some(name))),
+        };
+        let (file, name) = made.map_err(|cause| refused(shown, "cannot create", cause))?;
+        Ok(Temporary { file, name, place, shown: shown.to_path_buf(), force, list: list.clone() })
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that has come to stand under
+    /// the name meanwhile is an error and stays.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.file.sync_all().map_err(|cause| refused(&self.shown, "cannot sync", cause))?;
+        self.give_name().map_err(|cause| refused(&self.shown, "cannot put the image in place", cause))?;
+        sync_directory(directory_of(&self.place)).map_err(|cause| refused(&self.shown, "cannot sync its directory", cause))
+    }
+
+    fn give_name(&mut self) -> io::Result<()> {
+        if self.name.is_none() && !self.force {
+            return link(&self.file, &self.place);
+        }
+        if self.name.is_none() {
+            let file = &self.file;
+            self.name = Some(with_unpredictable_name(&self.place, &self.list, |name| link(file, name))?.1);
+        }
+        let Some(name) = &self.name else { return Ok(()) };
+        self.list.settle(name, |from| rename(from, &self.place, self.force))?;
+        self.name = None;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(name) = self.name.take() {
+            self.list.remove(&name);
+        }
+    }
+}
+
+/// A nameless file, where the file system has them and `/proc` is there to give it a name later.
+fn nameless(directory: &Path) -> Option<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)).ok()?);
+    let (seen, own) = (fs::metadata(link_source(&file)).ok()?, file.metadata().ok()?);
+    ((seen.dev(), seen.ino()) == (own.dev(), own.ino())).then_some(file)
+}
+
+fn link_source(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    Ok(rustix::fs::linkat(CWD, link_source(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+fn named(place: &Path, list: &Temporaries) -> io::Result<(File, PathBuf)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(MODE);
+    with_unpredictable_name(place, list, |name| options.open(name))
+}
+
+/// Makes something under a name beside `place` that nobody can guess and that is not taken, and lists it.
+fn with_unpredictable_name<T>(
+    place: &Path,
+    list: &Temporaries,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf)> {
+    let mut refusal = io::Error::from(io::ErrorKind::AlreadyExists);
+    for _ in 0..NAMES_MAX {
+        let name = directory_of(place).join(format!(".packline-{:016x}", unpredictable()));
+        match list.create(&name, &make) {
+            Ok(made) => return Ok((made, name)),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => refusal = cause,
+            Err(cause) => return Err(cause),
+        }
+    }
+    Err(refusal)
+}
+
+/// A number from the operating system's randomness. It decides a name that nobody keeps, never a byte of output.
+fn unpredictable() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Without `force` the rename must not replace; a file system that cannot promise that gets a link and an unlink.
+fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
+    if force {
+        return fs::rename(from, to);
+    }
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        other => Ok(other?),
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Some file systems cannot sync a directory, and say so with EINVAL; nothing is lost by that.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        Err(cause) if cause.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> Temporary {
+    let (file, name) = named(place, list).unwrap();
+    Temporary { file, name: Some(name), place: place.to_path_buf(), shown: place.to_path_buf(), force, list: list.clone() }
+}

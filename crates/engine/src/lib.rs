@@ -9,21 +9,38 @@
 //! ```
 //!
 //! [`ParallelLine`] does this with worker threads, [`SerialLine`] is the reference with no threads and no queues. Both
-//! give the same calls of `decide` and `commit` in the same order with the same arguments.
+//! give the same calls of `decide` in the same order with the same arguments, and the same calls of `commit` likewise;
+//! only how the two sequences interleave depends on the line and on time.
+//!
+//! # Inside
+//!
+//! The caller's thread owns two lanes, one for what was fed and one for what was handed on, each a row of slots in
+//! order. A worker puts a result straight into the job's slot; the caller takes results from the heads of the lanes.
+//! Jobs of both lanes wait in one run queue (`queue`, the only module that knows how a worker finds its next job).
+//! A worker is woken only by a job nobody else is about to take, the caller only by what it waits for; nothing is
+//! ever broadcast but the end.
+#![forbid(unsafe_code)]
 
+mod bell;
 mod budget;
 mod cancel;
+mod config;
+mod crew;
 mod fault;
+mod job;
+mod lane;
 mod parallel;
 mod queue;
 mod serial;
+mod slot;
 mod stats;
 mod work;
 
 pub use budget::{Budget, Permit};
 pub use cancel::CancelToken;
+pub use config::Config;
 pub use fault::Fault;
-pub use parallel::{Config, ParallelLine};
+pub use parallel::ParallelLine;
 pub use serial::SerialLine;
 pub use stats::Stats;
 pub use work::{Caller, Line, Outbox, Work};

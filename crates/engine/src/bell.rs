@@ -1,0 +1,136 @@
+//! How the caller sleeps, and how a worker wakes it: the caller only, and only while it sleeps.
+
+use std::hint;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use crate::CancelToken;
+
+/// How often a sleeping caller looks at its cancel token, which a signal handler can set but not ring for.
+const CANCEL_POLL: Duration = Duration::from_millis(50);
+
+/// Pauses before a thread parks: 2 to 4 microseconds, about what parking and being woken costs, so that waiting never
+/// costs more than twice the cheaper of the two.
+pub(crate) const SPINS: u32 = 60;
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slept {
+    /// The thread was parked, not only spinning.
+    pub(crate) parked: bool,
+    /// How often the poll interval ran out before anybody rang.
+    pub(crate) timeouts: u64,
+}
+
+/// One sleeper, many ringers.
+///
+/// The sleeper arms the bell, then registers what it waits for, then checks whether that is there already, and only
+/// then sleeps. A ringer makes the thing be there first and looks at the bell after. So one of the two always sees the
+/// other, and no wake-up is lost.
+#[derive(Debug, Default)]
+pub(crate) struct Bell {
+    armed: AtomicBool,
+    sleeper: Mutex<Option<Thread>>,
+}
+
+impl Bell {
+    /// Announces that the current thread is about to sleep.
+    pub(crate) fn arm(&self) {
+        let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
+        *sleeper = Some(thread::current());
+        drop(sleeper);
+        self.armed.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends a sleep, or takes the announcement back.
+    pub(crate) fn disarm(&self) {
+        self.armed.store(false, Ordering::SeqCst);
+    }
+
+    /// Wakes the sleeper if there is one. Costs one load otherwise.
+    pub(crate) fn ring(&self) {
+        if self.armed.load(Ordering::SeqCst) && self.armed.swap(false, Ordering::SeqCst) {
+            let sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(thread) = sleeper.as_ref() {
+                thread.unpark();
+            }
+        }
+    }
+
+    /// Sleeps on an armed bell until it rings or `cancel` is set.
+    pub(crate) fn sleep(&self, cancel: &CancelToken) -> Slept {
+        let mut slept = Slept::default();
+        if self.spin() {
+            return slept;
+        }
+        slept.parked = true;
+        while self.armed.load(Ordering::SeqCst) && !cancel.is_cancelled() {
+            slept.timeouts += u64::from(self.park());
+        }
+        slept
+    }
+
+    /// Whether the bell rang during a bounded spin.
+    fn spin(&self) -> bool {
+        for _ in 0..SPINS {
+            if !self.armed.load(Ordering::SeqCst) {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        false
+    }
+
+    /// Parks once; whether it ended without the bell.
+    fn park(&self) -> bool {
+        thread::park_timeout(CANCEL_POLL);
+        self.armed.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_ring_before_the_sleep_is_not_lost() {
+        let bell = Bell::default();
+        bell.arm();
+        bell.ring();
+        let slept = bell.sleep(&CancelToken::new());
+        assert!(!slept.parked);
+    }
+
+    #[test]
+    fn nobody_is_woken_when_nobody_sleeps() {
+        let bell = Bell::default();
+        bell.ring();
+        bell.arm();
+        assert!(bell.armed.load(Ordering::SeqCst), "the early ring must not disarm");
+        bell.disarm();
+    }
+
+    #[test]
+    fn a_ring_from_another_thread_ends_the_sleep() {
+        let bell = Arc::new(Bell::default());
+        bell.arm();
+        let ringer = Arc::clone(&bell);
+        let thread = thread::spawn(move || ringer.ring());
+        bell.sleep(&CancelToken::new());
+        assert!(!bell.armed.load(Ordering::SeqCst));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn cancel_ends_the_sleep() {
+        let bell = Bell::default();
+        let cancel = CancelToken::new();
+        cancel.cancel();
+        bell.arm();
+        bell.sleep(&cancel);
+        assert!(bell.armed.load(Ordering::SeqCst), "it was the token, not a ring");
+    }
+}

@@ -1,0 +1,277 @@
+//! Memory in bytes: how much is in flight, who holds it, and who is told when some comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::bell::Bell;
+
+/// A number of bytes that may be in flight at a time. Clones share it.
+///
+/// The budget counts; it does not allocate. Whoever holds memory holds a [`Permit`] for it.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    pool: Arc<Pool>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    limit: usize,
+    used: AtomicUsize,
+    peak: AtomicUsize,
+    /// The bell is rung when `used` falls below this; 0 when nobody waits for memory.
+    wake_below: AtomicUsize,
+    bell: Arc<Bell>,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self::with_bell(limit, Arc::new(Bell::default()))
+    }
+
+    /// A budget that admits everything and only counts.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self::new(usize::MAX)
+    }
+
+    /// A budget that rings `bell` when memory its caller waits for comes back.
+    pub(crate) fn with_bell(limit: usize, bell: Arc<Bell>) -> Self {
+        let pool =
+            Pool { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0), wake_below: AtomicUsize::new(0), bell };
+        Self { pool: Arc::new(pool) }
+    }
+
+    /// The limit in bytes.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.pool.limit
+    }
+
+    /// Bytes in flight now, over the limit if `take` went over it.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.pool.used.load(Ordering::SeqCst)
+    }
+
+    /// The most bytes that were ever in flight.
+    #[must_use]
+    pub fn peak(&self) -> usize {
+        self.pool.peak.load(Ordering::Relaxed)
+    }
+
+    /// Takes `bytes` whether they fit or not.
+    #[must_use]
+    pub fn take(&self, bytes: usize) -> Permit {
+        let before = self.pool.add(bytes, usize::MAX).unwrap_or(usize::MAX);
+        // Saturates at usize::MAX, so that no sum of requests wraps round to nothing in use.
+        self.permit(bytes.min(usize::MAX - before))
+    }
+
+    /// Takes `bytes` if they fit.
+    #[must_use]
+    pub fn try_take(&self, bytes: usize) -> Option<Permit> {
+        self.try_take_beside(bytes, 0)
+    }
+
+    /// Takes `bytes` if they fit beside `others` bytes that the caller accounts for without permits.
+    pub(crate) fn try_take_beside(&self, bytes: usize, others: usize) -> Option<Permit> {
+        let limit = self.pool.limit.checked_sub(others)?;
+        self.pool.add(bytes, limit).map(|_| self.permit(bytes))
+    }
+
+    /// Asks for a ring when `bytes` fit beside `others`; false if there is no need to wait.
+    ///
+    /// A waiting caller would be woken for every block that comes back, to take one block and wait again. So it waits
+    /// until a quarter of the budget is free as well, and then does that many blocks at one wake-up.
+    pub(crate) fn want(&self, bytes: usize, others: usize) -> bool {
+        let limit = self.pool.limit;
+        let low = limit.saturating_sub(bytes).saturating_sub(others).min(limit - limit / 4);
+        self.pool.wake_below.store(low.saturating_add(1), Ordering::SeqCst);
+        self.used() > low
+    }
+
+    /// Takes the request of `want` back.
+    pub(crate) fn unwant(&self) {
+        self.pool.wake_below.store(0, Ordering::SeqCst);
+    }
+
+    fn permit(&self, bytes: usize) -> Permit {
+        Permit { pool: Some(Arc::clone(&self.pool)), bytes }
+    }
+}
+
+impl Pool {
+    /// Adds `bytes` unless the sum exceeds `limit`; what was in use before. A limit of `usize::MAX` saturates instead.
+    fn add(&self, bytes: usize, limit: usize) -> Option<usize> {
+        let grow = |used: usize| Some(used.saturating_add(bytes)).filter(|&sum| sum <= limit);
+        let before = self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, grow).ok()?;
+        self.peak.fetch_max(before.saturating_add(bytes), Ordering::Relaxed);
+        Some(before)
+    }
+
+    /// Gives `bytes` back and rings if the caller waits for them.
+    fn release(&self, bytes: usize) {
+        let left = self.used.fetch_sub(bytes, Ordering::SeqCst) - bytes;
+        if left < self.wake_below.load(Ordering::SeqCst) {
+            self.bell.ring();
+        }
+    }
+}
+
+/// Bytes taken from a [`Budget`], given back when it is dropped, on whatever thread.
+#[derive(Debug)]
+pub struct Permit {
+    /// `None` for bytes no budget counts.
+    pool: Option<Arc<Pool>>,
+    bytes: usize,
+}
+
+impl Permit {
+    /// A permit that belongs to no budget.
+    #[must_use]
+    pub fn detached(bytes: usize) -> Self {
+        Self { pool: None, bytes }
+    }
+
+    /// Bytes it stands for.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes `bytes` of it off as a permit of their own; all of it if it has fewer.
+    #[must_use]
+    pub fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { pool: self.pool.clone(), bytes }
+    }
+
+    /// Joins `other` to it. If the two belong to different budgets, the bytes move to this one's.
+    pub fn merge(&mut self, mut other: Self) {
+        if self.pool.is_none() {
+            std::mem::swap(self, &mut other);
+        }
+        match (&self.pool, &other.pool) {
+            (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => self.bytes += std::mem::take(&mut other.bytes),
+            (Some(mine), _) => self.bytes += Budget { pool: Arc::clone(mine) }.take(other.bytes).leak(),
+            (None, _) => self.bytes = self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    /// Gives back what it has over `bytes`; does nothing if it has no more than that.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let surplus = self.bytes.saturating_sub(bytes);
+        drop(self.split(surplus));
+    }
+
+    /// The bytes, which nobody will give back but the permit they are added to.
+    fn leak(mut self) -> usize {
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.as_ref().filter(|_| self.bytes > 0) {
+            pool.release(self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CancelToken;
+    use proptest::prelude::*;
+    use std::thread;
+
+    #[test]
+    fn dropping_gives_back_and_the_peak_stays() {
+        let budget = Budget::new(100);
+        let a = budget.try_take(60).unwrap();
+        assert!(budget.try_take(41).is_none());
+        let b = budget.try_take(40).unwrap();
+        assert_eq!((budget.used(), budget.peak()), (100, 100));
+        drop(a);
+        assert_eq!((budget.used(), b.bytes()), (40, 40));
+        let c = budget.take(200);
+        assert_eq!((budget.used(), budget.peak()), (240, 240));
+        drop((b, c));
+        assert_eq!((budget.used(), budget.peak(), budget.limit()), (0, 240, 100));
+    }
+
+    #[test]
+    fn room_beside_others_is_what_is_left() {
+        let budget = Budget::new(100);
+        assert!(budget.try_take_beside(60, 41).is_none());
+        assert!(budget.try_take_beside(1, 101).is_none());
+        assert_eq!(budget.try_take_beside(60, 40).unwrap().bytes(), 60);
+    }
+
+    #[test]
+    fn huge_requests_saturate() {
+        let budget = Budget::new(10);
+        let a = budget.take(usize::MAX);
+        let b = budget.take(5);
+        assert_eq!((a.bytes(), b.bytes(), budget.used()), (usize::MAX, 0, usize::MAX));
+        drop((a, b));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn merging_moves_bytes_between_budgets() {
+        let (left, right) = (Budget::new(10), Budget::new(10));
+        let mut permit = Permit::detached(1);
+        permit.merge(left.take(2));
+        assert_eq!((permit.bytes(), left.used()), (3, 3));
+        permit.merge(right.take(4));
+        assert_eq!((permit.bytes(), left.used(), right.used()), (7, 7, 0));
+        permit.merge(Permit::detached(8));
+        assert_eq!((permit.bytes(), left.used()), (15, 15));
+        drop(permit);
+        assert_eq!(left.used(), 0);
+    }
+
+    #[test]
+    fn the_waiting_caller_is_rung_once_enough_is_free() {
+        let bell = Arc::new(Bell::default());
+        let budget = Budget::with_bell(100, Arc::clone(&bell));
+        let mut permit = budget.take(100);
+        bell.arm();
+        assert!(budget.want(10, 0));
+        let thread = thread::spawn(move || {
+            permit.shrink_to(90);
+            permit.shrink_to(75);
+        });
+        bell.sleep(&CancelToken::new());
+        assert!(budget.used() <= 75);
+        thread.join().unwrap();
+        assert!(!budget.want(10, 0), "nothing to wait for now");
+        budget.unwant();
+    }
+
+    proptest! {
+        #[test]
+        fn no_byte_is_lost_or_made(steps in prop::collection::vec((0u8..5, 0usize..1000), 1..60)) {
+            let budget = Budget::new(5000);
+            let mut held: Vec<Permit> = vec![budget.take(100)];
+            for (step, bytes) in steps {
+                let last = held.len() - 1;
+                match step {
+                    0 => held.push(budget.take(bytes)),
+                    1 => { let part = held[last].split(bytes); held.push(part); }
+                    2 if last > 0 => { let other = held.swap_remove(0); let end = held.len() - 1; held[end].merge(other); }
+                    3 => held[last].shrink_to(bytes),
+                    _ if last > 0 => { held.swap_remove(bytes % (last + 1)); }
+                    _ => {}
+                }
+                prop_assert_eq!(budget.used(), held.iter().map(Permit::bytes).sum::<usize>());
+            }
+            held.clear();
+            prop_assert_eq!(budget.used(), 0);
+        }
+    }
+}

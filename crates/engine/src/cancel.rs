@@ -1,0 +1,54 @@
+//! How a line is told from outside to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A flag that stops every line it was given to. Clones share the flag; once set it stays set.
+///
+/// A line looks at it at each call, and every 50 ms or sooner while it waits; it then returns
+/// [`Fault::Cancelled`](crate::Fault::Cancelled). Jobs that already run are finished, and nothing else is started.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken {
+    flag: Arc<AtomicBool>,
+}
+
+impl CancelToken {
+    /// A token that is not set.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the token, from any thread. It neither locks nor allocates.
+    pub fn cancel(&self) {
+        self.flag.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the token is set.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.flag.load(Ordering::SeqCst)
+    }
+
+    /// The flag itself, for a signal handler: storing `true` cancels.
+    #[must_use]
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_and_flag_are_one() {
+        let token = CancelToken::new();
+        assert!(!token.is_cancelled());
+        token.clone().cancel();
+        assert!(token.is_cancelled());
+        let other = CancelToken::new();
+        other.flag().store(true, Ordering::SeqCst);
+        assert!(other.is_cancelled());
+    }
+}

@@ -42,6 +42,19 @@ pub enum Error {
         /// What would have been right.
         expected: String,
     },
+    /// A line of a text input (a pack file, a sort file, an xattr file) is malformed or asks for what cannot be. The input's
+    /// fault.
+    #[error("{input}: line {line}: {what} (expected {expected})")]
+    Line {
+        /// The input's name as the user gave it.
+        input: String,
+        /// Line number, from 1.
+        line: u64,
+        /// What is wrong, with the words found.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
 }
 
 fn name_entry(entry: &[u8]) -> String {

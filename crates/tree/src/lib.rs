@@ -5,13 +5,24 @@
 
 mod entry;
 mod error;
+mod glob;
 mod namespace;
+mod pack_file;
+mod path;
+mod selinux;
+mod sort_file;
 mod source;
+mod xattr_file;
 
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
+pub use glob::{Glob, Slash};
 pub use namespace::{
     Content, Fault, InodeId, LINK_HOPS_MAX, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
     TARGET_MAX, Tree,
 };
+pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, parse_pack_file};
+pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
+pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule};
 pub use source::{Extent, Source};
+pub use xattr_file::XattrFile;

@@ -1,0 +1,180 @@
+//! Values of an xattr file: text with escapes, hexadecimal, base64.
+
+use crate::pack_file::lines::{Place, quote};
+use crate::{Bytes, Error};
+
+/// Decodes the text after an attribute's `=`.
+pub(super) fn decode(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
+    let (value, expected) = match text {
+        [b'0', b'x' | b'X', digits @ ..] => (hexadecimal(digits), "pairs of hexadecimal digits after 0x"),
+        [b'0', b's' | b'S', digits @ ..] => (base64(digits), "base64 after 0s"),
+        _ => (quoted(text), "a closing quote, or no quote at the start"),
+    };
+    value.ok_or_else(|| place.error(format!("value {}", quote(text)), expected))
+}
+
+/// `None` if only one quote stands at the ends.
+fn quoted(text: &[u8]) -> Option<Bytes> {
+    let inner = match text {
+        [b'"', inner @ .., b'"'] => inner,
+        [b'"', ..] => return None,
+        bare => bare,
+    };
+    Some(unescape(inner))
+}
+
+fn unescape(mut text: &[u8]) -> Bytes {
+    let mut value = Bytes::with_capacity(text.len());
+    while let Some((&byte, rest)) = text.split_first() {
+        text = rest;
+        match (byte, rest) {
+            (b'\\', [escaped @ (b'\\' | b'"'), ..]) => {
+                value.push(*escaped);
+                text = &rest[1..];
+            }
+            (b'\\', [b'0'..=b'7', ..]) => {
+                let digits = rest.iter().take(3).take_while(|digit| matches!(digit, b'0'..=b'7')).count();
+                value.push(octal(&rest[..digits]));
+                text = &rest[digits..];
+            }
+            _ => value.push(byte),
+        }
+    }
+    value
+}
+
+/// Replaces each `\` and three octal digits by their byte, as getfattr writes bytes that it cannot print in a path or name.
+pub(super) fn unquote_octal(mut text: &[u8]) -> Bytes {
+    let mut plain = Bytes::with_capacity(text.len());
+    while let Some((&byte, rest)) = text.split_first() {
+        match rest {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] if byte == b'\\' => {
+                plain.push(octal(&[*a, *b, *c]));
+                text = after;
+            }
+            _ => {
+                plain.push(byte);
+                text = rest;
+            }
+        }
+    }
+    plain
+}
+
+/// Above 255 it wraps, as setfattr's does.
+fn octal(digits: &[u8]) -> u8 {
+    digits.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0'))
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<Bytes> {
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits.chunks_exact(2).map(|pair| Some(nibble(pair[0])? << 4 | nibble(pair[1])?)).collect()
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    (digit as char).to_digit(16).map(|value| value as u8)
+}
+
+/// Base64 (RFC 4648, section 4), its padding optional as libarchive leaves it out.
+fn base64(text: &[u8]) -> Option<Bytes> {
+    let digits = match text {
+        [digits @ .., b'=', b'='] | [digits @ .., b'='] if text.len().is_multiple_of(4) => digits,
+        digits => digits,
+    };
+    if digits.len() % 4 == 1 {
+        return None;
+    }
+    let mut value = Bytes::with_capacity(digits.len() * 3 / 4);
+    for group in digits.chunks(4) {
+        let mut bits = 0u32;
+        for at in 0..4 {
+            bits = bits << 6 | group.get(at).map_or(Some(0), |&digit| sextet(digit))?;
+        }
+        value.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+    }
+    Some(value)
+}
+
+fn sextet(digit: u8) -> Option<u32> {
+    let value = match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    };
+    Some(u32::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_unescaped() {
+        for (text, value) in [
+            (&br#""a\"b\\c""#[..], &b"a\"b\\c"[..]),
+            (br#""\012\0x\1234""#, b"\n\0xS4"),
+            (br#""a\nb\""#, b"a\\nb\\"),
+            (b"plain \"text\"", b"plain \"text\""),
+            (b"\"\"", b""),
+            (b"", b""),
+            (b"1x", b"1x"),
+        ] {
+            assert_eq!(quoted(text).unwrap(), value, "{}", String::from_utf8_lossy(text));
+        }
+        assert_eq!(quoted(b"\""), None);
+        assert_eq!(quoted(b"\"a"), None);
+    }
+
+    #[test]
+    fn names_are_unquoted() {
+        assert_eq!(unquote_octal(b"a\\134b\\075\\07\\400"), b"a\\b=\\07\\400");
+    }
+
+    #[test]
+    fn base64_of_rfc_4648() {
+        for (text, value) in [
+            ("", ""),
+            ("Zg==", "f"),
+            ("Zm8=", "fo"),
+            ("Zm9v", "foo"),
+            ("Zm9vYg==", "foob"),
+            ("Zm9vYmE=", "fooba"),
+            ("Zm9vYmE", "fooba"),
+            ("Zg", "f"),
+        ] {
+            assert_eq!(base64(text.as_bytes()).unwrap(), value.as_bytes(), "{text}");
+        }
+        assert_eq!(base64(b"+/+/").unwrap(), b"\xfb\xff\xbf");
+        for bad in ["Z", "Zg=", "Z===", "Zm9v=", "Zm 9", "Zm9vY"] {
+            assert_eq!(base64(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_of_either_case() {
+        assert_eq!(hexadecimal(b"00fFA5").unwrap(), b"\x00\xff\xa5");
+        assert_eq!(hexadecimal(b"").unwrap(), b"");
+        assert_eq!(hexadecimal(b"0"), None);
+        assert_eq!(hexadecimal(b"0g"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn hexadecimal_comes_back(value: Vec<u8>) {
+            let text: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+            proptest::prop_assert_eq!(hexadecimal(text.as_bytes()), Some(value));
+        }
+
+        #[test]
+        fn octal_escapes_come_back(value: Vec<u8>) {
+            let text: String = value.iter().map(|byte| format!("\\{byte:03o}")).collect();
+            proptest::prop_assert_eq!(unescape(text.as_bytes()), value.clone());
+            proptest::prop_assert_eq!(unquote_octal(text.as_bytes()), value);
+        }
+    }
+}

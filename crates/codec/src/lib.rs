@@ -3,10 +3,31 @@
 //! A codec is named `NAME[:key=value,...]` ([`Spec`]), the same way everywhere. A [`Spec`] makes [`Encoder`]s and
 //! [`Decoder`]s. What an encoder returns never depends on what it did before.
 
+mod bounded;
 mod error;
+mod footprint;
+mod gzip;
+mod help;
+mod item;
+mod lz4;
+mod lzma;
+mod lzo;
+mod names;
+mod none;
+mod set;
 mod spec;
 mod traits;
+mod xz;
+mod zstd;
 
 pub use error::CodecError;
+pub use gzip::{GzipEngine, GzipParams, Strategy};
+pub use lz4::Lz4Params;
+pub use lzma::LzmaParams;
+pub use lzo::{LzoAlgorithm, LzoParams};
+pub use names::METADATA_BLOCK_SIZE;
+pub use set::{Choice, Set};
 pub use spec::Spec;
 pub use traits::{Decoder, Encoder, Footprint, Outcome};
+pub use xz::{Bcj, DictSize, LzmaModel, Percent, XzParams};
+pub use zstd::ZstdParams;

@@ -1,0 +1,73 @@
+//! The memory of encoders and decoders.
+
+use crate::lz4;
+use crate::names::METADATA_BLOCK_SIZE;
+use crate::xz::{self, DictSize, Settings};
+use crate::zstd;
+use crate::{Footprint, GzipParams, LzmaModel, Spec};
+
+/// Allocators round up and keep a header; so do the small structures round each codec.
+const SLACK: usize = 4 * 1024;
+
+/// What one encoder and one decoder take, bytes; upper bounds.
+pub(crate) fn of(spec: &Spec, block_size: usize) -> Footprint {
+    Footprint { encoder: SLACK + encoder(spec, block_size), decoder: SLACK + decoder(spec, block_size) }
+}
+
+fn encoder(spec: &Spec, block_size: usize) -> usize {
+    match spec {
+        Spec::None => 0,
+        Spec::Gzip(params) => gzip(params, block_size),
+        Spec::Xz(params) => {
+            let spare = if params.filters.is_empty() { 0 } else { block_size };
+            spare + lzma(&params.model, block_size)
+        }
+        Spec::Lzma(params) => lzma(&params.model, block_size),
+        Spec::Zstd(params) => zstd::encoder_memory(params, block_size),
+        Spec::Lz4(params) => lz4::state_size(params.hc),
+        Spec::Lzo(_) => LZO,
+    }
+}
+
+/// lzokay's dictionary: hash heads, chains and a window, all of fixed size.
+const LZO: usize = size_of::<lzokay::compress::Dict>() + 512 * 1024;
+
+/// libdeflate 1.26 by level: hash chains up to 9, binary trees and the parser's cost table above.
+fn gzip(params: &GzipParams, block_size: usize) -> usize {
+    let libdeflate = match params.level {
+        _ if !params.uses_libdeflate() => 0,
+        1 => 300 << 10,
+        2..=9 => 1 << 20,
+        _ => 10 << 20,
+    };
+    // zlib's zconf.h: (1 << (windowBits + 2)) + (1 << (memLevel + 9)), and its state.
+    let strategies = params.zlib_strategies().len();
+    let zlib = if strategies == 0 { 0 } else { (1 << (params.window.max(9) + 2)) + (1 << 17) + 16 * 1024 };
+    let spare = if strategies + usize::from(libdeflate > 0) > 1 { block_size } else { 0 };
+    libdeflate + zlib + spare
+}
+
+fn lzma(model: &LzmaModel, block_size: usize) -> usize {
+    let dict_size = model.dict_size.resolve(block_size).unwrap_or(DictSize::MAX);
+    xz::encoder_memory(&Settings::new(model, dict_size), dict_size)
+}
+
+fn decoder(spec: &Spec, block_size: usize) -> usize {
+    let dict = |model: &LzmaModel| model.dict_size.resolve(block_size).unwrap_or(DictSize::MAX) as usize;
+    match spec {
+        Spec::Xz(params) => fixed_decoder(spec) + dict(&params.model).max(METADATA_BLOCK_SIZE),
+        Spec::Lzma(params) => fixed_decoder(spec) + dict(&params.model).max(METADATA_BLOCK_SIZE),
+        _ => fixed_decoder(spec),
+    }
+}
+
+/// What a decoder takes whatever its input is.
+pub(crate) fn fixed_decoder(spec: &Spec) -> usize {
+    match spec {
+        Spec::None | Spec::Lz4(_) | Spec::Lzo(_) => 0,
+        Spec::Gzip(_) => 16 * 1024,
+        // liblzma's own account: a fixed amount and the dictionary.
+        Spec::Xz(_) | Spec::Lzma(_) => 96 * 1024,
+        Spec::Zstd(_) => zstd::decoder_memory(),
+    }
+}

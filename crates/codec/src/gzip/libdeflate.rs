@@ -1,0 +1,105 @@
+//! DEFLATE by libdeflate: whole blocks at once, one context kept.
+
+use std::os::raw::c_int;
+use std::ptr::NonNull;
+
+use libdeflate_sys as sys;
+
+use crate::bounded::Press;
+use crate::names::GZIP;
+use crate::{CodecError, Decoder};
+
+/// Compresses with libdeflate. Each call starts from cleared tables.
+pub(crate) struct Deflater {
+    context: NonNull<sys::libdeflate_compressor>,
+}
+
+// SAFETY: the context is owned by this value alone and libdeflate keeps no thread-local state.
+unsafe impl Send for Deflater {}
+
+impl Deflater {
+    /// A context for a level, 1 to 12.
+    pub(crate) fn new(level: u32) -> Result<Self, CodecError> {
+        // SAFETY: any level may be passed; a level out of range gives null.
+        let context = unsafe { sys::libdeflate_alloc_compressor(level as c_int) };
+        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: GZIP })?;
+        Ok(Deflater { context })
+    }
+}
+
+impl Press for Deflater {
+    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        // SAFETY: the context lives; both pointers are valid for the lengths given and do not overlap.
+        let size = unsafe {
+            let (out, space) = (room.as_mut_ptr().cast(), room.len());
+            sys::libdeflate_zlib_compress(self.context.as_ptr(), src.as_ptr().cast(), src.len(), out, space)
+        };
+        Ok((size != 0).then_some(size))
+    }
+}
+
+impl Drop for Deflater {
+    fn drop(&mut self) {
+        // SAFETY: allocated by libdeflate, freed once.
+        unsafe { sys::libdeflate_free_compressor(self.context.as_ptr()) }
+    }
+}
+
+/// Decompresses zlib streams, whichever library made them.
+pub(crate) struct Inflater {
+    context: NonNull<sys::libdeflate_decompressor>,
+}
+
+// SAFETY: as for `Deflater`.
+unsafe impl Send for Inflater {}
+
+impl Inflater {
+    /// A context.
+    pub(crate) fn new() -> Result<Self, CodecError> {
+        // SAFETY: no precondition; null when memory is short.
+        let context = unsafe { sys::libdeflate_alloc_decompressor() };
+        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: GZIP })?;
+        Ok(Inflater { context })
+    }
+
+    /// Returns the library's code, the bytes read and the bytes written.
+    fn inflate(&mut self, src: &[u8], dst: &mut [u8]) -> (sys::libdeflate_result, usize, usize) {
+        let (mut taken, mut made) = (0, 0);
+        // SAFETY: the context lives; both buffers are valid for the lengths given and do not overlap; the two counters
+        // are valid for writing.
+        let code = unsafe {
+            sys::libdeflate_zlib_decompress_ex(
+                self.context.as_ptr(),
+                src.as_ptr().cast(),
+                src.len(),
+                dst.as_mut_ptr().cast(),
+                dst.len(),
+                &mut taken,
+                &mut made,
+            )
+        };
+        (code, taken, made)
+    }
+}
+
+impl Decoder for Inflater {
+    fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
+        let (size, room) = (src.len(), dst.len());
+        let bad = |reason| Err(CodecError::Malformed { codec: GZIP, size, reason });
+        match self.inflate(src, dst) {
+            (sys::libdeflate_result_LIBDEFLATE_SUCCESS, taken, made) if taken == size => Ok(made),
+            (sys::libdeflate_result_LIBDEFLATE_SUCCESS, ..) => bad("bytes follow the end of the stream"),
+            (sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE, ..) => {
+                Err(CodecError::TooLong { codec: GZIP, size, room })
+            }
+            _ => bad("not a whole zlib stream, or its checksum is wrong"),
+        }
+    }
+}
+
+impl Drop for Inflater {
+    fn drop(&mut self) {
+        // SAFETY: allocated by libdeflate, freed once.
+        unsafe { sys::libdeflate_free_decompressor(self.context.as_ptr()) }
+    }
+}

@@ -1,0 +1,185 @@
+//! The parameters of gzip.
+
+use crate::item::{Printed, items};
+use crate::names::GZIP;
+use crate::set::{Choice, Set};
+use crate::{CodecError, set};
+
+/// Names of all parameters, for error messages.
+const KNOWN: &str = "level, window, engine, default, filtered, huffman, rle, fixed";
+
+/// How DEFLATE looks for matches (zlib manual, `deflateInit2`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// For data of all kinds.
+    Default,
+    /// Fewer short matches, for what a filter made.
+    Filtered,
+    /// No matches at all.
+    Huffman,
+    /// Matches at distance 1 only.
+    Rle,
+    /// The fixed Huffman codes of the format.
+    Fixed,
+}
+
+impl Choice for Strategy {
+    const ALL: &'static [Self] =
+        &[Strategy::Default, Strategy::Filtered, Strategy::Huffman, Strategy::Rle, Strategy::Fixed];
+
+    fn name(self) -> &'static str {
+        match self {
+            Strategy::Default => "default",
+            Strategy::Filtered => "filtered",
+            Strategy::Huffman => "huffman",
+            Strategy::Rle => "rle",
+            Strategy::Fixed => "fixed",
+        }
+    }
+}
+
+/// The library that compresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GzipEngine {
+    /// libdeflate for what it can do, zlib for the rest.
+    #[default]
+    Auto,
+    /// libdeflate alone: window 15 and the default strategy.
+    Libdeflate,
+    /// zlib alone: levels up to 9.
+    Zlib,
+}
+
+impl Choice for GzipEngine {
+    const ALL: &'static [Self] = &[GzipEngine::Auto, GzipEngine::Libdeflate, GzipEngine::Zlib];
+
+    fn name(self) -> &'static str {
+        match self {
+            GzipEngine::Auto => "auto",
+            GzipEngine::Libdeflate => "libdeflate",
+            GzipEngine::Zlib => "zlib",
+        }
+    }
+}
+
+/// What a user may choose of gzip.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GzipParams {
+    /// Effort, 1 to 12; zlib knows those up to 9. Default 9.
+    pub level: u32,
+    /// Binary logarithm of the window in bytes, 8 to 15. Default 15. zlib takes 8 for 9.
+    pub window: u32,
+    /// Strategies to try on each block, of which the smallest result is kept. Empty means the default one.
+    pub strategies: Set<Strategy>,
+    /// The library that compresses.
+    pub engine: GzipEngine,
+}
+
+impl GzipParams {
+    /// Level when none is chosen.
+    pub const DEFAULT_LEVEL: u32 = 9;
+    /// Window when none is chosen, binary logarithm.
+    pub const DEFAULT_WINDOW: u32 = 15;
+    /// Largest level that zlib, and with it other tools' idea of this codec, knows.
+    pub const MAX_ZLIB_LEVEL: u32 = 9;
+    /// Largest level.
+    pub const MAX_LEVEL: u32 = 12;
+
+    pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
+        let mut params = GzipParams::default();
+        for item in items(GZIP, list) {
+            match item.key {
+                "level" | "compression-level" => params.level = item.number(1..=Self::MAX_LEVEL)?,
+                "window" | "window-size" => params.window = item.number(8..=15)?,
+                "engine" => params.engine = item.choice()?,
+                "strategy" => params.strategies.insert(strategy(item.text("a strategy")?, &item)?),
+                name => {
+                    let strategy = strategy(name, &item)?;
+                    item.flag()?;
+                    params.strategies.insert(strategy);
+                }
+            }
+        }
+        params.check()?;
+        Ok(params)
+    }
+
+    pub(crate) fn print(&self) -> String {
+        let mut printed = Printed::default();
+        printed.value("level", self.level, Self::DEFAULT_LEVEL);
+        printed.value("window", self.window, Self::DEFAULT_WINDOW);
+        printed.value("engine", self.engine.name(), GzipEngine::Auto.name());
+        self.strategies.iter().for_each(|strategy| printed.flag(strategy.name(), true));
+        printed.list()
+    }
+
+    /// Checks ranges and whether some library can do all that is asked.
+    pub(crate) fn check(&self) -> Result<(), CodecError> {
+        self.check_ranges()?;
+        if self.level > Self::MAX_ZLIB_LEVEL && self.needs_zlib() {
+            return Err(self.conflict("level", self.level, "9 or less: zlib does this, and knows no more"));
+        }
+        if self.engine == GzipEngine::Libdeflate && self.needs_zlib() {
+            let expected = "window 15 and no strategy but default: libdeflate has no other";
+            return Err(self.conflict("engine", "libdeflate", expected));
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&self) -> Result<(), CodecError> {
+        if !(1..=Self::MAX_LEVEL).contains(&self.level) {
+            return Err(self.conflict("level", self.level, "1 to 12"));
+        }
+        if !(8..=15).contains(&self.window) {
+            return Err(self.conflict("window", self.window, "8 to 15"));
+        }
+        Ok(())
+    }
+
+    /// Whether something is asked for that only zlib has.
+    fn needs_zlib(&self) -> bool {
+        let other = self.strategies.iter().any(|strategy| strategy != Strategy::Default);
+        other || self.window != Self::DEFAULT_WINDOW || self.engine == GzipEngine::Zlib
+    }
+
+    /// Whether libdeflate does the default strategy.
+    pub(crate) fn uses_libdeflate(&self) -> bool {
+        let wanted = self.strategies.is_empty() || self.strategies.contains(Strategy::Default);
+        wanted && self.window == Self::DEFAULT_WINDOW && self.engine != GzipEngine::Zlib
+    }
+
+    /// The strategies that zlib does.
+    pub(crate) fn zlib_strategies(&self) -> Vec<Strategy> {
+        let libdeflate = self.uses_libdeflate();
+        let mut wanted = self.strategies;
+        if wanted.is_empty() {
+            wanted.insert(Strategy::Default);
+        }
+        wanted.iter().filter(|strategy| !(libdeflate && *strategy == Strategy::Default)).collect()
+    }
+
+    fn conflict(&self, key: &str, value: impl std::fmt::Display, expected: &str) -> CodecError {
+        let found = format!("{key}={value} in '{}'", self.print());
+        CodecError::Conflict { codec: GZIP, found, expected: expected.to_owned() }
+    }
+}
+
+impl Default for GzipParams {
+    fn default() -> Self {
+        GzipParams {
+            level: Self::DEFAULT_LEVEL,
+            window: Self::DEFAULT_WINDOW,
+            strategies: Set::EMPTY,
+            engine: GzipEngine::Auto,
+        }
+    }
+}
+
+/// The strategy of this name, by the spelling of either family of tools.
+fn strategy(name: &str, item: &crate::item::Item<'_>) -> Result<Strategy, CodecError> {
+    match name {
+        "huffman_only" => Ok(Strategy::Huffman),
+        "run_length_encoded" => Ok(Strategy::Rle),
+        _ => set::find(name).ok_or_else(|| item.unknown(KNOWN)),
+    }
+}

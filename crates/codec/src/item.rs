@@ -1,0 +1,98 @@
+//! The list of parameters as a user types it: `key=value,flag,...`.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::CodecError;
+use crate::set::{self, Choice};
+
+/// One parameter of a list.
+#[derive(Clone, Copy)]
+pub(crate) struct Item<'a> {
+    codec: &'static str,
+    pub(crate) key: &'a str,
+    value: Option<&'a str>,
+}
+
+/// The items of a list; an empty list has none.
+pub(crate) fn items<'a>(codec: &'static str, list: &'a str) -> impl Iterator<Item = Item<'a>> {
+    let parts = list.split(',').filter(move |_| !list.is_empty());
+    parts.map(move |part| match part.split_once('=') {
+        Some((key, value)) => Item { codec, key, value: Some(value) },
+        None => Item { codec, key: part, value: None },
+    })
+}
+
+impl<'a> Item<'a> {
+    /// Checks that no value was given.
+    pub(crate) fn flag(&self) -> Result<(), CodecError> {
+        match self.value {
+            None => Ok(()),
+            Some(value) => Err(self.wrong(value, "no value: it is a flag")),
+        }
+    }
+
+    /// The value, which must be there.
+    pub(crate) fn text(&self, expected: &str) -> Result<&'a str, CodecError> {
+        self.value.ok_or_else(|| self.wrong("", format!("{}=VALUE, {expected}", self.key)))
+    }
+
+    /// A whole number in a range.
+    pub(crate) fn number<T>(&self, range: RangeInclusive<T>) -> Result<T, CodecError>
+    where
+        T: FromStr + PartialOrd + Display,
+    {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        let text = self.text(&expected)?;
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| self.wrong(text, expected))
+    }
+
+    /// One of several names.
+    pub(crate) fn choice<T: Choice>(&self) -> Result<T, CodecError> {
+        let expected = format!("one of {}", set::names::<T>());
+        let text = self.text(&expected)?;
+        set::find(text).ok_or_else(|| self.wrong(text, expected))
+    }
+
+    /// The error that the codec has no such parameter.
+    pub(crate) fn unknown(&self, known: &'static str) -> CodecError {
+        CodecError::UnknownParameter { codec: self.codec, found: self.key.to_owned(), known }
+    }
+
+    /// The error that the value is not right.
+    pub(crate) fn wrong(&self, found: &str, expected: impl Into<String>) -> CodecError {
+        CodecError::Value {
+            codec: self.codec,
+            parameter: self.key.to_owned(),
+            found: found.to_owned(),
+            expected: expected.into(),
+        }
+    }
+}
+
+/// Collects the parameters that differ from their defaults, for printing.
+#[derive(Default)]
+pub(crate) struct Printed(Vec<String>);
+
+impl Printed {
+    /// Adds `key=value` if the value is not the default.
+    pub(crate) fn value<T: Display + PartialEq>(&mut self, key: &str, value: T, default: T) {
+        if value != default {
+            self.0.push(format!("{key}={value}"));
+        }
+    }
+
+    /// Adds `name` if it is set.
+    pub(crate) fn flag(&mut self, name: &str, set: bool) {
+        if set {
+            self.0.push(name.to_owned());
+        }
+    }
+
+    /// The list.
+    pub(crate) fn list(self) -> String {
+        self.0.join(",")
+    }
+}

@@ -1,0 +1,82 @@
+//! The parameters of lz4.
+
+use crate::CodecError;
+use crate::item::{Printed, items};
+use crate::names::LZ4;
+
+/// Names of all parameters, for error messages.
+const KNOWN: &str = "hc, level, acceleration";
+
+/// What a user may choose of lz4.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lz4Params {
+    /// Whether to compress slower and better; a reader sees no difference.
+    pub hc: bool,
+    /// Effort of `hc`, 1 to 12. Default 12. Of no effect without `hc`.
+    pub level: u32,
+    /// How much faster and worse to compress without `hc`, 1 to 65537. Default 1. Of no effect with `hc`.
+    pub acceleration: u32,
+}
+
+impl Lz4Params {
+    /// Largest level, and the one when none is chosen.
+    pub const MAX_LEVEL: u32 = 12;
+    /// Largest acceleration: the library takes larger ones for this.
+    pub const MAX_ACCELERATION: u32 = 65537;
+
+    pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
+        let mut params = Lz4Params::default();
+        let (mut level, mut acceleration) = (None, None);
+        for item in items(LZ4, list) {
+            match item.key {
+                "hc" => {
+                    item.flag()?;
+                    params.hc = true;
+                }
+                "level" | "compression-level" => level = Some(item.number(1..=Self::MAX_LEVEL)?),
+                "acceleration" => acceleration = Some(item.number(1..=Self::MAX_ACCELERATION)?),
+                _ => return Err(item.unknown(KNOWN)),
+            }
+        }
+        if let (Some(level), false) = (level, params.hc) {
+            return Err(conflict(format!("level={level} without hc"), "hc,level=... : only hc has levels"));
+        }
+        if let (Some(value), true) = (acceleration, params.hc) {
+            return Err(conflict(format!("acceleration={value} with hc"), "one of the two"));
+        }
+        params.level = level.unwrap_or(params.level);
+        params.acceleration = acceleration.unwrap_or(params.acceleration);
+        Ok(params)
+    }
+
+    pub(crate) fn print(&self) -> String {
+        let mut printed = Printed::default();
+        printed.flag("hc", self.hc);
+        if self.hc {
+            printed.value("level", self.level, Self::MAX_LEVEL);
+        } else {
+            printed.value("acceleration", self.acceleration, 1);
+        }
+        printed.list()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), CodecError> {
+        if !(1..=Self::MAX_LEVEL).contains(&self.level) {
+            return Err(conflict(format!("level={}", self.level), "1 to 12"));
+        }
+        if !(1..=Self::MAX_ACCELERATION).contains(&self.acceleration) {
+            return Err(conflict(format!("acceleration={}", self.acceleration), "1 to 65537"));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Lz4Params {
+    fn default() -> Self {
+        Lz4Params { hc: false, level: Self::MAX_LEVEL, acceleration: 1 }
+    }
+}
+
+fn conflict(found: String, expected: &str) -> CodecError {
+    CodecError::Conflict { codec: LZ4, found, expected: expected.to_owned() }
+}

@@ -1,0 +1,97 @@
+//! lzma: the legacy .lzma layout (xz `doc/lzma-file-format.txt`), a 13-byte header and LZMA data with an end mark.
+
+use crate::bounded::Press;
+use crate::item::{Printed, items};
+use crate::names::LZMA;
+use crate::xz::{Format, LzmaModel, Settings, Stream, decode, encode};
+use crate::{CodecError, Decoder};
+
+/// Names of all parameters, for error messages.
+const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
+
+/// Where the header says the size of the content.
+const SIZE_FIELD: std::ops::Range<usize> = 5..13;
+
+/// What a user may choose of lzma.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LzmaParams {
+    /// Search and contexts.
+    pub model: LzmaModel,
+}
+
+impl LzmaParams {
+    /// Level when none is chosen.
+    pub const DEFAULT_LEVEL: u32 = 5;
+
+    /// The dictionary size for blocks of up to `block_size` bytes, bytes.
+    pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
+        self.model.dict_size(LZMA, block_size)
+    }
+
+    pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
+        let mut params = LzmaParams::default();
+        for item in items(LZMA, list) {
+            if !params.model.take(&item)? {
+                return Err(item.unknown(KNOWN));
+            }
+        }
+        params.model.check(LZMA)?;
+        Ok(params)
+    }
+
+    pub(crate) fn print(&self) -> String {
+        let mut printed = Printed::default();
+        self.model.print(&mut printed, Self::DEFAULT_LEVEL);
+        printed.list()
+    }
+}
+
+impl Default for LzmaParams {
+    fn default() -> Self {
+        LzmaParams { model: LzmaModel::new(Self::DEFAULT_LEVEL) }
+    }
+}
+
+/// Compresses blocks to .lzma files.
+pub(crate) struct LzmaEncoder {
+    stream: Stream,
+    settings: Settings,
+}
+
+impl LzmaEncoder {
+    /// An encoder with dictionaries up to `dict_limit` bytes.
+    pub(crate) fn new(params: &LzmaParams, dict_limit: u32) -> Self {
+        LzmaEncoder { stream: Stream::new(LZMA), settings: Settings::new(&params.model, dict_limit) }
+    }
+}
+
+impl Press for LzmaEncoder {
+    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let options = self.settings.options(src.len());
+        let size = encode(&mut self.stream, Format::Alone, &options, src, room)?;
+        // The library leaves the size open and writes an end mark; readers of containers want both.
+        if let Some(field) = size.and_then(|_| room.get_mut(SIZE_FIELD)) {
+            field.copy_from_slice(&(src.len() as u64).to_le_bytes());
+        }
+        Ok(size)
+    }
+}
+
+/// Decompresses .lzma files, with or without an end mark.
+pub(crate) struct LzmaDecoder {
+    stream: Stream,
+    memory: u64,
+}
+
+impl LzmaDecoder {
+    /// A decoder that takes at most `memory` bytes.
+    pub(crate) fn new(memory: usize) -> Self {
+        LzmaDecoder { stream: Stream::new(LZMA), memory: memory.max(1) as u64 }
+    }
+}
+
+impl Decoder for LzmaDecoder {
+    fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
+        decode(&mut self.stream, Format::Alone, self.memory, src, dst)
+    }
+}

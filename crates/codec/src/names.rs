@@ -1,0 +1,18 @@
+//! The names of the codecs, and the sizes that all of them share.
+
+/// Size of a metadata block of the containers that have such, bytes; [`crate::Spec::metadata_encoder`] is made for it.
+pub const METADATA_BLOCK_SIZE: usize = 8 * 1024;
+
+/// Largest block any codec here takes, bytes: what the narrowest library counts with (a C `int`), halved.
+pub(crate) const MAX_BLOCK_SIZE: usize = 1 << 30;
+
+pub(crate) const NONE: &str = "none";
+pub(crate) const GZIP: &str = "gzip";
+pub(crate) const XZ: &str = "xz";
+pub(crate) const LZMA: &str = "lzma";
+pub(crate) const ZSTD: &str = "zstd";
+pub(crate) const LZ4: &str = "lz4";
+pub(crate) const LZO: &str = "lzo";
+
+/// All names, in the order in which they are listed to a user.
+pub(crate) const ALL: &[&str] = &[NONE, GZIP, XZ, LZMA, ZSTD, LZ4, LZO];

@@ -1,0 +1,198 @@
+//! A codec with its parameters: parsing, printing, and making encoders and decoders.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::bounded::{Bounded, check_block_size};
+use crate::gzip::{Inflater, Trial};
+use crate::lz4::{Lz4Decoder, Lz4Encoder};
+use crate::lzma::{LzmaDecoder, LzmaEncoder};
+use crate::lzo::{LzoDecoder, LzoEncoder};
+use crate::names::{self, METADATA_BLOCK_SIZE};
+use crate::none::Stored;
+use crate::xz::{DictSize, XzDecoder, XzEncoder};
+use crate::zstd::{ZstdDecoder, ZstdEncoder};
+use crate::{
+    CodecError, Decoder, Encoder, Footprint, GzipParams, Lz4Params, LzmaParams, LzoParams, XzParams, ZstdParams,
+    footprint, help,
+};
+
+/// A codec with its parameters, written `NAME[:key=value,flag,...]`.
+///
+/// [`Spec::parse`] reads that and `Display` writes it, without the parameters that have their default value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spec {
+    /// Blocks stay as they are.
+    None,
+    /// DEFLATE in a zlib wrapper.
+    Gzip(GzipParams),
+    /// LZMA2 in .xz.
+    Xz(XzParams),
+    /// LZMA in legacy .lzma.
+    Lzma(LzmaParams),
+    /// Zstandard.
+    Zstd(ZstdParams),
+    /// Raw LZ4.
+    Lz4(Lz4Params),
+    /// Raw LZO1X.
+    Lzo(LzoParams),
+}
+
+impl Spec {
+    /// The names of all codecs.
+    pub fn names() -> &'static [&'static str] {
+        names::ALL
+    }
+
+    /// The name of this codec.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Spec::None => names::NONE,
+            Spec::Gzip(_) => names::GZIP,
+            Spec::Xz(_) => names::XZ,
+            Spec::Lzma(_) => names::LZMA,
+            Spec::Zstd(_) => names::ZSTD,
+            Spec::Lz4(_) => names::LZ4,
+            Spec::Lzo(_) => names::LZO,
+        }
+    }
+
+    /// Reads `NAME` or `NAME:LIST`. An error quotes what is wrong in it and says what would be right.
+    pub fn parse(text: &str) -> Result<Spec, CodecError> {
+        let (name, list) = text.split_once(':').unwrap_or((text, ""));
+        Spec::parse_with_name(name, list)
+    }
+
+    /// Reads the parameters `key=value,flag,...` of a codec; an empty list gives the defaults. Takes the names of
+    /// parameters that squashfs-tools-ng and squashfs-tools use. Errors as for [`Spec::parse`].
+    pub fn parse_with_name(name: &str, list: &str) -> Result<Spec, CodecError> {
+        match name {
+            names::NONE => none(list),
+            names::GZIP => GzipParams::parse(list).map(Spec::Gzip),
+            names::XZ => XzParams::parse(list).map(Spec::Xz),
+            names::LZMA => LzmaParams::parse(list).map(Spec::Lzma),
+            names::ZSTD => ZstdParams::parse(list).map(Spec::Zstd),
+            names::LZ4 => Lz4Params::parse(list).map(Spec::Lz4),
+            names::LZO => LzoParams::parse(list).map(Spec::Lzo),
+            _ => Err(unknown(name)),
+        }
+    }
+
+    /// What there is to know about a codec's parameters, for a user: meaning, range and default of each, in lines of up
+    /// to 100 columns. An error if there is no such codec.
+    pub fn help(name: &str) -> Result<String, CodecError> {
+        help::text(name).ok_or_else(|| unknown(name))
+    }
+
+    /// Checks the parameters, and that they go with blocks of up to `block_size` bytes.
+    pub fn validate(&self, block_size: usize) -> Result<(), CodecError> {
+        check_block_size(self.name(), block_size)?;
+        match self {
+            Spec::None => Ok(()),
+            Spec::Gzip(params) => params.check(),
+            Spec::Xz(params) => params.model.check(names::XZ).and(params.dict_size(block_size).map(drop)),
+            Spec::Lzma(params) => params.model.check(names::LZMA).and(params.dict_size(block_size).map(drop)),
+            Spec::Zstd(params) => params.check(),
+            Spec::Lz4(params) => params.check(),
+            Spec::Lzo(params) => params.check(),
+        }
+    }
+
+    /// An encoder for blocks of up to `block_size` bytes. What it returns for a block depends on the block and the
+    /// parameters alone; `block_size` matters only where a parameter is a share of it. Errors as for
+    /// [`Spec::validate`], or for lack of memory.
+    pub fn encoder(&self, block_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
+        self.validate(block_size)?;
+        let limit = block_size;
+        Ok(match self {
+            Spec::None => Bounded::boxed(Stored, limit),
+            Spec::Gzip(params) => Bounded::boxed(Trial::new(params, limit)?, limit),
+            Spec::Xz(params) => Bounded::boxed(XzEncoder::new(params, limit, params.dict_size(limit)?), limit),
+            Spec::Lzma(params) => Bounded::boxed(LzmaEncoder::new(params, params.dict_size(limit)?), limit),
+            Spec::Zstd(params) => Bounded::boxed(ZstdEncoder::new(params, limit)?, limit),
+            Spec::Lz4(params) => Bounded::boxed(Lz4Encoder::new(params), limit),
+            Spec::Lzo(_) => Bounded::boxed(LzoEncoder::new(), limit),
+        })
+    }
+
+    /// An encoder for metadata blocks of up to [`METADATA_BLOCK_SIZE`] bytes: the same parameters but for the dictionary
+    /// size, which is a metadata block's, and branch filters, since metadata is no machine code.
+    pub fn metadata_encoder(&self) -> Result<Box<dyn Encoder>, CodecError> {
+        self.for_metadata().encoder(METADATA_BLOCK_SIZE)
+    }
+
+    /// The parameters that metadata blocks are compressed with.
+    fn for_metadata(&self) -> Spec {
+        let mut spec = self.clone();
+        match &mut spec {
+            Spec::Xz(params) => {
+                params.model.dict_size = DictSize::Block;
+                params.filters = crate::Set::EMPTY;
+            }
+            Spec::Lzma(params) => params.model.dict_size = DictSize::Block,
+            _ => {}
+        }
+        spec
+    }
+
+    /// A decoder for blocks of up to `block_size` bytes that takes up to `memory_limit` bytes of memory. Parameters do
+    /// not matter to it. An error if it needs more whatever its input is.
+    pub fn decoder(&self, block_size: usize, memory_limit: usize) -> Result<Box<dyn Decoder>, CodecError> {
+        check_block_size(self.name(), block_size)?;
+        let needed = footprint::fixed_decoder(self);
+        if needed > memory_limit {
+            let (needed, limit) = (needed as u64, memory_limit as u64);
+            return Err(CodecError::Memory { codec: self.name(), needed, limit });
+        }
+        Ok(match self {
+            Spec::None => Box::new(Stored),
+            Spec::Gzip(_) => Box::new(Inflater::new()?),
+            Spec::Xz(_) => Box::new(XzDecoder::new(memory_limit)),
+            Spec::Lzma(_) => Box::new(LzmaDecoder::new(memory_limit)),
+            Spec::Zstd(_) => Box::new(ZstdDecoder::new(block_size)?),
+            Spec::Lz4(_) => Box::new(Lz4Decoder),
+            Spec::Lzo(_) => Box::new(LzoDecoder),
+        })
+    }
+
+    /// What one encoder and one decoder for blocks of up to `block_size` bytes take, in bytes; upper bounds. The decoder's
+    /// is for blocks that this codec's encoder made.
+    pub fn footprint(&self, block_size: usize) -> Footprint {
+        footprint::of(self, block_size)
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = match self {
+            Spec::None => String::new(),
+            Spec::Gzip(params) => params.print(),
+            Spec::Xz(params) => params.print(),
+            Spec::Lzma(params) => params.print(),
+            Spec::Zstd(params) => params.print(),
+            Spec::Lz4(params) => params.print(),
+            Spec::Lzo(params) => params.print(),
+        };
+        let colon = if list.is_empty() { "" } else { ":" };
+        write!(f, "{}{colon}{list}", self.name())
+    }
+}
+
+impl FromStr for Spec {
+    type Err = CodecError;
+
+    fn from_str(text: &str) -> Result<Spec, CodecError> {
+        Spec::parse(text)
+    }
+}
+
+fn none(list: &str) -> Result<Spec, CodecError> {
+    match crate::item::items(names::NONE, list).next() {
+        Some(item) => Err(item.unknown("no parameters")),
+        None => Ok(Spec::None),
+    }
+}
+
+fn unknown(name: &str) -> CodecError {
+    CodecError::UnknownCodec { found: name.to_owned(), known: names::ALL.join(", ") }
+}

@@ -1,0 +1,81 @@
+//! The parameters that xz and lzma share.
+
+use super::DictSize;
+use crate::CodecError;
+use crate::item::{Item, Printed};
+
+/// How LZMA searches and what contexts it keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LzmaModel {
+    /// Effort, 0 to 9. Default 6 for xz, 5 for lzma.
+    pub level: u32,
+    /// Whether to search longer still.
+    pub extreme: bool,
+    /// Dictionary size. Default: the block size.
+    pub dict_size: DictSize,
+    /// Literal context bits, 0 to 4. Default 3.
+    pub lc: u32,
+    /// Literal position bits, 0 to 4, with `lc` no more than 4. Default 0.
+    pub lp: u32,
+    /// Position bits, 0 to 4. Default 2.
+    pub pb: u32,
+}
+
+impl LzmaModel {
+    /// The defaults, with a level.
+    pub fn new(level: u32) -> Self {
+        LzmaModel { level, extreme: false, dict_size: DictSize::Block, lc: 3, lp: 0, pb: 2 }
+    }
+
+    /// Takes a parameter; false if it is none of these.
+    pub(crate) fn take(&mut self, item: &Item<'_>) -> Result<bool, CodecError> {
+        match item.key {
+            "level" | "preset" => self.level = item.number(0..=9)?,
+            "extreme" | "e" => {
+                item.flag()?;
+                self.extreme = true;
+            }
+            "dictsize" | "dict-size" => self.dict_size = DictSize::parse(item)?,
+            "lc" => self.lc = item.number(0..=4)?,
+            "lp" => self.lp = item.number(0..=4)?,
+            "pb" => self.pb = item.number(0..=4)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    pub(crate) fn print(&self, printed: &mut Printed, default_level: u32) {
+        let default = LzmaModel::new(default_level);
+        printed.value("level", self.level, default.level);
+        printed.flag("extreme", self.extreme);
+        printed.value("dictsize", self.dict_size.to_string(), default.dict_size.to_string());
+        printed.value("lc", self.lc, default.lc);
+        printed.value("lp", self.lp, default.lp);
+        printed.value("pb", self.pb, default.pb);
+    }
+
+    /// Checks ranges, which a caller may have set by hand.
+    pub(crate) fn check(&self, codec: &'static str) -> Result<(), CodecError> {
+        let wrong =
+            |found: String, expected: &str| Err(CodecError::Conflict { codec, found, expected: expected.to_owned() });
+        if self.level > 9 {
+            return wrong(format!("level={}", self.level), "0 to 9");
+        }
+        if self.pb > 4 {
+            return wrong(format!("pb={}", self.pb), "0 to 4");
+        }
+        if self.lc > 4 || self.lp > 4 || self.lc + self.lp > 4 {
+            return wrong(format!("lc={},lp={}", self.lc, self.lp), "a sum of 4 or less");
+        }
+        Ok(())
+    }
+
+    /// The dictionary size for a block size, bytes.
+    pub(crate) fn dict_size(&self, codec: &'static str, block_size: usize) -> Result<u32, CodecError> {
+        self.dict_size.resolve(block_size).ok_or_else(|| CodecError::Conflict {
+            codec,
+            found: format!("dictsize={} with blocks of {block_size} bytes", self.dict_size),
+            expected: "2^n or 2^n+2^(n+1) bytes, from 8K to 1M, such as 75%, 50%, 37.5%".to_owned(),
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! What a level means to the encoder.
+
+use liblzma_sys as sys;
+
+use super::LzmaModel;
+
+/// Smallest dictionary that the encoder takes, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
+const MIN_DICT: usize = 4096;
+
+/// The encoder's side of a [`LzmaModel`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    search: Search,
+    lc: u32,
+    lp: u32,
+    pb: u32,
+    /// No block gets a larger dictionary, bytes.
+    dict_limit: u32,
+}
+
+/// How matches are searched. The names are those of the library.
+#[derive(Debug, Clone, Copy)]
+struct Search {
+    mode: sys::lzma_mode,
+    mf: sys::lzma_match_finder,
+    nice_len: u32,
+    depth: u32,
+}
+
+impl Settings {
+    /// Settings for blocks with dictionaries up to `dict_limit` bytes.
+    pub(crate) fn new(model: &LzmaModel, dict_limit: u32) -> Self {
+        let search = if model.extreme { extreme(model.level) } else { plain(model.level) };
+        Settings { search, lc: model.lc, lp: model.lp, pb: model.pb, dict_limit }
+    }
+
+    /// The library's options for a block of `size` bytes. The dictionary is no larger than such a block can use, since
+    /// clearing the tables of a large one takes longer than compressing a short tail end.
+    pub(crate) fn options(&self, size: usize) -> sys::lzma_options_lzma {
+        let useful = size.max(MIN_DICT).next_power_of_two();
+        let dict_size = useful.min(self.dict_limit as usize) as u32;
+        sys::lzma_options_lzma {
+            dict_size,
+            preset_dict: std::ptr::null(),
+            preset_dict_size: 0,
+            lc: self.lc,
+            lp: self.lp,
+            pb: self.pb,
+            mode: self.search.mode,
+            nice_len: self.search.nice_len,
+            mf: self.search.mf,
+            depth: self.search.depth,
+            ext_flags: 0,
+            ext_size_low: 0,
+            ext_size_high: 0,
+            reserved_int4: 0,
+            reserved_int5: 0,
+            reserved_int6: 0,
+            reserved_int7: 0,
+            reserved_int8: 0,
+            reserved_enum1: 0,
+            reserved_enum2: 0,
+            reserved_enum3: 0,
+            reserved_enum4: 0,
+            reserved_ptr1: std::ptr::null_mut(),
+            reserved_ptr2: std::ptr::null_mut(),
+        }
+    }
+}
+
+/// The library's own presets (lzma/lzma_encoder_presets.c of 5.8).
+fn plain(level: u32) -> Search {
+    let fast = |mf, nice_len, depth| Search { mode: sys::lzma_mode_LZMA_MODE_FAST, mf, nice_len, depth };
+    let normal = |mf, nice_len| Search { mode: sys::lzma_mode_LZMA_MODE_NORMAL, mf, nice_len, depth: 0 };
+    match level {
+        0 => fast(sys::lzma_match_finder_LZMA_MF_HC3, 128, 4),
+        1 => fast(sys::lzma_match_finder_LZMA_MF_HC4, 128, 8),
+        2 => fast(sys::lzma_match_finder_LZMA_MF_HC4, 273, 24),
+        3 => fast(sys::lzma_match_finder_LZMA_MF_HC4, 273, 48),
+        4 => normal(sys::lzma_match_finder_LZMA_MF_BT4, 16),
+        5 => normal(sys::lzma_match_finder_LZMA_MF_BT4, 32),
+        _ => normal(sys::lzma_match_finder_LZMA_MF_BT4, 64),
+    }
+}
+
+/// The same with the library's `LZMA_PRESET_EXTREME`.
+fn extreme(level: u32) -> Search {
+    let (nice_len, depth) = if level == 3 || level == 5 { (192, 0) } else { (273, 512) };
+    let mf = sys::lzma_match_finder_LZMA_MF_BT4;
+    Search { mode: sys::lzma_mode_LZMA_MODE_NORMAL, mf, nice_len, depth }
+}

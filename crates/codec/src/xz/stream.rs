@@ -1,0 +1,173 @@
+//! One liblzma stream, kept between blocks so that its memory is.
+
+use std::mem::MaybeUninit;
+
+use liblzma_sys as sys;
+
+use super::Bcj;
+use crate::CodecError;
+
+/// The layout round the compressed data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// .xz, with a CRC-32 of the content: the only check that Linux's reader knows.
+    Xz(Option<Bcj>),
+    /// Legacy .lzma.
+    Alone,
+}
+
+/// What came of coding.
+pub(crate) enum Code {
+    /// The stream ended after so many bytes read and written.
+    Ended {
+        /// Bytes taken from the source.
+        read: usize,
+        /// Bytes put into the destination.
+        written: usize,
+    },
+    /// The destination is full.
+    Full,
+    /// The source ended before the stream did.
+    Short,
+    /// The library refused the data.
+    Refused(sys::lzma_ret),
+}
+
+/// A liblzma stream.
+pub(crate) struct Stream {
+    inner: sys::lzma_stream,
+    codec: &'static str,
+}
+
+// SAFETY: the stream and all it points to is owned by this value alone; liblzma keeps no thread-local state.
+unsafe impl Send for Stream {}
+
+impl Stream {
+    /// A stream without memory yet.
+    pub(crate) fn new(codec: &'static str) -> Self {
+        // SAFETY: all fields are integers and raw pointers, and zero is the library's own `LZMA_STREAM_INIT`.
+        let inner = unsafe { MaybeUninit::<sys::lzma_stream>::zeroed().assume_init() };
+        Stream { inner, codec }
+    }
+
+    /// The codec it was made for.
+    pub(crate) fn codec(&self) -> &'static str {
+        self.codec
+    }
+
+    /// Compresses `src` as one stream.
+    pub(crate) fn encode(
+        &mut self,
+        format: Format,
+        options: &sys::lzma_options_lzma,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<Code, CodecError> {
+        // SAFETY: the stream is initialised; options and filters live during the calls, which copy them.
+        let code = unsafe {
+            match format {
+                Format::Xz(bcj) => {
+                    let filters = chain(bcj, options);
+                    sys::lzma_stream_encoder(&mut self.inner, filters.as_ptr(), sys::lzma_check_LZMA_CHECK_CRC32)
+                }
+                Format::Alone => sys::lzma_alone_encoder(&mut self.inner, options),
+            }
+        };
+        self.started(code, "lzma_stream_encoder")?;
+        Ok(self.code(src, dst))
+    }
+
+    /// Decompresses the stream that `src` starts with, in `memory` bytes at most.
+    pub(crate) fn decode(
+        &mut self,
+        format: Format,
+        memory: u64,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<Code, CodecError> {
+        // SAFETY: the stream is initialised.
+        let code = unsafe {
+            match format {
+                Format::Xz(_) => sys::lzma_stream_decoder(&mut self.inner, memory, 0),
+                Format::Alone => sys::lzma_alone_decoder(&mut self.inner, memory),
+            }
+        };
+        self.started(code, "lzma_stream_decoder")?;
+        Ok(self.code(src, dst))
+    }
+
+    /// The memory that the last refused stream asked for, bytes.
+    pub(crate) fn wanted(&self) -> u64 {
+        // SAFETY: the stream is initialised.
+        unsafe { sys::lzma_memusage(&self.inner) }
+    }
+
+    fn started(&self, code: sys::lzma_ret, function: &'static str) -> Result<(), CodecError> {
+        match code {
+            sys::lzma_ret_LZMA_OK => Ok(()),
+            sys::lzma_ret_LZMA_MEM_ERROR => Err(CodecError::OutOfMemory { codec: self.codec }),
+            code => Err(CodecError::Library { codec: self.codec, function, code: i64::from(code) }),
+        }
+    }
+
+    /// Runs the coder until it ends, fails or runs out of source or destination.
+    fn code(&mut self, src: &[u8], dst: &mut [u8]) -> Code {
+        self.inner.next_in = src.as_ptr();
+        self.inner.avail_in = src.len();
+        self.inner.next_out = dst.as_mut_ptr();
+        self.inner.avail_out = dst.len();
+        let code = loop {
+            // SAFETY: a coder was set up; input and output are valid for the lengths given and do not overlap.
+            let code = unsafe { sys::lzma_code(&mut self.inner, sys::lzma_action_LZMA_FINISH) };
+            if code != sys::lzma_ret_LZMA_OK || self.inner.avail_out == 0 {
+                break code;
+            }
+        };
+        let (read, written) = (src.len() - self.inner.avail_in, dst.len() - self.inner.avail_out);
+        match code {
+            sys::lzma_ret_LZMA_STREAM_END => Code::Ended { read, written },
+            sys::lzma_ret_LZMA_OK | sys::lzma_ret_LZMA_BUF_ERROR if written == dst.len() => Code::Full,
+            sys::lzma_ret_LZMA_BUF_ERROR => Code::Short,
+            code => Code::Refused(code),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: the stream is initialised and ended once.
+        unsafe { sys::lzma_end(&mut self.inner) }
+    }
+}
+
+/// The filters of an .xz block: a branch filter if any, LZMA2, the end mark.
+fn chain(bcj: Option<Bcj>, options: &sys::lzma_options_lzma) -> [sys::lzma_filter; 3] {
+    let filter = |id, options| sys::lzma_filter { id, options };
+    let lzma2 = filter(sys::LZMA_FILTER_LZMA2, std::ptr::from_ref(options).cast_mut().cast());
+    let end = filter(sys::LZMA_VLI_UNKNOWN, std::ptr::null_mut());
+    match bcj {
+        Some(bcj) => [filter(id(bcj), std::ptr::null_mut()), lzma2, end],
+        None => [lzma2, end, filter(sys::LZMA_VLI_UNKNOWN, std::ptr::null_mut())],
+    }
+}
+
+/// What an encoder with these options takes, bytes, by the library's own account.
+pub(crate) fn encoder_usage(options: &sys::lzma_options_lzma) -> usize {
+    let filters = chain(Some(Bcj::X86), options);
+    // SAFETY: the filters and options live during the call.
+    let usage = unsafe { sys::lzma_raw_encoder_memusage(filters.as_ptr()) };
+    usize::try_from(usage).unwrap_or(usize::MAX)
+}
+
+fn id(bcj: Bcj) -> sys::lzma_vli {
+    match bcj {
+        Bcj::X86 => sys::LZMA_FILTER_X86,
+        Bcj::PowerPc => sys::LZMA_FILTER_POWERPC,
+        Bcj::Ia64 => sys::LZMA_FILTER_IA64,
+        Bcj::Arm => sys::LZMA_FILTER_ARM,
+        Bcj::ArmThumb => sys::LZMA_FILTER_ARMTHUMB,
+        Bcj::Sparc => sys::LZMA_FILTER_SPARC,
+        Bcj::Arm64 => sys::LZMA_FILTER_ARM64,
+        Bcj::RiscV => sys::LZMA_FILTER_RISCV,
+    }
+}

@@ -1,0 +1,198 @@
+//! The zstd encoder: one context in memory of our own, kept between blocks.
+
+use std::os::raw::c_int;
+use std::ptr::NonNull;
+
+use zstd_sys as sys;
+use zstd_sys::ZSTD_cParameter as Parameter;
+
+use super::ZstdParams;
+use super::table::{self, Search};
+use crate::CodecError;
+use crate::bounded::Press;
+use crate::names::ZSTD;
+
+/// Smallest size class, binary logarithm: the library takes no smaller window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
+const MIN_SIZE_LOG: u32 = 10;
+
+/// Compresses blocks to frames.
+pub(crate) struct ZstdEncoder {
+    context: Context,
+    level: i32,
+    /// What to use for blocks of up to 2^([`MIN_SIZE_LOG`] + index) bytes.
+    classes: Vec<Search>,
+    /// What the context is set to.
+    current: Option<Search>,
+}
+
+impl ZstdEncoder {
+    /// An encoder for blocks of up to `block_size` bytes.
+    pub(crate) fn new(params: &ZstdParams, block_size: usize) -> Result<Self, CodecError> {
+        let classes = classes(params.level, block_size);
+        let context = Context::new(classes.iter().map(context_size).max().unwrap_or(0))?;
+        Ok(ZstdEncoder { context, level: params.level, classes, current: None })
+    }
+
+    fn prepare(&mut self, size: usize) -> Result<(), CodecError> {
+        let class = (size_log(size) - MIN_SIZE_LOG) as usize;
+        let search = self.classes.get(class).copied();
+        if search.is_some_and(|search| search.by_rows()) {
+            // A salt that depends on earlier frames is mixed into the hash of rows: only a new context forgets it.
+            self.context.renew()?;
+            self.current = None;
+        }
+        if self.current != search {
+            search.map_or(Ok(()), |search| self.context.configure(self.level, &search))?;
+            self.current = search;
+        }
+        Ok(())
+    }
+}
+
+impl Press for ZstdEncoder {
+    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        self.prepare(src.len())?;
+        self.context.compress(src, room)
+    }
+}
+
+/// Bytes that an encoder for blocks of up to `block_size` bytes takes.
+pub(crate) fn encoder_memory(params: &ZstdParams, block_size: usize) -> usize {
+    classes(params.level, block_size).iter().map(context_size).max().unwrap_or(0)
+}
+
+/// The size class of a block: blocks of one class get the same parameters from the library too.
+fn size_log(size: usize) -> u32 {
+    size.next_power_of_two().ilog2().max(MIN_SIZE_LOG)
+}
+
+fn classes(level: i32, block_size: usize) -> Vec<Search> {
+    let logs = MIN_SIZE_LOG..=size_log(block_size);
+    logs.map(|log| table::own(level, log).unwrap_or_else(|| library(level, log))).collect()
+}
+
+/// The library's own parameters for a level.
+fn library(level: i32, size_log: u32) -> Search {
+    // SAFETY: any level and size may be passed; those out of range are clamped.
+    let params = unsafe { sys::ZSTD_getCParams(level, 1 << size_log, 0) };
+    Search {
+        window_log: params.windowLog,
+        chain_log: params.chainLog,
+        hash_log: params.hashLog,
+        search_log: params.searchLog,
+        min_match: params.minMatch,
+        target_length: params.targetLength,
+        strategy: params.strategy,
+        split: params.strategy as u32 >= sys::ZSTD_strategy::ZSTD_btopt as u32 && params.windowLog >= 17,
+    }
+}
+
+fn raw(search: &Search) -> sys::ZSTD_compressionParameters {
+    sys::ZSTD_compressionParameters {
+        windowLog: search.window_log,
+        chainLog: search.chain_log,
+        hashLog: search.hash_log,
+        searchLog: search.search_log,
+        minMatch: search.min_match,
+        targetLength: search.target_length,
+        strategy: search.strategy,
+    }
+}
+
+/// Bytes that a context for one frame of this kind takes.
+fn context_size(search: &Search) -> usize {
+    // SAFETY: no precondition.
+    let size = unsafe { sys::ZSTD_estimateCCtxSize_usingCParams(raw(search)) };
+    if is_error(size) { 0 } else { size }
+}
+
+/// A context of the library in memory that is ours, so that its size is known and it can be made new at any time.
+struct Context {
+    raw: NonNull<sys::ZSTD_CCtx>,
+    memory: Vec<u64>, // of words, since the library wants its memory aligned to 8 bytes
+}
+
+// SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the
+// library keeps no thread-local state.
+unsafe impl Send for Context {}
+
+impl Context {
+    fn new(size: usize) -> Result<Self, CodecError> {
+        let mut memory = vec![0u64; size.div_ceil(size_of::<u64>())];
+        let raw = place(&mut memory)?;
+        Ok(Context { raw, memory })
+    }
+
+    /// Forgets all that was ever done.
+    fn renew(&mut self) -> Result<(), CodecError> {
+        self.raw = place(&mut self.memory)?;
+        Ok(())
+    }
+
+    fn configure(&mut self, level: i32, search: &Search) -> Result<(), CodecError> {
+        let both = sys::ZSTD_ResetDirective::ZSTD_reset_session_and_parameters;
+        // SAFETY: the context is valid.
+        check("ZSTD_CCtx_reset", unsafe { sys::ZSTD_CCtx_reset(self.raw.as_ptr(), both) })?;
+        // The level still decides what a target length of 0 means.
+        self.set(Parameter::ZSTD_c_compressionLevel, level)?;
+        self.set(Parameter::ZSTD_c_contentSizeFlag, 1)?;
+        self.set(Parameter::ZSTD_c_checksumFlag, 0)?;
+        self.set(Parameter::ZSTD_c_dictIDFlag, 0)?;
+        // SAFETY: the context is valid.
+        check("ZSTD_CCtx_setCParams", unsafe { sys::ZSTD_CCtx_setCParams(self.raw.as_ptr(), raw(search)) })?;
+        // Said and not left to the library, which may decide otherwise on other machines.
+        self.set(Parameter::ZSTD_c_experimentalParam13, switch(search.split))?; // ZSTD_c_splitAfterSequences
+        self.set(Parameter::ZSTD_c_experimentalParam14, switch(search.by_rows())) // ZSTD_c_useRowMatchFinder
+    }
+
+    fn set(&mut self, parameter: Parameter, value: c_int) -> Result<(), CodecError> {
+        // SAFETY: the context is valid.
+        let code = unsafe { sys::ZSTD_CCtx_setParameter(self.raw.as_ptr(), parameter, value) };
+        check("ZSTD_CCtx_setParameter", code)
+    }
+
+    fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        // SAFETY: the context is valid; both pointers are valid for the lengths given and do not overlap.
+        let size = unsafe {
+            let (out, room) = (dst.as_mut_ptr().cast(), dst.len());
+            sys::ZSTD_compress2(self.raw.as_ptr(), out, room, src.as_ptr().cast(), src.len())
+        };
+        if is_error(size) && is_full(size) {
+            return Ok(None);
+        }
+        check("ZSTD_compress2", size)?;
+        Ok(Some(size))
+    }
+}
+
+/// Makes a new context in the memory.
+fn place(memory: &mut [u64]) -> Result<NonNull<sys::ZSTD_CCtx>, CodecError> {
+    // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
+    let raw = unsafe { sys::ZSTD_initStaticCCtx(memory.as_mut_ptr().cast(), size_of_val(memory)) };
+    let failed = CodecError::Library { codec: ZSTD, function: "ZSTD_initStaticCCtx", code: 0 };
+    NonNull::new(raw).ok_or(failed)
+}
+
+fn switch(on: bool) -> c_int {
+    let switch = if on { sys::ZSTD_ParamSwitch_e::ZSTD_ps_enable } else { sys::ZSTD_ParamSwitch_e::ZSTD_ps_disable };
+    switch as c_int
+}
+
+pub(super) fn is_error(code: usize) -> bool {
+    // SAFETY: no precondition.
+    unsafe { sys::ZSTD_isError(code) != 0 }
+}
+
+fn is_full(code: usize) -> bool {
+    // SAFETY: no precondition.
+    let code = unsafe { sys::ZSTD_getErrorCode(code) };
+    code == sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall
+}
+
+pub(super) fn check(function: &'static str, code: usize) -> Result<(), CodecError> {
+    if is_error(code) {
+        let code = (code as isize) as i64; // the library's errors are small negative numbers
+        return Err(CodecError::Library { codec: ZSTD, function, code });
+    }
+    Ok(())
+}

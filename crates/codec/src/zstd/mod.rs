@@ -1,0 +1,13 @@
+//! zstd: one frame a block (RFC 8878), with its content size, without checksum or dictionary.
+
+#[allow(unsafe_code)] // calls a C library
+mod context;
+mod params;
+#[allow(unsafe_code)] // calls a C library
+mod reader;
+mod table;
+
+pub use params::ZstdParams;
+
+pub(crate) use context::{ZstdEncoder, encoder_memory};
+pub(crate) use reader::{ZstdDecoder, decoder_memory};

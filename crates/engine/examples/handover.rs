@@ -1,13 +1,18 @@
-//! Sends empty jobs down a line, to see under `perf stat` or `time` what handing over costs.
+//! Sends jobs down a line that only pass the time, to see under `perf stat` or `time` what handing over costs.
 //!
-//! `handover ITEMS WORKERS [BUDGET_BYTES]`: each item is one hash job and one compress job, 64 bytes of memory.
+//! `handover ITEMS WORKERS BUDGET_BYTES [ROUNDS [CALLER_ROUNDS]]`: each item is one hash job and one compress job of
+//! `ROUNDS` pauses, 64 bytes of memory; the caller itself pauses `CALLER_ROUNDS` times before each.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
 use packline_engine::{Caller, Config, Fault, Line, Outbox, ParallelLine, Permit, Work};
 
-struct Nothing;
+struct Pause(usize);
 
-impl Work for Nothing {
+fn pause(rounds: usize) {
+    (0..rounds).for_each(|_| std::hint::spin_loop());
+}
+
+impl Work for Pause {
     type Raw = Permit;
     type Hashed = Permit;
     type Job = Permit;
@@ -18,18 +23,20 @@ impl Work for Nothing {
     fn tool(&self) {}
 
     fn hash(&self, (): &mut (), raw: Permit) -> Result<Permit, String> {
+        pause(self.0);
         Ok(raw)
     }
 
     fn compress(&self, (): &mut (), job: Permit) -> Result<Permit, String> {
+        pause(self.0);
         Ok(job)
     }
 }
 
 struct Forward(u64);
 
-impl Caller<Nothing> for Forward {
-    fn decide(&mut self, hashed: Permit, next: &mut dyn Outbox<Nothing>) -> Result<(), String> {
+impl Caller<Pause> for Forward {
+    fn decide(&mut self, hashed: Permit, next: &mut dyn Outbox<Pause>) -> Result<(), String> {
         next.submit(hashed);
         Ok(())
     }
@@ -42,14 +49,15 @@ impl Caller<Nothing> for Forward {
 
 fn main() -> Result<(), Fault<String>> {
     let number = |index: usize, default: usize| std::env::args().nth(index).map_or(Some(default), |n| n.parse().ok());
-    let usage = || Fault::Work("usage: handover ITEMS WORKERS [BUDGET_BYTES]".to_owned());
-    let items = number(1, 100_000).ok_or_else(usage)?;
-    let workers = number(2, 2).ok_or_else(usage)?;
-    let budget = number(3, 64 << 20).ok_or_else(usage)?;
-    let config = Config::new(workers, budget);
-    let mut line = ParallelLine::new(Nothing, config).map_err(|error| Fault::Work(error.to_string()))?;
-    let mut caller = Forward(0);
-    for _ in 0..items {
+    let usage = || Fault::Work("usage: handover ITEMS WORKERS BUDGET_BYTES [ROUNDS [CALLER_ROUNDS]]".to_owned());
+    let [items, workers, budget, rounds, own] =
+        [(1, 100_000), (2, 2), (3, 64 << 20), (4, 0), (5, 0)].map(|(index, default)| number(index, default));
+    let config = Config::new(workers.ok_or_else(usage)?, budget.ok_or_else(usage)?);
+    let refused = |error: std::io::Error| Fault::Work(error.to_string());
+    let mut line = ParallelLine::new(Pause(rounds.ok_or_else(usage)?), config).map_err(refused)?;
+    let (own, mut caller) = (own.ok_or_else(usage)?, Forward(0));
+    for _ in 0..items.ok_or_else(usage)? {
+        pause(own);
         let permit = line.reserve(64, &mut caller)?;
         line.feed(permit, &mut caller)?;
     }

@@ -15,15 +15,6 @@ const CANCEL_POLL: Duration = Duration::from_millis(50);
 /// costs more than twice the cheaper of the two.
 pub(crate) const SPINS: u32 = 60;
 
-/// How a sleep ended.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slept {
-    /// The thread was parked, not only spinning.
-    pub(crate) parked: bool,
-    /// How often the poll interval ran out before anybody rang.
-    pub(crate) timeouts: u64,
-}
-
 /// One sleeper, many ringers.
 ///
 /// The sleeper arms the bell, then registers what it waits for, then checks whether that is there already, and only
@@ -59,17 +50,17 @@ impl Bell {
         }
     }
 
-    /// Sleeps on an armed bell until it rings or `cancel` is set.
-    pub(crate) fn sleep(&self, cancel: &CancelToken) -> Slept {
-        let mut slept = Slept::default();
+    /// Sleeps on an armed bell until it rings or `cancel` is set; whether the thread was parked, not only spinning.
+    ///
+    /// Nothing but these two ends it: looking up every [`CANCEL_POLL`] would not hide a lost ring.
+    pub(crate) fn sleep(&self, cancel: &CancelToken) -> bool {
         if self.spin() {
-            return slept;
+            return false;
         }
-        slept.parked = true;
         while self.armed.load(Ordering::SeqCst) && !cancel.is_cancelled() {
-            slept.timeouts += u64::from(self.park());
+            thread::park_timeout(CANCEL_POLL);
         }
-        slept
+        true
     }
 
     /// Whether the bell rang during a bounded spin.
@@ -81,12 +72,6 @@ impl Bell {
             hint::spin_loop();
         }
         false
-    }
-
-    /// Parks once; whether it ended without the bell.
-    fn park(&self) -> bool {
-        thread::park_timeout(CANCEL_POLL);
-        self.armed.load(Ordering::SeqCst)
     }
 }
 
@@ -100,8 +85,7 @@ mod tests {
         let bell = Bell::default();
         bell.arm();
         bell.ring();
-        let slept = bell.sleep(&CancelToken::new());
-        assert!(!slept.parked);
+        assert!(!bell.sleep(&CancelToken::new()));
     }
 
     #[test]
@@ -130,7 +114,7 @@ mod tests {
         let cancel = CancelToken::new();
         cancel.cancel();
         bell.arm();
-        bell.sleep(&cancel);
+        assert!(bell.sleep(&cancel));
         assert!(bell.armed.load(Ordering::SeqCst), "it was the token, not a ring");
     }
 }

@@ -71,3 +71,83 @@ fn run<W: Work>(shared: &Shared<W>) {
 fn refused(number: usize, workers: usize, cause: &io::Error) -> io::Error {
     io::Error::new(cause.kind(), format!("cannot start worker thread {number} of {workers}: {cause}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::Place;
+    use crate::slot::{Outcome, Slot};
+    use crate::{CancelToken, Fault};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Jobs that panic, fail or give the number of the tool they ran with; the first tool cannot be made.
+    #[derive(Default)]
+    struct Shaky {
+        tools: AtomicUsize,
+    }
+
+    impl Work for Shaky {
+        type Raw = &'static str;
+        type Hashed = usize;
+        type Job = ();
+        type Packed = Bomb;
+        type Error = ();
+        type Tool = usize;
+
+        fn tool(&self) -> usize {
+            let number = self.tools.fetch_add(1, Ordering::SeqCst);
+            assert!(number > 0, "no tool");
+            number
+        }
+
+        fn hash(&self, tool: &mut usize, raw: &'static str) -> Result<usize, ()> {
+            assert!(raw != "panic", "in the job");
+            if raw == "fail" { Err(()) } else { Ok(*tool) }
+        }
+
+        fn compress(&self, _: &mut usize, (): ()) -> Result<Bomb, ()> {
+            Ok(Bomb)
+        }
+    }
+
+    /// Panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    fn hashed(shared: &Shared<Shaky>, raw: &'static str) -> Outcome<usize, ()> {
+        let slot = Arc::new(Slot::new());
+        shared.bell.arm();
+        assert!(slot.want());
+        shared.queue.push(Place::Hash(0), Job::Hash(raw, Arc::clone(&slot)));
+        shared.bell.sleep(&CancelToken::new());
+        slot.take().unwrap()
+    }
+
+    #[test]
+    fn one_worker_outlives_every_panic() {
+        let shared = Arc::new(Shared { work: Shaky::default(), queue: RunQueue::new(), bell: Arc::default() });
+        let crew = Crew::start(1, &shared).unwrap();
+        assert!(matches!(hashed(&shared, "go"), Err(Fault::Panic(text)) if text == "no tool"));
+        assert!(matches!(hashed(&shared, "go"), Ok(1)));
+        assert!(matches!(hashed(&shared, "panic"), Err(Fault::Panic(text)) if text == "in the job"));
+        assert!(matches!(hashed(&shared, "go"), Ok(2)), "the tool is made anew after a panic");
+        assert!(matches!(hashed(&shared, "fail"), Err(Fault::Work(()))));
+        assert!(matches!(hashed(&shared, "go"), Ok(2)), "and kept after an error");
+        // Nobody holds the slot any more when the job is done: the worker drops the result.
+        shared.queue.push(Place::Commit(0), Job::Compress((), Arc::new(Slot::new())));
+        assert!(matches!(hashed(&shared, "go"), Ok(2)));
+        assert_eq!(crew.len(), 1);
+    }
+
+    #[test]
+    fn a_refused_thread_is_named() {
+        let error = refused(3, 64, &io::Error::from(io::ErrorKind::WouldBlock));
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(error.to_string().starts_with("cannot start worker thread 3 of 64: "));
+    }
+}

@@ -21,7 +21,7 @@ impl<W: Work> Job<W> {
     pub(crate) fn run(self, work: &W, bench: &mut Bench<W>, bell: &Bell) {
         match self {
             Self::Hash(raw, slot) => fill(slot, bench.hash(work, raw), bell),
-            Self::Compress(job, slot) => slot.fill(bench.compress(work, job), bell),
+            Self::Compress(job, slot) => fill(slot, bench.compress(work, job), bell),
         }
     }
 }

@@ -143,7 +143,7 @@ mod tests {
     fn bell_armed(bell: &Bell) -> bool {
         let cancel = crate::CancelToken::new();
         cancel.cancel();
-        bell.sleep(&cancel).parked
+        bell.sleep(&cancel)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::bell::{Bell, Slept};
+use crate::bell::Bell;
 use crate::crew::{Crew, Shared};
 use crate::job::{Bench, Job};
 use crate::lane::Lane;
@@ -194,16 +194,10 @@ impl<W: Work> ParallelLine<W> {
             && (self.press.lane.is_empty() || self.press.lane.want(busy))
             && memory.is_none_or(|bytes| self.budget.want(bytes, overhead));
         if missing {
-            let slept = self.shared.bell.sleep(&self.cancel);
-            self.count(slept);
+            self.counts.sleeps += u64::from(self.shared.bell.sleep(&self.cancel));
         }
         self.shared.bell.disarm();
         self.budget.unwant();
-    }
-
-    fn count(&mut self, slept: Slept) {
-        self.counts.sleeps += u64::from(slept.parked);
-        self.counts.polls += slept.timeouts;
     }
 
     /// Takes memory if it fits. If nothing is on the line, nothing on it can free any: whatever is in use is held by

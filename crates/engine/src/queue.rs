@@ -237,3 +237,90 @@ fn wake(seat: Option<Arc<Seat>>) {
         seat.wake();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn commit_jobs_first_and_each_lane_in_order() {
+        let queue = RunQueue::new();
+        let places = [Place::Hash(0), Place::Hash(1), Place::Commit(0), Place::Hash(2), Place::Commit(1)];
+        places.iter().for_each(|&place| queue.push(place, place));
+        let taken: Vec<Place> = std::iter::from_fn(|| queue.try_take()).collect();
+        let mut sorted = places.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(taken, sorted);
+    }
+
+    #[test]
+    fn nobody_is_woken_when_nobody_sleeps() {
+        let queue = RunQueue::new();
+        (0..10).for_each(|n| queue.push(Place::Hash(n), n));
+        assert_eq!(queue.counts().wakes, 0);
+        queue.clear();
+        assert_eq!(queue.try_take(), None);
+    }
+
+    /// Waits until `count` workers sleep.
+    fn asleep<J>(queue: &RunQueue<J>, count: usize) {
+        while queue.lock().idle.len() < count {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn one_wake_a_job_and_the_rest_sleep_on() {
+        let queue = RunQueue::new();
+        let (send, taken) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                let (queue, send) = (&queue, send.clone());
+                scope.spawn(move || {
+                    let seat = Seat::here();
+                    while let Some(job) = queue.take(&seat) {
+                        send.send(job).unwrap();
+                    }
+                });
+            }
+            for job in 0..20 {
+                asleep(&queue, 4);
+                queue.push(Place::Commit(job), job);
+                assert_eq!(taken.recv().unwrap(), job);
+                assert_eq!(queue.counts().wakes, job + 1);
+            }
+            queue.close();
+        });
+    }
+
+    #[test]
+    fn a_burst_reaches_every_sleeper() {
+        let queue = RunQueue::new();
+        let meeting = std::sync::Barrier::new(4);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let seat = Seat::here();
+                    // Each job ends only when four run at a time: a sleeper that is not woken would hold up all.
+                    while queue.take(&seat).is_some() {
+                        meeting.wait();
+                    }
+                });
+            }
+            asleep(&queue, 4);
+            (0..40).for_each(|n| queue.push(Place::Hash(n), ()));
+            asleep(&queue, 4);
+            queue.close();
+        });
+        assert!((4..=40).contains(&queue.counts().wakes));
+    }
+
+    #[test]
+    fn a_closed_queue_gives_nothing() {
+        let queue = RunQueue::new();
+        queue.push(Place::Hash(0), 0);
+        queue.close();
+        assert_eq!(queue.take(&Seat::here()), None);
+    }
+}

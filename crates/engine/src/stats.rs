@@ -21,8 +21,6 @@ pub struct Stats {
     pub waits: u64,
     /// Those of `waits` that were long enough to put its thread to sleep.
     pub sleeps: u64,
-    /// Times a sleeping caller looked up after 50 ms to see whether it was cancelled.
-    pub polls: u64,
     /// Bytes of permits in flight now.
     pub bytes_in_flight: usize,
     /// The most bytes of permits ever in flight.

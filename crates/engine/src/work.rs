@@ -29,14 +29,22 @@ pub trait Work: Send + Sync + 'static {
 }
 
 /// The container's in-order steps. All calls come on the thread that calls the line, one at a time.
+///
+/// The calls of `decide` are the same on every line, and so are the calls of `commit`; how the two interleave is not.
+/// So a decision must not depend on what has been committed so far. An error of either stops the line.
+///
+/// If a step panics, the panic goes up through the call of the line; the line has stopped then.
 pub trait Caller<W: Work> {
     /// Takes the hashed items in the order they were fed, and hands on what must be compressed or committed.
+    ///
+    /// It may keep memory, with its [`Permit`], for later items (an open fragment); the line never waits for that.
+    /// If it fails, what this call handed on is dropped.
     fn decide(&mut self, hashed: W::Hashed, next: &mut dyn Outbox<W>) -> Result<(), W::Error>;
     /// Takes the results in the order in which `decide` handed them on.
     fn commit(&mut self, packed: W::Packed) -> Result<(), W::Error>;
 }
 
-/// Where a decision goes. Each call takes the next place in the commit order.
+/// Where a decision goes. Each call takes the next place in the commit order. It never waits and never fails.
 pub trait Outbox<W: Work> {
     /// A job for the compress stage.
     fn submit(&mut self, job: W::Job);
@@ -46,19 +54,38 @@ pub trait Outbox<W: Work> {
 
 /// A line: parallel or serial, the same calls in the same order.
 ///
-/// After an error every further call returns an error too; what is in flight is dropped. Of several errors the one
-/// that stands first in the order (an item's hash, decision, compression and commit, before those of later items) is
-/// returned, whatever the timing.
+/// # Errors
+/// After an error everything on the line is dropped, every further call returns [`Fault::Stopped`], and what goes into
+/// the outbox goes nowhere. Of several errors the one that stands first in the order is returned, whatever the timing:
+/// item by item, and of one item its hash, its decision, then what it handed on, each compressed and committed. What
+/// stands before the error has been committed, nothing after it; items after it may have been decided. A panic in a
+/// stage counts as that stage's error.
+///
+/// A caller with an error of its own, say of the source it feeds from, keeps that order by calling `drain` first: if
+/// that returns an error, it is of an earlier item and comes first.
+///
+/// A cancelled line returns [`Fault::Cancelled`] from the next call, or within 50 ms from a call that waits.
 pub trait Line<W: Work> {
     /// Waits until `bytes` fit into the memory budget, deciding and committing meanwhile, and takes them.
-    /// Admits at once, over the budget if need be, when nothing is in flight that could free memory.
+    ///
+    /// The line adds some 100 bytes for each item on it to what is in use, so that many small items cannot take many
+    /// times the memory they stand for.
+    ///
+    /// It never waits for memory that only the caller can free: when nothing is on the line, it admits at once, over
+    /// the budget if need be. So any budget is enough, and what is in flight exceeds the budget at most by what the
+    /// caller holds itself (permits reserved but not yet fed, or kept by a decision) and one item.
     fn reserve(&mut self, bytes: usize, caller: &mut dyn Caller<W>) -> Result<Permit, Fault<W::Error>>;
     /// Puts an item on the line. Memory it stands for was taken with `reserve` and travels inside it as a [`Permit`].
+    ///
+    /// Never waits; decides and commits what is ready.
     fn feed(&mut self, raw: W::Raw, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>>;
     /// Waits until every item fed so far is hashed and decided; their commits may still be under way.
     fn settle(&mut self, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>>;
     /// Hands on work that was not fed (what is left at the end, metadata), in its place of the commit order: after
-    /// everything decided so far. Call `settle` first if it has to come after everything fed so far.
+    /// everything decided so far.
+    ///
+    /// How much has been decided depends on time while items are on the line: always call `settle` first, or the
+    /// order is not the same each time. What is handed on is committed during later calls; `drain` waits for it.
     fn outbox(&mut self) -> &mut dyn Outbox<W>;
     /// Waits until everything fed and handed on is committed.
     fn drain(&mut self, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>>;

@@ -1,0 +1,88 @@
+//! Stopping from outside, and dropping a line in the middle.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use packline_engine::{CancelToken, Config, Fault, Line, ParallelLine, SerialLine};
+use proptest::prelude::*;
+
+use crate::fake::{Fake, Packer, Parcel, items, run};
+use crate::gate::{Drain, Gated};
+
+/// What to wait in while the line is cancelled.
+type Waiting = fn(&mut ParallelLine<Gated>) -> Result<(), Fault<String>>;
+
+fn cancelled_while(waiting: Waiting) {
+    let (work, config) = (Gated::default(), Config::new(2, 100));
+    let cancel = config.cancel.clone();
+    let mut line = ParallelLine::new(work.clone(), config).unwrap();
+    let permit = line.reserve(100, &mut Drain).unwrap();
+    line.feed(Some(permit), &mut Drain).unwrap();
+    let begun = work.begun.clone();
+    let canceller = thread::spawn(move || {
+        begun.pass();
+        cancel.cancel();
+    });
+    assert!(matches!(waiting(&mut line), Err(Fault::Cancelled)));
+    assert!(matches!(line.drain(&mut Drain), Err(Fault::Stopped)));
+    canceller.join().unwrap();
+    work.go.open();
+    drop(line);
+    assert!(!work.running.load(Ordering::SeqCst), "the drop waits for what runs");
+}
+
+#[test]
+fn cancel_ends_every_wait() {
+    cancelled_while(|line| line.settle(&mut Drain));
+    cancelled_while(|line| line.drain(&mut Drain));
+    cancelled_while(|line| line.reserve(1, &mut Drain).map(drop));
+}
+
+#[test]
+fn a_cancelled_line_refuses_the_next_call() {
+    let cancel = CancelToken::new();
+    let config = Config { workers: 0, budget: 0, cancel: cancel.clone() };
+    let mut inline = ParallelLine::new(Fake::default(), config).unwrap();
+    let mut serial = SerialLine::with_cancel(Fake::default(), cancel.clone());
+    cancel.cancel();
+    for line in [&mut inline as &mut dyn Line<Fake>, &mut serial] {
+        let mut packer = Packer::default();
+        assert!(matches!(line.reserve(1, &mut packer), Err(Fault::Cancelled)));
+        assert!(matches!(line.settle(&mut packer), Err(Fault::Stopped)));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_line_dropped_in_the_middle_leaves_nothing(items in items(100), workers in 0usize..5, fed in 0usize..100) {
+        let fake = Fake::default();
+        let mut line = ParallelLine::new(fake.clone(), Config::new(workers, 1 << 20)).unwrap();
+        let budget = line.budget();
+        let mut packer = Packer::default();
+        for (number, &item) in items.iter().enumerate().take(fed) {
+            let permit = line.reserve(item.bytes, &mut packer).unwrap();
+            line.feed(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+        }
+        drop((line, packer));
+        prop_assert_eq!((budget.used(), fake.tools.load(Ordering::SeqCst)), (0, 0));
+    }
+
+    #[test]
+    fn cancelling_at_any_time_is_clean(items in items(100), workers in 0usize..4, after in 0u32..20_000) {
+        let (fake, config) = (Fake::default(), Config::new(workers, 300));
+        let cancel = config.cancel.clone();
+        let mut line = ParallelLine::new(fake.clone(), config).unwrap();
+        let budget = line.budget();
+        let canceller = thread::spawn(move || {
+            (0..after).for_each(|_| std::hint::spin_loop());
+            cancel.cancel();
+        });
+        let end = run(&mut line, &items).end;
+        canceller.join().unwrap();
+        drop(line);
+        prop_assert!(end.is_none_or(|end| end == "Cancelled"));
+        prop_assert_eq!((budget.used(), fake.tools.load(Ordering::SeqCst)), (0, 0));
+    }
+}

@@ -1,0 +1,279 @@
+//! A container that packs nothing: it writes down what is decided and committed, and fails where it is told to.
+
+use std::hint;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
+
+use packline_engine::{Caller, Fault, Line, Outbox, Permit, Work};
+use proptest::prelude::*;
+
+/// What becomes of an item when it is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Handed on as this many results, each second one without compression; 0 drops the item.
+    Parts(u8),
+    /// Merged with other tails into one job, which holds the permits of all.
+    Tail,
+}
+
+/// Where an item fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    None,
+    Source,
+    Hash,
+    HashPanic,
+    Decide,
+    /// After the decision has handed its parts on.
+    DecideLate,
+    Compress,
+    CompressPanic,
+    Commit,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    pub bytes: usize,
+    pub plan: Plan,
+    pub flaw: Flaw,
+    /// Rounds of busy work in each stage.
+    pub cost: u32,
+}
+
+impl Item {
+    pub fn new(bytes: usize, plan: Plan) -> Self {
+        Self { bytes, plan, flaw: Flaw::None, cost: 0 }
+    }
+}
+
+/// An item with its number and its memory, at every stage.
+pub struct Parcel {
+    pub number: usize,
+    pub part: usize,
+    pub item: Item,
+    pub mark: u64,
+    pub permit: Permit,
+}
+
+/// Tails that share one open job, at most.
+pub const TAILS: usize = 3;
+
+/// The stages. Counts the tools that are alive.
+#[derive(Clone, Default)]
+pub struct Fake {
+    pub tools: Arc<AtomicUsize>,
+}
+
+pub struct Tool(Arc<AtomicUsize>);
+
+impl Drop for Tool {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn busy(rounds: u32) {
+    (0..rounds).for_each(|_| hint::spin_loop());
+}
+
+fn fail<T>(stage: &str, number: usize) -> Result<T, String> {
+    Err(format!("planted {stage} {number}"))
+}
+
+impl Work for Fake {
+    type Raw = Parcel;
+    type Hashed = Parcel;
+    type Job = Parcel;
+    type Packed = Parcel;
+    type Error = String;
+    type Tool = Tool;
+
+    fn tool(&self) -> Tool {
+        self.tools.fetch_add(1, Ordering::SeqCst);
+        Tool(Arc::clone(&self.tools))
+    }
+
+    fn hash(&self, _: &mut Tool, mut raw: Parcel) -> Result<Parcel, String> {
+        busy(raw.item.cost);
+        match raw.item.flaw {
+            Flaw::Hash => return fail("hash", raw.number),
+            Flaw::HashPanic => panic!("planted hash panic {}", raw.number),
+            _ => {}
+        }
+        raw.mark = (raw.number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Ok(raw)
+    }
+
+    fn compress(&self, _: &mut Tool, mut job: Parcel) -> Result<Parcel, String> {
+        busy(job.item.cost.rotate_left(5) % 2000);
+        match job.item.flaw {
+            Flaw::Compress => return fail("compress", job.number),
+            Flaw::CompressPanic => panic!("planted compress panic {}", job.number),
+            _ => {}
+        }
+        job.mark ^= job.part as u64;
+        job.permit.shrink_to(job.permit.bytes() / 2);
+        Ok(job)
+    }
+}
+
+/// What came out of a line.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    pub decided: Vec<(usize, u64)>,
+    pub committed: Vec<(usize, usize, u64)>,
+    pub end: Option<String>,
+}
+
+/// The decisions.
+#[derive(Default)]
+pub struct Packer {
+    pub log: Log,
+    open: Option<Parcel>,
+    tails: usize,
+}
+
+impl Packer {
+    fn parts(mut parcel: Parcel, parts: u8, next: &mut dyn Outbox<Fake>) {
+        for part in 0..usize::from(parts) {
+            let share = parcel.permit.bytes() / usize::from(parts);
+            let piece = Parcel { part, permit: parcel.permit.split(share), ..parcel };
+            match part % 2 {
+                0 => next.submit(piece),
+                _ => next.pass(piece),
+            }
+        }
+        parcel.permit.shrink_to(0);
+    }
+
+    fn tail(&mut self, parcel: Parcel, next: &mut dyn Outbox<Fake>) {
+        self.tails += 1;
+        match &mut self.open {
+            Some(open) => {
+                open.mark ^= parcel.mark;
+                open.permit.merge(parcel.permit);
+                if parcel.item.flaw != Flaw::None {
+                    open.item.flaw = parcel.item.flaw;
+                }
+            }
+            None => self.open = Some(parcel),
+        }
+        if self.tails >= TAILS {
+            self.flush(next);
+        }
+    }
+
+    /// Hands the open tails on.
+    pub fn flush(&mut self, next: &mut dyn Outbox<Fake>) {
+        self.tails = 0;
+        if let Some(open) = self.open.take() {
+            next.submit(open);
+        }
+    }
+}
+
+impl Caller<Fake> for Packer {
+    fn decide(&mut self, hashed: Parcel, next: &mut dyn Outbox<Fake>) -> Result<(), String> {
+        let (number, mark, flaw) = (hashed.number, hashed.mark, hashed.item.flaw);
+        if flaw == Flaw::Decide {
+            return fail("decide", number);
+        }
+        match hashed.item.plan {
+            Plan::Parts(parts) => Self::parts(hashed, parts, next),
+            Plan::Tail => self.tail(hashed, next),
+        }
+        if flaw == Flaw::DecideLate {
+            return fail("late decide", number);
+        }
+        self.log.decided.push((number, mark));
+        Ok(())
+    }
+
+    fn commit(&mut self, packed: Parcel) -> Result<(), String> {
+        if packed.item.flaw == Flaw::Commit {
+            return fail("commit", packed.number);
+        }
+        self.log.committed.push((packed.number, packed.part, packed.mark));
+        Ok(())
+    }
+}
+
+type Ran = Result<(), Fault<String>>;
+
+fn feed_all(line: &mut dyn Line<Fake>, items: &[Item], packer: &mut Packer) -> Ran {
+    for (number, &item) in items.iter().enumerate() {
+        if item.flaw == Flaw::Source {
+            // An error of an earlier item comes first.
+            line.drain(packer)?;
+            return fail("source", number).map_err(Fault::Work);
+        }
+        let permit = line.reserve(item.bytes, packer)?;
+        line.feed(Parcel { number, part: 0, item, mark: 0, permit }, packer)?;
+    }
+    Ok(())
+}
+
+/// What is left at the end, and two results that were never fed.
+fn finish(line: &mut dyn Line<Fake>, packer: &mut Packer) -> Ran {
+    line.settle(packer)?;
+    packer.flush(line.outbox());
+    for part in 0..2 {
+        let permit = line.reserve(10, packer)?;
+        let item = Item::new(10, Plan::Parts(1));
+        line.outbox().submit(Parcel { number: usize::MAX, part, item, mark: 0, permit });
+        let permit = Permit::detached(1);
+        line.outbox().pass(Parcel { number: usize::MAX, part, item, mark: 1, permit });
+    }
+    line.drain(packer)
+}
+
+/// Sends `items` down `line` and writes down what comes out.
+pub fn run(line: &mut dyn Line<Fake>, items: &[Item]) -> Log {
+    quiet();
+    let mut packer = Packer::default();
+    let ran = feed_all(line, items, &mut packer).and_then(|()| finish(line, &mut packer));
+    packer.log.end = ran.err().map(|fault| format!("{fault:?}"));
+    packer.log
+}
+
+/// Keeps the planted panics out of the test's output; others are reported as ever.
+pub fn quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let text = info.payload().downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| info.payload().downcast_ref::<&str>().copied());
+            let planted = text.is_some_and(|text| text.starts_with("planted"));
+            if !planted {
+                report(info);
+            }
+        }));
+    });
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    prop_oneof![3 => (0u8..4).prop_map(Plan::Parts), 1 => Just(Plan::Tail)]
+}
+
+/// Items without a flaw, most of them quick.
+pub fn items(most: usize) -> impl Strategy<Value = Vec<Item>> {
+    let cost = prop_oneof![2 => Just(0u32), 2 => 0u32..100, 1 => 0u32..2000];
+    let item = (0usize..300, plan(), cost);
+    let item = item.prop_map(|(bytes, plan, cost)| Item { cost, ..Item::new(bytes, plan) });
+    prop::collection::vec(item, 0..most)
+}
+
+/// A flaw other than none.
+pub fn flaw() -> impl Strategy<Value = Flaw> {
+    prop::sample::select(vec![
+        Flaw::Source,
+        Flaw::Hash,
+        Flaw::HashPanic,
+        Flaw::Decide,
+        Flaw::DecideLate,
+        Flaw::Compress,
+        Flaw::CompressPanic,
+        Flaw::Commit,
+    ])
+}

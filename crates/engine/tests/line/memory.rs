@@ -1,0 +1,77 @@
+//! The budget: kept to within one item, and never a reason to wait for ever.
+
+use packline_engine::{Config, Line, ParallelLine, Permit};
+use proptest::prelude::*;
+
+use crate::fake::{Fake, Item, Packer, Parcel, Plan, TAILS, items};
+use crate::gate::{Drain, Gated};
+use crate::matrix::parallel;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_peak_is_within_one_item(items in items(100), budget in 0usize..4000, workers in 0usize..5) {
+        let largest = items.iter().map(|item| item.bytes).max().unwrap_or(0).max(10);
+        let held = if items.iter().any(|item| item.plan == Plan::Tail) { largest * (TAILS - 1) } else { 0 };
+        let (log, stats) = parallel(&items, workers, budget);
+        prop_assert_eq!(log.end, None);
+        prop_assert!(stats.peak_bytes <= budget.max(held + largest), "{:?}", stats);
+    }
+}
+
+#[test]
+fn small_items_count_with_what_the_line_adds() {
+    let items: Vec<Item> = (0..5000).map(|_| Item::new(0, Plan::Parts(1))).collect();
+    let mut line = ParallelLine::new(Fake::default(), Config::new(0, 1 << 16)).unwrap();
+    let mut packer = Packer::default();
+    let mut most = 0;
+    for (number, &item) in items.iter().enumerate() {
+        let permit = line.reserve(0, &mut packer).unwrap();
+        line.feed(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+        let stats = line.stats();
+        most = most.max(stats.fed - stats.committed);
+    }
+    line.drain(&mut packer).unwrap();
+    // 64 KiB hold no more than 512 entries of 128 bytes.
+    assert!((10..=512).contains(&most), "{most} items on the line");
+}
+
+#[test]
+fn permits_of_the_caller_never_block_it() {
+    for workers in [0, 2] {
+        let mut line = ParallelLine::new(Fake::default(), Config::new(workers, 100)).unwrap();
+        let mut packer = Packer::default();
+        let held: Vec<Permit> = (0..20).map(|_| line.reserve(60, &mut packer).unwrap()).collect();
+        for (number, permit) in held.into_iter().enumerate() {
+            let item = Item::new(60, Plan::Tail);
+            line.feed(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+            drop(line.reserve(1000, &mut packer).unwrap());
+        }
+        line.drain(&mut packer).unwrap();
+        packer.flush(line.outbox());
+        line.drain(&mut packer).unwrap();
+        assert_eq!((packer.log.committed.len(), line.stats().bytes_in_flight), (7, 0));
+    }
+}
+
+#[test]
+fn a_permit_dropped_elsewhere_wakes_the_caller() {
+    let work = Gated::default();
+    let mut line = ParallelLine::new(work.clone(), Config::new(1, 1000)).unwrap();
+    let held = line.reserve(1000, &mut Drain).unwrap();
+    line.feed(None, &mut Drain).unwrap();
+    // The only job on the line does not end before the memory has come: nothing else can wake the caller.
+    let dropper = std::thread::spawn({
+        let begun = work.begun.clone();
+        move || {
+            begun.pass();
+            drop(held);
+        }
+    });
+    let permit = line.reserve(500, &mut Drain).unwrap();
+    assert_eq!(permit.bytes(), 500);
+    work.go.open();
+    dropper.join().unwrap();
+    line.drain(&mut Drain).unwrap();
+}

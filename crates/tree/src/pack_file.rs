@@ -18,9 +18,12 @@
 mod fields;
 mod glob_line;
 pub(crate) mod lines;
+mod listing;
+mod scan;
 pub(crate) mod words;
 
 pub use glob_line::{GlobPattern, PackGlob, TypeSet};
+pub use listing::list_pack_file;
 
 use crate::{Bytes, Device, Error};
 use fields::{Fields, number};

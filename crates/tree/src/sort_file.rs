@@ -12,8 +12,10 @@
 
 mod assign;
 mod rule;
+mod sort;
 
 pub use assign::Assigned;
+pub use sort::Sorted;
 
 use crate::pack_file::lines::lines;
 use crate::{Bytes, Error};

@@ -56,19 +56,14 @@ impl XattrFile {
         Ok(file)
     }
 
-    /// The attributes listed for a canonical path.
-    pub fn get(&self, path: &[u8]) -> &[Xattr] {
-        self.paths.get(path).map_or(&[], |listed| &listed.xattrs)
+    /// The attributes listed for a canonical path; from then on they are gone from here.
+    pub fn take(&mut self, path: &[u8]) -> Vec<Xattr> {
+        self.paths.remove(path).map_or_else(Vec::new, |listed| listed.xattrs)
     }
 
-    /// Every path listed, in order, with where it comes first: for a warning about those that are nowhere in the image.
-    pub fn paths(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.paths.iter().map(|(path, listed)| (&path[..], listed.line))
-    }
-
-    /// The file's name as it was given to [`XattrFile::parse`].
-    pub fn input(&self) -> &str {
-        &self.input
+    /// The paths that were listed and not taken, in order, each with its place: for warnings.
+    pub fn left(&self) -> impl Iterator<Item = String> {
+        self.paths.iter().map(|(path, listed)| format!("{}: line {}: {}", self.input, listed.line, quote(path)))
     }
 
     fn begin(&mut self, place: Place<'_>, name: &[u8]) -> Result<Bytes, Error> {
@@ -126,24 +121,32 @@ mod tests {
             "# file: .\n",
             "user.bare=text\n",
         );
-        let file = XattrFile::parse("attrs", text.as_bytes()).unwrap();
+        let mut file = XattrFile::parse("attrs", text.as_bytes()).unwrap();
         let device =
             [xattr("security.selinux", b"system_u:object_r:device_t:s0"), xattr("user.beverage", b"\xca\xfe\xca\xfe")];
-        assert_eq!(file.get(b"dev"), device);
+        assert_eq!(file.take(b"dev"), device);
         let slash = [xattr("user.a=b", b"1"), xattr("user.bin", b"\x00\xff"), xattr("user.empty", b"")];
-        assert_eq!(file.get(b"dev/back\\slash"), slash);
-        assert_eq!(file.get(b""), [xattr("user.bare", b"text")]);
-        assert!(file.get(b"dev/none").is_empty());
-        let paths: Vec<_> = file.paths().collect();
-        assert_eq!(paths, [(&b""[..], 10), (b"dev", 1), (b"dev/back\\slash", 5)]);
+        assert_eq!(file.take(b"dev/back\\slash"), slash);
+        assert_eq!(file.take(b""), [xattr("user.bare", b"text")]);
+        assert!(file.take(b"dev/none").is_empty());
+        assert!(file.take(b"dev").is_empty());
+        assert_eq!(file.left().count(), 0);
+    }
+
+    #[test]
+    fn paths_that_nobody_takes_are_left() {
+        let mut file = XattrFile::parse("attrs", b"# file: b\n# file: a\nuser.k=\"v\"\n# file: b\n").unwrap();
+        assert_eq!(file.left().collect::<Vec<_>>(), ["attrs: line 2: `a`", "attrs: line 1: `b`"]);
+        file.take(b"a");
+        assert_eq!(file.left().collect::<Vec<_>>(), ["attrs: line 1: `b`"]);
     }
 
     #[test]
     fn the_first_of_two_values_counts() {
-        let file =
+        let mut file =
             XattrFile::parse("attrs", b"# file: a\nuser.k=1\nuser.k=2\n# file: b\n# file: /a\nuser.k=3\nuser.l=4")
                 .unwrap();
-        assert_eq!(file.get(b"a"), [xattr("user.k", b"1"), xattr("user.l", b"4")]);
+        assert_eq!(file.take(b"a"), [xattr("user.k", b"1"), xattr("user.l", b"4")]);
     }
 
     #[test]

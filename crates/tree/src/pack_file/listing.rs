@@ -1,0 +1,107 @@
+//! The list of what an image will hold, gathered from a pack file before anything is read.
+//!
+//! A path may come once only, but for directories that were there because something in them came first: these get their
+//! attributes when they come themselves, as in squashfs-tools-ng.
+
+mod globs;
+mod links;
+mod nodes;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use super::lines::{Place, quote};
+use super::{PackKind, PackLine};
+use crate::{Entry, Error, HostFile, Kind, Meta};
+use nodes::{Node, Nodes};
+
+/// What the lines of a pack file name, in the order of the paths, with the file of the host that each content is in.
+///
+/// `base` is the directory that locations are relative to; `input` is the pack file's name for errors. `defaults` are the
+/// attributes of the root and of directories that no line names, and the time of all that does not keep its own. A hard link
+/// in the list leads to an entry that is none.
+///
+/// # Errors
+/// [`Error::Line`] for a path that comes twice or below something else than a directory, for a file that is not there, and for
+/// a hard link to nothing, to a directory or to itself; [`Error::Io`] for what a glob cannot list or look at.
+pub fn list_pack_file(
+    input: &str,
+    lines: &[PackLine],
+    base: &Path,
+    defaults: Meta,
+) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
+    let mut listing = Listing { input: input.to_owned(), nodes: Nodes::new(defaults), defaults };
+    lines.iter().try_for_each(|line| listing.add_line(line, base))?;
+    listing.resolve_links()?;
+    Ok(listing.nodes.into_iter().map(|(path, node)| node.into_entry(path)).collect())
+}
+
+/// A list while it grows.
+struct Listing {
+    /// Name of the pack file, for errors.
+    input: String,
+    nodes: Nodes,
+    defaults: Meta,
+}
+
+impl Listing {
+    fn place(&self, line: u64) -> Place<'_> {
+        Place { input: &self.input, line }
+    }
+
+    fn add_line(&mut self, line: &PackLine, base: &Path) -> Result<(), Error> {
+        let place = Place { input: &self.input, line: line.line };
+        let mut node = match &line.kind {
+            PackKind::Glob(glob) => return self.add_glob(line, glob, base),
+            PackKind::File { location } => file(place, &base.join(OsStr::from_bytes(location)))?,
+            PackKind::Dir => Node::new(Kind::Dir),
+            PackKind::Symlink(target) => Node::new(Kind::Symlink(target.clone())),
+            PackKind::HardLink(target) => Node::new(Kind::HardLink(target.clone())),
+            PackKind::BlockDevice(device) => Node::new(Kind::BlockDevice(*device)),
+            PackKind::CharDevice(device) => Node::new(Kind::CharDevice(*device)),
+            PackKind::Fifo => Node::new(Kind::Fifo),
+            PackKind::Socket => Node::new(Kind::Socket),
+        };
+        node.meta = line.meta(self.defaults, self.defaults.mtime);
+        self.add(line.line, &line.path, node)
+    }
+
+    fn add(&mut self, line: u64, path: &[u8], mut node: Node) -> Result<(), Error> {
+        node.line = line;
+        self.nodes.add(path, node).map_err(|fault| fault.at(self.place(line), path))
+    }
+}
+
+impl PackLine {
+    /// The attributes it gives, where it says `*` those of the host.
+    fn meta(&self, host: Meta, mtime: i64) -> Meta {
+        Meta {
+            mode: self.mode.unwrap_or(host.mode),
+            uid: self.uid.unwrap_or(host.uid),
+            gid: self.gid.unwrap_or(host.gid),
+            mtime,
+        }
+    }
+}
+
+/// A regular file with the content that lies at `host`.
+fn file(place: Place<'_>, host: &Path) -> Result<Node, Error> {
+    let shown = quote(host.as_os_str().as_bytes());
+    let stat = fs::metadata(host);
+    let stat = stat.map_err(|cause| place.error(format!("{shown}: {cause}"), "a regular file that can be read"))?;
+    let null = stat.file_type().is_char_device() && stat.rdev() == rustix::fs::makedev(1, 3);
+    match stat.is_file() {
+        true => Ok(Node { host: Some(HostFile::from(host.to_owned())), ..Node::new(Kind::File { size: stat.len() }) }),
+        // The usual way of lists for the kernel's gen_init_cpio to ask for an empty file.
+        false if null => Ok(Node::new(Kind::File { size: 0 })),
+        false => {
+            Err(place.error(format!("{shown} is not a regular file"), "a regular file, or /dev/null for an empty one"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

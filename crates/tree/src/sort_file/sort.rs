@@ -1,0 +1,75 @@
+//! A list of entries brought into the order of packing.
+
+use std::collections::BTreeMap;
+
+use super::{FileFlags, SortFile, SortRule};
+use crate::{Bytes, Entry, Kind};
+
+/// A list in the order of packing. `T` is what comes with each entry.
+#[derive(Debug)]
+pub struct Sorted<'a, T> {
+    /// Everything but regular files as it came, then the regular files by priority; those of the same one as they came.
+    pub entries: Vec<(Entry, T)>,
+    /// What is asked of files, by path; nothing is asked of others.
+    pub flags: BTreeMap<Bytes, FileFlags>,
+    /// The lines that matched no file, or only files that an earlier line had matched: for a warning.
+    pub unmatched: Vec<&'a SortRule>,
+}
+
+impl SortFile {
+    /// Sorts a list of entries. The sort file speaks of regular files only; what is no file keeps its place before them, so
+    /// that directories stay before what is in them.
+    pub fn sort<T>(&self, entries: Vec<(Entry, T)>) -> Sorted<'_, T> {
+        let (files, mut sorted): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(entry, _)| is_file(entry));
+        let paths: Vec<&[u8]> = files.iter().map(|(entry, _)| &entry.path[..]).collect();
+        let assigned = self.assign(&paths);
+        let mut placed: Vec<_> = assigned.places.into_iter().zip(files).collect();
+        placed.sort_by_key(|(place, _)| place.priority);
+        let mut flags = BTreeMap::new();
+        for (place, (entry, with)) in placed {
+            if place.flags != FileFlags::default() {
+                flags.insert(entry.path.clone(), place.flags);
+            }
+            sorted.push((entry, with));
+        }
+        Sorted { entries: sorted, flags, unmatched: assigned.unmatched }
+    }
+}
+
+fn is_file(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::File { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Meta;
+
+    fn entry(path: &str, kind: Kind) -> (Entry, usize) {
+        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        (Entry { path: path.into(), kind, meta, xattrs: Vec::new() }, path.len())
+    }
+
+    #[test]
+    fn files_are_sorted_and_nothing_else() {
+        let file = || Kind::File { size: 1 };
+        let link = Kind::HardLink(b"d/b".into());
+        let entries = vec![
+            entry("", Kind::Dir),
+            entry("a", file()),
+            entry("d", Kind::Dir),
+            entry("d/b", file()),
+            entry("d/c", link),
+            entry("e", file()),
+            entry("f", file()),
+        ];
+        let order = SortFile::parse("order", b"-5 [nosparse] f\n7 a\n1 d/c\n2 [glob] d/*\n3 d").unwrap();
+        let sorted = order.sort(entries);
+        let paths: Vec<_> = sorted.entries.iter().map(|(entry, _)| String::from_utf8_lossy(&entry.path)).collect();
+        assert_eq!(paths, ["", "d", "d/c", "f", "e", "d/b", "a"]);
+        assert!(sorted.entries.iter().all(|(entry, length)| entry.path.len() == *length));
+        let expected = BTreeMap::from([(b"f".to_vec(), FileFlags { no_sparse: true, ..FileFlags::default() })]);
+        assert_eq!(sorted.flags, expected);
+        assert_eq!(sorted.unmatched.iter().map(|rule| rule.line).collect::<Vec<_>>(), [3, 5]);
+    }
+}

@@ -1,1 +1,24 @@
 //! Generators, comparers and an independent reader for the test suites.
+//!
+//! [`generate`] makes trees and tars from a seed, [`plant`] puts a tree into a directory, [`tar`] into a tar,
+//! [`snapshot`] describes what is found (in a tree model, a directory or a mount) and lists the differences between two
+//! such descriptions, [`reader`] reads a SquashFS image by the format alone, and [`views`] says whether the
+//! programs that users have see the same tree in an image. [`mount`], [`extract`] and [`peer`] run them.
+
+mod clock;
+mod environment;
+pub mod extract;
+pub mod generate;
+pub mod model;
+pub mod mount;
+pub mod peer;
+pub mod plant;
+mod random;
+pub mod reader;
+pub mod snapshot;
+pub mod tar;
+pub mod tools;
+pub mod views;
+
+pub use clock::Stopwatch;
+pub use random::Random;

@@ -1,0 +1,123 @@
+//! Programs measured: processor time, wall time and peak memory of one run, and medians over several.
+
+use crate::tools;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What one run cost, as the kernel counted it for the program and the children it waited for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Processor time in user mode, seconds.
+    pub user: f64,
+    /// Processor time in the kernel, seconds.
+    pub system: f64,
+    /// Wall time, seconds.
+    pub wall: f64,
+    /// Largest resident set, bytes.
+    pub peak: u64,
+}
+
+impl Cost {
+    /// Processor time in all, seconds.
+    pub fn cpu(&self) -> f64 {
+        self.user + self.system
+    }
+}
+
+/// A program to measure.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What the job is called in results.
+    pub name: String,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// What stands on its standard input; nothing if `None`.
+    pub input: Option<PathBuf>,
+    /// Environment variables that are set for it.
+    pub variables: Vec<(String, String)>,
+}
+
+impl Job {
+    /// A job with nothing on its standard input.
+    pub fn new(name: impl Into<String>, argv: &[&str]) -> Job {
+        let argv = argv.iter().map(ToString::to_string).collect();
+        Job { name: name.into(), argv, input: None, variables: Vec::new() }
+    }
+
+    /// The same, reading a file from standard input.
+    pub fn reading(mut self, path: &Path) -> Job {
+        self.input = Some(path.to_path_buf());
+        self
+    }
+
+    /// Runs it once through GNU time. An error if it cannot be started or fails.
+    pub fn measure(&self) -> Result<Cost, String> {
+        let report = tempfile::NamedTempFile::new().map_err(|cause| cause.to_string())?;
+        let mut command = Command::new("time");
+        command.args(["--quiet", "--format", "%U %S %e %M", "--output"]).arg(report.path()).args(&self.argv);
+        command.stdin(self.standard_input()?).envs(self.variables.iter().cloned());
+        tools::run(&mut command)?;
+        parse(&std::fs::read_to_string(report.path()).map_err(|cause| cause.to_string())?)
+    }
+
+    fn standard_input(&self) -> Result<Stdio, String> {
+        match &self.input {
+            None => Ok(Stdio::null()),
+            Some(path) => File::open(path).map(Stdio::from).map_err(|cause| format!("{}: {cause}", path.display())),
+        }
+    }
+}
+
+fn parse(report: &str) -> Result<Cost, String> {
+    let numbers: Vec<f64> = report.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    match numbers[..] {
+        [user, system, wall, kibibytes] => Ok(Cost { user, system, wall, peak: kibibytes as u64 * 1024 }),
+        _ => Err(format!("GNU time reported {report:?} (expected four numbers)")),
+    }
+}
+
+/// Runs all jobs `runs` times in turn (first, second, ..., first, second, ...), so that a machine that slows down slows
+/// all of them. `before` is called ahead of each run, to clear away what the last one left. The costs of each job, in
+/// the order of the jobs.
+pub fn interleave(jobs: &[Job], runs: usize, before: &mut dyn FnMut(&Job)) -> Result<Vec<Vec<Cost>>, String> {
+    let mut costs = vec![Vec::with_capacity(runs); jobs.len()];
+    for _ in 0..runs {
+        for (job, row) in jobs.iter().zip(&mut costs) {
+            before(job);
+            row.push(job.measure()?);
+        }
+    }
+    Ok(costs)
+}
+
+/// The median of a number over runs; of an even count the lower of the two in the middle. 0 without runs.
+pub fn median(costs: &[Cost], number: impl Fn(&Cost) -> f64) -> f64 {
+    let mut numbers: Vec<f64> = costs.iter().map(number).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_of_a_known_job() {
+        if !tools::need(&["time", "sh"]) {
+            return;
+        }
+        let cost =
+            Job::new("loop", &["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]).measure().unwrap();
+        assert!(cost.cpu() > 0.0 && cost.peak > 100_000, "{cost:?}");
+        assert!(Job::new("fails", &["false"]).measure().is_err());
+    }
+
+    #[test]
+    fn median_is_the_middle() {
+        let cost = |wall| Cost { user: 0.0, system: 0.0, wall, peak: 0 };
+        assert_eq!(median(&[cost(5.0), cost(1.0), cost(3.0)], |cost| cost.wall), 3.0);
+        assert_eq!(median(&[cost(5.0), cost(1.0)], |cost| cost.wall), 1.0);
+        assert_eq!(median(&[], |cost| cost.wall), 0.0);
+    }
+}

@@ -1,0 +1,73 @@
+//! Puts a modelled tree into a directory, with everything a file system keeps of it.
+
+use crate::model::{Content, Node, NodeKind};
+use rustix::fs::{AtFlags, CWD, Dev, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Makes every node below `root`, a directory that exists. Owners, devices and attributes other than `user.` need root.
+/// On an error the message names the node.
+pub fn plant(nodes: &[Node], root: &Path) -> Result<(), String> {
+    let named = |node: &Node, cause: io::Error| format!("{}: {cause}", node.path.escape_ascii());
+    for node in nodes {
+        make(node, root).map_err(|cause| named(node, cause))?;
+    }
+    // Times last and children before parents: making a child changes its parent's time.
+    for node in nodes.iter().rev().filter(|node| !matches!(node.kind, NodeKind::HardLink(_))) {
+        dress(node, root).map_err(|cause| named(node, cause))?;
+    }
+    Ok(())
+}
+
+/// Where a node of `path` lies below `root`.
+pub fn place(root: &Path, path: &[u8]) -> PathBuf {
+    if path.is_empty() { root.to_path_buf() } else { root.join(OsStr::from_bytes(path)) }
+}
+
+fn make(node: &Node, root: &Path) -> io::Result<()> {
+    let path = place(root, &node.path);
+    match &node.kind {
+        NodeKind::Dir if node.path.is_empty() => Ok(()),
+        NodeKind::Dir => std::fs::create_dir(path),
+        NodeKind::File(content) => fill(&File::create_new(path)?, content),
+        NodeKind::Symlink(target) => std::os::unix::fs::symlink(OsStr::from_bytes(target), path),
+        NodeKind::HardLink(target) => std::fs::hard_link(place(root, target), path),
+        NodeKind::BlockDevice(major, minor) => {
+            special(&path, FileType::BlockDevice, rustix::fs::makedev(*major, *minor))
+        }
+        NodeKind::CharDevice(major, minor) => {
+            special(&path, FileType::CharacterDevice, rustix::fs::makedev(*major, *minor))
+        }
+        NodeKind::Fifo => special(&path, FileType::Fifo, 0),
+        NodeKind::Socket => special(&path, FileType::Socket, 0),
+    }
+}
+
+fn fill(file: &File, content: &Content) -> io::Result<()> {
+    file.set_len(content.size)?;
+    content.pieces.iter().try_for_each(|(offset, bytes)| file.write_all_at(bytes, *offset))
+}
+
+fn special(path: &Path, kind: FileType, device: Dev) -> io::Result<()> {
+    Ok(rustix::fs::mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, device)?)
+}
+
+fn dress(node: &Node, root: &Path) -> io::Result<()> {
+    let path = place(root, &node.path);
+    let owner = (Uid::from_raw(node.uid), Gid::from_raw(node.gid));
+    rustix::fs::chownat(CWD, &path, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
+    for (name, value) in &node.xattrs {
+        rustix::fs::lsetxattr(&path, name.as_slice(), value, XattrFlags::empty())?;
+    }
+    // The mode after the owner, because changing the owner clears set-uid.
+    if !matches!(node.kind, NodeKind::Symlink(_)) {
+        rustix::fs::chmodat(CWD, &path, Mode::from_raw_mode(node.mode.into()), AtFlags::empty())?;
+    }
+    let time = Timespec { tv_sec: node.mtime, tv_nsec: 0 };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(rustix::fs::utimensat(CWD, &path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}

@@ -1,0 +1,142 @@
+//! Blocks of data: each file's content put together and hashed, and who takes which part of the data area.
+
+use super::image::Disk;
+use super::inodes::{FileBody, NONE};
+use super::tables::Fragment;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Set in the size word of a block that is stored as it is.
+const STORED: u32 = 1 << 24;
+
+/// What the blocks of an image are made of, gathered while files are read.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    /// Blocks by their start: the size word.
+    blocks: BTreeMap<u64, u32>,
+    /// By fragment: the parts that tail ends take.
+    tails: BTreeMap<u32, Vec<Range<u32>>>,
+}
+
+/// Decoded fragment blocks, the last one kept: neighbours share it.
+#[derive(Debug, Default)]
+pub(super) struct Tails {
+    kept: Option<(u32, Vec<u8>)>,
+}
+
+/// Reads a file's content, hashes it, and notes what it takes.
+pub(super) fn hash_file(
+    disk: &mut Disk,
+    file: &FileBody,
+    fragments: &[Fragment],
+    tails: &mut Tails,
+    usage: &mut Usage,
+) -> Result<[u8; 32], String> {
+    let mut hasher = blake3::Hasher::new();
+    let zeros = vec![0; disk.block_size];
+    let (mut at, mut left) = (file.start, file.size);
+    for &word in &file.sizes {
+        let length = left.min(disk.block_size as u64) as usize;
+        if word == 0 {
+            hasher.update(&zeros[..length]);
+        } else {
+            hasher.update(&block(disk, at, word, Some(length))?);
+            usage.note(disk, at, word);
+        }
+        at += u64::from(word & !STORED);
+        left -= length as u64;
+    }
+    if file.fragment != NONE {
+        hasher.update(tail(disk, file, left as u32, fragments, tails, usage)?);
+    }
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// A block decoded; `length` is what it must come to, or `None` for a fragment block.
+fn block(disk: &mut Disk, at: u64, word: u32, length: Option<usize>) -> Result<Vec<u8>, String> {
+    let stored = u64::from(word & !STORED);
+    if word > STORED | disk.block_size as u32 || stored > disk.block_size as u64 {
+        return Err(format!("the block at {at} has the size word {word:#x}"));
+    }
+    let raw = disk.bytes(at, stored, "data block")?;
+    let bytes = if word & STORED != 0 { raw } else { unpack(disk, &raw, at)? };
+    match length {
+        Some(length) if bytes.len() != length => {
+            Err(format!("the block at {at} has {} bytes (expected {length})", bytes.len()))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+fn unpack(disk: &mut Disk, raw: &[u8], at: u64) -> Result<Vec<u8>, String> {
+    let bytes = disk.decode(raw, disk.block_size).map_err(|cause| format!("the block at {at}: {cause}"))?;
+    if bytes.len() <= raw.len() {
+        disk.problems.push(format!("the block at {at} is {} bytes packed into {}", bytes.len(), raw.len()));
+    }
+    Ok(bytes)
+}
+
+fn tail<'a>(
+    disk: &mut Disk,
+    file: &FileBody,
+    length: u32,
+    fragments: &[Fragment],
+    tails: &'a mut Tails,
+    usage: &mut Usage,
+) -> Result<&'a [u8], String> {
+    let index = file.fragment;
+    let fragment = fragments.get(index as usize).ok_or_else(|| format!("fragment {index} of {}", fragments.len()))?;
+    if tails.kept.as_ref().is_none_or(|(kept, _)| *kept != index) {
+        tails.kept = Some((index, block(disk, fragment.start, fragment.size_word, None)?));
+    }
+    let bytes = tails.kept.as_ref().map_or(&[][..], |(_, bytes)| bytes.as_slice());
+    let range = file.offset..file.offset.saturating_add(length);
+    let found = bytes.get(range.start as usize..range.end as usize);
+    usage.tails.entry(index).or_default().push(range.clone());
+    found.ok_or_else(|| format!("tail {range:?} of fragment {index}, which has {} bytes", bytes.len()))
+}
+
+impl Usage {
+    fn note(&mut self, disk: &mut Disk, at: u64, word: u32) {
+        if let Some(before) = self.blocks.insert(at, word).filter(|before| *before != word) {
+            disk.problems.push(format!("blocks with the size words {word:#x} and {before:#x} at {at}"));
+        }
+    }
+
+    /// Checks that blocks and fragment blocks lie side by side and no two overlap but equal ones, within `area`; that
+    /// each fragment is used from its first byte to its last. Returns the bytes of the area that nothing uses.
+    pub fn check(mut self, disk: &mut Disk, fragments: &[Fragment], area: Range<u64>) -> Result<u64, String> {
+        for (index, fragment) in fragments.iter().enumerate() {
+            self.note(disk, fragment.start, fragment.size_word);
+            let length = block(disk, fragment.start, fragment.size_word, None)?.len();
+            self.check_tails(disk, index as u32, length as u32);
+        }
+        let (mut unused, mut end) = (0, area.start);
+        for (&start, &word) in &self.blocks {
+            if start < end {
+                disk.problems.push(format!("the block at {start} starts before {end}, where another ends"));
+            }
+            unused += start.saturating_sub(end);
+            end = start + u64::from(word & !STORED);
+        }
+        if end > area.end {
+            disk.problems.push(format!("the last block ends at {end}, the data area at {}", area.end));
+        }
+        Ok(unused + area.end.saturating_sub(end))
+    }
+
+    fn check_tails(&mut self, disk: &mut Disk, index: u32, length: u32) {
+        let mut ranges = self.tails.remove(&index).unwrap_or_default();
+        ranges.sort_by_key(|range| (range.start, range.end));
+        let mut end = 0;
+        for range in ranges {
+            if range.start > end {
+                disk.problems.push(format!("nothing uses the bytes from {end} to {} of fragment {index}", range.start));
+            }
+            end = end.max(range.end);
+        }
+        if end != length {
+            disk.problems.push(format!("the tail ends of fragment {index} end at {end}, the fragment at {length}"));
+        }
+    }
+}

@@ -5,15 +5,19 @@ use super::resolve::{Lookup, Missing, Walk, split};
 use super::store::{InodeId, NodeId, ROOT, Store, Type};
 
 /// Lets every pending link stand for its target's inode, through chains of links.
+///
+/// All targets are looked up before any link is bound: a path through a directory that is itself a pending link (to a
+/// symbolic link) leads nowhere, in whatever order they came.
 pub(super) fn resolve(store: &mut Store, lookup: &mut Lookup, pending: &[NodeId]) -> Result<(), NamespaceError> {
+    for &link in pending {
+        aim(store, lookup, link)?;
+    }
     let mut chain = Vec::new();
     for &link in pending {
-        if is_pending(store, link) {
-            chain.clear();
-            let inode = follow(store, lookup, link, &mut chain)?;
-            for &name in &chain {
-                store.rebind(name, inode);
-            }
+        chain.clear();
+        let inode = follow(store, link, &mut chain)?;
+        for &name in &chain {
+            store.rebind(name, inode);
         }
     }
     Ok(())
@@ -23,45 +27,37 @@ fn is_pending(store: &Store, node: NodeId) -> bool {
     store.inode_of(node).kind == Type::Pending
 }
 
+/// Notes in a pending link which name it is a link to. Its owner is free for that: it has no attributes of its own.
+fn aim(store: &mut Store, lookup: &mut Lookup, link: NodeId) -> Result<(), NamespaceError> {
+    if is_pending(store, link) {
+        let path = store.target(store.inode_of(link)).to_vec();
+        let target = find(store, lookup, &path).ok_or_else(|| refuse(store, link, Fault::LinkToNothing))?;
+        store.inode_of_mut(link).uid = target.0;
+    }
+    Ok(())
+}
+
 /// Walks from link to link, noting each in `chain`, to the first thing that is not a pending link.
-fn follow(
-    store: &mut Store,
-    lookup: &mut Lookup,
-    link: NodeId,
-    chain: &mut Vec<NodeId>,
-) -> Result<InodeId, NamespaceError> {
+fn follow(store: &mut Store, link: NodeId, chain: &mut Vec<NodeId>) -> Result<InodeId, NamespaceError> {
     let mut at = link;
     while is_pending(store, at) {
-        if is_marked(store, at) {
+        if store.inode_of(at).mode == MARK {
             return Err(refuse(store, at, Fault::LinkLoop));
         }
-        mark(store, at);
+        store.inode_of_mut(at).mode = MARK;
         chain.push(at);
-        let next = target(store, lookup, at).ok_or_else(|| refuse(store, at, Fault::LinkToNothing))?;
-        if store.inode_of(next).kind == Type::Dir {
+        let target = NodeId(store.inode_of(at).uid);
+        if store.inode_of(target).kind == Type::Dir {
             return Err(refuse(store, at, Fault::LinkToDirectory));
         }
-        at = next;
+        at = target;
     }
     Ok(store.node(at).inode)
 }
 
-/// Pending inodes have no attributes: a bit of the mode marks those on the current walk. A walk that ends well rebinds all
-/// that it marked, and one that fails ends everything, so a marked one that is met again is a loop.
-fn is_marked(store: &Store, node: NodeId) -> bool {
-    store.inode_of(node).mode == MARK
-}
-
-fn mark(store: &mut Store, node: NodeId) {
-    store.inode_of_mut(node).mode = MARK;
-}
-
+/// The mode of a pending inode that is on the current walk. A walk that ends well rebinds all that it marked, and one that
+/// fails ends everything, so one that is met again is a loop.
 const MARK: u16 = u16::MAX;
-
-fn target(store: &mut Store, lookup: &mut Lookup, link: NodeId) -> Option<NodeId> {
-    let path = store.target(store.inode_of(link)).to_vec();
-    find(store, lookup, &path)
-}
 
 /// The name at `path`: parents are followed through symbolic links, the last component is taken as it is.
 pub(super) fn find(store: &mut Store, lookup: &mut Lookup, path: &[u8]) -> Option<NodeId> {

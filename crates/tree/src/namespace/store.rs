@@ -197,7 +197,7 @@ impl Store {
         Ok(Inode::new(kind, meta, xattr, data, extra))
     }
 
-    /// A hard link to what is not there yet; its attributes are all zero, for the resolver to mark.
+    /// A hard link to what is not there yet; its attributes are all zero, for the resolver to use.
     fn make_pending(&mut self, target: &[u8]) -> Result<Inode, Fault> {
         let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
         Ok(Inode::new(Type::Pending, meta, super::NO_XATTR, self.push_bytes(&[], target)?, target.len() as u32))

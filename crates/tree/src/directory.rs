@@ -1,0 +1,111 @@
+//! A directory as a source: everything in it, in one order that depends on the names alone.
+//!
+//! Order: depth first, a directory before what is in it, names sorted by their bytes; the root comes first, with the empty
+//! path. The first name of a file with several is the file, the others are hard links to it. Symbolic links are never
+//! followed, nor is a directory that becomes one meanwhile: everything is opened relative to its directory.
+//!
+//! A file must keep its size from being listed to being read, and must not be replaced; one that does not is an error.
+
+mod ahead;
+mod batch;
+mod exclude;
+mod fault;
+mod feed;
+mod file;
+mod found;
+mod frame;
+mod links;
+mod readers;
+mod scan;
+mod stat;
+mod xattr;
+
+use std::path::Path;
+
+pub use exclude::Excludes;
+pub(crate) use feed::{Feed, Finder};
+pub(crate) use found::{Found, Place};
+pub(crate) use scan::Scanner;
+pub(crate) use stat::FileId;
+
+use crate::{Entry, Error, Extent, Source};
+
+/// What becomes of other file systems mounted below the root.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MountPoints {
+    /// They are entered like any directory.
+    #[default]
+    Enter,
+    /// A mount point is an empty directory (with the attributes of what is mounted); a file mounted over a file is left out.
+    Empty,
+    /// They are left out.
+    Skip,
+}
+
+/// How a directory is read.
+#[derive(Debug, Clone)]
+pub struct DirectoryOptions {
+    /// Whether extended attributes are read.
+    pub xattrs: bool,
+    /// Whether files with several names are found out; if not, each name is a file of its own.
+    pub hard_links: bool,
+    /// What becomes of other file systems.
+    pub mount_points: MountPoints,
+    /// What is left out.
+    pub excludes: Excludes,
+    /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
+    pub readers: usize,
+    /// How many bytes of content they read ahead at most, not counting the file at hand; at least 131,072.
+    pub ahead_bytes: usize,
+}
+
+/// Bytes read ahead where nothing else is said.
+pub const AHEAD_BYTES: usize = 4 << 20;
+
+impl Default for DirectoryOptions {
+    /// Everything, extended attributes and hard links included, with no readers.
+    fn default() -> Self {
+        Self {
+            xattrs: true,
+            hard_links: true,
+            mount_points: MountPoints::Enter,
+            excludes: Excludes::new(),
+            readers: 0,
+            ahead_bytes: AHEAD_BYTES,
+        }
+    }
+}
+
+/// A directory, and everything in it.
+pub struct DirectorySource {
+    feed: Feed<Scanner>,
+}
+
+impl DirectorySource {
+    /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
+    pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
+        let (readers, ahead) = (options.readers, options.ahead_bytes);
+        Ok(Self { feed: Feed::new(Scanner::open(root, options)?, root, readers, ahead) })
+    }
+}
+
+impl Finder for Scanner {
+    fn find(&mut self) -> Result<Option<Found>, Error> {
+        self.next()
+    }
+}
+
+impl Source for DirectorySource {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        self.feed.next_entry()
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        self.feed.read(buffer)
+    }
+
+    /// Bytes of contents given out, holes included; what is to come is not known.
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.feed.bytes_done(), None)
+    }
+}

@@ -1,0 +1,183 @@
+//! The queue of entries between the list and the caller, and the batches that readers complete meanwhile.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::batch::{Batch, Item};
+use super::feed::Finder;
+use super::found::{Found, Place, SMALL_BYTES};
+use super::readers::Readers;
+use super::xattr::XattrReader;
+use crate::Error;
+
+/// A batch is handed over when it has so many entries or bytes.
+const BATCH_ITEMS: usize = 128;
+const BATCH_BYTES: usize = 512 << 10;
+/// Most entries in the queue.
+const ITEMS_AHEAD: usize = 4_096;
+/// Most directories that entries in the queue keep open.
+const DIRECTORIES_AHEAD: usize = 128;
+
+/// Entries that have been listed and not yet given to the caller.
+pub(super) struct Ahead {
+    readers: Readers,
+    queue: VecDeque<Planned>,
+    /// The batch that is being put together, and its number.
+    filling: Batch,
+    number: u64,
+    /// The batch whose items are being given out, and its number.
+    taken: Option<(u64, Batch)>,
+    /// Batches to use again: fresh memory costs more than reading a small file into it.
+    spare: Vec<Batch>,
+    /// Bytes of content planned and not yet given out, and how many at most.
+    bytes: usize,
+    window: usize,
+    /// Directories that the queue keeps open; the one of the last entry.
+    directories: usize,
+    last: Option<Arc<OwnedFd>>,
+    ended: bool,
+}
+
+/// One entry in the queue, with what it adds to the counts.
+struct Planned {
+    what: What,
+    bytes: usize,
+    directories: usize,
+}
+
+enum What {
+    /// For the caller to read.
+    Alone(Box<Found>),
+    /// The next item of the batch with this number.
+    Batched(u64),
+    /// Listing went wrong here.
+    Failed(Error),
+}
+
+/// The next entry for the caller.
+pub(super) enum Next {
+    /// Not opened yet.
+    Alone(Found),
+    /// Done by a reader; its content is in [`Ahead::data`].
+    Loaded(Item),
+}
+
+impl Ahead {
+    /// `window`: how many bytes of content are read ahead; one small file at least.
+    pub fn new(readers: Readers, window: usize) -> Self {
+        Self {
+            readers,
+            queue: VecDeque::new(),
+            filling: Batch::default(),
+            number: 0,
+            taken: None,
+            spare: Vec::new(),
+            bytes: 0,
+            window: window.max(SMALL_BYTES as usize),
+            directories: 0,
+            last: None,
+            ended: false,
+        }
+    }
+
+    pub fn next(
+        &mut self,
+        finder: &mut impl Finder,
+        xattrs: &mut XattrReader,
+        root: &Path,
+    ) -> Result<Option<Next>, Error> {
+        self.fill(finder);
+        let Some(planned) = self.queue.pop_front() else { return Ok(None) };
+        self.bytes -= planned.bytes;
+        self.directories -= planned.directories;
+        match planned.what {
+            What::Alone(found) => Ok(Some(Next::Alone(*found))),
+            What::Batched(number) => Ok(self.item(number, xattrs, root).map(Next::Loaded)),
+            What::Failed(error) => Err(error),
+        }
+    }
+
+    /// The contents of the batch that the last item came from.
+    pub fn data(&self) -> &[u8] {
+        self.taken.as_ref().map_or(&[], |(_, batch)| &batch.data)
+    }
+
+    fn fill(&mut self, finder: &mut impl Finder) {
+        while !self.ended && self.has_room() {
+            match finder.find() {
+                Ok(Some(found)) => self.plan(found),
+                Ok(None) => self.ended = true,
+                Err(error) => {
+                    self.ended = true;
+                    self.queue.push_back(Planned { what: What::Failed(error), bytes: 0, directories: 0 });
+                }
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let few = self.queue.len() < ITEMS_AHEAD && self.directories < DIRECTORIES_AHEAD;
+        self.queue.is_empty() || few && self.bytes + SMALL_BYTES as usize <= self.window
+    }
+
+    fn plan(&mut self, found: Found) {
+        let directories = self.count_directory(&found.place);
+        if !found.is_small() {
+            self.queue.push_back(Planned { what: What::Alone(Box::new(found)), bytes: 0, directories });
+            return;
+        }
+        let bytes = found.size().unwrap_or(0) as usize;
+        self.queue.push_back(Planned { what: What::Batched(self.number), bytes, directories });
+        self.bytes += bytes;
+        self.filling.push(found);
+        if self.filling.is_full(BATCH_BYTES.min(self.window / 4), BATCH_ITEMS) {
+            self.submit();
+        }
+    }
+
+    /// 1 if the queue keeps a directory open for this place alone (and the places that follow).
+    fn count_directory(&mut self, place: &Place) -> usize {
+        let Place::In(directory) = place else { return 0 };
+        if self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, directory)) {
+            return 0;
+        }
+        self.last = Some(Arc::clone(directory));
+        self.directories += 1;
+        1
+    }
+
+    fn submit(&mut self) {
+        let batch = self.next_batch();
+        self.readers.submit(self.number - 1, batch);
+    }
+
+    /// Closes the batch being filled and begins another.
+    fn next_batch(&mut self) -> Batch {
+        self.number += 1;
+        std::mem::replace(&mut self.filling, self.spare.pop().unwrap_or_default())
+    }
+
+    /// The next item of a batch.
+    fn item(&mut self, number: u64, xattrs: &mut XattrReader, root: &Path) -> Option<Item> {
+        if self.taken.as_ref().is_none_or(|&(taken, _)| taken != number) {
+            let batch = self.batch(number, xattrs, root);
+            if let Some((_, mut old)) = self.taken.replace((number, batch)) {
+                old.clear();
+                self.spare.push(old);
+            }
+        }
+        self.taken.as_mut().and_then(|(_, batch)| batch.items.pop_front())
+    }
+
+    fn batch(&mut self, number: u64, xattrs: &mut XattrReader, root: &Path) -> Batch {
+        if number < self.number {
+            return self.readers.take(number, xattrs);
+        }
+        // The caller has caught up with the list.
+        let mut batch = self.next_batch();
+        batch.load(xattrs, root);
+        batch
+    }
+}

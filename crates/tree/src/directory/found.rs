@@ -1,0 +1,101 @@
+//! What a scan finds: an entry, and where its file is.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, Mode, OFlags};
+
+use super::fault::{Fault, Tried};
+use super::stat::FileId;
+use super::xattr::{XattrReader, join};
+use crate::{Entry, Kind};
+
+/// Files of at most so many bytes are read whole, ahead of the caller if there are readers; larger ones piece by piece.
+pub(super) const SMALL_BYTES: u64 = 128 << 10;
+
+/// Where a file is.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// In an open directory, under the last name of the entry's path.
+    In(Arc<OwnedFd>),
+    /// At a path of the machine.
+    At(PathBuf),
+    /// There is none to read.
+    Nowhere,
+}
+
+/// An entry with what is needed to read its file.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub entry: Entry,
+    pub place: Place,
+    /// The file it must be, if that is known.
+    pub id: Option<FileId>,
+    /// Holes are worth asking for.
+    pub sparse: bool,
+    /// Extended attributes are wanted and not there yet.
+    pub wants_xattrs: bool,
+}
+
+impl Found {
+    /// Size in bytes of a regular file's content; nothing for anything else.
+    pub fn size(&self) -> Option<u64> {
+        match self.entry.kind {
+            Kind::File { size } => Some(size),
+            _ => None,
+        }
+    }
+
+    /// Whether a reader can do all that is left to do, in one go.
+    pub fn is_small(&self) -> bool {
+        !self.is_nowhere() && self.size().map_or(self.wants_xattrs, |size| size <= SMALL_BYTES)
+    }
+
+    pub fn is_nowhere(&self) -> bool {
+        matches!(self.place, Place::Nowhere)
+    }
+
+    /// Its path on this machine, for messages.
+    pub fn host_path(&self, root: &Path) -> PathBuf {
+        match &self.place {
+            Place::At(path) => path.clone(),
+            Place::In(_) | Place::Nowhere => join(root, &self.entry.path),
+        }
+    }
+
+    /// Reads the extended attributes of what is no open file.
+    pub fn read_xattrs(&mut self, reader: &mut XattrReader, root: &Path) -> Result<(), Fault> {
+        if let (true, Place::In(directory)) = (self.wants_xattrs, &self.place) {
+            self.entry.xattrs = reader.below(directory, self.name(), &join(root, &self.entry.path))?;
+        }
+        self.wants_xattrs = false;
+        Ok(())
+    }
+
+    /// Opens the regular file, and reads its extended attributes.
+    pub fn open(&mut self, reader: &mut XattrReader) -> Result<OwnedFd, Fault> {
+        let file = self.open_file()?;
+        if self.wants_xattrs {
+            self.entry.xattrs = reader.open(&file)?;
+            self.wants_xattrs = false;
+        }
+        Ok(file)
+    }
+
+    fn open_file(&self) -> Result<OwnedFd, Fault> {
+        // Not to wait for a writer, should it have become a named pipe.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let open = || match &self.place {
+            Place::In(directory) => rustix::fs::openat(directory, self.name(), flags | OFlags::NOFOLLOW, Mode::empty()),
+            Place::At(path) => rustix::fs::openat(CWD, path, flags, Mode::empty()),
+            Place::Nowhere => Err(rustix::io::Errno::NOENT),
+        };
+        rustix::io::retry_on_intr(open).tried("cannot open")
+    }
+
+    fn name(&self) -> &[u8] {
+        let path = &self.entry.path;
+        memchr::memrchr(b'/', path).map_or(path.as_slice(), |slash| &path[slash + 1..])
+    }
+}

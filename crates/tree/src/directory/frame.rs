@@ -1,0 +1,102 @@
+//! One open directory on the way down: its names, sorted, and how many have been visited.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, Stat};
+
+use super::fault::{Fault, Tried};
+use super::stat::{FileId, id};
+
+/// Bytes asked of the operating system at once when a directory is listed.
+const LIST_BYTES: usize = 32 << 10;
+
+/// An open directory.
+pub(super) struct Frame {
+    /// Closed while the walk is far below, see [`Frame::close`]; shared with files that wait to be read.
+    directory: Option<Arc<OwnedFd>>,
+    id: FileId,
+    /// Names one after the other, each with a zero byte behind it.
+    names: Vec<u8>,
+    /// Where each name starts; sorted by the names.
+    order: Vec<usize>,
+    next: usize,
+    /// Length of this directory's path.
+    pub path_length: usize,
+}
+
+impl Frame {
+    /// Lists `directory`, whose path is `path_length` bytes long.
+    pub fn list(directory: OwnedFd, stat: &Stat, path_length: usize) -> Result<Self, Fault> {
+        let mut names = Vec::new();
+        let mut order = Vec::new();
+        read_names(&directory, &mut names, &mut order).tried("cannot list")?;
+        order.sort_unstable_by(|&a, &b| name_at(&names, a).cmp(name_at(&names, b)));
+        Ok(Self { directory: Some(Arc::new(directory)), id: id(stat), names, order, next: 0, path_length })
+    }
+
+    /// A directory that is not entered.
+    pub fn empty(directory: OwnedFd, stat: &Stat, path_length: usize) -> Self {
+        let directory = Some(Arc::new(directory));
+        Self { directory, id: id(stat), names: Vec::new(), order: Vec::new(), next: 0, path_length }
+    }
+
+    /// Appends the next name to `path`; false after the last.
+    pub fn next_name(&mut self, path: &mut Vec<u8>) -> bool {
+        let Some(&start) = self.order.get(self.next) else { return false };
+        self.next += 1;
+        path.extend_from_slice(name_at(&self.names, start));
+        true
+    }
+
+    /// Gives the descriptor back: a walk may be deeper than files may be open.
+    pub fn close(&mut self) {
+        self.directory = None;
+    }
+
+    /// The directory, opened again from one that is in it if it was closed.
+    pub fn directory(&mut self, below: Option<&Frame>) -> Result<&Arc<OwnedFd>, Fault> {
+        if self.directory.is_none() {
+            let child = below.and_then(|below| below.directory.as_ref()).ok_or(Fault::Replaced)?;
+            self.directory = Some(Arc::new(reopen(child, self.id)?));
+        }
+        self.directory.as_ref().ok_or(Fault::Replaced)
+    }
+}
+
+fn reopen(child: &OwnedFd, id_before: FileId) -> Result<OwnedFd, Fault> {
+    let parent = open_directory(child, b"..")?;
+    let stat = rustix::fs::fstat(&parent).tried("cannot open again")?;
+    if id(&stat) == id_before { Ok(parent) } else { Err(Fault::Replaced) }
+}
+
+/// Opens the directory `name` in another, never through a symbolic link.
+pub(super) fn open_directory(parent: impl AsFd, name: &[u8]) -> Result<OwnedFd, Fault> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::io::retry_on_intr(|| rustix::fs::openat(&parent, name, flags, Mode::empty())).tried("cannot open")
+}
+
+/// What `name` in a directory is, not following a symbolic link.
+pub(super) fn stat_at(directory: impl AsFd, name: &[u8]) -> Result<Stat, Fault> {
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).tried("cannot examine")
+}
+
+fn name_at(names: &[u8], start: usize) -> &[u8] {
+    let rest = &names[start..];
+    &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]
+}
+
+fn read_names(directory: &OwnedFd, names: &mut Vec<u8>, order: &mut Vec<usize>) -> rustix::io::Result<()> {
+    let mut buffer = [MaybeUninit::uninit(); LIST_BYTES];
+    let mut list = RawDir::new(directory, &mut buffer);
+    while let Some(entry) = list.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes_with_nul();
+        if name != b".\0" && name != b"..\0" {
+            order.push(names.len());
+            names.extend_from_slice(name);
+        }
+    }
+    Ok(())
+}

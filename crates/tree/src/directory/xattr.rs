@@ -1,0 +1,108 @@
+//! Extended attributes: through an open file where there is one, else through its directory in `/proc/self/fd`.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+
+use super::fault::{Fault, Tried};
+use crate::{Bytes, Xattr};
+
+/// Longest list of names, and longest value, that Linux gives (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+const LONGEST: usize = 65_536;
+
+/// Buffers for reading attributes; one a thread.
+#[derive(Default)]
+pub(crate) struct XattrReader {
+    names: Vec<u8>,
+    value: Vec<u8>,
+    path: Vec<u8>,
+}
+
+/// Whose attributes.
+enum Subject<'a> {
+    Open(BorrowedFd<'a>),
+    /// The last component is not followed.
+    Path(&'a [u8]),
+}
+
+impl XattrReader {
+    /// Of an open file.
+    pub fn open(&mut self, file: impl AsFd) -> Result<Vec<Xattr>, Fault> {
+        self.read(&Subject::Open(file.as_fd()))
+    }
+
+    /// Of the file `name` in an open directory. It need not be readable, and is not followed if it is a symbolic link.
+    /// `fallback` is its path, for where `/proc` is not mounted.
+    pub fn below(&mut self, directory: impl AsFd, name: &[u8], fallback: &Path) -> Result<Vec<Xattr>, Fault> {
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        path.extend_from_slice(format!("/proc/self/fd/{}/", directory.as_fd().as_raw_fd()).as_bytes());
+        path.extend_from_slice(name);
+        let found = self.read(&Subject::Path(&path));
+        self.path = path;
+        match found {
+            Err(Fault::Os(_, Errno::NOENT)) => self.read(&Subject::Path(bytes(fallback))),
+            found => found,
+        }
+    }
+
+    fn read(&mut self, subject: &Subject<'_>) -> Result<Vec<Xattr>, Fault> {
+        let mut names = std::mem::take(&mut self.names);
+        let found = self.read_named(subject, &mut names);
+        self.names = names;
+        found
+    }
+
+    fn read_named(&mut self, subject: &Subject<'_>, names: &mut Vec<u8>) -> Result<Vec<Xattr>, Fault> {
+        list(subject, names)?;
+        let mut xattrs = Vec::new();
+        for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+            if let Some(value) = self.value(subject, name)? {
+                xattrs.push(Xattr { name: name.to_vec(), value });
+            }
+        }
+        Ok(xattrs)
+    }
+
+    /// `None` if it was removed after it was listed.
+    fn value(&mut self, subject: &Subject<'_>, name: &[u8]) -> Result<Option<Bytes>, Fault> {
+        self.value.clear();
+        self.value.reserve(LONGEST);
+        let buffer = spare_capacity(&mut self.value);
+        let found = match subject {
+            Subject::Open(fd) => rustix::fs::fgetxattr(fd, name, buffer),
+            Subject::Path(path) => rustix::fs::lgetxattr(*path, name, buffer),
+        };
+        match found {
+            Ok(_) => Ok(Some(self.value.clone())),
+            Err(Errno::NODATA) => Ok(None),
+            Err(errno) => Err(Fault::Os("cannot read an extended attribute", errno)),
+        }
+    }
+}
+
+fn list(subject: &Subject<'_>, names: &mut Vec<u8>) -> Result<(), Fault> {
+    names.clear();
+    names.reserve(LONGEST);
+    let buffer = spare_capacity(names);
+    let found = match subject {
+        Subject::Open(fd) => rustix::fs::flistxattr(fd, buffer),
+        Subject::Path(path) => rustix::fs::llistxattr(*path, buffer),
+    };
+    match found {
+        Err(Errno::NOTSUP) => Ok(()),
+        found => found.map(drop).tried("cannot list extended attributes"),
+    }
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())
+}
+
+/// The path of an entry below the source's root.
+pub(super) fn join(root: &Path, entry: &[u8]) -> PathBuf {
+    let below: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(entry);
+    if entry.is_empty() { root.to_owned() } else { root.join(below) }
+}

@@ -1,0 +1,307 @@
+//! Shell patterns over bytes, as POSIX fnmatch(3) has them in the C locale, matched without recursion.
+//!
+//! `*` matches any run of bytes, `?` any one, `[a-z]` one of a set (`[!a-z]` or `[^a-z]` one outside it; `]` first and `-`
+//! first or last stand for themselves; `[:digit:]` and its like inside), `\x` the byte `x` itself. A `[` without its `]`
+//! stands for itself, and a pattern that ends in a lone backslash matches nothing. Not covered: `[.x.]` and `[=x=]`.
+//!
+//! Cost: at most length of the pattern times length of the text. Only the last `*` met is ever tried again, with one byte
+//! more: whatever an earlier one could take, the last can take too. Where `*` does not match `/`, each `/` of the pattern
+//! stands for one `/` of the text, so that stars before a `/` have no say in what follows it either.
+
+/// What `*`, `?` and sets do with a `/` in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slash {
+    /// They match it like any byte (fnmatch without flags).
+    Plain,
+    /// Only a `/` in the pattern matches it (`FNM_PATHNAME`).
+    Separates,
+}
+
+/// A compiled pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob {
+    tokens: Vec<Token>,
+    slash: Slash,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    Byte(u8),
+    One,
+    Run,
+    Set(Box<Set>),
+    Never,
+}
+
+/// Which of the 256 bytes belong.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Set([u64; 4]);
+
+impl Set {
+    fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    fn invert(&mut self) {
+        self.0 = self.0.map(|word| !word);
+    }
+}
+
+impl Glob {
+    /// Compiles a pattern; every byte string is one.
+    pub fn new(pattern: &[u8], slash: Slash) -> Self {
+        let mut tokens = Vec::new();
+        let mut rest = pattern;
+        while let Some((&byte, after)) = rest.split_first() {
+            let (token, after) = token(byte, after);
+            rest = after;
+            if token != Token::Run || tokens.last() != Some(&Token::Run) {
+                tokens.push(token);
+            }
+        }
+        Self { tokens, slash }
+    }
+
+    /// Whether the whole text matches.
+    pub fn matches(&self, text: &[u8]) -> bool {
+        let (mut token, mut at) = (0, 0);
+        // After the last star met: the token behind it, and where in the text that was tried last.
+        let mut star: Option<(usize, usize)> = None;
+        loop {
+            match self.tokens.get(token) {
+                Some(Token::Run) => {
+                    token += 1;
+                    star = Some((token, at));
+                    continue;
+                }
+                Some(one) if at < text.len() && self.takes(one, text[at]) => {
+                    (token, at) = (token + 1, at + 1);
+                    continue;
+                }
+                None if at == text.len() => return true,
+                _ => {}
+            }
+            match star {
+                Some((behind, tried)) if tried < text.len() && self.takes(&Token::One, text[tried]) => {
+                    (token, at) = (behind, tried + 1);
+                    star = Some((behind, at));
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    fn takes(&self, token: &Token, byte: u8) -> bool {
+        let special = self.slash == Slash::Plain || byte != b'/';
+        match token {
+            Token::Byte(wanted) => *wanted == byte,
+            Token::One => special,
+            Token::Set(set) => special && set.contains(byte),
+            Token::Run | Token::Never => false,
+        }
+    }
+}
+
+/// One token that starts with `byte`, and what follows it.
+fn token(byte: u8, after: &[u8]) -> (Token, &[u8]) {
+    match (byte, after) {
+        (b'*', _) => (Token::Run, after),
+        (b'?', _) => (Token::One, after),
+        (b'\\', [escaped, after @ ..]) => (Token::Byte(*escaped), after),
+        (b'\\', []) => (Token::Never, after),
+        (b'[', _) => match set(after) {
+            Some((set, after)) => (Token::Set(Box::new(set)), after),
+            None => (Token::Byte(b'['), after),
+        },
+        _ => (Token::Byte(byte), after),
+    }
+}
+
+/// A set whose `[` has been read, and what follows its `]`; nothing if there is no `]`.
+fn set(mut rest: &[u8]) -> Option<(Set, &[u8])> {
+    let inverted = matches!(rest.first(), Some(b'!' | b'^'));
+    rest = &rest[usize::from(inverted)..];
+    let mut set = Set::default();
+    let mut first = true;
+    loop {
+        if let ([b']', after @ ..], false) = (rest, first) {
+            if inverted {
+                set.invert();
+            }
+            return Some((set, after));
+        }
+        rest = member(&mut set, rest)?;
+        first = false;
+    }
+}
+
+/// One byte, range or class of a set; gives what follows it.
+fn member<'a>(set: &mut Set, rest: &'a [u8]) -> Option<&'a [u8]> {
+    if let Some((holds, after)) = class(rest) {
+        (0..=255).filter(holds).for_each(|byte| set.insert(byte));
+        return Some(after);
+    }
+    let (low, after) = set_byte(rest)?;
+    match after {
+        [b'-', end, ..] if *end != b']' => {
+            let (high, after) = set_byte(&after[1..])?;
+            (low..=high).for_each(|byte| set.insert(byte));
+            Some(after)
+        }
+        _ => {
+            set.insert(low);
+            Some(after)
+        }
+    }
+}
+
+fn set_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
+    match rest {
+        [b'\\', byte, after @ ..] | [byte, after @ ..] => Some((*byte, after)),
+        [] => None,
+    }
+}
+
+/// `[:name:]`, and what follows it. A name that does not exist holds nothing.
+fn class(rest: &[u8]) -> Option<(fn(&u8) -> bool, &[u8])> {
+    let inner = rest.strip_prefix(b"[:")?;
+    let end = memchr::memmem::find(inner, b":]")?;
+    let holds: fn(&u8) -> bool = match &inner[..end] {
+        b"alnum" => u8::is_ascii_alphanumeric,
+        b"alpha" => u8::is_ascii_alphabetic,
+        b"blank" => |&byte| byte == b' ' || byte == b'\t',
+        b"cntrl" => u8::is_ascii_control,
+        b"digit" => u8::is_ascii_digit,
+        b"graph" => u8::is_ascii_graphic,
+        b"lower" => u8::is_ascii_lowercase,
+        b"print" => |&byte| byte == b' ' || byte.is_ascii_graphic(),
+        b"punct" => u8::is_ascii_punctuation,
+        b"space" => |&byte| byte.is_ascii_whitespace() || byte == 0x0b,
+        b"upper" => u8::is_ascii_uppercase,
+        b"xdigit" => u8::is_ascii_hexdigit,
+        _ => |_| false,
+    };
+    Some((holds, &inner[end + 2..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Pattern, text, and the answers of glibc 2.35's fnmatch without flags and with `FNM_PATHNAME`.
+    const KNOWN: &[(&[u8], &[u8], bool, bool)] = &[
+        (b"", b"", true, true),
+        (b"", b"a", false, false),
+        (b"*", b"", true, true),
+        (b"*", b"a/b", true, false),
+        (b"**", b"x", true, true),
+        (b"*", b".x", true, true),
+        (b"?", b"/", true, false),
+        (b"?*?", b"a", false, false),
+        (b"a*b*c", b"axxbyybc", true, true),
+        (b"a*", b"a/", true, false),
+        (b"*/b", b"a/b", true, true),
+        (b"*/b", b"/b", true, true),
+        (b"a/*", b"a/.x", true, true),
+        (b"\\*", b"*", true, true),
+        (b"\\*", b"a", false, false),
+        (b"a\\/b", b"a/b", true, true),
+        (b"a\\", b"a\\", false, false),
+        (b"a\\", b"a", false, false),
+        (b"[", b"[", true, true),
+        (b"[a", b"[a", true, true),
+        (b"[a", b"a", false, false),
+        (b"x[", b"x[", true, true),
+        (b"[]", b"[]", true, true),
+        (b"[!]", b"[!]", true, true),
+        (b"[[]", b"[", true, true),
+        (b"[]a]", b"]", true, true),
+        (b"[]a]", b"a", true, true),
+        (b"[a]]", b"a]", true, true),
+        (b"[!]a]", b"b", true, true),
+        (b"[!]a]", b"]", false, false),
+        (b"[^a]", b"b", true, true),
+        (b"[^a]", b"a", false, false),
+        (b"[a-c]", b"b", true, true),
+        (b"[c-a]", b"b", false, false),
+        (b"[a-]", b"-", true, true),
+        (b"[-a]", b"-", true, true),
+        (b"[--0]", b".", true, true),
+        (b"[a-c-e]", b"d", false, false),
+        (b"[a-c-e]", b"-", true, true),
+        (b"[\\]]", b"]", true, true),
+        (b"[\\a-c]", b"b", true, true),
+        (b"[\xe0-\xff]", b"\xe9", true, true),
+        (b"[/]", b"/", true, false),
+        (b"a[/]b", b"a/b", true, false),
+        (b"a[!x]b", b"a/b", true, false),
+        (b"[[:digit:]]", b"5", true, true),
+        (b"[[:digit:]x]", b"x", true, true),
+        (b"[[:nope:]]", b":", false, false),
+        (b"*.[ch]", b"x.c", true, true),
+        (b"[.]x", b".x", true, true),
+    ];
+
+    #[test]
+    fn answers_as_the_c_library_does() {
+        for &(pattern, text, plain, separates) in KNOWN {
+            let shown = (String::from_utf8_lossy(pattern), String::from_utf8_lossy(text));
+            assert_eq!(Glob::new(pattern, Slash::Plain).matches(text), plain, "{shown:?}");
+            assert_eq!(Glob::new(pattern, Slash::Separates).matches(text), separates, "{shown:?} with separators");
+        }
+    }
+
+    #[test]
+    fn many_stars_stay_cheap() {
+        let pattern = b"a*".repeat(2_000);
+        let mut text = vec![b'a'; 20_000];
+        assert!(Glob::new(&pattern, Slash::Plain).matches(&text));
+        let pattern = [&pattern[..], b"b"].concat();
+        assert!(!Glob::new(&pattern, Slash::Plain).matches(&text));
+        text.push(b'b');
+        assert!(Glob::new(&pattern, Slash::Plain).matches(&text));
+    }
+
+    /// The definition, tried out by brute force.
+    fn naive(pattern: &[u8], text: &[u8], slash: Slash) -> bool {
+        let special = |byte: u8| slash == Slash::Plain || byte != b'/';
+        match (pattern.split_first(), text.split_first()) {
+            (None, first) => first.is_none(),
+            (Some((b'*', after)), Some((&byte, rest))) => {
+                naive(after, text, slash) || special(byte) && naive(pattern, rest, slash)
+            }
+            (Some((b'*', after)), None) => naive(after, text, slash),
+            (Some((b'?', after)), Some((&byte, rest))) => special(byte) && naive(after, rest, slash),
+            (Some((wanted, after)), Some((byte, rest))) => wanted == byte && naive(after, rest, slash),
+            (Some(_), None) => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn equals_brute_force(pattern in "[ab/*?]{0,9}", text in "[ab/]{0,9}") {
+            for slash in [Slash::Plain, Slash::Separates] {
+                let fast = Glob::new(pattern.as_bytes(), slash).matches(text.as_bytes());
+                prop_assert_eq!(fast, naive(pattern.as_bytes(), text.as_bytes(), slash));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_pattern(pattern: Vec<u8>, text: Vec<u8>) {
+            Glob::new(&pattern, Slash::Plain).matches(&text);
+        }
+
+        #[test]
+        fn escaped_text_matches_itself_only(text: Vec<u8>, other: Vec<u8>) {
+            let pattern: Vec<u8> = text.iter().flat_map(|&byte| [b'\\', byte]).collect();
+            let glob = Glob::new(&pattern, Slash::Separates);
+            prop_assert!(glob.matches(&text));
+            prop_assert_eq!(glob.matches(&other), other == text);
+        }
+    }
+}

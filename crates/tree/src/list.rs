@@ -1,0 +1,89 @@
+//! A list of entries as a source, each with the file of this machine that has its content, in the order given.
+
+use std::path::{Path, PathBuf};
+
+use crate::directory::{Feed, FileId, Finder, Found, Place, Scanner};
+use crate::{DirectoryOptions, Entry, Error, Extent, Source};
+
+/// A regular file of this machine. Made from a path, it is whatever is there when it is read, symbolic links followed;
+/// one that [`scan`] found must still be the same file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFile {
+    path: PathBuf,
+    id: Option<FileId>,
+}
+
+impl HostFile {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl From<PathBuf> for HostFile {
+    fn from(path: PathBuf) -> Self {
+        Self { path, id: None }
+    }
+}
+
+/// Entries of an iterator, and the contents of its files.
+///
+/// Entries come as they are, extended attributes included. The content of a regular file is read from its host file, which
+/// must have the size the entry says; a regular file of size 0 needs none.
+pub struct ListSource<I> {
+    feed: Feed<List<I>>,
+    bytes: Option<u64>,
+}
+
+struct List<I>(I);
+
+impl<I: Iterator<Item = (Entry, Option<HostFile>)>> ListSource<I> {
+    /// `readers` threads read at most `ahead_bytes` of content ahead of the caller; with 0 the caller reads everything.
+    /// `bytes` is the sum of all contents if that is known, for a progress bar.
+    pub fn new(
+        entries: impl IntoIterator<IntoIter = I, Item = I::Item>,
+        bytes: Option<u64>,
+        readers: usize,
+        ahead_bytes: usize,
+    ) -> Self {
+        let list = List(entries.into_iter());
+        Self { feed: Feed::new(list, Path::new(""), readers, ahead_bytes), bytes }
+    }
+}
+
+impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Finder for List<I> {
+    fn find(&mut self) -> Result<Option<Found>, Error> {
+        let Some((entry, file)) = self.0.next() else { return Ok(None) };
+        let (place, id) = match file {
+            Some(HostFile { path, id }) => (Place::At(path), id),
+            None => (Place::Nowhere, None),
+        };
+        Ok(Some(Found { entry, place, id, sparse: true, wants_xattrs: false }))
+    }
+}
+
+impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Source for ListSource<I> {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        self.feed.next_entry()
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        self.feed.read(buffer)
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.feed.bytes_done(), self.bytes)
+    }
+}
+
+/// Everything in the directory `root`, in the order of a [`crate::DirectorySource`], with the file of each regular file:
+/// to be put in another order, changed, and given to a [`ListSource`].
+pub fn scan(root: &Path, options: DirectoryOptions) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
+    let mut scanner = Scanner::open(root, options)?;
+    let mut entries = Vec::new();
+    while let Some(found) = scanner.next_complete()? {
+        let file = found.size().map(|_| HostFile { path: found.host_path(root), id: found.id });
+        entries.push((found.entry, file));
+    }
+    Ok(entries)
+}

@@ -104,8 +104,11 @@ fn every_later_call_says_stopped() {
         items[1].flaw = Flaw::Hash;
         assert!(run(line, &items).end.is_some());
         let mut packer = Packer::default();
+        let handed_on = |line: &dyn Line<Fake>| (line.stats().submitted, line.stats().passed);
+        let before = handed_on(line);
         line.outbox().submit(parcel(0));
         line.outbox().pass(parcel(0));
+        assert_eq!(handed_on(line), before, "what is handed on goes nowhere");
         assert!(matches!(line.reserve(1, &mut packer), Err(Fault::Stopped)));
         assert!(matches!(line.feed(parcel(0), &mut packer), Err(Fault::Stopped)));
         assert!(matches!(line.settle(&mut packer), Err(Fault::Stopped)));

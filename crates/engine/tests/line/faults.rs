@@ -160,3 +160,13 @@ fn a_panic_of_the_caller_unwinds_and_the_workers_are_joined() {
         assert_eq!(fake.tools.load(Ordering::SeqCst), 0);
     }
 }
+
+#[test]
+fn an_error_frees_what_is_queued_at_once() {
+    let mut items = good(20);
+    items[1].flaw = Flaw::Hash;
+    let mut line = ParallelLine::new(Fake::default(), Config::new(0, 1 << 20)).unwrap();
+    assert!(run(&mut line, &items).end.is_some());
+    assert_eq!(line.stats().bytes_in_flight, 0);
+    assert_eq!(line.stats().fed, 20, "the others were still queued");
+}

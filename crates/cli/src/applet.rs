@@ -10,10 +10,10 @@ use crate::command::{command_of, command_of_all, with_name};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners};
-use crate::{completions, man};
+use crate::{completions, man, pack, tar2sqfs};
 
 /// Every command, in the order of the help.
-pub static APPLETS: &[Applet] = &[completions::APPLET, man::APPLET];
+pub static APPLETS: &[Applet] = &[pack::APPLET, tar2sqfs::APPLET, completions::APPLET, man::APPLET];
 
 /// The command called so.
 pub fn find(name: &OsStr) -> Option<&'static Applet> {
@@ -59,9 +59,7 @@ fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
 
 /// Parses and runs; `called` begins each message.
 fn run_applet(applet: &'static Applet, called: &str, arguments: &[OsString], io: &mut Io) -> u8 {
-    let display = if called == applet.name { called.to_string() } else { format!("{called} {}", applet.name) };
-    let command = command_of(applet).bin_name(display);
-    let matches = match command.try_get_matches_from(with_name(applet.name, arguments)) {
+    let matches = match command_of(applet).try_get_matches_from(with_name(applet.name, arguments)) {
         Ok(matches) => matches,
         Err(error) => return answer(&error, called, applet.usage_status(), io),
     };

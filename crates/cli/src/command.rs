@@ -15,12 +15,33 @@ pub fn command_of(applet: &'static Applet) -> Command {
     let command = Command::new(applet.name)
         .about(applet.about)
         .version(env!("CARGO_PKG_VERSION"))
+        .override_usage(usage_of(applet))
         .after_help((applet.details)())
         .infer_long_args(drop_in)
         .args_override_self(drop_in)
         .args(options)
         .args(applet.operands.iter().map(operand_of));
     with_help_and_version(command)
+}
+
+/// How a command is called. A required operand is asked for by the command itself, after it has answered what needs none
+/// (`-c CODEC:help`), so clap does not know that it is required.
+fn usage_of(applet: &Applet) -> String {
+    let options = applet.all_options().next().map_or("", |_| " [OPTIONS]");
+    let operand = |operand: &Operand| match operand.required {
+        true => format!(" <{}>", operand.name),
+        false => format!(" [{}]", operand.name),
+    };
+    let operands: String = applet.operands.iter().map(operand).collect();
+    format!("{}{options}{operands}", full_name(applet))
+}
+
+/// What a user types to run it.
+pub fn full_name(applet: &Applet) -> String {
+    match applet.manners {
+        Manners::DropIn => applet.name.to_string(),
+        Manners::Packline => format!("packline {}", applet.name),
+    }
 }
 
 /// The command of the whole binary, with every applet below it.
@@ -71,7 +92,7 @@ fn valued(argument: Arg, option: &'static Opt) -> Arg {
 }
 
 fn operand_of(operand: &'static Operand) -> Arg {
-    let argument = Arg::new(operand.name).value_name(operand.name).help(operand.help).required(operand.required);
+    let argument = Arg::new(operand.name).value_name(operand.name).help(operand.help);
     if operand.of.is_empty() {
         argument.value_parser(OsStringValueParser::new()).value_hint(ValueHint::AnyPath)
     } else {

@@ -11,8 +11,16 @@ mod io;
 mod machine;
 mod man;
 mod options;
+mod pack;
+mod progress;
+mod report;
 mod signals;
 mod size;
+mod tar2sqfs;
+#[cfg(test)]
+mod tests;
+mod tools_ng;
+mod work;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stderr, stdin, stdout};

@@ -4,7 +4,7 @@ use clap_mangen::Man;
 
 use crate::applet::{APPLETS, find};
 use crate::args::Args;
-use crate::command::{command_of, command_of_all};
+use crate::command::{command_of, command_of_all, full_name};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand};
@@ -36,11 +36,5 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 
 /// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
 fn page_of(applet: &'static Applet) -> clap::Command {
-    let command = command_of(applet);
-    match applet.manners {
-        Manners::DropIn => command,
-        Manners::Packline => {
-            command.display_name(format!("packline-{}", applet.name)).bin_name(format!("packline {}", applet.name))
-        }
-    }
+    command_of(applet).display_name(full_name(applet).replace(' ', "-"))
 }

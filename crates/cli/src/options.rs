@@ -118,7 +118,7 @@ pub struct Operand {
     pub name: &'static str,
     /// What it is.
     pub help: &'static str,
-    /// Whether it must be given.
+    /// Whether it must be given; the command asks for it with [`Args::required`] once it knows that it needs it.
     pub required: bool,
     /// Words it must be one of; empty for any value (a path).
     pub of: &'static [&'static str],

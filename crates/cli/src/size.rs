@@ -65,6 +65,15 @@ pub fn show_size(bytes: u64) -> String {
     }
 }
 
+/// Writes a number of bytes for people: three or four digits and a binary unit.
+pub fn show_bytes(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.into_iter().find(|&(shift, _)| bytes >> shift != 0) {
+        Some((shift, unit)) => format!("{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64),
+        None => format!("{bytes} bytes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +137,15 @@ mod tests {
     fn sizes_are_shown_as_they_are_read() {
         for bytes in [0, 1, 1023, 1024, 131_072, 1 << 20, 3 << 40, u64::MAX] {
             assert_eq!(size(&show_size(bytes)), Ok(bytes));
+        }
+    }
+
+    #[test]
+    fn bytes_for_people() {
+        for (bytes, shown) in
+            [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (1 << 20, "1.0 MiB"), (5 << 40, "5.0 TiB")]
+        {
+            assert_eq!(show_bytes(bytes), shown);
         }
     }
 }

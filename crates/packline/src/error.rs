@@ -37,6 +37,18 @@ pub enum Error {
         #[source]
         cause: std::io::Error,
     },
+    /// The source could not be read, or is malformed.
+    #[error(transparent)]
+    Tree(#[from] packline_tree::Error),
+    /// The container could not be written.
+    #[error("{}", name_image(.path, .cause))]
+    Image {
+        /// The output as the user named it.
+        path: PathBuf,
+        /// What is wrong, with the entry or the offset.
+        #[source]
+        cause: packline_squashfs::Error,
+    },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {
@@ -55,4 +67,12 @@ pub enum Error {
         /// What would have been right.
         expected: String,
     },
+}
+
+/// The source's errors name their own file; what else goes wrong concerns the image.
+fn name_image(path: &std::path::Path, cause: &packline_squashfs::Error) -> String {
+    match cause {
+        packline_squashfs::Error::Source(source) => source.to_string(),
+        other => format!("{}: {other}", path.display()),
+    }
 }

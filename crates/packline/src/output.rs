@@ -66,6 +66,14 @@ impl Output {
         self.size.clone()
     }
 
+    /// The name that the file has meanwhile, if it has one.
+    pub fn temporary_name(&self) -> Option<&Path> {
+        match &self.target {
+            Target::File(temporary) => temporary.name(),
+            Target::Device(_) => None,
+        }
+    }
+
     /// Makes what was written last: on the medium, and under its name.
     pub fn finish(self) -> Result<(), Error> {
         match self.target {

@@ -3,26 +3,32 @@
 //! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] gathers entries into one tree in
 //! which the last of two entries at one path wins and hard links are resolved.
 
+pub mod decompress;
+mod directory;
 mod entry;
 mod error;
 mod glob;
+mod list;
 mod namespace;
 mod pack_file;
-mod path;
+pub mod path;
 mod selinux;
 mod sort_file;
 mod source;
+pub mod tar;
 mod xattr_file;
 
+pub use directory::{AHEAD_BYTES, DirectoryOptions, DirectorySource, Excludes, MountPoints};
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
 pub use glob::{Glob, Slash};
+pub use list::{HostFile, ListSource, scan};
 pub use namespace::{
     Content, Fault, InodeId, LINK_HOPS_MAX, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
     TARGET_MAX, Tree,
 };
-pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, parse_pack_file};
+pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pack_file, parse_pack_file};
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
-pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule};
+pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};
 pub use source::{Extent, Source};
 pub use xattr_file::XattrFile;

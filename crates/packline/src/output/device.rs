@@ -19,7 +19,8 @@ pub fn open(shown: &Path, device: &Path) -> Result<File, Error> {
     options.read(true).write(true).custom_flags(OFlags::EXCL.bits() as i32);
     let file = options.open(device).map_err(|cause| refused(shown, "cannot open the device", cause))?;
     let room = size_of(shown, &file)?.min(CLEARED as u64) as usize;
-    file.write_all_at(&[0; CLEARED][..room], 0).map_err(|cause| refused(shown, "cannot clear the device's start", cause))?;
+    file.write_all_at(&[0; CLEARED][..room], 0)
+        .map_err(|cause| refused(shown, "cannot clear the device's start", cause))?;
     Ok(file)
 }
 

@@ -45,12 +45,18 @@ impl Temporary {
         &self.file
     }
 
+    /// The name it has meanwhile, if it has one.
+    pub fn name(&self) -> Option<&Path> {
+        self.name.as_deref()
+    }
+
     /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that has come to stand under
     /// the name meanwhile is an error and stays.
     pub fn finish(mut self) -> Result<(), Error> {
         self.file.sync_all().map_err(|cause| refused(&self.shown, "cannot sync", cause))?;
         self.give_name().map_err(|cause| refused(&self.shown, "cannot put the image in place", cause))?;
-        sync_directory(directory_of(&self.place)).map_err(|cause| refused(&self.shown, "cannot sync its directory", cause))
+        sync_directory(directory_of(&self.place))
+            .map_err(|cause| refused(&self.shown, "cannot sync its directory", cause))
     }
 
     fn give_name(&mut self) -> io::Result<()> {
@@ -150,5 +156,12 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> Temporary {
     let (file, name) = named(place, list).unwrap();
-    Temporary { file, name: Some(name), place: place.to_path_buf(), shown: place.to_path_buf(), force, list: list.clone() }
+    Temporary {
+        file,
+        name: Some(name),
+        place: place.to_path_buf(),
+        shown: place.to_path_buf(),
+        force,
+        list: list.clone(),
+    }
 }

@@ -1,0 +1,102 @@
+//! The progress bar: bytes, throughput, ratio and time left, on a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use packline::Progress;
+
+/// Redraws a second at most; what is drawn more often nobody reads, and drawing costs a system call.
+const REDRAWS: u8 = 8;
+
+/// A bar on standard error.
+pub struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    /// A bar that has not been drawn yet.
+    pub fn new() -> Bar {
+        Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS))
+    }
+
+    fn on(target: ProgressDrawTarget) -> Bar {
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(style("{bytes} {binary_bytes_per_sec} {msg}"));
+        Bar { bar }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&self, progress: &Progress) {
+        if let Some(total) = progress.source_total
+            && self.bar.length() != Some(total.max(progress.source_bytes))
+        {
+            self.bar.set_length(total.max(progress.source_bytes));
+            self.bar.set_style(style("{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg} {eta}"));
+        }
+        self.bar.set_message(ratio(progress));
+        self.bar.set_position(progress.source_bytes);
+    }
+
+    /// Shows that only the end is left to be written.
+    pub fn finishing(&self, progress: &Progress) {
+        self.show(progress);
+        self.bar.set_message(format!("{}, writing tables", ratio(progress)));
+        self.bar.tick();
+    }
+
+    /// Does something that writes to the terminal, with the bar out of the way.
+    pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.bar.suspend(work)
+    }
+
+    /// Removes it.
+    pub fn clear(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A template that is wrong is a mistake of ours that the tests find; the default style would do.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// What has been written for what has been read, in percent.
+fn ratio(progress: &Progress) -> String {
+    match (progress.image_bytes * 100).checked_div(progress.content_bytes) {
+        Some(percent) => format!("{percent}%"),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use indicatif::InMemoryTerm;
+
+    use super::*;
+
+    #[test]
+    fn the_bar_shows_bytes_rate_ratio_and_time_left() {
+        let terminal = InMemoryTerm::new(2, 100);
+        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+        let progress = Progress {
+            entries: 1,
+            source_bytes: 50 << 20,
+            source_total: Some(100 << 20),
+            content_bytes: 50 << 20,
+            image_bytes: 20 << 20,
+        };
+        bar.finishing(&progress);
+        let shown = terminal.contents();
+        assert!(shown.contains("50.00 MiB/100.00 MiB"), "{shown}");
+        assert!(shown.contains("/s 40%, writing tables"), "{shown}");
+        bar.clear();
+        assert_eq!(terminal.contents(), "");
+    }
+
+    #[test]
+    fn without_a_total_there_is_no_bar_to_fill() {
+        let terminal = InMemoryTerm::new(2, 100);
+        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+        bar.finishing(&Progress { source_bytes: 3 << 20, ..Progress::default() });
+        let shown = terminal.contents();
+        assert!(shown.starts_with("3.00 MiB") && !shown.contains("100%"), "{shown}");
+    }
+}

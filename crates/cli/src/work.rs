@@ -1,0 +1,126 @@
+//! Runs a pack for a command: shows its progress, prints its names, its warnings and what it came to.
+
+use std::io::Write;
+
+use packline::tree::{Entry, Kind};
+use packline::{Observer, PackRequest, Progress};
+
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::progress::Bar;
+use crate::{report, tools_ng};
+
+/// How much a command says, and in whose manner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// Ours: a progress bar on a terminal, a summary at the end.
+    Packline {
+        /// Say nothing but warnings and errors.
+        quiet: bool,
+        /// Draw a progress bar if there is a terminal.
+        bar: bool,
+        /// Print the summary as JSON, to standard output.
+        json: bool,
+        /// Add counters of the workers and tables to the summary.
+        stats: bool,
+    },
+    /// That of squashfs-tools-ng: every name, then statistics, all on standard output.
+    ToolsNg {
+        /// Say nothing but warnings and errors.
+        quiet: bool,
+    },
+}
+
+/// Packs, and says what is to be said.
+///
+/// # Errors
+/// Those of packing, and of printing the summary.
+pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(), Failure> {
+    let bar = io.terminal && matches!(manner, Manner::Packline { quiet: false, bar: true, .. });
+    let names = manner == Manner::ToolsNg { quiet: false };
+    let mut watcher = Watcher { io, bar: bar.then(Bar::new), names };
+    let packed = packline::pack(request, &mut watcher);
+    watcher.end();
+    let summary = packed?;
+    let peak = (io.host.peak_memory)();
+    match manner {
+        Manner::ToolsNg { quiet: false } => io.print(&tools_ng::statistics(&summary)).or_else(unless_gone),
+        Manner::Packline { json: true, stats, .. } => io.print(&report::json(&summary, peak, stats)),
+        Manner::Packline { quiet: false, stats, .. } => {
+            io.say(report::text(&summary, peak, stats).trim_end());
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The image is made; that nobody reads the statistics is no failure.
+fn unless_gone(failure: Failure) -> Result<(), Failure> {
+    match failure {
+        Failure::BrokenPipe => Ok(()),
+        other => Err(other),
+    }
+}
+
+struct Watcher<'a> {
+    io: &'a mut Io,
+    bar: Option<Bar>,
+    /// Whether names are printed; no longer once nobody reads them.
+    names: bool,
+}
+
+impl Watcher<'_> {
+    fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.clear();
+        }
+        // Names that do not get out are no reason to fail: the image is what was asked for.
+        let _: std::io::Result<()> = self.io.stdout.flush();
+    }
+
+    fn print_name(&mut self, entry: &Entry) -> std::io::Result<()> {
+        let out = &mut self.io.stdout;
+        match &entry.kind {
+            Kind::HardLink(target) => {
+                out.write_all(b"Hard link ")?;
+                out.write_all(&entry.path)?;
+                out.write_all(b" -> ")?;
+                out.write_all(target)?;
+            }
+            _ => {
+                out.write_all(b"Packing ")?;
+                out.write_all(&entry.path)?;
+            }
+        }
+        out.write_all(b"\n")
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn entry(&mut self, entry: &Entry, progress: &Progress) {
+        if self.names && !entry.path.is_empty() {
+            self.names = self.print_name(entry).is_ok();
+        }
+        self.advance(progress);
+    }
+
+    fn advance(&mut self, progress: &Progress) {
+        if let Some(bar) = &self.bar {
+            bar.show(progress);
+        }
+    }
+
+    fn finishing(&mut self, progress: &Progress) {
+        if let Some(bar) = &self.bar {
+            bar.finishing(progress);
+        }
+    }
+
+    fn warning(&mut self, message: &str) {
+        let line = format!("packline: warning: {message}");
+        match &self.bar {
+            Some(bar) => bar.aside(|| self.io.say(&line)),
+            None => self.io.say(&line),
+        }
+    }
+}

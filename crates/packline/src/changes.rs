@@ -1,0 +1,187 @@
+//! What is changed in entries on their way from the source to the image.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use packline_tree::{Bytes, Entry, Excludes, Glob, Kind, Xattr};
+
+use crate::{Dress, Error};
+
+/// How attributes that the container cannot store are met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unsupported {
+    /// They are left out, with a warning for each name.
+    #[default]
+    Skip,
+    /// The pack fails.
+    Refuse,
+}
+
+/// A directory of the source that becomes the root of the image; everything else is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRoot {
+    /// Canonical path of the directory, not empty.
+    pub path: Bytes,
+    /// Whether symbolic links into the directory are made to point to the same place below the new root.
+    pub retarget: bool,
+}
+
+/// What is changed in entries on their way. The default changes nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    /// Owner of everything.
+    pub uid: Option<u32>,
+    /// Group of everything.
+    pub gid: Option<u32>,
+    /// Modification time of everything, seconds since 1970.
+    pub mtime: Option<i64>,
+    /// Latest modification time; later ones become this one (`SOURCE_DATE_EPOCH`).
+    pub mtime_most: Option<i64>,
+    /// A directory that becomes the root.
+    pub root: Option<NewRoot>,
+    /// What is left out, with all below it. A directory source is better told itself, so that it need not look there.
+    pub exclude: Excludes,
+    /// Patterns of whole paths, as the source has them, whose entries are left out without what is below them.
+    pub drop: Vec<Glob>,
+    /// Canonical paths of the source that are left out: the output itself.
+    pub without: Vec<Bytes>,
+    /// What files beside the source say of entries.
+    pub dress: Option<Rc<RefCell<Dress>>>,
+    /// Attributes that the container cannot store.
+    pub unsupported: Unsupported,
+}
+
+impl Changes {
+    /// Changes one entry; `None` if it is left out. `warn` hears of attributes that are dropped.
+    ///
+    /// # Errors
+    /// [`packline_tree::Error::Entry`] for a new root that is no directory and for an attribute that is refused.
+    pub fn apply(
+        &self,
+        mut entry: Entry,
+        warn: &mut dyn FnMut(&Entry, &Xattr),
+    ) -> Result<Option<Entry>, packline_tree::Error> {
+        if self.leaves_out(&entry.path) {
+            return Ok(None);
+        }
+        if let Some(root) = &self.root
+            && !root.apply(&mut entry)?
+        {
+            return Ok(None);
+        }
+        self.change_meta(&mut entry);
+        if let Some(dress) = &self.dress {
+            dress.borrow_mut().put_on(&mut entry);
+        }
+        self.check_xattrs(&mut entry, warn)?;
+        Ok(Some(entry))
+    }
+
+    fn leaves_out(&self, path: &[u8]) -> bool {
+        let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
+        self.without.iter().any(|without| without == path)
+            || self.drop.iter().any(|glob| glob.matches(path))
+            || above.chain([path]).any(|path| self.exclude.matches(path))
+    }
+
+    fn change_meta(&self, entry: &mut Entry) {
+        let meta = &mut entry.meta;
+        meta.uid = self.uid.unwrap_or(meta.uid);
+        meta.gid = self.gid.unwrap_or(meta.gid);
+        meta.mtime = self.mtime.unwrap_or(meta.mtime).min(self.mtime_most.unwrap_or(i64::MAX));
+    }
+
+    fn check_xattrs(
+        &self,
+        entry: &mut Entry,
+        warn: &mut dyn FnMut(&Entry, &Xattr),
+    ) -> Result<(), packline_tree::Error> {
+        let supported = |xattr: &Xattr| packline_squashfs::XattrTable::is_supported(&xattr.name);
+        if entry.xattrs.iter().all(supported) {
+            return Ok(());
+        }
+        let (kept, dropped): (Vec<Xattr>, Vec<Xattr>) =
+            std::mem::take(&mut entry.xattrs).into_iter().partition(supported);
+        entry.xattrs = kept;
+        match (self.unsupported, dropped.first()) {
+            (Unsupported::Refuse, Some(xattr)) => Err(refused_xattr(entry, xattr)),
+            _ => {
+                dropped.iter().for_each(|xattr| warn(entry, xattr));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl NewRoot {
+    /// The new root at `path`, which is brought into canonical form.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if the path is empty, the root itself, or climbs.
+    pub fn new(path: &[u8], retarget: bool) -> Result<NewRoot, Error> {
+        match packline_tree::path::canonical(path) {
+            Ok(path) if !path.is_empty() => Ok(NewRoot { path, retarget }),
+            _ => Err(Error::Request {
+                what: format!("invalid root directory '{}'", String::from_utf8_lossy(path)),
+                expected: "the path of a directory below the root of the source".to_string(),
+            }),
+        }
+    }
+
+    /// Moves an entry to its place below the new root; false if it is outside.
+    fn apply(&self, entry: &mut Entry) -> Result<bool, packline_tree::Error> {
+        let Some(path) = self.below(&entry.path) else { return Ok(false) };
+        if path.is_empty() && entry.kind != Kind::Dir {
+            return Err(not_a_directory(entry));
+        }
+        entry.path = path;
+        match &mut entry.kind {
+            Kind::HardLink(target) => {
+                if let Some(moved) = self.below(target) {
+                    *target = moved;
+                }
+            }
+            Kind::Symlink(target) if self.retarget => self.retarget(target),
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// A path below the old root as one below the new root.
+    fn below(&self, path: &[u8]) -> Option<Bytes> {
+        match path.strip_prefix(self.path.as_slice())? {
+            [] => Some(Bytes::new()),
+            [b'/', rest @ ..] => Some(rest.to_vec()),
+            _ => None,
+        }
+    }
+
+    /// `/new/root/x` and `new/root/x` become `/x`; every other target stays as it is.
+    fn retarget(&self, target: &mut Bytes) {
+        let below = packline_tree::path::canonical(target).ok().and_then(|path| self.below(&path));
+        if let Some(below) = below.filter(|below| !below.is_empty()) {
+            *target = [b"/", below.as_slice()].concat();
+        }
+    }
+}
+
+fn not_a_directory(entry: &Entry) -> packline_tree::Error {
+    packline_tree::Error::Entry {
+        input: "new root".to_string(),
+        entry: entry.path.clone(),
+        what: "is not a directory".to_string(),
+        expected: "a directory, to become the root of the image".to_string(),
+    }
+}
+
+fn refused_xattr(entry: &Entry, xattr: &Xattr) -> packline_tree::Error {
+    packline_tree::Error::Entry {
+        input: "extended attributes".to_string(),
+        entry: entry.path.clone(),
+        what: format!("attribute {} cannot be stored", String::from_utf8_lossy(&xattr.name)),
+        expected: "user., trusted. or security. with a name of at most 65535 bytes after it".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

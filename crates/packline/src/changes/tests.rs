@@ -1,0 +1,111 @@
+//! Tests of what is changed in entries.
+
+use packline_tree::Meta;
+
+use super::*;
+
+fn entry(path: &str, kind: Kind) -> Entry {
+    let meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 1000 };
+    Entry { path: path.into(), kind, meta, xattrs: Vec::new() }
+}
+
+fn xattr(name: &str) -> Xattr {
+    Xattr { name: name.into(), value: b"v".to_vec() }
+}
+
+fn apply(changes: &Changes, entry: Entry) -> Option<Entry> {
+    changes.apply(entry, &mut |_, _| {}).unwrap()
+}
+
+fn rooted(path: &str, retarget: bool) -> Changes {
+    Changes { root: Some(NewRoot::new(path.as_bytes(), retarget).unwrap()), ..Changes::default() }
+}
+
+#[test]
+fn the_default_changes_nothing() {
+    let given = Entry { xattrs: vec![xattr("user.a")], ..entry("a/b", Kind::Fifo) };
+    assert_eq!(apply(&Changes::default(), given.clone()), Some(given));
+}
+
+#[test]
+fn owners_and_times() {
+    let changes = Changes { uid: Some(7), gid: Some(8), mtime_most: Some(900), ..Changes::default() };
+    let changed = apply(&changes, entry("a", Kind::Dir)).unwrap();
+    assert_eq!(changed.meta, Meta { mode: 0o644, uid: 7, gid: 8, mtime: 900 });
+    let later = Changes { mtime_most: Some(1001), ..Changes::default() };
+    assert_eq!(apply(&later, entry("a", Kind::Dir)).unwrap().meta.mtime, 1000);
+    let fixed = Changes { mtime: Some(5), ..Changes::default() };
+    assert_eq!(apply(&fixed, entry("a", Kind::Dir)).unwrap().meta.mtime, 5);
+}
+
+#[test]
+fn only_what_is_below_the_new_root_stays() {
+    let changes = rooted("./usr//lib/", true);
+    let place = |path: &str| apply(&changes, entry(path, Kind::Dir)).map(|entry| entry.path);
+    assert_eq!(place("usr/lib"), Some(b"".to_vec()));
+    assert_eq!(place("usr/lib/x/y"), Some(b"x/y".to_vec()));
+    for outside in ["", "usr", "usr/lib64", "usr/lib64/x", "lib"] {
+        assert_eq!(place(outside), None, "{outside}");
+    }
+}
+
+#[test]
+fn links_follow_the_new_root() {
+    let target = |changes: &Changes, kind| apply(changes, entry("usr/lib/l", kind)).unwrap().kind;
+    let moved = rooted("usr/lib", true);
+    for (old, new) in [
+        ("/usr/lib/x", "/x"),
+        ("usr/lib/x", "/x"),
+        ("/usr/lib", "/usr/lib"),
+        ("../lib/x", "../lib/x"),
+        ("/etc/x", "/etc/x"),
+    ] {
+        assert_eq!(target(&moved, Kind::Symlink(old.into())), Kind::Symlink(new.into()), "{old}");
+    }
+    let kept = rooted("usr/lib", false);
+    assert_eq!(target(&kept, Kind::Symlink(b"/usr/lib/x".to_vec())), Kind::Symlink(b"/usr/lib/x".to_vec()));
+    assert_eq!(target(&kept, Kind::HardLink(b"usr/lib/x".to_vec())), Kind::HardLink(b"x".to_vec()));
+}
+
+#[test]
+fn a_new_root_is_a_directory_below_the_old() {
+    for path in ["", "/", "./", "a/..", ".."] {
+        assert!(NewRoot::new(path.as_bytes(), true).is_err(), "{path:?}");
+    }
+    let refusal = rooted("a", true).apply(entry("a", Kind::Fifo), &mut |_, _| {}).unwrap_err();
+    assert!(refusal.to_string().contains("is not a directory"));
+}
+
+#[test]
+fn attributes_that_cannot_be_stored_are_dropped_or_refused() {
+    let given = Entry { xattrs: vec![xattr("system.posix_acl_access"), xattr("user.a")], ..entry("a", Kind::Dir) };
+    let mut warned = Vec::new();
+    let kept =
+        Changes::default().apply(given.clone(), &mut |_, xattr| warned.push(xattr.name.clone())).unwrap().unwrap();
+    assert_eq!(kept.xattrs, vec![xattr("user.a")]);
+    assert_eq!(warned, vec![b"system.posix_acl_access".to_vec()]);
+    let strict = Changes { unsupported: Unsupported::Refuse, ..Changes::default() };
+    let refusal = strict.apply(given, &mut |_, _| {}).unwrap_err().to_string();
+    assert!(refusal.contains("system.posix_acl_access"), "{refusal}");
+}
+
+#[test]
+fn the_output_is_left_out_of_itself() {
+    let changes = Changes { without: vec![b"out.sqfs".to_vec()], ..Changes::default() };
+    assert_eq!(apply(&changes, entry("out.sqfs", Kind::Fifo)), None);
+    assert!(apply(&changes, entry("out.sqfs2", Kind::Fifo)).is_some());
+}
+
+#[test]
+fn excluded_directories_take_all_below_with_them_and_dropped_entries_do_not() {
+    let mut changes = Changes::default();
+    changes.exclude.add(b"/a/b");
+    changes.drop.push(Glob::new(b"x*", packline_tree::Slash::Plain));
+    let stays = |path: &str| apply(&changes, entry(path, Kind::Fifo)).is_some();
+    assert!(stays("a") && stays("a/bb") && stays("b") && stays("a/x"));
+    assert!(!stays("a/b") && !stays("a/b/c/d"));
+    assert!(!stays("x") && !stays("x/y"));
+    let entry_only = Changes { drop: vec![Glob::new(b"d", packline_tree::Slash::Plain)], ..Changes::default() };
+    assert!(apply(&entry_only, entry("d", Kind::Dir)).is_none());
+    assert!(apply(&entry_only, entry("d/f", Kind::Fifo)).is_some());
+}

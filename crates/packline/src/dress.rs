@@ -1,0 +1,110 @@
+//! What files beside the source say of its entries: extended attributes, SELinux labels; and the attributes of the root.
+
+use packline_tree::{Entry, FileContexts, Kind, Meta, SELINUX_XATTR, UNLABELED, Xattr, XattrFile};
+
+/// What entries are given on their way to the image. The default gives nothing.
+#[derive(Debug, Default)]
+pub struct Dress {
+    /// Attributes of the root instead of the source's.
+    pub root: Option<Meta>,
+    /// Extended attributes by path, each in place of one of the same name.
+    pub xattrs: Option<XattrFile>,
+    /// SELinux contexts, in place of all others; [`UNLABELED`] where there is none.
+    pub contexts: Option<FileContexts>,
+}
+
+impl Dress {
+    /// Gives an entry what it is to have. A hard link has no attributes of its own: those of its target count.
+    pub fn put_on(&mut self, entry: &mut Entry) {
+        match (&entry.kind, &mut self.xattrs) {
+            (Kind::HardLink(target), Some(file)) if file.lists(target) => {
+                file.take(&entry.path);
+            }
+            (Kind::HardLink(_), _) => {}
+            _ => self.put_on_inode(entry),
+        }
+    }
+
+    fn put_on_inode(&mut self, entry: &mut Entry) {
+        if let (Some(root), true) = (self.root, entry.path.is_empty()) {
+            entry.meta = root;
+        }
+        if let Some(file) = &mut self.xattrs {
+            file.take(&entry.path).iter().for_each(|xattr| set(entry, xattr.clone()));
+        }
+        if let Some(contexts) = &self.contexts {
+            let context = contexts.lookup(&entry.path, &entry.kind).unwrap_or(UNLABELED);
+            set(entry, Xattr { name: SELINUX_XATTR.into(), value: context.into() });
+        }
+    }
+
+    /// A warning for each path of the xattr file that no entry had, once all entries have come by.
+    pub fn unused(&self) -> Vec<String> {
+        let left = self.xattrs.iter().flat_map(XattrFile::left);
+        left.map(|place| format!("{place} is not in the image, or only another name of a file that is not listed"))
+            .collect()
+    }
+}
+
+/// Sets an attribute, in place of one of the same name.
+fn set(entry: &mut Entry, xattr: Xattr) {
+    entry.xattrs.retain(|known| known.name != xattr.name);
+    entry.xattrs.push(xattr);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const META: Meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 3 };
+
+    fn entry(path: &str, kind: Kind) -> Entry {
+        let xattrs = vec![Xattr { name: b"user.k".into(), value: b"own".into() }];
+        Entry { path: path.into(), kind, meta: META, xattrs }
+    }
+
+    fn dressed(dress: &mut Dress, path: &str, kind: Kind) -> Vec<String> {
+        let mut entry = entry(path, kind);
+        dress.put_on(&mut entry);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        entry.xattrs.iter().map(|xattr| format!("{}={}", text(&xattr.name), text(&xattr.value))).collect()
+    }
+
+    fn dress(xattrs: &str, contexts: &str) -> Dress {
+        let mut policy = FileContexts::default();
+        policy.add("policy", contexts.as_bytes()).unwrap();
+        let xattrs = XattrFile::parse("attrs", xattrs.as_bytes()).unwrap();
+        Dress { root: None, xattrs: Some(xattrs), contexts: Some(policy) }
+    }
+
+    #[test]
+    fn files_replace_what_the_source_has() {
+        let mut dress = dress("# file: f\nuser.k=\"new\"\nsecurity.selinux=\"old\"\n", "/f -- label\n");
+        assert_eq!(dressed(&mut dress, "f", Kind::File { size: 0 }), ["user.k=new", "security.selinux=label"]);
+        let unlabeled = format!("security.selinux={UNLABELED}");
+        assert_eq!(dressed(&mut dress, "", Kind::Dir), ["user.k=own", &unlabeled]);
+        assert_eq!(dressed(&mut Dress::default(), "f", Kind::Fifo), ["user.k=own"]);
+    }
+
+    #[test]
+    fn paths_that_did_nothing_are_told() {
+        let mut dress = dress("# file: a\n# file: b\n# file: link1\n# file: link2\n", "");
+        dressed(&mut dress, "a", Kind::Dir);
+        dressed(&mut dress, "link1", Kind::HardLink(b"a".into()));
+        dressed(&mut dress, "link2", Kind::HardLink(b"none".into()));
+        let unused = dress.unused();
+        assert_eq!(unused.len(), 2);
+        assert!(unused[0].starts_with("attrs: line 2: `b` is not in the image"), "{unused:?}");
+        assert!(unused[1].starts_with("attrs: line 4: `link2`"), "{unused:?}");
+    }
+
+    #[test]
+    fn the_root_can_be_set() {
+        let root = Meta { mode: 0o755, uid: 9, gid: 9, mtime: 9 };
+        let mut dress = Dress { root: Some(root), ..Dress::default() };
+        let (mut top, mut other) = (entry("", Kind::Dir), entry("a", Kind::Dir));
+        dress.put_on(&mut top);
+        dress.put_on(&mut other);
+        assert_eq!((top.meta, other.meta), (root, META));
+    }
+}

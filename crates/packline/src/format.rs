@@ -1,0 +1,63 @@
+//! Which container an output gets: by its name, or as asked.
+
+use std::path::Path;
+
+use crate::Error;
+
+/// A container that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// SquashFS 4.0, which the Linux kernel mounts.
+    SquashFs,
+}
+
+/// What this version writes, for messages.
+const WRITTEN: &str = "squashfs (.sqfs, .squashfs, .sfs)";
+
+impl Format {
+    /// The container with this name.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a name that is unknown or stands for a container this version does not write.
+    pub fn named(name: &str) -> Result<Format, Error> {
+        match name {
+            "squashfs" => Ok(Format::SquashFs),
+            "lrzip" | "lrz" | "pln" => Err(unwritten(name)),
+            _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: WRITTEN.to_string() }),
+        }
+    }
+
+    /// The container that a file's name asks for by its ending; SquashFS for one that says nothing.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for the ending of a container that this version does not write.
+    pub fn of_path(path: &Path) -> Result<Format, Error> {
+        let ending = path.extension().map(|ending| ending.to_ascii_lowercase()).unwrap_or_default();
+        match ending.to_str() {
+            Some(name @ ("lrz" | "pln")) => Err(unwritten(name)),
+            _ => Ok(Format::SquashFs),
+        }
+    }
+}
+
+fn unwritten(name: &str) -> Error {
+    Error::Request { what: format!("this version cannot write the container '{name}'"), expected: WRITTEN.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_decides() {
+        for name in ["a.sqfs", "a.SquashFS", "a.sfs", "a.img", "a", "/dev/loop0", "lrz"] {
+            assert_eq!(Format::of_path(Path::new(name)).unwrap(), Format::SquashFs, "{name}");
+        }
+        for name in ["a.lrz", "a.PLN"] {
+            let message = Format::of_path(Path::new(name)).unwrap_err().to_string();
+            assert!(message.contains("cannot write") && message.contains("squashfs"), "{message}");
+        }
+        assert_eq!(Format::named("squashfs").unwrap(), Format::SquashFs);
+        assert!(Format::named("lrz").is_err() && Format::named("").is_err());
+    }
+}

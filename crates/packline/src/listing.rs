@@ -1,0 +1,81 @@
+//! Lists of entries as sources: from a pack file, or from a directory in the order of a sort file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use packline_squashfs::FileHints;
+use packline_tree::{
+    AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile,
+    list_pack_file, parse_pack_file,
+};
+
+use crate::source::place_within;
+use crate::{Hints, SourceSpec};
+
+/// A list of entries, with what a sort file asks of them.
+pub struct List {
+    name: String,
+    entries: Vec<(Entry, Option<HostFile>)>,
+    flags: BTreeMap<Bytes, FileFlags>,
+}
+
+impl List {
+    /// Everything in a directory but `output`, which may lie there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for what cannot be listed or looked at.
+    pub fn of_directory(path: &Path, options: DirectoryOptions, output: &Path) -> Result<List, Error> {
+        let mut entries = packline_tree::scan(path, options)?;
+        if let Some(own) = place_within(path, output) {
+            entries.retain(|(entry, _)| entry.path != own);
+        }
+        Ok(List { name: path.display().to_string(), entries, flags: BTreeMap::new() })
+    }
+
+    /// What a pack file names. Its locations are relative to `base`; `defaults` are the attributes of what it does not
+    /// describe, see [`list_pack_file`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file, or what it names, cannot be read; [`Error::Line`] for a line that is malformed or asks for
+    /// what cannot be.
+    pub fn of_pack_file(path: &Path, base: &Path, defaults: Meta) -> Result<List, Error> {
+        let refused = |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause };
+        let (name, text) = (path.display().to_string(), std::fs::read(path).map_err(refused)?);
+        let entries = list_pack_file(&name, &parse_pack_file(&name, &text)?, base, defaults)?;
+        Ok(List { name, entries, flags: BTreeMap::new() })
+    }
+
+    /// Puts the regular files in the order of a sort file. Returns a warning for each line that matches nothing.
+    pub fn sort(&mut self, file: &SortFile) -> Vec<String> {
+        let sorted = file.sort(std::mem::take(&mut self.entries));
+        (self.entries, self.flags) = (sorted.entries, sorted.flags);
+        let nothing = |path: &[u8]| format!("no match for '{}'", String::from_utf8_lossy(path));
+        let unmatched = sorted.unmatched.into_iter();
+        unmatched.map(|rule| format!("{}: line {}: {}", file.input(), rule.line, nothing(&rule.path))).collect()
+    }
+
+    /// The list as a source, its files read ahead by `readers` threads, and what is asked of single files.
+    pub fn into_source(self, readers: usize) -> (SourceSpec, Option<Hints>) {
+        let bytes = self.entries.iter().map(|(entry, _)| size(entry)).fold(0u64, u64::saturating_add);
+        let source = ListSource::new(self.entries, Some(bytes), readers, AHEAD_BYTES);
+        let hints = (!self.flags.is_empty()).then(|| hints_of(self.flags));
+        (SourceSpec::Entries { name: self.name, source: Box::new(source) }, hints)
+    }
+}
+
+fn size(entry: &Entry) -> u64 {
+    match entry.kind {
+        Kind::File { size } => size,
+        _ => 0,
+    }
+}
+
+/// Hints for the files whose canonical paths have flags.
+pub fn hints_of(flags: BTreeMap<Bytes, FileFlags>) -> Hints {
+    Box::new(move |entry: &Entry| flags.get(&entry.path).map_or(FileHints::default(), hint))
+}
+
+fn hint(flags: &FileFlags) -> FileHints {
+    let FileFlags { align, no_fragment, no_compress, no_deduplicate, no_sparse } = *flags;
+    FileHints { align, no_fragment, no_compress, no_deduplicate, no_sparse }
+}

@@ -1,0 +1,148 @@
+//! How memory is shared out: a limit on the whole process becomes a number of workers and bytes for the line and the tree.
+
+use packline_squashfs::line_minimum;
+
+use crate::Error;
+
+/// What the process takes before it does anything, and what nobody accounts for: code, stacks of the caller and the
+/// readers, the buffer before the output, the allocator's slack. Measured, and rounded up.
+const BASE: u64 = 12 << 20;
+/// A worker's stack and the allocator's arena of its thread.
+const THREAD: u64 = 1 << 20;
+/// The least that is kept for the tree: a few thousand entries.
+const TREE_LEAST: u64 = 1 << 20;
+/// The least that the line gets by default, however few workers there are.
+const WINDOW_LEAST: u64 = 16 << 20;
+
+/// What a pack would like to have.
+#[derive(Debug, Clone, Copy)]
+pub struct Demand {
+    /// Workers wanted; 0 for none.
+    pub workers: usize,
+    /// Bytes that the process may have resident, at most; `None` for no limit.
+    pub limit: Option<u64>,
+    /// Bytes of content on the line, at most; `None` for the default. Only ever makes the line smaller.
+    pub window: Option<u64>,
+    /// Block size, bytes.
+    pub block_size: u32,
+    /// Bytes that the tools of one worker take: encoders and scratch.
+    pub tool: u64,
+    /// Bytes that the source takes: read-ahead, decompressors.
+    pub source: u64,
+}
+
+/// What it gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Workers.
+    pub workers: usize,
+    /// Bytes of content that may be on the line at once.
+    pub window: usize,
+    /// Bytes that the line and the tree may take together.
+    pub shared: usize,
+}
+
+impl Demand {
+    /// Shares the memory out: as many of the workers wanted as fit with a line that keeps them all busy; the line then gets
+    /// its default, or what is left if that is less.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let Some(limit) = self.limit else { return Ok(self.unlimited()) };
+        let fewest = self.workers.min(1);
+        let needed = self.least(fewest);
+        if limit < needed {
+            let what = format!("{fewest} worker and blocks of {} bytes", self.block_size);
+            return Err(Error::Memory { allowed: limit, needed, what });
+        }
+        let workers = (fewest..=self.workers).rev().find(|&workers| self.least(workers) <= limit).unwrap_or(fewest);
+        let shared = limit - self.fixed(workers);
+        let window = self.window(workers).min(shared.saturating_sub(TREE_LEAST));
+        Ok(Plan { workers, window: to_usize(window), shared: to_usize(shared) })
+    }
+
+    fn unlimited(&self) -> Plan {
+        Plan { workers: self.workers, window: to_usize(self.window(self.workers)), shared: usize::MAX }
+    }
+
+    /// The smallest limit with which so many workers have something to do.
+    fn least(&self, workers: usize) -> u64 {
+        self.fixed(workers).saturating_add(line_minimum(self.block_size) as u64).saturating_add(TREE_LEAST)
+    }
+
+    /// What is taken whatever is packed. Without workers the caller has tools of its own.
+    fn fixed(&self, workers: usize) -> u64 {
+        let tools = self.tool.saturating_mul(workers.max(1) as u64);
+        BASE.saturating_add(THREAD * workers as u64).saturating_add(tools).saturating_add(self.source)
+    }
+
+    /// Bytes for the line where nothing limits it: each worker can have two slabs' worth of blocks before it and two behind.
+    fn window(&self, workers: usize) -> u64 {
+        let default = (8 * workers as u64 * u64::from(self.block_size)).max(WINDOW_LEAST);
+        let default = default.max(2 * line_minimum(self.block_size) as u64);
+        self.window.map_or(default, |window| window.min(default))
+    }
+}
+
+fn to_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demand(workers: usize, limit: Option<u64>) -> Demand {
+        Demand { workers, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
+    }
+
+    #[test]
+    fn without_a_limit_everything_is_granted() {
+        let plan = demand(2, None).plan().unwrap();
+        assert_eq!(plan, Plan { workers: 2, window: 16 << 20, shared: usize::MAX });
+        assert_eq!(demand(64, None).plan().unwrap().window, 64 << 20);
+    }
+
+    #[test]
+    fn two_workers_fit_far_below_128_megabytes() {
+        let plan = demand(2, Some(64 << 20)).plan().unwrap();
+        assert_eq!((plan.workers, plan.window), (2, 16 << 20));
+    }
+
+    #[test]
+    fn less_memory_means_fewer_workers_and_a_smaller_line() {
+        let mut last = Plan { workers: usize::MAX, window: usize::MAX, shared: usize::MAX };
+        for limit in (0..200u64).rev().map(|megabytes| megabytes << 20) {
+            let Ok(plan) = demand(16, Some(limit)).plan() else { continue };
+            assert!(plan.workers <= last.workers, "{limit}: {plan:?} after {last:?}");
+            assert!(plan.window <= plan.shared && plan.window >= line_minimum(128 << 10));
+            assert!(demand(16, None).fixed(plan.workers) + plan.shared as u64 <= limit);
+            last = plan;
+        }
+        assert_eq!(last.workers, 1);
+    }
+
+    #[test]
+    fn the_smallest_amount_named_is_enough_and_one_byte_less_is_not() {
+        for workers in [0, 1, 7] {
+            let Err(Error::Memory { needed, .. }) = demand(workers, Some(0)).plan() else { panic!("granted") };
+            assert_eq!(demand(workers, Some(needed)).plan().unwrap().workers, workers.min(1));
+            assert!(demand(workers, Some(needed - 1)).plan().is_err());
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_asked_for_is_a_bound() {
+        let asked = |window| Demand { window: Some(window), ..demand(2, None) }.plan().unwrap().window;
+        assert_eq!(asked(1 << 20), 1 << 20);
+        assert_eq!(asked(1 << 40), 16 << 20);
+    }
+
+    #[test]
+    fn absurd_demands_do_not_overflow() {
+        let absurd = Demand { tool: u64::MAX, source: u64::MAX, ..demand(1 << 20, Some(u64::MAX)) };
+        assert_eq!(absurd.plan().unwrap().window, 0);
+        assert!(Demand { limit: Some(u64::MAX - 1), ..absurd }.plan().is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! Tests of outputs: nothing under the name before the end, nothing beside it afterwards.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::process::Command;
+
+use packline_squashfs::Sink;
+
+use super::temporary::create_named;
+use super::*;
+
+fn open(path: &Path, force: bool) -> Result<Output, Error> {
+    Output::open(path, force, &Temporaries::default())
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn write(output: &Output, offset: u64, bytes: &[u8]) {
+    let mut sink = output.sink().unwrap();
+    sink.write_at(offset, bytes).unwrap();
+    sink.flush().unwrap();
+}
+
+#[test]
+fn a_file_has_its_name_only_when_it_is_whole() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("image");
+    let output = open(&path, false).unwrap();
+    write(&output, 3, b"abc");
+    assert!(!path.exists());
+    assert_eq!(output.size(), 6);
+    output.finish().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"\0\0\0abc");
+    assert_eq!(names_in(top.path()), ["image"]);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7133, 0);
+}
+
+#[test]
+fn a_dropped_output_leaves_nothing_and_keeps_what_was_there() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("image");
+    write(&open(&path, false).unwrap(), 0, b"new");
+    assert_eq!(names_in(top.path()), Vec::<String>::new());
+    fs::write(&path, "old").unwrap();
+    write(&open(&path, true).unwrap(), 0, b"new");
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    assert_eq!(names_in(top.path()), ["image"]);
+}
+
+#[test]
+fn an_existing_file_needs_force() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("image");
+    fs::write(&path, "old").unwrap();
+    let message = open(&path, false).unwrap_err().to_string();
+    assert!(message.contains("exists already") && message.contains("--force"), "{message}");
+    let output = open(&path, true).unwrap();
+    write(&output, 0, b"new");
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    output.finish().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert_eq!(names_in(top.path()), ["image"]);
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_stays() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("image");
+    let output = open(&path, false).unwrap();
+    fs::write(&path, "other").unwrap();
+    assert!(output.finish().is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"other");
+    assert_eq!(names_in(top.path()), ["image"]);
+}
+
+#[test]
+fn where_there_are_no_nameless_files_a_hidden_name_serves() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("image");
+    let list = Temporaries::default();
+    drop(create_named(&path, false, &list));
+    assert_eq!(names_in(top.path()), Vec::<String>::new());
+    let kept = create_named(&path, false, &list);
+    assert_eq!(names_in(top.path()).len(), 1);
+    assert!(kept.name().is_some());
+    kept.finish().unwrap();
+    assert_eq!(names_in(top.path()), ["image"]);
+    assert!(create_named(&path, false, &list).finish().is_err());
+    assert_eq!(names_in(top.path()), ["image"]);
+    create_named(&path, true, &list).finish().unwrap();
+    let stopped = create_named(&path, true, &list);
+    list.remove_for_good();
+    assert_eq!(names_in(top.path()), ["image"]);
+    std::mem::forget(stopped);
+}
+
+#[test]
+fn a_link_is_followed() {
+    let top = tempfile::tempdir().unwrap();
+    let (real, link) = (top.path().join("real"), top.path().join("link"));
+    fs::write(&real, "old").unwrap();
+    symlink("real", &link).unwrap();
+    assert!(open(&link, false).is_err());
+    let output = open(&link, true).unwrap();
+    write(&output, 0, b"new");
+    output.finish().unwrap();
+    assert_eq!(fs::read(&real).unwrap(), b"new");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    let nowhere = top.path().join("nowhere");
+    symlink("none", &nowhere).unwrap();
+    assert!(open(&nowhere, true).unwrap_err().to_string().contains("cannot follow the link"));
+}
+
+#[test]
+fn what_cannot_be_written_at_an_offset_is_refused() {
+    let top = tempfile::tempdir().unwrap();
+    let pipe = top.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    for (path, what) in
+        [(pipe.as_path(), "pipe"), (top.path(), "directory"), (Path::new("/dev/null"), "character device")]
+    {
+        let message = open(path, true).unwrap_err().to_string();
+        assert!(message.contains(what) && message.contains(&path.display().to_string()), "{message}");
+    }
+    assert!(open(Path::new("/"), true).is_err());
+    assert!(open(Path::new(""), true).is_err());
+    assert!(open(&top.path().join("none/image"), false).unwrap_err().to_string().contains("cannot create"));
+}
+
+/// A sink over a plain file, for tests of the buffer alone.
+fn sink_over(path: &Path, limit: Option<u64>) -> WriteBehind {
+    let file = fs::File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap();
+    WriteBehind::new(file, limit, Arc::default())
+}
+
+#[test]
+fn small_writes_are_held_back_and_read_back() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("x");
+    let mut sink = sink_over(&path, None);
+    sink.write_at(0, b"abc").unwrap();
+    sink.write_at(3, b"def").unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+    let mut back = [0; 4];
+    sink.read_at(1, &mut back).unwrap();
+    assert_eq!(&back, b"bcde");
+    sink.write_at(1, b"X").unwrap();
+    sink.write_at(6, &[7; 600_000]).unwrap();
+    sink.flush().unwrap();
+    let written = fs::read(&path).unwrap();
+    assert_eq!((&written[..6], written.len()), (&b"aXcdef"[..], 600_006));
+}
+
+#[test]
+fn any_order_of_writes_gives_the_same_as_without_a_buffer() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("x");
+    let mut sink = sink_over(&path, None);
+    let mut plain: Vec<u8> = Vec::new();
+    let mut state = 1u64;
+    for step in 0..400u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let length = if step % 50 == 0 { 200_000 } else { (state >> 50) as usize };
+        let offset = if step % 7 == 0 { (state >> 40) % 500_000 } else { plain.len() as u64 };
+        let bytes = vec![step as u8; length];
+        sink.write_at(offset, &bytes).unwrap();
+        plain.write_at(offset, &bytes).unwrap();
+        let mut back = vec![0; length];
+        sink.read_at(offset, &mut back).unwrap();
+        assert_eq!(back, bytes);
+    }
+    sink.flush().unwrap();
+    assert!(fs::read(&path).unwrap() == plain);
+}
+
+#[test]
+fn a_full_device_is_said_before_anything_is_lost() {
+    let top = tempfile::tempdir().unwrap();
+    let mut sink = sink_over(&top.path().join("x"), Some(10));
+    sink.write_at(0, b"0123456789").unwrap();
+    let refusal = sink.write_at(8, b"abc").unwrap_err();
+    assert!(refusal.to_string().contains("only 10 bytes"), "{refusal}");
+}
+
+/// Mounts of the tests, taken away whatever happens.
+struct Mount(PathBuf);
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_file_system_leaves_nothing_and_says_where() {
+    let top = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(top.path()).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: mounting needs root");
+        return;
+    }
+    let _mount = Mount(top.path().to_path_buf());
+    let path = top.path().join("image");
+    let output = open(&path, false).unwrap();
+    let mut sink = output.sink().unwrap();
+    sink.write_at(0, &[1; 4096]).unwrap();
+    let refusal = sink.write_at(4096, &vec![1; 1 << 20]).unwrap_err();
+    assert_eq!(refusal.kind(), std::io::ErrorKind::StorageFull);
+    assert!(refusal.to_string().contains("at byte 4096"), "{refusal}");
+    drop((sink, output));
+    assert_eq!(names_in(top.path()), Vec::<String>::new());
+}

@@ -1,0 +1,106 @@
+//! What a pack is asked to do.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use packline_engine::CancelToken;
+use packline_squashfs::{FileHints, Options};
+use packline_tree::{DirectoryOptions, Entry, Meta, Source};
+
+use crate::{Changes, Error, Format, Temporaries};
+
+/// What is packed.
+pub enum SourceSpec {
+    /// A directory, with all below it.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// What is read of it, and how.
+        options: DirectoryOptions,
+    },
+    /// A tar file, plain or compressed.
+    TarFile {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A tar stream, plain or compressed.
+    TarStream {
+        /// Its name in messages.
+        name: String,
+        /// The bytes.
+        stream: Box<dyn Read + Send>,
+    },
+    /// Any other source.
+    Entries {
+        /// Its name in messages.
+        name: String,
+        /// Entries and contents.
+        source: Box<dyn Source>,
+    },
+}
+
+/// What the machine gives. Nothing of it changes a byte of the image.
+#[derive(Debug, Clone, Default)]
+pub struct Resources {
+    /// Worker threads; 0 does everything on the caller's thread.
+    pub workers: usize,
+    /// Bytes that the process may have resident at most; `None` for no limit.
+    pub memory: Option<u64>,
+    /// Bytes of content on their way at once, at most; `None` for the default.
+    pub window: Option<u64>,
+    /// Use the serial reference, which has neither threads nor queues.
+    pub serial: bool,
+    /// Stops the pack when set.
+    pub cancel: CancelToken,
+}
+
+/// Says what is asked of one file.
+pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
+
+/// A pack.
+pub struct PackRequest {
+    /// What is packed.
+    pub source: SourceSpec,
+    /// Where the image goes: a file, or a block device.
+    pub output: PathBuf,
+    /// Whether an existing file is replaced, or a block device overwritten.
+    pub force: bool,
+    /// Which container.
+    pub format: Format,
+    /// What decides the image's bytes besides the source.
+    pub image: Options,
+    /// What is changed in entries on their way.
+    pub changes: Changes,
+    /// Attributes of the root and of implied directories, where the source says nothing of them.
+    pub defaults: Meta,
+    /// What is asked of single files; `None` for nothing.
+    pub hints: Option<Hints>,
+    /// What the machine gives.
+    pub resources: Resources,
+    /// Where temporary files are listed while they are in being.
+    pub temporaries: Temporaries,
+}
+
+/// Attributes of a directory that nobody described: `rwxr-xr-x`, owned by root, at time 0.
+pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+
+impl PackRequest {
+    /// A request with default options: one worker, no memory limit, nothing replaced.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if the output's name asks for a container that cannot be written.
+    pub fn new(source: SourceSpec, output: PathBuf, image: Options) -> Result<PackRequest, Error> {
+        Ok(PackRequest {
+            source,
+            format: Format::of_path(&output)?,
+            output,
+            force: false,
+            image,
+            changes: Changes::default(),
+            defaults: DEFAULT_META,
+            hints: None,
+            resources: Resources { workers: 1, ..Resources::default() },
+            temporaries: Temporaries::default(),
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! The seam to the SquashFS writer: a source goes in, an image comes out on an output.
+
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use packline_codec::METADATA_BLOCK_SIZE;
+use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Summary, Writer};
+use packline_tree::{Meta, Source};
+
+use crate::Error;
+use crate::memory::Plan;
+use crate::output::{Output, WriteBehind};
+use crate::request::{Hints, Resources};
+use crate::watched::Watched;
+
+/// What is written, and by whom.
+pub(crate) struct Job<'a> {
+    /// The output's name in messages.
+    pub(crate) shown: &'a Path,
+    /// The source's name in messages.
+    pub(crate) input: String,
+    pub(crate) options: Options,
+    pub(crate) defaults: Meta,
+    pub(crate) hints: Option<Hints>,
+    pub(crate) resources: Resources,
+    pub(crate) plan: Plan,
+}
+
+/// Bytes that the encoders of one worker take, and its scratch: a block in, a block out.
+///
+/// # Errors
+/// [`packline_squashfs::Error::Codec`] if the codec cannot work with the block size.
+pub(crate) fn tool_memory(options: &Options) -> Result<u64, packline_squashfs::Error> {
+    options.codec.validate(options.block_size as usize)?;
+    let block = options.block_size as usize;
+    let encoders = options.codec.footprint(block).encoder + options.codec.footprint(METADATA_BLOCK_SIZE).encoder;
+    Ok((encoders + 2 * block) as u64)
+}
+
+/// Writes one image.
+///
+/// # Errors
+/// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses.
+pub(crate) fn write(job: Job<'_>, output: &Output, source: &mut Watched<'_>) -> Result<Summary, Error> {
+    let shown = job.shown.to_path_buf();
+    let sink = Rc::new(RefCell::new(output.sink()?));
+    let written = write_to(job, Box::new(Shared(sink.clone())), source);
+    let written = written.map_err(|cause| Error::Image { path: shown.clone(), cause })?;
+    sink.borrow_mut().flush().map_err(|cause| Error::Output { path: shown, action: "cannot write", cause })?;
+    Ok(written)
+}
+
+fn write_to(job: Job<'_>, sink: Box<dyn Sink>, source: &mut Watched<'_>) -> Result<Summary, packline_squashfs::Error> {
+    let crew = Crew {
+        workers: job.plan.workers,
+        window: job.plan.window,
+        memory: job.plan.shared,
+        cancel: job.resources.cancel,
+        serial: job.resources.serial,
+    };
+    let start = Start { defaults: job.defaults, input: job.input };
+    let mut writer = Writer::new(sink, job.options, crew, start)?;
+    let mut hints = job.hints;
+    while let Some(entry) = source.next_entry()? {
+        let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));
+        writer.add(&entry, asked, source)?;
+    }
+    source.finishing();
+    writer.finish()
+}
+
+/// The sink as the writer holds it, while the other handle waits to flush it.
+struct Shared(Rc<RefCell<WriteBehind>>);
+
+impl Sink for Shared {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write_at(offset, bytes)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.borrow_mut().read_at(offset, buffer)
+    }
+}

@@ -1,0 +1,95 @@
+//! A source with the request's changes applied, which tells the observer what passes through it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use packline_tree::{Bytes, Entry, Extent, Source, Xattr};
+
+use crate::{Changes, Observer, Progress};
+
+/// A source on its way to a container.
+pub(crate) struct Watched<'a> {
+    source: Box<dyn Source>,
+    changes: Changes,
+    observer: &'a mut dyn Observer,
+    progress: Progress,
+    image: Arc<AtomicU64>,
+    /// Names of attributes that were dropped: one warning is enough for each.
+    dropped: BTreeSet<Bytes>,
+}
+
+impl<'a> Watched<'a> {
+    /// Joins a source, changes and an observer; `image` counts the bytes written.
+    pub(crate) fn new(
+        source: Box<dyn Source>,
+        changes: Changes,
+        image: Arc<AtomicU64>,
+        observer: &'a mut dyn Observer,
+    ) -> Watched<'a> {
+        Watched { source, changes, observer, progress: Progress::default(), image, dropped: BTreeSet::new() }
+    }
+
+    /// Tells the observer that the source has ended.
+    pub(crate) fn finishing(&mut self) {
+        self.refresh();
+        self.observer.finishing(&self.progress);
+    }
+
+    /// Bytes of the source consumed so far.
+    pub(crate) fn consumed(&self) -> u64 {
+        self.source.progress().0
+    }
+
+    /// Tells the observer something else.
+    pub(crate) fn warn(&mut self, message: &str) {
+        self.observer.warning(message);
+    }
+
+    fn refresh(&mut self) {
+        (self.progress.source_bytes, self.progress.source_total) = self.source.progress();
+        self.progress.image_bytes = self.image.load(Ordering::Relaxed);
+    }
+}
+
+impl Source for Watched<'_> {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        while let Some(entry) = self.source.next_entry()? {
+            let Watched { observer, dropped, .. } = self;
+            let mut warn = |entry: &Entry, xattr: &Xattr| warn_once(*observer, dropped, entry, xattr);
+            if let Some(entry) = self.changes.apply(entry, &mut warn)? {
+                self.progress.entries += 1;
+                self.refresh();
+                self.observer.entry(&entry, &self.progress);
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        let extent = self.source.read(buffer)?;
+        self.progress.content_bytes += match extent {
+            Extent::Data(bytes) => bytes as u64,
+            Extent::Hole(bytes) => bytes,
+            Extent::End => return Ok(extent),
+        };
+        self.refresh();
+        self.observer.advance(&self.progress);
+        Ok(extent)
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        self.source.progress()
+    }
+}
+
+fn warn_once(observer: &mut dyn Observer, dropped: &mut BTreeSet<Bytes>, entry: &Entry, xattr: &Xattr) {
+    if dropped.insert(xattr.name.clone()) {
+        observer.warning(&format!(
+            "{}: attribute {} is left out, here and elsewhere: the image can only store user., trusted. and security.",
+            String::from_utf8_lossy(&entry.path),
+            String::from_utf8_lossy(&xattr.name)
+        ));
+    }
+}

@@ -1,0 +1,185 @@
+//! The decoders of the libraries behind one interface: bytes in, bytes out, one stream at a time.
+
+use std::error::Error;
+
+use liblzma::stream::{Action, MtStreamBuilder, Status as LzmaStatus, Stream};
+use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
+
+use super::lz4::{Lz4, Lz4Legacy};
+use super::{Format, Limits};
+
+/// What one call did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Bytes taken from the input.
+    pub consumed: usize,
+    /// Bytes put into the output.
+    pub produced: usize,
+    /// The stream has ended, its checksums are right.
+    pub ended: bool,
+}
+
+/// What a decoder found wrong, as the rest of a sentence.
+pub(super) type Wrong = String;
+
+/// A decoder of one stream (member, frame).
+pub(super) trait Engine {
+    /// Goes on with `input` into `output`, neither need be used up. `last` says that no input follows.
+    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Wrong>;
+    /// False where what was consumed says nothing about the place of an error.
+    fn counts(&self) -> bool {
+        true
+    }
+}
+
+/// A decoder for the next stream of a format.
+pub(super) fn engine(format: Format, limits: &Limits) -> Result<Box<dyn Engine>, Wrong> {
+    Ok(match format {
+        Format::Gzip => Box::new(Gzip(flate2::Decompress::new_gzip(15))),
+        Format::Bzip2 => Box::new(Bzip2(bzip2::Decompress::new(false))),
+        Format::Zstd => Box::new(Zstd::new(limits)?),
+        Format::Xz => Box::new(Lzma::xz(limits)?),
+        Format::Lzma => Box::new(Lzma::over(Stream::new_lzma_decoder(memory(limits)), limits)?),
+        Format::Lzip => Box::new(Lzma::over(Stream::new_lzip_decoder(memory(limits), 0), limits)?),
+        Format::Lz4 => Box::new(Lz4::new()),
+        Format::Lz4Legacy => Box::new(Lz4Legacy::new()),
+        Format::Plain => return Err("not compressed".into()),
+    })
+}
+
+struct Gzip(flate2::Decompress);
+
+impl Engine for Gzip {
+    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Wrong> {
+        let (before_in, before_out) = (self.0.total_in(), self.0.total_out());
+        let status = self
+            .0
+            .decompress(input, output, flate2::FlushDecompress::None)
+            .map_err(|error| error.message().map_or_else(|| "corrupt stream".to_owned(), ToOwned::to_owned))?;
+        Ok(Step {
+            consumed: (self.0.total_in() - before_in) as usize,
+            produced: (self.0.total_out() - before_out) as usize,
+            ended: status == flate2::Status::StreamEnd,
+        })
+    }
+}
+
+struct Bzip2(bzip2::Decompress);
+
+impl Engine for Bzip2 {
+    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Wrong> {
+        let (before_in, before_out) = (self.0.total_in(), self.0.total_out());
+        let status = self.0.decompress(input, output).map_err(|_| "corrupt block".to_owned())?;
+        Ok(Step {
+            consumed: (self.0.total_in() - before_in) as usize,
+            produced: (self.0.total_out() - before_out) as usize,
+            ended: status == bzip2::Status::StreamEnd,
+        })
+    }
+}
+
+struct Zstd {
+    context: DCtx<'static>,
+    window: u64,
+}
+
+impl Zstd {
+    fn new(limits: &Limits) -> Result<Self, Wrong> {
+        let mut context = DCtx::create();
+        // The library knows windows from 1 KiB (10) to 2 GiB (31).
+        let log = limits.window.checked_ilog2().unwrap_or(0).clamp(10, 31);
+        context.set_parameter(DParameter::WindowLogMax(log)).map_err(zstd_error)?;
+        Ok(Self { context, window: limits.window })
+    }
+
+    fn wrong(&self, code: usize) -> Wrong {
+        let name = zstd_error(code);
+        if name.contains("too much memory") { too_large(self.window) } else { name }
+    }
+}
+
+fn zstd_error(code: usize) -> Wrong {
+    zstd_safe::get_error_name(code).to_lowercase()
+}
+
+impl Engine for Zstd {
+    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Wrong> {
+        let mut source = InBuffer::around(input);
+        let mut sink = OutBuffer::around(output);
+        let result = self.context.decompress_stream(&mut sink, &mut source);
+        let (consumed, produced) = (source.pos(), sink.pos());
+        let hint = result.map_err(|code| self.wrong(code))?;
+        Ok(Step { consumed, produced, ended: hint == 0 })
+    }
+}
+
+struct Lzma {
+    stream: Stream,
+    limits: Limits,
+    parallel: bool,
+}
+
+impl Lzma {
+    /// With several threads liblzma decodes blocks that say their size side by side, as far as the buffers allow.
+    fn xz(limits: &Limits) -> Result<Self, Wrong> {
+        if limits.threads <= 1 {
+            return Self::over(Stream::new_stream_decoder(memory(limits), 0), limits);
+        }
+        let mut builder = MtStreamBuilder::new();
+        builder
+            .threads(limits.threads.min(256) as u32)
+            .memlimit_threading(limits.buffers)
+            .memlimit_stop(memory(limits));
+        let mut engine = Self::over(builder.decoder(), limits)?;
+        engine.parallel = true;
+        Ok(engine)
+    }
+
+    fn over(stream: Result<Stream, liblzma::stream::Error>, limits: &Limits) -> Result<Self, Wrong> {
+        let stream = stream.map_err(|error| lzma_error(error, limits))?;
+        Ok(Self { stream, limits: *limits, parallel: false })
+    }
+}
+
+/// liblzma counts all its memory: the dictionary and a little more.
+fn memory(limits: &Limits) -> u64 {
+    limits.window.saturating_add(1 << 20)
+}
+
+fn lzma_error(error: liblzma::stream::Error, limits: &Limits) -> Wrong {
+    use liblzma::stream::Error as Lzma;
+    match error {
+        Lzma::MemLimit => too_large(limits.window),
+        Lzma::Mem => "out of memory".into(),
+        Lzma::Data => "corrupt data".into(),
+        Lzma::Format => "not such a stream".into(),
+        Lzma::Options => "options that are not supported".into(),
+        other => match other.source() {
+            Some(cause) => format!("{other}: {cause}"),
+            None => other.to_string(),
+        },
+    }
+}
+
+fn too_large(window: u64) -> Wrong {
+    format!("needs a window of more than {} MiB, the limit,", window >> 20)
+}
+
+impl Engine for Lzma {
+    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Wrong> {
+        let (before_in, before_out) = (self.stream.total_in(), self.stream.total_out());
+        let action = if last { Action::Finish } else { Action::Run };
+        let result = self.stream.process(input, output, action);
+        let status = result.map_err(|error| lzma_error(error, &self.limits))?;
+        Ok(Step {
+            consumed: (self.stream.total_in() - before_in) as usize,
+            produced: (self.stream.total_out() - before_out) as usize,
+            ended: status == LzmaStatus::StreamEnd,
+        })
+    }
+
+    /// Threads take input ahead of what they have decoded.
+    fn counts(&self) -> bool {
+        !self.parallel
+    }
+}

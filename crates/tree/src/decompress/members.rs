@@ -1,0 +1,130 @@
+//! Drives decoders over a piece of input that holds whole streams, one after the other.
+
+use std::io::{self, Read};
+
+use super::engines::{Engine, engine};
+use super::fault::{corrupt, truncated};
+use super::ordered::LaneWriter;
+use super::{Format, Limits};
+
+/// Bytes read at a time. Fixed, and counted from the start of the piece: what an error says must not hang on how the input
+/// arrived.
+const READ: usize = 64 << 10;
+/// Bytes that show which stream starts.
+const MAGIC: usize = 6;
+
+/// Decodes `reader`, whose first byte is byte `base` of the compressed input, into `lane`.
+pub(super) fn drive(
+    format: Format,
+    limits: &Limits,
+    reader: &mut dyn Read,
+    base: u64,
+    lane: &mut LaneWriter,
+) -> io::Result<()> {
+    let mut feed = Feed { reader, buffer: vec![0; READ], start: 0, end: 0, last: false, offset: base };
+    while feed.find_stream(format)? {
+        let start = feed.offset;
+        let mut decoder = engine(format, limits).map_err(|what| corrupt(format, &what, start))?;
+        decode(format, decoder.as_mut(), &mut feed, lane)?;
+    }
+    Ok(())
+}
+
+/// Decodes one stream to its end.
+fn decode(format: Format, decoder: &mut dyn Engine, feed: &mut Feed<'_>, lane: &mut LaneWriter) -> io::Result<()> {
+    let start = feed.offset;
+    loop {
+        feed.refill()?;
+        let step = decoder.step(feed.bytes(), lane.space(), feed.last);
+        let step = step.map_err(|what| corrupt(format, &what, if decoder.counts() { feed.offset } else { start }))?;
+        feed.consume(step.consumed);
+        lane.commit(step.produced)?;
+        if step.ended {
+            return Ok(());
+        }
+        if step.consumed == 0 && step.produced == 0 {
+            if feed.last && feed.bytes().is_empty() {
+                return Err(truncated(format, feed.offset));
+            }
+            if !feed.bytes().is_empty() {
+                return Err(corrupt(format, "the decoder does not go on", feed.offset));
+            }
+        }
+    }
+}
+
+/// The input of decoders: a buffer that is filled when it is empty.
+struct Feed<'a> {
+    reader: &'a mut dyn Read,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    last: bool,
+    offset: u64,
+}
+
+impl Feed<'_> {
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.start += count;
+        self.offset += count as u64;
+    }
+
+    fn refill(&mut self) -> io::Result<()> {
+        if self.start == self.end { self.fill() } else { Ok(()) }
+    }
+
+    /// Fills the buffer behind what is left in it, up to its end or that of the input.
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < READ && !self.last {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.last = true,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the next stream over zeros; false at the end of the input.
+    fn find_stream(&mut self, format: Format) -> io::Result<bool> {
+        loop {
+            if self.bytes().len() < MAGIC {
+                self.fill()?;
+            }
+            let zeros = self.bytes().iter().position(|&byte| byte != 0);
+            // An lzma stream may start with a zero, and is alone in its file.
+            let zeros = if format == Format::Lzma && self.offset == 0 { Some(0) } else { zeros };
+            match zeros {
+                None if self.bytes().is_empty() => return Ok(false),
+                Some(0) if starts(format, self.bytes(), self.offset) => return Ok(true),
+                Some(0) => return Err(corrupt(format, "something else follows the stream", self.offset)),
+                zeros => self.consume(zeros.unwrap_or(self.bytes().len())),
+            }
+        }
+    }
+}
+
+fn starts(format: Format, bytes: &[u8], offset: u64) -> bool {
+    match format {
+        Format::Plain => false,
+        Format::Gzip => bytes.starts_with(&[0x1f, 0x8b]),
+        Format::Xz => bytes.starts_with(b"\xfd7zXZ\0"),
+        Format::Lzip => bytes.starts_with(b"LZIP"),
+        Format::Bzip2 => bytes.starts_with(b"BZh"),
+        Format::Lz4Legacy | Format::Lzma => offset == 0,
+        Format::Zstd => bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || is_skippable(bytes),
+        Format::Lz4 => bytes.starts_with(&[0x04, 0x22, 0x4d, 0x18]) || is_skippable(bytes),
+    }
+}
+
+fn is_skippable(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}

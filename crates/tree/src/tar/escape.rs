@@ -1,0 +1,97 @@
+//! Text forms of attribute names and values in PAX records: percent escapes and base64.
+
+use crate::Bytes;
+
+/// A `SCHILY.xattr.` name as GNU tar writes it: only `%` and `=` are escaped (`%25`, `%3D`).
+pub(super) fn schily_name(name: &[u8]) -> Bytes {
+    unescape(name, |byte| matches!(byte, b'%' | b'='))
+}
+
+/// A `LIBARCHIVE.xattr.` name: any byte may be escaped as `%XX`; what is no escape stands for itself.
+pub(super) fn url_name(name: &[u8]) -> Bytes {
+    unescape(name, |_| true)
+}
+
+fn unescape(name: &[u8], accept: impl Fn(u8) -> bool) -> Bytes {
+    let mut plain = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((&byte, tail)) = rest.split_first() {
+        match escaped(rest).filter(|&value| accept(value)) {
+            Some(value) => {
+                plain.push(value);
+                rest = &rest[3..];
+            }
+            None => {
+                plain.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    plain
+}
+
+fn escaped(bytes: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = *bytes else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    Some((digit(high)? * 16 + digit(low)?) as u8)
+}
+
+/// Base64 (RFC 4648, section 4) with or without padding, as libarchive writes it without. `None` if it is none.
+pub(super) fn base64(text: &[u8]) -> Option<Bytes> {
+    let length = text.iter().position(|&byte| byte == b'=').unwrap_or(text.len());
+    let (text, padding) = text.split_at(length);
+    if padding.len() > 2 || padding.iter().any(|&byte| byte != b'=') || text.len() % 4 == 1 {
+        return None;
+    }
+    let mut value = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    for quad in text.chunks(4) {
+        let bits = quad.iter().try_fold(0u32, |bits, &byte| Some(bits << 6 | sextet(byte)?))?;
+        let bits = bits << (6 * (4 - quad.len()));
+        value.extend_from_slice(&bits.to_be_bytes()[1..quad.len()]);
+    }
+    Some(value)
+}
+
+fn sextet(byte: u8) -> Option<u32> {
+    Some(
+        match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        }
+        .into(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(schily_name(b"user.a%3Db%25c%41"), b"user.a=b%c%41");
+        assert_eq!(url_name(b"user.a%3Db%25c%41%zz%4"), b"user.a=b%cA%zz%4");
+    }
+
+    #[test]
+    fn base64_vectors() {
+        for (text, value) in [
+            ("", ""),
+            ("Zg", "f"),
+            ("Zg==", "f"),
+            ("Zm8", "fo"),
+            ("Zm9v", "foo"),
+            ("Zm9vYg==", "foob"),
+            ("Zm9vYmFy", "foobar"),
+        ] {
+            assert_eq!(base64(text.as_bytes()).unwrap(), value.as_bytes(), "{text}");
+        }
+        assert_eq!(base64(b"//79").unwrap(), [0xff, 0xfe, 0xfd]);
+        for text in ["Z", "Zm9vY", "Zm 9v", "Zg===", "Zg=a"] {
+            assert_eq!(base64(text.as_bytes()), None, "{text}");
+        }
+    }
+}

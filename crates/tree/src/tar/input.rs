@@ -1,0 +1,262 @@
+//! Bytes of the tar in order: headers through a small buffer, content straight into the caller's memory.
+
+use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
+
+/// Size of the buffer. Half of a pipe's, and the most that content is ever copied twice.
+const BUFFER: usize = 32 * 1024;
+/// From this many bytes on a read goes to the caller's memory and to the buffer in one call, and a skip seeks.
+const DIRECT: usize = 4 * 1024;
+
+/// Moves a reader forward by a number of bytes that are known to be there.
+type Seeker<R> = fn(&mut R, u64) -> io::Result<()>;
+
+/// A reader with a buffer, a position and, for a file, a cheap way past content.
+pub(super) struct Input<R> {
+    reader: R,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    offset: u64,
+    seeker: Option<Seeker<R>>,
+    length: Option<u64>,
+}
+
+impl<R: Read + Seek> Input<R> {
+    /// A reader that can seek, from where it stands to its end.
+    pub fn seekable(mut reader: R) -> io::Result<Self> {
+        let here = reader.stream_position()?;
+        let end = reader.seek(SeekFrom::End(0))?;
+        reader.seek(SeekFrom::Start(here))?;
+        let mut input = Self::new(reader);
+        input.seeker = Some(forward::<R>);
+        input.length = Some(end.saturating_sub(here));
+        Ok(input)
+    }
+}
+
+fn forward<R: Seek>(reader: &mut R, bytes: u64) -> io::Result<()> {
+    reader.seek(SeekFrom::Current(i64::try_from(bytes).unwrap_or(i64::MAX))).map(|_| ())
+}
+
+impl<R: Read> Input<R> {
+    /// A reader of which nothing but its bytes is known.
+    pub fn new(reader: R) -> Self {
+        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Self { reader, buffer, start: 0, end: 0, offset: 0, seeker: None, length: None }
+    }
+
+    /// Offset of the next byte, counted from where the reader stood at first.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Length of the whole input in bytes, where it can seek.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// The next `wanted` bytes without taking them; fewer only where the input ends. `wanted` is at most a few blocks.
+    pub fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
+        if self.buffered() < wanted {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            self.fill(wanted)?;
+        }
+        Ok(&self.buffer[self.start..self.end.min(self.start + wanted)])
+    }
+
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        while self.end < wanted {
+            match retry(|| self.reader.read(&mut self.buffer[self.end..]))? {
+                0 => break,
+                count => self.end += count,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes bytes that [`Self::peek`] showed.
+    pub fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        self.offset += bytes as u64;
+    }
+
+    fn buffered(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Fills `out` as far as the input goes; returns how many bytes there were.
+    pub fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut done = self.drain(out);
+        while done < out.len() {
+            let rest = &mut out[done..];
+            let count = if rest.len() >= DIRECT { self.read_direct(rest)? } else { self.read_buffered(rest)? };
+            if count == 0 {
+                break;
+            }
+            done += count;
+        }
+        self.offset += done as u64;
+        Ok(done)
+    }
+
+    /// One call fills the caller's memory and, with what it brings beyond, the buffer: the next header is there already.
+    fn read_direct(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let wanted = out.len();
+        let count =
+            retry(|| self.reader.read_vectored(&mut [IoSliceMut::new(out), IoSliceMut::new(&mut self.buffer)]))?;
+        self.start = 0;
+        self.end = count.saturating_sub(wanted);
+        Ok(count.min(wanted))
+    }
+
+    fn read_buffered(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.start = 0;
+        self.end = 0;
+        self.fill(1)?;
+        Ok(self.drain(out))
+    }
+
+    fn drain(&mut self, out: &mut [u8]) -> usize {
+        let count = self.buffered().min(out.len());
+        out[..count].copy_from_slice(&self.buffer[self.start..self.start + count]);
+        self.start += count;
+        count
+    }
+
+    /// Goes forward by `bytes`; returns how many were there, fewer only where the input ends.
+    pub fn skip(&mut self, bytes: u64) -> io::Result<u64> {
+        let buffered = bytes.min(self.buffered() as u64);
+        self.consume(buffered as usize);
+        let mut done = buffered + self.seek(bytes - buffered)?;
+        while done < bytes {
+            self.start = 0;
+            self.end = 0;
+            self.fill(1)?;
+            if self.end == 0 {
+                break;
+            }
+            let count = (bytes - done).min(self.end as u64);
+            self.consume(count as usize);
+            done += count;
+        }
+        Ok(done)
+    }
+
+    /// Seeks over as much of `bytes` as the file has; the buffer is empty whenever there is anything to seek over.
+    fn seek(&mut self, bytes: u64) -> io::Result<u64> {
+        let (Some(seeker), Some(length)) = (self.seeker, self.length) else { return Ok(0) };
+        let there = bytes.min(length.saturating_sub(self.offset));
+        if there < DIRECT as u64 {
+            return Ok(0);
+        }
+        seeker(&mut self.reader, there)?;
+        self.offset += there;
+        Ok(there)
+    }
+
+    /// Reads a stream to its end, so that whoever writes it is not cut off and a decoder sees its last checksum. A file is
+    /// left where it is.
+    pub fn finish(&mut self) -> io::Result<()> {
+        if self.seeker.is_none() {
+            self.skip(u64::MAX)?;
+        }
+        Ok(())
+    }
+}
+
+fn retry(mut action: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match action() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    /// Gives as few bytes a call as its steps say.
+    struct Slow(Cursor<Vec<u8>>, Vec<usize>, usize);
+
+    impl Read for Slow {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let step = self.1[self.2 % self.1.len()].min(out.len());
+            self.2 += 1;
+            if self.2.is_multiple_of(5) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            self.0.read(&mut out[..step])
+        }
+    }
+
+    fn data(length: usize) -> Vec<u8> {
+        (0..length).map(|i| (i * 31 + i / 251) as u8).collect()
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Peek(usize),
+        Read(usize),
+        Skip(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (1usize..1025).prop_map(Step::Peek),
+            (0usize..90_000).prop_map(Step::Read),
+            (0usize..90_000).prop_map(Step::Skip),
+        ]
+    }
+
+    fn follow<R: Read>(mut input: Input<R>, data: &[u8], steps: &[Step]) {
+        let mut at = 0;
+        for step in steps {
+            let rest = &data[at..];
+            match *step {
+                Step::Peek(n) => assert_eq!(input.peek(n).unwrap(), &rest[..n.min(rest.len())]),
+                Step::Read(n) => {
+                    let mut out = vec![0; n];
+                    let count = input.read(&mut out).unwrap();
+                    assert_eq!(&out[..count], &rest[..n.min(rest.len())]);
+                    at += count;
+                }
+                Step::Skip(n) => {
+                    let count = input.skip(n as u64).unwrap() as usize;
+                    assert_eq!(count, n.min(rest.len()));
+                    at += count;
+                }
+            }
+            assert_eq!(input.offset(), at as u64);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_order_of_calls_sees_the_bytes(
+            length in 0usize..300_000,
+            steps in prop::collection::vec(step(), 1..20),
+            pace in prop::collection::vec(1usize..50_000, 1..6),
+        ) {
+            let data = data(length);
+            follow(Input::new(Slow(Cursor::new(data.clone()), pace, 0)), &data, &steps);
+            follow(Input::new(&data[..]), &data, &steps);
+            follow(Input::seekable(Cursor::new(data.clone())).unwrap(), &data, &steps);
+        }
+    }
+
+    #[test]
+    fn a_file_is_taken_from_where_it_stands() {
+        let mut file = Cursor::new(data(100_000));
+        file.set_position(1000);
+        let mut input = Input::seekable(file).unwrap();
+        assert_eq!(input.length(), Some(99_000));
+        assert_eq!(input.skip(200_000).unwrap(), 99_000);
+    }
+}

@@ -1,0 +1,45 @@
+//! Tars as a source: every dialect that users have, plain from a file or a pipe, or behind a decoder.
+//!
+//! What is read, and the choices where archivers differ:
+//! - v7, ustar, GNU (`L`, `K`, `S`, base-256), PAX (`x`, `g`, and `X` as Solaris called it) and star headers, told apart one by
+//!   one, so concatenations of dialects work. Owners are the numbers; names of users and groups are ignored.
+//! - A directory is type 5, GNU's `D`, or a regular file whose name ends in a slash. Type 7 is a regular file. `V` is skipped;
+//!   `M` and other pieces of a multi-volume archive are refused, since the file is not whole. Any other type is refused:
+//!   unpacking an unknown thing as a regular file, as some tools do, would put something else into the image.
+//! - Two zero blocks end the archive, and what follows is ignored; a single one is skipped; an archive may also just end where
+//!   a header could start. An end anywhere else is an error.
+//! - The same path may come twice: the source reports both, and [`crate::Namespace`] lets the last one win.
+//! - Attributes come from `SCHILY.xattr.`, `LIBARCHIVE.xattr.` and `RHT.security.selinux`; the last record of a name wins.
+
+mod content;
+mod escape;
+mod fault;
+mod header;
+mod input;
+mod member;
+mod meter;
+mod number;
+mod open;
+mod pax;
+mod reader;
+mod sparse;
+
+pub use meter::{Meter, Metered};
+pub use open::{open_file, open_stream};
+pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
+
+/// How a tar is read.
+#[derive(Debug, Clone, Default)]
+pub struct TarOptions {
+    /// The input's name for messages: the path as the user gave it, or `standard input`.
+    pub input_name: String,
+    /// Counts the bytes of the input for the progress bar where they are not those of the tar: before decompression.
+    pub meter: Option<Meter>,
+}
+
+impl TarOptions {
+    /// Options for an input of this name.
+    pub fn named(input_name: impl Into<String>) -> Self {
+        Self { input_name: input_name.into(), meter: None }
+    }
+}

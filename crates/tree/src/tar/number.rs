@@ -1,0 +1,150 @@
+//! Numbers as tar writes them: octal text, GNU base-256, and the decimals of PAX records.
+
+/// A number in a header field: octal digits, blank-padded in front, ended by a space, a NUL or the field's end; or, with the
+/// top bit of the first byte set, a two's complement big-endian number in the remaining bits (GNU base-256, also used by star).
+/// A blank field is 0, as old archivers leave fields that they do not use.
+///
+/// `None` when the field is neither, or the number does not fit an `i64`.
+pub(super) fn field(bytes: &[u8]) -> Option<i64> {
+    match bytes.first() {
+        Some(first) if first & 0x80 != 0 => base_256(bytes),
+        _ => octal(bytes),
+    }
+}
+
+fn octal(bytes: &[u8]) -> Option<i64> {
+    let blank = bytes.iter().position(|&byte| byte != b' ').unwrap_or(bytes.len());
+    let digits = &bytes[blank..];
+    let length = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    let (digits, rest) = digits.split_at(length);
+    if !matches!(rest.first(), None | Some(b' ' | 0)) {
+        return None;
+    }
+    digits.iter().try_fold(0i64, |value, &digit| match digit {
+        b'0'..=b'7' => value.checked_mul(8)?.checked_add(i64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+/// The top bit marks the form, the next one is the sign.
+fn base_256(bytes: &[u8]) -> Option<i64> {
+    let (&first, rest) = bytes.split_first()?;
+    let negative = first & 0x40 != 0;
+    let start = if negative { i128::from(first) - 0x100 } else { i128::from(first & 0x3f) };
+    let value = rest.iter().try_fold(start, |value, &byte| {
+        let value = value * 256 + i128::from(byte);
+        (value.unsigned_abs() <= 1 << 64).then_some(value)
+    })?;
+    i64::try_from(value).ok()
+}
+
+/// A decimal of a PAX record or a sparse map: digits only, at least one, at most `i64::MAX` as sizes and offsets are signed
+/// everywhere below.
+pub(super) fn decimal(bytes: &[u8]) -> Option<u64> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let value = bytes.iter().try_fold(0u64, |value, &digit| match digit {
+        b'0'..=b'9' => value.checked_mul(10)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    })?;
+    (value <= i64::MAX as u64).then_some(value)
+}
+
+/// A PAX time in whole seconds, rounded down: `-1.5` is -2. The fraction may be empty.
+pub(super) fn seconds(bytes: &[u8]) -> Option<i64> {
+    let (negative, magnitude) = match bytes.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        _ => (false, bytes),
+    };
+    let mut parts = magnitude.splitn(2, |&byte| byte == b'.');
+    let whole = i64::try_from(decimal(parts.next()?)?).ok()?;
+    let fraction = parts.next().unwrap_or(b"");
+    if !fraction.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let round_away = negative && fraction.iter().any(|&digit| digit != b'0');
+    let whole = if negative { -whole } else { whole };
+    whole.checked_sub(i64::from(round_away))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn octal_forms() {
+        for (bytes, value) in [
+            (&b"0000644\0"[..], 0o644),
+            (b"    644 ", 0o644),
+            (b"00000000", 0),
+            (b"77777777", 0o7777_7777),
+            (b"\0\0\0\0\0\0\0\0", 0),
+            (b"        ", 0),
+            (b"644\0junk", 0o644),
+            (b"777777777777", 0o7777_7777_7777),
+        ] {
+            assert_eq!(field(bytes), Some(value), "{bytes:?}");
+        }
+        for bytes in [&b"8\0"[..], b"12x", b"-1\0", b"0x10", b"7777777777777777777777777777777"] {
+            assert_eq!(field(bytes), None, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn base_256_edges() {
+        assert_eq!(field(&[0x80, 0, 0, 0, 0, 0, 0, 1]), Some(1));
+        assert_eq!(field(&[0xff; 8]), Some(-1));
+        assert_eq!(field(&[0xff; 12]), Some(-1));
+        let mut top = [0u8; 12];
+        top[0] = 0x80;
+        top[4] = 0x80;
+        assert_eq!(field(&top), None, "2^63");
+        assert_eq!(field(&[0xbf; 12]), None);
+        assert_eq!(field(&[0xc0; 12]), None);
+    }
+
+    #[test]
+    fn times() {
+        for (text, value) in [
+            ("0", 0),
+            ("1.9", 1),
+            ("-1", -1),
+            ("-1.0", -1),
+            ("-1.5", -2),
+            ("-0.000000001", -1),
+            ("1700000000.123456789", 1_700_000_000),
+            ("5.", 5),
+        ] {
+            assert_eq!(seconds(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["", "-", ".5", "1.5x", "1e5", "--1", "99999999999999999999"] {
+            assert_eq!(seconds(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn decimals() {
+        assert_eq!(decimal(b"9223372036854775807"), Some(i64::MAX as u64));
+        for text in ["", "9223372036854775808", "18446744073709551616", "-1", "+1", " 1", "1 "] {
+            assert_eq!(decimal(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn base_256_round_trips(value: i64) {
+            let mut bytes = [if value < 0 { 0xff } else { 0 }; 12];
+            bytes[4..].copy_from_slice(&value.to_be_bytes());
+            bytes[0] |= 0x80;
+            prop_assert_eq!(field(&bytes), Some(value));
+        }
+
+        #[test]
+        fn octal_round_trips(value in 0i64..1 << 33) {
+            prop_assert_eq!(field(format!("{value:011o}\0").as_bytes()), Some(value));
+            prop_assert_eq!(field(format!("{value:>11o} ").as_bytes()), Some(value));
+        }
+    }
+}

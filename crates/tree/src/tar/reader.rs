@@ -1,0 +1,400 @@
+//! The reader of tar streams: one header after the other, each with the records that belong to it.
+
+use std::io::{Read, Seek};
+
+use super::content::{Content, Piece, padding};
+use super::fault::{Place, unreadable};
+use super::header::{BLOCK, Header, is_zero};
+use super::input::Input;
+use super::member::{Member, choose_name};
+use super::pax::Pax;
+use super::sparse::{self, Map, MapFault, OldLayout, TextMap};
+use super::{Meter, TarOptions};
+use crate::{Bytes, Entry, Error, Extent, Source};
+
+/// Longest extended header of one entry in bytes; names, targets and attributes that a file system can hold need far less.
+pub const MAX_EXTENDED: u64 = 16 << 20;
+/// Longest global extended header in bytes: it is copied into every entry.
+pub const MAX_GLOBAL: u64 = 1 << 20;
+/// Longest GNU long name in bytes; a longer one is no path for any system.
+pub const MAX_LONG_NAME: u64 = 1 << 20;
+
+/// A tar as a [`Source`]: v7, ustar, GNU, PAX and star, told apart header by header.
+pub struct TarSource<R> {
+    input: Input<R>,
+    name: String,
+    meter: Option<Meter>,
+    globals: Pax,
+    pending: Pending,
+    content: Content,
+    /// Name and header offset of the current entry, for errors in its content.
+    current: (Bytes, u64),
+    ended: bool,
+}
+
+/// What headers before an entry said about it.
+#[derive(Default)]
+struct Pending {
+    pax: Option<Pax>,
+    name: Option<Bytes>,
+    link: Option<Bytes>,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.pax.is_none() && self.name.is_none() && self.link.is_none()
+    }
+}
+
+impl<R: Read + Seek> TarSource<R> {
+    /// A tar in a file or other input that can seek, from where it stands: content that is not read is skipped by seeking.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the input cannot seek after all (a pipe opened by name): use [`TarSource::new`] then.
+    pub fn seekable(reader: R, options: TarOptions) -> Result<Self, Error> {
+        let input = Input::seekable(reader).map_err(|cause| unreadable(&options.input_name, cause))?;
+        Ok(Self::over(input, options))
+    }
+}
+
+impl<R: Read> TarSource<R> {
+    /// A tar that is read from start to end, as from a pipe or a decoder.
+    pub fn new(reader: R, options: TarOptions) -> Self {
+        Self::over(Input::new(reader), options)
+    }
+
+    fn over(input: Input<R>, options: TarOptions) -> Self {
+        Self {
+            input,
+            name: options.input_name,
+            meter: options.meter,
+            globals: Pax::default(),
+            pending: Pending::default(),
+            content: Content::default(),
+            current: (Bytes::new(), 0),
+            ended: false,
+        }
+    }
+
+    fn malformed(&self, entry: &[u8], offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
+        Place { input: &self.name, entry, offset }.malformed(what, expected)
+    }
+
+    fn unreadable(&self, cause: std::io::Error) -> Error {
+        unreadable(&self.name, cause)
+    }
+
+    /// The next header and its offset; `None` at two zero blocks, and at an end of the input where a header could start.
+    fn header(&mut self) -> Result<Option<(Header, u64)>, Error> {
+        let mut zeros = 0;
+        while zeros < 2 {
+            let offset = self.input.offset();
+            let Some(block) = self.block()? else { return Ok(None) };
+            if is_zero(&block) {
+                zeros += 1;
+                continue;
+            }
+            return match Header::new(&block) {
+                Some(header) => Ok(Some((header, offset))),
+                None => Err(self.bad_checksum(&block, offset)),
+            };
+        }
+        Ok(None)
+    }
+
+    fn bad_checksum(&self, block: &[u8; BLOCK], offset: u64) -> Error {
+        let field = block[148..156].escape_ascii();
+        let what = format!("bad header checksum '{field}'");
+        self.malformed(&[], offset, what, "a tar header whose bytes sum up to it")
+    }
+
+    /// The next block; `None` if the input ends before it, an error if within.
+    fn block(&mut self) -> Result<Option<[u8; BLOCK]>, Error> {
+        let found = self.input.peek(BLOCK).map_err(|cause| unreadable(&self.name, cause))?;
+        let (length, block) = (found.len(), found.try_into().ok());
+        if block.is_none() && length > 0 {
+            let what = format!("the archive ends {length} bytes into a header");
+            return Err(self.malformed(&[], self.input.offset(), what, "512 bytes"));
+        }
+        self.input.consume(length);
+        Ok(block)
+    }
+
+    /// A block within an entry, where the archive must not end.
+    fn inner_block(&mut self, entry: &[u8]) -> Result<[u8; BLOCK], Error> {
+        let offset = self.input.offset();
+        match self.block()? {
+            Some(block) => Ok(block),
+            None => Err(self.malformed(entry, offset, "the archive ends within an entry", "a further block")),
+        }
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), Error> {
+        let done = self.input.skip(bytes).map_err(|cause| unreadable(&self.name, cause))?;
+        if done < bytes { Err(self.truncated(bytes - done)) } else { Ok(()) }
+    }
+
+    fn truncated(&self, missing: u64) -> Error {
+        let what = format!("the archive ends {missing} bytes before the content does");
+        self.malformed(&self.current.0, self.input.offset(), what, "the whole content")
+    }
+
+    /// The body of an extended header. Memory grows with what arrives, not with what the size says.
+    fn records(&mut self, header: &Header, offset: u64, limit: u64) -> Result<Vec<u8>, Error> {
+        let name = header.name();
+        let size = self.plain_member(header, offset).stored_size()?;
+        if size > limit {
+            let what = format!("extended header of {size} bytes");
+            return Err(self.malformed(&name, offset, what, format!("at most {limit} bytes")));
+        }
+        self.current = (name, offset);
+        let mut records = Vec::new();
+        while (records.len() as u64) < size {
+            let done = records.len();
+            records.resize((done + (64 << 10)).min(size as usize), 0);
+            let count = self.input.read(&mut records[done..]).map_err(|cause| unreadable(&self.name, cause))?;
+            if done + count < records.len() {
+                return Err(self.truncated(size - (done + count) as u64));
+            }
+        }
+        self.skip(padding(size))?;
+        Ok(records)
+    }
+
+    /// A header seen alone: nothing that came before applies to a header that describes another.
+    fn plain_member<'a>(&'a self, header: &'a Header, offset: u64) -> Member<'a> {
+        Member { header, pax: Pax::default(), name: header.name(), long_link: None, input: &self.name, offset }
+    }
+
+    fn extended(&mut self, header: &Header, offset: u64, global: bool) -> Result<(), Error> {
+        let limit = if global { MAX_GLOBAL } else { MAX_EXTENDED };
+        let records = self.records(header, offset, limit)?;
+        let mut pax = match self.pending.pax.take() {
+            Some(pax) if !global => pax,
+            kept => {
+                if global {
+                    self.pending.pax = kept;
+                }
+                self.globals.clone()
+            }
+        };
+        pax.apply(&records, global).map_err(|fault| {
+            let at = offset + BLOCK as u64 + fault.at as u64;
+            self.malformed(&header.name(), at, fault.what, fault.expected)
+        })?;
+        if !global {
+            self.pending.pax = Some(pax);
+            return Ok(());
+        }
+        pax.settle_xattrs();
+        let held = pax.xattr_bytes();
+        if held > MAX_GLOBAL {
+            let what = format!("global attributes of {held} bytes");
+            return Err(self.malformed(&header.name(), offset, what, format!("at most {MAX_GLOBAL} bytes")));
+        }
+        self.globals = pax;
+        Ok(())
+    }
+
+    fn long_name(&mut self, header: &Header, offset: u64) -> Result<(), Error> {
+        let mut name = self.records(header, offset, MAX_LONG_NAME)?;
+        if let Some(end) = memchr::memchr(0, &name) {
+            name.truncate(end);
+        }
+        if name.is_empty() {
+            return Err(self.malformed(&header.name(), offset, "long name of no bytes", "a name"));
+        }
+        match header.kind() {
+            b'K' => self.pending.link = Some(name),
+            _ => self.pending.name = Some(name),
+        }
+        Ok(())
+    }
+
+    /// The entry that this header is for, with all that is pending.
+    fn member(&mut self, header: &Header, offset: u64) -> Result<Entry, Error> {
+        let pending = std::mem::take(&mut self.pending);
+        let mut pax = pending.pax.unwrap_or_else(|| self.globals.clone());
+        let name = choose_name(header, &mut pax, pending.name);
+        self.current = (name.clone(), offset);
+        if pax.volume_offset.unwrap_or(0) > 0 {
+            return Err(self.continued(offset));
+        }
+        let input = self.name.clone();
+        let member = Member { header, pax, name, long_link: pending.link, input: &input, offset };
+        match header.kind() {
+            b'0' | 0 | b'7' if !member.is_old_directory() => self.file(member),
+            b'S' => self.file(member),
+            b'0' | 0 | b'7' | b'D' => self.with_body(member),
+            b'1'..=b'6' => self.without_body(member),
+            b'M' => Err(self.continued(offset)),
+            other => Err(member.malformed(
+                format!("unknown entry type '{}'", other.escape_ascii()),
+                "a type of POSIX, GNU tar or star",
+            )),
+        }
+    }
+
+    fn continued(&self, offset: u64) -> Error {
+        let what = "the rest of a file from another volume";
+        self.malformed(&self.current.0, offset, what, "a whole archive, its volumes joined by tar")
+    }
+
+    /// A directory whose size counts: GNU's `D` lists its names there.
+    fn with_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
+        let size = member.stored_size()?;
+        let entry = member.into_entry(None)?;
+        self.content = Content::plain(size);
+        Ok(entry)
+    }
+
+    /// A type that stores nothing by POSIX. Some archivers give a size all the same, and a few (`pax -o linkdata`) do store
+    /// content with hard links: the next block tells, unless a PAX record was explicit.
+    fn without_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
+        let size = member.loose_size();
+        let explicit = member.pax.size.is_some();
+        let entry = member.into_entry(None)?;
+        if size > 0 && (explicit || !self.header_follows()?) {
+            self.content = Content::plain(size);
+        }
+        Ok(entry)
+    }
+
+    fn header_follows(&mut self) -> Result<bool, Error> {
+        let found = self.input.peek(BLOCK).map_err(|cause| unreadable(&self.name, cause))?;
+        let Ok(block) = <&[u8; BLOCK]>::try_from(found) else { return Ok(found.is_empty()) };
+        Ok(is_zero(block) || Header::new(block).is_some())
+    }
+
+    fn file(&mut self, mut member: Member<'_>) -> Result<Entry, Error> {
+        let stored = member.stored_size()?;
+        let sparse = std::mem::take(&mut member.pax.sparse);
+        let (size, content) = match (sparse.major, sparse.minor, sparse.size) {
+            _ if member.header.kind() == b'S' => self.old_sparse(&member, stored)?,
+            (Some(1), Some(0) | None, Some(size)) => self.text_sparse(&member, size, stored)?,
+            (None | Some(0), _, Some(size)) => {
+                let segments = sparse.map.finish(size, stored).map_err(|fault| map_fault(&member, fault))?;
+                (size, Content::sparse(size, segments, stored))
+            }
+            (None | Some(0), _, None) => (stored, Content::plain(stored)),
+            (major, minor, size) => return Err(unknown_sparse(&member, major, minor, size)),
+        };
+        let entry = member.into_entry(Some(size))?;
+        self.content = content;
+        Ok(entry)
+    }
+
+    fn old_sparse(&mut self, member: &Member<'_>, stored: u64) -> Result<(u64, Content), Error> {
+        let layout = OldLayout::of(member.header);
+        let size = match layout.real_size(member.header).map(u64::try_from) {
+            Some(Ok(size)) => size,
+            _ => return Err(member.malformed("unusable size of a sparse file", "octal or base-256, not negative")),
+        };
+        let mut map = Map::default();
+        let mut more = layout.read(member.header, &mut map).map_err(|fault| map_fault(member, fault))?;
+        while more {
+            let block = self.inner_block(&member.name)?;
+            more = sparse::read_extension(&block, &mut map).map_err(|fault| map_fault(member, fault))?;
+        }
+        let segments = map.finish(size, stored).map_err(|fault| map_fault(member, fault))?;
+        Ok((size, Content::sparse(size, segments, stored)))
+    }
+
+    /// PAX 1.0: the map is text in whole blocks before the data and counts as stored.
+    fn text_sparse(&mut self, member: &Member<'_>, size: u64, stored: u64) -> Result<(u64, Content), Error> {
+        let mut text = TextMap::default();
+        let mut left = stored;
+        loop {
+            if left < BLOCK as u64 {
+                return Err(member.malformed("the sparse map does not end within the content", "a whole map"));
+            }
+            left -= BLOCK as u64;
+            let block = self.inner_block(&member.name)?;
+            if text.feed(&block).map_err(|fault| map_fault(member, fault))? {
+                break;
+            }
+        }
+        let segments = text.into_map().finish(size, left).map_err(|fault| map_fault(member, fault))?;
+        Ok((size, Content::sparse(size, segments, left)))
+    }
+
+    fn read_stored(&mut self, buffer: &mut [u8], there: u64) -> Result<Extent, Error> {
+        let wanted = there.min(buffer.len() as u64) as usize;
+        let count = self.input.read(&mut buffer[..wanted]).map_err(|cause| unreadable(&self.name, cause))?;
+        if count < wanted {
+            return Err(self.truncated(self.content.stored() - count as u64));
+        }
+        self.content.take(count as u64);
+        Ok(Extent::Data(count))
+    }
+
+    /// At the end nothing may wait for an entry, and a stream is read out.
+    fn end(&mut self) -> Result<(), Error> {
+        self.ended = true;
+        if !self.pending.is_empty() {
+            let offset = self.current.1;
+            return Err(self.malformed(&self.current.0, offset, "extended header at the end", "an entry after it"));
+        }
+        self.input.finish().map_err(|cause| self.unreadable(cause))
+    }
+
+    fn advance(&mut self) -> Result<Option<Entry>, Error> {
+        let rest = self.content.abandon();
+        self.skip(rest)?;
+        while let Some((header, offset)) = self.header()? {
+            match header.kind() {
+                b'x' | b'X' => self.extended(&header, offset, false)?,
+                b'g' => self.extended(&header, offset, true)?,
+                b'L' | b'K' => self.long_name(&header, offset)?,
+                b'V' => self.volume_label(&header, offset)?,
+                _ => return self.member(&header, offset).map(Some),
+            }
+        }
+        self.end().map(|()| None)
+    }
+
+    /// A label names the volume and is no file.
+    fn volume_label(&mut self, header: &Header, offset: u64) -> Result<(), Error> {
+        let size = self.plain_member(header, offset).stored_size()?;
+        self.current = (header.name(), offset);
+        self.skip(size)?;
+        self.skip(padding(size))
+    }
+}
+
+impl<R: Read> Source for TarSource<R> {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.advance().inspect_err(|_| self.ended = true)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        match self.content.next() {
+            Piece::Stored(there) => self.read_stored(buffer, there),
+            Piece::Hole(bytes) => {
+                self.content.skip_hole(bytes);
+                Ok(Extent::Hole(bytes))
+            }
+            Piece::End => Ok(Extent::End),
+        }
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        match &self.meter {
+            Some(meter) => (meter.consumed(), meter.total()),
+            None => (self.input.offset(), self.input.length()),
+        }
+    }
+}
+
+fn map_fault(member: &Member<'_>, (what, expected): MapFault) -> Error {
+    member.malformed(what, expected)
+}
+
+fn unknown_sparse(member: &Member<'_>, major: Option<u64>, minor: Option<u64>, size: Option<u64>) -> Error {
+    let show = |number: Option<u64>| number.map_or_else(|| "none".to_owned(), |number| number.to_string());
+    let what = format!("sparse file of format {}.{}, size {}", show(major), show(minor), show(size));
+    member.malformed(what, "format 0.0, 0.1 or 1.0 with a size")
+}

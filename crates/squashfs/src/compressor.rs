@@ -1,0 +1,184 @@
+//! The compressor's number in the superblock, and the block of its options that may follow.
+//!
+//! SquashFS 4.0. The options are one stored metadata block right after the superblock. Only lz4 needs it always; the others have
+//! it when an option is not the format's default. The kernel reads it for xz (dictionary size) and lz4 (a version it checks);
+//! for the rest it informs tools and people.
+
+use packline_codec::{
+    Bcj, Choice, GzipParams, Lz4Params, LzoAlgorithm, LzoParams, METADATA_BLOCK_SIZE, Spec, XzParams, ZstdParams,
+};
+
+use crate::superblock::SUPERBLOCK_BYTES;
+use crate::wire::Put;
+use crate::{Error, Options};
+
+/// Marks a metadata block as stored.
+const STORED: u16 = 1 << 15;
+/// The only version of the lz4 options: raw blocks.
+const LZ4_LEGACY: u32 = 1;
+
+/// The number of a codec in the superblock. An image whose blocks are all stored needs none: it says gzip, which every
+/// reader knows.
+pub fn compressor_id(codec: &Spec) -> u16 {
+    match codec {
+        Spec::None | Spec::Gzip(_) => 1,
+        Spec::Lzma(_) => 2,
+        Spec::Lzo(_) => 3,
+        Spec::Xz(_) => 4,
+        Spec::Lz4(_) => 5,
+        Spec::Zstd(_) => 6,
+    }
+}
+
+/// The compressor options block, header included; empty if the image has none.
+///
+/// # Errors
+/// [`Error::Codec`] if xz cannot have the dictionary size that was asked for with blocks of this size.
+pub fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
+    let words = match &options.codec {
+        Spec::None | Spec::Lzma(_) => None,
+        Spec::Gzip(params) => gzip(params),
+        Spec::Xz(params) => xz(params, options.block_size)?,
+        Spec::Lzo(params) => lzo(params),
+        Spec::Lz4(params) => Some(lz4(params)),
+        Spec::Zstd(params) => zstd(params),
+    };
+    Ok(words.map_or_else(Vec::new, |payload| block(&payload)))
+}
+
+/// Where the data area starts: right after the superblock and the compressor options, bytes.
+///
+/// # Errors
+/// As [`options_block`].
+pub fn data_start(options: &Options) -> Result<u64, Error> {
+    Ok(SUPERBLOCK_BYTES + options_block(options)?.len() as u64)
+}
+
+fn block(payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(payload.len() + 2);
+    out.put_u16(STORED | payload.len() as u16);
+    out.extend_from_slice(payload);
+    out
+}
+
+/// Level u32, window u16, strategies u16. The format knows levels up to 9; a higher one of ours is the best there is.
+fn gzip(params: &GzipParams) -> Option<Vec<u8>> {
+    let level = params.level.min(GzipParams::MAX_ZLIB_LEVEL);
+    let strategies = params.strategies.iter().fold(0, |all, strategy| all | bit(strategy));
+    if (level, params.window, strategies) == (GzipParams::DEFAULT_LEVEL, GzipParams::DEFAULT_WINDOW, 0) {
+        return None;
+    }
+    let mut out = Vec::new();
+    out.put_u32(level);
+    out.put_u16(params.window as u16);
+    out.put_u16(strategies);
+    Some(out)
+}
+
+/// Dictionary size u32, filters u32. The kernel takes no dictionary smaller than a metadata block's, and if nothing is
+/// said, takes the larger of that and the block size.
+fn xz(params: &XzParams, block_size: u32) -> Result<Option<Vec<u8>>, Error> {
+    let least = METADATA_BLOCK_SIZE as u32;
+    let dictionary = params.dict_size(block_size as usize)?.max(least);
+    let filters = params.filters.iter().fold(0, |all, filter: Bcj| all | bit(filter));
+    if dictionary == block_size.max(least) && filters == 0 {
+        return Ok(None);
+    }
+    let mut out = Vec::new();
+    out.put_u32(dictionary);
+    out.put_u32(u32::from(filters));
+    Ok(Some(out))
+}
+
+/// Algorithm u32, level u32. Only lzo1x_999 has levels; its default is 8.
+fn lzo(params: &LzoParams) -> Option<Vec<u8>> {
+    let level = if params.algorithm == LzoAlgorithm::Lzo1x999 { params.level } else { 0 };
+    if *params == LzoParams::default() {
+        return None;
+    }
+    let mut out = Vec::new();
+    out.put_u32(place(params.algorithm) as u32);
+    out.put_u32(level);
+    Some(out)
+}
+
+/// Version u32, flags u32: bit 0 for the high compression encoder.
+fn lz4(params: &Lz4Params) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.put_u32(LZ4_LEGACY);
+    out.put_u32(u32::from(params.hc));
+    out
+}
+
+/// Level u32, 1 to 22: a negative level is said to be the lowest that the format can name.
+fn zstd(params: &ZstdParams) -> Option<Vec<u8>> {
+    let level = params.level.clamp(1, ZstdParams::MAX_LEVEL);
+    (level != ZstdParams::DEFAULT_LEVEL).then(|| level.to_le_bytes().to_vec())
+}
+
+/// The codec lists its choices in the order of the format's numbers; a test holds it to that.
+fn place<T: Choice>(choice: T) -> usize {
+    T::ALL.iter().position(|other| *other == choice).unwrap_or(0)
+}
+
+fn bit<T: Choice>(choice: T) -> u16 {
+    1 << place(choice)
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_codec::Strategy;
+
+    use super::*;
+
+    fn options(codec: &str, block_size: u32) -> Options {
+        let mut options = Options::new(codec.parse().unwrap());
+        options.block_size = block_size;
+        options
+    }
+
+    fn block_of(codec: &str) -> Vec<u8> {
+        options_block(&options(codec, 131_072)).unwrap()
+    }
+
+    #[test]
+    fn defaults_need_no_block_but_lz4_does() {
+        for codec in ["none", "gzip", "lzma", "xz", "lzo", "zstd"] {
+            assert_eq!(block_of(codec), b"", "{codec}");
+            assert_eq!(data_start(&options(codec, 131_072)).unwrap(), 96);
+        }
+        assert_eq!(block_of("lz4"), b"\x08\x80\x01\0\0\0\0\0\0\0");
+        assert_eq!(block_of("lz4:hc"), b"\x08\x80\x01\0\0\0\x01\0\0\0");
+        assert_eq!(data_start(&options("lz4", 4096)).unwrap(), 106);
+    }
+
+    #[test]
+    fn other_options_are_said() {
+        assert_eq!(block_of("gzip:level=6"), b"\x08\x80\x06\0\0\0\x0f\0\0\0");
+        assert_eq!(block_of("gzip:level=12"), b"");
+        assert_eq!(block_of("gzip:window=10,huffman,fixed"), b"\x08\x80\x09\0\0\0\x0a\0\x14\0");
+        assert_eq!(block_of("zstd:level=22"), b"\x04\x80\x16\0\0\0");
+        assert_eq!(block_of("zstd:level=-5"), b"\x04\x80\x01\0\0\0");
+        assert_eq!(block_of("lzo:level=3"), b"\x08\x80\x04\0\0\0\x03\0\0\0");
+        assert_eq!(block_of("lzo:algorithm=lzo1x_1"), b"\x08\x80\0\0\0\0\0\0\0\0");
+        assert_eq!(block_of("xz:x86,arm64"), b"\x08\x80\0\0\x02\0\x41\0\0\0");
+        assert_eq!(block_of("xz:dictsize=64K"), b"\x08\x80\0\0\x01\0\0\0\0\0");
+    }
+
+    #[test]
+    fn a_dictionary_is_never_said_to_be_smaller_than_a_metadata_block() {
+        assert_eq!(options_block(&options("xz", 4096)).unwrap(), b"");
+        let block = options_block(&options("xz:x86", 4096)).unwrap();
+        assert_eq!(block, b"\x08\x80\0\x20\0\0\x01\0\0\0");
+    }
+
+    #[test]
+    fn choices_stand_in_the_order_of_the_format() {
+        use Strategy::{Default, Filtered, Fixed, Huffman, Rle};
+        assert_eq!([Default, Filtered, Huffman, Rle, Fixed].map(bit), [1, 2, 4, 8, 16]);
+        let filters = [Bcj::X86, Bcj::PowerPc, Bcj::Ia64, Bcj::Arm, Bcj::ArmThumb, Bcj::Sparc, Bcj::Arm64, Bcj::RiscV];
+        assert_eq!(filters.map(bit), [1, 2, 4, 8, 16, 32, 64, 128]);
+        use LzoAlgorithm::{Lzo1x1, Lzo1x1_11, Lzo1x1_12, Lzo1x1_15, Lzo1x999};
+        assert_eq!([Lzo1x1, Lzo1x1_11, Lzo1x1_12, Lzo1x1_15, Lzo1x999].map(place), [0, 1, 2, 3, 4]);
+    }
+}

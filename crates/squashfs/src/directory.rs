@@ -1,0 +1,200 @@
+//! Directory listings, and the index that lets the kernel look names up without reading all of a long one.
+//!
+//! A listing is a sequence of runs. A run has a header, number of entries less one u32, start of the inode block u32, inode
+//! number u32, and up to 256 entries whose inodes all lie in that block: offset of the inode in the raw block u16, its number less
+//! the header's i16, basic type u16, length of the name less one u16, name. Entries stand in the order of their names' bytes.
+//!
+//! A listing longer than a metadata block gets an index: for each further block, the first run that starts in it. So a look-up
+//! reads one or two blocks, however long the listing is; a shorter listing would gain nothing, and its inode would grow.
+
+use packline_tree::{Content, NodeId, Tree};
+
+use crate::Error;
+use crate::inode::{LONGEST_LISTING, MOST_INDICES, Type};
+use crate::metadata::{BLOCK_BYTES, Metadata, Position, StreamId, block_of, offset_of};
+use crate::numbering::{Numbering, shown};
+use crate::wire::Put;
+
+const MOST_ENTRIES: u32 = 256;
+const HEADER_BYTES: usize = 12;
+/// Longest name that the format can hold, bytes.
+const LONGEST_NAME: usize = 256;
+
+/// A listing that was written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listing {
+    /// Where it starts in the directory table.
+    pub(crate) start: Position,
+    /// Length, bytes.
+    pub(crate) length: u32,
+    /// First of its index entries in [`Listings::indices`].
+    pub(crate) first_index: usize,
+}
+
+/// A run that a listing's index names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Index {
+    /// Offset of the run in the listing, bytes.
+    pub(crate) offset: u32,
+    /// The first name in it.
+    pub(crate) first: NodeId,
+}
+
+/// Where the inodes of entries lie, by number less one.
+pub(crate) type InodePlaces = Vec<Position>;
+
+/// The listings of one level of directories, and the means to write them.
+pub(crate) struct Listings<'t> {
+    tree: &'t Tree,
+    numbering: &'t Numbering,
+    table: StreamId,
+    inodes: StreamId,
+    /// The listings written since the last `clear`, in order.
+    pub(crate) listings: Vec<Listing>,
+    /// Index entries of all of them.
+    pub(crate) indices: Vec<Index>,
+    run: Run,
+}
+
+/// The run that is being gathered.
+#[derive(Default)]
+struct Run {
+    first: Option<NodeId>,
+    /// Index of the metadata block that its inodes lie in.
+    block: usize,
+    /// The inode number that entries count from.
+    base: u32,
+    count: u32,
+    entries: Vec<u8>,
+}
+
+impl Run {
+    /// Whether an entry of `bytes` bytes can join.
+    fn takes(&self, block: usize, number: u32, bytes: usize) -> bool {
+        let near = i16::try_from(i64::from(number) - i64::from(self.base)).is_ok();
+        let room = HEADER_BYTES + self.entries.len() + bytes <= BLOCK_BYTES;
+        self.block == block && near && room && self.count < MOST_ENTRIES
+    }
+
+    fn begin(&mut self, first: NodeId, block: usize, number: u32) {
+        self.entries.clear();
+        (self.first, self.block, self.base, self.count) = (Some(first), block, number, 0);
+    }
+
+    fn push(&mut self, offset: u16, number: u32, kind: Type, name: &[u8]) {
+        self.entries.put_u16(offset);
+        self.entries.put_u16(number.wrapping_sub(self.base) as u16);
+        self.entries.put_u16(kind as u16);
+        self.entries.put_u16((name.len() - 1) as u16);
+        self.entries.extend_from_slice(name);
+        self.count += 1;
+    }
+}
+
+impl<'t> Listings<'t> {
+    /// Listings that go to the stream `table` and name inodes in the stream `inodes`.
+    pub(crate) fn new(tree: &'t Tree, numbering: &'t Numbering, table: StreamId, inodes: StreamId) -> Listings<'t> {
+        let run = Run::default();
+        Listings { tree, numbering, table, inodes, listings: Vec::new(), indices: Vec::new(), run }
+    }
+
+    /// Forgets the listings of a level whose inodes have been written.
+    pub(crate) fn clear(&mut self) {
+        self.listings.clear();
+        self.indices.clear();
+    }
+
+    /// The index entries of the listing at a place in `listings`.
+    pub(crate) fn indices_of(&self, place: usize) -> &[Index] {
+        let end = self.listings.get(place + 1).map_or(self.indices.len(), |next| next.first_index);
+        &self.indices[self.listings[place].first_index..end]
+    }
+
+    /// Writes the listing of a directory whose entries' inodes have all been written.
+    pub(crate) fn write(&mut self, out: &mut Metadata<'_>, places: &InodePlaces, dir: NodeId) -> Result<(), Error> {
+        let start = out.position(self.table);
+        let first_index = self.indices.len();
+        self.listings.push(Listing { start, length: 0, first_index });
+        for &child in self.tree.children(dir) {
+            self.add(out, places, child)?;
+        }
+        self.end_run(out)?;
+        self.finish(dir, out.position(self.table) - start)
+    }
+
+    fn finish(&mut self, dir: NodeId, length: u64) -> Result<(), Error> {
+        if length > LONGEST_LISTING {
+            let what = format!("{}: a listing of {length} bytes", shown(self.tree, dir));
+            return Err(Error::Limit { what, expected: format!("at most {LONGEST_LISTING} bytes") });
+        }
+        let Some(listing) = self.listings.last_mut() else { return Ok(()) };
+        listing.length = length as u32;
+        let most = if length > BLOCK_BYTES as u64 { MOST_INDICES } else { 0 };
+        self.indices.truncate(listing.first_index + most);
+        Ok(())
+    }
+
+    fn add(&mut self, out: &mut Metadata<'_>, places: &InodePlaces, child: NodeId) -> Result<(), Error> {
+        let name = self.tree.name(child);
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            let what = format!("{}: a name of {} bytes", shown(self.tree, child), name.len());
+            return Err(Error::Limit { what, expected: format!("1 to {LONGEST_NAME} bytes") });
+        }
+        let number = self.numbering.of(self.tree, child);
+        let place = places[number as usize - 1];
+        if self.run.first.is_none() || !self.run.takes(block_of(place), number, 8 + name.len()) {
+            self.end_run(out)?;
+            self.run.begin(child, block_of(place), number);
+        }
+        let kind = type_of(self.tree, child);
+        self.run.push(offset_of(place), number, kind, name);
+        Ok(())
+    }
+
+    /// Writes the gathered run, if there is one.
+    fn end_run(&mut self, out: &mut Metadata<'_>) -> Result<(), Error> {
+        let Some(first) = self.run.first.take() else { return Ok(()) };
+        self.index(out.position(self.table), first);
+        let block = out.start_of(self.inodes, (self.run.block * BLOCK_BYTES) as u64)?;
+        let mut header = Vec::with_capacity(HEADER_BYTES);
+        header.put_u32(self.run.count - 1);
+        header.put_u32(table_offset(block, "inode")?);
+        header.put_u32(self.run.base);
+        out.put(self.table, &header)?;
+        out.put(self.table, &self.run.entries)
+    }
+
+    /// Notes a run that starts at `position` if it is the first one in its block, and not in the listing's first.
+    fn index(&mut self, position: Position, first: NodeId) {
+        let Some(listing) = self.listings.last() else { return };
+        let before = self.indices[listing.first_index..].last().map_or(0, |index| u64::from(index.offset));
+        if block_of(position) != block_of(listing.start + before) {
+            let offset = (position - listing.start) as u32;
+            self.indices.push(Index { offset, first });
+        }
+    }
+}
+
+/// An offset in the inode or directory table, which other tables name in 32 bits.
+///
+/// # Errors
+/// [`Error::Limit`] if it is 4 GiB or more.
+pub(crate) fn table_offset(offset: u64, table: &str) -> Result<u32, Error> {
+    u32::try_from(offset).map_err(|_| Error::Limit {
+        what: format!("the {table} table reaches {offset} bytes"),
+        expected: "less than 4 GiB".into(),
+    })
+}
+
+/// The basic type of what a name stands for.
+pub(crate) fn type_of(tree: &Tree, node: NodeId) -> Type {
+    match tree.content(tree.inode(node)) {
+        Content::File(_) => Type::File,
+        Content::Dir => Type::Directory,
+        Content::Symlink(_) => Type::Symlink,
+        Content::BlockDevice(_) => Type::BlockDevice,
+        Content::CharDevice(_) => Type::CharDevice,
+        Content::Fifo => Type::Fifo,
+        Content::Socket => Type::Socket,
+    }
+}

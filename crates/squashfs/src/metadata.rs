@@ -1,0 +1,289 @@
+//! Metadata streams: entries are cut into blocks of 8 KiB, compressed by the workers, and come back in order.
+//!
+//! A metadata block is a little-endian u16 header and its payload. Bits 0 to 14 of the header are the payload's length,
+//! bit 15 is set if it is stored. Every block but the last of a table stands for exactly 8192 bytes. Other tables refer
+//! to an entry by the offset of its block's header from the start of its table, and its offset in the raw block.
+//!
+//! Several streams can be open at once. They share one window of blocks in flight, and a block's start is waited for
+//! only when someone asks for it, so that workers compress one table while entries of the next are being made.
+
+use std::collections::VecDeque;
+
+use crate::{Error, Press, Sink};
+
+/// Raw length of a metadata block, bytes.
+pub(crate) const BLOCK_BYTES: usize = 8192;
+/// Blocks in flight before some are taken back: 2 MiB of raw metadata, enough to keep 64 workers busy.
+const WINDOW: usize = 256;
+/// Longest block the format has: header and a stored payload.
+const LONGEST: usize = BLOCK_BYTES + 2;
+
+/// A place in a stream: raw bytes from its start.
+pub(crate) type Position = u64;
+
+/// Names a stream of one [`Metadata`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamId(usize);
+
+/// Where the finished blocks of a stream go.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// To the sink, the first one at this offset.
+    Sink(u64),
+    /// Nowhere yet: they are kept until the stream is closed.
+    Held(Vec<u8>),
+}
+
+/// A stream that has ended.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    /// Starts of the blocks, bytes from the start of the table, and after the last one the table's length.
+    pub(crate) starts: Vec<u64>,
+    /// The table itself, if it was held.
+    pub(crate) held: Vec<u8>,
+}
+
+impl Closed {
+    /// Length of the table in the image, bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Starts of the blocks, without the table's end.
+    pub(crate) fn blocks(&self) -> &[u64] {
+        &self.starts[..self.starts.len().saturating_sub(1)]
+    }
+
+    /// The reference to an entry: its block's start, shifted left by 16, and its offset in the block.
+    pub(crate) fn reference(&self, position: Position) -> u64 {
+        reference(self.starts[block_of(position)], position)
+    }
+}
+
+/// Joins the start of a block and an offset in it.
+pub(crate) fn reference(start: u64, position: Position) -> u64 {
+    start << 16 | u64::from(offset_of(position))
+}
+
+/// Index of the block that a position lies in.
+pub(crate) fn block_of(position: Position) -> usize {
+    (position / BLOCK_BYTES as u64) as usize
+}
+
+/// Offset in its block of a position, bytes.
+pub(crate) fn offset_of(position: Position) -> u16 {
+    (position % BLOCK_BYTES as u64) as u16
+}
+
+struct Stream {
+    place: Place,
+    stored: bool,
+    raw: Vec<u8>,
+    submitted: usize,
+    starts: Vec<u64>,
+}
+
+impl Stream {
+    fn position(&self) -> Position {
+        (self.submitted * BLOCK_BYTES + self.raw.len()) as u64
+    }
+
+    fn length(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+}
+
+/// All metadata streams of an image that is being written.
+pub(crate) struct Metadata<'a> {
+    press: &'a mut dyn Press,
+    sink: &'a mut dyn Sink,
+    streams: Vec<Stream>,
+    in_flight: VecDeque<StreamId>,
+}
+
+impl<'a> Metadata<'a> {
+    /// No stream yet.
+    pub(crate) fn new(press: &'a mut dyn Press, sink: &'a mut dyn Sink) -> Metadata<'a> {
+        Metadata { press, sink, streams: Vec::new(), in_flight: VecDeque::new() }
+    }
+
+    /// Opens a stream; `stored` asks for no compression.
+    pub(crate) fn open(&mut self, place: Place, stored: bool) -> StreamId {
+        let raw = Vec::with_capacity(BLOCK_BYTES);
+        self.streams.push(Stream { place, stored, raw, submitted: 0, starts: vec![0] });
+        StreamId(self.streams.len() - 1)
+    }
+
+    /// Where the next byte of a stream will stand.
+    pub(crate) fn position(&self, id: StreamId) -> Position {
+        self.streams[id.0].position()
+    }
+
+    /// Appends to a stream.
+    pub(crate) fn put(&mut self, id: StreamId, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let raw = &mut self.streams[id.0].raw;
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - raw.len()));
+            raw.extend_from_slice(now);
+            bytes = later;
+            if raw.len() == BLOCK_BYTES {
+                self.submit(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Start of the block that `position` lies in or would lie in, bytes from the start of the table. Waits for the
+    /// blocks before it.
+    pub(crate) fn start_of(&mut self, id: StreamId, position: Position) -> Result<u64, Error> {
+        let block = block_of(position);
+        while self.streams[id.0].starts.len() <= block {
+            self.settle_one()?;
+        }
+        Ok(self.streams[id.0].starts[block])
+    }
+
+    /// Hands on the last, short block of a stream and waits for all of it.
+    pub(crate) fn close(&mut self, id: StreamId) -> Result<Closed, Error> {
+        if !self.streams[id.0].raw.is_empty() {
+            self.submit(id)?;
+        }
+        while self.streams[id.0].starts.len() <= self.streams[id.0].submitted {
+            self.settle_one()?;
+        }
+        let stream = &mut self.streams[id.0];
+        let held = match &mut stream.place {
+            Place::Sink(_) => Vec::new(),
+            Place::Held(blocks) => std::mem::take(blocks),
+        };
+        Ok(Closed { starts: std::mem::take(&mut stream.starts), held })
+    }
+
+    /// Writes bytes that are no metadata block straight to the sink.
+    pub(crate) fn write_plain(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        write(self.sink, offset, bytes)
+    }
+
+    fn submit(&mut self, id: StreamId) -> Result<(), Error> {
+        let stream = &mut self.streams[id.0];
+        let raw = std::mem::replace(&mut stream.raw, Vec::with_capacity(BLOCK_BYTES));
+        stream.submitted += 1;
+        self.press.submit(raw, stream.stored)?;
+        self.in_flight.push_back(id);
+        while self.press.pending() >= WINDOW {
+            self.settle_one()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the next finished block and puts it where its stream wants it.
+    fn settle_one(&mut self) -> Result<(), Error> {
+        let (id, block) = match (self.in_flight.pop_front(), self.press.next()?) {
+            (Some(id), Some(block)) => (id, block),
+            _ => return Err(Error::Internal("a metadata block that was submitted never came back".into())),
+        };
+        check(&block)?;
+        let stream = &mut self.streams[id.0];
+        let start = stream.length();
+        match &mut stream.place {
+            Place::Sink(base) => write(self.sink, *base + start, &block)?,
+            Place::Held(blocks) => blocks.extend_from_slice(&block),
+        }
+        stream.starts.push(start + block.len() as u64);
+        Ok(())
+    }
+}
+
+fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+    sink.write_at(offset, bytes).map_err(|cause| Error::Sink { action: "write", offset, cause })
+}
+
+/// A block that does not say its own length would make an image nobody can read: better no image.
+fn check(block: &[u8]) -> Result<(), Error> {
+    let said = match block {
+        [low, high, ..] => usize::from(u16::from_le_bytes([*low, *high]) & 0x7fff),
+        _ => 0,
+    };
+    if said == 0 || block.len() != said + 2 || block.len() > LONGEST {
+        let found = format!("a metadata block of {} bytes whose header says {said}", block.len());
+        return Err(Error::Internal(found));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stores every block, and gives it back only when asked.
+    #[derive(Default)]
+    struct Storing(VecDeque<Vec<u8>>);
+
+    impl Press for Storing {
+        fn submit(&mut self, raw: Vec<u8>, _stored: bool) -> Result<(), Error> {
+            let header = (raw.len() as u16 | 1 << 15).to_le_bytes();
+            self.0.push_back([&header[..], &raw].concat());
+            Ok(())
+        }
+
+        fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+            Ok(self.0.pop_front())
+        }
+
+        fn pending(&self) -> usize {
+            self.0.len()
+        }
+    }
+
+    #[test]
+    fn a_stream_is_cut_into_blocks() {
+        let (mut press, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut press, &mut sink);
+        let table = out.open(Place::Sink(10), false);
+        out.put(table, &[1; 8000]).unwrap();
+        out.put(table, &[2; 8384]).unwrap();
+        assert_eq!(out.position(table), 16_384);
+        assert_eq!(out.start_of(table, 16_384).unwrap(), 2 * 8194);
+        out.put(table, &[3]).unwrap();
+        let closed = out.close(table).unwrap();
+        assert_eq!(closed.blocks(), [0, 8194, 16_388]);
+        assert_eq!(closed.length(), 16_391);
+        assert_eq!(closed.reference(8192 + 5), 8194 << 16 | 5);
+        assert_eq!(sink.len(), 10 + 16_391);
+        assert_eq!(&sink[10..13], b"\x00\xa0\x01");
+        assert_eq!(&sink[16_398..], b"\x01\x80\x03");
+    }
+
+    #[test]
+    fn streams_share_the_press_and_do_not_mix() {
+        let (mut press, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut press, &mut sink);
+        let (one, two) = (out.open(Place::Sink(0), false), out.open(Place::Held(Vec::new()), false));
+        for _ in 0..600 {
+            out.put(one, &[1; 8192]).unwrap();
+            out.put(two, &[2; 4096]).unwrap();
+        }
+        let (first, second) = (out.close(one).unwrap(), out.close(two).unwrap());
+        assert_eq!((first.length(), second.length()), (600 * 8194, 300 * 8194));
+        assert!(first.held.is_empty() && sink.chunks(8194).all(|block| block[2..].iter().all(|byte| *byte == 1)));
+        assert!(second.held.chunks(8194).all(|block| block[2..].iter().all(|byte| *byte == 2)));
+    }
+
+    #[test]
+    fn an_empty_stream_is_an_empty_table() {
+        let (mut press, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut press, &mut sink);
+        let table = out.open(Place::Sink(0), false);
+        assert_eq!(out.start_of(table, 0).unwrap(), 0);
+        let closed = out.close(table).unwrap();
+        assert_eq!((closed.length(), closed.blocks().len()), (0, 0));
+    }
+
+    #[test]
+    fn blocks_that_no_reader_could_read_are_refused() {
+        for block in [&b""[..], b"\x01", b"\0\0", b"\x02\x80\0", b"\x01\x80\0\0", &[0xff; 8195]] {
+            assert!(check(block).is_err(), "{block:?}");
+        }
+        assert!(check(b"\x02\x80\0\0").is_ok() && check(b"\x02\x00\0\0").is_ok());
+    }
+}

@@ -1,0 +1,162 @@
+//! Everything after the data: inode and directory tables, the tables found through an index, padding, and at last the
+//! superblock.
+//!
+//! The kernel wants the tables in this order, each right after the one before: inodes, directories, fragments, exports,
+//! ids, xattrs. Inode blocks go to the sink as they are finished; the directory table grows at the same time, so it is
+//! held, compressed, until the inode table has ended.
+
+use packline_tree::Tree;
+
+use crate::compressor::{compressor_id, options_block};
+use crate::inode_table::{InodeTables, write_inodes};
+use crate::metadata::Metadata;
+use crate::numbering::Numbering;
+use crate::superblock::{NO_TABLE, SUPERBLOCK_BYTES, Superblock, flags, option_flags};
+use crate::tables::{TableEnd, write_exports, write_fragments, write_ids};
+use crate::{DataLayout, Error, Options, Press, Sink, XattrTable};
+
+/// How an image ended: sizes and counts for a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImageEnd {
+    /// Length of the image without padding, bytes, as its superblock says.
+    pub bytes_used: u64,
+    /// Length with padding, bytes: a multiple of [`Options::pad`].
+    pub padded: u64,
+    /// Length of the inode table, bytes.
+    pub inode_table: u64,
+    /// Length of the directory table, bytes.
+    pub directory_table: u64,
+    /// Length of all other tables with their indices, bytes.
+    pub other_tables: u64,
+    /// Number of inodes.
+    pub inodes: u32,
+    /// Number of fragment blocks.
+    pub fragments: u32,
+    /// Number of different user and group numbers.
+    pub ids: u16,
+    /// Number of different sets of extended attributes.
+    pub xattr_sets: u32,
+}
+
+/// Writes all that follows the data area, from [`DataLayout::end`] on, and then the superblock and the compressor's
+/// options: the image is complete. What is written depends on the arguments alone, not on how `press` does its work.
+///
+/// The payload of a file in `tree` is an index into [`DataLayout::files`], and its attribute set one into `xattrs`.
+/// Holds about 16 bytes for each inode and the compressed directory table; takes time in proportion to the tree.
+///
+/// # Errors
+/// [`Error::Limit`] if the tree does not fit into the format, with the entry's path: too many ids, a device number or a
+/// directory too large, tables of 4 GiB or more. [`Error::Sink`] if the sink refuses, and what `press` returns.
+/// [`Error::Internal`] if the tree names a file or a set that is not there.
+pub fn write_metadata(
+    press: &mut dyn Press,
+    sink: &mut dyn Sink,
+    tree: &Tree,
+    data: &DataLayout,
+    xattrs: &XattrTable,
+    options: &Options,
+) -> Result<ImageEnd, Error> {
+    let mut out = Metadata::new(press, sink);
+    let numbering = Numbering::new(tree)?;
+    let xattrs = Some(xattrs).filter(|table| options.xattrs && !table.is_empty());
+    let source = Source { tree, numbering: &numbering, data, options, xattrs };
+    let tables = write_inodes(&mut out, &source)?;
+    let directories = data.end + tables.inodes.length();
+    out.write_plain(directories, &tables.directories.held)?;
+    let (superblock, bytes_used) = write_tables(&mut out, &source, &tables, directories)?;
+    let padded = write_padding(&mut out, bytes_used, options.pad)?;
+    out.write_plain(SUPERBLOCK_BYTES, &options_block(options)?)?;
+    out.write_plain(0, &superblock.encode())?;
+    let after = directories + tables.directories.length();
+    Ok(ImageEnd {
+        bytes_used,
+        padded,
+        inode_table: tables.inodes.length(),
+        directory_table: tables.directories.length(),
+        other_tables: bytes_used - after,
+        inodes: superblock.inodes,
+        fragments: superblock.fragments,
+        ids: superblock.ids,
+        xattr_sets: xattrs.map_or(0, XattrTable::count),
+    })
+}
+
+/// What metadata is made from.
+pub(crate) struct Source<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) numbering: &'a Numbering,
+    pub(crate) data: &'a DataLayout,
+    pub(crate) options: &'a Options,
+    /// The table, if one is to be written.
+    pub(crate) xattrs: Option<&'a XattrTable>,
+}
+
+/// The tables after the directory table. Returns the superblock that names them and the end of the image.
+fn write_tables(
+    out: &mut Metadata<'_>,
+    source: &Source<'_>,
+    tables: &InodeTables,
+    directories: u64,
+) -> Result<(Superblock, u64), Error> {
+    let stored = source.options.stored;
+    let missing = |at| TableEnd { start: NO_TABLE, end: at };
+    let fragments = match directories + tables.directories.length() {
+        at if source.data.fragments.is_empty() => missing(at),
+        at => write_fragments(out, at, stored.inodes, &source.data.fragments)?,
+    };
+    let exports = match fragments.end {
+        at if source.options.exportable => write_exports(out, at, stored.inodes, &tables.inodes, &tables.places)?,
+        at => missing(at),
+    };
+    let ids = write_ids(out, exports.end, stored.ids, &tables.ids.encode())?;
+    let xattrs = match source.xattrs {
+        Some(table) => table.write(out, ids.end, stored.xattrs)?,
+        None => missing(ids.end),
+    };
+    let mut superblock = base_superblock(source, tables)?;
+    superblock.directory_table = directories;
+    superblock.fragment_table = fragments.start;
+    superblock.export_table = exports.start;
+    superblock.id_table = ids.start;
+    superblock.xattr_table = xattrs.start;
+    superblock.bytes_used = xattrs.end;
+    Ok((superblock, xattrs.end))
+}
+
+/// The superblock as far as it does not depend on where tables went.
+fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblock, Error> {
+    let options = source.options;
+    let optional = [(source.xattrs.is_none(), flags::NO_XATTRS), (!options_block(options)?.is_empty(), flags::OPTIONS)];
+    let more = optional.iter().filter(|(set, _)| *set).fold(0, |all, (_, flag)| all | flag);
+    let fragments = u32::try_from(source.data.fragments.len());
+    Ok(Superblock {
+        inodes: source.numbering.count(),
+        created: options.created,
+        block_size: options.block_size,
+        fragments: fragments.map_err(|_| Error::Internal("2^32 fragment blocks or more".into()))?,
+        compressor: compressor_id(&options.codec),
+        flags: option_flags(options) | more,
+        ids: tables.ids.count(),
+        root: tables.root,
+        inode_table: source.data.end,
+        bytes_used: 0,
+        id_table: NO_TABLE,
+        xattr_table: NO_TABLE,
+        directory_table: NO_TABLE,
+        fragment_table: NO_TABLE,
+        export_table: NO_TABLE,
+    })
+}
+
+/// Zeros up to a multiple of `unit`. Returns the length of the image with them.
+fn write_padding(out: &mut Metadata<'_>, length: u64, unit: u32) -> Result<u64, Error> {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let padded = length.next_multiple_of(u64::from(unit.max(1)));
+    let mut at = length;
+    while at < padded {
+        let now = (padded - at).min(ZEROS.len() as u64);
+        out.write_plain(at, &ZEROS[..now as usize])?;
+        at += now;
+    }
+    Ok(padded)
+}

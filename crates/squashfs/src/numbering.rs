@@ -1,0 +1,123 @@
+//! The order of inodes: which number each gets, which is also its place in the inode table.
+//!
+//! Two things are wanted of the order. The entries of one directory should stand together and in the order of their
+//! names, subdirectories among them, for then a listing needs one header for many entries and the numbers in it count
+//! up by one. And a directory's inode names the place of its listing, which names the places of its entries' inodes: so
+//! all of these must come before it.
+//!
+//! The order of levels gives both. From the deepest directories to the root, level by level, the entries of each
+//! directory follow one another; the root comes last. Between two levels lie all listings of the lower one. Within a
+//! level no block waits for another, so that workers can compress them side by side; a post-order walk of the tree
+//! would have the same listings, but each block would wait for the one before it.
+
+use packline_tree::{Content, NodeId, Tree};
+
+use crate::Error;
+
+/// Numbers of inodes, 1 to their count, and the directories level by level.
+#[derive(Debug)]
+pub(crate) struct Numbering {
+    /// All directories: the root, then those in it, then those one level below, and so on. Those of one level stand in
+    /// the order of their parents and their names.
+    directories: Vec<NodeId>,
+    /// Where each level starts in `directories`, and at last their number.
+    levels: Vec<usize>,
+    /// Number of each inode, by its place in the tree's array.
+    numbers: Vec<u32>,
+    count: u32,
+}
+
+impl Numbering {
+    /// Numbers all inodes of a tree. Takes time and memory in proportion to the tree, and no recursion.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if there are so many inodes that the number after the last, which the root's inode names as
+    /// its parent, does not fit into 32 bits.
+    pub(crate) fn new(tree: &Tree) -> Result<Numbering, Error> {
+        let (directories, levels) = directories(tree);
+        let numbers = vec![0; tree.inode_count() as usize];
+        let mut numbering = Numbering { directories, levels, numbers, count: 0 };
+        for level in (0..numbering.levels()).rev() {
+            numbering.number_level(tree, level)?;
+        }
+        numbering.number(tree, tree.root())?;
+        Ok(numbering)
+    }
+
+    /// Number of levels: one more than the depth of the deepest directory.
+    pub(crate) fn levels(&self) -> usize {
+        self.levels.len() - 1
+    }
+
+    /// The directories of a level; 0 is the root's.
+    pub(crate) fn level(&self, level: usize) -> &[NodeId] {
+        &self.directories[self.levels[level]..self.levels[level + 1]]
+    }
+
+    /// The inode number of what a name stands for.
+    pub(crate) fn of(&self, tree: &Tree, node: NodeId) -> u32 {
+        self.numbers[tree.inode(node).index()]
+    }
+
+    /// The inode number of a directory's parent; for the root the number after the last one, as mksquashfs writes it.
+    pub(crate) fn of_parent(&self, tree: &Tree, node: NodeId) -> u32 {
+        if node == tree.root() { self.count + 1 } else { self.of(tree, tree.parent(node)) }
+    }
+
+    /// Number of inodes.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    fn number_level(&mut self, tree: &Tree, level: usize) -> Result<(), Error> {
+        for place in self.levels[level]..self.levels[level + 1] {
+            for &child in tree.children(self.directories[place]) {
+                self.number(tree, child)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the next number to an inode; one with several names is numbered where the first of them comes.
+    fn number(&mut self, tree: &Tree, node: NodeId) -> Result<(), Error> {
+        let number = &mut self.numbers[tree.inode(node).index()];
+        if *number != 0 {
+            return Ok(());
+        }
+        if self.count == u32::MAX - 1 {
+            let what = format!("{}: one inode too many", shown(tree, node));
+            return Err(Error::Limit { what, expected: format!("at most {} inodes", u32::MAX - 1) });
+        }
+        self.count += 1;
+        *number = self.count;
+        Ok(())
+    }
+}
+
+/// Directories level by level, and where the levels start.
+fn directories(tree: &Tree) -> (Vec<NodeId>, Vec<usize>) {
+    let mut all = vec![tree.root()];
+    let mut levels = vec![0];
+    let mut done = 0;
+    while done < all.len() {
+        let end = all.len();
+        levels.push(end);
+        for place in done..end {
+            let children = tree.children(all[place]).iter().copied();
+            all.extend(children.filter(|child| is_directory(tree, *child)));
+        }
+        done = end;
+    }
+    (all, levels)
+}
+
+/// Whether a name stands for a directory.
+pub(crate) fn is_directory(tree: &Tree, node: NodeId) -> bool {
+    matches!(tree.content(tree.inode(node)), Content::Dir)
+}
+
+/// A path for a message.
+pub(crate) fn shown(tree: &Tree, node: NodeId) -> String {
+    let path = tree.path(node);
+    if path.is_empty() { "the root directory".into() } else { String::from_utf8_lossy(&path).into_owned() }
+}

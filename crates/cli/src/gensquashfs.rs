@@ -154,8 +154,8 @@ fn output(args: &Args) -> Result<PathBuf, Failure> {
 
 fn owners(args: &Args) -> Result<(Option<u32>, Option<u32>), Failure> {
     let root = args.flag("all-root").then_some(0);
-    let id = |long| Ok(args.number(long)?.map_or(root, |id| Some(id as u32)));
-    Ok((id("set-uid")?, id("set-gid")?))
+    let forced = |given: Option<i64>| given.map(|id| id as u32).or(root);
+    Ok((forced(args.number("set-uid")?), forced(args.number("set-gid")?)))
 }
 
 fn dress(args: &Args) -> Result<Dress, Failure> {

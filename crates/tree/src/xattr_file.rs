@@ -31,6 +31,7 @@ pub struct XattrFile {
 struct Listed {
     line: u64,
     xattrs: Vec<Xattr>,
+    taken: bool,
 }
 
 const FILE_MARK: &[u8] = b"# file: ";
@@ -56,19 +57,28 @@ impl XattrFile {
         Ok(file)
     }
 
-    /// The attributes listed for a canonical path; from then on they are gone from here.
-    pub fn take(&mut self, path: &[u8]) -> Vec<Xattr> {
-        self.paths.remove(path).map_or_else(Vec::new, |listed| listed.xattrs)
+    /// The attributes listed for a canonical path, which counts as taken from then on.
+    pub fn take(&mut self, path: &[u8]) -> &[Xattr] {
+        self.paths.get_mut(path).map_or(&[], |listed| {
+            listed.taken = true;
+            &listed.xattrs
+        })
+    }
+
+    /// Whether a canonical path is listed.
+    pub fn lists(&self, path: &[u8]) -> bool {
+        self.paths.contains_key(path)
     }
 
     /// The paths that were listed and not taken, in order, each with its place: for warnings.
     pub fn left(&self) -> impl Iterator<Item = String> {
-        self.paths.iter().map(|(path, listed)| format!("{}: line {}: {}", self.input, listed.line, quote(path)))
+        let left = self.paths.iter().filter(|(_, listed)| !listed.taken);
+        left.map(|(path, listed)| format!("{}: line {}: {}", self.input, listed.line, quote(path)))
     }
 
     fn begin(&mut self, place: Place<'_>, name: &[u8]) -> Result<Bytes, Error> {
         let path = place.canonical(&unquote_octal(name))?;
-        self.paths.entry(path.clone()).or_insert(Listed { line: place.line, xattrs: Vec::new() });
+        self.paths.entry(path.clone()).or_insert(Listed { line: place.line, xattrs: Vec::new(), taken: false });
         Ok(path)
     }
 
@@ -129,7 +139,7 @@ mod tests {
         assert_eq!(file.take(b"dev/back\\slash"), slash);
         assert_eq!(file.take(b""), [xattr("user.bare", b"text")]);
         assert!(file.take(b"dev/none").is_empty());
-        assert!(file.take(b"dev").is_empty());
+        assert!(file.lists(b"dev") && !file.lists(b"dev/none"));
         assert_eq!(file.left().count(), 0);
     }
 

@@ -60,7 +60,7 @@ pub struct DirectoryOptions {
 }
 
 /// Bytes read ahead where nothing else is said.
-pub const AHEAD_BYTES: usize = 4 << 20;
+pub const AHEAD_BYTES: usize = 2 << 20;
 
 impl Default for DirectoryOptions {
     /// Everything, extended attributes and hard links included, with no readers.

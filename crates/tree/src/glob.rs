@@ -166,11 +166,14 @@ fn set_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
     }
 }
 
+/// Says whether a byte belongs to a class.
+type Holds = fn(&u8) -> bool;
+
 /// `[:name:]`, and what follows it. A name that does not exist holds nothing.
-fn class(rest: &[u8]) -> Option<(fn(&u8) -> bool, &[u8])> {
+fn class(rest: &[u8]) -> Option<(Holds, &[u8])> {
     let inner = rest.strip_prefix(b"[:")?;
     let end = memchr::memmem::find(inner, b":]")?;
-    let holds: fn(&u8) -> bool = match &inner[..end] {
+    let holds: Holds = match &inner[..end] {
         b"alnum" => u8::is_ascii_alphanumeric,
         b"alpha" => u8::is_ascii_alphabetic,
         b"blank" => |&byte| byte == b' ' || byte == b'\t',

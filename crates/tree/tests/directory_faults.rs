@@ -1,12 +1,19 @@
 //! What goes wrong with files, and how it is told: the same with any number of readers.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stderr, reason = "a failing test stops here")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "a failing test stops here"
+)]
 
 mod directory_common;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use directory_common::{drain, options};
+use directory_common::{drain, is_root, options};
 use packline_tree::{DirectoryOptions, DirectorySource, Entry, HostFile, Kind, ListSource, Meta, Source, scan};
 
 fn set_size(path: &Path, size: u64) {
@@ -151,4 +158,44 @@ fn what_vanishes_or_was_never_there_is_told() {
     File::create(&file).unwrap();
     let error = DirectorySource::open(&file, options(0)).err().unwrap().to_string();
     assert_eq!(error, format!("{}: cannot open: Not a directory (os error 20)", file.display()));
+}
+
+/// Runs something as a user who is not root, in a thread of its own: threads it starts are that user's too.
+fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    let nobody = Some(rustix::process::Uid::from_raw(65_534));
+    let become_nobody = move || rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            become_nobody();
+            run()
+        });
+        thread.join().unwrap()
+    })
+}
+
+#[test]
+fn what_may_not_be_read_is_told() {
+    if !is_root("what_may_not_be_read_is_told") {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let set_mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    set_mode(temp.path(), 0o755);
+    for size in [0, 10, 300_000] {
+        let path = temp.path().join("f");
+        set_size(&path, size);
+        set_mode(&path, 0);
+        for readers in [0, 2] {
+            let read = || drain(&mut DirectorySource::open(temp.path(), options(readers)).unwrap(), 10_000);
+            let error = as_nobody(read).unwrap_err().to_string();
+            assert_eq!(error, format!("{}: cannot open: Permission denied (os error 13)", path.display()));
+        }
+    }
+    fs::remove_file(temp.path().join("f")).unwrap();
+    let closed = temp.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    set_mode(&closed, 0o711);
+    let read = || drain(&mut DirectorySource::open(temp.path(), options(1)).unwrap(), 10_000);
+    let error = as_nobody(read).unwrap_err().to_string();
+    assert_eq!(error, format!("{}: cannot open: Permission denied (os error 13)", closed.display()));
 }

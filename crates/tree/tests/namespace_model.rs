@@ -1,5 +1,5 @@
 //! The namespace against a model that does the same slowly, and its size with many names.
-#![allow(clippy::unwrap_used, reason = "a failing test stops here")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failing test stops here")]
 
 use std::collections::BTreeMap;
 

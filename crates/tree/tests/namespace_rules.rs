@@ -208,6 +208,15 @@ fn hard_links_may_come_first() {
 }
 
 #[test]
+fn a_hard_link_that_waits_is_no_way_for_another() {
+    // `a` will be the symbolic link `s` to the directory `d`, but nothing goes through it before the end.
+    let entries = [link("a", "s"), link("b", "a/x"), dir("d"), file("d/x"), symlink("s", "d")];
+    assert_eq!(fault(&entries), ("b".into(), Fault::LinkToNothing(b"a/x".to_vec())));
+    let (at, found) = fault(&[link("a", "s"), file("a/x")]);
+    assert_eq!((at.as_str(), found), ("a/x", Fault::ParentNotDirectory(b"a".to_vec())));
+}
+
+#[test]
 fn hard_links_that_lead_nowhere_are_refused() {
     assert_eq!(fault(&[link("b", "x/a")]), ("b".into(), Fault::LinkToNothing(b"x/a".to_vec())));
     assert_eq!(fault(&[link("c", "b"), link("b", "a")]), ("b".into(), Fault::LinkToNothing(b"a".to_vec())));

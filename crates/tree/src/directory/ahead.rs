@@ -14,9 +14,9 @@ use crate::Error;
 
 /// A batch is handed over when it has so many entries or bytes.
 const BATCH_ITEMS: usize = 128;
-const BATCH_BYTES: usize = 512 << 10;
+const BATCH_BYTES: usize = 256 << 10;
 /// Most entries in the queue.
-const ITEMS_AHEAD: usize = 4_096;
+const ITEMS_AHEAD: usize = 1_024;
 /// Most directories that entries in the queue keep open.
 const DIRECTORIES_AHEAD: usize = 128;
 

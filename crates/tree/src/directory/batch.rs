@@ -50,7 +50,7 @@ impl Batch {
 
     /// Reads everything. Failures are kept with their items: the first in order is the one to tell of.
     pub fn load(&mut self, xattrs: &mut XattrReader, root: &Path) {
-        self.data.reserve(self.bytes + 1);
+        self.data.reserve_exact(self.bytes + 1);
         for item in &mut self.items {
             item.load(&mut self.data, xattrs, root);
         }
@@ -87,7 +87,7 @@ impl Item {
 /// Appends the content, perhaps with some bytes too many if the check fails.
 fn read_whole(file: &OwnedFd, expected: &Expected, data: &mut Vec<u8>) -> Result<(), Fault> {
     let end = data.len() + expected.size as usize;
-    data.reserve(expected.size as usize + 1);
+    data.reserve_exact(expected.size as usize + 1);
     while data.len() < end {
         let count = rustix::io::retry_on_intr(|| rustix::io::read(file, spare_capacity(data))).tried("cannot read")?;
         if count == 0 {

@@ -1,3 +1,63 @@
 //! The project's own commands: `cargo xtask NAME`.
 
-fn main() {}
+mod arguments;
+mod bench;
+mod ci;
+mod clock;
+mod corpus;
+mod environment;
+mod fuzz;
+mod generate;
+mod matrix;
+mod scale;
+mod shell;
+mod tidy;
+
+use arguments::Arguments;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask NAME
+
+  ci                             everything that CI checks: format, lints, tests, tidy, fuzz targets in short
+  tidy                           rules on files, crates and documents
+  fuzz [TARGET] [--seconds N]    build and run the fuzz targets, N seconds each (30)
+  corpus debian-root [--out DIR] a Debian root file system of more than 1 GB, as tar and as directory
+  bench pack [--input TAR] [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR]
+             [--tar2sqfs PROGRAM] [--mksquashfs PROGRAM]
+                                 ours against the peers, interleaved; results go to bench/results
+  scale [--peers yes] [--part NAME]
+                                 n and 10n of everything that could be quadratic, and the memory of it
+  matrix [--input TAR] [--codecs LIST]
+                                 one hash over workers, budgets and the serial reference, on a large input
+  generate NAME COUNT            a generated tar on standard output
+";
+
+type Step = fn(&Arguments) -> Result<(), String>;
+
+const COMMANDS: [(&str, Step); 8] = [
+    ("bench", bench::run),
+    ("ci", ci::run),
+    ("corpus", corpus::run),
+    ("fuzz", fuzz::run),
+    ("generate", generate::run),
+    ("matrix", matrix::run),
+    ("scale", scale::run),
+    ("tidy", tidy::run),
+];
+
+fn main() -> ExitCode {
+    let mut words = environment::arguments();
+    let name = words.next().unwrap_or_default();
+    let Some((_, step)) = COMMANDS.iter().find(|(known, _)| *known == name) else {
+        shell::complain(USAGE);
+        return ExitCode::from(2);
+    };
+    match Arguments::parse(words).and_then(|arguments| step(&arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(cause) => {
+            shell::complain(&format!("xtask {name}: {cause}"));
+            ExitCode::FAILURE
+        }
+    }
+}

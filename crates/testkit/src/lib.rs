@@ -11,6 +11,7 @@ pub mod extract;
 pub mod generate;
 pub mod model;
 pub mod mount;
+pub mod packer;
 pub mod peer;
 pub mod plant;
 mod random;

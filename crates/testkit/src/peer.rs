@@ -3,7 +3,7 @@
 use crate::tools;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// What one run cost, as the kernel counted it for the program and the children it waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +25,17 @@ impl Cost {
     }
 }
 
+/// What a job reads on its standard input.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// Nothing.
+    Nothing,
+    /// A file.
+    File(PathBuf),
+    /// What another program (and its arguments) writes, through a pipe. Its cost is not counted.
+    Pipe(Vec<String>),
+}
+
 /// A program to measure.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -32,8 +43,8 @@ pub struct Job {
     pub name: String,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// What stands on its standard input; nothing if `None`.
-    pub input: Option<PathBuf>,
+    /// What stands on its standard input.
+    pub input: Input,
     /// Environment variables that are set for it.
     pub variables: Vec<(String, String)>,
 }
@@ -42,12 +53,18 @@ impl Job {
     /// A job with nothing on its standard input.
     pub fn new(name: impl Into<String>, argv: &[&str]) -> Job {
         let argv = argv.iter().map(ToString::to_string).collect();
-        Job { name: name.into(), argv, input: None, variables: Vec::new() }
+        Job { name: name.into(), argv, input: Input::Nothing, variables: Vec::new() }
     }
 
     /// The same, reading a file from standard input.
     pub fn reading(mut self, path: &Path) -> Job {
-        self.input = Some(path.to_path_buf());
+        self.input = Input::File(path.to_path_buf());
+        self
+    }
+
+    /// The same, reading what another program writes.
+    pub fn fed_by(mut self, argv: &[&str]) -> Job {
+        self.input = Input::Pipe(argv.iter().map(ToString::to_string).collect());
         self
     }
 
@@ -56,16 +73,31 @@ impl Job {
         let report = tempfile::NamedTempFile::new().map_err(|cause| cause.to_string())?;
         let mut command = Command::new("time");
         command.args(["--quiet", "--format", "%U %S %e %M", "--output"]).arg(report.path()).args(&self.argv);
-        command.stdin(self.standard_input()?).envs(self.variables.iter().cloned());
-        tools::run(&mut command)?;
+        command.envs(self.variables.iter().cloned());
+        let producer = self.feed(&mut command)?;
+        let outcome = tools::run(&mut command);
+        // The reading end must be gone before the producer is waited for: it may have more to write than was read.
+        drop(command);
+        if let Some(mut producer) = producer {
+            producer.wait().map_err(|cause| cause.to_string())?;
+        }
+        outcome?;
         parse(&std::fs::read_to_string(report.path()).map_err(|cause| cause.to_string())?)
     }
 
-    fn standard_input(&self) -> Result<Stdio, String> {
+    fn feed(&self, command: &mut Command) -> Result<Option<Child>, String> {
         match &self.input {
-            None => Ok(Stdio::null()),
-            Some(path) => File::open(path).map(Stdio::from).map_err(|cause| format!("{}: {cause}", path.display())),
-        }
+            Input::Nothing => command.stdin(Stdio::null()),
+            Input::File(path) => command.stdin(File::open(path).map_err(|cause| format!("{}: {cause}", path.display()))?),
+            Input::Pipe(argv) => {
+                let mut producer = Command::new(&argv[0]);
+                producer.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::piped());
+                let mut child = producer.spawn().map_err(|cause| format!("{argv:?}: {cause}"))?;
+                command.stdin(child.stdout.take().map_or_else(Stdio::null, Stdio::from));
+                return Ok(Some(child));
+            }
+        };
+        Ok(None)
     }
 }
 
@@ -111,6 +143,16 @@ mod tests {
             Job::new("loop", &["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]).measure().unwrap();
         assert!(cost.cpu() > 0.0 && cost.peak > 100_000, "{cost:?}");
         assert!(Job::new("fails", &["false"]).measure().is_err());
+    }
+
+    #[test]
+    fn job_reads_what_another_writes() {
+        if !tools::need(&["time", "sh"]) {
+            return;
+        }
+        let count = |argv: &[&str]| Job::new("count", &["sh", "-c", "test $(wc -c) = 5"]).fed_by(argv).measure().is_ok();
+        assert!(count(&["printf", "12345"]));
+        assert!(!count(&["printf", "123456"]));
     }
 
     #[test]

@@ -20,11 +20,12 @@ pub fn small_tree(seed: u64, block_size: usize) -> Vec<Node> {
     nodes
 }
 
-/// The nodes of a tree that a user without privileges can make, owners set to `uid` and `gid`.
+/// The nodes of a tree that a user without privileges can make and read, owners set to `uid` and `gid`.
 pub fn without_privileges(nodes: Vec<Node>, uid: u32, gid: u32) -> Vec<Node> {
     let allowed = |node: &Node| !matches!(node.kind, NodeKind::BlockDevice(..) | NodeKind::CharDevice(..));
     let own = |mut node: Node| {
         node.xattrs.retain(|(name, _)| name.starts_with(b"user."));
+        node.mode |= 0o400;
         node.owner(uid, gid)
     };
     nodes.into_iter().filter(allowed).map(own).collect()

@@ -1,0 +1,74 @@
+//! Fuzz targets built and run with libFuzzer. Stable Rust suffices: its compiler has the coverage pass, and the targets
+//! are safe Rust, so no sanitizer of memory is needed.
+
+use crate::arguments::Arguments;
+use crate::{environment, shell};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What cargo-fuzz passes as well: counters on edges, tables of comparisons, and the `fuzzing` cfg.
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=yes -Ccodegen-units=1";
+
+/// Runs one target or all.
+pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.only(&["seconds"])?;
+    let seconds = arguments.number("seconds", 30)?;
+    match arguments.operands.as_slice() {
+        [] => each_target(seconds),
+        [name] => build().and_then(|programs| one_target(&programs, name, seconds)),
+        more => Err(format!("one target at a time, not {more:?}")),
+    }
+}
+
+/// Builds all targets and runs each for so many seconds. An error if one finds something.
+pub fn each_target(seconds: u32) -> Result<(), String> {
+    let programs = build()?;
+    targets()?.iter().try_for_each(|name| one_target(&programs, name, seconds))
+}
+
+/// The names of the targets: a file each.
+fn targets() -> Result<Vec<String>, String> {
+    let files = shell::files(&shell::root().join("fuzz/fuzz_targets"))?;
+    let names: Vec<String> =
+        files.iter().filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+    if names.is_empty() { Err("there are no targets in fuzz/fuzz_targets".into()) } else { Ok(names) }
+}
+
+/// Builds all targets; where their programs are.
+fn build() -> Result<PathBuf, String> {
+    let host = host()?;
+    // The target is named so that the flags do not go to build scripts.
+    let target = environment::target_directory().join("fuzz");
+    let mut command = shell::cargo();
+    command.args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
+    shell::run(command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &target))?;
+    Ok(target.join(host).join("release"))
+}
+
+fn host() -> Result<String, String> {
+    let version = shell::output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "rustc does not say its host".into())
+}
+
+fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {
+    let fuzz = shell::root().join("fuzz");
+    let (corpus, artifacts) = (fuzz.join("corpus").join(name), fuzz.join("artifacts").join(name));
+    for directory in [&corpus, &artifacts] {
+        std::fs::create_dir_all(directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
+    }
+    let mut command = Command::new(programs.join(name));
+    command.arg(format!("-max_total_time={seconds}")).args([
+        "-timeout=10",
+        "-rss_limit_mb=1024",
+        "-print_final_stats=1",
+    ]);
+    command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
+    let seeds = fuzz.join("seeds").join(name);
+    if seeds.is_dir() {
+        command.arg(seeds);
+    }
+    shell::run(&mut command)
+}

@@ -1,0 +1,89 @@
+//! Rules on single files.
+
+use crate::shell;
+use std::path::Path;
+
+/// Files beyond this say why they are so long, in a line of their head that begins with [`REASON`].
+const MOST_LINES: usize = 500;
+const REASON: &str = "//! Long because ";
+/// Where a file's head ends, lines.
+const HEAD: usize = 30;
+/// The crates that may hold `unsafe`.
+const UNSAFE_IN: [&str; 1] = ["crates/codec/"];
+/// Kinds of files that are text of ours.
+const TEXT: [&str; 5] = ["rs", "md", "toml", "yml", "sh"];
+
+/// Checks every file below `root`.
+pub fn check(root: &Path) -> Result<Vec<String>, String> {
+    let mut breaches = Vec::new();
+    for path in shell::files(root)? {
+        let kind = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        if !TEXT.contains(&kind.as_str()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))?;
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        let found = if kind == "rs" { source(&name, &text) } else { Vec::new() };
+        breaches.extend(found.into_iter().chain(paths(&text)).map(|breach| format!("{name}: {breach}")));
+    }
+    Ok(breaches)
+}
+
+fn source(name: &str, text: &str) -> Vec<String> {
+    let mut breaches = Vec::new();
+    if !text.starts_with("//! ") {
+        breaches.push("its first line does not say its role (expected `//! ...`)".to_owned());
+    }
+    let lines = text.lines().count();
+    let excused = text.lines().take(HEAD).any(|line| line.starts_with(REASON));
+    if lines > MOST_LINES && !excused {
+        breaches.push(format!("{lines} lines (expected at most {MOST_LINES}, or `{REASON}...` at its head)"));
+    }
+    // Put together here, so that this file does not hold what it looks for.
+    let allowed = ["allow(unsafe", "_code"].concat();
+    if text.contains(&allowed) && !UNSAFE_IN.iter().any(|place| name.starts_with(place)) {
+        breaches.push(format!("unsafe code (expected only in {UNSAFE_IN:?})"));
+    }
+    breaches
+}
+
+/// Paths of one machine or one user.
+fn paths(text: &str) -> Vec<String> {
+    let marks = [["/ro", "ot/"].concat(), ["/Use", "rs/"].concat(), ["/wo", "rk/"].concat()];
+    let found = |mark: &String| {
+        let line = text.lines().position(|line| starts_a_path(line, mark))?;
+        Some(format!("line {}: a path of one machine, {mark}", line + 1))
+    };
+    marks.iter().filter_map(found).collect()
+}
+
+/// Whether `mark` stands in the line as the start of a path, not within a longer one.
+fn starts_a_path(line: &str, mark: &str) -> bool {
+    let free = |at: usize| !line[..at].ends_with(|before: char| before.is_alphanumeric() || "._-*})>".contains(before));
+    line.match_indices(mark).any(|(at, _)| free(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn role_length_and_unsafe() {
+        assert!(source("crates/x/src/a.rs", "//! Role.\n").is_empty());
+        assert_eq!(source("a.rs", "use std;\n").len(), 1);
+        let long = format!("//! Role.\n{}", "\n".repeat(MOST_LINES));
+        assert_eq!(source("a.rs", &long).len(), 1);
+        assert!(source("a.rs", &format!("//! Role.\n{REASON}tables.\n{}", "\n".repeat(MOST_LINES))).is_empty());
+        let allow = ["//! Role.\n#![allow(unsafe", "_code)]\n"].concat();
+        assert_eq!(source("crates/tree/src/a.rs", &allow).len(), 1);
+        assert!(source("crates/codec/src/a.rs", &allow).is_empty());
+    }
+
+    #[test]
+    fn machine_paths() {
+        let own = ["see /wo", "rk/me/notes"].concat();
+        assert_eq!(paths(&own).len(), 1);
+        assert!(paths(&["image/wo", "rk/me"].concat()).is_empty());
+        assert!(paths("/usr/share and /tmp/x").is_empty());
+    }
+}

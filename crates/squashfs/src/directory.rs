@@ -198,3 +198,92 @@ pub(crate) fn type_of(tree: &Tree, node: NodeId) -> Type {
         Content::Socket => Type::Socket,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use packline_tree::{Entry, Kind, Meta, Namespace};
+
+    use super::*;
+    use crate::metadata::Place;
+    use crate::metadata::tests::Storing;
+
+    /// A directory of files with these names, whose inodes lie `step` bytes apart.
+    struct Made {
+        listing: Listing,
+        indices: Vec<Index>,
+        /// The directory table, headers of its blocks left out.
+        table: Vec<u8>,
+    }
+
+    fn tree(names: impl Iterator<Item = String>) -> Tree {
+        let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+        let mut namespace = Namespace::new(meta);
+        for name in names {
+            let entry = Entry { path: name.into(), kind: Kind::File { size: 0 }, meta, xattrs: Vec::new() };
+            namespace.add(&entry, 0, u32::MAX).unwrap();
+        }
+        namespace.finish().unwrap()
+    }
+
+    fn list(names: impl Iterator<Item = String>, step: u64, before: usize) -> Made {
+        let tree = tree(names);
+        let numbering = Numbering::new(&tree).unwrap();
+        let (mut press, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut press, &mut sink);
+        let (table, inodes) = (out.open(Place::Held(Vec::new()), false), out.open(Place::Sink(0), false));
+        let places: InodePlaces = (0..u64::from(numbering.count())).map(|n| n * step).collect();
+        out.put(inodes, &vec![0; places.len() * step as usize]).unwrap();
+        out.put(table, &vec![0; before]).unwrap();
+        let mut listings = Listings::new(&tree, &numbering, table, inodes);
+        listings.write(&mut out, &places, tree.root()).unwrap();
+        let closed = out.close(table).unwrap();
+        let table = closed.held.chunks(8194).flat_map(|block| block[2..].to_vec()).collect();
+        Made { listing: listings.listings[0], indices: listings.indices_of(0).to_vec(), table }
+    }
+
+    fn numbered(count: u32, length: usize) -> impl Iterator<Item = String> {
+        (0..count).map(move |n| format!("{n:0length$}"))
+    }
+
+    #[test]
+    fn a_listing_in_bytes() {
+        let made = list(["b", "aa"].map(String::from).into_iter(), 32, 0);
+        assert_eq!(made.table[..12], *b"\x01\0\0\0\0\0\0\0\x01\0\0\0");
+        assert_eq!(made.table[12..], *b"\0\0\0\0\x02\0\x01\0aa\x20\0\x01\0\x02\0\0\0b");
+        assert_eq!((made.listing.start, made.listing.length), (0, 31));
+    }
+
+    #[test]
+    fn a_run_ends_at_256_entries_and_where_the_inode_block_does() {
+        let runs = |made: &Made| {
+            let (mut at, mut runs) = (0, Vec::new());
+            while at < made.table.len() {
+                let word = |n: usize| u32::from_le_bytes(made.table[at + n..at + n + 4].try_into().unwrap());
+                runs.push((word(0) + 1, word(4), word(8)));
+                at += 12 + (word(0) as usize + 1) * 11;
+            }
+            runs
+        };
+        assert_eq!(runs(&list(numbered(600, 3), 8, 0)), [(256, 0, 1), (256, 0, 257), (88, 0, 513)]);
+        assert_eq!(runs(&list(numbered(300, 3), 64, 0)), [(128, 0, 1), (128, 8194, 129), (44, 16_388, 257)]);
+    }
+
+    #[test]
+    fn the_index_names_the_first_run_in_each_further_block() {
+        let made = list(numbered(5000, 9), 32, 100);
+        assert_eq!(made.listing.start, 100);
+        let blocks: Vec<usize> = made.indices.iter().map(|index| (100 + index.offset as usize) / 8192).collect();
+        assert_eq!(blocks, (1..=made.table.len() / 8192).collect::<Vec<_>>());
+        for index in &made.indices {
+            let first = 100 + index.offset as usize + 12 + 8;
+            let named = format!("{:09}", index.first.0 - 1);
+            assert_eq!(made.table[first..first + 9], *named.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_listing_no_longer_than_a_block_has_no_index() {
+        assert!(list(numbered(300, 10), 32, 8000).indices.is_empty());
+        assert!(!list(numbered(500, 10), 32, 8000).indices.is_empty());
+    }
+}

@@ -212,12 +212,12 @@ fn check(block: &[u8]) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Stores every block, and gives it back only when asked.
     #[derive(Default)]
-    struct Storing(VecDeque<Vec<u8>>);
+    pub(crate) struct Storing(VecDeque<Vec<u8>>);
 
     impl Press for Storing {
         fn submit(&mut self, raw: Vec<u8>, _stored: bool) -> Result<(), Error> {

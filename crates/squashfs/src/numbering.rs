@@ -35,7 +35,7 @@ impl Numbering {
     /// its parent, does not fit into 32 bits.
     pub(crate) fn new(tree: &Tree) -> Result<Numbering, Error> {
         let (directories, levels) = directories(tree);
-        let numbers = vec![0; tree.inode_count() as usize];
+        let numbers = vec![0; tree.inode_count()];
         let mut numbering = Numbering { directories, levels, numbers, count: 0 };
         for level in (0..numbering.levels()).rev() {
             numbering.number_level(tree, level)?;
@@ -120,4 +120,55 @@ pub(crate) fn is_directory(tree: &Tree, node: NodeId) -> bool {
 pub(crate) fn shown(tree: &Tree, node: NodeId) -> String {
     let path = tree.path(node);
     if path.is_empty() { "the root directory".into() } else { String::from_utf8_lossy(&path).into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_tree::{Entry, Kind, Meta, Namespace};
+
+    use super::*;
+
+    fn tree(entries: &[(&str, Kind)]) -> Tree {
+        let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+        let mut namespace = Namespace::new(meta);
+        for (path, kind) in entries {
+            let entry = Entry { path: (*path).into(), kind: kind.clone(), meta, xattrs: Vec::new() };
+            namespace.add(&entry, 0, u32::MAX).unwrap();
+        }
+        namespace.finish().unwrap()
+    }
+
+    fn numbers(tree: &Tree) -> Vec<(String, u32, u32)> {
+        let numbering = Numbering::new(tree).unwrap();
+        let line = |node| (shown(tree, node), numbering.of(tree, node), numbering.of_parent(tree, node));
+        let mut lines: Vec<_> = tree.nodes().map(line).collect();
+        lines.sort_by_key(|(path, number, _)| (*number, path.clone()));
+        lines
+    }
+
+    #[test]
+    fn deeper_levels_come_first_and_siblings_together() {
+        let file = || Kind::File { size: 0 };
+        let tree = tree(&[
+            ("b/x/2", file()),
+            ("c", file()),
+            ("b/y", file()),
+            ("a/z/1", file()),
+            ("a/y", Kind::HardLink(b"b/x/2".to_vec())),
+        ]);
+        // Number, and that of the parent. The file with two names has one number, of the level where it comes first.
+        let expected = [
+            ("a/z/1", 1, 3),
+            ("a/y", 2, 6),
+            ("b/x/2", 2, 4),
+            ("a/z", 3, 6),
+            ("b/x", 4, 7),
+            ("b/y", 5, 7),
+            ("a", 6, 9),
+            ("b", 7, 9),
+            ("c", 8, 9),
+            ("the root directory", 9, 10),
+        ];
+        assert_eq!(numbers(&tree), expected.map(|(path, number, parent)| (path.to_owned(), number, parent)));
+    }
 }

@@ -1,4 +1,5 @@
 //! Whole images without data, written with a press that has no workers, read by every reader there is.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 mod metadata_support;
 

@@ -1,4 +1,5 @@
 //! What does not fit into the format, and what fails on the way: one error that says where, and no finished image.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 mod metadata_support;
 
@@ -40,14 +41,12 @@ fn a_layout_that_does_not_have_what_the_tree_names() {
         breaks(&mut source);
         try_image(&source, &options, When::Early).map(|_| ()).unwrap_err().to_string()
     };
-    for breaks in [
-        |source: &mut Source| source.data.files.clear(),
+    let breaks: [fn(&mut Source); 3] = [
+        |source| source.data.files.clear(),
         |source| source.data.files[0].blocks = 1,
-        |source| {
-            source.data.files[0].first_block = u64::MAX;
-            source.data.files[0].blocks = 2;
-        },
-    ] {
+        |source| (source.data.files[0].first_block, source.data.files[0].blocks) = (u64::MAX, 2),
+    ];
+    for breaks in breaks {
         let message = broken(breaks);
         assert!(message.contains("a/file") && message.contains("internal error"), "{message}");
     }

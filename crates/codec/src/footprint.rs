@@ -47,9 +47,12 @@ fn gzip(params: &GzipParams, block_size: usize) -> usize {
     libdeflate + zlib + spare
 }
 
+/// What liblzma leaves out of its own account: probabilities of the encoder and the state of the stream.
+const LZMA_STATE: usize = 64 * 1024;
+
 fn lzma(model: &LzmaModel, block_size: usize) -> usize {
     let dict_size = model.dict_size.resolve(block_size).unwrap_or(DictSize::MAX);
-    xz::encoder_memory(&Settings::new(model, dict_size), dict_size)
+    LZMA_STATE + xz::encoder_memory(&Settings::new(model, dict_size), dict_size)
 }
 
 fn decoder(spec: &Spec, block_size: usize) -> usize {

@@ -36,11 +36,6 @@ impl ZstdEncoder {
     fn prepare(&mut self, size: usize) -> Result<(), CodecError> {
         let class = (size_log(size) - MIN_SIZE_LOG) as usize;
         let search = self.classes.get(class).copied();
-        if search.is_some_and(|search| search.by_rows()) {
-            // A salt that depends on earlier frames is mixed into the hash of rows: only a new context forgets it.
-            self.context.renew()?;
-            self.current = None;
-        }
         if self.current != search {
             search.map_or(Ok(()), |search| self.context.configure(self.level, &search))?;
             self.current = search;
@@ -106,10 +101,10 @@ fn context_size(search: &Search) -> usize {
     if is_error(size) { 0 } else { size }
 }
 
-/// A context of the library in memory that is ours, so that its size is known and it can be made new at any time.
+/// A context of the library in memory that is ours, so that its size is known beforehand.
 struct Context {
     raw: NonNull<sys::ZSTD_CCtx>,
-    memory: Vec<u64>, // of words, since the library wants its memory aligned to 8 bytes
+    _memory: Vec<u64>, // of words, since the library wants its memory aligned to 8 bytes
 }
 
 // SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the
@@ -119,14 +114,10 @@ unsafe impl Send for Context {}
 impl Context {
     fn new(size: usize) -> Result<Self, CodecError> {
         let mut memory = vec![0u64; size.div_ceil(size_of::<u64>())];
-        let raw = place(&mut memory)?;
-        Ok(Context { raw, memory })
-    }
-
-    /// Forgets all that was ever done.
-    fn renew(&mut self) -> Result<(), CodecError> {
-        self.raw = place(&mut self.memory)?;
-        Ok(())
+        // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
+        let raw = unsafe { sys::ZSTD_initStaticCCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
+        let failed = CodecError::Library { codec: ZSTD, function: "ZSTD_initStaticCCtx", code: 0 };
+        Ok(Context { raw: NonNull::new(raw).ok_or(failed)?, _memory: memory })
     }
 
     fn configure(&mut self, level: i32, search: &Search) -> Result<(), CodecError> {
@@ -163,14 +154,6 @@ impl Context {
         check("ZSTD_compress2", size)?;
         Ok(Some(size))
     }
-}
-
-/// Makes a new context in the memory.
-fn place(memory: &mut [u64]) -> Result<NonNull<sys::ZSTD_CCtx>, CodecError> {
-    // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
-    let raw = unsafe { sys::ZSTD_initStaticCCtx(memory.as_mut_ptr().cast(), size_of_val(memory)) };
-    let failed = CodecError::Library { codec: ZSTD, function: "ZSTD_initStaticCCtx", code: 0 };
-    NonNull::new(raw).ok_or(failed)
 }
 
 fn switch(on: bool) -> c_int {

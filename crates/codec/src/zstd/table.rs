@@ -17,7 +17,8 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Whether the library finds matches by rows, in which case its hash is salted anew for each frame.
+    /// Whether the library finds matches by rows of a hash table. It salts that hash anew for each frame, but only to move
+    /// rows about: the same positions share a row whatever the salt, so frames do not depend on earlier ones.
     pub(crate) fn by_rows(&self) -> bool {
         let strategy = matches!(self.strategy, Strategy::ZSTD_greedy | Strategy::ZSTD_lazy | Strategy::ZSTD_lazy2);
         strategy && self.window_log > 14

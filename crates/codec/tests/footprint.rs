@@ -1,0 +1,82 @@
+//! The memory that a codec states is an upper bound of what it takes, and not a wild one.
+//!
+//! One test alone in its file: it asks the C library's allocator what the whole process holds.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+#![allow(unsafe_code)] // asks the C library
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
+mod common;
+
+use common::{MEMORY, SPECS, compress, content, spec};
+
+/// `struct mallinfo2` of glibc (malloc.h).
+#[repr(C)]
+struct Mallinfo2 {
+    arena: usize,
+    ordblks: usize,
+    smblks: usize,
+    hblks: usize,
+    hblkhd: usize,
+    usmblks: usize,
+    fsmblks: usize,
+    uordblks: usize,
+    fordblks: usize,
+    keepcost: usize,
+}
+
+unsafe extern "C" {
+    fn mallinfo2() -> Mallinfo2;
+}
+
+/// Bytes allocated by this process.
+fn held() -> usize {
+    // SAFETY: no precondition.
+    let info = unsafe { mallinfo2() };
+    info.uordblks + info.hblkhd
+}
+
+/// Complaints where what was said is no upper bound, or a wild one.
+fn judge(who: &str, took: usize, said: usize) -> Option<String> {
+    let fair = (took..=took * 2 + 128 * 1024).contains(&said);
+    (!fair).then(|| format!("{who} took {took}, said {said}"))
+}
+
+fn encoder(text: &str, size: usize) -> (Option<Vec<u8>>, Option<String>) {
+    let spec = spec(text);
+    let (src, short) = (content("text", size, 1), content("code", size / 3, 1));
+    let before = held();
+    let mut encoder = spec.encoder(size).unwrap();
+    let packed = compress(&mut *encoder, &src);
+    let result = packed.as_ref().map_or(0, Vec::capacity);
+    let first = held();
+    drop(compress(&mut *encoder, &short));
+    let took = first.max(held()).saturating_sub(before + result);
+    (packed, judge(&format!("{text}, {size}: encoder"), took, spec.footprint(size).encoder))
+}
+
+fn decoder(text: &str, size: usize, packed: &[u8]) -> Option<String> {
+    let spec = spec(text);
+    let mut back = vec![0; size];
+    let before = held();
+    let mut decoder = spec.decoder(size, MEMORY).unwrap();
+    decoder.decompress(packed, &mut back).unwrap();
+    let took = held().saturating_sub(before);
+    judge(&format!("{text}, {size}: decoder"), took, spec.footprint(size).decoder)
+}
+
+#[test]
+fn codecs_take_no_more_than_they_say() {
+    let more = ["zstd:level=22", "zstd:level=9", "lzma:extreme", "gzip:level=10", "gzip:level=2", "xz:dictsize=25%"];
+    let mut complaints = Vec::new();
+    for text in SPECS.iter().copied().chain(more) {
+        for size in [4096, 131_072, 262_144] {
+            if text.contains('%') && size != 131_072 {
+                continue; // a quarter of those is no dictionary
+            }
+            let (packed, complaint) = encoder(text, size);
+            complaints.extend(complaint);
+            complaints.extend(packed.and_then(|packed| decoder(text, size, &packed)));
+        }
+    }
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}

@@ -1,0 +1,108 @@
+//! The data area while it is being written: where the next bytes go, and what was written where.
+
+use packline_engine::{Caller, Outbox};
+
+use crate::blocks::Place;
+use crate::decision::Decisions;
+use crate::layout::FragmentBlock;
+use crate::sink::Sink;
+use crate::work::{BlockRef, BlockWork, Hashed, Packed, PackedBlock, size_word};
+use crate::{Error, STORED_BLOCK};
+
+/// The caller's side of the line: decides in order, writes in order.
+pub(crate) struct Area {
+    pub(crate) decisions: Decisions,
+    pub(crate) sink: Box<dyn Sink>,
+    /// Where the next bytes go, absolute.
+    pub(crate) position: u64,
+    /// Files may ask to start at a multiple of this many bytes.
+    pub(crate) alignment: u64,
+    scratch: Vec<u8>,
+}
+
+impl Area {
+    pub(crate) fn new(decisions: Decisions, sink: Box<dyn Sink>, start: u64, alignment: u32) -> Area {
+        let alignment = u64::from(alignment.max(1));
+        Area { decisions, sink, position: start, alignment, scratch: Vec::new() }
+    }
+
+    /// Appends bytes and returns where they start.
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
+        let start = self.position;
+        write(&mut *self.sink, start, bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(start)
+    }
+
+    fn write_block(&mut self, ordinal: u32, bytes: &[u8], stored: bool) -> Result<(), Error> {
+        let start = self.append(bytes)?;
+        self.decisions.blocks.committed(ordinal, Place { start, size_word: size_word(bytes.len(), stored) })
+    }
+
+    fn write_packed(&mut self, raw: &[u8], blocks: &[PackedBlock]) -> Result<(), Error> {
+        for PackedBlock { block, smaller } in blocks {
+            match smaller {
+                Some(bytes) => self.write_block(block.ordinal, bytes, false)?,
+                None => self.write_block(block.ordinal, &raw[block.range.clone()], true)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn write_raw(&mut self, raw: &[u8], blocks: &[BlockRef]) -> Result<(), Error> {
+        blocks.iter().try_for_each(|block| self.write_block(block.ordinal, &raw[block.range.clone()], true))
+    }
+
+    /// Writes blocks once more that stand in the image already.
+    fn copy(&mut self, from: u32, to: u32, count: u32) -> Result<(), Error> {
+        for step in 0..count {
+            let Some(place) = self.decisions.blocks.place(from + step) else {
+                return Err(Error::Internal(format!("block {} is copied before it is written", from + step)));
+            };
+            let size = (place.size_word & !STORED_BLOCK) as usize;
+            let mut bytes = std::mem::take(&mut self.scratch);
+            bytes.resize(size, 0);
+            self.sink.read_at(place.start, &mut bytes).map_err(|cause| sink_error("read back", place.start, cause))?;
+            self.write_block(to + step, &bytes, place.size_word & STORED_BLOCK != 0)?;
+            self.scratch = bytes;
+        }
+        Ok(())
+    }
+
+    fn write_fragment(&mut self, index: u32, bytes: &[u8], stored: bool) -> Result<(), Error> {
+        let start = self.append(bytes)?;
+        self.decisions.fragments.committed(index, FragmentBlock { start, size_word: size_word(bytes.len(), stored) });
+        Ok(())
+    }
+
+    fn align(&mut self) -> Result<(), Error> {
+        let gap = self.position.next_multiple_of(self.alignment) - self.position;
+        self.append(&vec![0; gap as usize]).map(drop)
+    }
+}
+
+impl Caller<BlockWork> for Area {
+    fn decide(&mut self, hashed: Hashed, next: &mut dyn Outbox<BlockWork>) -> Result<(), Error> {
+        self.decisions.decide(hashed, next)
+    }
+
+    fn commit(&mut self, packed: Packed) -> Result<(), Error> {
+        match packed {
+            Packed::Blocks { buffer, blocks, .. } => self.write_packed(buffer.bytes(), &blocks),
+            Packed::Raw { buffer, blocks } => self.write_raw(buffer.bytes(), &blocks),
+            Packed::Copies { from, to, count } => self.copy(from, to, count),
+            Packed::Fragment { index, bytes, stored, .. } => self.write_fragment(index, &bytes, stored),
+            Packed::Align => self.align(),
+            Packed::Metadata(_) => Err(Error::Internal("metadata in the data area".into())),
+        }
+    }
+}
+
+/// Writes to a sink; an error says where.
+pub(crate) fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+    sink.write_at(offset, bytes).map_err(|cause| sink_error("write", offset, cause))
+}
+
+fn sink_error(action: &'static str, offset: u64, cause: std::io::Error) -> Error {
+    Error::Sink { action, offset, cause }
+}

@@ -1,0 +1,215 @@
+//! The stored blocks of an image, by number and by content.
+//!
+//! Stored blocks are numbered in the order in which they are decided on, which is the order in which they are written.
+//! The blocks that one file brings form a *run*: consecutive numbers, consecutive places in the image. A file whose
+//! blocks equal part of a run, in order, needs no blocks of its own: SquashFS only says where a file's first block lies.
+//!
+//! Three questions are answered in constant time: which block has this content; is there a run that starts with this list
+//! of blocks ([`Blocks::run_with_prefix`], by a digest of the list, so that no chain of candidates is ever searched);
+//! and does this run go on with this block.
+
+use hashbrown::HashTable;
+
+use crate::Error;
+use crate::digest::Digest;
+
+/// Where a stored block lies: written when it is committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Absolute offset in the image.
+    pub(crate) start: u64,
+    /// Size on disk, with the stored bit.
+    pub(crate) size_word: u32,
+}
+
+/// A list of blocks at the start of a run.
+#[derive(Debug)]
+struct Prefix {
+    chain: Digest,
+    run: u32,
+}
+
+/// All stored data blocks so far.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    /// Content of each block; [`Digest::EMPTY`] where nobody may share it. Empty if deduplication is off.
+    digests: Vec<Digest>,
+    /// Numbers at which a run starts, as a bit set.
+    run_starts: Vec<u64>,
+    starts: Vec<u64>,
+    size_words: Vec<u32>,
+    count: u32,
+    by_digest: HashTable<u32>,
+    prefixes: HashTable<Prefix>,
+}
+
+impl Blocks {
+    /// The number that the next block gets.
+    pub(crate) fn next(&self) -> u32 {
+        self.count
+    }
+
+    /// Says that the next block is the first of a run.
+    pub(crate) fn start_run(&mut self) {
+        let word = self.count as usize / 64;
+        self.run_starts.resize(self.run_starts.len().max(word + 1), 0);
+        self.run_starts[word] |= 1 << (self.count % 64);
+    }
+
+    /// Adds a block and returns its number; the first block with a content is the one found for it.
+    pub(crate) fn push(&mut self, digest: Option<Digest>) -> Result<u32, Error> {
+        let number = self.count;
+        self.count = number.checked_add(1).filter(|&count| count < u32::MAX).ok_or_else(too_many_blocks)?;
+        if let Some(digest) = digest {
+            self.digests.resize(number as usize, Digest::EMPTY);
+            self.digests.push(digest);
+            let digests = &self.digests;
+            let same = |&other: &u32| digests[other as usize] == digest;
+            if self.by_digest.find(digest.bits(), same).is_none() {
+                self.by_digest.insert_unique(digest.bits(), number, |&other| digests[other as usize].bits());
+            }
+        }
+        Ok(number)
+    }
+
+    /// The content of a block, if it may be shared.
+    pub(crate) fn digest(&self, number: u32) -> Option<Digest> {
+        self.digests.get(number as usize).copied().filter(|digest| *digest != Digest::EMPTY)
+    }
+
+    /// The first block with this content.
+    pub(crate) fn with_content(&self, digest: &Digest) -> Option<u32> {
+        self.by_digest.find(digest.bits(), |&number| self.digests[number as usize] == *digest).copied()
+    }
+
+    /// Whether the block at `number` has this content and goes on the run of the one before it.
+    pub(crate) fn goes_on(&self, number: u32, digest: &Digest) -> bool {
+        !self.starts_run(number) && self.digest(number).as_ref() == Some(digest)
+    }
+
+    /// The first run that starts with the list of blocks whose chained digest this is: the number of its first block.
+    pub(crate) fn run_with_prefix(&self, chain: &Digest) -> Option<u32> {
+        self.prefixes.find(chain.bits(), |prefix| prefix.chain == *chain).map(|prefix| prefix.run)
+    }
+
+    /// Notes that a run starts with this list of blocks, unless an earlier one does.
+    pub(crate) fn add_prefix(&mut self, chain: Digest, run: u32) {
+        if self.run_with_prefix(&chain).is_none() {
+            self.prefixes.insert_unique(chain.bits(), Prefix { chain, run }, |prefix| prefix.chain.bits());
+        }
+    }
+
+    /// Notes where the next block in the order of commits lies.
+    pub(crate) fn committed(&mut self, number: u32, place: Place) -> Result<(), Error> {
+        if number as usize != self.starts.len() {
+            return Err(Error::Internal(format!("block {number} was committed after {} blocks", self.starts.len())));
+        }
+        self.starts.push(place.start);
+        self.size_words.push(place.size_word);
+        Ok(())
+    }
+
+    /// Where a committed block lies.
+    pub(crate) fn place(&self, number: u32) -> Option<Place> {
+        let start = *self.starts.get(number as usize)?;
+        Some(Place { start, size_word: *self.size_words.get(number as usize)? })
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        self.digests.capacity() * size_of::<Digest>()
+            + self.starts.capacity() * 12
+            + self.by_digest.allocation_size()
+            + self.prefixes.allocation_size()
+    }
+
+    /// Gives back what only deduplication needs.
+    pub(crate) fn forget_content(&mut self) {
+        self.digests = Vec::new();
+        self.by_digest = HashTable::new();
+        self.prefixes = HashTable::new();
+    }
+
+    fn starts_run(&self, number: u32) -> bool {
+        self.run_starts.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+}
+
+fn too_many_blocks() -> Error {
+    Error::Limit { what: "the input has too many data blocks".into(), expected: format!("at most {}", u32::MAX - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(n: u8) -> Digest {
+        Digest::of(&[n], false)
+    }
+
+    fn run(blocks: &mut Blocks, contents: &[u8]) -> u32 {
+        let first = blocks.next();
+        blocks.start_run();
+        let mut chain = Digest::EMPTY;
+        for &content in contents {
+            blocks.push(Some(digest(content))).unwrap();
+            chain = chain.chain(&digest(content));
+            blocks.add_prefix(chain, first);
+        }
+        first
+    }
+
+    fn chain(contents: &[u8]) -> Digest {
+        contents.iter().fold(Digest::EMPTY, |chain, &content| chain.chain(&digest(content)))
+    }
+
+    #[test]
+    fn finds_runs_by_every_prefix_and_the_first_wins() {
+        let mut blocks = Blocks::default();
+        let first = run(&mut blocks, &[1, 2, 3]);
+        let second = run(&mut blocks, &[1, 9]);
+        assert_eq!(blocks.run_with_prefix(&chain(&[1])), Some(first));
+        assert_eq!(blocks.run_with_prefix(&chain(&[1, 2, 3])), Some(first));
+        assert_eq!(blocks.run_with_prefix(&chain(&[1, 9])), Some(second));
+        assert_eq!(blocks.run_with_prefix(&chain(&[9])), None);
+    }
+
+    #[test]
+    fn a_run_does_not_go_on_in_the_next() {
+        let mut blocks = Blocks::default();
+        run(&mut blocks, &[1, 2]);
+        run(&mut blocks, &[3]);
+        assert!(blocks.goes_on(1, &digest(2)));
+        assert!(!blocks.goes_on(2, &digest(3)));
+        assert!(!blocks.goes_on(3, &digest(3)));
+    }
+
+    #[test]
+    fn the_first_block_with_a_content_is_found() {
+        let mut blocks = Blocks::default();
+        run(&mut blocks, &[7, 8, 7]);
+        assert_eq!(blocks.with_content(&digest(7)), Some(0));
+        assert_eq!(blocks.with_content(&digest(8)), Some(1));
+        assert_eq!(blocks.with_content(&digest(6)), None);
+    }
+
+    #[test]
+    fn blocks_nobody_may_share_have_no_content() {
+        let mut blocks = Blocks::default();
+        blocks.push(None).unwrap();
+        run(&mut blocks, &[1]);
+        assert_eq!(blocks.digest(0), None);
+        assert_eq!(blocks.with_content(&digest(1)), Some(1));
+    }
+
+    #[test]
+    fn commits_come_in_order() {
+        let mut blocks = Blocks::default();
+        run(&mut blocks, &[1, 2]);
+        let place = Place { start: 96, size_word: 10 };
+        assert!(blocks.committed(1, place).is_err());
+        blocks.committed(0, place).unwrap();
+        assert_eq!(blocks.place(0), Some(place));
+        assert_eq!(blocks.place(1), None);
+    }
+}

@@ -1,0 +1,260 @@
+//! The in-order decisions: what of each file is stored, shared, packed into a fragment block or left out as a hole.
+
+use packline_engine::Outbox;
+
+use crate::batch::Batch;
+use crate::blocks::Blocks;
+use crate::fragments::Fragments;
+use crate::layout::{DataLayout, FileLayout};
+use crate::matching::{Matching, Step};
+use crate::slab::{Item, Piece, Rules};
+use crate::work::{BlockWork, Hashed, Packed, Verdict};
+use crate::{Error, digest::Digest};
+
+/// Stands for a stored block in the size words until its size is known; a hole is 0 from the start.
+const TO_BE_STORED: u32 = 1;
+
+/// What deduplication and holes saved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// Files whose whole content was stored already, without empty ones.
+    pub duplicate_files: u64,
+    /// Bytes of content in those files.
+    pub duplicate_bytes: u64,
+    /// Blocks that were in the image already, copied ones included.
+    pub duplicate_blocks: u64,
+    /// Blocks of those that had to be written again, compressed as they were.
+    pub copied_blocks: u64,
+    /// Tail ends that were in a fragment block already.
+    pub duplicate_tails: u64,
+    /// Bytes left out as holes.
+    pub sparse_bytes: u64,
+}
+
+/// The file that is being decided on.
+#[derive(Debug)]
+struct Current {
+    file: u32,
+    matching: Matching,
+    /// Whether a tail end was stored rather than found.
+    new_tail: bool,
+}
+
+/// The decisions so far.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    pub(crate) blocks: Blocks,
+    pub(crate) fragments: Fragments,
+    pub(crate) saved: Saved,
+    files: Vec<FileLayout>,
+    sizes: Vec<u32>,
+    current: Option<Current>,
+    block_size: u64,
+    stored_fragments: bool,
+}
+
+impl Decisions {
+    pub(crate) fn new(block_size: u32, stored_fragments: bool) -> Decisions {
+        Decisions {
+            blocks: Blocks::default(),
+            fragments: Fragments::new(block_size),
+            saved: Saved::default(),
+            files: Vec::new(),
+            sizes: Vec::new(),
+            current: None,
+            block_size: u64::from(block_size),
+            stored_fragments,
+        }
+    }
+
+    /// Adds a file of `size` bytes whose pieces will follow, and returns its number.
+    pub(crate) fn add_file(&mut self, size: u64) -> Result<u32, Error> {
+        let number = u32::try_from(self.files.len()).map_err(|_| Error::Limit {
+            what: "the input has too many files".into(),
+            expected: format!("at most {}", u32::MAX),
+        })?;
+        self.files.push(FileLayout { size, sparse: 0, start: 0, first_block: 0, blocks: 0, tail: None });
+        Ok(number)
+    }
+
+    /// Decides on the pieces of one slab.
+    pub(crate) fn decide(&mut self, hashed: Hashed, next: &mut dyn Outbox<BlockWork>) -> Result<(), Error> {
+        let Hashed { slab, verdicts } = hashed;
+        let mut batch = Batch::new(next, slab.buffer, slab.products);
+        for (item, verdict) in slab.items.iter().zip(verdicts) {
+            self.piece(item, verdict, &mut batch)?;
+        }
+        batch.flush();
+        Ok(())
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        self.blocks.memory()
+            + self.fragments.memory()
+            + self.files.capacity() * size_of::<FileLayout>()
+            + self.sizes.capacity() * size_of::<u32>()
+    }
+
+    /// The finished layout, once everything is committed; `end` is the end of the data area.
+    pub(crate) fn into_layout(mut self, end: u64) -> Result<DataLayout, Error> {
+        self.blocks.forget_content();
+        for file in &mut self.files {
+            settle(file, &mut self.sizes, &self.blocks)?;
+        }
+        Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
+    }
+
+    fn piece(&mut self, item: &Item, verdict: Verdict, batch: &mut Batch<'_>) -> Result<(), Error> {
+        self.begin(item);
+        match (item.piece, verdict) {
+            (Piece::Holes(count), _) => self.holes(item.file, count)?,
+            (piece, Verdict::Zero) => {
+                drop(batch.take_memory(reserved(piece, item.range.len())));
+                self.holes(item.file, 1)?;
+            }
+            (Piece::Block, Verdict::Content(digest)) => self.block(item, digest, batch)?,
+            (Piece::Tail, Verdict::Content(digest)) => self.tail(item, digest, batch)?,
+        }
+        if item.last {
+            self.finish(item.file);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, item: &Item) {
+        if self.current.as_ref().is_none_or(|current| current.file != item.file) {
+            let matching = Matching::new(item.rules.deduplicate && !item.rules.align);
+            self.current = Some(Current { file: item.file, matching, new_tail: false });
+            self.files[item.file as usize].first_block = self.sizes.len() as u64;
+        }
+    }
+
+    fn holes(&mut self, file: u32, count: u64) -> Result<(), Error> {
+        let file = &mut self.files[file as usize];
+        let left = file.size - (u64::from(file.blocks) * self.block_size).min(file.size);
+        let bytes = left.min(count.saturating_mul(self.block_size));
+        file.sparse += bytes;
+        self.saved.sparse_bytes += bytes;
+        let blocks = u64::from(file.blocks) + count;
+        file.blocks = u32::try_from(blocks).map_err(|_| too_large(file.size))?;
+        self.sizes.resize(self.sizes.len() + count as usize, 0);
+        Ok(())
+    }
+
+    fn block(&mut self, item: &Item, digest: Option<Digest>, batch: &mut Batch<'_>) -> Result<(), Error> {
+        let Some(current) = &mut self.current else {
+            return Err(Error::Internal("a block without a file".into()));
+        };
+        if item.rules.align && !current.matching.has_own_run() {
+            batch.pass(Packed::Align);
+        }
+        let step = current.matching.step(&mut self.blocks, digest)?;
+        self.sizes.push(TO_BE_STORED);
+        let file = &mut self.files[item.file as usize];
+        file.blocks = file.blocks.checked_add(1).ok_or_else(|| too_large(file.size))?;
+        self.take(step, item, batch);
+        Ok(())
+    }
+
+    fn take(&mut self, step: Step, item: &Item, batch: &mut Batch<'_>) {
+        match step {
+            Step::Matched => {
+                self.saved.duplicate_blocks += 1;
+                drop(batch.take_memory(item.range.len()));
+            }
+            Step::Compress { copies, block } => {
+                self.saved.copied_blocks += u64::from(copies.count);
+                batch.copies(copies);
+                batch.block(block, item.range.clone(), item.rules.stored);
+            }
+            Step::Copy { copies, block } => {
+                self.saved.copied_blocks += u64::from(copies.count) + 1;
+                self.saved.duplicate_blocks += 1;
+                drop(batch.take_memory(item.range.len()));
+                batch.copies(copies);
+                batch.copies(block);
+            }
+        }
+    }
+
+    fn tail(&mut self, item: &Item, digest: Option<Digest>, batch: &mut Batch<'_>) -> Result<(), Error> {
+        let permit = batch.take_memory(reserved(Piece::Tail, item.range.len()));
+        let place = match digest.and_then(|digest| self.fragments.find(&digest)) {
+            Some(place) => {
+                self.saved.duplicate_tails += 1;
+                place
+            }
+            None => {
+                let content = batch.content(item.range.clone());
+                let (place, closed) = self.fragments.place(content, digest, permit)?;
+                if let Some(full) = closed {
+                    full.hand_on(self.stored_fragments, batch.in_order());
+                }
+                self.current.iter_mut().for_each(|current| current.new_tail = true);
+                place
+            }
+        };
+        self.files[item.file as usize].tail = Some(place);
+        Ok(())
+    }
+
+    fn finish(&mut self, number: u32) {
+        let Some(current) = self.current.take() else { return };
+        let file = &mut self.files[number as usize];
+        // Until the layout is settled, `start` holds the number of the first block, plus one.
+        file.start = current.matching.run().map_or(0, |run| u64::from(run) + 1);
+        let has_content = current.matching.count() > 0 || file.tail.is_some();
+        let all_found = current.matching.count() == 0 || current.matching.is_shared();
+        if has_content && all_found && !current.new_tail {
+            self.saved.duplicate_files += 1;
+            self.saved.duplicate_bytes += file.size - file.sparse;
+        }
+    }
+
+    /// Hands on the fragment block that is still open, after the last file.
+    pub(crate) fn close(&mut self, next: &mut dyn Outbox<BlockWork>) {
+        if let Some(rest) = self.fragments.close() {
+            rest.hand_on(self.stored_fragments, next);
+        }
+    }
+}
+
+/// Memory that was reserved for what comes of a piece of `length` bytes.
+pub(crate) fn reserved(piece: Piece, length: usize) -> usize {
+    match piece {
+        Piece::Block => length,
+        Piece::Tail => 2 * length,
+        Piece::Holes(_) => 0,
+    }
+}
+
+/// Puts the sizes of a file's blocks, and where they start, into the layout.
+fn settle(file: &mut FileLayout, sizes: &mut [u32], blocks: &Blocks) -> Result<(), Error> {
+    let Some(run) = file.start.checked_sub(1) else { return Ok(()) };
+    let place = |number: u64| {
+        let found = u32::try_from(number).ok().and_then(|number| blocks.place(number));
+        found.ok_or_else(|| Error::Internal(format!("block {number} was never written")))
+    };
+    let first = file.first_block as usize;
+    let stored = sizes[first..first + file.blocks as usize].iter_mut().filter(|size| **size != 0);
+    for (number, size) in (run..).zip(stored) {
+        *size = place(number)?.size_word;
+    }
+    file.start = place(run)?.start;
+    Ok(())
+}
+
+fn too_large(size: u64) -> Error {
+    Error::Limit {
+        what: format!("a file of {size} bytes has too many blocks"),
+        expected: format!("at most {}", u32::MAX),
+    }
+}
+
+/// The rules of a file that asks for nothing special.
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { deduplicate: true, sparse: true, stored: false, align: false }
+    }
+}

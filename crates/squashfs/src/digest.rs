@@ -1,0 +1,80 @@
+//! Content digests: what decides that two pieces of content are the same.
+
+/// The first 192 bits of a BLAKE3 hash. Nobody can make two contents with the same digest, so equal digests are taken
+/// for equal content and nothing is read back to compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Digest([u8; 24]);
+
+impl Digest {
+    /// The start of every chain.
+    pub(crate) const EMPTY: Digest = Digest([0; 24]);
+
+    /// The digest of a block or tail end. `stored` sets content that must not be compressed apart, so that it never
+    /// shares a place with the same content compressed.
+    pub(crate) fn of(content: &[u8], stored: bool) -> Digest {
+        let mut digest = Digest::first_bytes(&blake3::hash(content));
+        digest.0[23] ^= u8::from(stored);
+        digest
+    }
+
+    /// The digest of a list of blocks: of the list so far, and one more block.
+    pub(crate) fn chain(&self, next: &Digest) -> Digest {
+        let mut both = [0; 48];
+        both[..24].copy_from_slice(&self.0);
+        both[24..].copy_from_slice(&next.0);
+        Digest::first_bytes(&blake3::hash(&both))
+    }
+
+    /// 64 bits to place it in a hash table.
+    pub(crate) fn bits(&self) -> u64 {
+        let mut low = [0; 8];
+        low.copy_from_slice(&self.0[..8]);
+        u64::from_le_bytes(low)
+    }
+
+    fn first_bytes(hash: &blake3::Hash) -> Digest {
+        let mut first = [0; 24];
+        first.copy_from_slice(&hash.as_bytes()[..24]);
+        Digest(first)
+    }
+}
+
+/// Whether all bytes are zero. Compares the content with itself, one byte on, which the C library does with the widest
+/// instructions there are and stops at the first difference.
+pub(crate) fn is_zero(content: &[u8]) -> bool {
+    match content.split_first() {
+        Some((0, rest)) => rest == &content[..rest.len()],
+        Some(_) => false,
+        None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_told_from_anything_else() {
+        let mut content = vec![0; 5000];
+        assert!(is_zero(&content));
+        for at in [0, 1, 2499, 4999] {
+            content[at] = 1;
+            assert!(!is_zero(&content), "a one at {at}");
+            content[at] = 0;
+        }
+        assert!(is_zero(&[]));
+    }
+
+    #[test]
+    fn stored_content_has_a_digest_of_its_own() {
+        assert_ne!(Digest::of(b"a", false), Digest::of(b"a", true));
+        assert_eq!(Digest::of(b"a", false), Digest::of(b"a", false));
+        assert_ne!(Digest::of(b"a", false), Digest::of(b"b", false));
+    }
+
+    #[test]
+    fn a_chain_depends_on_order() {
+        let (a, b) = (Digest::of(b"a", false), Digest::of(b"b", false));
+        assert_ne!(Digest::EMPTY.chain(&a).chain(&b), Digest::EMPTY.chain(&b).chain(&a));
+    }
+}

@@ -1,0 +1,213 @@
+//! Cuts contents into blocks and tail ends, straight into the slabs that travel the line.
+
+use std::sync::Arc;
+
+use packline_engine::Line;
+use packline_tree::{Extent, Source};
+
+use crate::area::Area;
+use crate::decision::reserved;
+use crate::fault::from_fault;
+use crate::slab::{Item, Piece, Pool, Rules, Slab};
+use crate::work::BlockWork;
+use crate::{Error, Fragments};
+
+/// A slab holds at least so many bytes, so that small files share one.
+const MIN_SLAB: usize = 256 * 1024;
+/// A slab has at most so many pieces.
+const MAX_ITEMS: usize = 2048;
+
+/// Bytes of one slab for a block size.
+pub(crate) fn slab_size(block_size: u32) -> usize {
+    (block_size as usize).max(MIN_SLAB)
+}
+
+/// Memory that one slab can come to: its bytes, and what becomes of them (a tail end is copied into a fragment block,
+/// and compressed there).
+pub(crate) fn slab_memory(block_size: u32) -> usize {
+    3 * slab_size(block_size)
+}
+
+/// One file on its way into slabs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileCut {
+    pub(crate) file: u32,
+    pub(crate) size: u64,
+    pub(crate) rules: Rules,
+    pub(crate) tails: Fragments,
+}
+
+/// The slab that is being filled.
+#[derive(Debug)]
+pub(crate) struct Feeder {
+    block_size: usize,
+    pool: Arc<Pool>,
+    open: Option<Slab>,
+}
+
+/// How far a file is.
+struct Cursor {
+    cut: FileCut,
+    /// Bytes not yet cut into pieces.
+    left: u64,
+    /// Zero bytes the source announced and that are not yet taken.
+    hole: u64,
+    /// Bytes in the slab behind the last piece.
+    loose: usize,
+}
+
+impl Feeder {
+    pub(crate) fn new(block_size: u32, budget: usize) -> Feeder {
+        let size = slab_size(block_size);
+        let keep = (budget / 4 / size).clamp(2, 64);
+        Feeder { block_size: block_size as usize, pool: Pool::new(size, keep), open: None }
+    }
+
+    /// Reads a file's content to its end.
+    pub(crate) fn feed(
+        &mut self,
+        cut: FileCut,
+        source: &mut dyn Source,
+        line: &mut dyn Line<BlockWork>,
+        area: &mut Area,
+    ) -> Result<(), Error> {
+        let mut at = Cursor { cut, left: cut.size, hole: 0, loose: 0 };
+        while at.left > 0 {
+            if self.take_holes(&mut at, line, area)? {
+                continue;
+            }
+            self.make_room(&at, line, area)?;
+            self.fill(&mut at, source)?;
+            self.cut(&mut at)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on the slab that is being filled, if there is anything in it.
+    pub(crate) fn flush(&mut self, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+        match self.open.take() {
+            Some(slab) if !slab.items.is_empty() => send(slab, line, area),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes whole blocks of an announced hole without any bytes. Returns whether it took some.
+    fn take_holes(&mut self, at: &mut Cursor, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<bool, Error> {
+        if at.hole == 0 || at.loose > 0 || !at.cut.rules.sparse {
+            return Ok(false);
+        }
+        let block = self.block_size as u64;
+        let bytes = if at.hole >= at.left { at.left } else { at.hole / block * block };
+        if bytes == 0 {
+            return Ok(false);
+        }
+        self.limit_items(line, area)?;
+        at.left -= bytes;
+        at.hole -= bytes;
+        let Some(slab) = &mut self.open else { return Err(no_slab()) };
+        let range = slab.filled..slab.filled;
+        slab.items.push(at.item(Piece::Holes(bytes.div_ceil(block)), range));
+        Ok(true)
+    }
+
+    /// Sees to it that the next piece fits into the open slab.
+    fn make_room(&mut self, at: &Cursor, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+        let piece = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
+        let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;
+        if at.loose == 0 && self.open.as_ref().is_some_and(full) {
+            self.flush(line, area)?;
+        }
+        if at.loose == 0 { self.limit_items(line, area) } else { Ok(()) }
+    }
+
+    /// Opens a slab if none is open; another one if the list of its pieces gets long, however few bytes they have.
+    fn limit_items(&mut self, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+        if self.open.as_ref().is_some_and(|slab| slab.items.len() >= MAX_ITEMS) {
+            self.flush(line, area)?;
+        }
+        self.open_slab(line, area)
+    }
+
+    fn open_slab(&mut self, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+        if self.open.is_none() {
+            let size = self.pool.buffer_size();
+            let mut products = line.reserve(3 * size, area).map_err(from_fault)?;
+            let buffer = self.pool.take(products.split(size));
+            self.open = Some(Slab { buffer, filled: 0, items: Vec::new(), products });
+        }
+        Ok(())
+    }
+
+    /// Reads once, as much as fits in whole pieces, behind the last piece.
+    fn fill(&mut self, at: &mut Cursor, source: &mut dyn Source) -> Result<(), Error> {
+        let Some(slab) = &mut self.open else { return Err(no_slab()) };
+        let start = slab.filled + at.loose;
+        let free = self.pool.buffer_size() - slab.filled;
+        let whole = if at.left <= free as u64 { at.left as usize } else { free / self.block_size * self.block_size };
+        let room = &mut slab.buffer.bytes_mut()[start..slab.filled + whole];
+        if at.hole > 0 {
+            let to_boundary = self.block_size - at.loose % self.block_size;
+            let zeros = to_boundary.min(room.len()).min(usize::try_from(at.hole).unwrap_or(usize::MAX));
+            room[..zeros].fill(0);
+            at.hole -= zeros as u64;
+            at.loose += zeros;
+            return Ok(());
+        }
+        match source.read(room)? {
+            Extent::Data(bytes) if (1..=room.len()).contains(&bytes) => at.loose += bytes,
+            Extent::Hole(bytes) if bytes >= 1 && bytes <= at.left - at.loose as u64 => at.hole = bytes,
+            other => {
+                let left = at.left - at.loose as u64;
+                return Err(Error::Internal(format!("a source gave {other:?} with {left} bytes left")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts what was read into pieces.
+    fn cut(&mut self, at: &mut Cursor) -> Result<(), Error> {
+        let Some(slab) = &mut self.open else { return Err(no_slab()) };
+        while at.left > 0 {
+            let length = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
+            if at.loose < length {
+                break;
+            }
+            let piece =
+                if length < self.block_size && at.cut.packs_tail(self.block_size) { Piece::Tail } else { Piece::Block };
+            at.left -= length as u64;
+            at.loose -= length;
+            let range = slab.filled..slab.filled + length;
+            slab.filled += length;
+            slab.items.push(at.item(piece, range));
+        }
+        Ok(())
+    }
+}
+
+impl FileCut {
+    /// Whether the file's tail end goes into a fragment block.
+    fn packs_tail(&self, block_size: usize) -> bool {
+        match self.tails {
+            Fragments::Never => false,
+            Fragments::SmallFiles => self.size < block_size as u64,
+            Fragments::Always => true,
+        }
+    }
+}
+
+impl Cursor {
+    fn item(&self, piece: Piece, range: std::ops::Range<usize>) -> Item {
+        Item { file: self.cut.file, piece, range, rules: self.cut.rules, last: self.left == 0 }
+    }
+}
+
+/// Puts a slab on the line and gives back the memory that its pieces will not need.
+fn send(mut slab: Slab, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+    let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
+    slab.products.shrink_to(needed);
+    line.feed(slab, area).map_err(from_fault)
+}
+
+fn no_slab() -> Error {
+    Error::Internal("no slab is open".into())
+}

@@ -1,0 +1,132 @@
+//! Fragment blocks: tail ends packed together in the order in which they come, each content once.
+
+use hashbrown::HashTable;
+use packline_engine::{Outbox, Permit};
+
+use crate::Error;
+use crate::digest::Digest;
+use crate::layout::{FragmentBlock, TailPlace};
+use crate::work::{BlockWork, Job, Packed};
+
+/// A tail end in a fragment block, by content.
+#[derive(Debug)]
+struct Tail {
+    digest: Digest,
+    place: TailPlace,
+}
+
+/// A fragment block in memory; the permit accounts for its raw and its compressed form.
+#[derive(Debug)]
+pub(crate) struct FragmentBuffer {
+    index: u32,
+    raw: Vec<u8>,
+    permit: Permit,
+}
+
+impl FragmentBuffer {
+    /// Hands the block on: to be compressed, or to be written as it is.
+    pub(crate) fn hand_on(self, stored: bool, next: &mut dyn Outbox<BlockWork>) {
+        let FragmentBuffer { index, raw, permit } = self;
+        if stored {
+            next.pass(Packed::Fragment { index, bytes: raw, stored, _permit: permit });
+        } else {
+            next.submit(Job::Fragment { index, raw, permit });
+        }
+    }
+}
+
+/// All fragment blocks so far, and the one that is being filled.
+#[derive(Debug)]
+pub(crate) struct Fragments {
+    block_size: usize,
+    open: Option<FragmentBuffer>,
+    table: Vec<FragmentBlock>,
+    tails: Vec<Tail>,
+    by_digest: HashTable<u32>,
+}
+
+impl Fragments {
+    pub(crate) fn new(block_size: u32) -> Fragments {
+        Fragments {
+            block_size: block_size as usize,
+            open: None,
+            table: Vec::new(),
+            tails: Vec::new(),
+            by_digest: HashTable::new(),
+        }
+    }
+
+    /// Where a tail end with this content lies already.
+    pub(crate) fn find(&self, digest: &Digest) -> Option<TailPlace> {
+        let found = self.by_digest.find(digest.bits(), |&tail| self.tails[tail as usize].digest == *digest)?;
+        Some(self.tails[*found as usize].place)
+    }
+
+    /// Puts a tail end into the open fragment block. If it does not fit there, that block is closed first and returned.
+    /// `permit` accounts for the raw copy and its compressed form.
+    pub(crate) fn place(
+        &mut self,
+        content: &[u8],
+        digest: Option<Digest>,
+        permit: Permit,
+    ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {
+        let full = self.open.as_ref().is_some_and(|open| open.raw.len() + content.len() > self.block_size);
+        let closed = if full { self.close() } else { None };
+        let place = self.append(content, permit)?;
+        if let Some(digest) = digest {
+            self.remember(digest, place)?;
+        }
+        Ok((place, closed))
+    }
+
+    /// Closes the open fragment block, if there is one.
+    pub(crate) fn close(&mut self) -> Option<FragmentBuffer> {
+        self.open.take()
+    }
+
+    /// Notes where a fragment block was written.
+    pub(crate) fn committed(&mut self, index: u32, block: FragmentBlock) {
+        self.table[index as usize] = block;
+    }
+
+    /// The fragment table; what only packing needs is given back.
+    pub(crate) fn into_table(self) -> Vec<FragmentBlock> {
+        self.table
+    }
+
+    /// Bytes of memory held, without the open block (its permit accounts for it).
+    pub(crate) fn memory(&self) -> usize {
+        self.tails.capacity() * size_of::<Tail>()
+            + self.by_digest.allocation_size()
+            + self.table.capacity() * size_of::<FragmentBlock>()
+    }
+
+    fn append(&mut self, content: &[u8], permit: Permit) -> Result<TailPlace, Error> {
+        let open = match &mut self.open {
+            Some(open) => {
+                open.permit.merge(permit);
+                open
+            }
+            none => {
+                let index = u32::try_from(self.table.len()).map_err(|_| too_many_tails())?;
+                self.table.push(FragmentBlock { start: 0, size_word: 0 });
+                none.insert(FragmentBuffer { index, raw: Vec::with_capacity(self.block_size), permit })
+            }
+        };
+        let place = TailPlace { fragment: open.index, offset: open.raw.len() as u32 };
+        open.raw.extend_from_slice(content);
+        Ok(place)
+    }
+
+    fn remember(&mut self, digest: Digest, place: TailPlace) -> Result<(), Error> {
+        let number = u32::try_from(self.tails.len()).map_err(|_| too_many_tails())?;
+        self.tails.push(Tail { digest, place });
+        let tails = &self.tails;
+        self.by_digest.insert_unique(digest.bits(), number, |&tail| tails[tail as usize].digest.bits());
+        Ok(())
+    }
+}
+
+fn too_many_tails() -> Error {
+    Error::Limit { what: "the input has too many tail ends".into(), expected: format!("at most {}", u32::MAX) }
+}

@@ -1,0 +1,203 @@
+//! Whether the file that is being read is one that the image already holds, decided block by block, without waiting for
+//! its end and without keeping its bytes.
+//!
+//! As long as every block so far equals a run of stored blocks, nothing is stored. If a block breaks the match, the blocks
+//! matched so far are copied, compressed as they are, to where the file's own run starts; from there on each block is
+//! copied if its content is known, and compressed if not. So a duplicate costs its hashes, whatever its size, and a file
+//! with a changed end costs copies of its beginning, and memory never enters into the decision.
+
+use crate::Error;
+use crate::blocks::Blocks;
+use crate::digest::Digest;
+
+/// What must be done for one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing: it goes on matching a run.
+    Matched,
+    /// First copy `copies` blocks from `from` on, to `to` on (none if 0); then compress the block as number `block`.
+    Compress { copies: Copies, block: u32 },
+    /// Copy blocks; the block itself is the last of them.
+    Copy { copies: Copies, block: Copies },
+}
+
+/// Consecutive blocks to be written again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Copies {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) count: u32,
+}
+
+impl Copies {
+    pub(crate) const NONE: Copies = Copies { from: 0, to: 0, count: 0 };
+}
+
+/// The state of one file.
+#[derive(Debug)]
+pub(crate) struct Matching {
+    /// First block of the run the file has or shares.
+    run: u32,
+    /// Blocks of the file so far that are in the run.
+    count: u32,
+    /// Digest of their list.
+    chain: Digest,
+    /// Whether the file shares a run; else it has its own.
+    shared: bool,
+}
+
+impl Matching {
+    /// A file of which nothing is known; `share` if it may use the blocks of another.
+    pub(crate) fn new(share: bool) -> Matching {
+        Matching { run: 0, count: 0, chain: Digest::EMPTY, shared: share }
+    }
+
+    /// The first block of the file's run, if it has any blocks.
+    pub(crate) fn run(&self) -> Option<u32> {
+        (self.count > 0).then_some(self.run)
+    }
+
+    /// Blocks of the run that the file uses.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether all blocks so far were found in another file's run.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared && self.count > 0
+    }
+
+    /// Whether the next block that is not matched would start the file's own run.
+    pub(crate) fn has_own_run(&self) -> bool {
+        !self.shared && self.count > 0
+    }
+
+    /// Takes the next block that is not a hole.
+    pub(crate) fn step(&mut self, blocks: &mut Blocks, digest: Option<Digest>) -> Result<Step, Error> {
+        let Some(digest) = digest else {
+            let copies = self.leave(blocks)?;
+            return Ok(Step::Compress { copies, block: self.own(blocks, None)? });
+        };
+        let chain = self.chain.chain(&digest);
+        if self.shared
+            && let Some(run) = self.find(blocks, &chain, &digest)
+        {
+            (self.run, self.chain) = (run, chain);
+            self.count += 1;
+            return Ok(Step::Matched);
+        }
+        let copies = self.leave(blocks)?;
+        self.chain = chain;
+        let known = blocks.with_content(&digest);
+        let block = self.own(blocks, Some(digest))?;
+        blocks.add_prefix(chain, self.run);
+        Ok(match known {
+            Some(from) => Step::Copy { copies, block: Copies { from, to: block, count: 1 } },
+            None => Step::Compress { copies, block },
+        })
+    }
+
+    /// A run that holds the file so far and this block.
+    fn find(&self, blocks: &Blocks, chain: &Digest, digest: &Digest) -> Option<u32> {
+        let longer = || blocks.goes_on(self.run + self.count, digest).then_some(self.run);
+        let anywhere = || if self.count == 0 { blocks.with_content(digest) } else { longer() };
+        blocks.run_with_prefix(chain).or_else(anywhere)
+    }
+
+    /// Starts the file's own run, if it has none yet, with copies of what it shared.
+    fn leave(&mut self, blocks: &mut Blocks) -> Result<Copies, Error> {
+        let fresh = self.shared || self.count == 0;
+        if !fresh {
+            return Ok(Copies::NONE);
+        }
+        let copies = Copies { from: self.run, to: blocks.next(), count: self.count };
+        blocks.start_run();
+        for number in copies.from..copies.from + copies.count {
+            blocks.push(blocks.digest(number))?;
+        }
+        (self.run, self.shared) = (copies.to, false);
+        Ok(if copies.count == 0 { Copies::NONE } else { copies })
+    }
+
+    fn own(&mut self, blocks: &mut Blocks, digest: Option<Digest>) -> Result<u32, Error> {
+        self.count += 1;
+        blocks.push(digest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(n: u8) -> Digest {
+        Digest::of(&[n], false)
+    }
+
+    fn file(blocks: &mut Blocks, contents: &[u8]) -> (Matching, Vec<Step>) {
+        let mut matching = Matching::new(true);
+        let steps = contents.iter().map(|&n| matching.step(blocks, Some(digest(n))).unwrap()).collect();
+        (matching, steps)
+    }
+
+    /// What stands at each number, following copies.
+    fn contents(blocks: &Blocks, matching: &Matching) -> Vec<Digest> {
+        let run = matching.run().unwrap();
+        (run..run + matching.count()).map(|number| blocks.digest(number).unwrap()).collect()
+    }
+
+    fn digests(contents: &[u8]) -> Vec<Digest> {
+        contents.iter().map(|&n| digest(n)).collect()
+    }
+
+    #[test]
+    fn an_equal_file_stores_nothing() {
+        let mut blocks = Blocks::default();
+        file(&mut blocks, &[1, 2, 3]);
+        let (again, steps) = file(&mut blocks, &[1, 2, 3]);
+        assert_eq!(steps, [Step::Matched; 3]);
+        assert_eq!((again.run(), again.is_shared(), blocks.next()), (Some(0), true, 3));
+    }
+
+    #[test]
+    fn files_with_the_same_first_block_stay_apart() {
+        let mut blocks = Blocks::default();
+        file(&mut blocks, &[1, 2]);
+        let (other, steps) = file(&mut blocks, &[1, 3]);
+        let copies = Copies { from: 0, to: 2, count: 1 };
+        assert_eq!(steps, [Step::Matched, Step::Compress { copies, block: 3 }]);
+        assert_eq!(contents(&blocks, &other), digests(&[1, 3]));
+        let (third, steps) = file(&mut blocks, &[1, 3]);
+        assert_eq!(steps, [Step::Matched; 2]);
+        assert_eq!(third.run(), Some(2));
+    }
+
+    #[test]
+    fn the_middle_of_a_run_is_shared_but_not_two_runs_at_once() {
+        let mut blocks = Blocks::default();
+        file(&mut blocks, &[1, 2, 3]);
+        file(&mut blocks, &[4]);
+        let (middle, steps) = file(&mut blocks, &[2, 3]);
+        assert_eq!(steps, [Step::Matched; 2]);
+        assert_eq!(middle.run(), Some(1));
+        let (across, _) = file(&mut blocks, &[3, 4]);
+        assert!(!across.is_shared());
+        assert_eq!(contents(&blocks, &across), digests(&[3, 4]));
+    }
+
+    #[test]
+    fn a_known_block_in_a_new_file_is_copied() {
+        let mut blocks = Blocks::default();
+        file(&mut blocks, &[1, 2]);
+        let (_, steps) = file(&mut blocks, &[5, 2]);
+        assert_eq!(steps[1], Step::Copy { copies: Copies::NONE, block: Copies { from: 1, to: 3, count: 1 } });
+    }
+
+    #[test]
+    fn what_may_not_be_shared_is_stored_again() {
+        let mut blocks = Blocks::default();
+        file(&mut blocks, &[1]);
+        let mut alone = Matching::new(false);
+        assert_eq!(alone.step(&mut blocks, None).unwrap(), Step::Compress { copies: Copies::NONE, block: 1 });
+        assert!(alone.has_own_run());
+    }
+}

@@ -1,0 +1,301 @@
+//! Writes an image: entries and contents go in one after the other, tables and superblock follow at the end.
+
+use packline_codec::Spec;
+use packline_engine::{CancelToken, Config, Line, ParallelLine, Permit, SerialLine, Stats};
+use packline_tree::{Entry, Kind, Meta, Namespace, Source};
+
+use crate::area::Area;
+use crate::decision::{Decisions, Saved};
+use crate::fault::from_fault;
+use crate::feeder::{Feeder, FileCut, slab_memory};
+use crate::line_press::LinePress;
+use crate::slab::Rules;
+use crate::work::BlockWork;
+use crate::{
+    Error, FileHints, Fragments, ImageEnd, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Sink, XattrTable, data_start,
+    write_metadata,
+};
+
+/// How often the memory of the tree is looked at, in entries.
+const MEMORY_CHECK: u64 = 256;
+/// No extended attributes.
+const NO_XATTRS: u32 = u32::MAX;
+
+/// Who does the work, and with how much memory. Nothing of it changes a byte of the image.
+#[derive(Debug, Clone)]
+pub struct Crew {
+    /// Worker threads; 0 does everything on the caller's thread.
+    pub workers: usize,
+    /// Bytes of content that may be on the line at once, see [`line_minimum`]; less works, with one slab at a time.
+    pub window: usize,
+    /// Bytes that line and tree may take together. When the tree grows the line gets less; an error when nothing is left.
+    pub memory: usize,
+    /// Stops the work when set.
+    pub cancel: CancelToken,
+    /// Use the serial reference instead of workers.
+    pub serial: bool,
+}
+
+/// What the image starts from.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Attributes of the root and of directories that are only implied, until an entry says otherwise.
+    pub defaults: Meta,
+    /// The input's name in error messages.
+    pub input: String,
+}
+
+/// The smallest window with which all workers have something to do, bytes.
+pub fn line_minimum(block_size: u32) -> usize {
+    slab_memory(block_size) + 2 * block_size as usize
+}
+
+/// Counters while an image is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Entries added.
+    pub entries: u64,
+    /// Bytes of file content added, holes included.
+    pub content_bytes: u64,
+    /// Bytes of the image written so far.
+    pub image_bytes: u64,
+}
+
+/// Entries by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Regular files, hard links not counted again.
+    pub files: u64,
+    /// Directories that the input named.
+    pub directories: u64,
+    /// Symbolic links.
+    pub symlinks: u64,
+    /// Further names of inodes.
+    pub hard_links: u64,
+    /// Devices, pipes and sockets.
+    pub special: u64,
+}
+
+/// What was written.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Entries of the input, by kind.
+    pub counts: Counts,
+    /// Bytes of file content, holes included.
+    pub content_bytes: u64,
+    /// What deduplication and holes saved.
+    pub saved: Saved,
+    /// Data blocks in the image.
+    pub blocks: u64,
+    /// Fragment blocks in the image.
+    pub fragments: u64,
+    /// Bytes of the data area.
+    pub data_bytes: u64,
+    /// Tables, sizes and the end of the image.
+    pub end: ImageEnd,
+    /// Counters of the line.
+    pub line: Stats,
+}
+
+/// Writes one image.
+pub struct Writer {
+    line: Box<dyn Line<BlockWork>>,
+    area: Area,
+    feeder: Feeder,
+    namespace: Namespace,
+    xattrs: XattrTable,
+    options: Options,
+    crew: Crew,
+    input: String,
+    counts: Counts,
+    progress: Progress,
+    /// The part of the line's memory that the tree has taken over.
+    lent: Permit,
+}
+
+impl Writer {
+    /// Starts an image in an empty sink.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the block size is not a power of two in the format's range, [`Error::Codec`] if the codec
+    /// cannot take its parameters with it, [`Error::Internal`] if threads cannot be started.
+    pub fn new(sink: Box<dyn Sink>, options: Options, crew: Crew, start: Start) -> Result<Writer, Error> {
+        check_block_size(options.block_size)?;
+        options.codec.validate(options.block_size as usize)?;
+        let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec));
+        Ok(Writer {
+            line: line(&options, &crew)?,
+            area: Area::new(decisions, sink, data_start(&options)?, options.pad),
+            feeder: Feeder::new(options.block_size, crew.window),
+            namespace: Namespace::new(start.defaults),
+            xattrs: XattrTable::new(),
+            options,
+            crew,
+            input: start.input,
+            counts: Counts::default(),
+            progress: Progress::default(),
+            lent: Permit::detached(0),
+        })
+    }
+
+    /// Adds an entry; the content of a regular file is read from `source`, whose current entry it must be.
+    ///
+    /// # Errors
+    /// The first in the order of the input: of the source, the codec, the sink, the format's limits. After an error the
+    /// image cannot be completed.
+    pub fn add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
+        match self.try_add(entry, hints, source) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.first_error(error)),
+        }
+    }
+
+    /// Counters so far.
+    pub fn progress(&self) -> Progress {
+        Progress { image_bytes: self.area.position, ..self.progress }
+    }
+
+    /// Finishes the image: what is under way, the tables, the superblock.
+    ///
+    /// # Errors
+    /// As [`Writer::add`]; and hard links that lead nowhere.
+    pub fn finish(mut self) -> Result<Summary, Error> {
+        if let Err(error) = self.finish_data() {
+            return Err(self.first_error(error));
+        }
+        let Writer { mut line, area, namespace, xattrs, options, counts, progress, input, .. } = self;
+        let Area { decisions, mut sink, position, .. } = area;
+        let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
+        let layout = decisions.into_layout(position)?;
+        let tree = namespace.finish().map_err(|error| error.in_input(&input))?;
+        let mut press = LinePress::new(&mut *line);
+        let end = write_metadata(&mut press, &mut *sink, &tree, &layout, &xattrs, &options)?;
+        Ok(Summary {
+            counts,
+            content_bytes: progress.content_bytes,
+            saved,
+            blocks,
+            fragments: layout.fragments.len() as u64,
+            data_bytes: position - data_start(&options)?,
+            end,
+            line: line.stats(),
+        })
+    }
+
+    /// Ends the data area and shows its layout.
+    #[cfg(test)]
+    pub(crate) fn finish_data_for_tests(mut self) -> Result<crate::DataLayout, Error> {
+        self.finish_data()?;
+        self.area.decisions.into_layout(self.area.position)
+    }
+
+    fn try_add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
+        let xattr = match self.options.xattrs && !entry.xattrs.is_empty() {
+            true => self.xattrs.add(&entry.xattrs, &entry.path)?,
+            false => NO_XATTRS,
+        };
+        let file = match entry.kind {
+            Kind::File { size } => Some((self.area.decisions.add_file(size)?, size)),
+            _ => None,
+        };
+        let payload = file.map_or(0, |(number, _)| number);
+        self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.input))?;
+        self.count(entry);
+        if let Some((number, size)) = file {
+            let cut = FileCut { file: number, size, rules: self.rules(hints), tails: self.tails(hints) };
+            self.feeder.feed(cut, source, &mut *self.line, &mut self.area)?;
+        }
+        if self.progress.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
+    }
+
+    fn rules(&self, hints: FileHints) -> Rules {
+        Rules {
+            deduplicate: self.options.deduplicate && !hints.no_deduplicate,
+            sparse: self.options.sparse && !hints.no_sparse,
+            stored: self.options.stored.data || hints.no_compress || is_none(&self.options.codec),
+            align: hints.align,
+        }
+    }
+
+    fn tails(&self, hints: FileHints) -> Fragments {
+        if hints.no_fragment || hints.no_compress { Fragments::Never } else { self.options.fragments }
+    }
+
+    fn count(&mut self, entry: &Entry) {
+        self.progress.entries += 1;
+        match entry.kind {
+            Kind::File { size } => {
+                self.counts.files += 1;
+                self.progress.content_bytes += size;
+            }
+            Kind::Dir => self.counts.directories += 1,
+            Kind::Symlink(_) => self.counts.symlinks += 1,
+            Kind::HardLink(_) => self.counts.hard_links += 1,
+            Kind::BlockDevice(_) | Kind::CharDevice(_) | Kind::Fifo | Kind::Socket => self.counts.special += 1,
+        }
+    }
+
+    /// Lets the tree take memory from the line once both together would be too much.
+    fn lend_memory(&mut self) -> Result<(), Error> {
+        let tree = self.namespace.memory() + self.xattrs.memory() + self.area.decisions.memory();
+        let wanted = (tree + self.crew.window).saturating_sub(self.crew.memory);
+        let minimum = line_minimum(self.options.block_size);
+        if wanted > 0 && tree + minimum > self.crew.memory {
+            return Err(Error::Limit {
+                what: format!(
+                    "{}: the tree of {} entries so far takes {tree} bytes of memory, more than the {} there are with \
+                     {minimum} for the line",
+                    self.input, self.progress.entries, self.crew.memory
+                ),
+                expected: "a larger memory limit".into(),
+            });
+        }
+        let more = wanted.saturating_sub(self.lent.bytes());
+        if more > 0 {
+            let permit = self.line.reserve(more, &mut self.area).map_err(from_fault)?;
+            self.lent.merge(permit);
+        }
+        Ok(())
+    }
+
+    fn finish_data(&mut self) -> Result<(), Error> {
+        self.feeder.flush(&mut *self.line, &mut self.area)?;
+        self.line.settle(&mut self.area).map_err(from_fault)?;
+        self.area.decisions.close(self.line.outbox());
+        self.line.drain(&mut self.area).map_err(from_fault)
+    }
+
+    /// An error found further up the line comes first: it belongs to an earlier piece of the input.
+    fn first_error(&mut self, error: Error) -> Error {
+        let earlier = self.feeder.flush(&mut *self.line, &mut self.area);
+        let earlier = earlier.and_then(|()| self.line.drain(&mut self.area).map_err(from_fault));
+        match earlier {
+            Err(earlier) if !matches!(earlier, Error::Internal(_) | Error::Cancelled) => earlier,
+            _ => error,
+        }
+    }
+}
+
+fn line(options: &Options, crew: &Crew) -> Result<Box<dyn Line<BlockWork>>, Error> {
+    let work = BlockWork { codec: options.codec.clone(), block_size: options.block_size };
+    if crew.serial {
+        return Ok(Box::new(SerialLine::new(work)));
+    }
+    let config = Config { workers: crew.workers, budget: crew.window, cancel: crew.cancel.clone() };
+    let line = ParallelLine::new(work, config);
+    Ok(Box::new(line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))?))
+}
+
+fn check_block_size(size: u32) -> Result<(), Error> {
+    if size.is_power_of_two() && (MIN_BLOCK_SIZE..=MAX_BLOCK_SIZE).contains(&size) {
+        return Ok(());
+    }
+    Err(Error::Limit {
+        what: format!("a block size of {size} bytes"),
+        expected: format!("a power of two from {MIN_BLOCK_SIZE} to {MAX_BLOCK_SIZE}"),
+    })
+}
+
+fn is_none(codec: &Spec) -> bool {
+    matches!(codec, Spec::None)
+}

@@ -1,0 +1,318 @@
+//! The data half as a whole: what was fed comes back from the data area, the same bytes whoever did the work.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+use packline_codec::Spec;
+use packline_engine::CancelToken;
+use packline_tree::{Entry, Extent, Kind, Meta, Source};
+use proptest::prelude::*;
+
+use crate::{Crew, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer};
+
+const BLOCK: usize = 4096;
+const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+
+/// An image that the test can still see after the writer has gone.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Sink for Shared {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write_at(offset, bytes)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.borrow_mut().read_at(offset, buffer)
+    }
+}
+
+/// A file's content, given out in pieces of `step` bytes, runs of zeros of at least `hole` bytes as holes.
+struct Content<'a> {
+    bytes: &'a [u8],
+    step: usize,
+    hole: usize,
+    fail_at: Option<usize>,
+    at: usize,
+}
+
+impl Source for Content<'_> {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        if self.fail_at.is_some_and(|at| self.at >= at) {
+            return Err(packline_tree::Error::Entry {
+                input: "test".into(),
+                entry: b"broken".to_vec(),
+                what: "fails".into(),
+                expected: "success".into(),
+            });
+        }
+        let rest = &self.bytes[self.at..];
+        let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+        if zeros >= self.hole.max(1) {
+            self.at += zeros;
+            return Ok(Extent::Hole(zeros as u64));
+        }
+        let count = buffer.len().min(self.step).min(rest.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.at += count;
+        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.at as u64, None)
+    }
+}
+
+fn crew(workers: usize, window: usize) -> Crew {
+    Crew { workers, window, memory: usize::MAX, cancel: CancelToken::new(), serial: false }
+}
+
+fn serial() -> Crew {
+    Crew { serial: true, ..crew(0, 0) }
+}
+
+fn options(codec: &str) -> Options {
+    let mut options = Options::new(Spec::parse(codec).unwrap());
+    options.block_size = BLOCK as u32;
+    options
+}
+
+fn writer(sink: &Shared, options: &Options, crew: Crew) -> Writer {
+    let start = Start { defaults: META, input: "test".into() };
+    Writer::new(Box::new(sink.clone()), options.clone(), crew, start).unwrap()
+}
+
+fn add(
+    writer: &mut Writer,
+    number: usize,
+    bytes: &[u8],
+    hints: FileHints,
+    step: usize,
+    hole: usize,
+) -> Result<(), Error> {
+    let kind = Kind::File { size: bytes.len() as u64 };
+    let entry = Entry { path: format!("f{number:05}").into_bytes(), kind, meta: META, xattrs: Vec::new() };
+    writer.add(&entry, hints, &mut Content { bytes, step, hole, fail_at: None, at: 0 })
+}
+
+/// Packs files and returns the image and the layout of its data.
+fn pack(
+    files: &[(Vec<u8>, FileHints)],
+    options: &Options,
+    crew: Crew,
+    step: usize,
+    hole: usize,
+) -> (Vec<u8>, DataLayout) {
+    let sink = Shared::default();
+    let mut writer = writer(&sink, options, crew);
+    for (number, (bytes, hints)) in files.iter().enumerate() {
+        add(&mut writer, number, bytes, *hints, step, hole).unwrap();
+    }
+    let layout = writer.finish_data_for_tests().unwrap();
+    let image = sink.0.borrow().clone();
+    (image, layout)
+}
+
+/// A whole image.
+fn image(files: &[(Vec<u8>, FileHints)], options: &Options, crew: Crew, step: usize) -> Vec<u8> {
+    let sink = Shared::default();
+    let mut writer = writer(&sink, options, crew);
+    for (number, (bytes, hints)) in files.iter().enumerate() {
+        add(&mut writer, number, bytes, *hints, step, usize::MAX).unwrap();
+    }
+    writer.finish().unwrap();
+    sink.0.take()
+}
+
+fn block(image: &[u8], start: u64, size_word: u32, room: usize, codec: &Spec) -> Vec<u8> {
+    let size = (size_word & !STORED_BLOCK) as usize;
+    let bytes = &image[start as usize..start as usize + size];
+    if size_word & STORED_BLOCK != 0 {
+        return bytes.to_vec();
+    }
+    let mut raw = vec![0; room];
+    let count = codec.decoder(BLOCK, usize::MAX).unwrap().decompress(bytes, &mut raw).unwrap();
+    raw.truncate(count);
+    raw
+}
+
+/// A file's content as a reader of the format finds it.
+fn content(image: &[u8], layout: &DataLayout, number: usize, codec: &Spec) -> Vec<u8> {
+    let file = layout.files[number];
+    let mut bytes = Vec::new();
+    let mut place = file.start;
+    for &word in &layout.sizes[file.first_block as usize..][..file.blocks as usize] {
+        let room = BLOCK.min(file.size as usize - bytes.len());
+        match word {
+            0 => bytes.resize(bytes.len() + room, 0),
+            word => bytes.extend(block(image, place, word, room, codec)),
+        }
+        place += u64::from(word & !STORED_BLOCK);
+    }
+    if let Some(tail) = file.tail {
+        let fragment = layout.fragments[tail.fragment as usize];
+        let raw = block(image, fragment.start, fragment.size_word, BLOCK, codec);
+        bytes.extend_from_slice(&raw[tail.offset as usize..][..file.size as usize - bytes.len()]);
+    }
+    bytes
+}
+
+fn text(seed: u8, length: usize) -> Vec<u8> {
+    (0..length).map(|at| seed.wrapping_mul(31).wrapping_add((at / 7 * (seed as usize + 3)) as u8) | 1).collect()
+}
+
+/// A file made of few different blocks, so that every kind of sharing happens.
+fn file() -> impl Strategy<Value = (Vec<u8>, FileHints)> {
+    let part = prop_oneof![
+        4 => (1u8..5).prop_map(|seed| text(seed, BLOCK)),
+        1 => Just(vec![0; BLOCK]),
+        1 => Just(vec![0; 3 * BLOCK]),
+    ];
+    let tail = prop_oneof![
+        Just(Vec::new()),
+        (1u8..4, 1usize..BLOCK).prop_map(|(seed, length)| text(seed, length / 512 * 512 + 1)),
+        Just(vec![0; 100]),
+    ];
+    let hints = (0u8..40).prop_map(|bits| FileHints {
+        no_fragment: bits == 1,
+        no_compress: bits == 2,
+        no_deduplicate: bits == 3,
+        no_sparse: bits == 4,
+        align: bits == 5,
+    });
+    (prop::collection::vec(part, 0..5), tail, hints).prop_map(|(parts, tail, hints)| {
+        let mut bytes = parts.concat();
+        bytes.extend(tail);
+        (bytes, hints)
+    })
+}
+
+fn same(content: &[u8]) -> (Vec<u8>, FileHints) {
+    (content.to_vec(), FileHints::default())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_file_comes_back(
+        files in prop::collection::vec(file(), 1..30),
+        step in 1usize..3 * BLOCK,
+        hole in prop_oneof![Just(usize::MAX), Just(1), Just(2 * BLOCK)],
+        never in any::<bool>(),
+        deduplicate in any::<bool>(),
+    ) {
+        let mut options = options("lz4");
+        options.fragments = if never { Fragments::Never } else { Fragments::Always };
+        options.deduplicate = deduplicate;
+        let (image, layout) = pack(&files, &options, crew(2, 1 << 20), step, hole);
+        for (number, (bytes, _)) in files.iter().enumerate() {
+            prop_assert!(content(&image, &layout, number, &options.codec) == *bytes, "file {}", number);
+        }
+        prop_assert_eq!(image.len() as u64, layout.end);
+    }
+
+    #[test]
+    fn the_bytes_depend_on_the_input_alone(
+        files in prop::collection::vec(file(), 1..30),
+        workers in prop_oneof![Just(0), Just(1), Just(2), Just(5)],
+        window in prop_oneof![Just(0), Just(1_000_000), Just(100_000_000)],
+        step in 1usize..3 * BLOCK,
+    ) {
+        let options = options("lz4");
+        prop_assert!(image(&files, &options, crew(workers, window), step) == image(&files, &options, serial(), 999));
+    }
+}
+
+#[test]
+fn duplicates_cost_nothing() {
+    let options = options("lz4");
+    let long = [text(1, BLOCK), text(2, BLOCK), text(3, 77)].concat();
+    let once = pack(&[same(&long)], &options, crew(2, 0), 999, usize::MAX).0;
+    let twice = pack(&[same(&long), same(&long)], &options, crew(2, 0), 999, usize::MAX).0;
+    assert_eq!(once, twice);
+}
+
+#[test]
+fn files_that_start_alike_stay_apart() {
+    let options = options("lz4");
+    let files = [1, 2, 3].map(|end| same(&[text(9, BLOCK), text(end, BLOCK)].concat()));
+    let (image, layout) = pack(&files, &options, crew(2, 0), 999, usize::MAX);
+    for (number, (bytes, _)) in files.iter().enumerate() {
+        assert_eq!(content(&image, &layout, number, &options.codec), *bytes);
+    }
+}
+
+#[test]
+fn holes_take_no_place_and_no_time() {
+    let options = options("lz4");
+    let size = 20 << 30;
+    struct Empty(bool);
+    impl Source for Empty {
+        fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+            Ok(None)
+        }
+        fn read(&mut self, _: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+            Ok(if std::mem::replace(&mut self.0, true) { Extent::End } else { Extent::Hole(20 << 30) })
+        }
+        fn progress(&self) -> (u64, Option<u64>) {
+            (0, None)
+        }
+    }
+    let sink = Shared::default();
+    let mut writer = writer(&sink, &options, crew(1, 0));
+    let entry = Entry { path: b"hole".to_vec(), kind: Kind::File { size }, meta: META, xattrs: Vec::new() };
+    writer.add(&entry, FileHints::default(), &mut Empty(false)).unwrap();
+    let layout = writer.finish_data_for_tests().unwrap();
+    assert_eq!((layout.files[0].sparse, layout.files[0].blocks), (size, (size / BLOCK as u64) as u32));
+    assert!(sink.0.borrow().len() < 200);
+}
+
+#[test]
+fn a_failing_source_is_named() {
+    let sink = Shared::default();
+    let mut writer = writer(&sink, &options("lz4"), crew(2, 0));
+    add(&mut writer, 0, &text(1, 3 * BLOCK), FileHints::default(), 999, usize::MAX).unwrap();
+    let kind = Kind::File { size: 3 * BLOCK as u64 };
+    let entry = Entry { path: b"broken".to_vec(), kind, meta: META, xattrs: Vec::new() };
+    let bytes = text(2, 3 * BLOCK);
+    let mut content = Content { bytes: &bytes, step: 999, hole: usize::MAX, fail_at: Some(BLOCK), at: 0 };
+    let error = writer.add(&entry, FileHints::default(), &mut content).unwrap_err();
+    assert_eq!(error.to_string(), "test: broken: fails (expected success)");
+}
+
+#[test]
+fn a_full_sink_is_named_with_its_offset() {
+    struct Full;
+    impl Sink for Full {
+        fn write_at(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        }
+        fn read_at(&mut self, _: u64, _: &mut [u8]) -> io::Result<()> {
+            Err(io::Error::from(io::ErrorKind::UnexpectedEof))
+        }
+    }
+    for crew in [crew(2, 0), crew(0, 0), serial()] {
+        let start = Start { defaults: META, input: "test".into() };
+        let mut writer = Writer::new(Box::new(Full), options("gzip"), crew, start).unwrap();
+        let added = add(&mut writer, 0, &text(1, BLOCK), FileHints::default(), 999, usize::MAX);
+        let error = added.and_then(|()| writer.finish().map(drop)).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write the image at byte 96: "), "{error}");
+    }
+}
+
+#[test]
+fn a_tree_too_large_for_the_memory_says_so() {
+    let sink = Shared::default();
+    let mut crew = crew(0, 1 << 20);
+    crew.memory = 2 << 20;
+    let mut writer = writer(&sink, &options("lz4"), crew);
+    let result = (0..100_000).try_for_each(|number| add(&mut writer, number, b"", FileHints::default(), 1, usize::MAX));
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("larger memory limit"), "{error}");
+}

@@ -46,7 +46,8 @@ const SOURCE_OPTIONS: &[Opt] = &[
 
 /// Options that say how a directory is read: without a pack file only.
 const DIRECTORY_OPTIONS: &[Opt] = &[
-    Opt::flag("keep-time", "Keep the times of the directory's entries instead of setting the default on everything").short('k'),
+    Opt::flag("keep-time", "Keep the times of the directory's entries instead of setting the default on everything")
+        .short('k'),
     Opt::flag("keep-xattr", "Keep extended attributes").short('x'),
     Opt::flag("one-file-system", "Leave out mount points, with all below them").short('o'),
     Opt::flag("no-hard-links", "Pack each name of a file as a file of its own").short('H'),

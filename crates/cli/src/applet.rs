@@ -10,10 +10,11 @@ use crate::command::{command_of, command_of_all, with_name};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners};
-use crate::{completions, man, pack, tar2sqfs};
+use crate::{completions, gensquashfs, man, pack, tar2sqfs};
 
 /// Every command, in the order of the help.
-pub static APPLETS: &[Applet] = &[pack::APPLET, tar2sqfs::APPLET, completions::APPLET, man::APPLET];
+pub static APPLETS: &[Applet] =
+    &[pack::APPLET, tar2sqfs::APPLET, gensquashfs::APPLET, completions::APPLET, man::APPLET];
 
 /// The command called so.
 pub fn find(name: &OsStr) -> Option<&'static Applet> {

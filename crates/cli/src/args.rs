@@ -41,7 +41,7 @@ impl Args {
     /// The value as it was written; the last one if there are several.
     pub fn raw(&self, long: &'static str) -> Option<&OsStr> {
         self.option(long);
-        self.matches.get_raw(long).and_then(|values| values.last())
+        self.matches.get_raw(long).and_then(|mut values| values.next_back())
     }
 
     /// All values of an option that repeats, in order.
@@ -99,6 +99,7 @@ impl Args {
     }
 
     /// Options of the command that nothing has asked for yet.
+    #[cfg(test)]
     pub fn unasked(&self) -> Vec<&'static str> {
         let asked = self.asked.borrow();
         self.applet.all_options().map(|option| option.long).filter(|long| !asked.contains(long)).collect()

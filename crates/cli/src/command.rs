@@ -65,7 +65,7 @@ fn with_help_and_version(command: Command) -> Command {
 }
 
 fn argument_of(option: &'static Opt, drop_in: bool) -> Arg {
-    let argument = Arg::new(option.long).long(option.long).aliases(option.aliases).help(help_of(option));
+    let argument = Arg::new(option.long).long(option.long).help(help_of(option));
     let argument = match option.short {
         Some(short) => argument.short(short),
         None => argument,

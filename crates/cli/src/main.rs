@@ -7,6 +7,7 @@ mod command;
 mod completions;
 mod environment;
 mod failure;
+mod gensquashfs;
 mod io;
 mod machine;
 mod man;

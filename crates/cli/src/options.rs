@@ -38,8 +38,6 @@ pub enum Takes {
 pub struct Opt {
     /// Long name, without dashes.
     pub long: &'static str,
-    /// Other spellings of the long name, shown nowhere.
-    pub aliases: &'static [&'static str],
     /// Short name.
     pub short: Option<char>,
     /// What it takes.
@@ -61,7 +59,6 @@ impl Opt {
     pub const fn flag(long: &'static str, help: &'static str) -> Opt {
         Opt {
             long,
-            aliases: &[],
             short: None,
             takes: Takes::Nothing,
             value: "",
@@ -101,12 +98,6 @@ impl Opt {
     /// Under a heading of the help.
     pub const fn group(mut self, group: &'static str) -> Opt {
         self.group = group;
-        self
-    }
-
-    /// With other spellings.
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Opt {
-        self.aliases = aliases;
         self
     }
 }

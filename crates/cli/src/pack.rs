@@ -182,7 +182,7 @@ pub(crate) fn request(args: &Args, io: &mut Io) -> Result<PackRequest, Failure> 
     let resources = resources(args, io)?;
     let (source, exclude) = source(args, io, &resources)?;
     let changes = Changes { exclude, mtime_most: time.map(i64::from), ..changes(args)? };
-    let request = PackRequest::new(source, output, image)?;
+    let request = PackRequest::new(source, output, image);
     Ok(PackRequest {
         format,
         force: args.flag("force"),

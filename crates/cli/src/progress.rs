@@ -1,5 +1,7 @@
 //! The progress bar: bytes, throughput, ratio and time left, on a terminal.
 
+use std::cell::Cell;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use packline::Progress;
 
@@ -9,6 +11,8 @@ const REDRAWS: u8 = 8;
 /// A bar on standard error.
 pub struct Bar {
     bar: ProgressBar,
+    /// The ratio shown last: a message is only made anew when it says something else.
+    percent: Cell<Option<u64>>,
 }
 
 impl Bar {
@@ -20,7 +24,7 @@ impl Bar {
     fn on(target: ProgressDrawTarget) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style("{bytes} {binary_bytes_per_sec} {msg}"));
-        Bar { bar }
+        Bar { bar, percent: Cell::new(None) }
     }
 
     /// Shows how far it is.
@@ -29,16 +33,19 @@ impl Bar {
             && self.bar.length() != Some(total.max(progress.source_bytes))
         {
             self.bar.set_length(total.max(progress.source_bytes));
-            self.bar.set_style(style("{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg} {eta}"));
+            self.bar.set_style(style("{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg} {eta} left"));
         }
-        self.bar.set_message(ratio(progress));
+        let percent = ratio(progress);
+        if self.percent.replace(percent) != percent {
+            self.bar.set_message(percent.map_or(String::new(), |percent| format!("{percent}%")));
+        }
         self.bar.set_position(progress.source_bytes);
     }
 
     /// Shows that only the end is left to be written.
     pub fn finishing(&self, progress: &Progress) {
         self.show(progress);
-        self.bar.set_message(format!("{}, writing tables", ratio(progress)));
+        self.bar.set_message("writing tables");
         self.bar.tick();
     }
 
@@ -59,11 +66,8 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 /// What has been written for what has been read, in percent.
-fn ratio(progress: &Progress) -> String {
-    match (progress.image_bytes * 100).checked_div(progress.content_bytes) {
-        Some(percent) => format!("{percent}%"),
-        None => String::new(),
-    }
+fn ratio(progress: &Progress) -> Option<u64> {
+    (progress.image_bytes * 100).checked_div(progress.content_bytes)
 }
 
 #[cfg(test)]
@@ -83,10 +87,12 @@ mod tests {
             content_bytes: 50 << 20,
             image_bytes: 20 << 20,
         };
-        bar.finishing(&progress);
+        bar.show(&progress);
         let shown = terminal.contents();
         assert!(shown.contains("50.00 MiB/100.00 MiB"), "{shown}");
-        assert!(shown.contains("/s 40%, writing tables"), "{shown}");
+        assert!(shown.contains("/s 40% ") && shown.contains(" left"), "{shown}");
+        bar.finishing(&progress);
+        assert!(terminal.contents().contains("writing tables"), "{}", terminal.contents());
         bar.clear();
         assert_eq!(terminal.contents(), "");
     }

@@ -50,7 +50,8 @@ fn parse_magnitude(digits: &str) -> Option<i64> {
     match hexadecimal {
         Some(rest) if rest.bytes().all(|byte| byte.is_ascii_hexdigit()) => i64::from_str_radix(rest, 16).ok(),
         Some(_) => None,
-        None if digits.len() > 1 && digits.starts_with('0') => i64::from_str_radix(&digits[1..], 8).ok(),
+        None if !digits.bytes().all(|byte| byte.is_ascii_digit()) => None,
+        None if digits.starts_with('0') => i64::from_str_radix(digits, 8).ok(),
         None => digits.parse().ok(),
     }
 }

@@ -15,6 +15,8 @@ pub enum Unsupported {
     Skip,
     /// The pack fails.
     Refuse,
+    /// They are not looked at, since the image stores no attributes.
+    Ignore,
 }
 
 /// A directory of the source that becomes the root of the image; everything else is left out.
@@ -97,7 +99,7 @@ impl Changes {
         warn: &mut dyn FnMut(&Entry, &Xattr),
     ) -> Result<(), packline_tree::Error> {
         let supported = |xattr: &Xattr| packline_squashfs::XattrTable::is_supported(&xattr.name);
-        if entry.xattrs.iter().all(supported) {
+        if self.unsupported == Unsupported::Ignore || entry.xattrs.iter().all(supported) {
             return Ok(());
         }
         let (kept, dropped): (Vec<Xattr>, Vec<Xattr>) =

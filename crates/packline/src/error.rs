@@ -47,7 +47,7 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong, with the entry or the offset.
         #[source]
-        cause: packline_squashfs::Error,
+        cause: Box<packline_squashfs::Error>,
     },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]

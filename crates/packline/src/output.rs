@@ -46,11 +46,11 @@ impl Output {
         Ok(Output { shown: path.to_path_buf(), target, size: Arc::default() })
     }
 
-    /// A sink that writes to this output through a buffer. Asks for one at a time.
+    /// The one sink that writes to this output, through a buffer. From here on a device no longer holds what it held.
     pub fn sink(&self) -> Result<WriteBehind, Error> {
         let (file, limit) = match &self.target {
             Target::File(temporary) => (temporary.file(), None),
-            Target::Device(file) => (file, Some(device::size_of(&self.shown, file)?)),
+            Target::Device(file) => (file, Some(device::clear_start(&self.shown, file)?)),
         };
         let file = file.try_clone().map_err(|cause| self.refused("cannot write", cause))?;
         Ok(WriteBehind::new(file, limit, self.size.clone()))
@@ -66,12 +66,13 @@ impl Output {
         self.size.clone()
     }
 
-    /// The name that the file has meanwhile, if it has one.
-    pub fn temporary_name(&self) -> Option<&Path> {
-        match &self.target {
+    /// The names that the output has: the one it was asked for by, and the one it has meanwhile.
+    pub fn names(&self) -> impl Iterator<Item = &Path> {
+        let meanwhile = match &self.target {
             Target::File(temporary) => temporary.name(),
             Target::Device(_) => None,
-        }
+        };
+        std::iter::once(self.shown.as_path()).chain(meanwhile)
     }
 
     /// Makes what was written last: on the medium, and under its name.

@@ -1,28 +1,31 @@
 //! A pack from end to end: the source is opened, the memory shared out, the image written, and put in place.
 
+use packline_squashfs::Options;
+
 use crate::memory::{Demand, Plan};
 use crate::output::Output;
-use crate::source::{self, Opened, place_within};
+use crate::source::{self, place_within};
 use crate::squashfs::{self, Job};
 use crate::watched::Watched;
-use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec};
+use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported};
 
 /// Packs. The output has its name, whole and on the medium, when this returns `Ok`; after an error it is as it was (a
-/// block device: without a superblock).
+/// block device that was already being written: without a superblock).
 ///
 /// # Errors
 /// [`Error`], with the name of the file or entry and, where there is one, the offset; nothing about timing is in it.
 pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSummary, Error> {
     let Format::SquashFs = request.format;
-    let shown = request.output;
-    let refuse = |cause| Error::Image { path: shown.clone(), cause };
-    let tool = squashfs::tool_memory(&request.image).map_err(refuse)?;
+    let shown = request.output.clone();
+    let tool = squashfs::tool_memory(&request.image)
+        .map_err(|cause| Error::Image { path: shown.clone(), cause: Box::new(cause) })?;
     let output = Output::open(&shown, request.force, &request.temporaries)?;
-    let changes = without_output(request.changes, &request.source, &shown, &output);
+    let changes = changes(request.changes, &request.source, &request.image, &output);
     let resources = request.resources;
-    let opened = source::open(request.source, resources.workers, resources.memory)?;
+    let workers = if resources.serial { 0 } else { resources.workers };
+    let opened = source::open(request.source, workers, resources.memory)?;
     let demand = Demand {
-        workers: if resources.serial { 0 } else { resources.workers },
+        workers,
         limit: resources.memory,
         window: resources.window,
         block_size: request.image.block_size,
@@ -30,11 +33,10 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         source: opened.memory,
     };
     let plan = demand.plan()?;
-    let Opened { name, source, .. } = opened;
-    let mut watched = Watched::new(source, changes, output.size_counter(), observer);
+    let mut watched = Watched::new(opened.source, changes, output.size_counter(), observer);
     warn_of_fewer(&demand, plan, &mut watched);
     let (options, defaults, hints) = (request.image, request.defaults, request.hints);
-    let job = Job { shown: &shown, input: name, options, defaults, hints, resources, plan };
+    let job = Job { shown: &shown, input: opened.name, options, defaults, hints, resources, plan };
     let image = squashfs::write(job, &output, &mut watched)?;
     let (source_bytes, output_bytes) = (watched.consumed(), output.size());
     output.finish()?;
@@ -42,11 +44,14 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted: demand.workers, workers, window })
 }
 
-/// Leaves the output, and the name it has meanwhile, out of a directory that holds them.
-fn without_output(mut changes: Changes, source: &SourceSpec, shown: &std::path::Path, output: &Output) -> Changes {
+/// What is changed on the way, beyond what was asked: a directory that holds the output is packed without it, by the name
+/// it has and the one it has meanwhile; and attributes that nobody stores need not be such as can be stored.
+fn changes(mut changes: Changes, source: &SourceSpec, image: &Options, output: &Output) -> Changes {
     if let SourceSpec::Directory { path, .. } = source {
-        let names = std::iter::once(shown).chain(output.temporary_name());
-        changes.without.extend(names.filter_map(|name| place_within(path, name)));
+        changes.without.extend(output.names().filter_map(|name| place_within(path, name)));
+    }
+    if !image.xattrs {
+        changes.unsupported = Unsupported::Ignore;
     }
     changes
 }

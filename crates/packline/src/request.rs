@@ -7,7 +7,7 @@ use packline_engine::CancelToken;
 use packline_squashfs::{FileHints, Options};
 use packline_tree::{DirectoryOptions, Entry, Meta, Source};
 
-use crate::{Changes, Error, Format, Temporaries};
+use crate::{Changes, Format, Temporaries};
 
 /// What is packed.
 pub enum SourceSpec {
@@ -85,22 +85,19 @@ pub struct PackRequest {
 pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 
 impl PackRequest {
-    /// A request with default options: one worker, no memory limit, nothing replaced.
-    ///
-    /// # Errors
-    /// [`Error::Request`] if the output's name asks for a container that cannot be written.
-    pub fn new(source: SourceSpec, output: PathBuf, image: Options) -> Result<PackRequest, Error> {
-        Ok(PackRequest {
+    /// A request for a SquashFS image with default options: one worker, no memory limit, nothing replaced.
+    pub fn new(source: SourceSpec, output: PathBuf, image: Options) -> PackRequest {
+        PackRequest {
             source,
-            format: Format::of_path(&output)?,
             output,
             force: false,
+            format: Format::SquashFs,
             image,
             changes: Changes::default(),
             defaults: DEFAULT_META,
             hints: None,
             resources: Resources { workers: 1, ..Resources::default() },
             temporaries: Temporaries::default(),
-        })
+        }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn write(job: Job<'_>, output: &Output, source: &mut Watched<'_>) -> 
     let shown = job.shown.to_path_buf();
     let sink = Rc::new(RefCell::new(output.sink()?));
     let written = write_to(job, Box::new(Shared(sink.clone())), source);
-    let written = written.map_err(|cause| Error::Image { path: shown.clone(), cause })?;
+    let written = written.map_err(|cause| Error::Image { path: shown.clone(), cause: Box::new(cause) })?;
     sink.borrow_mut().flush().map_err(|cause| Error::Output { path: shown, action: "cannot write", cause })?;
     Ok(written)
 }

@@ -56,6 +56,7 @@ impl Temporaries {
 }
 
 #[cfg(test)]
+#[allow(clippy::redundant_closure, reason = "a path to the function is not general enough over lifetimes")]
 mod tests {
     use super::*;
 
@@ -64,8 +65,8 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let (kept, gone) = (top.path().join("kept"), top.path().join("gone"));
         let list = Temporaries::default();
-        list.create(&kept, fs::File::create_new).unwrap();
-        list.create(&gone, fs::File::create_new).unwrap();
+        list.create(&kept, |path| fs::File::create_new(path)).unwrap();
+        list.create(&gone, |path| fs::File::create_new(path)).unwrap();
         list.settle(&kept, |path| fs::rename(path, top.path().join("final"))).unwrap();
         list.remove_for_good();
         assert!(top.path().join("final").exists());
@@ -77,7 +78,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
         let list = Temporaries::default();
-        list.create(&path, fs::File::create_new).unwrap();
+        list.create(&path, |path| fs::File::create_new(path)).unwrap();
         assert!(list.settle(&path, |_| Err(io::Error::from(io::ErrorKind::StorageFull))).is_err());
         list.remove_for_good();
         assert!(!path.exists());

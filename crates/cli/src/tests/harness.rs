@@ -1,0 +1,137 @@
+//! Runs a command in process, on a sample that every option makes a difference to.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io::{self, Cursor, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use packline::Temporaries;
+use packline_testkit::model::{Content, Node, NodeKind};
+use tempfile::TempDir;
+
+use crate::applet;
+use crate::io::{Host, Io};
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: u8,
+    pub out: String,
+    pub err: String,
+}
+
+/// A stream that keeps what is written to it.
+#[derive(Clone, Default)]
+pub struct Kept(Rc<RefCell<Vec<u8>>>);
+
+impl Kept {
+    pub fn text(&self) -> String {
+        String::from_utf8(self.0.borrow().clone()).unwrap()
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A stream that nobody reads.
+pub struct Gone;
+
+impl Write for Gone {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// A machine of two processors without limits, at second 77.
+pub fn host() -> Host {
+    Host { processors: 2, memory_limit: None, source_date_epoch: None, now: 77, peak_memory: || Some(12_345) }
+}
+
+pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) -> Io {
+    let stdin = Some(Box::new(Cursor::new(stdin)) as Box<dyn io::Read + Send>);
+    Io { stdin, stdout: out, stderr: err, terminal: false, host, temporaries: Temporaries::default() }
+}
+
+/// Runs `packline ARGUMENTS...`.
+pub fn run_on(arguments: &[&str], stdin: &[u8], host: Host) -> Ran {
+    let (out, err) = (Kept::default(), Kept::default());
+    let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host);
+    let arguments: Vec<OsString> =
+        std::iter::once("packline").chain(arguments.iter().copied()).map(OsString::from).collect();
+    let status = applet::run(&arguments, &mut io);
+    Ran { status, out: out.text(), err: err.text() }
+}
+
+pub fn run(arguments: &[&str]) -> Ran {
+    run_on(arguments, b"", host())
+}
+
+/// A directory to work in.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        self.at(name).to_str().unwrap().to_string()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Bytes that compress, but not to nothing.
+fn prose(length: usize) -> Vec<u8> {
+    let words = (0u32..).map(|number| format!("{} ", number.wrapping_mul(2_654_435_761) >> 20));
+    words.flat_map(String::into_bytes).take(length).collect()
+}
+
+/// A tree in which there is something to do for every option.
+pub fn sample() -> Vec<Node> {
+    let big = prose(300_000);
+    let holes = Content::sparse(500_000, vec![(450_000, prose(3_000))]);
+    vec![
+        Node::dir(""),
+        Node::dir("a"),
+        Node::file("a/big", big.clone()),
+        Node::new("a/link", NodeKind::HardLink(b"a/big".to_vec())),
+        Node::file("a/same", big).owner(3, 4),
+        Node::file("a/small", prose(99)).xattr("user.note", *b"value"),
+        Node::new("a/sym", NodeKind::Symlink(b"/a/big".to_vec())),
+        Node::new("a/zeros", NodeKind::File(holes)).owner(5, 6),
+        Node::dir("b").time(900_000_000),
+        Node::file("b/tail", prose(140_000)[1..].to_vec()),
+    ]
+}
+
+/// The sample as a tar.
+pub fn sample_tar() -> Vec<u8> {
+    packline_testkit::tar::to_bytes(&sample())
+}

@@ -1,0 +1,216 @@
+//! Tests of `tar2sqfs`: options, defaults and exit codes of the program it stands in for.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use packline_testkit::model::{Node, NodeKind};
+use packline_testkit::{reader, snapshot, tar, views};
+
+use super::harness::{Gone, Kept, Place, Ran, host, io, run_on, sample, sample_tar};
+use crate::applet;
+use crate::args::Args;
+use crate::command::{command_of, with_name};
+use crate::io::Host;
+use crate::tar2sqfs::APPLET;
+
+/// Options that change the image: what is given, and what it must differ from.
+const CHANGING: &[(&str, &[&str], &[&str])] = &[
+    ("root-becomes", &["-r", "a"], &[]),
+    ("no-symlink-retarget", &["-r", "a", "-S"], &["-r", "a"]),
+    ("no-xattr", &["-x"], &[]),
+    ("no-keep-time", &["-k"], &[]),
+    ("exclude-dir", &["-E", "a/*l", "-E", "b/*"], &["-E", "a/*l"]),
+    ("compressor", &["-c", "lz4"], &[]),
+    ("comp-extra", &["-c", "lz4", "-X", "hc"], &["-c", "lz4"]),
+    ("block-size", &["-b", "64K"], &[]),
+    ("dev-block-size", &["-B", "1M"], &[]),
+    ("defaults", &["-k", "-d", "mtime=9"], &["-k"]),
+    ("exportable", &["-e"], &[]),
+    ("no-tail-packing", &["-T"], &[]),
+];
+
+/// Options that leave it as it is, each with a test of its own below.
+const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "no-skip"];
+
+fn pack(place: &Place, options: &[&str], stdin: &[u8], host: Host) -> Ran {
+    let image = place.text("image");
+    let arguments = [&["tar2sqfs"], options, &[&image]].concat();
+    run_on(&arguments, stdin, host)
+}
+
+fn image_of(place: &Place, options: &[&str]) -> Vec<u8> {
+    let ran = pack(place, &[&["-fq"], options].concat(), &sample_tar(), host());
+    assert_eq!(ran.status, 0, "{options:?}: {ran:?}");
+    fs::read(place.at("image")).unwrap()
+}
+
+#[test]
+fn every_option_is_tested() {
+    let tested: BTreeSet<&str> = CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()).collect();
+    let there: BTreeSet<&str> = APPLET.all_options().map(|option| option.long).collect();
+    assert_eq!(tested, there);
+}
+
+#[test]
+fn options_of_the_image_change_it() {
+    let place = Place::new();
+    for (long, options, without) in CHANGING {
+        assert!(image_of(&place, options) != image_of(&place, without), "--{long} did nothing");
+    }
+}
+
+#[test]
+fn no_option_is_parsed_and_ignored() {
+    let place = Place::new();
+    let matches =
+        command_of(&APPLET).try_get_matches_from(with_name("tar2sqfs", &[place.text("image").into()])).unwrap();
+    let args = Args::new(&APPLET, matches);
+    let mut io = io(sample_tar(), Box::new(Kept::default()), Box::new(Kept::default()), host());
+    (APPLET.run)(&args, &mut io).unwrap();
+    assert_eq!(args.unasked(), Vec::<&str>::new());
+}
+
+#[test]
+fn defaults_are_those_of_the_program_it_stands_in_for() {
+    let place = Place::new();
+    image_of(&place, &[]);
+    let report = views::assert_sound("defaults", &place.at("image"), &snapshot::of_model(&sample(), true));
+    let superblock = report.superblock;
+    assert_eq!((superblock.codec().unwrap(), superblock.block_size, superblock.created), ("xz", 131_072, 0));
+    assert_eq!(superblock.export_table, u64::MAX);
+    assert_eq!(fs::metadata(place.at("image")).unwrap().len() % 4096, 0);
+}
+
+#[test]
+fn defaults_of_what_the_tar_does_not_describe() {
+    let place = Place::new();
+    let tar = tar::to_bytes(&[Node::file("x/y", *b"content")]);
+    let root_and_x = |options: &[&str], host: Host| {
+        assert_eq!(pack(&place, &[&["-fq"], options].concat(), &tar, host).status, 0);
+        let report = reader::inspect(&place.at("image")).unwrap();
+        (report.superblock.created, format!("{:?}", report.tree))
+    };
+    let plain = root_and_x(&[], host());
+    let set = root_and_x(&["-d", "uid=1,gid=0x2,mode=0700,mtime=3"], host());
+    assert_eq!((plain.0, set.0), (0, 3));
+    assert_ne!(plain.1, set.1);
+    let epoch = |text: &str| Host { source_date_epoch: Some(text.to_string()), ..host() };
+    assert_eq!(root_and_x(&["-d", "uid=1,gid=0x2,mode=0700"], epoch("3")), set);
+    assert_eq!(root_and_x(&[], epoch("nonsense")), plain);
+    for wrong in ["uid", "uid=", "uid=x", "uid=-1", "mode=010000", "mtime=4294967296", "size=1", "uid=1,,x=2"] {
+        let ran = pack(&place, &["-f", "-d", wrong], &tar, host());
+        assert_eq!(ran.status, 1, "{wrong}: {ran:?}");
+    }
+}
+
+#[test]
+fn jobs_and_backlog_change_nothing_and_take_what_getopt_takes() {
+    let place = Place::new();
+    let image = image_of(&place, &[]);
+    for options in [
+        &["-j", "1"][..],
+        &["-j", "-5"],
+        &["-j0x3"],
+        &["-Q", "1"],
+        &["-Q", "-1"],
+        &["--num-jobs=4", "--queue=7"],
+        &["-j2", "-j", "3"],
+    ] {
+        assert!(image_of(&place, options) == image, "{options:?}");
+    }
+    for wrong in [
+        &["-j", "many"][..],
+        &["-j", "100000"],
+        &["-Q", "x"],
+        &["-b", "100"],
+        &["-b", "96K"],
+        &["-B", "1000"],
+        &["-c", "none"],
+        &["-X", "level=10"],
+        &["-r", "/"],
+        &["-E", "../x"],
+    ] {
+        assert_eq!(pack(&place, &[&["-f"], wrong].concat(), &sample_tar(), host()).status, 1, "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_backlog_bounds_what_is_under_way() {
+    let window = |options: &[&str]| {
+        let words: Vec<_> = [options, &["image"]].concat().into_iter().map(Into::into).collect();
+        let matches = command_of(&APPLET).try_get_matches_from(with_name("tar2sqfs", &words)).unwrap();
+        crate::tools_ng::resources(&Args::new(&APPLET, matches), &host()).unwrap().window
+    };
+    assert_eq!(window(&[]), None);
+    assert_eq!(window(&["-Q", "20"]), Some(20 * 131_072));
+    assert_eq!(window(&["-Q", "1", "-b", "1M"]), Some(3 << 20));
+}
+
+#[test]
+fn names_and_statistics_are_printed_unless_quiet() {
+    let place = Place::new();
+    let ran = pack(&place, &[], &sample_tar(), host());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for line in ["Packing a/big", "Hard link a/link -> a/big", "Files: 5", "Hard links: 1"] {
+        assert!(ran.out.lines().any(|printed| printed == line), "{line}: {}", ran.out);
+    }
+    let ran = pack(&place, &["-fq"], &sample_tar(), host());
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));
+}
+
+#[test]
+fn names_that_nobody_reads_are_no_failure() {
+    let place = Place::new();
+    let kept = Kept::default();
+    let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());
+    let arguments: Vec<_> = ["tar2sqfs", &place.text("image")].into_iter().map(Into::into).collect();
+    assert_eq!((applet::run(&arguments, &mut io), kept.text()), (0, String::new()));
+    assert!(place.at("image").exists());
+}
+
+#[test]
+fn an_existing_image_needs_force_and_an_error_leaves_nothing() {
+    let place = Place::new();
+    assert_eq!(pack(&place, &[], &sample_tar()[..100_000], host()).status, 1);
+    assert_eq!(place.names(), Vec::<String>::new());
+    fs::write(place.at("image"), "old").unwrap();
+    assert_eq!(pack(&place, &[], &sample_tar(), host()).status, 1);
+    assert_eq!(fs::read(place.at("image")).unwrap(), b"old");
+}
+
+#[test]
+fn attributes_that_cannot_be_stored_are_skipped_or_fatal() {
+    let place = Place::new();
+    let nodes = [
+        Node::file("x", *b"1").xattr("system.posix_acl_access", *b"acl"),
+        Node::file("y", *b"2").xattr("user.a", *b"b"),
+    ];
+    let tar = tar::to_bytes(&nodes);
+    let skipped = pack(&place, &["-q"], &tar, host());
+    assert_eq!(skipped.status, 0, "{skipped:?}");
+    assert!(skipped.err.contains("system.posix_acl_access") && skipped.err.lines().count() == 1, "{}", skipped.err);
+    let fatal = pack(&place, &["-fqs"], &tar, host());
+    assert_eq!(fatal.status, 1);
+    assert!(fatal.err.contains("system.posix_acl_access"), "{}", fatal.err);
+    assert_eq!(pack(&place, &["-fqx"], &tar, host()).err, "");
+}
+
+#[test]
+fn the_new_root_keeps_its_attributes_and_what_is_below_it() {
+    let place = Place::new();
+    let nodes = [
+        Node::dir("top"),
+        Node::dir("top/new").mode(0o700).owner(8, 9),
+        Node::file("top/new/file", *b"content"),
+        Node::new("top/new/hard", NodeKind::HardLink(b"top/new/file".to_vec())),
+        Node::file("top/newer", *b"outside"),
+    ];
+    let moved = [
+        Node::dir("").mode(0o700).owner(8, 9),
+        Node::file("file", *b"content"),
+        Node::new("hard", NodeKind::HardLink(b"file".to_vec())),
+    ];
+    let ran = pack(&place, &["-q", "-r", "./top/new/"], &tar::to_bytes(&nodes), host());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    views::assert_sound("new root", &place.at("image"), &snapshot::of_model(&moved, true));
+}

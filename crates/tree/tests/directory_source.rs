@@ -1,5 +1,11 @@
 //! Directories as sources, against a plain walk: every kind of file, any number of readers, holes, excludes, mounts.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::print_stderr, reason = "a failing test stops here")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "a failing test stops here"
+)]
 
 mod directory_common;
 

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use super::nodes::{Node, parent};
 use super::{Listing, PackLine};
-use crate::pack_file::{GlobPattern, PackGlob};
 use crate::pack_file::lines::quote;
 use crate::pack_file::scan::{Found, Scan, ScanOptions};
+use crate::pack_file::{GlobPattern, PackGlob};
 use crate::{Bytes, Error, Glob, HostFile, Kind, Slash};
 
 /// A glob at work.

@@ -1,46 +1,51 @@
 //! Hard links of a pack file: each is led to the name of an inode, over others if need be.
 
 use super::Listing;
-use super::nodes::Nodes;
+use super::nodes::{Node, Nodes};
 use crate::pack_file::lines::quote;
 use crate::{Bytes, Error, Kind};
 
 impl Listing {
     /// Replaces the target of each hard link by the path of what is no hard link itself.
     ///
-    /// Time: a link that leads to links follows each of them; those are remembered by being replaced in their turn, so a chain
-    /// in the order of paths costs one step a link.
+    /// Time: every link on the way to the end is led there at once, so each is followed a few times at most, however long the
+    /// chains are.
     pub(super) fn resolve_links(&mut self) -> Result<(), Error> {
-        let links: Vec<(Bytes, u64)> = self
-            .nodes
-            .iter()
-            .filter_map(|(path, node)| matches!(node.kind, Kind::HardLink(_)).then_some((path, node.line)))
-            .collect();
+        let is_link =
+            |(path, node): (Bytes, &Node)| matches!(node.kind, Kind::HardLink(_)).then_some((path, node.line));
+        let links: Vec<(Bytes, u64)> = self.nodes.iter().filter_map(is_link).collect();
         let limit = links.len();
         for (path, line) in links {
-            let found = follow(&self.nodes, &path, limit);
-            let target = found
-                .map_err(|(what, expected)| self.place(line).error(format!("{} {what}", quote(&path)), expected))?;
-            if let Some(node) = self.nodes.get_mut(&path) {
-                node.kind = Kind::HardLink(target);
-            }
+            let wrong = |(what, expected)| self.place(line).error(format!("{} {what}", quote(&path)), expected);
+            let way = follow(&self.nodes, &path, limit).map_err(wrong)?;
+            self.lead(way);
         }
         Ok(())
     }
+
+    /// Leads all links of a way to its end.
+    fn lead(&mut self, mut way: Vec<Bytes>) {
+        let Some(end) = way.pop() else { return };
+        for path in way {
+            if let Some(node) = self.nodes.get_mut(&path) {
+                node.kind = Kind::HardLink(end.clone());
+            }
+        }
+    }
 }
 
-/// Where a link leads in at most `limit` steps: in more, it goes round in a circle.
-fn follow(nodes: &Nodes, path: &[u8], limit: usize) -> Result<Bytes, (String, &'static str)> {
-    let mut at = path.to_vec();
-    for _ in 0..=limit {
-        match nodes.get(&at).map(|node| &node.kind) {
-            Some(Kind::HardLink(target)) => at = target.clone(),
+/// The paths from a link to what is none, both included; at most `limit` links: with more, it goes round in a circle.
+fn follow(nodes: &Nodes, path: &[u8], limit: usize) -> Result<Vec<Bytes>, (String, &'static str)> {
+    let mut way = vec![path.to_vec()];
+    while let Some(at) = way.last().filter(|_| way.len() <= limit + 1) {
+        match nodes.get(at).map(|node| &node.kind) {
+            Some(Kind::HardLink(target)) => way.push(target.clone()),
             Some(Kind::Dir) => {
-                return Err((format!("is a hard link to the directory {}", quote(&at)), "anything but a directory"));
+                return Err((format!("is a hard link to the directory {}", quote(at)), "anything but a directory"));
             }
-            Some(_) => return Ok(at),
+            Some(_) => return Ok(way),
             None => {
-                return Err((format!("is a hard link to {}, which is not there", quote(&at)), "the path of an entry"));
+                return Err((format!("is a hard link to {}, which is not there", quote(at)), "the path of an entry"));
             }
         }
     }

@@ -71,6 +71,27 @@ fn hard_links_lead_to_an_inode() {
     }
 }
 
+/// Were each link followed to the end for itself, this would take minutes.
+#[test]
+fn long_chains_of_links_take_one_pass() {
+    const LINKS: usize = 50_000;
+    let chain = |step: &dyn Fn(usize) -> usize| {
+        let mut text = String::from("file /f 0 0 0 a\n");
+        for at in 0..LINKS {
+            let (from, to) = (step(at), step(at + 1));
+            let to = if at + 1 == LINKS { "f".to_owned() } else { format!("l/{to:06}") };
+            text += &format!("link /l/{from:06} 0 0 0 {to}\n");
+        }
+        text
+    };
+    let host = host();
+    for text in [chain(&|at| at), chain(&|at| LINKS - at)] {
+        let found = entries(&text, host.path());
+        let links = found.iter().filter(|(entry, _)| entry.kind == Kind::HardLink(b"f".into()));
+        assert_eq!(links.count(), LINKS);
+    }
+}
+
 #[test]
 fn impossible_lists_name_their_line() {
     let host = host();

@@ -26,6 +26,43 @@ impl Search {
 }
 
 /// Our own parameters for a level and blocks of up to 2^`size_log` bytes. `None` where the library's serve.
-pub(crate) fn own(_level: i32, _size_log: u32) -> Option<Search> {
-    None
+///
+/// Level 15 is the usual one of block containers, and the library's is made for four sizes of input only, none of them
+/// below 16 KiB, and for machines whose caches hold its tables. These were searched on blocks of a Debian root: each
+/// class is no larger than the library's, with a tenth to four tenths less work. Most of the saving is smaller tables
+/// and fewer candidates, paid for by better pricing (btultra) or by splitting blocks, which the library does from
+/// 128 KiB on alone.
+pub(crate) fn own(level: i32, size_log: u32) -> Option<Search> {
+    if level != 15 {
+        return None;
+    }
+    let (strategy, hash_log, chain_log, search_log, min_match, target_length, split) = match size_log {
+        0..=12 => (Strategy::ZSTD_btultra, 12, 13, 4, 3, 32, false),
+        13 => (Strategy::ZSTD_btultra, 13, 13, 4, 3, 32, true),
+        14 => (Strategy::ZSTD_btultra, 14, 14, 4, 3, 32, true),
+        15 => (Strategy::ZSTD_btopt, 15, 15, 3, 3, 24, true),
+        16 => (Strategy::ZSTD_btopt, 15, 16, 3, 3, 48, true),
+        17 => (Strategy::ZSTD_btultra, 16, 17, 3, 3, 28, true),
+        18 => (Strategy::ZSTD_btultra, 17, 17, 4, 3, 32, true),
+        19 => (Strategy::ZSTD_btlazy2, 18, 18, 5, 4, 32, false),
+        20 => (Strategy::ZSTD_btopt, 17, 18, 2, 4, 16, true),
+        _ => return None,
+    };
+    let window_log = size_log;
+    Some(Search { window_log, chain_log, hash_log, search_log, min_match, target_length, strategy, split })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own;
+
+    #[test]
+    fn no_window_is_larger_than_its_blocks() {
+        for size_log in 10..=30 {
+            let search = own(15, size_log);
+            assert!(search.is_none_or(|search| search.window_log <= size_log));
+            assert_eq!(search.is_some(), size_log <= 20);
+            assert!(own(14, size_log).is_none());
+        }
+    }
 }

@@ -36,8 +36,8 @@ impl Place {
     fn run(&self, mut command: Command, arguments: &[&str], image: &Path) -> reader::Report {
         command.args(arguments).args(["-q", "-f", "-c", "zstd"]).arg(image).current_dir(self.directory.path());
         command.env_remove("SOURCE_DATE_EPOCH").stdin(Stdio::null());
-        tools::run(&mut command).unwrap_or_else(|cause| panic!("{arguments:?}: {cause}"));
-        reader::inspect(image).unwrap_or_else(|cause| panic!("{arguments:?}: {cause}"))
+        tools::run(&mut command).map_err(|cause| format!("{arguments:?}: {cause}")).unwrap();
+        reader::inspect(image).map_err(|cause| format!("{arguments:?}: {cause}")).unwrap()
     }
 
     fn ours(&self, arguments: &[&str]) -> reader::Report {
@@ -121,6 +121,41 @@ fn without_hard_links_each_name_is_a_file() {
     assert_same("-H", &peers.tree, &ours.tree, Except::default());
     let linked = place.ours(&["-D", "source", "-x"]);
     assert!(linked.tree.values().any(|attributes| attributes.links > 1), "without it they are found");
+}
+
+/// A file system mounted in a place, until this is dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn tmpfs(at: PathBuf) -> Mount {
+        tools::run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&at)).unwrap();
+        Mount(at)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn mount_points_are_left_out_if_asked() {
+    if !ready() || !tools::need(&["mount", "umount"]) {
+        return;
+    }
+    let place = Place::new(&[Node::dir("mounted"), Node::dir("own"), Node::file("own/a", "1")]);
+    let _mount = Mount::tmpfs(place.path("source/mounted"));
+    fs::write(place.path("source/mounted/b"), "2").unwrap();
+    let paths = |report: reader::Report| {
+        report.tree.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(place.compare(&["-D", "source"])), ["", "mounted", "mounted/b", "own", "own/a"]);
+    assert_eq!(paths(place.compare(&["-D", "source", "-o"])), ["", "own", "own/a"]);
+    for option in ["-xdev", "-mount"] {
+        place.write("list", &format!("glob / * * * {option} source"));
+        assert_eq!(paths(place.ours(&["-F", "list"])), ["", "own", "own/a"], "{option}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The memory of encoders and decoders.
 
+use crate::gzip;
 use crate::lz4;
 use crate::names::METADATA_BLOCK_SIZE;
 use crate::xz::{self, DictSize, Settings};
@@ -17,7 +18,7 @@ pub(crate) fn of(spec: &Spec, block_size: usize) -> Footprint {
 fn encoder(spec: &Spec, block_size: usize) -> usize {
     match spec {
         Spec::None => 0,
-        Spec::Gzip(params) => gzip(params, block_size),
+        Spec::Gzip(params) => deflate(params, block_size),
         Spec::Xz(params) => {
             let spare = if params.filters.is_empty() { 0 } else { block_size };
             spare + lzma(&params.model, block_size)
@@ -33,13 +34,17 @@ fn encoder(spec: &Spec, block_size: usize) -> usize {
 const LZO: usize = size_of::<lzokay::compress::Dict>() + 512 * 1024;
 
 /// libdeflate 1.26 by level: hash chains up to 9, binary trees and the parser's cost table above.
-fn gzip(params: &GzipParams, block_size: usize) -> usize {
-    let libdeflate = match params.level {
-        _ if !params.uses_libdeflate() => 0,
+fn libdeflate(level: u32) -> usize {
+    match level {
         1 => 300 << 10,
         2..=9 => 1 << 20,
         _ => 10 << 20,
-    };
+    }
+}
+
+fn deflate(params: &GzipParams, block_size: usize) -> usize {
+    let levels = gzip::contexts(params.level, block_size).into_iter().flatten();
+    let libdeflate = if params.uses_libdeflate() { levels.map(libdeflate).sum() } else { 0 };
     // zlib's zconf.h: (1 << (windowBits + 2)) + (1 << (memLevel + 9)), and its state.
     let strategies = params.zlib_strategies().len();
     let zlib = if strategies == 0 { 0 } else { (1 << (params.window.max(9) + 2)) + (1 << 17) + 16 * 1024 };

@@ -23,7 +23,7 @@ none: blocks are stored as they are; no parameters
 
 const GZIP: &str = "\
 gzip: DEFLATE in a zlib wrapper; any reader reads all of these
-  level=1..12        effort (default 9); 10 to 12 are libdeflate's own, slow and about 2 % smaller
+  level=1..12        effort (default 9); 10 to 12 are slow and about 2 % smaller
   window=8..15       window of 2^N bytes (default 15); 8 means 9; any but 15 is done by zlib, up to level 9
   engine=auto        libdeflate for what it can do, zlib for other windows and strategies (default)
   engine=libdeflate  libdeflate alone: window 15, strategy default

@@ -11,4 +11,4 @@ pub use params::{GzipEngine, GzipParams, Strategy};
 
 pub(crate) use libdeflate::Inflater;
 
-pub(crate) use trial::Trial;
+pub(crate) use trial::{Trial, contexts};

@@ -1,5 +1,6 @@
 //! Tests of the commands in process: each gets its arguments and its streams, and is judged by what it leaves.
 
+mod gensquashfs;
 mod harness;
 mod pack;
 mod table;

@@ -1,0 +1,171 @@
+//! Tests of `gensquashfs`: every option counts, and no wrong one is taken.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use packline_testkit::model::Node;
+use packline_testkit::{plant, reader, tools};
+
+use super::harness::{Kept, Place, Ran, host, io, run_on};
+use crate::args::Args;
+use crate::command::{command_of, with_name};
+use crate::gensquashfs::APPLET;
+use crate::io::Host;
+
+/// Options that change the image: what is given, and what it must differ from. `@` before a name stands for the place.
+const CHANGING: &[(&str, &[&str], &[&str])] = &[
+    ("pack-file", &["-F", "@list"], &["-D", "@source"]),
+    ("pack-dir", &["-F", "@list", "-D", "@other"], &["-F", "@list"]),
+    ("sort-file", &["-D", "@source", "-S", "@order"], &["-D", "@source"]),
+    ("xattr-file", &["-D", "@source", "-A", "@attrs"], &["-D", "@source"]),
+    ("selinux", &["-D", "@source", "-s", "@policy"], &["-D", "@source"]),
+    ("set-uid", &["-D", "@source", "-u", "0x7"], &["-D", "@source"]),
+    ("set-gid", &["-D", "@source", "-g", "4294967295"], &["-D", "@source"]),
+    ("all-root", &["-D", "@source", "--all-root"], &["-D", "@source"]),
+    ("keep-time", &["-D", "@source", "-k"], &["-D", "@source"]),
+    ("keep-xattr", &["-D", "@source", "-x"], &["-D", "@source"]),
+    ("no-hard-links", &["-D", "@source", "-H"], &["-D", "@source"]),
+    ("compressor", &["-D", "@source", "-c", "lz4"], &["-D", "@source"]),
+    ("comp-extra", &["-D", "@source", "-c", "lz4", "-X", "hc"], &["-D", "@source", "-c", "lz4"]),
+    ("block-size", &["-D", "@source", "-b", "64K"], &["-D", "@source"]),
+    ("dev-block-size", &["-D", "@source", "-B", "1M"], &["-D", "@source"]),
+    ("defaults", &["-D", "@source", "-d", "mtime=9"], &["-D", "@source"]),
+    ("exportable", &["-D", "@source", "-e"], &["-D", "@source"]),
+    ("no-tail-packing", &["-D", "@source", "-T"], &["-D", "@source"]),
+];
+
+/// Options that leave it as it is: of the machine and the output, and one that needs a mount point.
+const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "one-file-system"];
+
+/// `None`, and the test is skipped, where the owners cannot be set.
+fn place() -> Option<Place> {
+    if !tools::root() {
+        return None;
+    }
+    let place = Place::new();
+    let prose =
+        |seed: usize, length: usize| -> Vec<u8> { (0..length).map(|at| (at * at / (seed + 3)) as u8).collect() };
+    let nodes = [
+        Node::file("a", prose(1, 200_000)).owner(5, 6).time(1_000_000).xattr("user.k", "v"),
+        Node::dir("d").owner(7, 8),
+        Node::file("d/b", prose(2, 1000)),
+        Node::new("d/link", packline_testkit::model::NodeKind::HardLink(b"a".into())),
+    ];
+    for (name, nodes) in [("source", &nodes[..]), ("other", &[Node::file("a", "other")])] {
+        fs::create_dir(place.at(name)).unwrap();
+        plant::plant(nodes, &place.at(name)).unwrap();
+    }
+    for (name, text) in [
+        ("a", "listed"),
+        ("list", "file /x/y 0644 1 2 a\n"),
+        ("order", "-5 [dont_fragment] d/b\n"),
+        ("attrs", "# file: d\nuser.x=\"y\"\n"),
+        ("policy", "/.* x_u:object_r:x_t:s0\n"),
+    ] {
+        fs::write(place.at(name), text).unwrap();
+    }
+    Some(place)
+}
+
+fn arguments(place: &Place, options: &[&str]) -> Vec<String> {
+    let full = |option: &&str| option.strip_prefix('@').map_or(option.to_string(), |name| place.text(name));
+    options.iter().map(full).chain([place.text("image")]).collect()
+}
+
+fn pack(place: &Place, options: &[&str], host: Host) -> Ran {
+    let arguments = arguments(place, options);
+    let arguments: Vec<&str> = ["gensquashfs"].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+    run_on(&arguments, b"", host)
+}
+
+fn image_of(place: &Place, options: &[&str]) -> Vec<u8> {
+    let ran = pack(place, &[&["-fq"], options].concat(), host());
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{options:?}: {ran:?}");
+    fs::read(place.at("image")).unwrap()
+}
+
+#[test]
+fn every_option_is_tested() {
+    let tested: BTreeSet<&str> = CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()).collect();
+    let there: BTreeSet<&str> = APPLET.all_options().map(|option| option.long).collect();
+    assert_eq!(tested, there);
+}
+
+#[test]
+fn options_of_the_image_change_it() {
+    let Some(place) = place() else { return };
+    for (long, options, without) in CHANGING {
+        assert!(image_of(&place, options) != image_of(&place, without), "--{long} did nothing");
+    }
+}
+
+#[test]
+fn no_option_is_parsed_and_ignored() {
+    let Some(place) = place() else { return };
+    let unasked = |options: &[&str]| {
+        let arguments: Vec<_> = arguments(&place, &[&["-f"], options].concat()).into_iter().map(Into::into).collect();
+        let matches = command_of(&APPLET).try_get_matches_from(with_name("gensquashfs", &arguments)).unwrap();
+        let args = Args::new(&APPLET, matches);
+        let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
+        (APPLET.run)(&args, &mut io).unwrap();
+        args.unasked()
+    };
+    for options in [&["-D", "@source"][..], &["-D", "@source", "-S", "@order"], &["-F", "@list"]] {
+        assert_eq!(unasked(options), Vec::<&str>::new(), "{options:?}");
+    }
+}
+
+#[test]
+fn defaults_are_those_of_the_program_it_stands_in_for() {
+    let Some(place) = place() else { return };
+    image_of(&place, &["-D", "@source"]);
+    let report = reader::inspect(&place.at("image")).unwrap();
+    assert_eq!((report.superblock.codec().unwrap(), report.superblock.block_size), ("xz", 131_072));
+    assert_eq!((report.superblock.export_table, report.superblock.created), (u64::MAX, 0));
+    let root = &report.tree[&Vec::new()];
+    assert_eq!((root.mode, root.uid, root.gid, root.mtime), (0o755, 0, 0, 0));
+    let file = &report.tree[&b"a".to_vec()];
+    assert_eq!((file.uid, file.gid, file.mtime, file.xattrs.len(), file.links), (5, 6, 0, 0, 2));
+    let epoch = Host { source_date_epoch: Some("1234".to_string()), ..host() };
+    assert_eq!(pack(&place, &["-fq", "-k", "-D", "@source"], epoch).status, 0);
+    let report = reader::inspect(&place.at("image")).unwrap();
+    let times = ["", "a"].map(|path| report.tree[&path.as_bytes().to_vec()].mtime);
+    assert_eq!((report.superblock.created, times), (1234, [1234, 1_000_000]));
+}
+
+#[test]
+fn options_of_the_machine_change_nothing() {
+    let Some(place) = place() else { return };
+    let image = image_of(&place, &["-D", "@source"]);
+    for options in [&["-j", "1"][..], &["-j", "0"], &["-j", "7", "-Q", "3"], &["-o"], &["--num-j=3"]] {
+        assert!(image_of(&place, &[&["-D", "@source"], options].concat()) == image, "{options:?}");
+    }
+}
+
+#[test]
+fn wrong_usage_leaves_nothing() {
+    let Some(place) = place() else { return };
+    for (options, part) in [
+        (&[][..], "--pack-file or --pack-dir"),
+        (&["-D", "@source", "-u", "x"], "--set-uid"),
+        (&["-D", "@source", "-g", "4294967296"], "--set-gid"),
+        (&["-D", "@source", "-b", "5000"], "power of two"),
+        (&["-D", "@source", "-B", "512"], "--dev-block-size"),
+        (&["-D", "@source", "-d", "size=1"], "--defaults"),
+        (&["-D", "@source", "-c", "none"], "none"),
+        (&["-D", "@source", "-X", "foo"], "--comp-extra"),
+        (&["-D", "@source", "-z"], "-z"),
+        (&["-D", "@source", "more"], "image"),
+    ] {
+        let ran = pack(&place, options, host());
+        assert_eq!(ran.status, 1, "{options:?}: {ran:?}");
+        assert!(ran.err.contains(part), "{options:?}: {ran:?}");
+        assert!(!place.at("image").exists(), "{options:?}");
+    }
+    image_of(&place, &["-D", "@source"]);
+    let ran = pack(&place, &["-D", "@source"], host());
+    assert_eq!(ran.status, 1, "an image that is there is kept without -f: {ran:?}");
+    let ran = run_on(&["gensquashfs", "-D", &place.text("source")], b"", host());
+    assert!(ran.status == 1 && ran.err.contains("missing argument"), "{ran:?}");
+    assert_eq!(run_on(&["gensquashfs", "-c", "xz", "-X", "help"], b"", host()).status, 0);
+}

@@ -150,7 +150,7 @@ fn a_block_device_is_written_in_place() {
     assert!(refused.0 == Some(1) && refused.1.contains("--force"), "{refused:?}");
     assert_eq!(pack(&nodes, &["-f"]), (Some(0), String::new()));
     let copy = top.path().join("copy");
-    fs::write(&copy, &image_on(&device.0)).unwrap();
+    fs::write(&copy, image_on(&device.0)).unwrap();
     views::assert_sound("device", &copy, &snapshot::of_model(&nodes, true));
     let large = pack(&[Node::file("file", noise(5 << 20))], &["-f"]);
     assert!(large.0 == Some(1) && large.1.contains("only 4194304 bytes"), "{large:?}");

@@ -50,16 +50,27 @@ impl Demand {
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
     pub fn plan(&self) -> Result<Plan, Error> {
         let Some(limit) = self.limit else { return Ok(self.unlimited()) };
+        self.spare()?;
         let fewest = self.workers.min(1);
-        let needed = self.least(fewest);
-        if limit < needed {
-            let what = format!("{fewest} worker and blocks of {} bytes", self.block_size);
-            return Err(Error::Memory { allowed: limit, needed, what });
-        }
         let workers = (fewest..=self.workers).rev().find(|&workers| self.least(workers) <= limit).unwrap_or(fewest);
         let shared = limit - self.fixed(workers);
         let window = self.window(workers).min(shared.saturating_sub(TREE_LEAST));
         Ok(Plan { workers, window: to_usize(window), shared: to_usize(shared) })
+    }
+
+    /// Bytes beyond what the fewest workers need; all there are without a limit.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if not even they fit.
+    pub fn spare(&self) -> Result<u64, Error> {
+        let Some(limit) = self.limit else { return Ok(u64::MAX) };
+        let fewest = self.workers.min(1);
+        let needed = self.least(fewest);
+        limit.checked_sub(needed).ok_or_else(|| Error::Memory {
+            allowed: limit,
+            needed,
+            what: format!("{fewest} worker and blocks of {} bytes", self.block_size),
+        })
     }
 
     fn unlimited(&self) -> Plan {

@@ -4,7 +4,7 @@ use packline_squashfs::Options;
 
 use crate::memory::{Demand, Plan};
 use crate::output::Output;
-use crate::source::{self, place_within};
+use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::watched::Watched;
 use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported};
@@ -23,15 +23,11 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let changes = changes(request.changes, &request.source, &request.image, &output);
     let resources = request.resources;
     let workers = if resources.serial { 0 } else { resources.workers };
-    let opened = source::open(request.source, workers, resources.memory)?;
-    let demand = Demand {
-        workers,
-        limit: resources.memory,
-        window: resources.window,
-        block_size: request.image.block_size,
-        tool,
-        source: opened.memory,
-    };
+    let prepared = Prepared::new(request.source)?;
+    let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
+    let least = Demand { workers, limit, window, block_size, tool, source: prepared.least() };
+    let opened = prepared.open(workers, least.spare()?)?;
+    let demand = Demand { source: opened.memory, ..least };
     let plan = demand.plan()?;
     let mut watched = Watched::new(opened.source, changes, output.size_counter(), observer);
     warn_of_fewer(&demand, plan, &mut watched);

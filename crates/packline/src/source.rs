@@ -15,7 +15,7 @@ use crate::{Error, SourceSpec};
 const PLAIN: u64 = 1 << 20;
 /// Largest dictionary that a compressed tar may ask for where memory is not limited, bytes.
 const WINDOW_MOST: u64 = 128 << 20;
-/// Least that a compressed tar is granted: what the default levels of xz, zstd and bzip2 need.
+/// Least that a compressed tar is granted: what the default levels of gzip, xz, zstd and bzip2 need.
 const WINDOW_LEAST: u64 = 9 << 20;
 /// Bytes under way between decompressing threads.
 const BUFFERS_MOST: u64 = 32 << 20;
@@ -24,6 +24,14 @@ const BUFFERS_LEAST: u64 = 4 << 20;
 
 /// Least that a directory's readers read ahead, bytes.
 const AHEAD_LEAST: usize = 128 << 10;
+
+/// A source that is known well enough to say what memory it takes.
+pub(crate) enum Prepared {
+    Directory { path: PathBuf, options: DirectoryOptions },
+    TarFile { path: PathBuf, compressed: bool },
+    TarStream { name: String, stream: Box<dyn Read + Send>, compressed: bool },
+    Entries { name: String, source: Box<dyn Source> },
+}
 
 /// A source that is open, or as good as.
 pub(crate) struct Opened {
@@ -34,64 +42,102 @@ pub(crate) struct Opened {
     pub(crate) source: Box<dyn Source>,
 }
 
-/// Opens a source. `threads` may decompress it; `limit` is what the process may have resident.
-///
-/// # Errors
-/// [`Error::Source`] if it cannot be opened, and [`Error::Tree`] if it cannot be listed.
-pub(crate) fn open(spec: SourceSpec, threads: usize, limit: Option<u64>) -> Result<Opened, Error> {
-    match spec {
-        SourceSpec::Directory { path, options } => open_directory(&path, options, limit),
-        SourceSpec::TarFile { path } => open_tar_file(&path, threads, limit),
-        SourceSpec::TarStream { name, stream } => open_tar_stream(name, stream, threads, limit),
-        SourceSpec::Entries { name, source } => Ok(Opened { name, memory: PLAIN, source }),
+impl Prepared {
+    /// Looks at what a request describes; reads the first bytes of a tar.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be opened or read.
+    pub(crate) fn new(spec: SourceSpec) -> Result<Prepared, Error> {
+        match spec {
+            SourceSpec::Directory { path, options } => Ok(Prepared::Directory { path, options }),
+            SourceSpec::TarFile { path } => prepare_file(path),
+            SourceSpec::TarStream { name, stream } => prepare_stream(name, stream),
+            SourceSpec::Entries { name, source } => Ok(Prepared::Entries { name, source }),
+        }
+    }
+
+    /// The least memory with which it works, bytes.
+    pub(crate) fn least(&self) -> u64 {
+        match self {
+            Prepared::Directory { options, .. } => directory_memory(options.readers, AHEAD_LEAST),
+            Prepared::TarFile { compressed: true, .. } | Prepared::TarStream { compressed: true, .. } => {
+                PLAIN + WINDOW_LEAST + BUFFERS_LEAST
+            }
+            _ => PLAIN,
+        }
+    }
+
+    /// Opens it. `threads` may decompress it; it takes no more than a part of `spare`, bytes of memory that nobody needs,
+    /// beyond its least.
+    ///
+    /// # Errors
+    /// [`Error::Tree`] if it cannot be opened or read.
+    pub(crate) fn open(self, threads: usize, spare: u64) -> Result<Opened, Error> {
+        match self {
+            Prepared::Directory { path, options } => open_directory(&path, options, spare),
+            Prepared::TarFile { path, compressed } => {
+                let (limits, memory) = decompressor(compressed, threads, spare);
+                let source = tar::open_file(&path, &limits)?;
+                Ok(Opened { name: path.display().to_string(), memory, source })
+            }
+            Prepared::TarStream { name, stream, compressed } => {
+                let (limits, memory) = decompressor(compressed, threads, spare);
+                let source = tar::open_stream(stream, TarOptions::named(name.clone()), &limits)?;
+                Ok(Opened { name, memory, source })
+            }
+            Prepared::Entries { name, source } => Ok(Opened { name, memory: PLAIN, source }),
+        }
     }
 }
 
-fn open_directory(path: &Path, mut options: DirectoryOptions, limit: Option<u64>) -> Result<Opened, Error> {
-    let share = limit.map_or(usize::MAX, |limit| (limit / 16) as usize);
-    options.ahead_bytes = options.ahead_bytes.min(share).max(AHEAD_LEAST);
-    let memory = PLAIN + if options.readers == 0 { 0 } else { options.ahead_bytes as u64 };
+fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
+    let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+    let mut file = File::open(&path).map_err(refused)?;
+    if !file.metadata().map_err(refused)?.is_file() {
+        return prepare_stream(path.display().to_string(), Box::new(file));
+    }
+    let compressed = is_compressed(&head_of(&path, &mut file)?);
+    Ok(Prepared::TarFile { path, compressed })
+}
+
+fn prepare_stream(name: String, mut stream: Box<dyn Read + Send>) -> Result<Prepared, Error> {
+    let head = head_of(Path::new(&name), &mut stream)?;
+    let compressed = is_compressed(&head);
+    Ok(Prepared::TarStream { name, stream: Box::new(Cursor::new(head).chain(stream)), compressed })
+}
+
+fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
+    let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
+    decompress::read_head(input).map_err(refused)
+}
+
+fn is_compressed(head: &[u8]) -> bool {
+    decompress::detect(head) != decompress::Format::Plain
+}
+
+fn open_directory(path: &Path, mut options: DirectoryOptions, spare: u64) -> Result<Opened, Error> {
+    let granted = (AHEAD_LEAST as u64).saturating_add(spare / 8);
+    options.ahead_bytes = options.ahead_bytes.min(usize::try_from(granted).unwrap_or(usize::MAX)).max(AHEAD_LEAST);
+    let memory = directory_memory(options.readers, options.ahead_bytes);
     let source = DirectorySource::open(path, options)?;
     Ok(Opened { name: path.display().to_string(), memory, source: Box::new(source) })
 }
 
-fn open_tar_file(path: &Path, threads: usize, limit: Option<u64>) -> Result<Opened, Error> {
-    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
-    let found = fs::metadata(path).map_err(refused)?;
-    if !found.is_file() {
-        let stream = Box::new(File::open(path).map_err(refused)?);
-        return open_tar_stream(path.display().to_string(), stream, threads, limit);
-    }
-    let head = decompress::read_head(&mut File::open(path).map_err(refused)?);
-    let head = head.map_err(|cause| Error::Source { path: path.to_path_buf(), action: "cannot read", cause })?;
-    let (limits, memory) = decompressor(&head, threads, limit);
-    let source = tar::open_file(path, &limits)?;
-    Ok(Opened { name: path.display().to_string(), memory, source })
+fn directory_memory(readers: usize, ahead: usize) -> u64 {
+    PLAIN + if readers == 0 { 0 } else { ahead as u64 }
 }
 
-fn open_tar_stream(
-    name: String,
-    mut stream: Box<dyn Read + Send>,
-    threads: usize,
-    limit: Option<u64>,
-) -> Result<Opened, Error> {
-    let unreadable = |cause| Error::Source { path: PathBuf::from(&name), action: "cannot read", cause };
-    let head = decompress::read_head(&mut stream).map_err(unreadable)?;
-    let (limits, memory) = decompressor(&head, threads, limit);
-    let whole = Cursor::new(head).chain(stream);
-    let source = tar::open_stream(whole, TarOptions::named(name.clone()), &limits)?;
-    Ok(Opened { name, memory, source })
-}
-
-/// What a decompressor is granted, and how many bytes of memory the source then takes.
-fn decompressor(head: &[u8], threads: usize, limit: Option<u64>) -> (Limits, u64) {
-    if decompress::detect(head) == decompress::Format::Plain {
+/// What a decompressor is granted, and how many bytes of memory the source then takes: the least, and at most five eighths
+/// of what is spare. Each thread may need a window of its own.
+fn decompressor(compressed: bool, threads: usize, spare: u64) -> (Limits, u64) {
+    if !compressed {
         return (Limits::default(), PLAIN);
     }
-    let share = |part: u64| limit.map_or(u64::MAX, |limit| limit / part);
-    let window = share(4).clamp(WINDOW_LEAST, WINDOW_MOST);
-    let buffers = share(8).clamp(BUFFERS_LEAST, BUFFERS_MOST);
-    (Limits { threads, window, buffers }, PLAIN + window + buffers)
+    let share = spare / 4;
+    let threads = (threads.max(1) as u64).min(1 + share / WINDOW_LEAST);
+    let window = WINDOW_LEAST.saturating_add(share / threads).min(WINDOW_MOST);
+    let buffers = BUFFERS_LEAST.saturating_add(spare / 8).min(BUFFERS_MOST);
+    (Limits { threads: threads as usize, window, buffers }, PLAIN + window * threads + buffers)
 }
 
 /// The canonical path of `output` below `source`, if that is where it is: packing it would be packing the image itself.
@@ -119,14 +165,33 @@ mod tests {
     }
 
     #[test]
-    fn a_decompressor_gets_a_share_of_the_limit() {
-        let gzip = b"\x1f\x8b\x08\0";
-        assert_eq!(decompressor(b"", 2, Some(1 << 20)).1, PLAIN);
-        let (limits, memory) = decompressor(gzip, 3, None);
+    fn a_decompressor_gets_its_least_and_a_share_of_what_is_spare() {
+        assert_eq!(decompressor(false, 2, 1 << 30).1, PLAIN);
+        let (limits, memory) = decompressor(true, 3, u64::MAX);
         assert_eq!((limits.threads, limits.window, limits.buffers), (3, WINDOW_MOST, BUFFERS_MOST));
-        assert_eq!(memory, PLAIN + WINDOW_MOST + BUFFERS_MOST);
-        let (limits, _) = decompressor(gzip, 3, Some(64 << 20));
-        assert_eq!((limits.window, limits.buffers), (16 << 20, 8 << 20));
-        assert_eq!(decompressor(gzip, 1, Some(0)).0.window, WINDOW_LEAST);
+        assert_eq!(memory, PLAIN + 3 * WINDOW_MOST + BUFFERS_MOST);
+        let least = PLAIN + WINDOW_LEAST + BUFFERS_LEAST;
+        for spare in (0..400u64).map(|megabytes| megabytes << 20) {
+            for threads in [0, 1, 7] {
+                let (limits, memory) = decompressor(true, threads, spare);
+                assert!(memory <= least + spare * 5 / 8 + 1, "{threads} {spare}: {limits:?}");
+                assert!(limits.threads >= 1 && limits.window >= WINDOW_LEAST);
+            }
+        }
+    }
+
+    #[test]
+    fn with_nothing_to_spare_a_source_takes_its_least() {
+        let top = tempfile::tempdir().unwrap();
+        let file = top.path().join("x");
+        fs::write(&file, b"\x1f\x8b\x08\0").unwrap();
+        let options = DirectoryOptions { readers: 2, ..DirectoryOptions::default() };
+        let directory = SourceSpec::Directory { path: top.path().to_path_buf(), options };
+        let stream = SourceSpec::TarStream { name: "s".to_string(), stream: Box::new(Cursor::new(vec![0; 1024])) };
+        for spec in [directory, SourceSpec::TarFile { path: file }, stream] {
+            let prepared = Prepared::new(spec).unwrap();
+            let least = prepared.least();
+            assert_eq!(prepared.open(1, 0).unwrap().memory, least);
+        }
     }
 }

@@ -38,6 +38,11 @@ impl Args {
         self.matches.value_source(long) == Some(clap::parser::ValueSource::CommandLine)
     }
 
+    /// Where among the arguments an option was given last, if it was: for options that undo each other.
+    pub fn position(&self, long: &'static str) -> Option<usize> {
+        self.matches.indices_of(long).filter(|_| self.given(long)).and_then(Iterator::last)
+    }
+
     /// The value as it was written; the last one if there are several.
     pub fn raw(&self, long: &'static str) -> Option<&OsStr> {
         self.option(long);

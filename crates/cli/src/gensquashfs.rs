@@ -153,10 +153,14 @@ fn output(args: &Args) -> Result<PathBuf, Failure> {
     args.operand("IMAGE").map(PathBuf::from).ok_or_else(|| Failure::usage("missing argument: the image to write"))
 }
 
+/// Of `--all-root` and `--set-uid` or `--set-gid` the last one given counts.
 fn owners(args: &Args) -> Result<(Option<u32>, Option<u32>), Failure> {
-    let root = args.flag("all-root").then_some(0);
-    let forced = |given: Option<i64>| given.map(|id| id as u32).or(root);
-    Ok((forced(args.number("set-uid")?), forced(args.number("set-gid")?)))
+    let root = args.position("all-root").filter(|_| args.flag("all-root"));
+    let owner = |long: &'static str, id: Option<i64>| match id {
+        Some(id) if args.position(long) > root => Some(id as u32),
+        _ => root.map(|_| 0),
+    };
+    Ok((owner("set-uid", args.number("set-uid")?), owner("set-gid", args.number("set-gid")?)))
 }
 
 fn dress(args: &Args) -> Result<Dress, Failure> {

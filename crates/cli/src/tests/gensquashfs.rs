@@ -134,6 +134,21 @@ fn defaults_are_those_of_the_program_it_stands_in_for() {
 }
 
 #[test]
+fn the_last_owner_given_counts() {
+    let Some(place) = place() else { return };
+    for (options, uid, gid) in [
+        (&["-u", "5", "--all-root"][..], 0, 0),
+        (&["--all-root", "-u", "5"], 5, 0),
+        (&["-u", "1", "-u", "2", "-g", "3"], 2, 3),
+        (&["-g", "3"], 5, 3),
+    ] {
+        image_of(&place, &[&["-D", "@source"], options].concat());
+        let file = reader::inspect(&place.at("image")).unwrap().tree[&b"a".to_vec()].clone();
+        assert_eq!((file.uid, file.gid), (uid, gid), "{options:?}");
+    }
+}
+
+#[test]
 fn options_of_the_machine_change_nothing() {
     let Some(place) = place() else { return };
     let image = image_of(&place, &["-D", "@source"]);

@@ -45,7 +45,7 @@ pub(crate) fn own(level: i32, size_log: u32) -> Option<Search> {
         17 => (Strategy::ZSTD_btultra, 16, 17, 3, 3, 28, true),
         18 => (Strategy::ZSTD_btultra, 17, 17, 4, 3, 32, true),
         19 => (Strategy::ZSTD_btlazy2, 18, 19, 6, 4, 32, false),
-        20 => (Strategy::ZSTD_btlazy2, 19, 20, 6, 4, 32, false),
+        20 => (Strategy::ZSTD_btlazy2, 18, 19, 5, 4, 32, false),
         _ => return None,
     };
     let window_log = size_log;

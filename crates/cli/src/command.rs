@@ -104,6 +104,7 @@ fn operand_of(operand: &'static Operand) -> Arg {
 fn help_of(option: &Opt) -> String {
     let mut help = option.help.to_string();
     let range = match option.takes {
+        Takes::Size { least: 0, most: u64::MAX } | Takes::Number { least: i64::MIN, most: i64::MAX } => None,
         Takes::Size { least, most: u64::MAX } => Some(format!("at least {}", show_size(least))),
         Takes::Size { least, most } => Some(format!("{} to {}", show_size(least), show_size(most))),
         Takes::Number { least, most } => Some(format!("{least} to {most}")),

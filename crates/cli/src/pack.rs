@@ -176,6 +176,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 /// The pack that the arguments ask for.
 pub(crate) fn request(args: &Args, io: &mut Io) -> Result<PackRequest, Failure> {
     let output = args.required("IMAGE")?;
+    refuse_contradictions(args)?;
     let format = format(args, &output)?;
     let time = time(args, io)?;
     let image = image_options(args, time.unwrap_or(0))?;
@@ -191,6 +192,19 @@ pub(crate) fn request(args: &Args, io: &mut Io) -> Result<PackRequest, Failure> 
         temporaries: io.temporaries.clone(),
         ..request
     })
+}
+
+/// An option that another one leaves without effect is a mistake, not something to ignore.
+fn refuse_contradictions(args: &Args) -> Result<(), Failure> {
+    for (one, other) in [("fragments", "no-fragments"), ("pad", "no-pad"), ("jobs", "serial")] {
+        if args.given(one) && args.given(other) {
+            return Err(args.wrong(one, &format!("cannot be used with --{other}")));
+        }
+    }
+    if args.given("no-symlink-retarget") && !args.given("root-becomes") {
+        return Err(args.wrong("no-symlink-retarget", "has no effect without --root-becomes"));
+    }
+    Ok(())
 }
 
 fn format(args: &Args, output: &std::path::Path) -> Result<Format, Failure> {

@@ -1,9 +1,11 @@
 //! The progress bar: bytes, throughput, ratio and time left, on a terminal.
 
 use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use packline::Progress;
+use packline::{Progress, SourceSpec, survey};
 
 /// Redraws a second at most; what is drawn more often nobody reads, and drawing costs a system call.
 const REDRAWS: u8 = 8;
@@ -13,6 +15,8 @@ pub struct Bar {
     bar: ProgressBar,
     /// The ratio shown last: a message is only made anew when it says something else.
     percent: Cell<Option<u64>>,
+    /// Bytes that a directory holds, once they are counted.
+    total: Arc<OnceLock<u64>>,
 }
 
 impl Bar {
@@ -24,12 +28,22 @@ impl Bar {
     fn on(target: ProgressDrawTarget) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style("{bytes} {binary_bytes_per_sec} {msg}"));
-        Bar { bar, percent: Cell::new(None) }
+        Bar { bar, percent: Cell::new(None), total: Arc::default() }
+    }
+
+    /// Has the content of a directory counted on a thread of its own, so that there is a time left to show. A thread that
+    /// cannot be started is no loss.
+    pub fn count(&self, source: &SourceSpec) {
+        if let SourceSpec::Directory { path, options } = source {
+            let (total, path, options) = (self.total.clone(), path.clone(), options.clone());
+            let counting = move || total.set(survey(&path, &options));
+            let _: std::io::Result<_> = thread::Builder::new().name("survey".to_string()).spawn(counting);
+        }
     }
 
     /// Shows how far it is.
     pub fn show(&self, progress: &Progress) {
-        if let Some(total) = progress.source_total
+        if let Some(total) = progress.source_total.or(self.total.get().copied())
             && self.bar.length() != Some(total.max(progress.source_bytes))
         {
             self.bar.set_length(total.max(progress.source_bytes));
@@ -95,6 +109,18 @@ mod tests {
         assert!(terminal.contents().contains("writing tables"), "{}", terminal.contents());
         bar.clear();
         assert_eq!(terminal.contents(), "");
+    }
+
+    #[test]
+    fn a_directory_is_counted_so_that_there_is_a_time_left() {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::write(top.path().join("file"), vec![1; 3 << 20]).unwrap();
+        let terminal = InMemoryTerm::new(2, 100);
+        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+        bar.count(&SourceSpec::Directory { path: top.path().to_path_buf(), options: Default::default() });
+        bar.total.wait();
+        bar.finishing(&Progress { source_bytes: 1 << 20, ..Progress::default() });
+        assert!(terminal.contents().contains("1.00 MiB/3.00 MiB"), "{}", terminal.contents());
     }
 
     #[test]

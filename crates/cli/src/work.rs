@@ -38,7 +38,11 @@ pub enum Manner {
 pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(), Failure> {
     let bar = io.terminal && matches!(manner, Manner::Packline { quiet: false, bar: true, .. });
     let names = manner == Manner::ToolsNg { quiet: false };
-    let mut watcher = Watcher { io, bar: bar.then(Bar::new), names };
+    let bar = bar.then(Bar::new);
+    if let Some(bar) = &bar {
+        bar.count(&request.source);
+    }
+    let mut watcher = Watcher { io, bar, names };
     let packed = packline::pack(request, &mut watcher);
     watcher.end();
     let summary = packed?;

@@ -17,6 +17,7 @@ mod request;
 mod source;
 mod squashfs;
 mod summary;
+mod survey;
 mod temporaries;
 mod watched;
 
@@ -33,4 +34,5 @@ pub use packline_squashfs as image;
 pub use packline_tree as tree;
 pub use request::{DEFAULT_META, Hints, PackRequest, Resources, SourceSpec};
 pub use summary::PackSummary;
+pub use survey::survey;
 pub use temporaries::Temporaries;

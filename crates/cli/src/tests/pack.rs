@@ -302,6 +302,10 @@ fn values_out_of_range_and_malformed_are_usage_errors() {
         &["--root-becomes", "/"],
         &["--root-becomes", ".."],
         &["--format", ""],
+        &["--no-fragments", "--fragments=small"],
+        &["--no-pad", "--pad=8K"],
+        &["--serial", "-j2"],
+        &["--no-symlink-retarget"],
         &["-q", "-q"],
     ] {
         let ran = pack(&place, "image", options, &sample_tar(), host());

@@ -1,0 +1,82 @@
+//! How much content a directory holds, found out beside the pack: for a progress bar, never for the image.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use packline_tree::{Bytes, DirectoryOptions, MountPoints};
+
+/// Bytes of content below `root` that a pack with these options reads, holes included. What cannot be looked at is left
+/// out: the pack will find it and say so. Holds the directories still to be visited, and the numbers of files with several
+/// names.
+pub fn survey(root: &Path, options: &DirectoryOptions) -> u64 {
+    let device = fs::metadata(root).ok().map(|found| found.dev());
+    let mut survey = Survey { options, device, seen: BTreeSet::new(), bytes: 0 };
+    let mut waiting = vec![(root.to_path_buf(), Bytes::new())];
+    while let Some((directory, path)) = waiting.pop() {
+        survey.visit(&directory, &path, &mut waiting);
+    }
+    survey.bytes
+}
+
+struct Survey<'a> {
+    options: &'a DirectoryOptions,
+    device: Option<u64>,
+    seen: BTreeSet<(u64, u64)>,
+    bytes: u64,
+}
+
+impl Survey<'_> {
+    fn visit(&mut self, directory: &Path, path: &[u8], waiting: &mut Vec<(PathBuf, Bytes)>) {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let below = join(path, entry.file_name().as_bytes());
+            let Ok(found) = entry.metadata() else { continue };
+            if self.options.excludes.matches(&below) || self.is_elsewhere(&found) {
+                continue;
+            }
+            if found.is_dir() {
+                waiting.push((entry.path(), below));
+            } else if found.is_file() && self.is_new(&found) {
+                self.bytes += found.len();
+            }
+        }
+    }
+
+    fn is_elsewhere(&self, found: &Metadata) -> bool {
+        self.options.mount_points != MountPoints::Enter && self.device.is_some_and(|device| device != found.dev())
+    }
+
+    fn is_new(&mut self, found: &Metadata) -> bool {
+        !self.options.hard_links || found.nlink() == 1 || self.seen.insert((found.dev(), found.ino()))
+    }
+}
+
+fn join(path: &[u8], name: &[u8]) -> Bytes {
+    if path.is_empty() { name.to_vec() } else { [path, b"/", name].concat() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_pack_would_read_is_counted() {
+        let top = tempfile::tempdir().unwrap();
+        let inner = top.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("file"), [1; 1000]).unwrap();
+        fs::hard_link(inner.join("file"), top.path().join("link")).unwrap();
+        fs::write(top.path().join("left-out.o"), [1; 50]).unwrap();
+        std::os::unix::fs::symlink("link", top.path().join("symlink")).unwrap();
+        let mut options = DirectoryOptions::default();
+        options.excludes.add(b"*.o");
+        assert_eq!(survey(top.path(), &options), 1000);
+        options.hard_links = false;
+        assert_eq!(survey(top.path(), &options), 2000);
+        options.excludes.add(b"/a");
+        assert_eq!(survey(top.path(), &options), 1000);
+        assert_eq!(survey(&top.path().join("none"), &options), 0);
+    }
+}

@@ -1,0 +1,101 @@
+//! Writes the seeds: `seeds DIRECTORY` fills `DIRECTORY/tar_reader` and `DIRECTORY/decompress` with small valid inputs, made by
+//! tar and the compressors where they are installed.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn main() -> io::Result<()> {
+    let place = std::env::args_os().nth(1).unwrap_or_else(|| "corpus".into());
+    let place = Path::new(&place);
+    fs::create_dir_all(place.join("tar_reader"))?;
+    fs::create_dir_all(place.join("decompress"))?;
+    let tree = place.join("tree");
+    plant(&tree)?;
+    for format in ["v7", "oldgnu", "gnu", "ustar", "posix"] {
+        tar(place, &tree, format, &["--format", format])?;
+        tar(place, &tree, &format!("{format}-sparse"), &["--format", format, "--sparse"])?;
+    }
+    for version in ["0.0", "0.1", "1.0"] {
+        let option = format!("--sparse-version={version}");
+        tar(place, &tree, version, &["--format=posix", "--sparse", "--xattrs", &option])?;
+    }
+    odd(place)?;
+    fs::remove_dir_all(&tree)?;
+    compressed(place)
+}
+
+fn plant(tree: &Path) -> io::Result<()> {
+    fs::create_dir_all(tree.join("directory"))?;
+    fs::write(tree.join("directory/file"), "content\n".repeat(100))?;
+    fs::write(tree.join("n".repeat(120)), "long")?;
+    let mut sparse = fs::File::create(tree.join("sparse"))?;
+    sparse.write_all(&[1; 4096])?;
+    sparse.set_len(40_000)?;
+    let _ = fs::remove_file(tree.join("link"));
+    std::os::unix::fs::symlink("t".repeat(130), tree.join("link"))?;
+    let _ = fs::remove_file(tree.join("hard"));
+    fs::hard_link(tree.join("directory/file"), tree.join("hard"))
+}
+
+/// A small tar whose checksum fields are those that the fuzz target puts right.
+fn tar(place: &Path, tree: &Path, name: &str, options: &[&str]) -> io::Result<()> {
+    let output =
+        Command::new("tar").arg("-c").args(options).arg("-C").arg(tree).arg(".").stderr(Stdio::null()).output();
+    let Ok(output) = output else { return Ok(()) };
+    let mut archive = output.stdout;
+    archive.truncate(archive.len().min(16 << 10));
+    fs::write(place.join("tar_reader").join(format!("{name}.tar")), &archive)?;
+    for block in archive.chunks_exact_mut(512).filter(|block| block.get(154..156) == Some(b"\0 ")) {
+        block[148..156].copy_from_slice(b"fixed!! ");
+    }
+    fs::write(place.join("tar_reader").join(format!("{name}-fixed.tar")), &archive)
+}
+
+/// One header of each type with plausible fields.
+fn odd(place: &Path) -> io::Result<()> {
+    for kind in b"\x001234567DKLMNSVXgx".iter() {
+        let mut block = [0; 1536];
+        block[..4].copy_from_slice(b"name");
+        block[100..107].copy_from_slice(b"0000644");
+        block[124..135].copy_from_slice(b"00000000020");
+        block[148..156].copy_from_slice(b"fixed!! ");
+        block[156] = *kind;
+        block[157..161].copy_from_slice(b"link");
+        block[257..265].copy_from_slice(b"ustar\x0000");
+        block[512..528].copy_from_slice(b"15 path=abcdef\n\n");
+        fs::write(place.join("tar_reader").join(format!("type-{kind}.tar")), block)?;
+    }
+    Ok(())
+}
+
+fn compressed(place: &Path) -> io::Result<()> {
+    let plain = b"some words, and some words again; ".repeat(60);
+    for (name, program, options) in [
+        ("gzip", "gzip", &["-c"][..]),
+        ("bzip2", "bzip2", &["-c"]),
+        ("xz", "xz", &["-c", "-T2", "--block-size=700"]),
+        ("lzma", "lzma", &["-c"]),
+        ("zstd", "zstd", &["-c", "--no-progress"]),
+        ("pzstd", "pzstd", &["-c", "-p", "2"]),
+        ("lz4", "lz4", &["-c"]),
+        ("lz4-linked", "lz4", &["-c", "-BD", "-B4", "-BX"]),
+        ("lz4-legacy", "lz4", &["-c", "-l"]),
+    ] {
+        let Some(output) = filter(program, options, &plain)? else { continue };
+        let place = place.join("decompress");
+        fs::write(place.join(name), &output)?;
+        fs::write(place.join(format!("{name}-twice")), [&output[..], &output].concat())?;
+    }
+    Ok(())
+}
+
+fn filter(program: &str, options: &[&str], input: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let child = Command::new(program).args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let Ok(mut child) = child else { return Ok(None) };
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input)?;
+    }
+    Ok(Some(child.wait_with_output()?.stdout))
+}

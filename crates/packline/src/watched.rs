@@ -33,6 +33,10 @@ impl<'a> Watched<'a> {
     /// Tells the observer that the source has ended.
     pub(crate) fn finishing(&mut self) {
         self.refresh();
+        if let Some(root) = self.changes.root.as_ref().filter(|_| self.progress.entries == 0) {
+            let path = String::from_utf8_lossy(&root.path);
+            self.observer.warning(&format!("the source has nothing at or below {path}: the image is empty"));
+        }
         self.observer.finishing(&self.progress);
     }
 

@@ -214,3 +214,11 @@ fn the_new_root_keeps_its_attributes_and_what_is_below_it() {
     assert_eq!(ran.status, 0, "{ran:?}");
     views::assert_sound("new root", &place.at("image"), &snapshot::of_model(&moved, true));
 }
+
+#[test]
+fn a_new_root_that_is_not_there_gives_an_empty_image_and_a_warning() {
+    let place = Place::new();
+    let ran = pack(&place, &["-q", "-r", "none/such"], &sample_tar(), host());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.err.contains("none/such") && ran.err.contains("empty"), "{}", ran.err);
+}

@@ -24,7 +24,9 @@ mod tools_ng;
 mod work;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Read, Write, stderr, stdin, stdout};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use packline::Temporaries;
@@ -44,13 +46,26 @@ fn main() -> ExitCode {
 
 fn standard_io() -> Io {
     Io {
-        stdin: Some(Box::new(stdin())),
-        stdout: Box::new(stdout()),
+        stdin: Some(standard_input()),
+        stdout: standard_output(),
         stderr: Box::new(stderr()),
         terminal: stderr().is_terminal(),
         host: host(),
         temporaries: Temporaries::default(),
     }
+}
+
+/// Without the lock and the small buffer of the standard library, which a tar of gigabytes only pays for.
+fn standard_input() -> Box<dyn Read + Send> {
+    match stdin().as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(File::from(descriptor)),
+        Err(_) => Box::new(stdin()),
+    }
+}
+
+/// A line at a time on a terminal; elsewhere names by the thousand are not worth a system call each.
+fn standard_output() -> Box<dyn Write> {
+    if stdout().is_terminal() { Box::new(stdout()) } else { Box::new(BufWriter::with_capacity(64 << 10, stdout())) }
 }
 
 fn host() -> Host {

@@ -39,10 +39,10 @@ impl Area {
         self.decisions.blocks.committed(ordinal, Place { start, size_word: size_word(bytes.len(), stored) })
     }
 
-    fn write_packed(&mut self, raw: &[u8], blocks: &[PackedBlock]) -> Result<(), Error> {
+    fn write_packed(&mut self, raw: &[u8], product: &[u8], blocks: &[PackedBlock]) -> Result<(), Error> {
         for PackedBlock { block, smaller } in blocks {
             match smaller {
-                Some(bytes) => self.write_block(block.ordinal, bytes, false)?,
+                Some(range) => self.write_block(block.ordinal, &product[range.clone()], false)?,
                 None => self.write_block(block.ordinal, &raw[block.range.clone()], true)?,
             }
         }
@@ -88,10 +88,12 @@ impl Caller<BlockWork> for Area {
 
     fn commit(&mut self, packed: Packed) -> Result<(), Error> {
         match packed {
-            Packed::Blocks { buffer, blocks, .. } => self.write_packed(buffer.bytes(), &blocks),
+            Packed::Blocks { raw, product, blocks } => self.write_packed(raw.bytes(), product.bytes(), &blocks),
             Packed::Raw { buffer, blocks } => self.write_raw(buffer.bytes(), &blocks),
             Packed::Copies { from, to, count } => self.copy(from, to, count),
-            Packed::Fragment { index, bytes, stored, .. } => self.write_fragment(index, &bytes, stored),
+            Packed::Fragment { index, bytes, length, stored } => {
+                self.write_fragment(index, &bytes.bytes()[..length], stored)
+            }
             Packed::Align => self.align(),
             Packed::Metadata(_) => Err(Error::Internal("metadata in the data area".into())),
         }

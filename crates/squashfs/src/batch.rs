@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use packline_engine::{Outbox, Permit};
 
+use crate::buffer::Buffer;
 use crate::matching::Copies;
-use crate::slab::Buffer;
 use crate::work::{BlockRef, BlockWork, Job, Packed};
 
 /// Raw bytes that make a job worth the hand-over.
-const JOB_BYTES: usize = 64 * 1024;
+pub(crate) const JOB_BYTES: usize = 64 * 1024;
 
 /// The blocks of one slab on their way to the compress stage.
 pub(crate) struct Batch<'a> {
@@ -44,11 +44,11 @@ impl<'a> Batch<'a> {
             self.flush();
             self.stored = stored;
         }
-        self.bytes += range.len();
-        self.blocks.push(BlockRef { ordinal, range });
-        if self.bytes >= JOB_BYTES {
+        if self.bytes + range.len() > JOB_BYTES {
             self.flush();
         }
+        self.bytes += range.len();
+        self.blocks.push(BlockRef { ordinal, range });
     }
 
     /// Blocks to be written again.

@@ -54,10 +54,10 @@ pub(crate) struct Decisions {
 }
 
 impl Decisions {
-    pub(crate) fn new(block_size: u32, stored_fragments: bool) -> Decisions {
+    pub(crate) fn new(block_size: u32, stored_fragments: bool, window: usize) -> Decisions {
         Decisions {
             blocks: Blocks::default(),
-            fragments: Fragments::new(block_size),
+            fragments: Fragments::new(block_size, window),
             saved: Saved::default(),
             files: Vec::new(),
             sizes: Vec::new(),

@@ -6,9 +6,10 @@ use packline_engine::Line;
 use packline_tree::{Extent, Source};
 
 use crate::area::Area;
+use crate::buffer::Pool;
 use crate::decision::reserved;
 use crate::fault::from_fault;
-use crate::slab::{Item, Piece, Pool, Rules, Slab};
+use crate::slab::{Item, Piece, Rules, Slab};
 use crate::work::BlockWork;
 use crate::{Error, Fragments};
 
@@ -58,9 +59,7 @@ struct Cursor {
 
 impl Feeder {
     pub(crate) fn new(block_size: u32, budget: usize) -> Feeder {
-        let size = slab_size(block_size);
-        let keep = (budget / 4 / size).clamp(2, 64);
-        Feeder { block_size: block_size as usize, pool: Pool::new(size, keep), open: None }
+        Feeder { block_size: block_size as usize, pool: Pool::new(slab_size(block_size), budget), open: None }
     }
 
     /// Reads a file's content to its end.

@@ -1,9 +1,12 @@
 //! Fragment blocks: tail ends packed together in the order in which they come, each content once.
 
+use std::sync::Arc;
+
 use hashbrown::HashTable;
 use packline_engine::{Outbox, Permit};
 
 use crate::Error;
+use crate::buffer::{Buffer, Pool};
 use crate::digest::Digest;
 use crate::layout::{FragmentBlock, TailPlace};
 use crate::work::{BlockWork, Job, Packed};
@@ -15,22 +18,23 @@ struct Tail {
     place: TailPlace,
 }
 
-/// A fragment block in memory; the permit accounts for its raw and its compressed form.
+/// A fragment block in memory; the permit accounts for its compressed form.
 #[derive(Debug)]
 pub(crate) struct FragmentBuffer {
     index: u32,
-    raw: Vec<u8>,
+    raw: Buffer,
+    length: usize,
     permit: Permit,
 }
 
 impl FragmentBuffer {
     /// Hands the block on: to be compressed, or to be written as it is.
     pub(crate) fn hand_on(self, stored: bool, next: &mut dyn Outbox<BlockWork>) {
-        let FragmentBuffer { index, raw, permit } = self;
+        let FragmentBuffer { index, raw, length, permit } = self;
         if stored {
-            next.pass(Packed::Fragment { index, bytes: raw, stored, _permit: permit });
+            next.pass(Packed::Fragment { index, bytes: raw, length, stored });
         } else {
-            next.submit(Job::Fragment { index, raw, permit });
+            next.submit(Job::Fragment { index, raw, length, permit });
         }
     }
 }
@@ -39,6 +43,7 @@ impl FragmentBuffer {
 #[derive(Debug)]
 pub(crate) struct Fragments {
     block_size: usize,
+    pool: Arc<Pool>,
     open: Option<FragmentBuffer>,
     table: Vec<FragmentBlock>,
     tails: Vec<Tail>,
@@ -46,9 +51,11 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    pub(crate) fn new(block_size: u32) -> Fragments {
+    /// `window` bounds the memory of the line, bytes.
+    pub(crate) fn new(block_size: u32, window: usize) -> Fragments {
         Fragments {
             block_size: block_size as usize,
+            pool: Pool::new(block_size as usize, window),
             open: None,
             table: Vec::new(),
             tails: Vec::new(),
@@ -70,7 +77,7 @@ impl Fragments {
         digest: Option<Digest>,
         permit: Permit,
     ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {
-        let full = self.open.as_ref().is_some_and(|open| open.raw.len() + content.len() > self.block_size);
+        let full = self.open.as_ref().is_some_and(|open| open.length + content.len() > self.block_size);
         let closed = if full { self.close() } else { None };
         let place = self.append(content, permit)?;
         if let Some(digest) = digest {
@@ -101,20 +108,23 @@ impl Fragments {
             + self.table.capacity() * size_of::<FragmentBlock>()
     }
 
-    fn append(&mut self, content: &[u8], permit: Permit) -> Result<TailPlace, Error> {
+    fn append(&mut self, content: &[u8], mut permit: Permit) -> Result<TailPlace, Error> {
+        let raw = permit.split(content.len());
         let open = match &mut self.open {
             Some(open) => {
+                open.raw.add_permit(raw);
                 open.permit.merge(permit);
                 open
             }
             none => {
                 let index = u32::try_from(self.table.len()).map_err(|_| too_many_tails())?;
                 self.table.push(FragmentBlock { start: 0, size_word: 0 });
-                none.insert(FragmentBuffer { index, raw: Vec::with_capacity(self.block_size), permit })
+                none.insert(FragmentBuffer { index, raw: self.pool.take(raw), length: 0, permit })
             }
         };
-        let place = TailPlace { fragment: open.index, offset: open.raw.len() as u32 };
-        open.raw.extend_from_slice(content);
+        let place = TailPlace { fragment: open.index, offset: open.length as u32 };
+        open.raw.bytes_mut()[open.length..open.length + content.len()].copy_from_slice(content);
+        open.length += content.len();
         Ok(place)
     }
 

@@ -3,6 +3,7 @@
 mod area;
 mod batch;
 mod blocks;
+mod buffer;
 mod compressor;
 mod decision;
 mod digest;

@@ -4,9 +4,10 @@
 //! memory copy. Pieces lie in the order in which they were read.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::Permit;
+
+use crate::buffer::Buffer;
 
 /// What a piece of content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,62 +59,4 @@ pub(crate) struct Slab {
     pub(crate) items: Vec<Item>,
     /// Memory for what the pieces turn into: their compressed form, and the copy of tail ends in a fragment block.
     pub(crate) products: Permit,
-}
-
-/// Raw bytes that return to their pool, and their memory to the budget, when dropped.
-#[derive(Debug)]
-pub(crate) struct Buffer {
-    bytes: Vec<u8>,
-    pool: Arc<Pool>,
-    _permit: Permit,
-}
-
-impl Buffer {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        self.pool.put(std::mem::take(&mut self.bytes));
-    }
-}
-
-/// Keeps buffers for reuse: a fresh one costs a page fault every 4 KiB.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    size: usize,
-    keep: usize,
-    free: Mutex<Vec<Vec<u8>>>,
-}
-
-impl Pool {
-    /// A pool of buffers of `size` bytes that keeps at most `keep` of them.
-    pub(crate) fn new(size: usize, keep: usize) -> Arc<Pool> {
-        Arc::new(Pool { size, keep, free: Mutex::new(Vec::new()) })
-    }
-
-    /// Bytes of each buffer.
-    pub(crate) fn buffer_size(&self) -> usize {
-        self.size
-    }
-
-    /// A buffer with unspecified content, whose memory `permit` accounts for.
-    pub(crate) fn take(self: &Arc<Pool>, permit: Permit) -> Buffer {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let bytes = free.unwrap_or_else(|| vec![0; self.size]);
-        Buffer { bytes, pool: Arc::clone(self), _permit: permit }
-    }
-
-    fn put(&self, bytes: Vec<u8>) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < self.keep && bytes.len() == self.size {
-            free.push(bytes);
-        }
-    }
 }

@@ -7,9 +7,11 @@ use packline_codec::{Encoder, Outcome, Spec};
 use packline_engine::{Permit, Work};
 
 use crate::Error;
+use crate::batch::JOB_BYTES;
+use crate::buffer::{Buffer, Pool};
 use crate::digest::{Digest, is_zero};
 use crate::layout::STORED_BLOCK;
-use crate::slab::{Buffer, Piece, Slab};
+use crate::slab::{Piece, Slab};
 
 /// Largest raw metadata block, bytes (SquashFS 4.0).
 const METADATA_BLOCK: usize = 8192;
@@ -19,8 +21,10 @@ const STORED_METADATA: u16 = 1 << 15;
 /// The two parallel stages of packing an image.
 #[derive(Debug)]
 pub(crate) struct BlockWork {
-    pub(crate) codec: Spec,
-    pub(crate) block_size: u32,
+    codec: Spec,
+    block_size: u32,
+    /// Buffers for what comes of one job.
+    products: Arc<Pool>,
 }
 
 /// What the hash stage found of one piece.
@@ -52,37 +56,38 @@ pub(crate) struct BlockRef {
 pub(crate) enum Job {
     /// Data blocks of one slab; the permit covers their compressed form.
     Blocks { buffer: Arc<Buffer>, blocks: Vec<BlockRef>, permit: Permit },
-    /// A whole fragment block; the permit covers its raw and its compressed form.
-    Fragment { index: u32, raw: Vec<u8>, permit: Permit },
+    /// The first `length` bytes of a buffer, a whole fragment block; the permit covers its compressed form.
+    Fragment { index: u32, raw: Buffer, length: usize, permit: Permit },
     /// A metadata block.
     Metadata { raw: Vec<u8> },
 }
 
-/// A compressed block, or none if it did not get smaller.
+/// A compressed block.
 #[derive(Debug)]
 pub(crate) struct PackedBlock {
     pub(crate) block: BlockRef,
-    pub(crate) smaller: Option<Box<[u8]>>,
+    /// Where it lies in the job's product; `None` if it did not get smaller.
+    pub(crate) smaller: Option<Range<usize>>,
 }
 
 /// What the commit step takes.
 #[derive(Debug)]
 pub(crate) enum Packed {
     /// Data blocks, compressed where that made them smaller.
-    Blocks { buffer: Arc<Buffer>, blocks: Vec<PackedBlock>, _permit: Permit },
+    Blocks { raw: Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock> },
     /// Data blocks to store as they are.
     Raw { buffer: Arc<Buffer>, blocks: Vec<BlockRef> },
     /// So many blocks whose bytes stand in the image already, to be written once more.
     Copies { from: u32, to: u32, count: u32 },
-    /// A fragment block, ready to be written, with its size word.
-    Fragment { index: u32, bytes: Vec<u8>, stored: bool, _permit: Permit },
+    /// A fragment block, the first `length` bytes of a buffer.
+    Fragment { index: u32, bytes: Buffer, length: usize, stored: bool },
     /// The next data starts at a multiple of the device block size.
     Align,
     /// A metadata block with its header.
     Metadata(Vec<u8>),
 }
 
-/// What one worker keeps: encoders, made when first needed, and a buffer for their output.
+/// What one worker keeps: encoders, made when first needed, and a buffer for compressed metadata.
 #[derive(Default)]
 pub(crate) struct Tool {
     data: Option<Box<dyn Encoder>>,
@@ -110,47 +115,61 @@ impl Work for BlockWork {
     fn compress(&self, tool: &mut Tool, job: Job) -> Result<Packed, Error> {
         match job {
             Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
-            Job::Fragment { index, raw, permit } => self.fragment(tool, index, raw, permit),
+            Job::Fragment { index, raw, length, permit } => self.fragment(tool, index, raw, length, permit),
             Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
         }
     }
 }
 
 impl BlockWork {
+    /// `window` bounds the memory of the line, bytes.
+    pub(crate) fn new(codec: Spec, block_size: u32, window: usize) -> BlockWork {
+        BlockWork { codec, block_size, products: Pool::new((block_size as usize).max(JOB_BYTES), window) }
+    }
+
     fn blocks(
         &self,
         tool: &mut Tool,
-        buffer: Arc<Buffer>,
+        raw: Arc<Buffer>,
         blocks: Vec<BlockRef>,
-        mut permit: Permit,
+        permit: Permit,
     ) -> Result<Packed, Error> {
+        let mut product = self.products.take(permit);
         let mut packed = Vec::with_capacity(blocks.len());
+        let mut at = 0;
         for block in blocks {
-            let smaller = self.smaller(tool, &buffer.bytes()[block.range.clone()])?;
-            packed.push(PackedBlock { block, smaller });
+            let content = &raw.bytes()[block.range.clone()];
+            let size = self.smaller(tool, content, &mut product.bytes_mut()[at..at + content.len()])?;
+            packed.push(PackedBlock { block, smaller: size.map(|size| at..at + size) });
+            at += size.unwrap_or(0);
         }
-        let held = packed.iter().filter_map(|block| block.smaller.as_ref()).map(|bytes| bytes.len()).sum();
-        permit.shrink_to(held);
-        Ok(Packed::Blocks { buffer, blocks: packed, _permit: permit })
+        Ok(Packed::Blocks { raw, product, blocks: packed })
     }
 
-    fn fragment(&self, tool: &mut Tool, index: u32, raw: Vec<u8>, mut permit: Permit) -> Result<Packed, Error> {
-        let smaller = self.smaller(tool, &raw)?;
-        let stored = smaller.is_none();
-        let bytes = smaller.map_or(raw, Vec::from);
-        permit.shrink_to(bytes.capacity());
-        Ok(Packed::Fragment { index, bytes, stored, _permit: permit })
+    fn fragment(
+        &self,
+        tool: &mut Tool,
+        index: u32,
+        raw: Buffer,
+        length: usize,
+        permit: Permit,
+    ) -> Result<Packed, Error> {
+        let mut product = self.products.take(permit);
+        let size = self.smaller(tool, &raw.bytes()[..length], &mut product.bytes_mut()[..length])?;
+        Ok(match size {
+            Some(size) => Packed::Fragment { index, bytes: product, length: size, stored: false },
+            None => Packed::Fragment { index, bytes: raw, length, stored: true },
+        })
     }
 
     /// Compresses one block; `None` if it does not get smaller.
-    fn smaller(&self, tool: &mut Tool, raw: &[u8]) -> Result<Option<Box<[u8]>>, Error> {
+    fn smaller(&self, tool: &mut Tool, raw: &[u8], product: &mut [u8]) -> Result<Option<usize>, Error> {
         let encoder = match &mut tool.data {
             Some(encoder) => encoder,
             none => none.insert(self.codec.encoder(self.block_size as usize)?),
         };
-        tool.scratch.resize(tool.scratch.len().max(raw.len()), 0);
-        Ok(match encoder.compress(raw, &mut tool.scratch[..raw.len()])? {
-            Outcome::Smaller(size) => Some(tool.scratch[..size].into()),
+        Ok(match encoder.compress(raw, product)? {
+            Outcome::Smaller(size) => Some(size),
             Outcome::NotSmaller => None,
         })
     }
@@ -160,7 +179,7 @@ impl BlockWork {
             Some(encoder) => encoder,
             none => none.insert(self.codec.metadata_encoder()?),
         };
-        tool.scratch.resize(tool.scratch.len().max(METADATA_BLOCK), 0);
+        tool.scratch.resize(METADATA_BLOCK, 0);
         Ok(match encoder.compress(raw, &mut tool.scratch[..raw.len()])? {
             Outcome::Smaller(size) => with_header(size as u16, &tool.scratch[..size]),
             Outcome::NotSmaller => stored_metadata(raw),

@@ -122,7 +122,8 @@ impl Writer {
     pub fn new(sink: Box<dyn Sink>, options: Options, crew: Crew, start: Start) -> Result<Writer, Error> {
         check_block_size(options.block_size)?;
         options.codec.validate(options.block_size as usize)?;
-        let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec));
+        let decisions =
+            Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), crew.window);
         Ok(Writer {
             line: line(&options, &crew)?,
             area: Area::new(decisions, sink, data_start(&options)?, options.pad),
@@ -277,7 +278,7 @@ impl Writer {
 }
 
 fn line(options: &Options, crew: &Crew) -> Result<Box<dyn Line<BlockWork>>, Error> {
-    let work = BlockWork { codec: options.codec.clone(), block_size: options.block_size };
+    let work = BlockWork::new(options.codec.clone(), options.block_size, crew.window);
     if crew.serial {
         return Ok(Box::new(SerialLine::new(work)));
     }

@@ -1,0 +1,69 @@
+//! Buffers that are used again: a fresh one costs a page fault every 4 KiB.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packline_engine::Permit;
+
+/// Bytes that return to their pool, and their memory to the budget, when dropped.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    pool: Arc<Pool>,
+    permit: Permit,
+}
+
+impl Buffer {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Accounts for more of its bytes.
+    pub(crate) fn add_permit(&mut self, permit: Permit) {
+        self.permit.merge(permit);
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.pool.put(std::mem::take(&mut self.bytes));
+    }
+}
+
+/// Keeps buffers of one size for reuse.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    size: usize,
+    keep: usize,
+    free: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Pool {
+    /// A pool of buffers of `size` bytes that keeps a quarter of `budget` bytes at most, but two buffers at least.
+    pub(crate) fn new(size: usize, budget: usize) -> Arc<Pool> {
+        let keep = (budget / 4 / size).clamp(2, 64);
+        Arc::new(Pool { size, keep, free: Mutex::new(Vec::new()) })
+    }
+
+    /// Bytes of each buffer.
+    pub(crate) fn buffer_size(&self) -> usize {
+        self.size
+    }
+
+    /// A buffer with unspecified content, whose memory `permit` accounts for.
+    pub(crate) fn take(self: &Arc<Pool>, permit: Permit) -> Buffer {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let bytes = free.unwrap_or_else(|| vec![0; self.size]);
+        Buffer { bytes, pool: Arc::clone(self), permit }
+    }
+
+    fn put(&self, bytes: Vec<u8>) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < self.keep {
+            free.push(bytes);
+        }
+    }
+}

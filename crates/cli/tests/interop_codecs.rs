@@ -1,6 +1,7 @@
 //! Each codec, block size and source, fragments on and off: every program that reads images must see the source's tree.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use packline_testkit::mount::Mounted;
 use packline_testkit::packer::Packer;
 use packline_testkit::snapshot;
 use packline_testkit::{generate, plant, tar, views};
@@ -32,15 +33,16 @@ fn in_every_way(codec: &str, light: &str) {
         return;
     }
     let packer = Packer::new(env!("CARGO_BIN_EXE_packline"));
-    let directory = tempfile::tempdir().unwrap();
+    let scratch = Mounted::scratch(1 << 30).unwrap();
+    let directory = scratch.path();
     for (block, option) in BLOCKS {
         let codec = if block > 1 << 17 { light } else { codec };
-        for source in sources(directory.path(), block) {
+        for source in sources(directory, block) {
             for fragments in ["always", "never"] {
                 let what = format!("{codec} {option} fragments={fragments} {}", source.place.display());
-                let image = directory.path().join("image.sqfs");
+                let image = directory.join("image.sqfs");
                 packer.pack(&source.place, &image, &["-c", codec, "-b", option, "--fragments", fragments, "--force"]);
-                let report = views::assert_all_agree(&what, &image, &source.tree, directory.path());
+                let report = views::assert_all_agree(&what, &image, &source.tree, directory);
                 assert_eq!(report.unused, 0, "{what}: bytes that nothing uses");
                 assert_eq!(report.superblock.fragments == 0, fragments == "never", "{what}");
                 assert_eq!(report.superblock.block_size as usize, block, "{what}");

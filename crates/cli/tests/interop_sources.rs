@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use packline_testkit::model::{Node, NodeKind};
+use packline_testkit::mount::Mounted;
 use packline_testkit::packer::Packer;
 use packline_testkit::{generate, plant, reader, snapshot, tar, tools, views};
 use std::fs::File;
@@ -39,7 +40,7 @@ fn data_area_of_a_directory_and_of_its_tar() {
     let nodes = generate::small_tree(5, BLOCK);
     let source = planted(directory.path(), &nodes);
     let images = ["from-directory.sqfs", "from-tar.sqfs"].map(|name| directory.path().join(name));
-    for options in [&["--format=gnu"][..], &["--format=pax", "--sparse"]] {
+    for options in [&["--format=pax"][..], &["--format=pax", "--sparse"]] {
         let archive = gnu_tar(directory.path(), &source, options);
         for (place, image) in [&source, &archive].into_iter().zip(&images) {
             packer().pack(place, image, &["-c", "zstd", "-b", "16K", "--force"]);
@@ -56,7 +57,10 @@ fn tars_of_other_programs() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let source = planted(directory.path(), &generate::small_tree(6, BLOCK));
+    let mut nodes = generate::small_tree(6, BLOCK);
+    // GNU tar takes hard links of fifos for fifos.
+    nodes.retain(|node| node.path != b"links/fifo-again");
+    let source = planted(directory.path(), &nodes);
     let archive = gnu_tar(directory.path(), &source, &["--format=pax", "--sparse"]);
     check_archive("GNU tar, pax", &archive, &source, directory.path());
     tools::run(
@@ -135,7 +139,7 @@ fn drop_ins_see_the_same_tree() {
     if !views::available() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Mounted::scratch(1 << 28).unwrap();
     let nodes = generate::small_tree(9, BLOCK);
     let (source, archive) = (planted(directory.path(), &nodes), directory.path().join("source.tar"));
     std::fs::write(&archive, tar::to_bytes(&nodes)).unwrap();
@@ -146,7 +150,10 @@ fn drop_ins_see_the_same_tree() {
     let place = source.to_str().unwrap();
     let arguments = ["-q", "-f", "-c", "gzip", "-b", "16K", "--keep-time", "--keep-xattr", "--pack-dir", place];
     packer().drop_in("gensquashfs", &arguments, &image, None);
-    views::assert_all_agree("gensquashfs", &image, &snapshot::of_model(&nodes, true), directory.path());
+    // As squashfs-tools-ng, it gives the root its defaults and not what the directory has.
+    let mut tree = snapshot::of_model(&nodes, true);
+    tree.entry(Vec::new()).and_modify(|root| root.mtime = 0);
+    views::assert_all_agree("gensquashfs", &image, &tree, directory.path());
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn memory_a_file() {
     }
     let place = tempfile::tempdir().unwrap();
     let image = place.path().join("image.sqfs");
-    let mut peak_of = |count| {
+    let peak_of = |count| {
         let archive = generated(place.path(), |sink| generate::many_files(sink, count));
         peak(&archive, &image, &["-c", "lz4"])
     };

@@ -79,7 +79,11 @@ impl Feeder {
             self.fill(&mut at, source)?;
             self.cut(&mut at)?;
         }
-        Ok(())
+        // Asked for its end, a source looks whether the file is still what its entry said: one that grew is found here.
+        match source.read(&mut [0])? {
+            Extent::End => Ok(()),
+            other => Err(Error::Internal(format!("a source gave {other:?} with 0 bytes left"))),
+        }
     }
 
     /// Hands on the slab that is being filled, if there is anything in it.

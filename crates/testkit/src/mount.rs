@@ -11,6 +11,8 @@ use std::process::Command;
 pub struct Mounted {
     point: tempfile::TempDir,
     unmount: &'static [&'static str],
+    /// What holds the file system, if it goes with the mount.
+    _held: Option<tempfile::NamedTempFile>,
 }
 
 impl Mounted {
@@ -19,14 +21,14 @@ impl Mounted {
         let point = point()?;
         let mut command = Command::new("mount");
         tools::run(command.args(["-t", "squashfs", "-o", "loop,ro"]).arg(image).arg(point.path()))?;
-        Ok(Mounted { point, unmount: &["umount"] })
+        Ok(Mounted { point, unmount: &["umount"], _held: None })
     }
 
     /// Mounts an image with squashfuse.
     pub fn fuse(image: &Path) -> Result<Mounted, String> {
         let point = point()?;
         tools::run(Command::new("squashfuse").arg(image).arg(point.path()))?;
-        Ok(Mounted { point, unmount: &["fusermount", "-u"] })
+        Ok(Mounted { point, unmount: &["fusermount", "-u"], _held: None })
     }
 
     /// Mounts an empty file system in memory of `bytes` bytes, writable. Needs root.
@@ -34,7 +36,18 @@ impl Mounted {
         let point = point()?;
         let size = format!("size={bytes}");
         tools::run(Command::new("mount").args(["-t", "tmpfs", "-o", &size, "packline-test"]).arg(point.path()))?;
-        Ok(Mounted { point, unmount: &["umount"] })
+        Ok(Mounted { point, unmount: &["umount"], _held: None })
+    }
+
+    /// Mounts an empty ext4 of `bytes` bytes that is held in memory: it keeps everything that a file system can, and is
+    /// fast with programs that sync every file. Needs root.
+    pub fn scratch(bytes: u64) -> Result<Mounted, String> {
+        let point = point()?;
+        let file = tempfile::NamedTempFile::new_in("/dev/shm").map_err(|cause| format!("/dev/shm: {cause}"))?;
+        file.as_file().set_len(bytes).map_err(|cause| format!("{}: {cause}", file.path().display()))?;
+        tools::run(Command::new("mkfs.ext4").args(["-q", "-F", "-b", "4096", "-O", "^has_journal"]).arg(file.path()))?;
+        tools::run(Command::new("mount").args(["-o", "loop"]).arg(file.path()).arg(point.path()))?;
+        Ok(Mounted { point, unmount: &["umount"], _held: Some(file) })
     }
 
     /// Where it is mounted.

@@ -88,7 +88,9 @@ impl Job {
     fn feed(&self, command: &mut Command) -> Result<Option<Child>, String> {
         match &self.input {
             Input::Nothing => command.stdin(Stdio::null()),
-            Input::File(path) => command.stdin(File::open(path).map_err(|cause| format!("{}: {cause}", path.display()))?),
+            Input::File(path) => {
+                command.stdin(File::open(path).map_err(|cause| format!("{}: {cause}", path.display()))?)
+            }
             Input::Pipe(argv) => {
                 let mut producer = Command::new(&argv[0]);
                 producer.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -150,7 +152,8 @@ mod tests {
         if !tools::need(&["time", "sh"]) {
             return;
         }
-        let count = |argv: &[&str]| Job::new("count", &["sh", "-c", "test $(wc -c) = 5"]).fed_by(argv).measure().is_ok();
+        let count =
+            |argv: &[&str]| Job::new("count", &["sh", "-c", "test $(wc -c) = 5"]).fed_by(argv).measure().is_ok();
         assert!(count(&["printf", "12345"]));
         assert!(!count(&["printf", "123456"]));
     }

@@ -7,7 +7,7 @@ use crate::{extract, reader, tools};
 use std::path::Path;
 
 /// The programs that [`assert_all_agree`] runs.
-pub const PROGRAMS: [&str; 5] = ["mount", "unsquashfs", "rdsquashfs", "squashfuse", "fusermount"];
+pub const PROGRAMS: [&str; 6] = ["mount", "mkfs.ext4", "unsquashfs", "rdsquashfs", "squashfuse", "fusermount"];
 
 /// Whether this machine can run [`assert_all_agree`]: as root, with all programs installed.
 pub fn available() -> bool {

@@ -103,15 +103,16 @@ impl Usage {
         }
     }
 
-    /// Checks that blocks and fragment blocks lie side by side and no two overlap but equal ones, within `area`; that
-    /// each fragment is used from its first byte to its last. Returns the bytes of the area that nothing uses.
+    /// Checks that blocks and fragment blocks lie side by side, within `area`, and that no two overlap but equal ones.
+    /// Returns the bytes of the area that no block takes, and those of fragment blocks that no tail end takes.
     pub fn check(mut self, disk: &mut Disk, fragments: &[Fragment], area: Range<u64>) -> Result<u64, String> {
+        let mut unused = 0;
         for (index, fragment) in fragments.iter().enumerate() {
             self.note(disk, fragment.start, fragment.size_word);
             let length = block(disk, fragment.start, fragment.size_word, None)?.len();
-            self.check_tails(disk, index as u32, length as u32);
+            unused += self.unused_by_tails(index as u32, length as u32);
         }
-        let (mut unused, mut end) = (0, area.start);
+        let mut end = area.start;
         for (&start, &word) in &self.blocks {
             if start < end {
                 disk.problems.push(format!("the block at {start} starts before {end}, where another ends"));
@@ -125,18 +126,15 @@ impl Usage {
         Ok(unused + area.end.saturating_sub(end))
     }
 
-    fn check_tails(&mut self, disk: &mut Disk, index: u32, length: u32) {
+    /// Bytes of a fragment block that no tail end takes: a file that came later under the same name may have left them.
+    fn unused_by_tails(&mut self, index: u32, length: u32) -> u64 {
         let mut ranges = self.tails.remove(&index).unwrap_or_default();
         ranges.sort_by_key(|range| (range.start, range.end));
-        let mut end = 0;
+        let (mut unused, mut end) = (0, 0);
         for range in ranges {
-            if range.start > end {
-                disk.problems.push(format!("nothing uses the bytes from {end} to {} of fragment {index}", range.start));
-            }
+            unused += u64::from(range.start.saturating_sub(end));
             end = end.max(range.end);
         }
-        if end != length {
-            disk.problems.push(format!("the tail ends of fragment {index} end at {end}, the fragment at {length}"));
-        }
+        unused + u64::from(length.saturating_sub(end))
     }
 }

@@ -26,7 +26,7 @@ pub struct Report {
     pub problems: Vec<String>,
     /// Where the data and fragment blocks lie, bytes.
     pub data_area: Range<u64>,
-    /// Bytes of the data area that no file uses.
+    /// Bytes of the data area, and of decoded fragment blocks, that no file uses.
     pub unused: u64,
     /// BLAKE3 hash of the data area's bytes.
     pub data_hash: [u8; 32],

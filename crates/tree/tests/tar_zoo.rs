@@ -1,4 +1,5 @@
 //! A zoo of malformed tars, each with the message it must be refused with, and of odd ones that must be read.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod tar_support;
 

@@ -22,11 +22,14 @@ pub(super) struct Step {
 /// What a decoder found wrong, as the rest of a sentence.
 pub(super) type Wrong = String;
 
+/// A decoder's failure: what, and how many bytes of the input it had taken by then.
+pub(super) type Failure = (Wrong, usize);
+
 /// A decoder of one stream (member, frame).
 pub(super) trait Engine {
     /// Goes on with `input` into `output`, neither need be used up. `last` says that no input follows.
-    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Wrong>;
-    /// False where what was consumed says nothing about the place of an error.
+    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure>;
+    /// False where what was consumed says nothing about the place of an error; then it is the stream's start that is named.
     fn counts(&self) -> bool {
         true
     }
@@ -50,31 +53,26 @@ pub(super) fn engine(format: Format, limits: &Limits) -> Result<Box<dyn Engine>,
 struct Gzip(flate2::Decompress);
 
 impl Engine for Gzip {
-    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Wrong> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Failure> {
         let (before_in, before_out) = (self.0.total_in(), self.0.total_out());
-        let status = self
-            .0
-            .decompress(input, output, flate2::FlushDecompress::None)
-            .map_err(|error| error.message().map_or_else(|| "corrupt stream".to_owned(), ToOwned::to_owned))?;
-        Ok(Step {
-            consumed: (self.0.total_in() - before_in) as usize,
-            produced: (self.0.total_out() - before_out) as usize,
-            ended: status == flate2::Status::StreamEnd,
-        })
+        let result = self.0.decompress(input, output, flate2::FlushDecompress::None);
+        let consumed = (self.0.total_in() - before_in) as usize;
+        let produced = (self.0.total_out() - before_out) as usize;
+        let status = result.map_err(|error| (error.message().unwrap_or("corrupt stream").to_owned(), consumed))?;
+        Ok(Step { consumed, produced, ended: status == flate2::Status::StreamEnd })
     }
 }
 
 struct Bzip2(bzip2::Decompress);
 
 impl Engine for Bzip2 {
-    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Wrong> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Failure> {
         let (before_in, before_out) = (self.0.total_in(), self.0.total_out());
-        let status = self.0.decompress(input, output).map_err(|_| "corrupt block".to_owned())?;
-        Ok(Step {
-            consumed: (self.0.total_in() - before_in) as usize,
-            produced: (self.0.total_out() - before_out) as usize,
-            ended: status == bzip2::Status::StreamEnd,
-        })
+        let result = self.0.decompress(input, output);
+        let consumed = (self.0.total_in() - before_in) as usize;
+        let produced = (self.0.total_out() - before_out) as usize;
+        let status = result.map_err(|_| ("corrupt block".to_owned(), consumed))?;
+        Ok(Step { consumed, produced, ended: status == bzip2::Status::StreamEnd })
     }
 }
 
@@ -103,12 +101,12 @@ fn zstd_error(code: usize) -> Wrong {
 }
 
 impl Engine for Zstd {
-    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Wrong> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Failure> {
         let mut source = InBuffer::around(input);
         let mut sink = OutBuffer::around(output);
         let result = self.context.decompress_stream(&mut sink, &mut source);
         let (consumed, produced) = (source.pos(), sink.pos());
-        let hint = result.map_err(|code| self.wrong(code))?;
+        let hint = result.map_err(|code| (self.wrong(code), consumed))?;
         Ok(Step { consumed, produced, ended: hint == 0 })
     }
 }
@@ -116,28 +114,28 @@ impl Engine for Zstd {
 struct Lzma {
     stream: Stream,
     limits: Limits,
-    parallel: bool,
+    is_xz: bool,
 }
 
 impl Lzma {
     /// With several threads liblzma decodes blocks that say their size side by side, as far as the buffers allow.
     fn xz(limits: &Limits) -> Result<Self, Wrong> {
-        if limits.threads <= 1 {
-            return Self::over(Stream::new_stream_decoder(memory(limits), 0), limits);
-        }
-        let mut builder = MtStreamBuilder::new();
-        builder
-            .threads(limits.threads.min(256) as u32)
-            .memlimit_threading(limits.buffers)
-            .memlimit_stop(memory(limits));
-        let mut engine = Self::over(builder.decoder(), limits)?;
-        engine.parallel = true;
+        let stream = match limits.threads {
+            0 | 1 => Stream::new_stream_decoder(memory(limits), 0),
+            threads => MtStreamBuilder::new()
+                .threads(threads.min(256) as u32)
+                .memlimit_threading(limits.buffers)
+                .memlimit_stop(memory(limits))
+                .decoder(),
+        };
+        let mut engine = Self::over(stream, limits)?;
+        engine.is_xz = true;
         Ok(engine)
     }
 
     fn over(stream: Result<Stream, liblzma::stream::Error>, limits: &Limits) -> Result<Self, Wrong> {
         let stream = stream.map_err(|error| lzma_error(error, limits))?;
-        Ok(Self { stream, limits: *limits, parallel: false })
+        Ok(Self { stream, limits: *limits, is_xz: false })
     }
 }
 
@@ -166,20 +164,18 @@ fn too_large(window: u64) -> Wrong {
 }
 
 impl Engine for Lzma {
-    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Wrong> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure> {
         let (before_in, before_out) = (self.stream.total_in(), self.stream.total_out());
         let action = if last { Action::Finish } else { Action::Run };
         let result = self.stream.process(input, output, action);
-        let status = result.map_err(|error| lzma_error(error, &self.limits))?;
-        Ok(Step {
-            consumed: (self.stream.total_in() - before_in) as usize,
-            produced: (self.stream.total_out() - before_out) as usize,
-            ended: status == LzmaStatus::StreamEnd,
-        })
+        let consumed = (self.stream.total_in() - before_in) as usize;
+        let produced = (self.stream.total_out() - before_out) as usize;
+        let status = result.map_err(|error| (lzma_error(error, &self.limits), consumed))?;
+        Ok(Step { consumed, produced, ended: status == LzmaStatus::StreamEnd })
     }
 
-    /// Threads take input ahead of what they have decoded.
+    /// The threads for xz take input ahead of what they have decoded; and what is said must not hang on their number.
     fn counts(&self) -> bool {
-        !self.parallel
+        !self.is_xz
     }
 }

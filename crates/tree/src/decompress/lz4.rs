@@ -7,7 +7,7 @@ use std::mem;
 
 use twox_hash::XxHash32;
 
-use super::engines::{Engine, Step, Wrong};
+use super::engines::{Engine, Failure, Step, Wrong};
 
 /// How far back a block may refer to the blocks before it.
 const HISTORY: usize = 64 << 10;
@@ -115,13 +115,13 @@ impl Output {
 }
 
 impl Engine for Lz4 {
-    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Wrong> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Failure> {
         let mut consumed = 0;
         while self.output.is_empty() && self.expect != Expect::Ended {
             let (count, field) = self.gather.take(&input[consumed..]);
             consumed += count;
             let Some(field) = field else { break };
-            self.advance(&field)?;
+            self.advance(&field).map_err(|what| (what, consumed))?;
         }
         let produced = self.output.give(output);
         let ended = self.output.is_empty() && self.expect == Expect::Ended;
@@ -310,13 +310,13 @@ impl Lz4Legacy {
 }
 
 impl Engine for Lz4Legacy {
-    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Wrong> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure> {
         let mut consumed = 0;
         while self.output.is_empty() && consumed < input.len() {
             let (count, field) = self.gather.take(&input[consumed..]);
             consumed += count;
             let Some(field) = field else { break };
-            self.advance(&field)?;
+            self.advance(&field).map_err(|what| (what, consumed))?;
         }
         let produced = self.output.give(output);
         let ended = last && consumed == input.len() && self.output.is_empty() && self.is_between();

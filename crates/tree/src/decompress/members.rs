@@ -36,7 +36,10 @@ fn decode(format: Format, decoder: &mut dyn Engine, feed: &mut Feed<'_>, lane: &
     loop {
         feed.refill()?;
         let step = decoder.step(feed.bytes(), lane.space(), feed.last);
-        let step = step.map_err(|what| corrupt(format, &what, if decoder.counts() { feed.offset } else { start }))?;
+        let step = step.map_err(|(what, consumed)| {
+            let place = if decoder.counts() { feed.offset + consumed as u64 } else { start };
+            corrupt(format, &what, place)
+        })?;
         feed.consume(step.consumed);
         lane.commit(step.produced)?;
         if step.ended {

@@ -1,5 +1,6 @@
 //! What the tar tests share: a writer of tar blocks that can lie, and sources read out whole.
 #![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

@@ -2,6 +2,8 @@
 //!
 //! Compressed blocks and metadata come in pieces of a few bytes to a megabyte, nearly all of them one after the other.
 //! Pieces under [`STRAIGHT`] bytes are copied together until [`CAPACITY`] is reached; larger ones are not worth the copy.
+//! Both are small on purpose: a write of half a megabyte costs the kernel more CPU than ten of the size of a block, since
+//! the bytes have left the caches by then and the page cache takes large, cold pages for it.
 
 use std::fs::File;
 use std::io;
@@ -12,9 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use packline_squashfs::Sink;
 
 /// Bytes gathered before they are written.
-pub const CAPACITY: usize = 512 * 1024;
+pub const CAPACITY: usize = 64 * 1024;
 /// Pieces of this many bytes or more are written as they are.
-const STRAIGHT: usize = 128 * 1024;
+const STRAIGHT: usize = 16 * 1024;
 
 /// A sink that gathers small writes. [`WriteBehind::flush`] must come last.
 #[derive(Debug)]

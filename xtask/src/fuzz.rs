@@ -36,13 +36,27 @@ fn targets() -> Result<Vec<String>, String> {
     if names.is_empty() { Err("there are no targets in fuzz/fuzz_targets".into()) } else { Ok(names) }
 }
 
-/// Builds all targets; where their programs are.
+/// Small sound inputs to begin with, a directory for each target.
+fn seeds() -> PathBuf {
+    environment::target_directory().join("fuzz/seeds")
+}
+
+/// Makes the seeds. Without the flags, since that program has no fuzzer in it.
+fn make_seeds() -> Result<(), String> {
+    let mut command = shell::cargo();
+    command.args(["run", "--quiet", "--manifest-path", "fuzz/Cargo.toml", "--bin", "seeds", "--"]).arg(seeds());
+    shell::run(command.env("CARGO_TARGET_DIR", environment::target_directory().join("fuzz")))
+}
+
+/// Builds all targets and makes their seeds; where the programs are.
 fn build() -> Result<PathBuf, String> {
+    make_seeds()?;
     let host = host()?;
     // The target is named so that the flags do not go to build scripts.
     let target = environment::target_directory().join("fuzz");
     let mut command = shell::cargo();
     command.args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
+    command.args(targets()?.iter().flat_map(|name| ["--bin", name]));
     shell::run(command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &target))?;
     Ok(target.join(host).join("release"))
 }
@@ -66,7 +80,7 @@ fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {
         "-print_final_stats=1",
     ]);
     command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
-    let seeds = fuzz.join("seeds").join(name);
+    let seeds = seeds().join(name);
     if seeds.is_dir() {
         command.arg(seeds);
     }

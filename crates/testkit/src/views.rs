@@ -31,7 +31,10 @@ pub fn assert_programs_agree(what: &str, image: &Path, source: &Snapshot, direct
         if mount::kernel_reads(codec) {
             kernel(what, image, source)?;
         }
-        squashfuse(what, image, source)?;
+        // Neither the kernel nor squashfuse ever read lzma.
+        if codec != "lzma" {
+            squashfuse(what, image, source)?;
+        }
         unsquashfs(what, image, source, &directory.join("unsquashfs"))?;
         rdsquashfs(what, image, source, &directory.join("rdsquashfs"))
     };

@@ -5,7 +5,7 @@ use packline_testkit::model::Node;
 use packline_testkit::mount::Mounted;
 use packline_testkit::packer::{Packer, left_in, refusal};
 use packline_testkit::tar::{TarWriter, to_bytes};
-use packline_testkit::{generate, tools};
+use packline_testkit::{Random, generate, tools};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -114,40 +114,40 @@ fn no_space_on_the_sink() {
     }
 }
 
-/// A block device whose every access fails.
-struct BrokenDevice(&'static str);
+/// A loop device on a file that has no room to grow: what is written to it fails with an I/O error.
+struct BrokenDevice {
+    path: String,
+    _room: Mounted,
+}
 
 impl BrokenDevice {
-    fn new(name: &'static str) -> Option<BrokenDevice> {
-        let mut command = Command::new("dmsetup");
-        tools::run(command.args(["create", name, "--table", "0 200000 error"])).ok()?;
-        Some(BrokenDevice(name))
+    fn new() -> BrokenDevice {
+        let room = Mounted::memory(1 << 20).unwrap();
+        let file = room.path().join("device");
+        std::fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
+        let output = tools::run(Command::new("losetup").args(["--find", "--show"]).arg(&file)).unwrap();
+        BrokenDevice { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), _room: room }
     }
 }
 
 impl Drop for BrokenDevice {
     fn drop(&mut self) {
-        let _ = tools::run(Command::new("dmsetup").args(["remove", self.0]));
+        let _ = tools::run(Command::new("losetup").args(["--detach", &self.path]));
     }
 }
 
 #[test]
 fn broken_sink() {
-    if tools::find("dmsetup").is_none() || !tools::root() {
+    if !tools::need(&["losetup"]) || !tools::root() {
         return;
     }
-    // Containers often have no device mapper.
-    let Some(device) = BrokenDevice::new("packline-test-broken") else { return };
-    let place = tempfile::tempdir().unwrap();
+    let (device, place, empty) = (BrokenDevice::new(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let archive = place.path().join("a.tar");
-    std::fs::write(&archive, to_bytes(&[Node::file("f", vec![7; 300_000])])).unwrap();
-    let image = format!("/dev/mapper/{}", device.0);
-    let empty = tempfile::tempdir().unwrap();
-    let line = refusal(
-        packer().command(&archive, Path::new(&image), &["-c", "none", "--force", "--format", "squashfs"]),
-        empty.path(),
-    );
-    assert!(line.contains("Input/output error") && line.contains(&image), "{line}");
+    std::fs::write(&archive, to_bytes(&[Node::file("f", Random::new(1).noise(20 << 20))])).unwrap();
+    let options = ["-c", "none", "--force", "--format", "squashfs"];
+    let line = refusal(packer().command(&archive, Path::new(&device.path), &options), empty.path());
+    let failed = line.contains("Input/output error") || line.contains("No space left");
+    assert!(failed && line.contains(&device.path), "{line}");
 }
 
 #[test]

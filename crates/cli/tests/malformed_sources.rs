@@ -192,7 +192,10 @@ fn interrupted() {
     for (signal, workers) in [("INT", "2"), ("TERM", "2"), ("TERM", "0"), ("HUP", "2")] {
         let output = tempfile::tempdir().unwrap();
         let options = ["-c", "none", "-j", workers];
-        let mut command = packer().command(Path::new("-"), &output.path().join("i.sqfs"), &options);
+        let pack = packer().command(Path::new("-"), &output.path().join("i.sqfs"), &options);
+        // The tests themselves may run with hangups ignored.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").arg(pack.get_program()).args(pack.get_args());
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
         // A pipe holds 64 KiB: when all is written, most is read, and the image is under way.

@@ -50,9 +50,11 @@ impl Demand {
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
     pub fn plan(&self) -> Result<Plan, Error> {
         let Some(limit) = self.limit else { return Ok(self.unlimited()) };
-        self.spare()?;
+        // Workers beyond the first get half of what is spare: the line and the tree want to grow too.
+        let for_workers = self.spare()? / 2;
         let fewest = self.workers.min(1);
-        let workers = (fewest..=self.workers).rev().find(|&workers| self.least(workers) <= limit).unwrap_or(fewest);
+        let fits = |workers: usize| self.fixed(workers) - self.fixed(fewest) <= for_workers;
+        let workers = (fewest..=self.workers).rev().find(|&workers| fits(workers)).unwrap_or(fewest);
         let shared = limit - self.fixed(workers);
         let window = self.window(workers).min(shared.saturating_sub(TREE_LEAST));
         Ok(Plan { workers, window: to_usize(window), shared: to_usize(shared) })

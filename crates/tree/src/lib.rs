@@ -3,6 +3,7 @@
 //! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] gathers entries into one tree in
 //! which the last of two entries at one path wins and hard links are resolved.
 
+mod base64;
 pub mod decompress;
 mod directory;
 mod entry;

@@ -40,30 +40,10 @@ fn escaped(bytes: &[u8]) -> Option<u8> {
 pub(super) fn base64(text: &[u8]) -> Option<Bytes> {
     let length = text.iter().position(|&byte| byte == b'=').unwrap_or(text.len());
     let (text, padding) = text.split_at(length);
-    if padding.len() > 2 || padding.iter().any(|&byte| byte != b'=') || text.len() % 4 == 1 {
+    if padding.len() > 2 || padding.iter().any(|&byte| byte != b'=') {
         return None;
     }
-    let mut value = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    for quad in text.chunks(4) {
-        let bits = quad.iter().try_fold(0u32, |bits, &byte| Some(bits << 6 | sextet(byte)?))?;
-        let bits = bits << (6 * (4 - quad.len()));
-        value.extend_from_slice(&bits.to_be_bytes()[1..quad.len()]);
-    }
-    Some(value)
-}
-
-fn sextet(byte: u8) -> Option<u32> {
-    Some(
-        match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        }
-        .into(),
-    )
+    crate::base64::decode(text)
 }
 
 #[cfg(test)]

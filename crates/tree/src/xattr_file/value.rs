@@ -83,30 +83,7 @@ fn base64(text: &[u8]) -> Option<Bytes> {
         [digits @ .., b'=', b'='] | [digits @ .., b'='] if text.len().is_multiple_of(4) => digits,
         digits => digits,
     };
-    if digits.len() % 4 == 1 {
-        return None;
-    }
-    let mut value = Bytes::with_capacity(digits.len() * 3 / 4);
-    for group in digits.chunks(4) {
-        let mut bits = 0u32;
-        for at in 0..4 {
-            bits = bits << 6 | group.get(at).map_or(Some(0), |&digit| sextet(digit))?;
-        }
-        value.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
-    }
-    Some(value)
-}
-
-fn sextet(digit: u8) -> Option<u32> {
-    let value = match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    };
-    Some(u32::from(value))
+    crate::base64::decode(digits)
 }
 
 #[cfg(test)]

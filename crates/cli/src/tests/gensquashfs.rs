@@ -1,12 +1,11 @@
 //! Tests of `gensquashfs`: every option counts, and no wrong one is taken.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use packline_testkit::model::Node;
 use packline_testkit::{plant, reader, tools};
 
-use super::harness::{Kept, Place, Ran, host, io, run_on};
+use super::harness::{Kept, Place, Ran, assert_options_are, host, io, run_on};
 use crate::args::Args;
 use crate::command::{command_of, with_name};
 use crate::gensquashfs::APPLET;
@@ -86,9 +85,7 @@ fn image_of(place: &Place, options: &[&str]) -> Vec<u8> {
 
 #[test]
 fn every_option_is_tested() {
-    let tested: BTreeSet<&str> = CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()).collect();
-    let there: BTreeSet<&str> = APPLET.all_options().map(|option| option.long).collect();
-    assert_eq!(tested, there);
+    assert_options_are(&APPLET, CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs a command in process, on a sample that every option makes a difference to.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::applet;
 use crate::io::{Host, Io};
+use crate::options::Applet;
 
 /// What a command did.
 #[derive(Debug)]
@@ -134,4 +136,10 @@ pub fn sample() -> Vec<Node> {
 /// The sample as a tar.
 pub fn sample_tar() -> Vec<u8> {
     packline_testkit::tar::to_bytes(&sample())
+}
+
+/// The options of a command are exactly these, by their long names.
+pub fn assert_options_are<'a>(applet: &Applet, names: impl Iterator<Item = &'a str>) {
+    let there: BTreeSet<&str> = applet.all_options().map(|option| option.long).collect();
+    assert_eq!(names.collect::<BTreeSet<&str>>(), there);
 }

@@ -1,13 +1,12 @@
 //! Tests of `packline pack`: each option of the table does what it says.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use packline_testkit::{reader, snapshot, views};
 use serde_json::Value;
 
-use super::harness::{Gone, Kept, Place, Ran, host, io, run, run_on, sample, sample_tar};
+use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, run, run_on, sample, sample_tar};
 use crate::applet;
 use crate::args::Args;
 use crate::command::{command_of, with_name};
@@ -68,9 +67,7 @@ fn image_of(place: &Place, options: &[&str], tar: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_option_is_tested() {
-    let tested: BTreeSet<&str> = CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()).collect();
-    let there: BTreeSet<&str> = APPLET.all_options().map(|option| option.long).collect();
-    assert_eq!(tested, there);
+    assert_options_are(&APPLET, CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()));
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! Tests of `tar2sqfs`: options, defaults and exit codes of the program it stands in for.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{reader, snapshot, tar, views};
 
-use super::harness::{Gone, Kept, Place, Ran, host, io, run_on, sample, sample_tar};
+use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, run_on, sample, sample_tar};
 use crate::applet;
 use crate::args::Args;
 use crate::command::{command_of, with_name};
@@ -46,9 +45,7 @@ fn image_of(place: &Place, options: &[&str]) -> Vec<u8> {
 
 #[test]
 fn every_option_is_tested() {
-    let tested: BTreeSet<&str> = CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()).collect();
-    let there: BTreeSet<&str> = APPLET.all_options().map(|option| option.long).collect();
-    assert_eq!(tested, there);
+    assert_options_are(&APPLET, CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()));
 }
 
 #[test]

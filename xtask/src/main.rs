@@ -26,6 +26,11 @@ cargo xtask NAME
   bench pack [--input TAR] [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR]
              [--tar2sqfs PROGRAM] [--mksquashfs PROGRAM]
                                  ours against the peers, interleaved; results go to bench/results
+  bench unpack [--input TAR] [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--place DIR]
+             [--sqfs2tar PROGRAM] [--unsquashfs PROGRAM]
+                                 images of that tar made into tars and directories, ours against the peers
+  bench mount --input FILE [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--peer PROGRAM]
+                                 a large file read through a mount, ours against squashfuse
   scale [--peers yes] [--part NAME]
                                  n and 10n of everything that could be quadratic, and the memory of it
   matrix [--input TAR] [--codecs LIST]

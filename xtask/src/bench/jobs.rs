@@ -1,6 +1,6 @@
 //! The command lines: ours and each peer's, asked for the same.
 
-use super::Setting;
+use super::pack::Setting;
 use crate::shell;
 use packline_testkit::peer::Job;
 use packline_testkit::tools;

@@ -266,6 +266,18 @@ impl<W: Work> Line<W> for ParallelLine<W> {
         }
     }
 
+    fn advance(&mut self, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>> {
+        self.check()?;
+        let decided = self.counts.decided;
+        loop {
+            self.turn(caller)?;
+            if self.counts.decided > decided || self.hash.is_empty() {
+                return Ok(());
+            }
+            self.wait(None)?;
+        }
+    }
+
     fn outbox(&mut self) -> &mut dyn Outbox<W> {
         &mut self.press
     }

@@ -138,6 +138,10 @@ impl<W: Work> Line<W> for SerialLine<W> {
         self.begin(caller)
     }
 
+    fn advance(&mut self, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>> {
+        self.begin(caller)
+    }
+
     fn outbox(&mut self) -> &mut dyn Outbox<W> {
         &mut self.handed_on
     }

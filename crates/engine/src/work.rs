@@ -81,6 +81,8 @@ pub trait Line<W: Work> {
     fn feed(&mut self, raw: W::Raw, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>>;
     /// Waits until every item fed so far is hashed and decided; their commits may still be under way.
     fn settle(&mut self, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>>;
+    /// Waits until at least one more item is decided, if any is on its way, and decides and commits what is ready.
+    fn advance(&mut self, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>>;
     /// Hands on work that was not fed (what is left at the end, metadata), in its place of the commit order: after
     /// everything decided so far.
     ///

@@ -9,6 +9,7 @@ mod clock;
 mod environment;
 pub mod extract;
 pub mod generate;
+pub mod hostile;
 pub mod model;
 pub mod mount;
 pub mod packer;

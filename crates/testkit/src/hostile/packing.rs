@@ -1,0 +1,61 @@
+//! Metadata blocks and the tables made of them, as the format has them and with any header.
+
+use packline_codec::{Outcome, Spec};
+
+use super::bytes::Put;
+
+/// Bytes of a metadata block before compression.
+pub(super) const BLOCK: usize = 8192;
+/// Set in the header of a block that is stored.
+pub(super) const STORED: u16 = 1 << 15;
+
+/// Compresses bytes as one block; `None` where that does not make them smaller.
+#[allow(clippy::panic, reason = "this builds inputs for tests")]
+pub(super) fn pressed(codec: &Spec, raw: &[u8]) -> Option<Vec<u8>> {
+    let mut out = vec![0; raw.len()];
+    let encoder = codec.encoder(raw.len().next_power_of_two().max(4096));
+    let outcome = encoder.and_then(|mut encoder| encoder.compress(raw, &mut out));
+    match outcome.unwrap_or_else(|cause| panic!("{codec}: {cause}")) {
+        Outcome::Smaller(length) => out.truncate(length),
+        Outcome::NotSmaller => return None,
+    }
+    Some(out)
+}
+
+/// One metadata block with its header: stored, or compressed where a codec is given and it helps.
+pub(super) fn block(raw: &[u8], codec: Option<&Spec>) -> Vec<u8> {
+    match codec.and_then(|codec| pressed(codec, raw)) {
+        Some(payload) => with_header(payload.len() as u16, &payload),
+        None => with_header(raw.len() as u16 | STORED, raw),
+    }
+}
+
+/// A metadata block with any header.
+pub(super) fn with_header(header: u16, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.u16(header).all(payload);
+    out
+}
+
+/// Metadata blocks one behind the other, full but for the last.
+pub(super) fn blocks(raw: &[u8], codec: Option<&Spec>) -> Vec<u8> {
+    raw.chunks(BLOCK).flat_map(|chunk| block(chunk, codec)).collect()
+}
+
+/// The blocks of a table that begins at byte `at`, and behind them the index of where each begins. Also where the index is.
+pub(super) fn indexed(raw: &[u8], at: u64, codec: Option<&Spec>) -> (Vec<u8>, u64) {
+    let (mut out, mut index) = (Vec::new(), Vec::new());
+    for chunk in raw.chunks(BLOCK) {
+        index.u64(at + out.len() as u64);
+        out.all(&block(chunk, codec));
+    }
+    let start = at + out.len() as u64;
+    out.all(&index);
+    (out, start)
+}
+
+/// A reference to byte `position` of a table of stored blocks.
+pub(super) fn reference(position: usize) -> u64 {
+    let (block, offset) = (position / BLOCK, position % BLOCK);
+    ((block * (BLOCK + 2)) as u64) << 16 | offset as u64
+}

@@ -27,6 +27,24 @@ impl Deflater {
     }
 }
 
+impl Deflater {
+    /// Compresses `src` to a gzip member (RFC 1952) without name or time; `None` if that does not fit `room`.
+    pub(crate) fn gzip(&mut self, src: &[u8], room: &mut [u8]) -> Option<usize> {
+        // SAFETY: as in `press`.
+        let size = unsafe {
+            let (out, space) = (room.as_mut_ptr().cast(), room.len());
+            sys::libdeflate_gzip_compress(self.context.as_ptr(), src.as_ptr().cast(), src.len(), out, space)
+        };
+        (size != 0).then_some(size)
+    }
+}
+
+/// Bytes that a gzip member of `size` bytes takes at most.
+pub(crate) fn gzip_bound(size: usize) -> usize {
+    // SAFETY: without a compressor the bound holds for all levels.
+    unsafe { sys::libdeflate_gzip_compress_bound(std::ptr::null_mut(), size) }
+}
+
 impl Press for Deflater {
     fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
         // SAFETY: the context lives; both pointers are valid for the lengths given and do not overlap.

@@ -9,6 +9,6 @@ mod zlib;
 
 pub use params::{GzipEngine, GzipParams, Strategy};
 
-pub(crate) use libdeflate::Inflater;
+pub(crate) use libdeflate::{Deflater, Inflater, gzip_bound};
 
 pub(crate) use trial::{Trial, contexts};

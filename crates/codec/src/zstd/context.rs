@@ -23,6 +23,8 @@ pub(crate) struct ZstdEncoder {
     classes: Vec<Search>,
     /// What the context is set to.
     current: Option<Search>,
+    /// Whether frames end with a checksum of their content.
+    checksum: bool,
 }
 
 impl ZstdEncoder {
@@ -30,14 +32,20 @@ impl ZstdEncoder {
     pub(crate) fn new(params: &ZstdParams, block_size: usize) -> Result<Self, CodecError> {
         let classes = classes(params.level, block_size);
         let context = Context::new(classes.iter().map(context_size).max().unwrap_or(0))?;
-        Ok(ZstdEncoder { context, level: params.level, classes, current: None })
+        Ok(ZstdEncoder { context, level: params.level, classes, current: None, checksum: false })
+    }
+
+    /// The same encoder, whose frames end with a checksum.
+    pub(crate) fn with_checksum(mut self) -> Self {
+        self.checksum = true;
+        self
     }
 
     fn prepare(&mut self, size: usize) -> Result<(), CodecError> {
         let class = (size_log(size) - MIN_SIZE_LOG) as usize;
         let search = self.classes.get(class).copied();
         if self.current != search {
-            search.map_or(Ok(()), |search| self.context.configure(self.level, &search))?;
+            search.map_or(Ok(()), |search| self.context.configure(self.level, &search, self.checksum))?;
             self.current = search;
         }
         Ok(())
@@ -49,6 +57,12 @@ impl Press for ZstdEncoder {
         self.prepare(src.len())?;
         self.context.compress(src, room)
     }
+}
+
+/// Bytes that a frame of `size` bytes takes at most.
+pub(crate) fn bound(size: usize) -> usize {
+    // SAFETY: no precondition.
+    unsafe { sys::ZSTD_compressBound(size) }
 }
 
 /// Bytes that an encoder for blocks of up to `block_size` bytes takes.
@@ -123,14 +137,14 @@ impl Context {
         Ok(Context { raw: NonNull::new(raw).ok_or(failed)?, _memory: memory })
     }
 
-    fn configure(&mut self, level: i32, search: &Search) -> Result<(), CodecError> {
+    fn configure(&mut self, level: i32, search: &Search, checksum: bool) -> Result<(), CodecError> {
         let both = sys::ZSTD_ResetDirective::ZSTD_reset_session_and_parameters;
         // SAFETY: the context is valid.
         check("ZSTD_CCtx_reset", unsafe { sys::ZSTD_CCtx_reset(self.raw.as_ptr(), both) })?;
         // The level still decides what a target length of 0 means.
         self.set(Parameter::ZSTD_c_compressionLevel, level)?;
         self.set(Parameter::ZSTD_c_contentSizeFlag, 1)?;
-        self.set(Parameter::ZSTD_c_checksumFlag, 0)?;
+        self.set(Parameter::ZSTD_c_checksumFlag, c_int::from(checksum))?;
         self.set(Parameter::ZSTD_c_dictIDFlag, 0)?;
         // SAFETY: the context is valid.
         check("ZSTD_CCtx_setCParams", unsafe { sys::ZSTD_CCtx_setCParams(self.raw.as_ptr(), raw(search)) })?;

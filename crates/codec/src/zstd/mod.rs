@@ -9,5 +9,5 @@ mod table;
 
 pub use params::ZstdParams;
 
-pub(crate) use context::{ZstdEncoder, encoder_memory};
+pub(crate) use context::{ZstdEncoder, bound, encoder_memory};
 pub(crate) use reader::{ZstdDecoder, decoder_memory};

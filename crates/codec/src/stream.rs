@@ -1,0 +1,248 @@
+//! Compressed streams made of members: a long stream is cut into chunks of a fixed size, each compressed on its own, so that
+//! any number of workers makes the same bytes.
+//!
+//! | format | chunk | member | default level |
+//! |---|---|---|---|
+//! | gzip | 1 MiB | a gzip member (RFC 1952), by libdeflate | 6: smaller than zlib's 9, in a ninth of its time |
+//! | xz | twice the dictionary, 8 MiB at least | a block of one .xz stream, with its sizes | 6 |
+//! | zstd | twice the window, 4 MiB at least | a frame (RFC 8878) with content size and checksum | 3 |
+//! | bzip2 | a block | a bzip2 stream | 9 |
+//!
+//! What comes of it is an ordinary file of its kind: a sequence of members is one for every program that reads the format
+//! whole. xz and bzip2 readers, and ours for zstd, decompress it on several threads, too.
+
+mod bzip2;
+mod gzip;
+mod xz;
+mod zstd;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::CodecError;
+use crate::item::{Printed, items};
+
+/// A format of compressed streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamFormat {
+    /// gzip.
+    Gzip,
+    /// xz.
+    Xz,
+    /// Zstandard.
+    Zstd,
+    /// bzip2.
+    Bzip2,
+}
+
+impl StreamFormat {
+    /// All formats, in the order in which they are listed to a user.
+    pub const ALL: [StreamFormat; 4] = [Self::Gzip, Self::Xz, Self::Zstd, Self::Bzip2];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            StreamFormat::Gzip => "gzip",
+            StreamFormat::Xz => "xz",
+            StreamFormat::Zstd => "zstd",
+            StreamFormat::Bzip2 => "bzip2",
+        }
+    }
+
+    /// The format that a file name ends in, if it is one of `.gz .tgz .xz .txz .zst .tzst .bz2 .tbz .tbz2`.
+    pub fn of_name(name: &[u8]) -> Option<StreamFormat> {
+        let dot = name.iter().rposition(|&byte| byte == b'.')?;
+        match &name[dot + 1..] {
+            b"gz" | b"tgz" => Some(StreamFormat::Gzip),
+            b"xz" | b"txz" => Some(StreamFormat::Xz),
+            b"zst" | b"tzst" => Some(StreamFormat::Zstd),
+            b"bz2" | b"tbz" | b"tbz2" => Some(StreamFormat::Bzip2),
+            _ => None,
+        }
+    }
+
+    fn levels(self) -> RangeInclusive<u32> {
+        match self {
+            StreamFormat::Gzip => 1..=12,
+            StreamFormat::Xz => 0..=9,
+            StreamFormat::Zstd => 1..=22,
+            StreamFormat::Bzip2 => 1..=9,
+        }
+    }
+
+    fn default_level(self) -> u32 {
+        match self {
+            StreamFormat::Gzip | StreamFormat::Xz => 6,
+            StreamFormat::Zstd => 3,
+            StreamFormat::Bzip2 => 9,
+        }
+    }
+}
+
+/// A format with its level, written `NAME` or `NAME:level=N`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamSpec {
+    format: StreamFormat,
+    level: u32,
+}
+
+impl StreamSpec {
+    /// A format at its default level.
+    pub fn new(format: StreamFormat) -> StreamSpec {
+        StreamSpec { format, level: format.default_level() }
+    }
+
+    /// Reads `NAME` or `NAME:level=N`.
+    ///
+    /// # Errors
+    /// A format or a parameter that does not exist, or a level out of range; with what would have been right.
+    pub fn parse(text: &str) -> Result<StreamSpec, CodecError> {
+        let (name, list) = text.split_once(':').unwrap_or((text, ""));
+        let format = StreamFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| unknown(name))?;
+        let mut spec = StreamSpec::new(format);
+        for item in items(format.name(), list) {
+            match item.key {
+                "level" | "compression-level" => spec.level = item.number(format.levels())?,
+                _ => return Err(item.unknown("level")),
+            }
+        }
+        Ok(spec)
+    }
+
+    /// The format.
+    pub fn format(&self) -> StreamFormat {
+        self.format
+    }
+
+    /// Bytes that are compressed as one; only the last chunk of a stream is shorter.
+    pub fn chunk(&self) -> usize {
+        match self.format {
+            StreamFormat::Gzip => 1 << 20,
+            StreamFormat::Xz => (2 * xz::dictionary(self.level)).max(8 << 20),
+            StreamFormat::Zstd => zstd::chunk(self.level),
+            StreamFormat::Bzip2 => bzip2::chunk(self.level),
+        }
+    }
+
+    /// Bytes that one encoder takes; an upper bound, without the member that it makes.
+    pub fn memory(&self) -> usize {
+        match self.format {
+            StreamFormat::Gzip => gzip::memory(self.level),
+            StreamFormat::Xz => xz::memory(self.level),
+            StreamFormat::Zstd => zstd::memory(self.level, self.chunk()),
+            StreamFormat::Bzip2 => bzip2::memory(self.level),
+        }
+    }
+
+    /// An encoder: the tool of one thread.
+    ///
+    /// # Errors
+    /// For lack of memory.
+    pub fn encoder(&self) -> Result<MemberEncoder, CodecError> {
+        Ok(MemberEncoder(match self.format {
+            StreamFormat::Gzip => Inner::Gzip(gzip::Encoder::new(self.level)?),
+            StreamFormat::Xz => Inner::Xz(xz::Encoder::new(self.level)),
+            StreamFormat::Zstd => Inner::Zstd(zstd::Encoder::new(self.level, self.chunk())?),
+            StreamFormat::Bzip2 => Inner::Bzip2(bzip2::Encoder::new(self.level)),
+        }))
+    }
+
+    /// What stands before the first member.
+    pub fn start(&self) -> Vec<u8> {
+        match self.format {
+            StreamFormat::Xz => xz::stream_header(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What will stand after the last member, to be told of each.
+    pub fn end(&self) -> StreamEnd {
+        StreamEnd { index: (self.format == StreamFormat::Xz).then(xz::Index::default) }
+    }
+}
+
+impl fmt::Display for StreamSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printed = Printed::default();
+        printed.value("level", self.level, self.format.default_level());
+        let list = printed.list();
+        let colon = if list.is_empty() { "" } else { ":" };
+        write!(f, "{}{colon}{list}", self.format.name())
+    }
+}
+
+impl FromStr for StreamSpec {
+    type Err = CodecError;
+
+    fn from_str(text: &str) -> Result<StreamSpec, CodecError> {
+        StreamSpec::parse(text)
+    }
+}
+
+fn unknown(name: &str) -> CodecError {
+    CodecError::UnknownCodec { found: name.to_owned(), known: StreamFormat::ALL.map(StreamFormat::name).join(", ") }
+}
+
+/// One compressed chunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its bytes, as they stand in the stream.
+    pub bytes: Vec<u8>,
+    /// What the end of the stream has to know of it.
+    sizes: Option<xz::BlockSizes>,
+}
+
+/// Compresses chunks. What comes of a chunk depends on it and the parameters alone.
+pub struct MemberEncoder(Inner);
+
+enum Inner {
+    Gzip(gzip::Encoder),
+    Xz(xz::Encoder),
+    Zstd(zstd::Encoder),
+    Bzip2(bzip2::Encoder),
+}
+
+impl MemberEncoder {
+    /// Compresses a chunk of at most [`StreamSpec::chunk`] bytes; it may be empty.
+    ///
+    /// # Errors
+    /// For lack of memory; [`CodecError::BlockTooLarge`], the caller's fault.
+    pub fn encode(&mut self, chunk: &[u8]) -> Result<Member, CodecError> {
+        let plain = |bytes| Member { bytes, sizes: None };
+        match &mut self.0 {
+            Inner::Gzip(encoder) => encoder.encode(chunk).map(plain),
+            Inner::Zstd(encoder) => encoder.encode(chunk).map(plain),
+            Inner::Bzip2(encoder) => encoder.encode(chunk).map(plain),
+            Inner::Xz(encoder) => encoder.encode(chunk).map(|(bytes, sizes)| Member { bytes, sizes }),
+        }
+    }
+}
+
+/// The end of a stream: nothing but for xz, which has an index of its blocks there (some 8 bytes of memory each).
+#[derive(Debug)]
+pub struct StreamEnd {
+    index: Option<xz::Index>,
+}
+
+impl StreamEnd {
+    /// Notes the next member of the stream.
+    pub fn note(&mut self, member: &Member) {
+        if let (Some(index), Some(sizes)) = (&mut self.index, member.sizes) {
+            index.add(sizes);
+        }
+    }
+
+    /// The bytes of the end.
+    pub fn bytes(self) -> Vec<u8> {
+        self.index.map(xz::Index::finish).unwrap_or_default()
+    }
+}
+
+/// A result that did not fit where by the library's own word everything fits.
+fn did_not_fit(codec: &'static str, function: &'static str) -> CodecError {
+    CodecError::Library { codec, function, code: 0 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! bzip2 streams of one block each.
+
+use bzip2::{Action, Compress, Compression, Status};
+
+use super::did_not_fit;
+use crate::CodecError;
+
+const BZIP2: &str = "bzip2";
+/// The library's own default: when sorting gives up on repetitive data and takes the slower, steady way.
+const WORK_FACTOR: u32 = 0;
+
+/// Just less than a block, which holds 100,000 bytes a level less 19 after runs of four were made five.
+pub(super) fn chunk(level: u32) -> usize {
+    level as usize * 100_000 - 100
+}
+
+/// Bytes that an encoder takes (bzip2(1), "Memory Management").
+pub(super) fn memory(level: u32) -> usize {
+    (400 << 10) + 8 * 100_000 * level as usize
+}
+
+/// Makes streams.
+pub(super) struct Encoder {
+    level: u32,
+}
+
+impl Encoder {
+    pub(super) fn new(level: u32) -> Encoder {
+        Encoder { level }
+    }
+
+    pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, CodecError> {
+        let limit = self::chunk(self.level);
+        if chunk.len() > limit {
+            return Err(CodecError::BlockTooLarge { found: chunk.len(), limit });
+        }
+        // A hundredth and 600 bytes more are enough for any data (bzip2 manual, "BZ2_bzBuffToBuffCompress").
+        let mut bytes = Vec::with_capacity(chunk.len() + chunk.len() / 100 + 600);
+        let mut coder = Compress::new(Compression::new(self.level), WORK_FACTOR);
+        let mut taken = 0;
+        loop {
+            let status = coder.compress_vec(&chunk[taken..], &mut bytes, Action::Finish);
+            taken = coder.total_in() as usize;
+            match status {
+                Ok(Status::StreamEnd) => return Ok(bytes),
+                Ok(_) if bytes.len() < bytes.capacity() => {}
+                _ => return Err(did_not_fit(BZIP2, "BZ2_bzCompress")),
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! zstd frames with content size and checksum.
+
+use super::did_not_fit;
+use crate::bounded::Press;
+use crate::names::ZSTD;
+use crate::zstd::{ZstdEncoder, bound, encoder_memory};
+use crate::{CodecError, ZstdParams};
+
+/// Twice the window that the library takes for large inputs (zstd 1.5, lib/compress/clevels.h), 4 MiB at least.
+pub(super) fn chunk(level: u32) -> usize {
+    match level {
+        0..=16 => 4 << 20,
+        17..=19 => 16 << 20,
+        20 => 64 << 20,
+        21 => 128 << 20,
+        _ => 256 << 20,
+    }
+}
+
+/// Bytes that an encoder takes.
+pub(super) fn memory(level: u32, chunk: usize) -> usize {
+    encoder_memory(&ZstdParams { level: level as i32 }, chunk)
+}
+
+/// Makes frames.
+pub(super) struct Encoder(ZstdEncoder);
+
+impl Encoder {
+    pub(super) fn new(level: u32, chunk: usize) -> Result<Encoder, CodecError> {
+        Ok(Encoder(ZstdEncoder::new(&ZstdParams { level: level as i32 }, chunk)?.with_checksum()))
+    }
+
+    pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, CodecError> {
+        let mut bytes = vec![0; bound(chunk.len())];
+        let size = self.0.press(chunk, &mut bytes)?;
+        bytes.truncate(size.ok_or_else(|| did_not_fit(ZSTD, "ZSTD_compress2"))?);
+        Ok(bytes)
+    }
+}

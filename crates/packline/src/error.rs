@@ -49,6 +49,17 @@ pub enum Error {
         #[source]
         cause: Box<packline_squashfs::Error>,
     },
+    /// An image could not be read.
+    #[error("{}", name_read(.path, .entry.as_deref(), .cause))]
+    Read {
+        /// The image as the user named it.
+        path: PathBuf,
+        /// The entry of it that is concerned, if it is one.
+        entry: Option<Vec<u8>>,
+        /// What is wrong, with the offset.
+        #[source]
+        cause: Box<packline_squashfs::read::ReadError>,
+    },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {
@@ -74,5 +85,12 @@ fn name_image(path: &std::path::Path, cause: &packline_squashfs::Error) -> Strin
     match cause {
         packline_squashfs::Error::Source(source) => source.to_string(),
         other => format!("{}: {other}", path.display()),
+    }
+}
+
+fn name_read(path: &std::path::Path, entry: Option<&[u8]>, cause: &packline_squashfs::read::ReadError) -> String {
+    match entry {
+        Some(entry) => format!("{}: {}: {cause}", path.display(), String::from_utf8_lossy(entry)),
+        None => format!("{}: {cause}", path.display()),
     }
 }

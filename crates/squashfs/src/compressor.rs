@@ -13,9 +13,9 @@ use crate::wire::Put;
 use crate::{Error, Options};
 
 /// Marks a metadata block as stored.
-const STORED: u16 = 1 << 15;
+pub(crate) const STORED: u16 = 1 << 15;
 /// The only version of the lz4 options: raw blocks.
-const LZ4_LEGACY: u32 = 1;
+pub(crate) const LZ4_LEGACY: u32 = 1;
 
 /// The number of a codec in the superblock. An image whose blocks are all stored needs none: it says gzip, which every
 /// reader knows.

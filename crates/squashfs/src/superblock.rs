@@ -7,8 +7,9 @@
 
 use packline_codec::Spec;
 
+use crate::read::ReadError;
 use crate::wire::Put;
-use crate::{Fragments, Options};
+use crate::{Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options};
 
 /// Length of the superblock, bytes.
 pub(crate) const SUPERBLOCK_BYTES: u64 = 96;
@@ -16,6 +17,12 @@ pub(crate) const SUPERBLOCK_BYTES: u64 = 96;
 pub(crate) const NO_TABLE: u64 = u64::MAX;
 
 const MAGIC: u32 = 0x7371_7368;
+/// The magic as it stands in an image.
+pub(crate) const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
+/// The magic of an image that was streamed: its superblock is at its end, and has to be moved before it can be read.
+const STREAMED: u32 = 0x5351_5348;
+/// Compressors that have a number: 1 to this.
+const COMPRESSORS: u16 = 6;
 
 /// What the flags word says. The kernel looks at [`flags::OPTIONS`] only; the others inform tools and people.
 pub(crate) mod flags {
@@ -45,22 +52,37 @@ pub(crate) mod flags {
 
 /// Everything the superblock says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Superblock {
-    pub(crate) inodes: u32,
-    pub(crate) created: u32,
-    pub(crate) block_size: u32,
-    pub(crate) fragments: u32,
-    pub(crate) compressor: u16,
-    pub(crate) flags: u16,
-    pub(crate) ids: u16,
-    pub(crate) root: u64,
-    pub(crate) bytes_used: u64,
-    pub(crate) id_table: u64,
-    pub(crate) xattr_table: u64,
-    pub(crate) inode_table: u64,
-    pub(crate) directory_table: u64,
-    pub(crate) fragment_table: u64,
-    pub(crate) export_table: u64,
+pub struct Superblock {
+    /// Number of inodes.
+    pub inodes: u32,
+    /// Time of creation, seconds since 1970.
+    pub created: u32,
+    /// Block size, bytes.
+    pub block_size: u32,
+    /// Number of fragment blocks.
+    pub fragments: u32,
+    /// Number of the compressor.
+    pub compressor: u16,
+    /// Flags, see the format.
+    pub flags: u16,
+    /// Number of ids.
+    pub ids: u16,
+    /// Reference of the root inode.
+    pub root: u64,
+    /// Length of the image without padding, bytes.
+    pub bytes_used: u64,
+    /// Start of the id table's index, bytes.
+    pub id_table: u64,
+    /// Start of the xattr table's header, bytes; all ones if there is none.
+    pub xattr_table: u64,
+    /// Start of the inode table, bytes.
+    pub inode_table: u64,
+    /// Start of the directory table, bytes.
+    pub directory_table: u64,
+    /// Start of the fragment table's index, bytes; all ones if there is none.
+    pub fragment_table: u64,
+    /// Start of the export table's index, bytes; all ones if there is none.
+    pub export_table: u64,
 }
 
 impl Superblock {
@@ -80,6 +102,97 @@ impl Superblock {
         out
     }
 
+    /// Reads the 96 bytes, and checks what can be checked without the rest of the image: the magic, the version, the block
+    /// size, the counts and the order of the tables.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] for what is no SquashFS image or breaks a rule, [`ReadError::Unsupported`] for another version
+    /// or byte order, a streamed image, or an unknown compressor.
+    pub fn decode(bytes: &[u8; SUPERBLOCK_BYTES as usize]) -> Result<Superblock, ReadError> {
+        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
+        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        check_magic(word(0))?;
+        check_version(half(28), half(30))?;
+        let superblock = Superblock {
+            inodes: word(4),
+            created: word(8),
+            block_size: word(12),
+            fragments: word(16),
+            compressor: half(20),
+            flags: half(24),
+            ids: half(26),
+            root: long(32),
+            bytes_used: long(40),
+            id_table: long(48),
+            xattr_table: long(56),
+            inode_table: long(64),
+            directory_table: long(72),
+            fragment_table: long(80),
+            export_table: long(88),
+        };
+        superblock.check(half(22))?;
+        Ok(superblock)
+    }
+
+    fn check(&self, log: u16) -> Result<(), ReadError> {
+        let size = self.block_size;
+        if !size.is_power_of_two() || !(MIN_BLOCK_SIZE..=MAX_BLOCK_SIZE).contains(&size) {
+            return Err(ReadError::corrupt(12, format!("block size {size}"), "a power of two, 4096 to 1048576"));
+        }
+        if u32::from(log) != size.trailing_zeros() {
+            let expected = format!("{}, that of the block size {size}", size.trailing_zeros());
+            return Err(ReadError::corrupt(22, format!("logarithm {log} of the block size"), expected));
+        }
+        if self.inodes == 0 {
+            return Err(ReadError::corrupt(4, "an image of 0 inodes", "1 at least, the root directory"));
+        }
+        if self.ids == 0 {
+            return Err(ReadError::corrupt(26, "an id table of 0 ids", "1 at least"));
+        }
+        if !(1..=COMPRESSORS).contains(&self.compressor) {
+            let what = format!("compressor number {}", self.compressor);
+            return Err(ReadError::unsupported(what, "1 gzip, 2 lzma, 3 lzo, 4 xz, 5 lz4 or 6 zstd"));
+        }
+        self.check_order()
+    }
+
+    /// The tables that there are, in the order in which they have to stand; the place of each start in the superblock.
+    fn order(&self) -> [(&'static str, u64, u64, bool); 6] {
+        [
+            ("inode table", 64, self.inode_table, true),
+            ("directory table", 72, self.directory_table, true),
+            ("fragment table", 80, self.fragment_table, self.fragments > 0),
+            ("export table", 88, self.export_table, self.export_table != NO_TABLE),
+            ("id table", 48, self.id_table, true),
+            ("xattr table", 56, self.xattr_table, self.xattr_table != NO_TABLE),
+        ]
+    }
+
+    fn check_order(&self) -> Result<(), ReadError> {
+        let mut before = ("superblock's last byte", SUPERBLOCK_BYTES - 1);
+        for (name, at, start, _) in self.order().into_iter().filter(|(.., there)| *there) {
+            if start <= before.1 || start >= self.bytes_used {
+                let expected = format!("after the {} at {} and before {}", before.0, before.1, self.bytes_used);
+                return Err(ReadError::corrupt(at, format!("{name} at {start}"), expected));
+            }
+            before = (name, start);
+        }
+        Ok(())
+    }
+
+    /// Checks that the image fits into `room` bytes.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if it is cut off.
+    pub(crate) fn check_places(&self, room: u64) -> Result<(), ReadError> {
+        if self.bytes_used <= room {
+            return Ok(());
+        }
+        let what = format!("an image of {} bytes", self.bytes_used);
+        Err(ReadError::corrupt(40, what, format!("at most {room}, what there is: the image is cut off")))
+    }
+
     fn places(&self) -> [u64; 8] {
         [
             self.root,
@@ -92,6 +205,25 @@ impl Superblock {
             self.export_table,
         ]
     }
+}
+
+fn check_magic(magic: u32) -> Result<(), ReadError> {
+    let expected = "SquashFS 4.0, little-endian, with the superblock first";
+    match magic {
+        MAGIC => Ok(()),
+        _ if magic == MAGIC.swap_bytes() => Err(ReadError::unsupported("a big-endian SquashFS image", expected)),
+        _ if magic == STREAMED || magic == STREAMED.swap_bytes() => {
+            Err(ReadError::unsupported("a streamed SquashFS image, with the superblock at its end", expected))
+        }
+        _ => Err(ReadError::corrupt(0, format!("no SquashFS image: magic {magic:#010x}"), format!("{MAGIC:#010x}"))),
+    }
+}
+
+fn check_version(major: u16, minor: u16) -> Result<(), ReadError> {
+    if (major, minor) == (4, 0) {
+        return Ok(());
+    }
+    Err(ReadError::unsupported(format!("SquashFS version {major}.{minor}"), "version 4.0"))
 }
 
 /// The flags that follow from the options alone. Whether there are xattr tables is known only when they are written.
@@ -112,8 +244,13 @@ pub(crate) fn option_flags(options: &Options) -> u16 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// One that keeps all rules.
+    pub(crate) fn sound() -> Superblock {
+        sample()
+    }
 
     fn sample() -> Superblock {
         Superblock {

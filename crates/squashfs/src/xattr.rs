@@ -15,9 +15,9 @@ use crate::tables::TableEnd;
 use crate::wire::Put;
 
 /// Name prefixes the format knows, in the order of their numbers.
-const PREFIXES: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];
+pub(crate) const PREFIXES: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];
 /// Marks a value that is stored elsewhere.
-const OUT_OF_LINE: u16 = 1 << 8;
+pub(crate) const OUT_OF_LINE: u16 = 1 << 8;
 /// Length of a reference to a value, bytes: what is not longer is never stored elsewhere.
 const REFERENCE_BYTES: usize = 8;
 /// A value that has not been written yet.

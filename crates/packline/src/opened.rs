@@ -1,0 +1,63 @@
+//! An image opened to be read: by its path, at an offset or wherever it is found in the file.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_squashfs::read::{FileInput, Image, Opening, Origin, ReadError};
+
+use crate::Error;
+
+/// Where an image is.
+#[derive(Debug, Clone)]
+pub struct ImagePlace {
+    /// A file or a block device.
+    pub path: PathBuf,
+    /// Byte at which the image starts; `None` to look for it.
+    pub offset: Option<u64>,
+}
+
+/// An open image and the name that messages call it by.
+#[derive(Debug, Clone)]
+pub struct OpenedImage {
+    /// The image.
+    pub image: Image,
+    /// Its path as the user gave it.
+    pub shown: PathBuf,
+}
+
+impl ImagePlace {
+    /// An image at the start of a file, or behind something else in it.
+    pub fn new(path: impl Into<PathBuf>) -> ImagePlace {
+        ImagePlace { path: path.into(), offset: None }
+    }
+
+    /// Opens the image; `metadata_cache` is in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file cannot be opened, [`Error::Read`] if there is no sound image in it.
+    pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
+        let origin = self.offset.map_or(Origin::Find, Origin::At);
+        let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
+        let input = File::open(&self.path).and_then(FileInput::new).map_err(refused)?;
+        let image = Image::open(Arc::new(input), Opening { origin, metadata_cache });
+        Ok(OpenedImage { image: image.map_err(|cause| read_error(&self.path, cause))?, shown: self.path.clone() })
+    }
+}
+
+impl OpenedImage {
+    /// A fault of this image, with its name.
+    pub fn fault(&self, cause: ReadError) -> Error {
+        read_error(&self.shown, cause)
+    }
+
+    /// A fault met at an entry of this image, with both names.
+    pub fn fault_at(&self, entry: &[u8], cause: ReadError) -> Error {
+        let entry = if entry.is_empty() { None } else { Some(entry.to_vec()) };
+        Error::Read { path: self.shown.clone(), entry, cause: Box::new(cause) }
+    }
+}
+
+fn read_error(path: &Path, cause: ReadError) -> Error {
+    Error::Read { path: path.to_path_buf(), entry: None, cause: Box::new(cause) }
+}

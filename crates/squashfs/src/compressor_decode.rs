@@ -1,0 +1,154 @@
+//! The compressor options of an image, read: what `compressor.rs` of the crate writes.
+//!
+//! Decoders need none of it. What the kernel refuses is refused; a level or a window that does not exist is only not said.
+
+use packline_codec::{
+    Bcj, Choice, DictSize, GzipParams, Lz4Params, LzmaParams, LzoAlgorithm, LzoParams, Set, Spec, Strategy, XzParams,
+    ZstdParams,
+};
+
+use crate::compressor::{LZ4_LEGACY, STORED};
+use crate::read::ReadError;
+use crate::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
+
+/// Longest options that any compressor has had, bytes: what follows is passed over.
+const LONGEST: usize = 64;
+
+/// Reads bytes of the image at an offset.
+type ReadAt<'r> = &'r dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>;
+
+/// The codec of an image, with what its options say.
+///
+/// # Errors
+/// [`ReadError::Corrupt`] for options that are too short or say what the kernel refuses, [`ReadError::Unsupported`] for another
+/// version of lz4; those of `read`.
+pub(crate) fn codec(
+    superblock: &Superblock,
+    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
+) -> Result<Spec, ReadError> {
+    let mut codec = default(superblock.compressor);
+    if superblock.flags & flags::OPTIONS == 0 {
+        return Ok(codec);
+    }
+    let bytes = options(superblock, &read)?;
+    match &mut codec {
+        Spec::Gzip(params) => gzip(params, &Options::new(&bytes, 8)?),
+        Spec::Xz(params) => xz(params, &Options::new(&bytes, 8)?)?,
+        Spec::Lzo(params) => lzo(params, &Options::new(&bytes, 8)?),
+        Spec::Lz4(params) => lz4(params, &Options::new(&bytes, 8)?)?,
+        Spec::Zstd(params) => zstd(params, &Options::new(&bytes, 4)?),
+        Spec::None | Spec::Lzma(_) => {}
+    }
+    Ok(codec)
+}
+
+/// The codec of a number that the superblock's check has let pass.
+fn default(number: u16) -> Spec {
+    match number {
+        2 => Spec::Lzma(LzmaParams::default()),
+        3 => Spec::Lzo(LzoParams::default()),
+        4 => Spec::Xz(XzParams::default()),
+        5 => Spec::Lz4(Lz4Params::default()),
+        6 => Spec::Zstd(ZstdParams::default()),
+        _ => Spec::Gzip(GzipParams::default()),
+    }
+}
+
+/// The options' bytes: one stored metadata block after the superblock.
+fn options(superblock: &Superblock, read: ReadAt<'_>) -> Result<Vec<u8>, ReadError> {
+    let mut header = [0; 2];
+    read(SUPERBLOCK_BYTES, &mut header)?;
+    let header = u16::from_le_bytes(header);
+    let length = header & !STORED;
+    let end = SUPERBLOCK_BYTES + 2 + u64::from(length);
+    if header & STORED == 0 || length == 0 || end > superblock.inode_table {
+        let what = format!("compressor options with header {header:#06x}");
+        let expected = format!("a stored metadata block that ends before {}", superblock.inode_table);
+        return Err(ReadError::corrupt(SUPERBLOCK_BYTES, what, expected));
+    }
+    let mut bytes = vec![0; usize::from(length).min(LONGEST)];
+    read(SUPERBLOCK_BYTES + 2, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Options of a sufficient length.
+struct Options<'o>(&'o [u8]);
+
+impl Options<'_> {
+    fn new(bytes: &[u8], least: usize) -> Result<Options<'_>, ReadError> {
+        if bytes.len() >= least {
+            return Ok(Options(bytes));
+        }
+        Err(fault(format!("compressor options of {} bytes", bytes.len()), &format!("{least} at least")))
+    }
+
+    fn half(&self, at: usize) -> u16 {
+        u16::from_le_bytes([self.0[at], self.0[at + 1]])
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        u32::from(self.half(at)) | u32::from(self.half(at + 2)) << 16
+    }
+}
+
+/// Level u32, window u16, strategies u16.
+fn gzip(params: &mut GzipParams, options: &Options<'_>) {
+    let (level, window) = (options.word(0), u32::from(options.half(4)));
+    if (1..=GzipParams::MAX_ZLIB_LEVEL).contains(&level) {
+        params.level = level;
+    }
+    if (8..=GzipParams::DEFAULT_WINDOW).contains(&window) {
+        params.window = window;
+    }
+    params.strategies = set::<Strategy>(u32::from(options.half(6)));
+}
+
+/// Dictionary size u32, filters u32.
+fn xz(params: &mut XzParams, options: &Options<'_>) -> Result<(), ReadError> {
+    let size = options.word(0);
+    let lowest = size & size.wrapping_neg();
+    // 2^n, or 2^n + 2^(n+1): so the kernel wants it.
+    if size == 0 || size != lowest && u64::from(size) != u64::from(lowest) * 3 {
+        return Err(fault(format!("xz dictionary of {size} bytes"), "2^n or 2^n + 2^(n+1)"));
+    }
+    params.model.dict_size = DictSize::Bytes(size);
+    params.filters = set::<Bcj>(options.word(4));
+    Ok(())
+}
+
+/// Algorithm u32, level u32.
+fn lzo(params: &mut LzoParams, options: &Options<'_>) {
+    if let Some(algorithm) = LzoAlgorithm::ALL.get(options.word(0) as usize) {
+        params.algorithm = *algorithm;
+    }
+    if (1..=9).contains(&options.word(4)) {
+        params.level = options.word(4);
+    }
+}
+
+/// Version u32, flags u32, and in newer images four bytes more.
+fn lz4(params: &mut Lz4Params, options: &Options<'_>) -> Result<(), ReadError> {
+    let version = options.word(0);
+    if version != LZ4_LEGACY {
+        return Err(ReadError::unsupported(format!("lz4 version {version}"), "version 1, raw blocks"));
+    }
+    params.hc = options.word(4) & 1 != 0;
+    Ok(())
+}
+
+/// Level u32.
+fn zstd(params: &mut ZstdParams, options: &Options<'_>) {
+    let level = options.word(0).cast_signed();
+    if (1..=ZstdParams::MAX_LEVEL).contains(&level) {
+        params.level = level;
+    }
+}
+
+/// The choices whose bits are set, in the order of the format.
+fn set<T: Choice>(bits: u32) -> Set<T> {
+    T::ALL.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 != 0).map(|(_, choice)| *choice).collect()
+}
+
+fn fault(what: String, expected: &str) -> ReadError {
+    ReadError::corrupt(SUPERBLOCK_BYTES + 2, what, expected)
+}

@@ -1,0 +1,221 @@
+//! Data and fragment blocks: where they lie, and how one is decoded.
+
+use packline_codec::{CodecError, Decoder};
+
+use super::metadata::Cursor;
+use super::{FileData, Image, ReadError};
+use crate::STORED_BLOCK;
+
+/// Memory that a decoder may take beside twice what blocks of this image need: legacy lzma streams name dictionaries that are
+/// larger than their block.
+const DECODER_SLACK: usize = 8 << 20;
+
+/// Where a stored block lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// Offset, bytes from the start of the image.
+    pub offset: u64,
+    /// Bytes stored, 1 to the block size.
+    pub stored: u32,
+    /// Whether they are compressed.
+    pub compressed: bool,
+}
+
+impl BlockPlace {
+    /// The place that a size word and an offset name: bit 24 of the word is set for a block that is not compressed, the
+    /// bits below are the bytes stored. Checked to lie within the image; `what` calls the block in messages.
+    pub(crate) fn of_word(image: &Image, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
+        let stored = word & (STORED_BLOCK - 1);
+        let block_size = image.superblock().block_size;
+        if word >= STORED_BLOCK << 1 || stored == 0 || stored > block_size {
+            return Err(ReadError::corrupt(offset, format!("size word {word:#x} of {what}"), format!("1 to {block_size} bytes")));
+        }
+        let end = image.superblock().bytes_used;
+        if offset.checked_add(u64::from(stored)).is_none_or(|block_end| block_end > end) {
+            let found = format!("{what} of {stored} stored bytes");
+            return Err(ReadError::corrupt(offset, found, format!("an end at byte {end}, the end of the image, at most")));
+        }
+        Ok(BlockPlace { offset, stored, compressed: word & STORED_BLOCK == 0 })
+    }
+}
+
+/// One block of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Where it lies; `None` for a block of zeros that is not stored.
+    pub place: Option<BlockPlace>,
+    /// Bytes of the file in it: the block size, but for the last of a file.
+    pub length: u32,
+}
+
+/// The blocks of one file, without its tail end in a fragment block. A clone goes on from where the original was. Each block is
+/// checked to lie within the image. Ends after the first error.
+#[derive(Debug, Clone)]
+pub struct Blocks {
+    image: Image,
+    words: Cursor,
+    /// Where the next stored block lies.
+    offset: u64,
+    /// Bytes of the file before the next block.
+    position: u64,
+    /// Bytes of the file in all blocks.
+    end: u64,
+    failed: bool,
+}
+
+impl Blocks {
+    pub(super) fn new(image: &Image, file: &FileData) -> Blocks {
+        let most = file.blocks.saturating_mul(u64::from(image.superblock().block_size));
+        let words = image.words(file);
+        Blocks { image: image.clone(), words, offset: file.start, position: 0, end: file.size.min(most), failed: false }
+    }
+
+    /// Offset in the file of the next block, bytes.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Bytes of the file from the next block on, or from the one that failed; the tail end is not counted.
+    pub fn remaining(&self) -> u64 {
+        self.end - self.position
+    }
+
+    fn read_block(&mut self) -> Result<Block, ReadError> {
+        let length = self.remaining().min(u64::from(self.image.superblock().block_size)) as u32;
+        let place = match self.words.read_u32()? {
+            0 => None,
+            word => Some(self.stored(word, length)?),
+        };
+        self.position += u64::from(length);
+        Ok(Block { place, length })
+    }
+
+    fn stored(&mut self, word: u32, length: u32) -> Result<BlockPlace, ReadError> {
+        let place = BlockPlace::of_word(&self.image, self.offset, word, "a data block")?;
+        check_stored(place, length)?;
+        self.offset += u64::from(place.stored);
+        Ok(place)
+    }
+}
+
+impl Iterator for Blocks {
+    type Item = Result<Block, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed || self.position == self.end {
+            return None;
+        }
+        let block = self.read_block();
+        self.failed = block.is_err();
+        Some(block)
+    }
+}
+
+/// A block that is not compressed has the length that it has in the file.
+fn check_stored(place: BlockPlace, length: u32) -> Result<(), ReadError> {
+    if place.compressed || place.stored == length {
+        return Ok(());
+    }
+    let what = format!("data block of {} bytes that are not compressed", place.stored);
+    Err(ReadError::corrupt(place.offset, what, format!("{length} bytes")))
+}
+
+/// Reads and decompresses single blocks: the tool of one thread. It holds one stored block beside its decoder.
+pub struct BlockDecoder {
+    image: Image,
+    decoder: Box<dyn Decoder>,
+    /// Stored bytes of the blocks at hand.
+    stored: Vec<u8>,
+}
+
+impl std::fmt::Debug for BlockDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BlockDecoder").finish_non_exhaustive()
+    }
+}
+
+impl BlockDecoder {
+    /// A decoder for an image's codec.
+    ///
+    /// # Errors
+    /// [`ReadError::Unsupported`] if there is no memory for it.
+    pub fn new(image: &Image) -> Result<BlockDecoder, ReadError> {
+        let block_size = image.superblock().block_size as usize;
+        let limit = 2 * image.codec().footprint(block_size).decoder + DECODER_SLACK;
+        let decoder = image.codec().decoder(block_size, limit).map_err(|error| ReadError::Unsupported {
+            what: error.to_string(),
+            expected: "a decoder for the image's compressor".into(),
+        })?;
+        Ok(BlockDecoder { image: image.clone(), decoder, stored: Vec::new() })
+    }
+
+    /// Decodes a data block of exactly `length` bytes into `out`, whose content it replaces.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if it is malformed or of another length, [`ReadError::Input`].
+    pub fn data(&mut self, place: BlockPlace, length: u32, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        out.resize(length as usize, 0);
+        self.data_into(place, out)
+    }
+
+    /// Decodes a fragment block of at most the block size into `out`, whose content it replaces.
+    ///
+    /// # Errors
+    /// As [`BlockDecoder::data`].
+    pub fn fragment(&mut self, place: BlockPlace, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        out.resize(self.image.superblock().block_size as usize, 0);
+        let length = self.fragment_into(place, out)?;
+        out.truncate(length);
+        Ok(())
+    }
+
+    /// Decodes a data block that fills `out`.
+    pub(super) fn data_into(&mut self, place: BlockPlace, out: &mut [u8]) -> Result<(), ReadError> {
+        let length = self.fragment_into(place, out)?;
+        check_length(place, length, out.len())
+    }
+
+    /// Decodes a block of at most the length of `out`; how many bytes came of it.
+    pub(super) fn fragment_into(&mut self, place: BlockPlace, out: &mut [u8]) -> Result<usize, ReadError> {
+        if !place.compressed && place.stored as usize <= out.len() {
+            let length = place.stored as usize;
+            return self.image.store().read(place.offset, &mut out[..length]).map(|()| length);
+        }
+        self.load(place.offset, place.stored as usize)?;
+        self.unpack(place, 0, out)
+    }
+
+    /// Reads `length` stored bytes, for [`BlockDecoder::unpack`].
+    pub(super) fn load(&mut self, offset: u64, length: usize) -> Result<(), ReadError> {
+        self.stored.resize(length, 0);
+        self.image.store().read(offset, &mut self.stored)
+    }
+
+    /// Decodes the block that lies `at` in the bytes loaded last; how many bytes came of it.
+    pub(super) fn unpack(&mut self, place: BlockPlace, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
+        let stored = &self.stored[at..at + place.stored as usize];
+        if place.compressed {
+            return self.decoder.decompress(stored, out).map_err(|error| malformed(place, out.len(), &error));
+        }
+        check_length(place, stored.len(), stored.len().min(out.len()))?;
+        out[..stored.len()].copy_from_slice(stored);
+        Ok(stored.len())
+    }
+}
+
+/// A data block holds as much as its place in the file says.
+pub(super) fn check_length(place: BlockPlace, found: usize, expected: usize) -> Result<(), ReadError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(ReadError::corrupt(place.offset, format!("block of {found} bytes"), format!("{expected} bytes")))
+}
+
+fn malformed(place: BlockPlace, room: usize, error: &CodecError) -> ReadError {
+    match error {
+        CodecError::Malformed { .. } | CodecError::TooLong { .. } | CodecError::Memory { .. } => {
+            ReadError::corrupt(place.offset, error.to_string(), format!("a compressed block of {room} bytes at most"))
+        }
+        other => ReadError::Internal(other.to_string()),
+    }
+}

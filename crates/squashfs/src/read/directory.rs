@@ -1,0 +1,257 @@
+//! Directory listings, read one entry at a time.
+//!
+//! SquashFS 4.0; the layout of listings is described where they are written, in `directory.rs` of the crate.
+
+use super::metadata::{Area, Cursor, MetaPlace, Store};
+use super::{DirData, InodeRef, NodeType, ReadError};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Most entries a run can have.
+const MOST_ENTRIES: u32 = 256;
+/// Length of a run's header, bytes.
+const HEADER_BYTES: u32 = 12;
+/// Length of an entry without its name, bytes.
+const ENTRY_BYTES: u32 = 8;
+/// Longest name, bytes: what Linux allows. The format could store one byte more.
+const LONGEST_NAME: usize = 255;
+/// Bytes of a decompressed metadata block, at most.
+const BLOCK_BYTES: u16 = 8192;
+/// Length of an entry of a directory's index without its name, bytes.
+const INDEX_BYTES: usize = 12;
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    /// Its name: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`; greater than the name before it.
+    pub name: Vec<u8>,
+    /// Its inode.
+    pub inode: InodeRef,
+    /// The inode's number, as the entry says.
+    pub number: u32,
+    /// The inode's type, as the entry says.
+    pub kind: NodeType,
+}
+
+/// What an entry says besides its name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listed {
+    pub(super) inode: InodeRef,
+    pub(super) number: u32,
+    pub(super) kind: NodeType,
+}
+
+/// The run whose entries are being read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    /// Entries that are left.
+    entries: u32,
+    /// Start of the inodes' metadata block, bytes from the start of the inode table.
+    block: u32,
+    /// The inode number that entries count from.
+    base: u32,
+}
+
+/// The entries of one directory, in the order of their names. Ends after the first error.
+#[derive(Debug)]
+pub struct Listing {
+    cursor: Cursor,
+    /// Bytes of the listing that are left.
+    left: u32,
+    run: Run,
+    /// The name read last, empty before the first.
+    name: Vec<u8>,
+}
+
+impl Listing {
+    /// The listing of a directory, from its start.
+    pub(super) fn new(store: &Arc<Store>, area: Area, directory: &DirData) -> Listing {
+        let cursor = Cursor::new(store, area, directory.listing);
+        Listing { cursor, left: directory.length, run: Run::default(), name: Vec::new() }
+    }
+
+    /// The name of the entry that was read last.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// Lets go of metadata until the next entry is wanted.
+    pub(super) fn release(&mut self) {
+        self.cursor.release();
+    }
+
+    /// The next entry, whose name is then [`Listing::name`].
+    pub(super) fn step(&mut self) -> Option<Result<Listed, ReadError>> {
+        if self.left == 0 && self.run.entries == 0 {
+            return None;
+        }
+        let entry = self.entry();
+        if entry.is_err() {
+            (self.left, self.run.entries) = (0, 0);
+        }
+        Some(entry)
+    }
+
+    fn entry(&mut self) -> Result<Listed, ReadError> {
+        if self.run.entries == 0 {
+            self.run = self.header()?;
+        }
+        self.take(ENTRY_BYTES)?;
+        let place = self.cursor.place();
+        let bytes: [u8; 8] = self.cursor.array()?;
+        let [offset, delta, kind, length] = [0, 2, 4, 6].map(|at| u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        let listed = self.listed(place, offset, delta, kind)?;
+        self.next_name(place, usize::from(length) + 1)?;
+        self.run.entries -= 1;
+        Ok(listed)
+    }
+
+    /// Number of entries less one u32, block of the inodes u32, base of the numbers u32.
+    fn header(&mut self) -> Result<Run, ReadError> {
+        self.take(HEADER_BYTES)?;
+        let place = self.cursor.place();
+        let [count, block, base] = [self.cursor.read_u32()?, self.cursor.read_u32()?, self.cursor.read_u32()?];
+        if count >= MOST_ENTRIES {
+            return Err(fault(place, format!("directory header with {} entries", u64::from(count) + 1), "1 to 256"));
+        }
+        Ok(Run { entries: count + 1, block, base })
+    }
+
+    fn listed(&self, place: MetaPlace, offset: u16, delta: u16, kind: u16) -> Result<Listed, ReadError> {
+        if offset >= BLOCK_BYTES {
+            return Err(fault(place, format!("directory entry with inode offset {offset}"), "less than 8192"));
+        }
+        let found = NodeType::of(kind);
+        let kind = found.ok_or_else(|| fault(place, format!("directory entry of type {kind}"), "1 to 7"))?;
+        let inode = InodeRef(u64::from(self.run.block) << 16 | u64::from(offset));
+        let number = self.run.base.wrapping_add_signed(i32::from(delta.cast_signed()));
+        Ok(Listed { inode, number, kind })
+    }
+
+    fn next_name(&mut self, place: MetaPlace, length: usize) -> Result<(), ReadError> {
+        if length > LONGEST_NAME {
+            return Err(fault(place, format!("name of {length} bytes"), "1 to 255"));
+        }
+        self.take(length as u32)?;
+        let mut bytes = [0; LONGEST_NAME];
+        let name = &mut bytes[..length];
+        self.cursor.read_exact(name)?;
+        check_name(place, name)?;
+        if *name <= *self.name {
+            let what = format!("name {} after {}", quoted(name), quoted(&self.name));
+            return Err(fault(place, what, "names in ascending order, each once"));
+        }
+        self.name.clear();
+        self.name.extend_from_slice(name);
+        Ok(())
+    }
+
+    /// Counts bytes off the length of the listing.
+    fn take(&mut self, bytes: u32) -> Result<(), ReadError> {
+        let left = self.left.checked_sub(bytes);
+        let place = self.cursor.place();
+        self.left = left.ok_or_else(|| {
+            fault(place, format!("listing with {} bytes left", self.left), &format!("{bytes}, or the end"))
+        })?;
+        Ok(())
+    }
+
+    fn whole(&self, listed: Listed) -> DirEntry {
+        let Listed { inode, number, kind } = listed;
+        DirEntry { name: self.name.clone(), inode, number, kind }
+    }
+
+    /// The entry of a name, which must not have been passed.
+    pub(super) fn find(&mut self, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
+        while let Some(listed) = self.step() {
+            let listed = listed?;
+            match self.name.as_slice().cmp(name) {
+                Ordering::Less => {}
+                Ordering::Equal => return Ok(Some(self.whole(listed))),
+                Ordering::Greater => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes forward to where the index says a run starts: `position` bytes after the start of the listing, in the metadata
+    /// block at `block`.
+    fn jump(&mut self, directory: &DirData, (position, block): (u32, u64)) {
+        let offset = (u64::from(directory.listing.offset) + u64::from(position)) % u64::from(BLOCK_BYTES);
+        self.cursor.seek(MetaPlace { block, offset: offset as u16 });
+        self.left = directory.length - position;
+    }
+}
+
+impl Iterator for Listing {
+    type Item = Result<DirEntry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().map(|listed| listed.map(|listed| self.whole(listed)))
+    }
+}
+
+/// The entry of a name, found through the directory's index: `inodes` is a cursor of the inode table. The index only says where
+/// to start; if it leads to something that is no listing, the whole listing is read.
+pub(super) fn lookup(
+    mut listing: Listing,
+    inodes: Cursor,
+    directory: &DirData,
+    name: &[u8],
+) -> Result<Option<DirEntry>, ReadError> {
+    let Some(start) = from_index(inodes, &listing.cursor, directory, name)? else {
+        return listing.find(name);
+    };
+    let again = Cursor::clone(&listing.cursor);
+    listing.jump(directory, start);
+    listing.find(name).or_else(|_| {
+        let mut whole = Listing { cursor: again, left: directory.length, run: Run::default(), name: Vec::new() };
+        whole.find(name)
+    })
+}
+
+/// The last run of the index whose first name is not greater than `name`: position in the listing, and start of its block.
+///
+/// Position u32, block u32, length of the name less one u32, name.
+fn from_index(
+    mut inodes: Cursor,
+    listing: &Cursor,
+    directory: &DirData,
+    name: &[u8],
+) -> Result<Option<(u32, u64)>, ReadError> {
+    let mut found = None;
+    for _ in 0..directory.indices {
+        let bytes: [u8; INDEX_BYTES] = inodes.array()?;
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let (position, block, length) = (word(0), listing.area().start + u64::from(word(4)), word(8) as usize + 1);
+        let mut first = [0; LONGEST_NAME];
+        // An index that is no index is of no use, but no harm is done: the listing has all.
+        let Some(first) = first.get_mut(..length) else { return Ok(None) };
+        inodes.read_exact(first)?;
+        if *first > *name {
+            break;
+        }
+        if position >= directory.length || block >= listing.area().end {
+            return Ok(None);
+        }
+        found = Some((position, block));
+    }
+    Ok(found)
+}
+
+fn check_name(place: MetaPlace, name: &[u8]) -> Result<(), ReadError> {
+    let dots = name == b"." || name == b"..";
+    if !dots && memchr::memchr2(0, b'/', name).is_none() {
+        return Ok(());
+    }
+    Err(fault(place, format!("name {}", quoted(name)), "one without slash and NUL that is neither . nor .."))
+}
+
+fn quoted(name: &[u8]) -> String {
+    format!("\"{}\"", name.escape_ascii())
+}
+
+fn fault(place: MetaPlace, what: String, expected: &str) -> ReadError {
+    let what = format!("{what}, at offset {} of the metadata block", place.offset);
+    ReadError::corrupt(place.block, what, expected)
+}

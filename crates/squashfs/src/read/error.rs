@@ -1,0 +1,57 @@
+//! How reading an image fails: where, what was found, and what should have been there.
+
+use std::sync::Arc;
+
+/// Why an image, or a part of it, could not be read. Offsets count from the first byte of the image (its superblock).
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ReadError {
+    /// The image breaks a rule of the format. The image's fault.
+    #[error("{what} at byte {offset} (expected {expected})")]
+    Corrupt {
+        /// Where the faulty structure lies, bytes.
+        offset: u64,
+        /// What is wrong, with the value found.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
+    /// The image asks for something this reader does not have (a version, a compressor).
+    #[error("{what} (expected {expected})")]
+    Unsupported {
+        /// What it asks for.
+        what: String,
+        /// What is supported.
+        expected: String,
+    },
+    /// The operating system refused.
+    #[error("cannot read at byte {offset}: {cause}")]
+    Input {
+        /// Offset, bytes.
+        offset: u64,
+        /// The operating system's answer.
+        cause: Arc<std::io::Error>,
+    },
+    /// Cancelled from outside.
+    #[error("cancelled")]
+    Cancelled,
+    /// A bug of ours.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl ReadError {
+    /// A rule of the format is broken at `offset`.
+    pub(crate) fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> ReadError {
+        ReadError::Corrupt { offset, what: what.into(), expected: expected.into() }
+    }
+
+    /// Something that is no fault, but not supported.
+    pub(crate) fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {
+        ReadError::Unsupported { what: what.into(), expected: expected.into() }
+    }
+
+    /// The system's answer to reading at `offset`.
+    pub(crate) fn input(offset: u64, cause: std::io::Error) -> ReadError {
+        ReadError::Input { offset, cause: Arc::new(cause) }
+    }
+}

@@ -1,0 +1,286 @@
+//! An open image: its superblock and tables, and lazily everything else.
+
+use super::directory::{self, Listed};
+use super::inode_decode::{self, Rules};
+use super::metadata::{Cursor, MetaPlace, Store};
+use super::tables::Tables;
+use super::walk::check_kind;
+use super::{BlockPlace, Blocks, DirData, DirEntry, FileData, Inode, InodeRef, Input, Listing, Node, ReadError};
+use super::{find_image, xattr};
+use crate::compressor_decode;
+use crate::superblock::{SUPERBLOCK_BYTES, Superblock};
+use packline_codec::Spec;
+use packline_tree::Xattr;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where in its input an image starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// At this byte.
+    At(u64),
+    /// At byte 0, or else at the first superblock that is found.
+    Find,
+}
+
+/// How an image is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening {
+    /// Where it starts.
+    pub origin: Origin,
+    /// Bytes of decompressed metadata that are kept, at most; at least one metadata block is.
+    pub metadata_cache: usize,
+}
+
+/// An open image. Clones share it; all of it may be used from any thread.
+#[derive(Clone)]
+pub struct Image {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    superblock: Superblock,
+    store: Arc<Store>,
+    tables: Tables,
+    ids: Vec<u32>,
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Image").field("superblock", &self.inner.superblock).finish_non_exhaustive()
+    }
+}
+
+impl Image {
+    /// Opens an image: reads and checks the superblock and where the tables lie.
+    ///
+    /// # Errors
+    /// [`ReadError`] for what is no image, not of version 4.0, or breaks a rule.
+    pub fn open(input: Arc<dyn Input>, opening: Opening) -> Result<Image, ReadError> {
+        let (origin, superblock) = start(input.as_ref(), opening.origin)?;
+        let codec = compressor_decode::codec(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
+        let store = Arc::new(Store::new(input, origin, codec, opening.metadata_cache));
+        let tables = Tables::read(&store, &superblock)?;
+        let ids = read_ids(&store, &tables)?;
+        let image = Image { inner: Arc::new(Inner { superblock, store, tables, ids }) };
+        image.check_root()?;
+        Ok(image)
+    }
+
+    /// The superblock, checked.
+    pub fn superblock(&self) -> &Superblock {
+        &self.inner.superblock
+    }
+
+    /// Byte of the input at which the image starts.
+    pub fn origin(&self) -> u64 {
+        self.inner.store.origin()
+    }
+
+    /// The codec, with the parameters that the image's compressor options say (defaults where it says nothing).
+    pub fn codec(&self) -> &Spec {
+        self.inner.store.codec()
+    }
+
+    /// The owners and groups of the id table.
+    pub fn ids(&self) -> &[u32] {
+        &self.inner.ids
+    }
+
+    /// The root directory.
+    pub fn root(&self) -> InodeRef {
+        InodeRef(self.inner.superblock.root)
+    }
+
+    /// Reads an inode.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if it breaks a rule or there is none at this place, [`ReadError::Input`].
+    pub fn inode(&self, at: InodeRef) -> Result<Inode, ReadError> {
+        let place = self.inner.tables.inodes.place(at.0);
+        self.inode_with(&mut self.inode_cursor(place), at)
+    }
+
+    /// The entries of a directory; an error if `directory` is none.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if `directory` is none. Faults of the listing come with its entries.
+    pub fn entries(&self, directory: &Inode) -> Result<Listing, ReadError> {
+        self.directory(directory).map(|data| self.listing(data))
+    }
+
+    /// One entry of a directory by its name, found through the index where there is one.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if `directory` is none, or its listing breaks a rule before the name; [`ReadError::Input`].
+    pub fn lookup(&self, directory: &Inode, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
+        let data = self.directory(directory)?;
+        let mut listing = self.listing(data);
+        if data.indices == 0 {
+            return listing.find(name);
+        }
+        directory::lookup(listing, self.inode_cursor(data.index), data, name)
+    }
+
+    /// The inode at a canonical path (the empty path is the root); symbolic links are not followed.
+    ///
+    /// # Errors
+    /// As [`Image::lookup`] and [`Image::inode`]. A path that leads nowhere is none.
+    pub fn resolve(&self, path: &[u8]) -> Result<Option<Inode>, ReadError> {
+        let mut inode = self.inode(self.root())?;
+        for name in path.split(|byte| *byte == b'/').filter(|_| !path.is_empty()) {
+            if !matches!(inode.node, Node::Directory(_)) {
+                return Ok(None);
+            }
+            let Some(entry) = self.lookup(&inode, name)? else { return Ok(None) };
+            inode = self.entry_inode(&entry)?;
+        }
+        Ok(Some(inode))
+    }
+
+    /// The inode of a directory entry.
+    ///
+    /// # Errors
+    /// As [`Image::inode`]; [`ReadError::Corrupt`] if the inode is not of the type that the entry says.
+    pub fn entry_inode(&self, entry: &DirEntry) -> Result<Inode, ReadError> {
+        let DirEntry { inode, number, kind, .. } = *entry;
+        let found = self.inode(inode)?;
+        check_kind(&Listed { inode, number, kind }, &found)?;
+        Ok(found)
+    }
+
+    /// The extended attributes of an inode, in the order of the image, full names.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if the set breaks a rule or takes more than 16 MiB, [`ReadError::Input`].
+    pub fn xattrs(&self, inode: &Inode) -> Result<Vec<Xattr>, ReadError> {
+        match (inode.xattr, &self.inner.tables.xattrs) {
+            (Some(index), Some(tables)) => xattr::read_set(&self.inner.store, tables, index),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The blocks of a file, without its tail end.
+    pub fn blocks(&self, file: &FileData) -> Blocks {
+        Blocks::new(self, file)
+    }
+
+    /// Where a fragment block lies; an error if there is none of this index.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if there is none of this index, or it is no block within the image; [`ReadError::Input`].
+    pub fn fragment(&self, index: u32) -> Result<BlockPlace, ReadError> {
+        let Some(table) = self.inner.tables.fragments.as_ref().filter(|table| u64::from(index) < table.count) else {
+            let count = self.inner.superblock.fragments;
+            return Err(ReadError::corrupt(80, format!("fragment block {index}"), format!("one of {count}")));
+        };
+        let mut entry = table.at(&self.inner.store, u64::from(index))?;
+        let (offset, word) = (entry.read_u64()?, entry.read_u32()?);
+        BlockPlace::of_word(self, offset, word, "a fragment block")
+    }
+
+    /// The inode of a number, from the export table; `None` if the image has no such table.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if there is no inode of this number, [`ReadError::Input`].
+    pub fn export(&self, number: u32) -> Result<Option<InodeRef>, ReadError> {
+        let inodes = self.inner.superblock.inodes;
+        let Some(table) = &self.inner.tables.exports else { return Ok(None) };
+        if !(1..=inodes).contains(&number) {
+            let what = format!("inode number {number}");
+            return Err(ReadError::corrupt(table.index, what, format!("1 to {inodes}")));
+        }
+        let mut entry = table.at(&self.inner.store, u64::from(number) - 1)?;
+        entry.read_u64().map(|reference| Some(InodeRef(reference)))
+    }
+
+    /// Where the tables lie.
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.inner.tables
+    }
+
+    /// The image's bytes and metadata.
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.inner.store
+    }
+
+    /// A cursor that stands at a file's first size word: `read_u32` reads one after the other, [`FileData::blocks`] in all.
+    pub(crate) fn words(&self, file: &FileData) -> Cursor {
+        self.inode_cursor(file.words)
+    }
+
+    /// A cursor of the inode table.
+    pub(super) fn inode_cursor(&self, place: MetaPlace) -> Cursor {
+        Cursor::new(&self.inner.store, self.inner.tables.inodes, place)
+    }
+
+    /// Reads an inode with a cursor that is kept: neighbours lie in the same block.
+    pub(super) fn inode_with(&self, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
+        let Inner { superblock, tables, ids, .. } = self.inner.as_ref();
+        inode_decode::decode(&Rules { superblock, tables, ids }, cursor, at)
+    }
+
+    pub(super) fn listing(&self, directory: &DirData) -> Listing {
+        Listing::new(&self.inner.store, self.inner.tables.directories, directory)
+    }
+
+    fn directory<'i>(&self, inode: &'i Inode) -> Result<&'i DirData, ReadError> {
+        match &inode.node {
+            Node::Directory(data) => Ok(data),
+            _ => {
+                let offset = self.inner.tables.inodes.place(inode.at.0).block;
+                let what = format!("inode {}, a {:?}", inode.number, inode.node_type());
+                Err(ReadError::corrupt(offset, what, "a directory"))
+            }
+        }
+    }
+
+    /// Without a root there is nothing to be read.
+    fn check_root(&self) -> Result<(), ReadError> {
+        let root = self.inode(self.root())?;
+        self.directory(&root).map(drop)
+    }
+}
+
+/// Where the image starts, and its superblock.
+fn start(input: &dyn Input, origin: Origin) -> Result<(u64, Superblock), ReadError> {
+    match origin {
+        Origin::At(offset) => superblock(input, offset).map(|superblock| (offset, superblock)),
+        Origin::Find => superblock(input, 0).map(|superblock| (0, superblock)).or_else(|fault| {
+            let found = find_image(input).map_err(|cause| ReadError::input(0, cause))?;
+            let offset = found.filter(|offset| *offset > 0).ok_or(fault)?;
+            superblock(input, offset).map(|superblock| (offset, superblock))
+        }),
+    }
+}
+
+fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
+    let room = input.size().saturating_sub(origin);
+    if room < SUPERBLOCK_BYTES {
+        let what = format!("no SquashFS image: {room} bytes");
+        return Err(ReadError::corrupt(0, what, "a superblock of 96 bytes"));
+    }
+    let mut bytes = [0; SUPERBLOCK_BYTES as usize];
+    read(input, origin, 0, &mut bytes)?;
+    let superblock = Superblock::decode(&bytes)?;
+    superblock.check_places(room)?;
+    Ok(superblock)
+}
+
+fn read(input: &dyn Input, origin: u64, at: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
+    input.read_at(origin.saturating_add(at), buffer).map_err(|cause| ReadError::input(at, cause))
+}
+
+fn read_ids(store: &Arc<Store>, tables: &Tables) -> Result<Vec<u32>, ReadError> {
+    let mut ids = Vec::new();
+    let mut cursor = None;
+    for id in 0..tables.ids.count {
+        if id % (packline_codec::METADATA_BLOCK_SIZE as u64 / 4) == 0 {
+            cursor = Some(tables.ids.at(store, id)?);
+        }
+        if let Some(cursor) = &mut cursor {
+            ids.push(cursor.read_u32()?);
+        }
+    }
+    Ok(ids)
+}

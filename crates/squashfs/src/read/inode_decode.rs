@@ -1,0 +1,248 @@
+//! Inodes decoded from the inode table, and everything checked that can be checked without reading further.
+//!
+//! SquashFS 4.0; the layout of each form is described where it is written, in `inode.rs` of the crate. What the kernel lets
+//! pass is let pass: a number of links that nobody counts, a tail end of no bytes, the place of an empty listing.
+
+use packline_tree::{Device, Meta};
+
+use super::metadata::{Cursor, MetaPlace};
+use super::tables::Tables;
+use super::{DirData, FileData, Inode, InodeRef, Node, NodeType, ReadError};
+use crate::TailPlace;
+use crate::inode::{EXTENDED, NO_FRAGMENT, NO_XATTR, UNSTORED};
+use crate::superblock::Superblock;
+
+/// Longest target of a symbolic link, bytes.
+const LONGEST_TARGET: u32 = 65_535;
+/// Bytes of a decompressed metadata block, at most.
+const BLOCK_BYTES: u16 = 8192;
+
+/// What inodes are checked against.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'i> {
+    pub(super) superblock: &'i Superblock,
+    pub(super) tables: &'i Tables,
+    pub(super) ids: &'i [u32],
+}
+
+/// What inodes of all types start with.
+struct Head {
+    meta: Meta,
+    number: u32,
+    extended: bool,
+}
+
+/// What follows the head.
+struct Body {
+    links: u32,
+    xattr: u32,
+    node: Node,
+}
+
+/// Reads the inode at `at` with a cursor of the inode table.
+pub(super) fn decode(rules: &Rules<'_>, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
+    let place = cursor.area().place(at.0);
+    if place.offset >= BLOCK_BYTES || place.block >= cursor.area().end {
+        let what = format!("inode reference to block {}, offset {}", at.0 >> 16, place.offset);
+        let length = cursor.area().end - cursor.area().start;
+        return Err(ReadError::corrupt(place.block, what, format!("a block before {length}, an offset before 8192")));
+    }
+    cursor.seek(place);
+    let kind = cursor.read_u16()?;
+    let decoder = Decoder { rules, cursor, at: place };
+    decoder.inode(kind, at)
+}
+
+/// An inode that is being read.
+struct Decoder<'d> {
+    rules: &'d Rules<'d>,
+    cursor: &'d mut Cursor,
+    at: MetaPlace,
+}
+
+impl Decoder<'_> {
+    fn inode(mut self, kind: u16, at: InodeRef) -> Result<Inode, ReadError> {
+        let extended = kind > EXTENDED;
+        let Some(basic) = NodeType::of(if extended { kind - EXTENDED } else { kind }) else {
+            return Err(self.fault(format!("inode of type {kind}"), "1 to 14"));
+        };
+        let head = self.head(extended)?;
+        let body = match basic {
+            NodeType::Directory => self.directory(extended)?,
+            NodeType::File => self.file(extended)?,
+            NodeType::Symlink => self.symlink(extended)?,
+            NodeType::BlockDevice | NodeType::CharDevice => self.device(basic, extended)?,
+            NodeType::Fifo => self.ipc(Node::Fifo, extended)?,
+            NodeType::Socket => self.ipc(Node::Socket, extended)?,
+        };
+        let Head { meta, number, extended } = head;
+        let xattr = self.xattr(body.xattr)?;
+        Ok(Inode { at, meta, number, links: body.links, xattr, extended, node: body.node })
+    }
+
+    /// Permissions u16, owner u16, group u16, time u32, number u32; the type has been read.
+    fn head(&mut self, extended: bool) -> Result<Head, ReadError> {
+        let bytes: [u8; 14] = self.cursor.array()?;
+        let [mode, uid, gid] = [0, 2, 4].map(|at| u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        let [mtime, number] = words(&bytes[6..]);
+        let most = self.rules.superblock.inodes;
+        if !(1..=most).contains(&number) {
+            return Err(self.fault(format!("inode number {number}"), &format!("1 to {most}")));
+        }
+        let [uid, gid] = [self.id(uid)?, self.id(gid)?];
+        let meta = Meta { mode: mode & 0o7777, uid, gid, mtime: i64::from(mtime) };
+        Ok(Head { meta, number, extended })
+    }
+
+    fn id(&self, index: u16) -> Result<u32, ReadError> {
+        let ids = self.rules.ids;
+        let found = ids.get(usize::from(index)).copied();
+        found.ok_or_else(|| {
+            self.fault(format!("index {index} of an owner or group"), &format!("less than {}", ids.len()))
+        })
+    }
+
+    fn xattr(&self, index: u32) -> Result<Option<u32>, ReadError> {
+        if index == NO_XATTR {
+            return Ok(None);
+        }
+        let sets = self.rules.tables.xattrs.as_ref();
+        match sets {
+            // The kernel, too, passes over an index where there is no table.
+            None => Ok(None),
+            Some(tables) if u64::from(index) < tables.sets.count => Ok(Some(index)),
+            Some(tables) => {
+                let expected = format!("less than {}", tables.sets.count);
+                Err(self.fault(format!("index {index} of extended attributes"), &expected))
+            }
+        }
+    }
+
+    fn directory(&mut self, extended: bool) -> Result<Body, ReadError> {
+        let (links, size, block, parent, indices, offset, xattr);
+        if extended {
+            let bytes: [u8; 24] = self.cursor.array()?;
+            [links, size, block, parent] = words(&bytes);
+            let [halves] = words(&bytes[16..]);
+            [xattr] = words(&bytes[20..]);
+            (indices, offset) = (halves as u16, (halves >> 16) as u16);
+        } else {
+            let bytes: [u8; 16] = self.cursor.array()?;
+            let halves;
+            [block, links, halves, parent] = words(&bytes);
+            (size, offset) = (halves & 0xffff, (halves >> 16) as u16);
+            (indices, xattr) = (0, NO_XATTR);
+        }
+        let length = size.checked_sub(UNSTORED);
+        let length = length.ok_or_else(|| self.fault(format!("directory of size {size}"), "3 at least"))?;
+        let area = &self.rules.tables.directories;
+        let listing = MetaPlace { block: area.start + u64::from(block), offset };
+        if length > 0 && (listing.block >= area.end || offset >= BLOCK_BYTES) {
+            let expected = format!("a block before {}, an offset before 8192", area.end - area.start);
+            return Err(self.fault(format!("listing in block {block} at offset {offset}"), &expected));
+        }
+        let index = self.cursor.place();
+        Ok(Body { links, xattr, node: Node::Directory(DirData { length, parent, indices, listing, index }) })
+    }
+
+    fn file(&mut self, extended: bool) -> Result<Body, ReadError> {
+        let (start, size, sparse, links, fragment, offset, xattr);
+        if extended {
+            let bytes: [u8; 40] = self.cursor.array()?;
+            [start, size, sparse] = [0, 8, 16].map(|at| long(&bytes[at..]));
+            [links, fragment, offset, xattr] = words(&bytes[24..]);
+        } else {
+            let [low, length];
+            let bytes: [u8; 16] = self.cursor.array()?;
+            [low, fragment, offset, length] = words(&bytes);
+            (start, size) = (u64::from(low), u64::from(length));
+            (sparse, links, xattr) = (0, 1, NO_XATTR);
+        }
+        let tail = self.tail(size, fragment, offset)?;
+        let block_size = u64::from(self.rules.superblock.block_size);
+        let blocks = if fragment == NO_FRAGMENT { size.div_ceil(block_size) } else { size / block_size };
+        self.check_extent(size, start, blocks)?;
+        let words = self.cursor.place();
+        Ok(Body { links, xattr, node: Node::File(FileData { size, sparse, start, blocks, tail, words }) })
+    }
+
+    /// The place of the tail end; none if there is no byte of it.
+    fn tail(&self, size: u64, fragment: u32, offset: u32) -> Result<Option<TailPlace>, ReadError> {
+        let Superblock { block_size, fragments, .. } = *self.rules.superblock;
+        if fragment == NO_FRAGMENT {
+            return Ok(None);
+        }
+        if fragment >= fragments {
+            return Err(self.fault(format!("tail end in fragment block {fragment}"), &format!("less than {fragments}")));
+        }
+        let length = size % u64::from(block_size);
+        if u64::from(offset) + length > u64::from(block_size) {
+            let what = format!("tail end of {length} bytes at {offset} of a fragment block");
+            return Err(self.fault(what, &format!("one that ends at {block_size} at most")));
+        }
+        Ok((length > 0).then_some(TailPlace { fragment, offset }))
+    }
+
+    /// The size words must find room in the inode table, however well it is compressed, and the blocks in the image.
+    fn check_extent(&self, size: u64, start: u64, blocks: u64) -> Result<(), ReadError> {
+        let room = self.cursor.room() / 4;
+        if i64::try_from(size).is_err() || blocks > room {
+            let expected = format!("at most {room} blocks, what the inode table has room for");
+            return Err(self.fault(format!("file of {size} bytes, {blocks} blocks"), &expected));
+        }
+        let end = self.rules.superblock.bytes_used;
+        if blocks > 0 && start > end {
+            return Err(self.fault(format!("file whose blocks start at {start}"), &format!("at most {end}")));
+        }
+        Ok(())
+    }
+
+    fn symlink(&mut self, extended: bool) -> Result<Body, ReadError> {
+        let [links, length] = words(&self.cursor.array::<8>()?);
+        if !(1..=LONGEST_TARGET).contains(&length) {
+            return Err(self.fault(format!("symbolic link of {length} bytes"), "1 to 65535"));
+        }
+        let mut target = Vec::with_capacity(length as usize);
+        self.cursor.read_to(u64::from(length), &mut target)?;
+        if memchr::memchr(0, &target).is_some() {
+            return Err(self.fault("symbolic link with a NUL byte in its target".into(), "a target without NUL"));
+        }
+        Ok(Body { links, xattr: self.last_xattr(extended)?, node: Node::Symlink(target) })
+    }
+
+    fn device(&mut self, kind: NodeType, extended: bool) -> Result<Body, ReadError> {
+        let [links, word] = words(&self.cursor.array::<8>()?);
+        let device = Device { major: word >> 8 & 0xfff, minor: word & 0xff | word >> 12 & 0xf_ff00 };
+        let node = match kind {
+            NodeType::BlockDevice => Node::BlockDevice(device),
+            _ => Node::CharDevice(device),
+        };
+        Ok(Body { links, xattr: self.last_xattr(extended)?, node })
+    }
+
+    fn ipc(&mut self, node: Node, extended: bool) -> Result<Body, ReadError> {
+        let links = self.cursor.read_u32()?;
+        Ok(Body { links, xattr: self.last_xattr(extended)?, node })
+    }
+
+    fn last_xattr(&mut self, extended: bool) -> Result<u32, ReadError> {
+        if extended { self.cursor.read_u32() } else { Ok(NO_XATTR) }
+    }
+
+    fn fault(&self, what: String, expected: &str) -> ReadError {
+        let what = format!("{what} in the inode at offset {} of the metadata block", self.at.offset);
+        ReadError::corrupt(self.at.block, what, expected)
+    }
+}
+
+/// The first numbers of four bytes.
+fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
+    std::array::from_fn(|word| {
+        bytes[word * 4..word * 4 + 4].iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte))
+    })
+}
+
+fn long(bytes: &[u8]) -> u64 {
+    let [low, high] = words(bytes);
+    u64::from(low) | u64::from(high) << 32
+}

@@ -1,0 +1,155 @@
+//! What only those want to know who look at how an image is built: where tables lie, and fields of inodes that say nothing of
+//! the tree.
+//!
+//! SquashFS 4.0; the layout of inodes and of a directory's index is described where they are written, in `inode.rs` and
+//! `directory.rs` of the crate.
+
+use super::metadata::{Area, Cursor};
+use super::tables::Indexed;
+use super::{DirData, Image, Inode, Node, ReadError};
+use crate::superblock::SUPERBLOCK_BYTES;
+
+/// Where a part of an image lies, bytes from the start of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TablePlace {
+    /// What it is.
+    pub name: &'static str,
+    /// First byte.
+    pub start: u64,
+    /// First byte after it, its index included if it has one.
+    pub end: u64,
+    /// Number of entries, where the table says it.
+    pub entries: Option<u64>,
+}
+
+/// Fields of an inode as they stand in the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawInode {
+    /// Index of the owner in the id table.
+    pub uid_index: u16,
+    /// Index of the group in the id table.
+    pub gid_index: u16,
+    /// Index of the fragment block and offset in it, whatever they are: of regular files.
+    pub fragment: Option<(u32, u32)>,
+}
+
+/// Where a listing lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListingPlace {
+    /// Start of its metadata block, bytes from the start of the directory table.
+    pub block: u64,
+    /// Offset in the decompressed block, bytes.
+    pub offset: u16,
+}
+
+/// One entry of a directory's index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexEntry {
+    /// Where the run that it leads to starts, bytes from the start of the listing.
+    pub position: u32,
+    /// Start of the run's metadata block, bytes from the start of the directory table.
+    pub block: u32,
+    /// The first name of the run.
+    pub name: Vec<u8>,
+}
+
+/// The index of one directory. Ends after the first error.
+#[derive(Debug)]
+pub struct DirIndex {
+    cursor: Cursor,
+    left: u16,
+}
+
+impl Image {
+    /// Where the data area and the tables lie, in the order in which they are found from the start of the image to its end.
+    pub fn table_places(&self) -> Vec<TablePlace> {
+        let tables = self.tables();
+        let plain = |area: Area| TablePlace { name: area.name, start: area.start, end: area.end, entries: None };
+        let indexed = |table: &Indexed| TablePlace {
+            end: table.end_of_index(),
+            entries: Some(table.count),
+            ..plain(table.area)
+        };
+        let data = Area { name: "data", start: SUPERBLOCK_BYTES, end: tables.inodes.start };
+        let inodes = TablePlace { entries: Some(self.superblock().inodes.into()), ..plain(tables.inodes) };
+        let mut places = vec![plain(data), inodes, plain(tables.directories)];
+        let optional = [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)];
+        places.extend(optional.into_iter().flatten().map(indexed));
+        if let Some(xattrs) = &tables.xattrs {
+            places.extend([plain(xattrs.values), indexed(&xattrs.sets)]);
+        }
+        places
+    }
+
+    /// Reads the fields of an inode that say nothing of the tree.
+    ///
+    /// # Errors
+    /// As [`Image::inode`].
+    pub fn raw_inode(&self, inode: &Inode) -> Result<RawInode, ReadError> {
+        let place = self.tables().inodes.place(inode.at.0);
+        let mut cursor = self.inode_cursor(place);
+        let [_kind, _mode, uid_index, gid_index] = fields(&mut cursor)?;
+        // Time and number.
+        cursor.read_u64()?;
+        let fragment = match &inode.node {
+            Node::File(_) => Some(raw_fragment(&mut cursor, inode.extended)?),
+            _ => None,
+        };
+        Ok(RawInode { uid_index, gid_index, fragment })
+    }
+
+    /// Where a directory's listing lies.
+    pub fn listing_place(&self, directory: &DirData) -> ListingPlace {
+        let start = self.tables().directories.start;
+        ListingPlace { block: directory.listing.block.saturating_sub(start), offset: directory.listing.offset }
+    }
+
+    /// The index of a directory, empty if it has none.
+    pub fn directory_index(&self, directory: &DirData) -> DirIndex {
+        DirIndex { cursor: self.inode_cursor(directory.index), left: directory.indices }
+    }
+}
+
+fn fields(cursor: &mut Cursor) -> Result<[u16; 4], ReadError> {
+    Ok([cursor.read_u16()?, cursor.read_u16()?, cursor.read_u16()?, cursor.read_u16()?])
+}
+
+/// Basic: start u32, fragment u32, offset u32. Extended: start, size and hole bytes u64 each, links u32, fragment u32,
+/// offset u32.
+fn raw_fragment(cursor: &mut Cursor, extended: bool) -> Result<(u32, u32), ReadError> {
+    cursor.read_u32()?;
+    if extended {
+        cursor.read_u64()?;
+        cursor.read_u64()?;
+        cursor.read_u64()?;
+    }
+    Ok((cursor.read_u32()?, cursor.read_u32()?))
+}
+
+impl DirIndex {
+    fn entry(&mut self) -> Result<IndexEntry, ReadError> {
+        let [position, block, length] = [self.cursor.read_u32()?, self.cursor.read_u32()?, self.cursor.read_u32()?];
+        // The format lets names have 256 bytes.
+        if length > 255 {
+            let place = self.cursor.place();
+            let what = format!("directory index entry with a name of {} bytes", u64::from(length) + 1);
+            return Err(ReadError::corrupt(place.block, what, "1 to 256"));
+        }
+        let mut name = vec![0; length as usize + 1];
+        self.cursor.read_exact(&mut name)?;
+        Ok(IndexEntry { position, block, name })
+    }
+}
+
+impl Iterator for DirIndex {
+    type Item = Result<IndexEntry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let entry = self.entry();
+        if entry.is_err() {
+            self.left = 0;
+        }
+        Some(entry)
+    }
+}

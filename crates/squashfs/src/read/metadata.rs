@@ -1,0 +1,314 @@
+//! Metadata blocks: decompressed when needed, kept in a bounded cache, read across their borders.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
+
+use super::metadata_cache::Cache;
+use super::{Input, ReadError};
+
+/// Most bytes a decoder may take: more than any sound image needs, far less than a hostile one asks for.
+pub(super) const DECODER_MEMORY: usize = 64 << 20;
+/// Set in the header of a block that is stored.
+const STORED: u16 = 1 << 15;
+/// Length of a block's header, bytes.
+const HEADER_BYTES: u64 = 2;
+/// Shortest block there can be, bytes: a header and a byte.
+const SHORTEST: u64 = HEADER_BYTES + 1;
+
+/// A place in a table of metadata blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MetaPlace {
+    /// Where the block's header is, bytes from the start of the image.
+    pub(crate) block: u64,
+    /// Offset in the decompressed block.
+    pub(crate) offset: u16,
+}
+
+/// The part of an image that a table of metadata blocks takes: each of its blocks must lie in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Area {
+    /// What it is called in messages.
+    pub(crate) name: &'static str,
+    /// First byte.
+    pub(crate) start: u64,
+    /// First byte after it.
+    pub(crate) end: u64,
+}
+
+impl Area {
+    /// The place that a reference names: start of a block from the start of the table << 16, and offset in it.
+    pub(crate) fn place(&self, reference: u64) -> MetaPlace {
+        MetaPlace { block: self.start.saturating_add(reference >> 16), offset: reference as u16 }
+    }
+
+    /// Most bytes that can follow from the block at `block` on, however well they are compressed.
+    pub(crate) fn room(&self, block: u64) -> u64 {
+        (self.end.saturating_sub(block) / SHORTEST).saturating_mul(METADATA_BLOCK_SIZE as u64)
+    }
+}
+
+/// A decompressed block.
+pub(super) struct MetaBlock {
+    /// 1 to 8192 bytes.
+    pub(super) bytes: Vec<u8>,
+    /// Where the next block's header is, bytes from the start of the image.
+    pub(super) next: u64,
+}
+
+/// What it takes to decompress: borrowed by one thread at a time.
+struct Tool {
+    decoder: Box<dyn Decoder>,
+    /// A block as it is stored, header included.
+    raw: Vec<u8>,
+}
+
+/// Reads an image's bytes, and its metadata blocks through a cache. Used by all threads.
+pub(crate) struct Store {
+    input: Arc<dyn Input>,
+    origin: u64,
+    codec: Spec,
+    cache: Cache,
+    tools: Mutex<Vec<Tool>>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("origin", &self.origin).field("codec", &self.codec).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// For the image that starts at byte `origin` of `input`; keeps `cache` bytes of metadata.
+    pub(super) fn new(input: Arc<dyn Input>, origin: u64, codec: Spec, cache: usize) -> Store {
+        Store { input, origin, codec, cache: Cache::new(cache), tools: Mutex::new(Vec::new()) }
+    }
+
+    /// Byte of the input at which the image starts.
+    pub(super) fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    /// The image's codec.
+    pub(super) fn codec(&self) -> &Spec {
+        &self.codec
+    }
+
+    /// Fills `buffer` with what is at byte `offset` of the image.
+    pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
+        let place = self.origin.saturating_add(offset);
+        self.input.read_at(place, buffer).map_err(|cause| ReadError::input(offset, cause))
+    }
+
+    /// The block whose header is at `offset`.
+    pub(super) fn block(&self, area: &Area, offset: u64) -> Result<Arc<MetaBlock>, ReadError> {
+        if offset < area.start || offset.saturating_add(SHORTEST) > area.end {
+            let what = format!("{}: a metadata block is wanted", area.name);
+            return Err(ReadError::corrupt(offset, what, format!("one in bytes {} to {}", area.start, area.end)));
+        }
+        if let Some(block) = self.cache.get(offset) {
+            return Ok(block);
+        }
+        let block = Arc::new(self.load(area, offset)?);
+        self.cache.put(offset, &block);
+        Ok(block)
+    }
+
+    fn load(&self, area: &Area, offset: u64) -> Result<MetaBlock, ReadError> {
+        let mut tool = self.tool()?;
+        let loaded = self.load_with(&mut tool, area, offset);
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).push(tool);
+        loaded
+    }
+
+    fn load_with(&self, tool: &mut Tool, area: &Area, offset: u64) -> Result<MetaBlock, ReadError> {
+        let longest = HEADER_BYTES + METADATA_BLOCK_SIZE as u64;
+        tool.raw.resize((area.end - offset).min(longest) as usize, 0);
+        self.read(offset, &mut tool.raw)?;
+        let header = u16::from_le_bytes([tool.raw[0], tool.raw[1]]);
+        let length = usize::from(header & !STORED);
+        let payload = tool.raw[2..].get(..length).filter(|payload| !payload.is_empty());
+        let payload = payload.ok_or_else(|| bad_header(area, offset, length, tool.raw.len() - 2))?;
+        let bytes = match header & STORED {
+            0 => decompress(tool.decoder.as_mut(), payload).map_err(|cause| bad_block(area, offset, &cause))?,
+            _ => payload.to_vec(),
+        };
+        if bytes.is_empty() {
+            let what = format!("{}: a metadata block of no bytes", area.name);
+            return Err(ReadError::corrupt(offset, what, "1 to 8192"));
+        }
+        Ok(MetaBlock { bytes, next: offset + HEADER_BYTES + length as u64 })
+    }
+
+    fn tool(&self) -> Result<Tool, ReadError> {
+        if let Some(tool) = self.tools.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return Ok(tool);
+        }
+        let decoder = self.codec.decoder(METADATA_BLOCK_SIZE, DECODER_MEMORY);
+        let decoder = decoder.map_err(|cause| ReadError::unsupported(cause.to_string(), "memory for a decoder"))?;
+        Ok(Tool { decoder, raw: Vec::new() })
+    }
+}
+
+fn decompress(decoder: &mut dyn Decoder, payload: &[u8]) -> Result<Vec<u8>, CodecError> {
+    let mut bytes = vec![0; METADATA_BLOCK_SIZE];
+    let length = decoder.decompress(payload, &mut bytes)?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+fn bad_header(area: &Area, offset: u64, length: usize, room: usize) -> ReadError {
+    let what = format!("{}: the header of a metadata block says {length} bytes", area.name);
+    ReadError::corrupt(offset, what, format!("1 to {room}"))
+}
+
+fn bad_block(area: &Area, offset: u64, cause: &CodecError) -> ReadError {
+    let what = format!("{}: a metadata block does not decompress: {cause}", area.name);
+    ReadError::corrupt(offset, what, "a sound block of at most 8192 bytes")
+}
+
+/// Reads a table from a place on, across the borders of blocks. Holds the present block, so that what follows takes no lock. A
+/// clone goes on from where the original was. A block in the middle may be short, as the kernel allows; none may lie outside
+/// the table's area.
+#[derive(Clone)]
+pub(crate) struct Cursor {
+    store: Arc<Store>,
+    area: Area,
+    /// Header of the present block.
+    block: u64,
+    /// Offset in it, decompressed.
+    offset: usize,
+    held: Option<Arc<MetaBlock>>,
+}
+
+impl fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cursor").field("area", &self.area).field("place", &self.place()).finish_non_exhaustive()
+    }
+}
+
+impl Cursor {
+    /// A cursor at `place`; nothing is read yet.
+    pub(crate) fn new(store: &Arc<Store>, area: Area, place: MetaPlace) -> Cursor {
+        Cursor { store: Arc::clone(store), area, block: place.block, offset: usize::from(place.offset), held: None }
+    }
+
+    /// The area it reads.
+    pub(crate) fn area(&self) -> &Area {
+        &self.area
+    }
+
+    /// Goes to another place of the table.
+    pub(crate) fn seek(&mut self, place: MetaPlace) {
+        let offset = usize::from(place.offset);
+        if place.block != self.block || self.held.as_ref().is_some_and(|held| offset >= held.bytes.len()) {
+            self.held = None;
+        }
+        (self.block, self.offset) = (place.block, offset);
+    }
+
+    /// Where the next byte is.
+    pub(crate) fn place(&self) -> MetaPlace {
+        match &self.held {
+            Some(held) if self.offset == held.bytes.len() => MetaPlace { block: held.next, offset: 0 },
+            _ => MetaPlace { block: self.block, offset: self.offset as u16 },
+        }
+    }
+
+    /// Lets go of the present block; it is looked up again when it is needed.
+    pub(crate) fn release(&mut self) {
+        let place = self.place();
+        self.held = None;
+        (self.block, self.offset) = (place.block, usize::from(place.offset));
+    }
+
+    /// Most bytes that can still follow.
+    pub(crate) fn room(&self) -> u64 {
+        self.area.room(self.block)
+    }
+
+    /// Reads so many bytes.
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ReadError> {
+        let mut out = [0; N];
+        self.read_exact(&mut out)?;
+        Ok(out)
+    }
+
+    /// Reads a little-endian number of two bytes.
+    pub(crate) fn read_u16(&mut self) -> Result<u16, ReadError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    /// Reads a little-endian number of four bytes: the size words of a file are such.
+    pub(crate) fn read_u32(&mut self) -> Result<u32, ReadError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// Reads a little-endian number of eight bytes.
+    pub(crate) fn read_u64(&mut self) -> Result<u64, ReadError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// Fills `out`.
+    #[inline]
+    pub(crate) fn read_exact(&mut self, out: &mut [u8]) -> Result<(), ReadError> {
+        if let Some(held) = &self.held
+            && let Some(bytes) = held.bytes.get(self.offset..self.offset + out.len())
+        {
+            out.copy_from_slice(bytes);
+            self.offset += out.len();
+            return Ok(());
+        }
+        self.read_across(out)
+    }
+
+    fn read_across(&mut self, mut out: &mut [u8]) -> Result<(), ReadError> {
+        while !out.is_empty() {
+            let rest = self.rest()?;
+            let length = rest.len().min(out.len());
+            let (now, later) = out.split_at_mut(length);
+            now.copy_from_slice(&rest[..length]);
+            self.offset += length;
+            out = later;
+        }
+        Ok(())
+    }
+
+    /// Appends `length` bytes to `out`, which grows only as they come.
+    pub(crate) fn read_to(&mut self, length: u64, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        let mut left = length;
+        while left > 0 {
+            let rest = self.rest()?;
+            let now = left.min(rest.len() as u64) as usize;
+            out.extend_from_slice(&rest[..now]);
+            self.offset += now;
+            left -= now as u64;
+        }
+        Ok(())
+    }
+
+    /// What is left of the present block, or of the next one if nothing is.
+    fn rest(&mut self) -> Result<&[u8], ReadError> {
+        self.advance()?;
+        Ok(self.held.as_ref().map_or(&[], |held| &held.bytes[self.offset..]))
+    }
+
+    /// Makes the held block one that has a byte at the offset.
+    fn advance(&mut self) -> Result<(), ReadError> {
+        if let Some(held) = &self.held {
+            if self.offset < held.bytes.len() {
+                return Ok(());
+            }
+            (self.block, self.offset) = (held.next, 0);
+            self.held = None;
+        }
+        let held = self.store.block(&self.area, self.block)?;
+        if self.offset >= held.bytes.len() {
+            let what = format!("{}: offset {} in a metadata block", self.area.name, self.offset);
+            return Err(ReadError::corrupt(self.block, what, format!("less than its length, {}", held.bytes.len())));
+        }
+        self.held = Some(held);
+        Ok(())
+    }
+}

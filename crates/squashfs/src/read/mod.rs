@@ -1,0 +1,32 @@
+//! Reading SquashFS 4.0: any image, however it was made, and whatever it is made to do.
+//!
+//! An [`Image`] is opened on an [`Input`] and read lazily: metadata blocks are decompressed when they are needed and kept in a
+//! bounded cache. Trees are walked with [`Walk`]; contents come through [`Reading`], which decodes ahead on workers and hands out
+//! bytes in the order they were asked for, or block by block through a [`BlockDecoder`].
+
+mod block;
+mod directory;
+mod error;
+mod image;
+mod inode;
+mod inode_decode;
+mod input;
+mod inspect;
+mod metadata;
+mod metadata_cache;
+mod random;
+mod reading;
+mod tables;
+mod walk;
+mod xattr;
+
+pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
+pub use directory::{DirEntry, Listing};
+pub use error::ReadError;
+pub use image::{Image, Opening, Origin};
+pub use inode::{DirData, FileData, Inode, InodeRef, Node, NodeType};
+pub use input::{FileInput, Input, find_image};
+pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
+pub use random::{Files, OpenFile, RandomSettings};
+pub use reading::{Chunk, Event, FragmentUses, ReadSettings, Reading, Request};
+pub use walk::{Visit, Walk};

@@ -1,0 +1,150 @@
+//! Contents read at any offset, from many threads: decoded blocks are kept in a bounded cache and sequential readers are
+//! served ahead of their requests.
+//!
+//! Memory: the cache's bytes hold all decoded blocks, those on their way too. Beyond that each thread that decodes has a
+//! decoder and a block as it is stored, and each thread that reads may hold on to one block that the cache has let go.
+
+mod ahead;
+mod cache;
+mod index;
+mod open;
+mod workshop;
+
+use std::sync::Arc;
+
+use super::{FileData, Image, ReadError};
+use ahead::Ahead;
+use cache::Cache;
+pub use open::OpenFile;
+use open::Piece;
+use workshop::{Decoded, Workshop};
+
+/// What random access may use. Nothing of it changes what is read.
+#[derive(Debug, Clone, Copy)]
+pub struct RandomSettings {
+    /// Threads that decode ahead of sequential readers, and help with reads of many blocks; 0 for none.
+    pub workers: usize,
+    /// Bytes of decoded blocks that are kept, at most; two blocks are kept in any case.
+    pub cache: usize,
+    /// Bytes decoded ahead of all sequential readers together, at most; no more than half of the cache counts.
+    pub ahead: usize,
+}
+
+/// The contents of an image's files, for any number of threads.
+pub struct Files {
+    image: Image,
+    core: Arc<Core>,
+    ahead: Ahead,
+}
+
+/// What readers and workers share.
+struct Core {
+    cache: Cache,
+    workshop: Workshop,
+}
+
+impl Files {
+    /// Access to the files of `image`.
+    ///
+    /// # Errors
+    /// [`ReadError::Unsupported`] if there is no decoder, [`ReadError::Internal`] if the system refuses to start threads.
+    pub fn new(image: &Image, settings: RandomSettings) -> Result<Files, ReadError> {
+        let block_size = image.superblock().block_size as usize;
+        let capacity = settings.cache.max(2 * block_size);
+        let workshop = Workshop::new(image, settings.workers)?;
+        let core = Arc::new(Core { cache: Cache::new(capacity, block_size), workshop });
+        let blocks = settings.ahead.min(capacity / 2) / block_size;
+        let ahead = Ahead::start(&core, settings.workers, blocks)?;
+        Ok(Files { image: image.clone(), core, ahead })
+    }
+
+    /// A file to read from. Opening reads nothing.
+    pub fn open(&self, file: &FileData) -> OpenFile {
+        OpenFile::new(&self.image, file)
+    }
+
+    /// Reads `length` bytes at `offset`, fewer at the end of the file, into `out`, which is cleared first.
+    ///
+    /// # Errors
+    /// Those of the blocks concerned. Nothing else is affected by them.
+    pub fn read(&self, file: &OpenFile, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        let mut other = Vec::new();
+        let found = self.read_with(file, offset, length, &mut other, |bytes| {
+            out.clear();
+            out.extend_from_slice(bytes);
+        });
+        found.inspect_err(|_| out.clear())
+    }
+
+    /// The same without a copy where it can be: `take` gets the bytes, from the cache if they lie in one block, otherwise
+    /// gathered in `scratch`.
+    ///
+    /// # Errors
+    /// As [`Files::read`]; `take` is then not called.
+    pub fn read_with<R>(
+        &self,
+        file: &OpenFile,
+        offset: u64,
+        length: usize,
+        scratch: &mut Vec<u8>,
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, ReadError> {
+        let length = (length as u64).min(file.size().saturating_sub(offset)) as usize;
+        if length == 0 {
+            return Ok(take(&[]));
+        }
+        let last = file.block_of(offset + length as u64 - 1);
+        self.ahead.help(file, file.block_of(offset) + 1..last + 1);
+        self.ahead.follow(file, offset, length);
+        let piece = file.piece(offset, length)?;
+        if piece.length() == length
+            && let Some(wanted) = piece.wanted
+        {
+            let block = self.core.block(wanted)?;
+            return Ok(take(self.part(&block, &piece, file)?));
+        }
+        self.gather(file, offset, length, scratch)?;
+        Ok(take(scratch))
+    }
+
+    fn gather(&self, file: &OpenFile, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        out.clear();
+        out.reserve(length);
+        while out.len() < length {
+            let piece = file.piece(offset + out.len() as u64, length - out.len())?;
+            match piece.wanted {
+                Some(wanted) => {
+                    let block = self.core.block(wanted)?;
+                    out.extend_from_slice(self.part(&block, &piece, file)?);
+                }
+                None => out.resize(out.len() + piece.length(), 0),
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a piece in its block. A block that a sequential reader is through with will not be asked for again: the
+    /// reader has it, and whoever comes later finds it in the reader's cache.
+    fn part<'b>(&self, block: &'b Decoded, piece: &Piece, file: &OpenFile) -> Result<&'b [u8], ReadError> {
+        if let Some(wanted) = piece.wanted
+            && wanted.length == Some(piece.range.end as u32)
+            && file.is_sequential()
+        {
+            self.core.cache.demote(wanted);
+        }
+        block.bytes().get(piece.range.clone()).ok_or_else(|| piece.outside(block.bytes().len()))
+    }
+
+    /// Bytes of decoded blocks in the cache or on their way there.
+    pub fn cached(&self) -> usize {
+        self.core.cache.used()
+    }
+
+    /// Blocks decoded so far, by anyone.
+    pub fn decoded(&self) -> u64 {
+        self.core.workshop.decoded()
+    }
+}
+
+#[cfg(test)]
+mod tests;

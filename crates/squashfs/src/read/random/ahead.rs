@@ -1,0 +1,198 @@
+//! Decoding ahead: who reads in order is noticed, and workers decode what comes next.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::cache::Wanted;
+use super::workshop::lock;
+use super::{Core, OpenFile};
+use crate::read::ReadError;
+
+/// Requests of one reader may overtake each other by this many bytes, or twice their length, and are still in order.
+const SLACK: u64 = 128 << 10;
+/// Requests in order after which a reader is believed to go on so.
+const BELIEVED: u32 = 2;
+
+/// How one file is being read.
+#[derive(Debug, Default)]
+pub(super) struct Pattern {
+    /// End of the furthest request.
+    end: u64,
+    /// Requests in order, up to the present one.
+    streak: u32,
+    /// The block up to which workers have been asked.
+    asked: u64,
+    /// How many readers are sequential, of whom this is one.
+    among: Option<Share>,
+}
+
+/// One of a number of things, while it is.
+#[derive(Debug)]
+struct Share(Arc<AtomicUsize>);
+
+impl Share {
+    fn of(all: &Arc<AtomicUsize>) -> Share {
+        all.fetch_add(1, Ordering::Relaxed);
+        Share(Arc::clone(all))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Pattern {
+    pub(super) fn is_sequential(&self) -> bool {
+        self.streak >= BELIEVED
+    }
+
+    /// Notes a request.
+    fn note(&mut self, offset: u64, length: u64) {
+        let slack = SLACK.max(2 * length);
+        let end = offset + length;
+        if offset <= self.end.saturating_add(slack) && offset.saturating_add(slack) >= self.end {
+            self.streak = self.streak.saturating_add(1);
+            self.end = self.end.max(end);
+        } else {
+            *self = Pattern { end, ..Pattern::default() };
+        }
+    }
+
+    /// The blocks to decode now, `most` or fewer ahead: the longer the streak, the more. Forgets them.
+    fn due(&mut self, most: u64, block_size: u64, blocks: u64) -> Range<u64> {
+        let next = self.end.div_ceil(block_size);
+        let window = most.min(1 << self.streak.min(32));
+        let until = (next + window).min(blocks);
+        let from = next.max(self.asked).min(until);
+        self.asked = self.asked.max(until);
+        from..until
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Wanted>,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Desk {
+    queue: Mutex<Queue>,
+    work: Condvar,
+}
+
+/// The workers and their queue. Dropping it ends them.
+pub(super) struct Ahead {
+    desk: Arc<Desk>,
+    core: Arc<Core>,
+    threads: Vec<JoinHandle<()>>,
+    /// Blocks ahead of all readers together.
+    most: usize,
+    /// Sequential readers.
+    readers: Arc<AtomicUsize>,
+}
+
+impl Ahead {
+    pub(super) fn start(core: &Arc<Core>, workers: usize, most: usize) -> Result<Ahead, ReadError> {
+        let desk = Arc::new(Desk::default());
+        let mut ahead =
+            Ahead { desk, core: Arc::clone(core), threads: Vec::new(), most, readers: Arc::new(AtomicUsize::new(0)) };
+        for number in 0..workers {
+            let (desk, core) = (Arc::clone(&ahead.desk), Arc::clone(core));
+            let thread = thread::Builder::new().name(format!("ahead-{number}")).spawn(move || desk.serve(&core));
+            ahead.threads.push(thread.map_err(|cause| ReadError::Internal(format!("cannot start a thread: {cause}")))?);
+        }
+        Ok(ahead)
+    }
+
+    /// Hands the further blocks of one request to the workers: they are needed at once.
+    pub(super) fn help(&self, file: &OpenFile, blocks: Range<u64>) {
+        if !blocks.is_empty() && !self.threads.is_empty() {
+            let most = self.most.max(1) as u64;
+            self.ask(file, blocks.start..blocks.end.min(blocks.start + most), true);
+        }
+    }
+
+    /// Notes a request, and has decoded what will follow it if it is one of a sequence.
+    pub(super) fn follow(&self, file: &OpenFile, offset: u64, length: usize) {
+        if self.threads.is_empty() || self.most == 0 {
+            return;
+        }
+        let mut pattern = lock(&file.pattern);
+        pattern.note(offset, length as u64);
+        if !pattern.is_sequential() {
+            return;
+        }
+        pattern.among.get_or_insert_with(|| Share::of(&self.readers));
+        let most = (self.most / self.readers.load(Ordering::Relaxed).max(1)).max(1);
+        let due = pattern.due(most as u64, file.block_size(), file.blocks());
+        drop(pattern);
+        self.ask(file, due, false);
+    }
+
+    /// What cannot be found out about a block is left for its reader to find out.
+    fn ask(&self, file: &OpenFile, blocks: Range<u64>, urgent: bool) {
+        let wanted = |block| file.wanted(block).ok().flatten().filter(|&wanted| !self.core.cache.knows(wanted));
+        let jobs: Vec<Wanted> = blocks.filter_map(wanted).collect();
+        if !jobs.is_empty() {
+            self.desk.put(jobs, urgent, self.most.max(1));
+        }
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        lock(&self.desk.queue).closed = true;
+        self.desk.work.notify_all();
+        for thread in self.threads.drain(..) {
+            // A worker that panicked has said so to those who waited for it.
+            let _: thread::Result<()> = thread.join();
+        }
+    }
+}
+
+impl Desk {
+    /// No more than `most` jobs wait: what was asked for longest ago is needed least.
+    fn put(&self, jobs: Vec<Wanted>, urgent: bool, most: usize) {
+        let mut queue = lock(&self.queue);
+        let count = jobs.len();
+        if urgent {
+            jobs.into_iter().rev().for_each(|job| queue.jobs.push_front(job));
+            queue.jobs.truncate(most);
+        } else {
+            queue.jobs.extend(jobs);
+            let surplus = queue.jobs.len().saturating_sub(most);
+            queue.jobs.drain(..surplus);
+        }
+        drop(queue);
+        (0..count).for_each(|_| self.work.notify_one());
+    }
+
+    fn take(&self) -> Option<Wanted> {
+        let mut queue = lock(&self.queue);
+        while !queue.closed {
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            queue = self.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        None
+    }
+
+    fn serve(&self, core: &Core) {
+        while let Some(wanted) = self.take() {
+            if let Some(flight) = core.cache.ask_ahead(wanted) {
+                // The outcome is in the cache, an error too.
+                let _ = core.decode(wanted, flight);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,330 @@
+//! Decoded blocks: found by their place in the image, decoded once however many want them, and bounded in bytes.
+//!
+//! The block used longest ago goes first, but before it those that a sequential reader is through with. One lock guards
+//! all; it is held for a look-up, never while a block is decoded.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use hashbrown::HashTable;
+
+use super::Core;
+use super::workshop::{Decoded, lock};
+use crate::read::{BlockPlace, ReadError};
+
+/// Bytes that a remembered error counts for.
+const FAULT: usize = 512;
+/// No neighbour.
+const NONE: u32 = u32::MAX;
+
+/// A block as it is asked for. Images may have blocks that overlap, so the place alone would not tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Where it lies.
+    pub(super) place: BlockPlace,
+    /// Bytes it must have; `None` for a fragment block.
+    pub(super) length: Option<u32>,
+}
+
+impl Wanted {
+    fn hash(&self) -> u64 {
+        let mixed = self.place.offset.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 32)
+    }
+}
+
+type Outcome = Result<Arc<Decoded>, ReadError>;
+
+/// A block that somebody is decoding.
+#[derive(Default)]
+pub(super) struct Flight {
+    outcome: Mutex<Option<Outcome>>,
+    landed: Condvar,
+}
+
+impl Flight {
+    pub(super) fn wait(&self) -> Outcome {
+        let mut outcome = lock(&self.outcome);
+        loop {
+            match &*outcome {
+                Some(outcome) => return outcome.clone(),
+                None => outcome = self.landed.wait(outcome).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    fn land(&self, outcome: &Outcome) {
+        *lock(&self.outcome) = Some(outcome.clone());
+        self.landed.notify_all();
+    }
+}
+
+enum Held {
+    Coming(Arc<Flight>),
+    Here(Outcome),
+}
+
+/// What is there of a block.
+pub(super) enum Found {
+    /// It, or why it cannot be had.
+    Here(Outcome),
+    /// Somebody is at it.
+    Coming(Arc<Flight>),
+    /// Nothing; whoever asked must decode it now.
+    Yours(Arc<Flight>),
+}
+
+struct Slot {
+    wanted: Wanted,
+    held: Held,
+    cost: usize,
+    newer: u32,
+    older: u32,
+}
+
+/// The slots, in a list from the one used last to the one to go first. Blocks on their way are not on it.
+struct State {
+    table: HashTable<u32>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    newest: u32,
+    oldest: u32,
+    used: usize,
+}
+
+/// The cache.
+pub(super) struct Cache {
+    capacity: usize,
+    block_size: usize,
+    state: Mutex<State>,
+}
+
+impl Cache {
+    /// A cache of at most `capacity` bytes, which must be room for two blocks.
+    pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
+        let state = State {
+            table: HashTable::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
+            used: 0,
+        };
+        Cache { capacity, block_size, state: Mutex::new(state) }
+    }
+
+    pub(super) fn used(&self) -> usize {
+        lock(&self.state).used
+    }
+
+    /// Looks for a block, and books it for the caller if it is not there.
+    pub(super) fn ask(&self, wanted: Wanted) -> Found {
+        let mut state = lock(&self.state);
+        let Some(at) = state.find(wanted) else { return Found::Yours(self.book(&mut state, wanted)) };
+        match state.held(at) {
+            Some(Held::Coming(flight)) => Found::Coming(Arc::clone(flight)),
+            Some(Held::Here(outcome)) => {
+                let outcome = outcome.clone();
+                state.touch(at);
+                Found::Here(outcome)
+            }
+            None => Found::Here(Err(ReadError::Internal("an empty slot in the table".into()))),
+        }
+    }
+
+    /// Books a block if it is neither there nor on its way, and there is room that is not taken by blocks on their way.
+    pub(super) fn ask_ahead(&self, wanted: Wanted) -> Option<Arc<Flight>> {
+        let mut state = lock(&self.state);
+        if state.find(wanted).is_some() || !state.make_room(self.capacity, self.block_size) {
+            return None;
+        }
+        Some(self.book(&mut state, wanted))
+    }
+
+    /// Whether a block is there or on its way.
+    pub(super) fn knows(&self, wanted: Wanted) -> bool {
+        lock(&self.state).find(wanted).is_some()
+    }
+
+    fn book(&self, state: &mut State, wanted: Wanted) -> Arc<Flight> {
+        // A reader is served even if all room is taken by blocks on their way: there are only as many as threads.
+        state.make_room(self.capacity, self.block_size);
+        let flight = Arc::new(Flight::default());
+        state.insert(wanted, Held::Coming(Arc::clone(&flight)), self.block_size);
+        flight
+    }
+
+    /// Keeps what became of a block that was booked, and tells those who wait for it. What may go away by itself (an error
+    /// of the device) is not remembered.
+    pub(super) fn deliver(&self, wanted: Wanted, flight: &Flight, outcome: &Outcome) {
+        let mut state = lock(&self.state);
+        if let Some(at) = state.find(wanted) {
+            match outcome {
+                Ok(decoded) => state.settle(at, outcome.clone(), decoded.cost()),
+                Err(ReadError::Corrupt { .. } | ReadError::Unsupported { .. }) => {
+                    state.settle(at, outcome.clone(), FAULT);
+                }
+                Err(_) => state.remove(at),
+            }
+        }
+        // The bound holds for what a decoder made larger than asked, too.
+        state.make_room(self.capacity, 0);
+        drop(state);
+        flight.land(outcome);
+    }
+
+    /// Lets a block go before all others.
+    pub(super) fn demote(&self, wanted: Wanted) {
+        let mut state = lock(&self.state);
+        if let Some(at) = state.find(wanted)
+            && matches!(state.held(at), Some(Held::Here(_)))
+        {
+            state.unlink(at);
+            state.link_oldest(at);
+        }
+    }
+}
+
+impl State {
+    fn find(&self, wanted: Wanted) -> Option<u32> {
+        let same = |&at: &u32| self.slot(at).is_some_and(|slot| slot.wanted == wanted);
+        self.table.find(wanted.hash(), same).copied()
+    }
+
+    fn slot(&self, at: u32) -> Option<&Slot> {
+        self.slots.get(at as usize).and_then(Option::as_ref)
+    }
+
+    fn slot_mut(&mut self, at: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(at as usize).and_then(Option::as_mut)
+    }
+
+    fn held(&self, at: u32) -> Option<&Held> {
+        self.slot(at).map(|slot| &slot.held)
+    }
+
+    fn insert(&mut self, wanted: Wanted, held: Held, cost: usize) {
+        let slot = Some(Slot { wanted, held, cost, newer: NONE, older: NONE });
+        let at = self.free.pop().unwrap_or(self.slots.len() as u32);
+        match self.slots.get_mut(at as usize) {
+            Some(place) => *place = slot,
+            None => self.slots.push(slot),
+        }
+        self.used += cost;
+        let slots = &self.slots;
+        let hash = |&at: &u32| slots.get(at as usize).and_then(Option::as_ref).map_or(0, |slot| slot.wanted.hash());
+        self.table.insert_unique(wanted.hash(), at, hash);
+    }
+
+    /// A block on its way arrives.
+    fn settle(&mut self, at: u32, outcome: Outcome, cost: usize) {
+        let Some(slot) = self.slot_mut(at) else { return };
+        let booked = std::mem::replace(&mut slot.cost, cost);
+        slot.held = Held::Here(outcome);
+        self.used = self.used - booked + cost;
+        self.link_newest(at);
+    }
+
+    /// Removes a slot that is on no list.
+    fn remove(&mut self, at: u32) {
+        let Some(slot) = self.slots.get_mut(at as usize).and_then(Option::take) else { return };
+        self.used -= slot.cost;
+        self.free.push(at);
+        if let Ok(entry) = self.table.find_entry(slot.wanted.hash(), |&other| other == at) {
+            entry.remove();
+        }
+    }
+
+    /// Lets blocks go until `more` bytes fit. False if all that is left is on its way.
+    fn make_room(&mut self, capacity: usize, more: usize) -> bool {
+        while self.used + more > capacity {
+            let oldest = self.oldest;
+            if oldest == NONE {
+                return false;
+            }
+            self.unlink(oldest);
+            self.remove(oldest);
+        }
+        true
+    }
+
+    fn touch(&mut self, at: u32) {
+        if self.newest != at {
+            self.unlink(at);
+            self.link_newest(at);
+        }
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Some((newer, older)) = self.slot(at).map(|slot| (slot.newer, slot.older)) else { return };
+        match self.slot_mut(newer) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+        match self.slot_mut(older) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    fn link_newest(&mut self, at: u32) {
+        let before = std::mem::replace(&mut self.newest, at);
+        self.set_neighbours(at, NONE, before);
+        match self.slot_mut(before) {
+            Some(slot) => slot.newer = at,
+            None => self.oldest = at,
+        }
+    }
+
+    fn link_oldest(&mut self, at: u32) {
+        let before = std::mem::replace(&mut self.oldest, at);
+        self.set_neighbours(at, before, NONE);
+        match self.slot_mut(before) {
+            Some(slot) => slot.older = at,
+            None => self.newest = at,
+        }
+    }
+
+    fn set_neighbours(&mut self, at: u32, newer: u32, older: u32) {
+        if let Some(slot) = self.slot_mut(at) {
+            (slot.newer, slot.older) = (newer, older);
+        }
+    }
+}
+
+impl Core {
+    /// A block, from the cache, from whoever is decoding it, or decoded here.
+    pub(super) fn block(&self, wanted: Wanted) -> Outcome {
+        match self.cache.ask(wanted) {
+            Found::Here(outcome) => outcome,
+            Found::Coming(flight) => flight.wait(),
+            Found::Yours(flight) => self.decode(wanted, flight),
+        }
+    }
+
+    /// Decodes a block that was booked.
+    pub(super) fn decode(&self, wanted: Wanted, flight: Arc<Flight>) -> Outcome {
+        let mut duty = Duty { core: self, wanted, flight, outcome: None };
+        let outcome = self.workshop.decode(wanted).map(Arc::new);
+        duty.outcome = Some(outcome.clone());
+        outcome
+    }
+}
+
+/// A block somebody must deliver: also if decoding it panics, so that nobody waits for ever.
+struct Duty<'c> {
+    core: &'c Core,
+    wanted: Wanted,
+    flight: Arc<Flight>,
+    outcome: Option<Outcome>,
+}
+
+impl Drop for Duty<'_> {
+    fn drop(&mut self) {
+        let lost = || Err(ReadError::Internal("the thread that decoded a block is gone".into()));
+        let outcome = self.outcome.take().unwrap_or_else(lost);
+        self.core.cache.deliver(self.wanted, &self.flight, &outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! Contents of many files, decoded ahead on workers and handed out in the order they were asked for.
+
+mod kept;
+mod plan;
+mod slot;
+mod uses;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::ops::{Deref, Range};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use packline_engine::{CancelToken, Caller, Config, Fault, Line, Outbox, ParallelLine, SerialLine};
+
+use self::plan::{Order, Plan, Step};
+use self::slot::{Decoded, Product, Slot};
+pub use self::uses::FragmentUses;
+use self::work::ReadWork;
+use super::{FileData, Image, ReadError};
+use crate::TailPlace;
+
+/// What the machine gives. Nothing of it changes what is handed out.
+#[derive(Debug, Clone)]
+pub struct ReadSettings {
+    /// Worker threads; 0 decodes on the caller's thread.
+    pub workers: usize,
+    /// Bytes of decoded blocks on their way at once.
+    pub window: usize,
+    /// Bytes of fragment blocks that are kept for files still to come.
+    pub fragments: usize,
+    /// Use the serial reference, which has neither threads nor queues.
+    pub serial: bool,
+    /// Stops the reading when set.
+    pub cancel: CancelToken,
+}
+
+/// One file to read, or something (a directory, a link) that only keeps its place in the order.
+#[derive(Debug, Clone)]
+pub struct Request<T> {
+    /// Given back with [`Event::Begin`].
+    pub tag: T,
+    /// The content wanted.
+    pub file: Option<FileData>,
+}
+
+/// What comes of the requests, in their order.
+#[derive(Debug)]
+pub enum Event<T> {
+    /// A request begins; what follows up to the next `Begin` is its content, in order, [`FileData::size`] bytes in all.
+    Begin(T),
+    /// Bytes of content.
+    Data(Chunk),
+    /// So many zeros that are not stored.
+    Hole(u64),
+    /// So many bytes that could not be read, and why. What follows is read all the same.
+    Failed {
+        /// Bytes of content that are missing.
+        length: u64,
+        /// Why.
+        error: ReadError,
+    },
+}
+
+/// Decoded bytes. Holds its share of the memory budget until it is dropped: who keeps many for long makes the reading take more
+/// memory than its window.
+#[derive(Debug, Clone)]
+pub struct Chunk {
+    decoded: Arc<Decoded>,
+    range: Range<usize>,
+}
+
+impl Deref for Chunk {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.decoded.bytes()[self.range.clone()]
+    }
+}
+
+/// Reads the contents of files in order.
+pub struct Reading<'r, T> {
+    plan: Plan<'r, T>,
+    line: Box<dyn Line<ReadWork>>,
+    promises: Promises,
+    cancel: CancelToken,
+    /// Whether workers take what is planned ahead of what is asked for.
+    ahead: bool,
+}
+
+/// Where the products of the jobs on the line go, in the order of the jobs.
+#[derive(Default)]
+struct Promises(VecDeque<Rc<Slot>>);
+
+impl Caller<ReadWork> for Promises {
+    fn decide(&mut self, product: Product, _: &mut dyn Outbox<ReadWork>) -> Result<(), ReadError> {
+        if let Some(slot) = self.0.pop_front() {
+            slot.fill(product);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, packed: Infallible) -> Result<(), ReadError> {
+        match packed {}
+    }
+}
+
+/// What can be said of the next step.
+enum Front {
+    /// There is none.
+    Nothing,
+    /// It waits for a run that still gathers blocks.
+    Open,
+    /// It waits for a job on the line.
+    Waiting,
+    /// It can be handed out.
+    Ready,
+}
+
+impl<'r, T> Reading<'r, T> {
+    /// Starts to read. `requests` is asked a window ahead of what is handed out.
+    ///
+    /// # Errors
+    /// [`ReadError::Internal`] if the system refuses to start threads.
+    pub fn new(
+        image: &Image,
+        requests: Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>,
+        uses: FragmentUses,
+        settings: &ReadSettings,
+    ) -> Result<Reading<'r, T>, ReadError> {
+        Ok(Reading {
+            plan: Plan::new(image, requests, uses, settings),
+            line: line(image, settings)?,
+            promises: Promises::default(),
+            cancel: settings.cancel.clone(),
+            ahead: settings.workers > 0 && !settings.serial,
+        })
+    }
+
+    /// What comes next; `None` after the last.
+    ///
+    /// # Errors
+    /// An error that `requests` gave, in its place, after which reading may go on; [`ReadError::Cancelled`]. What cannot be
+    /// decoded is [`Event::Failed`], no error.
+    pub fn next_event(&mut self) -> Result<Option<Event<T>>, ReadError> {
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(ReadError::Cancelled);
+            }
+            self.plan_ahead()?;
+            match self.front() {
+                Front::Ready => return self.take().transpose(),
+                Front::Waiting => self.line.advance(&mut self.promises).map_err(from_fault)?,
+                Front::Open => self.fill_run()?,
+                Front::Nothing if self.plan.is_ended() => return Ok(None),
+                Front::Nothing => {
+                    self.plan.force_room();
+                    self.plan_one()?;
+                }
+            }
+        }
+    }
+
+    /// Gives the workers all that there is memory for.
+    fn plan_ahead(&mut self) -> Result<(), ReadError> {
+        while self.ahead && !self.plan.is_ended() && self.plan.has_room() && !self.cancel.is_cancelled() {
+            self.plan_one()?;
+        }
+        Ok(())
+    }
+
+    /// Goes on gathering blocks for the run that is waited for, or sends it off.
+    fn fill_run(&mut self) -> Result<(), ReadError> {
+        if !self.plan.is_ended() && self.plan.has_room() {
+            return self.plan_one();
+        }
+        let run = self.plan.close_run();
+        self.feed(run)
+    }
+
+    fn plan_one(&mut self) -> Result<(), ReadError> {
+        let order = self.plan.advance();
+        self.feed(order)
+    }
+
+    fn feed(&mut self, order: Option<Order>) -> Result<(), ReadError> {
+        let Some((job, slot)) = order else { return Ok(()) };
+        self.promises.0.push_back(slot);
+        self.line.feed(job, &mut self.promises).map_err(from_fault)
+    }
+
+    fn front(&self) -> Front {
+        let slot = match self.plan.steps.front() {
+            None => return Front::Nothing,
+            Some(Step::Blocks { run: slot, .. } | Step::Tail { slot, .. }) => slot,
+            Some(_) => return Front::Ready,
+        };
+        match slot.product() {
+            Some(_) => Front::Ready,
+            None if self.plan.is_open(slot) => Front::Open,
+            None => Front::Waiting,
+        }
+    }
+
+    /// Takes the next step, or a part of it; `None` if there is nothing to take.
+    fn take(&mut self) -> Option<Result<Event<T>, ReadError>> {
+        if let Some(Step::Blocks { run, pieces }) = self.plan.steps.front_mut() {
+            let event = blocks_event(run.product()?, pieces);
+            if pieces.is_empty() {
+                self.plan.steps.pop_front();
+            }
+            return Some(Ok(event));
+        }
+        Some(match self.plan.steps.pop_front()? {
+            Step::Begin(tag) => Ok(Event::Begin(tag)),
+            Step::Hole(length) => Ok(Event::Hole(length)),
+            Step::Failed { length, error } => Ok(Event::Failed { length, error }),
+            Step::Refused(error) => Err(error),
+            Step::Tail { slot, place, offset, length } => Ok(tail_event(slot.product()?, place, offset, length)),
+            Step::Blocks { .. } => return None,
+        })
+    }
+}
+
+/// The blocks of a run up to the first that failed, or that one.
+fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
+    let all = &product.pieces[pieces.clone()];
+    let sound = all.iter().take_while(|piece| piece.error.is_none()).count();
+    if let (0, Some(error)) = (sound, &all[0].error) {
+        pieces.start += 1;
+        return Event::Failed { length: all[0].range.len() as u64, error: error.clone() };
+    }
+    pieces.start += sound;
+    let range = all[0].range.start..all[sound - 1].range.end;
+    Event::Data(Chunk { decoded: Arc::clone(&product.decoded), range })
+}
+
+/// A tail end, if its fragment block could be decoded and reaches that far.
+fn tail_event<T>(product: &Product, place: TailPlace, offset: u64, length: usize) -> Event<T> {
+    let block = &product.pieces[0];
+    if let Some(error) = &block.error {
+        return Event::Failed { length: length as u64, error: error.clone() };
+    }
+    let start = place.offset as usize;
+    let end = start.saturating_add(length);
+    if end > block.range.end {
+        let what = format!("tail end of {length} bytes at {start} of fragment block {}", place.fragment);
+        let expected = format!("an end within the {} bytes of the block", block.range.end);
+        return Event::Failed { length: length as u64, error: ReadError::corrupt(offset, what, expected) };
+    }
+    Event::Data(Chunk { decoded: Arc::clone(&product.decoded), range: start..end })
+}
+
+fn line(image: &Image, settings: &ReadSettings) -> Result<Box<dyn Line<ReadWork>>, ReadError> {
+    let work = ReadWork { image: image.clone() };
+    if settings.serial {
+        return Ok(Box::new(SerialLine::with_cancel(work, settings.cancel.clone())));
+    }
+    // The plan takes memory from a budget of its own, before it makes a job; the line need not count it again.
+    let config = Config { workers: settings.workers, budget: usize::MAX, cancel: settings.cancel.clone() };
+    let line = ParallelLine::new(work, config);
+    Ok(Box::new(line.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))?))
+}
+
+fn from_fault(fault: Fault<ReadError>) -> ReadError {
+    match fault {
+        Fault::Work(error) => error,
+        Fault::Panic(message) => ReadError::Internal(format!("a worker panicked: {message}")),
+        Fault::Cancelled => ReadError::Cancelled,
+        Fault::Stopped => ReadError::Internal("the line has already stopped".into()),
+    }
+}

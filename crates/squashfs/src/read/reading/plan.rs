@@ -1,0 +1,246 @@
+//! The plan: requests become steps to hand out in order, and jobs for what has to be decoded.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use packline_engine::{Budget, Permit};
+
+use super::kept::Kept;
+use super::slot::Slot;
+use super::work::{Job, Wanted};
+use super::{FragmentUses, ReadSettings, Request};
+use crate::TailPlace;
+use crate::buffer::Pool;
+use crate::read::{Block, BlockPlace, Blocks, Image, ReadError};
+
+/// Decoded bytes of small blocks that make one job.
+const RUN_BYTES: usize = 256 << 10;
+/// Blocks that make one job, at most.
+const RUN_BLOCKS: usize = 256;
+/// Holes that are passed over at one go.
+const HOLES_AT_ONCE: usize = 4096;
+/// What a job takes beside the bytes it decodes.
+const JOB_OVERHEAD: usize = 512;
+/// What a step takes, with the tag that may come with it.
+const STEP_BYTES: usize = 512;
+/// Steps that may always be planned ahead.
+const STEPS_LEAST: usize = 64;
+
+/// The requests, in order.
+pub(super) type Requests<'r, T> = Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>;
+
+/// One thing to hand out.
+pub(super) enum Step<T> {
+    Begin(T),
+    Hole(u64),
+    Failed { length: u64, error: ReadError },
+    /// The requests failed here.
+    Refused(ReadError),
+    /// Blocks of one file that follow each other, from a run.
+    Blocks { run: Rc<Slot>, pieces: Range<usize> },
+    /// A tail end, from a fragment block.
+    Tail { slot: Rc<Slot>, place: TailPlace, offset: u64, length: usize },
+}
+
+/// A job and where its product goes.
+pub(super) type Order = (Job, Rc<Slot>);
+
+/// What is left to plan of the file at hand.
+struct Present {
+    blocks: Blocks,
+    tail: Option<TailPlace>,
+    tail_length: usize,
+}
+
+/// Blocks that are gathered for one job.
+struct Run {
+    slot: Rc<Slot>,
+    blocks: Vec<Wanted>,
+    bytes: usize,
+    stored: usize,
+    permit: Permit,
+}
+
+/// Plans ahead. Each call of [`Plan::advance`] plans a little, and uses at most one [`Plan::job_bytes`] of memory.
+pub(super) struct Plan<'r, T> {
+    image: Image,
+    requests: Requests<'r, T>,
+    kept: Kept,
+    pub(super) budget: Budget,
+    pub(super) steps: VecDeque<Step<T>>,
+    present: Option<Present>,
+    run: Option<Run>,
+    /// Memory taken for the next job.
+    spare: Permit,
+    run_limit: usize,
+    runs: Arc<Pool>,
+    fragments: Arc<Pool>,
+    ended: bool,
+}
+
+impl<'r, T> Plan<'r, T> {
+    pub(super) fn new(image: &Image, requests: Requests<'r, T>, uses: FragmentUses, settings: &ReadSettings) -> Self {
+        let block = image.superblock().block_size as usize;
+        let run_limit = RUN_BYTES.min(settings.window / 16).max(block);
+        Plan {
+            image: image.clone(),
+            requests,
+            kept: Kept::new(settings.fragments / block, uses),
+            budget: Budget::new(settings.window),
+            steps: VecDeque::new(),
+            present: None,
+            run: None,
+            spare: Permit::detached(0),
+            run_limit,
+            runs: Pool::new(run_limit, settings.window),
+            fragments: Pool::new(block, settings.window),
+            ended: false,
+        }
+    }
+
+    /// Whether there is nothing more to plan.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Memory of the largest job, bytes.
+    fn job_bytes(&self) -> usize {
+        self.run_limit + JOB_OVERHEAD
+    }
+
+    /// Whether there is memory to plan ahead; takes it.
+    pub(super) fn has_room(&mut self) -> bool {
+        let most = (self.budget.limit() / 4 / STEP_BYTES).max(STEPS_LEAST);
+        if self.steps.len() >= most {
+            return false;
+        }
+        let missing = self.job_bytes().saturating_sub(self.spare.bytes());
+        if missing > 0 {
+            let Some(more) = self.budget.try_take(missing) else { return false };
+            self.spare.merge(more);
+        }
+        true
+    }
+
+    /// Takes memory for a job, be there any or not: without it nothing would go on.
+    pub(super) fn force_room(&mut self) {
+        let missing = self.job_bytes().saturating_sub(self.spare.bytes());
+        self.spare.merge(self.budget.take(missing));
+    }
+
+    /// Plans the next block, holes, tail end or request; a job that is complete by that.
+    pub(super) fn advance(&mut self) -> Option<Order> {
+        let Some(mut present) = self.present.take() else {
+            self.begin_next();
+            return None;
+        };
+        for _ in 0..HOLES_AT_ONCE {
+            match present.blocks.next() {
+                Some(Ok(Block { place: None, length })) => self.hole(u64::from(length)),
+                Some(Ok(Block { place: Some(place), length })) => {
+                    self.present = Some(present);
+                    return self.stored(place, length as usize);
+                }
+                Some(Err(error)) => {
+                    // The block list broke off: what is left of it is missing.
+                    self.steps.push_back(Step::Failed { length: present.blocks.remaining(), error });
+                    return self.tail(&present);
+                }
+                None => return self.tail(&present),
+            }
+        }
+        self.present = Some(present);
+        None
+    }
+
+    fn begin_next(&mut self) {
+        match self.requests.next() {
+            None => self.ended = true,
+            Some(Err(error)) => self.steps.push_back(Step::Refused(error)),
+            Some(Ok(request)) => {
+                self.steps.push_back(Step::Begin(request.tag));
+                self.present = request.file.map(|file| {
+                    let blocks = self.image.blocks(&file);
+                    let tail_length = (file.size - blocks.remaining()) as usize;
+                    Present { blocks, tail: file.tail, tail_length }
+                });
+            }
+        }
+    }
+
+    fn hole(&mut self, length: u64) {
+        match self.steps.back_mut() {
+            Some(Step::Hole(before)) => *before += length,
+            _ => self.steps.push_back(Step::Hole(length)),
+        }
+    }
+
+    /// A stored block joins the run, or starts the next one.
+    fn stored(&mut self, place: BlockPlace, length: usize) -> Option<Order> {
+        let full = self.run.as_ref().is_some_and(|run| !run.takes(length, place.stored as usize, self.run_limit));
+        let order = if full { self.close_run() } else { None };
+        let (bytes, spare) = (self.run_limit + JOB_OVERHEAD, &mut self.spare);
+        let run = self.run.get_or_insert_with(|| Run::new(spare.split(bytes)));
+        let range = run.bytes..run.bytes + length;
+        run.blocks.push(Wanted { place, range, exact: true });
+        (run.bytes, run.stored) = (run.bytes + length, run.stored + place.stored as usize);
+        let (slot, number) = (Rc::clone(&run.slot), run.blocks.len() - 1);
+        match self.steps.back_mut() {
+            Some(Step::Blocks { run, pieces }) if Rc::ptr_eq(run, &slot) => pieces.end = number + 1,
+            _ => self.steps.push_back(Step::Blocks { run: slot, pieces: number..number + 1 }),
+        }
+        order
+    }
+
+    /// Gives out the run that is being gathered.
+    pub(super) fn close_run(&mut self) -> Option<Order> {
+        let run = self.run.take()?;
+        Some((Job { blocks: run.blocks, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
+    }
+
+    /// Whether `slot` is that of the run that is being gathered.
+    pub(super) fn is_open(&self, slot: &Rc<Slot>) -> bool {
+        self.run.as_ref().is_some_and(|run| Rc::ptr_eq(&run.slot, slot))
+    }
+
+    fn tail(&mut self, present: &Present) -> Option<Order> {
+        let place = present.tail.filter(|_| present.tail_length > 0)?;
+        let length = present.tail_length;
+        let block = self.image.fragment(place.fragment);
+        // A use is a use, also of a block that there is not: the uses were counted before.
+        let taken = self.kept.take(place.fragment);
+        if let Some(dropped) = taken.dropped {
+            dropped.let_go(&self.budget, self.fragments.buffer_size());
+        }
+        match block {
+            Err(error) => {
+                self.steps.push_back(Step::Failed { length: length as u64, error });
+                None
+            }
+            Ok(block) => {
+                let slot = Rc::clone(&taken.slot);
+                self.steps.push_back(Step::Tail { slot, place, offset: block.offset, length });
+                taken.missing.then(|| self.fragment_job(block, taken.slot))
+            }
+        }
+    }
+
+    fn fragment_job(&mut self, place: BlockPlace, slot: Rc<Slot>) -> Order {
+        let range = 0..self.fragments.buffer_size();
+        let permit = self.spare.split(range.len() + JOB_OVERHEAD);
+        let blocks = vec![Wanted { place, range, exact: false }];
+        (Job { blocks, permit, pool: Arc::clone(&self.fragments) }, slot)
+    }
+}
+
+impl Run {
+    fn new(permit: Permit) -> Run {
+        Run { slot: Rc::new(Slot::default()), blocks: Vec::new(), bytes: 0, stored: 0, permit }
+    }
+
+    fn takes(&self, length: usize, stored: usize, limit: usize) -> bool {
+        self.blocks.len() < RUN_BLOCKS && self.bytes + length <= limit && self.stored + stored <= limit
+    }
+}

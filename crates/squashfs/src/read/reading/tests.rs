@@ -1,0 +1,335 @@
+//! Reading as a whole: the same content in the same order whoever decodes, and nothing decoded twice.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use packline_codec::Spec;
+use packline_tree::{Entry, Extent, Kind, Meta, Source};
+
+use super::*;
+use crate::read::{Input, Opening, Origin, Walk};
+use crate::{Crew, FileHints, Options, Sink, Start, Writer};
+
+const BLOCK: usize = 4096;
+const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Sink for Shared {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write_at(offset, bytes)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.borrow_mut().read_at(offset, buffer)
+    }
+}
+
+struct Content(Vec<u8>, usize);
+
+impl Source for Content {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        let count = buffer.len().min(self.0.len() - self.1);
+        buffer[..count].copy_from_slice(&self.0[self.1..][..count]);
+        self.1 += count;
+        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+}
+
+fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
+    let sink = Shared::default();
+    let mut options = Options::new(Spec::parse(codec).unwrap());
+    options.block_size = BLOCK as u32;
+    let crew = Crew { workers: 0, window: 1 << 20, memory: usize::MAX, cancel: CancelToken::new(), serial: true };
+    let start = Start { defaults: META, input: "test".into() };
+    let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
+    for (number, bytes) in files.iter().enumerate() {
+        let kind = Kind::File { size: bytes.len() as u64 };
+        let entry = Entry { path: format!("f{number:05}").into_bytes(), kind, meta: META, xattrs: Vec::new() };
+        writer.add(&entry, FileHints::default(), &mut Content(bytes.clone(), 0)).unwrap();
+    }
+    writer.finish().unwrap();
+    sink.0.take()
+}
+
+/// An input that counts how often each byte is read.
+struct Counting {
+    bytes: Vec<u8>,
+    reads: Vec<AtomicUsize>,
+}
+
+impl Counting {
+    fn new(bytes: Vec<u8>) -> Arc<Counting> {
+        Arc::new(Counting { reads: bytes.iter().map(|_| AtomicUsize::new(0)).collect(), bytes })
+    }
+
+    fn times(&self, offset: u64) -> usize {
+        self.reads[offset as usize].load(Ordering::Relaxed)
+    }
+}
+
+impl Input for Counting {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let range = offset as usize..offset as usize + buffer.len();
+        self.reads[range.clone()].iter().for_each(|count| drop(count.fetch_add(1, Ordering::Relaxed)));
+        buffer.copy_from_slice(&self.bytes[range]);
+        Ok(())
+    }
+}
+
+fn open(input: Arc<dyn Input>) -> Image {
+    Image::open(input, Opening { origin: Origin::At(0), metadata_cache: 1 << 20 }).unwrap()
+}
+
+fn files(image: &Image) -> Vec<FileData> {
+    let visits = Walk::new(image, image.root(), Vec::new()).map(Result::unwrap);
+    visits.filter_map(|visit| if let super::super::Node::File(file) = visit.inode.node { Some(file) } else { None }).collect()
+}
+
+fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
+    ReadSettings { workers, window, fragments, serial: false, cancel: CancelToken::new() }
+}
+
+/// What a file came to: its bytes, with what failed as spans.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Got {
+    bytes: Vec<u8>,
+    failed: Vec<(usize, u64, String)>,
+}
+
+fn requests(order: &[FileData]) -> impl Iterator<Item = Result<Request<Option<usize>>, ReadError>> + '_ {
+    let file = |(number, file): (usize, &FileData)| {
+        let nothing = Ok(Request { tag: None, file: None });
+        [nothing, Ok(Request { tag: Some(number), file: Some(file.clone()) })]
+    };
+    order.iter().enumerate().flat_map(file)
+}
+
+fn read(image: &Image, order: &[FileData], noted: bool, settings: &ReadSettings) -> Vec<Got> {
+    let mut uses = FragmentUses::new();
+    order.iter().filter(|_| noted).for_each(|file| uses.note(Some(file)));
+    let mut reading = Reading::new(image, Box::new(requests(order)), uses, settings).unwrap();
+    let mut got: Vec<Got> = Vec::new();
+    while let Some(event) = reading.next_event().unwrap() {
+        let last = got.last_mut();
+        match event {
+            Event::Begin(None) => {}
+            Event::Begin(Some(number)) => {
+                assert_eq!(number, got.len());
+                got.push(Got::default());
+            }
+            Event::Data(chunk) => last.unwrap().bytes.extend_from_slice(&chunk),
+            Event::Hole(length) => {
+                let bytes = &mut last.unwrap().bytes;
+                bytes.resize(bytes.len() + length as usize, 0);
+            }
+            Event::Failed { length, error } => {
+                let got = last.unwrap();
+                got.failed.push((got.bytes.len(), length, error.to_string()));
+                got.bytes.resize(got.bytes.len() + length as usize, 0xee);
+            }
+        }
+    }
+    assert!(reading.next_event().unwrap().is_none());
+    got
+}
+
+fn text(seed: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|at| ((at / 5) * (seed + 3) + seed * 31) as u8 | 1).collect()
+}
+
+/// Empty files, small ones, holes, many blocks, tail ends.
+fn mixed() -> Vec<Vec<u8>> {
+    let mut files: Vec<Vec<u8>> = (0..200).map(|seed| text(seed, seed * 97 % 3000)).collect();
+    files.push(Vec::new());
+    files.push(text(900, 40 * BLOCK));
+    files.push([text(901, 2 * BLOCK), vec![0; 9 * BLOCK], text(902, BLOCK), vec![0; 3 * BLOCK + 5]].concat());
+    files.push(vec![0; 300 * BLOCK]);
+    files.extend((0..60).map(|seed| text(seed + 1000, seed * 700)));
+    files
+}
+
+#[test]
+fn whoever_decodes_the_content_is_the_same() {
+    let content = mixed();
+    let image = open(Arc::new(image(&content, "gzip")));
+    let mut order = files(&image);
+    let mut expected: Vec<Got> = content.iter().map(|bytes| Got { bytes: bytes.clone(), failed: Vec::new() }).collect();
+    for _ in 0..2 {
+        let serial = ReadSettings { serial: true, ..settings(0, 1 << 20, 1 << 20) };
+        assert!(read(&image, &order, true, &serial) == expected);
+        for workers in [0, 1, 2, 7, 16] {
+            for (window, fragments) in [(0, 0), (0, 1 << 20), (50_000, 9000), (8 << 20, 0), (8 << 20, 1 << 20)] {
+                let noted = window + workers != 1;
+                let got = read(&image, &order, noted, &settings(workers, window, fragments));
+                assert!(got == expected, "{workers} workers, window {window}, fragments {fragments}");
+            }
+        }
+        // Once more in an order that has nothing to do with the image's.
+        order.reverse();
+        expected.reverse();
+        let middle = order.len() / 2;
+        order.rotate_left(middle);
+        expected.rotate_left(middle);
+    }
+}
+
+#[test]
+fn nothing_is_decoded_twice_whatever_the_order() {
+    let content: Vec<Vec<u8>> = (0..300).map(|seed| text(seed, 600 + seed * 13)).collect();
+    let input = Counting::new(image(&content, "gzip"));
+    let image = open(input.clone());
+    let mut order = files(&image);
+    order.reverse();
+    for workers in [0, 2] {
+        let before = input.times(image.fragment(0).unwrap().offset);
+        read(&image, &order, true, &settings(workers, 1 << 20, 8 << 20));
+        for fragment in 0..image.superblock().fragments {
+            let place = image.fragment(fragment).unwrap();
+            assert_eq!(input.times(place.offset) - before, 1, "fragment block {fragment}");
+        }
+        for file in &order {
+            for block in image.blocks(file) {
+                assert_eq!(input.times(block.unwrap().place.unwrap().offset) - before, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn small_blocks_share_jobs() {
+    let content: Vec<Vec<u8>> = (0..100).map(|seed| text(seed, 8 * BLOCK)).collect();
+    let image = open(Arc::new(image(&content, "gzip")));
+    let order = files(&image);
+    for workers in [0, 1] {
+        let mut reading =
+            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, 8 << 20, 0)).unwrap();
+        while reading.next_event().unwrap().is_some() {}
+        let jobs = reading.line.stats().fed;
+        assert!((12..=20).contains(&jobs), "{jobs} jobs for 3.2 MB");
+    }
+}
+
+#[test]
+fn what_cannot_be_decoded_is_missing_in_its_place_alone() {
+    let content: Vec<Vec<u8>> = (0..40).map(|seed| text(seed, 3 * BLOCK + 1000)).collect();
+    let mut bytes = image(&content, "zstd");
+    let sound = open(Arc::new(bytes.clone()));
+    let order = files(&sound);
+    let broken = sound.blocks(&order[7]).nth(1).unwrap().unwrap().place.unwrap();
+    let tails = order[20].tail.unwrap().fragment;
+    let fragment = sound.fragment(tails).unwrap();
+    for place in [broken, fragment] {
+        // No frame of zstd begins so.
+        bytes[place.offset as usize..][..4].fill(0);
+    }
+    let image = open(Arc::new(bytes));
+    for workers in [0, 2] {
+        let got = read(&image, &order, true, &settings(workers, 1 << 20, 1 << 20));
+        for (number, (got, content)) in got.iter().zip(&content).enumerate() {
+            let mut missing = Vec::new();
+            if number == 7 {
+                missing.push((BLOCK, BLOCK as u64, broken.offset));
+            }
+            if order[number].tail.unwrap().fragment == tails {
+                missing.push((3 * BLOCK, 1000, fragment.offset));
+            }
+            let found: Vec<(usize, u64)> = got.failed.iter().map(|(at, length, _)| (*at, *length)).collect();
+            assert_eq!(found, missing.iter().map(|(at, length, _)| (*at, *length)).collect::<Vec<_>>());
+            let mut expected = content.clone();
+            for ((at, length, offset), (_, _, error)) in missing.iter().zip(&got.failed) {
+                expected[*at..at + *length as usize].fill(0xee);
+                assert!(error.contains(&format!("at byte {offset} ")), "{error}");
+            }
+            assert!(got.bytes == expected, "file {number}");
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_requests_comes_in_its_place() {
+    let image = open(Arc::new(image(&[text(1, 100)], "gzip")));
+    let file = files(&image).remove(0);
+    let fault = ReadError::corrupt(77, "this", "that");
+    let wanted = || Ok(Request { tag: (), file: Some(file.clone()) });
+    let requests = vec![wanted(), Err(fault), wanted()];
+    let mut reading =
+        Reading::new(&image, Box::new(requests.into_iter()), FragmentUses::new(), &settings(2, 0, 0)).unwrap();
+    let mut events = String::new();
+    loop {
+        events.push(match reading.next_event() {
+            Ok(Some(Event::Begin(()))) => 'b',
+            Ok(Some(Event::Data(_))) => 'd',
+            Err(ReadError::Corrupt { offset: 77, .. }) => 'e',
+            Ok(None) => break,
+            other => panic!("{other:?}"),
+        });
+    }
+    assert_eq!(events, "bdebd");
+}
+
+#[test]
+fn chunks_outlive_the_reading_and_give_their_memory_back() {
+    let content: Vec<Vec<u8>> = (0..50).map(|seed| text(seed, 2 * BLOCK + 77)).collect();
+    let image = open(Arc::new(image(&content, "gzip")));
+    let order = files(&image);
+    let mut uses = FragmentUses::new();
+    order.iter().for_each(|file| uses.note(Some(file)));
+    let mut reading = Reading::new(&image, Box::new(requests(&order)), uses, &settings(2, 40_000, 1 << 20)).unwrap();
+    let mut chunks = Vec::new();
+    while let Some(event) = reading.next_event().unwrap() {
+        if let Event::Data(chunk) = event {
+            chunks.push(chunk);
+        }
+    }
+    let budget = reading.plan.budget.clone();
+    drop(reading);
+    assert!(budget.used() >= 50 * 2 * BLOCK, "what is held is counted");
+    assert_eq!(chunks.iter().map(|chunk| chunk.len()).sum::<usize>(), 50 * (2 * BLOCK + 77));
+    assert!(chunks.concat() == content.concat());
+    drop(chunks);
+    assert_eq!(budget.used(), 0);
+}
+
+#[test]
+fn the_window_bounds_what_is_on_its_way() {
+    let content: Vec<Vec<u8>> = (0..100).map(|seed| text(seed, 8 * BLOCK + 100)).collect();
+    let image = open(Arc::new(image(&content, "gzip")));
+    let order = files(&image);
+    let window = 64 << 10;
+    for workers in [0, 3] {
+        let mut reading =
+            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, window, BLOCK)).unwrap();
+        while reading.next_event().unwrap().is_some() {}
+        let peak = reading.plan.budget.peak();
+        assert!((1..window + 3 * BLOCK).contains(&peak), "{peak} bytes with {workers} workers");
+    }
+}
+
+#[test]
+fn a_cancelled_reading_stops() {
+    let image = open(Arc::new(image(&[text(1, 9 * BLOCK)], "gzip")));
+    let order = files(&image);
+    for workers in [0, 2] {
+        let settings = settings(workers, 1 << 20, 0);
+        let mut reading = Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings).unwrap();
+        assert!(reading.next_event().unwrap().is_some());
+        settings.cancel.cancel();
+        assert!(matches!(reading.next_event(), Err(ReadError::Cancelled)));
+    }
+}

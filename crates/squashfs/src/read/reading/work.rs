@@ -1,0 +1,100 @@
+//! What the workers do when an image is read: fetch stored blocks and decode them.
+
+use std::convert::Infallible;
+use std::ops::Range;
+use std::sync::Arc;
+
+use packline_engine::{Permit, Work};
+
+use super::slot::{Decoded, Piece, Product};
+use crate::buffer::Pool;
+use crate::read::block::check_length;
+use crate::read::{BlockDecoder, BlockPlace, Image, ReadError};
+
+/// One block of a job.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) place: BlockPlace,
+    /// Where its bytes go.
+    pub(super) range: Range<usize>,
+    /// Whether it must fill the range.
+    pub(super) exact: bool,
+}
+
+/// Blocks to decode into one buffer.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) blocks: Vec<Wanted>,
+    pub(super) permit: Permit,
+    pub(super) pool: Arc<Pool>,
+}
+
+/// The first stage of the line; the second has nothing to do.
+#[derive(Debug)]
+pub(super) struct ReadWork {
+    pub(super) image: Image,
+}
+
+impl Work for ReadWork {
+    type Raw = Job;
+    type Hashed = Product;
+    type Job = Infallible;
+    type Packed = Infallible;
+    type Error = ReadError;
+    type Tool = Result<BlockDecoder, ReadError>;
+
+    fn tool(&self) -> Self::Tool {
+        BlockDecoder::new(&self.image)
+    }
+
+    fn hash(&self, tool: &mut Self::Tool, job: Job) -> Result<Product, ReadError> {
+        let decoder = tool.as_mut().map_err(|error| error.clone())?;
+        Ok(decode(decoder, job))
+    }
+
+    fn compress(&self, _: &mut Self::Tool, job: Infallible) -> Result<Infallible, ReadError> {
+        match job {}
+    }
+}
+
+fn decode(decoder: &mut BlockDecoder, job: Job) -> Product {
+    let mut buffer = job.pool.take(Permit::detached(0));
+    let out = buffer.bytes_mut();
+    let mut pieces = Vec::with_capacity(job.blocks.len());
+    for group in job.blocks.chunk_by(adjoin) {
+        decode_group(decoder, group, out, &mut pieces);
+    }
+    Product { decoded: Decoded::new(buffer, job.permit), pieces }
+}
+
+/// Whether one block lies right behind the other.
+fn adjoin(one: &Wanted, other: &Wanted) -> bool {
+    one.place.offset + u64::from(one.place.stored) == other.place.offset
+}
+
+/// Decodes blocks that lie side by side with one read. If that fails each is read by itself, so that no block is lost for the
+/// sake of its neighbour.
+fn decode_group(decoder: &mut BlockDecoder, group: &[Wanted], out: &mut [u8], pieces: &mut Vec<Piece>) {
+    let stored: usize = group.iter().map(|wanted| wanted.place.stored as usize).sum();
+    let together = group.len() > 1 && decoder.load(group[0].place.offset, stored).is_ok();
+    let mut at = 0;
+    for wanted in group {
+        let target = &mut out[wanted.range.clone()];
+        let length = match together {
+            true => decoder.unpack(wanted.place, at, target),
+            false => decoder.fragment_into(wanted.place, target),
+        };
+        pieces.push(piece(wanted, length));
+        at += wanted.place.stored as usize;
+    }
+}
+
+fn piece(wanted: &Wanted, length: Result<usize, ReadError>) -> Piece {
+    let whole = wanted.range.len();
+    let exact = |length| if wanted.exact { check_length(wanted.place, length, whole) } else { Ok(()) };
+    let start = wanted.range.start;
+    match length.and_then(|length| exact(length).map(|()| length)) {
+        Ok(length) => Piece { range: start..start + length, error: None },
+        Err(error) => Piece { range: wanted.range.clone(), error: Some(error) },
+    }
+}

@@ -1,0 +1,229 @@
+//! Where the tables of an image lie, checked as the kernel checks it: each index is as long as its count says and is followed
+//! at once by what comes next; and the tables that are found through an index.
+
+use packline_codec::METADATA_BLOCK_SIZE;
+
+use super::ReadError;
+use super::metadata::{Area, Cursor, MetaPlace, Store};
+use crate::superblock::{NO_TABLE, Superblock};
+use std::sync::Arc;
+
+/// Bytes of an index that are kept: those of 67 million fragments. What lies beyond is read when it is needed.
+const KEPT_BYTES: u64 = 1 << 20;
+/// Longest metadata block as stored, header included, bytes.
+const LONGEST: u64 = METADATA_BLOCK_SIZE as u64 + 2;
+/// Header of the xattr table: start of the key-value table u64, sets u32, zero u32.
+const XATTR_HEADER: u64 = 16;
+/// An entry of the fragment table, and of the table of xattr sets, bytes.
+pub(super) const ENTRY_BYTES: u64 = 16;
+
+/// A table of entries of one size, whose metadata blocks are found through an index of their offsets.
+#[derive(Debug)]
+pub(crate) struct Indexed {
+    /// Its metadata blocks.
+    pub(crate) area: Area,
+    /// Number of entries.
+    pub(crate) count: u64,
+    /// Bytes an entry.
+    width: u64,
+    /// Where the index starts; it ends with the last whole offset.
+    pub(crate) index: u64,
+    /// The first offsets of the index.
+    kept: Vec<u64>,
+}
+
+/// The tables of extended attributes.
+#[derive(Debug)]
+pub(crate) struct XattrTables {
+    /// Names and values.
+    pub(crate) values: Area,
+    /// The sets.
+    pub(crate) sets: Indexed,
+}
+
+/// Where everything is that is made of metadata blocks.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    /// Inodes.
+    pub(crate) inodes: Area,
+    /// Listings.
+    pub(crate) directories: Area,
+    /// Fragment blocks.
+    pub(crate) fragments: Option<Indexed>,
+    /// Inodes by number.
+    pub(crate) exports: Option<Indexed>,
+    /// Owners and groups.
+    pub(crate) ids: Indexed,
+    /// Extended attributes.
+    pub(crate) xattrs: Option<XattrTables>,
+}
+
+/// What an index is made of.
+struct Plan {
+    name: &'static str,
+    /// Its start.
+    index: u64,
+    count: u64,
+    width: u64,
+    /// Where what follows it starts.
+    next: u64,
+    /// Whether it must end exactly there, its offsets ascend, and each block be short enough. The kernel does not ask that of
+    /// fragments.
+    strict: bool,
+}
+
+impl Tables {
+    /// Finds the tables from the last to the first.
+    pub(super) fn read(store: &Store, superblock: &Superblock) -> Result<Tables, ReadError> {
+        let xattrs = XattrTables::read(store, superblock)?;
+        let next = xattrs.as_ref().map_or(superblock.bytes_used, |xattrs| xattrs.values.start);
+        let plan = Plan { next, ..Plan::strict("id table", superblock.id_table, u64::from(superblock.ids), 4) };
+        let ids = plan.read(store)?;
+        let inodes = u64::from(superblock.inodes);
+        let plan = Plan { next: ids.area.start, ..Plan::strict("export table", superblock.export_table, inodes, 8) };
+        let exports = (superblock.export_table != NO_TABLE).then(|| plan.read(store)).transpose()?;
+        let next = exports.as_ref().map_or(ids.area.start, |exports| exports.area.start);
+        let count = u64::from(superblock.fragments);
+        let plan = Plan::strict("fragment table", superblock.fragment_table, count, ENTRY_BYTES);
+        let plan = Plan { next, strict: false, ..plan };
+        let fragments = (count > 0).then(|| plan.read(store)).transpose()?;
+        let end = fragments.as_ref().map_or(next, |fragments| fragments.area.start);
+        let [inodes, directories] = trees(superblock, end)?;
+        Ok(Tables { inodes, directories, fragments, exports, ids, xattrs })
+    }
+}
+
+/// The inode and the directory table, which end where the next one starts.
+fn trees(superblock: &Superblock, end: u64) -> Result<[Area; 2], ReadError> {
+    let Superblock { inode_table, directory_table, .. } = *superblock;
+    if directory_table > end {
+        let expected = format!("at most {end}, where the next table starts");
+        return Err(ReadError::corrupt(72, format!("directory table at {directory_table}"), expected));
+    }
+    let inodes = Area { name: "inode table", start: inode_table, end: directory_table };
+    Ok([inodes, Area { name: "directory table", start: directory_table, end }])
+}
+
+impl XattrTables {
+    fn read(store: &Store, superblock: &Superblock) -> Result<Option<XattrTables>, ReadError> {
+        let (start, end) = (superblock.xattr_table, superblock.bytes_used);
+        if start == NO_TABLE {
+            return Ok(None);
+        }
+        if end - start < XATTR_HEADER {
+            let what = format!("xattr table of {} bytes", end - start);
+            return Err(ReadError::corrupt(start, what, "a header of 16 bytes at least"));
+        }
+        let mut header = [0; XATTR_HEADER as usize];
+        store.read(start, &mut header)?;
+        let [values, sets] = [0, 8].map(|at| long(&header[at..at + 8]));
+        let (index, count) = (start + XATTR_HEADER, sets & u64::from(u32::MAX));
+        let plan = Plan { next: end, ..Plan::strict("xattr table", index, count, ENTRY_BYTES) };
+        let sets = plan.read_before(store, start)?;
+        let before = superblock.id_table;
+        if values <= before || values >= sets.area.start {
+            let expected = format!("after {before} and before {}, where the sets start", sets.area.start);
+            return Err(ReadError::corrupt(start, format!("xattr names and values at {values}"), expected));
+        }
+        let values = Area { name: "xattr names and values", start: values, end: sets.area.start };
+        Ok(Some(XattrTables { values, sets }))
+    }
+}
+
+impl Plan {
+    fn strict(name: &'static str, index: u64, count: u64, width: u64) -> Plan {
+        Plan { name, index, count, width, next: 0, strict: true }
+    }
+
+    fn read(&self, store: &Store) -> Result<Indexed, ReadError> {
+        self.read_before(store, self.index)
+    }
+
+    /// Reads and checks the index of a table whose blocks end at `end`.
+    fn read_before(&self, store: &Store, end: u64) -> Result<Indexed, ReadError> {
+        if self.count == 0 {
+            return Err(ReadError::corrupt(self.index, format!("{} of 0 entries", self.name), "1 at least"));
+        }
+        let length = self.blocks() * 8;
+        let room = self.next.saturating_sub(self.index);
+        if length > room || self.strict && length != room {
+            let what = format!("{} of {} entries, with {room} bytes for its index", self.name, self.count);
+            return Err(ReadError::corrupt(self.index, what, format!("{length} bytes up to what follows")));
+        }
+        let kept = self.load(store, end)?;
+        let area = Area { name: self.name, start: kept[0], end };
+        Ok(Indexed { area, count: self.count, width: self.width, index: self.index, kept })
+    }
+
+    fn blocks(&self) -> u64 {
+        (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64)
+    }
+
+    /// Reads the index in pieces, checks all of it and keeps the first piece.
+    fn load(&self, store: &Store, end: u64) -> Result<Vec<u64>, ReadError> {
+        let mut first = Vec::new();
+        let mut before = None;
+        let mut at = 0;
+        while at < self.blocks() * 8 {
+            let mut bytes = vec![0; (self.blocks() * 8 - at).min(KEPT_BYTES) as usize];
+            store.read(self.index + at, &mut bytes)?;
+            let piece: Vec<u64> = bytes.chunks_exact(8).map(long).collect();
+            for (place, start) in (self.index + at..).step_by(8).zip(&piece) {
+                self.check(place, before.replace(*start), *start, end)?;
+            }
+            at += bytes.len() as u64;
+            first = if first.is_empty() { piece } else { first };
+        }
+        self.check_last(before.unwrap_or(0), end)?;
+        Ok(first)
+    }
+
+    /// One offset, which stands at `place` after that of `before`.
+    fn check(&self, place: u64, before: Option<u64>, start: u64, end: u64) -> Result<(), ReadError> {
+        let near = |before: u64| start > before && (!self.strict || start - before <= LONGEST);
+        let follows = before.is_none_or(|before| !self.strict || near(before));
+        if start < end && start >= crate::superblock::SUPERBLOCK_BYTES && follows {
+            return Ok(());
+        }
+        let after = before.map_or(String::new(), |before| format!(", at most {LONGEST} after {before}"));
+        let what = format!("{}: a block at {start}", self.name);
+        Err(ReadError::corrupt(place, what, format!("one before {end}{after}")))
+    }
+
+    fn check_last(&self, last: u64, end: u64) -> Result<(), ReadError> {
+        if !self.strict || end - last <= LONGEST {
+            return Ok(());
+        }
+        let what = format!("{}: the last block starts at {last}", self.name);
+        Err(ReadError::corrupt(self.index, what, format!("at most {LONGEST} bytes before {end}")))
+    }
+}
+
+impl Indexed {
+    /// First byte after the index.
+    pub(super) fn end_of_index(&self) -> u64 {
+        self.index + (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64) * 8
+    }
+
+    /// A cursor at an entry; the caller has checked that there is one.
+    pub(super) fn at(&self, store: &Arc<Store>, entry: u64) -> Result<Cursor, ReadError> {
+        let byte = entry * self.width;
+        let block = self.block(store, byte / METADATA_BLOCK_SIZE as u64)?;
+        let offset = (byte % METADATA_BLOCK_SIZE as u64) as u16;
+        Ok(Cursor::new(store, self.area, MetaPlace { block, offset }))
+    }
+
+    /// Where the block of this number starts.
+    fn block(&self, store: &Store, number: u64) -> Result<u64, ReadError> {
+        if let Some(start) = self.kept.get(number as usize) {
+            return Ok(*start);
+        }
+        let mut start = [0; 8];
+        store.read(self.index + number * 8, &mut start)?;
+        Ok(u64::from_le_bytes(start))
+    }
+}
+
+fn long(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))
+}

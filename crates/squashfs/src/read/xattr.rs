@@ -1,0 +1,103 @@
+//! Extended attributes read from their tables.
+//!
+//! SquashFS 4.0; the layout of the tables is described where they are written, in `xattr.rs` of the crate.
+
+use super::ReadError;
+use super::metadata::{Cursor, MetaPlace, Store};
+use super::tables::XattrTables;
+use crate::xattr::{OUT_OF_LINE, PREFIXES};
+use packline_tree::Xattr;
+use std::sync::Arc;
+
+/// Most bytes of names and values of one set. Linux allows 64 KiB of names, and as much for each value; the format allows more,
+/// and a few bytes of it could ask for all memory.
+const MOST_BYTES: u64 = 16 << 20;
+/// What an attribute costs besides its bytes, so that a set of many small ones is bounded too.
+const OVERHEAD: u64 = 64;
+/// Length of the reference that stands for a value stored elsewhere, bytes.
+const REFERENCE_BYTES: u32 = 8;
+
+/// The attributes of a set.
+pub(super) fn read_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<Vec<Xattr>, ReadError> {
+    let count = tables.sets.count;
+    if u64::from(index) >= count {
+        let what = format!("set {index} of extended attributes");
+        return Err(ReadError::corrupt(tables.sets.index, what, format!("less than {count}")));
+    }
+    let mut entry = tables.sets.at(store, u64::from(index))?;
+    let (reference, pairs) = (entry.read_u64()?, entry.read_u32()?);
+    let cursor = Cursor::new(store, tables.values, tables.values.place(reference));
+    let mut set = Set { cursor, left: MOST_BYTES, tables, store };
+    let mut xattrs = Vec::new();
+    for _ in 0..pairs {
+        xattrs.push(set.pair()?);
+    }
+    Ok(xattrs)
+}
+
+/// A set that is being read.
+struct Set<'s> {
+    cursor: Cursor,
+    /// Bytes that may still come.
+    left: u64,
+    tables: &'s XattrTables,
+    store: &'s Arc<Store>,
+}
+
+impl Set<'_> {
+    /// Prefix u16, length of the rest of the name u16, the rest of the name, then the value.
+    fn pair(&mut self) -> Result<Xattr, ReadError> {
+        let place = self.cursor.place();
+        let (kind, length) = (self.cursor.read_u16()?, self.cursor.read_u16()?);
+        let prefix = PREFIXES.get(usize::from(kind & !OUT_OF_LINE)).copied().ok_or_else(|| {
+            fault(place, format!("extended attribute with prefix {kind:#x}"), "0 user, 1 trusted or 2 security")
+        })?;
+        self.take(place, u64::from(length) + OVERHEAD)?;
+        let mut name = prefix.to_vec();
+        self.cursor.read_to(u64::from(length), &mut name)?;
+        if length == 0 || memchr::memchr(0, &name).is_some() {
+            let what = format!("extended attribute \"{}\"", name.escape_ascii());
+            return Err(fault(place, what, "a name of 1 to 65535 bytes without NUL after the prefix"));
+        }
+        let value = if kind & OUT_OF_LINE == 0 { self.value()? } else { self.value_elsewhere(place)? };
+        Ok(Xattr { name, value })
+    }
+
+    /// Length u32, value.
+    fn value(&mut self) -> Result<Vec<u8>, ReadError> {
+        let place = self.cursor.place();
+        let length = self.cursor.read_u32()?;
+        self.take(place, u64::from(length))?;
+        let mut value = Vec::new();
+        self.cursor.read_to(u64::from(length), &mut value)?;
+        Ok(value)
+    }
+
+    /// Eight as a length, and a reference to a length and value.
+    fn value_elsewhere(&mut self, place: MetaPlace) -> Result<Vec<u8>, ReadError> {
+        let length = self.cursor.read_u32()?;
+        if length != REFERENCE_BYTES {
+            return Err(fault(place, format!("reference to a value, of {length} bytes"), "8"));
+        }
+        let reference = self.cursor.read_u64()?;
+        let there = Cursor::new(self.store, self.tables.values, self.tables.values.place(reference));
+        let here = std::mem::replace(&mut self.cursor, there);
+        let value = self.value();
+        self.cursor = here;
+        value
+    }
+
+    fn take(&mut self, place: MetaPlace, bytes: u64) -> Result<(), ReadError> {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.ok_or_else(|| {
+            let what = format!("set of extended attributes with {bytes} bytes more after {}", MOST_BYTES - self.left);
+            fault(place, what, "at most 16 MiB in all")
+        })?;
+        Ok(())
+    }
+}
+
+fn fault(place: MetaPlace, what: String, expected: &str) -> ReadError {
+    let what = format!("{what}, at offset {} of the metadata block", place.offset);
+    ReadError::corrupt(place.block, what, expected)
+}

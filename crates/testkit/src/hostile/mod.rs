@@ -14,6 +14,7 @@ mod links;
 mod metadata;
 mod names;
 mod packing;
+mod plant;
 mod sound;
 mod streams;
 mod superblocks;
@@ -22,6 +23,7 @@ mod tails;
 mod unpacking;
 mod xattrs;
 
+pub use plant::{Part, planted, sound_part};
 pub use sound::{good, good_with};
 
 use std::io;
@@ -164,6 +166,17 @@ mod tests {
             std::fs::write(&path, good_with(codec)).unwrap();
             let found = crate::reader::inspect(&path).unwrap();
             assert_eq!(found.problems, Vec::<String>::new(), "{codec}");
+        }
+    }
+
+    #[test]
+    fn sound_parts_make_sound_images() {
+        let place = tempfile::tempdir().unwrap();
+        for part in [Part::Superblock, Part::Metadata, Part::Inodes, Part::Listing] {
+            let path = place.path().join("image");
+            std::fs::write(&path, planted(part, &sound_part(part))).unwrap();
+            let found = crate::reader::inspect(&path).unwrap();
+            assert_eq!(found.problems, Vec::<String>::new(), "{part:?}");
         }
     }
 

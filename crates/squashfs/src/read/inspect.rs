@@ -65,11 +65,8 @@ impl Image {
     pub fn table_places(&self) -> Vec<TablePlace> {
         let tables = self.tables();
         let plain = |area: Area| TablePlace { name: area.name, start: area.start, end: area.end, entries: None };
-        let indexed = |table: &Indexed| TablePlace {
-            end: table.end_of_index(),
-            entries: Some(table.count),
-            ..plain(table.area)
-        };
+        let indexed =
+            |table: &Indexed| TablePlace { end: table.end_of_index(), entries: Some(table.count), ..plain(table.area) };
         let data = Area { name: "data", start: SUPERBLOCK_BYTES, end: tables.inodes.start };
         let inodes = TablePlace { entries: Some(self.superblock().inodes.into()), ..plain(tables.inodes) };
         let mut places = vec![plain(data), inodes, plain(tables.directories)];

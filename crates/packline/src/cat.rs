@@ -1,0 +1,115 @@
+//! Contents of files of an image, one after the other, decoded ahead by workers.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use packline_squashfs::read::{Event, FileData, FragmentUses, Node, ReadSettings, Reading, Request};
+
+use crate::follow::{Followed, follow};
+use crate::{Error, OpenedImage, ReadDemand, Resources};
+
+/// Zeros that are written at once for a hole, bytes.
+const ZEROS: usize = 64 << 10;
+
+/// Writes the contents of the files at `paths`, in that order, holes as zeros. Symbolic links are followed, inside the
+/// image. `shown` is what messages call `out`.
+///
+/// # Errors
+/// [`Error::Request`] before anything is written for a path that leads to no regular file; [`Error::Read`] for content that
+/// cannot be read, after all content before it is written; [`Error::Output`].
+pub fn cat(
+    image: &OpenedImage,
+    paths: &[Vec<u8>],
+    resources: &Resources,
+    out: &mut dyn Write,
+    shown: &str,
+) -> Result<(), Error> {
+    let files: Vec<FileData> = paths.iter().map(|path| regular_file(image, path)).collect::<Result<_, _>>()?;
+    let mut uses = FragmentUses::new();
+    files.iter().for_each(|file| uses.note(Some(file)));
+    let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file) }));
+    let settings = read_settings(image, resources, 0)?;
+    let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
+    let mut writing = Writing { image, paths, at: 0, out, shown };
+    writing.all(reading.map_err(|cause| image.fault(cause))?)
+}
+
+/// What a reading of this image gets of the machine, the memory limit kept. `besides`: bytes the caller takes himself.
+///
+/// # Errors
+/// [`Error::Memory`] if the limit is too small.
+pub(crate) fn read_settings(image: &OpenedImage, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
+    let block_size = image.image.superblock().block_size;
+    let workers = if resources.serial { 0 } else { resources.workers };
+    let decoder = image.image.codec().footprint(block_size as usize).decoder as u64;
+    let plan = ReadDemand { workers, limit: resources.memory, block_size, decoder, besides }.plan()?;
+    let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
+    Ok(ReadSettings {
+        workers: plan.workers,
+        window: plan.window.min(asked),
+        fragments: plan.fragments,
+        serial: resources.serial,
+        cancel: resources.cancel.clone(),
+    })
+}
+
+fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
+    let refused = |what: &str| Error::Request {
+        what: format!("{}: {}: {what}", image.shown.display(), String::from_utf8_lossy(path)),
+        expected: "the path of a regular file in the image".to_string(),
+    };
+    match follow(&image.image, path).map_err(|cause| image.fault_at(path, cause))? {
+        Followed::Missing => Err(refused("there is no such entry")),
+        Followed::TooManyLinks => Err(refused("too many symbolic links on the way")),
+        Followed::Found(inode) => match inode.node {
+            Node::File(file) => Ok(file),
+            Node::Directory(_) => Err(refused("is a directory")),
+            _ => Err(refused("is not a regular file")),
+        },
+    }
+}
+
+struct Writing<'w> {
+    image: &'w OpenedImage,
+    paths: &'w [Vec<u8>],
+    /// Which path is being written.
+    at: usize,
+    out: &'w mut dyn Write,
+    shown: &'w str,
+}
+
+impl Writing<'_> {
+    fn all(&mut self, mut reading: Reading<'_, usize>) -> Result<(), Error> {
+        while let Some(event) = reading.next_event().map_err(|cause| self.fault(cause))? {
+            match event {
+                Event::Begin(tag) => self.at = tag,
+                Event::Data(bytes) => self.out.write_all(&bytes).map_err(|cause| self.refused(cause))?,
+                Event::Hole(length) => zeros(self.out, length).map_err(|cause| self.refused(cause))?,
+                Event::Failed { error, .. } => {
+                    // What comes before the fault is good: let it out.
+                    self.out.flush().map_err(|cause| self.refused(cause))?;
+                    return Err(self.fault(error));
+                }
+            }
+        }
+        self.out.flush().map_err(|cause| self.refused(cause))
+    }
+
+    fn fault(&self, cause: packline_squashfs::read::ReadError) -> Error {
+        self.image.fault_at(self.paths.get(self.at).map_or(b"", Vec::as_slice), cause)
+    }
+
+    fn refused(&self, cause: io::Error) -> Error {
+        Error::Output { path: PathBuf::from(self.shown), action: "cannot write", cause }
+    }
+}
+
+fn zeros(out: &mut dyn Write, mut length: u64) -> io::Result<()> {
+    let zeros = [0; ZEROS];
+    while length > 0 {
+        let step = length.min(ZEROS as u64);
+        out.write_all(&zeros[..step as usize])?;
+        length -= step;
+    }
+    Ok(())
+}

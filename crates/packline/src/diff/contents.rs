@@ -1,0 +1,168 @@
+//! Tells of differences in order, and compares the contents that the planner has queued.
+
+use std::io;
+use std::path::PathBuf;
+
+use packline_squashfs::read::ReadSettings;
+
+use super::difference::{Difference, What};
+use super::extract::Extraction;
+use super::merge::Pair;
+use super::planner::{Item, SharedPlanner, Which};
+use super::side::{METADATA, Side};
+use super::stream::{Piece, Stream};
+use super::{DiffRequest, DiffSummary};
+use crate::cat::read_settings;
+use crate::{Error, Resources};
+
+/// Who is told of differences.
+type Found<'f> = &'f mut dyn FnMut(&Difference) -> io::Result<bool>;
+
+pub(super) struct Comparison<'p> {
+    planner: SharedPlanner,
+    old: Stream<'p>,
+    new: Stream<'p>,
+    extraction: Option<Extraction>,
+    summary: DiffSummary,
+}
+
+impl<'p> Comparison<'p> {
+    pub(super) fn new(
+        old: &Side,
+        new: &Side,
+        request: &DiffRequest,
+        planner: SharedPlanner,
+    ) -> Result<Comparison<'p>, Error> {
+        let [for_old, for_new] = shares(&request.resources);
+        let (for_old, for_new) = (settings(old, &for_old)?, settings(new, &for_new)?);
+        let extraction = request.extract.as_ref().map(|place| Extraction::new(place, old, new)).transpose()?;
+        Ok(Comparison {
+            old: Stream::new(old, Which::Old, &planner, for_old)?,
+            new: Stream::new(new, Which::New, &planner, for_new)?,
+            planner,
+            extraction,
+            summary: DiffSummary { differences: 0, common: 0, compared_bytes: 0, superblocks: None },
+        })
+    }
+
+    pub(super) fn run(mut self, found: Found<'_>) -> Result<DiffSummary, Error> {
+        let mut go_on = true;
+        while go_on {
+            // The planner is let go before the streams are read: they ask it for more.
+            let item = self.planner.borrow_mut().next_item();
+            let Some(item) = item else { break };
+            go_on = match item {
+                Item::Found(difference, files) => {
+                    if let (Some(extraction), Some(files)) = (&mut self.extraction, files) {
+                        extraction.put(&difference.path, files.0.as_ref(), files.1.as_ref())?;
+                    }
+                    self.tell(&difference, found)?
+                }
+                Item::Contents(pair) => self.contents(&pair, found)?,
+            };
+        }
+        let mut planner = self.planner.borrow_mut();
+        self.summary.common = planner.common;
+        match planner.failed.take().filter(|_| go_on) {
+            Some(error) => Err(error),
+            None => Ok(self.summary.clone()),
+        }
+    }
+
+    fn tell(&mut self, difference: &Difference, found: Found<'_>) -> Result<bool, Error> {
+        self.summary.differences += 1;
+        found(difference).map_err(|cause| Error::Output {
+            path: PathBuf::from("standard output"),
+            action: "cannot write",
+            cause,
+        })
+    }
+
+    fn contents(&mut self, pair: &Pair, found: Found<'_>) -> Result<bool, Error> {
+        let (Some(old), Some(new)) = (&pair.old, &pair.new) else { return Ok(true) };
+        self.old.begin(&pair.path, old)?;
+        self.new.begin(&pair.path, new)?;
+        self.summary.compared_bytes += old.size;
+        let Some(at) = self.first_difference(&pair.path, old.size)? else { return Ok(true) };
+        if let Some(extraction) = &mut self.extraction {
+            extraction.put(&pair.path, Some(old), Some(new))?;
+        }
+        self.tell(&Difference { path: pair.path.clone(), what: What::Content(at) }, found)
+    }
+
+    /// The first byte that differs of two contents of `size` bytes, both of which are read to their ends.
+    fn first_difference(&mut self, path: &[u8], size: u64) -> Result<Option<u64>, Error> {
+        let mut at = 0;
+        while at < size {
+            self.old.fill(path)?;
+            self.new.fill(path)?;
+            let (same, length) = compare(&self.old.piece(), &self.new.piece());
+            self.old.consume(length);
+            self.new.consume(length);
+            if same < length {
+                self.old.skip(path, size - at - length)?;
+                self.new.skip(path, size - at - length)?;
+                return Ok(Some(at + same));
+            }
+            at += length;
+        }
+        Ok(None)
+    }
+}
+
+/// How many bytes from the start are equal, and how many both have.
+fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
+    let length = old.length().min(new.length());
+    let same = match (old, new) {
+        (Piece::Hole(_), Piece::Hole(_)) => length,
+        (Piece::Bytes(bytes), Piece::Hole(_)) | (Piece::Hole(_), Piece::Bytes(bytes)) => {
+            let bytes = &bytes[..length as usize];
+            bytes.iter().position(|byte| *byte != 0).map_or(length, |at| at as u64)
+        }
+        (Piece::Bytes(old), Piece::Bytes(new)) => {
+            let (old, new) = (&old[..length as usize], &new[..length as usize]);
+            if old == new {
+                return (length, length);
+            }
+            old.iter().zip(new).position(|(old, new)| old != new).map_or(length, |at| at as u64)
+        }
+    };
+    (same, length)
+}
+
+/// Each side gets half of the workers and of the memory.
+fn shares(resources: &Resources) -> [Resources; 2] {
+    let share = |workers: usize| Resources {
+        workers,
+        // What the process takes anyway is counted on both sides: so much is spared for the walk.
+        memory: resources.memory.map(|limit| limit / 2),
+        ..resources.clone()
+    };
+    [share(resources.workers.div_ceil(2)), share(resources.workers / 2)]
+}
+
+fn settings(side: &Side, resources: &Resources) -> Result<Option<ReadSettings>, Error> {
+    side.image().map(|image| read_settings(image, resources, METADATA as u64)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_compared_as_far_as_both_go() {
+        let (bytes, hole) = (Piece::Bytes(b"ab\0\0"), Piece::Hole(9));
+        assert_eq!(compare(&bytes, &Piece::Bytes(b"ab")), (2, 2));
+        assert_eq!(compare(&bytes, &Piece::Bytes(b"ax\0\0\0")), (1, 4));
+        assert_eq!(compare(&bytes, &hole), (0, 4));
+        assert_eq!(compare(&Piece::Bytes(b"\0\0\0"), &hole), (3, 3));
+        assert_eq!(compare(&hole, &Piece::Bytes(b"\0x")), (1, 2));
+        assert_eq!(compare(&hole, &Piece::Hole(5)), (5, 5));
+    }
+
+    #[test]
+    fn workers_are_shared_out() {
+        let shared = |workers| shares(&Resources { workers, ..Resources::default() }).map(|share| share.workers);
+        assert_eq!([shared(0), shared(1), shared(2), shared(5)], [[0, 0], [1, 0], [1, 1], [3, 2]]);
+    }
+}

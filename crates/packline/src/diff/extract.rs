@@ -1,0 +1,190 @@
+//! Puts differing files below a directory, without ever following a link or leaving it.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use packline_squashfs::read::{BlockDecoder, FileData};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::planner::file_of;
+use super::side::{Node, Side};
+use super::stream::{next_data, next_hole, open_file};
+use crate::{Error, OpenedImage};
+
+/// Bytes copied at once.
+const BUFFER: usize = 128 << 10;
+
+/// Where files of both trees go.
+pub(super) struct Extraction {
+    place: PathBuf,
+    old: Copier,
+    new: Copier,
+}
+
+/// Copies files of one tree.
+struct Copier {
+    side: Side,
+    decoder: Option<BlockDecoder>,
+    /// `old` or `new`.
+    name: &'static str,
+    top: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl Extraction {
+    /// Makes the directory `place` if there is none.
+    pub(super) fn new(place: &Path, old: &Side, new: &Side) -> Result<Extraction, Error> {
+        let opened = || -> io::Result<(OwnedFd, OwnedFd)> {
+            fs::create_dir_all(place)?;
+            let top: OwnedFd = File::open(place)?.into();
+            let again = top.try_clone()?;
+            Ok((top, again))
+        };
+        let (for_old, for_new) = opened().map_err(|cause| refused(place, cause))?;
+        let old = Copier::new(old, "old", for_old)?;
+        Ok(Extraction { place: place.to_path_buf(), old, new: Copier::new(new, "new", for_new)? })
+    }
+
+    /// Extracts the regular files at `path`.
+    pub(super) fn put(&mut self, path: &[u8], old: Option<&Node>, new: Option<&Node>) -> Result<(), Error> {
+        for (copier, node) in [(&mut self.old, old), (&mut self.new, new)] {
+            if let Some(node) = node {
+                copier.copy(&self.place, path, node)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refused(place: &Path, cause: io::Error) -> Error {
+    Error::Output { path: place.to_path_buf(), action: "cannot extract", cause }
+}
+
+impl Copier {
+    fn new(side: &Side, name: &'static str, top: OwnedFd) -> Result<Copier, Error> {
+        let decoder = side.image().map(|image| BlockDecoder::new(&image.image).map_err(|cause| image.fault(cause)));
+        Ok(Copier { side: side.clone(), decoder: decoder.transpose()?, name, top, buffer: Vec::new() })
+    }
+
+    fn copy(&mut self, place: &Path, path: &[u8], node: &Node) -> Result<(), Error> {
+        let shown = place.join(self.name).join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
+        let mut file = create_below(&self.top, self.name, path).map_err(|cause| refused(&shown, cause))?;
+        match (self.side.clone(), file_of(node)) {
+            (Side::Image(image), Some(content)) => self.decode(&image, path, content, &mut file, &shown)?,
+            _ => self.copy_host(path, node, &mut file).map_err(|cause| refused(&shown, cause))?,
+        }
+        file.set_len(node.size).map_err(|cause| refused(&shown, cause))
+    }
+
+    fn decode(
+        &mut self,
+        image: &OpenedImage,
+        path: &[u8],
+        content: &FileData,
+        file: &mut File,
+        shown: &Path,
+    ) -> Result<(), Error> {
+        let fault = |cause| image.fault_at(path, cause);
+        let Some(decoder) = &mut self.decoder else { return Ok(()) };
+        let mut at = 0;
+        for block in image.image.blocks(content) {
+            let block = block.map_err(fault)?;
+            if let Some(stored) = block.place {
+                decoder.data(stored, block.length, &mut self.buffer).map_err(fault)?;
+                write_at(file, at, &self.buffer).map_err(|cause| refused(shown, cause))?;
+            }
+            at += u64::from(block.length);
+        }
+        let Some(tail) = content.tail.filter(|_| at < content.size) else { return Ok(()) };
+        let stored = image.image.fragment(tail.fragment).map_err(fault)?;
+        decoder.fragment(stored, &mut self.buffer).map_err(fault)?;
+        let (from, length) = (tail.offset as usize, (content.size - at) as usize);
+        let bytes = from.checked_add(length).and_then(|to| self.buffer.get(from..to)).ok_or_else(|| {
+            fault(packline_squashfs::read::ReadError::Corrupt {
+                offset: stored.offset,
+                what: format!("a fragment block of {} bytes", self.buffer.len()),
+                expected: format!("a tail end of {length} bytes at {from} in it"),
+            })
+        })?;
+        write_at(file, at, bytes).map_err(|cause| refused(shown, cause))
+    }
+
+    fn copy_host(&mut self, path: &[u8], node: &Node, out: &mut File) -> io::Result<()> {
+        let mut file = open_file(&self.side.host_path(path), node.size)?;
+        self.buffer.resize(BUFFER, 0);
+        let mut at = next_data(&file, 0, node.size)?;
+        while at < node.size {
+            let end = next_hole(&file, at, node.size)?;
+            io::Seek::seek(&mut file, io::SeekFrom::Start(at))?;
+            while at < end {
+                let length = (end - at).min(BUFFER as u64) as usize;
+                file.read_exact(&mut self.buffer[..length])?;
+                write_at(out, at, &self.buffer[..length])?;
+                at += length as u64;
+            }
+            at = next_data(&file, at, node.size)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    io::Seek::seek(file, io::SeekFrom::Start(at))?;
+    file.write_all(bytes)
+}
+
+/// Creates the file at `path` below `top`/`name`, with the directories above it. Every step is taken relative to the directory
+/// before it and none through a link; a file that is there is replaced, not written to.
+fn create_below(top: &OwnedFd, name: &str, path: &[u8]) -> io::Result<File> {
+    let mut components = path.split(|byte| *byte == b'/');
+    let last = components.next_back().unwrap_or_default();
+    let mut directory = enter(top, name.as_bytes())?;
+    for component in components {
+        directory = enter(&directory, component)?;
+    }
+    match rustix::fs::unlinkat(&directory, last, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(&directory, last, flags, Mode::from_raw_mode(0o644))?.into())
+}
+
+/// A directory below another one, made if there is none.
+fn enter(directory: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
+    match rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(directory, name, flags, Mode::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_link_is_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let top: OwnedFd = File::open(place.path()).unwrap().into();
+        std::os::unix::fs::symlink(outside.path(), place.path().join("old")).unwrap();
+        assert!(create_below(&top, "old", b"file").is_err());
+        fs::create_dir(place.path().join("new")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), place.path().join("new/d")).unwrap();
+        assert!(create_below(&top, "new", b"d/file").is_err());
+        let target = outside.path().join("target");
+        fs::write(&target, "kept").unwrap();
+        std::os::unix::fs::symlink(&target, place.path().join("new/f")).unwrap();
+        create_below(&top, "new", b"f").unwrap().write_all(b"new").unwrap();
+        assert_eq!(
+            (fs::read(&target).unwrap(), fs::read(place.path().join("new/f")).unwrap()),
+            (b"kept".to_vec(), b"new".to_vec())
+        );
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,67 @@
+//! Which names belong to one file: each further name is known by the first one met.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::Error;
+
+/// Bytes that one file with several names takes, at most.
+const ENTRY_BYTES: usize = 48;
+
+/// Files with several names, of one tree.
+pub(super) struct Links {
+    /// The first name of each, hashed.
+    first: BTreeMap<(u64, u64), u64>,
+    most: usize,
+}
+
+impl Links {
+    /// Takes `bytes` of memory at most.
+    pub(super) fn new(bytes: usize) -> Links {
+        Links { first: BTreeMap::new(), most: bytes / ENTRY_BYTES }
+    }
+
+    /// The first name of the file that is `shared`, hashed; `None` if it is `path` itself or the file has no other name.
+    pub(super) fn first_of(&mut self, shared: Option<(u64, u64)>, path: &[u8]) -> Result<Option<u64>, Error> {
+        let Some(file) = shared else { return Ok(None) };
+        if let Some(first) = self.first.get(&file) {
+            return Ok(Some(*first));
+        }
+        if self.first.len() >= self.most {
+            let allowed = (self.most * ENTRY_BYTES) as u64;
+            let what = "the files with several names".to_string();
+            return Err(Error::Memory { allowed, needed: allowed * 2, what });
+        }
+        self.first.insert(file, digest(path));
+        Ok(None)
+    }
+}
+
+fn digest(path: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_file_have_one_first_name() {
+        let mut links = Links::new(1 << 10);
+        assert_eq!(links.first_of(None, b"a").unwrap(), None);
+        assert_eq!(links.first_of(Some((0, 7)), b"b").unwrap(), None);
+        let first = links.first_of(Some((0, 7)), b"c").unwrap();
+        assert!(first.is_some() && links.first_of(Some((0, 7)), b"d").unwrap() == first);
+        assert_eq!(links.first_of(Some((1, 7)), b"e").unwrap(), None);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut links = Links::new(ENTRY_BYTES);
+        assert_eq!(links.first_of(Some((0, 1)), b"a").unwrap(), None);
+        assert!(matches!(links.first_of(Some((0, 2)), b"b"), Err(Error::Memory { .. })));
+        assert!(links.first_of(Some((0, 1)), b"c").unwrap().is_some());
+    }
+}

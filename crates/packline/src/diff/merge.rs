@@ -1,0 +1,196 @@
+//! Two trees walked side by side, without recursion.
+
+use std::collections::BTreeSet;
+
+use packline_squashfs::read::{InodeRef, NodeType, ReadError};
+use packline_tree::{Bytes, path::MAX_PATH};
+
+use super::DiffOrder;
+use super::side::{Children, Handle, Node, Side};
+use crate::{Error, OpenedImage};
+
+/// A name that at least one tree has.
+pub(super) struct Pair {
+    pub(super) path: Bytes,
+    pub(super) old: Option<Node>,
+    pub(super) new: Option<Node>,
+}
+
+/// Which names of a directory are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    All,
+    /// Those that one side lacks.
+    Missing,
+    /// Those that both sides have.
+    Common,
+}
+
+/// A directory on one side.
+struct Listed {
+    node: Node,
+    children: Children,
+    /// The name that comes next.
+    next: Option<(Bytes, Handle)>,
+}
+
+/// A directory on the way to the present place.
+struct Frame {
+    /// Length of its path.
+    length: usize,
+    pass: Pass,
+    old: Option<Listed>,
+    new: Option<Listed>,
+}
+
+/// The walk.
+pub(super) struct Merge {
+    old: Side,
+    new: Side,
+    order: DiffOrder,
+    path: Bytes,
+    stack: Vec<Frame>,
+    /// Directories entered, of each side: a directory that is found again is a loop.
+    seen: [BTreeSet<InodeRef>; 2],
+    begun: bool,
+}
+
+impl Merge {
+    pub(super) fn new(old: &Side, new: &Side, order: DiffOrder) -> Merge {
+        let (old, new) = (old.clone(), new.clone());
+        Merge { old, new, order, path: Bytes::new(), stack: Vec::new(), seen: Default::default(), begun: false }
+    }
+
+    /// The next name; a directory that both sides, or the only one, have is entered after it.
+    pub(super) fn next_pair(&mut self) -> Result<Option<Pair>, Error> {
+        if !self.begun {
+            self.begun = true;
+            let (old, new) = (self.old.root()?, self.new.root()?);
+            return self.give(Some(old), Some(new)).map(Some);
+        }
+        while let Some(frame) = self.stack.last_mut() {
+            self.path.truncate(frame.length);
+            let Some((name, old, new)) = frame.take(&self.old, &self.new, &self.path)? else {
+                self.finish_frame()?;
+                continue;
+            };
+            if !frame.pass.takes(old.is_some(), new.is_some()) {
+                continue;
+            }
+            self.push_name(&name)?;
+            let old = old.map(|handle| self.old.node(&self.path, &handle)).transpose()?;
+            let new = new.map(|handle| self.new.node(&self.path, &handle)).transpose()?;
+            return self.give(old, new).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn give(&mut self, old: Option<Node>, new: Option<Node>) -> Result<Pair, Error> {
+        let is_directory = |node: &Option<Node>| node.as_ref().is_none_or(|node| node.kind == NodeType::Directory);
+        if is_directory(&old) && is_directory(&new) {
+            self.enter(old.clone(), new.clone())?;
+        }
+        Ok(Pair { path: self.path.clone(), old, new })
+    }
+
+    fn enter(&mut self, old: Option<Node>, new: Option<Node>) -> Result<(), Error> {
+        let pass = match self.order {
+            DiffOrder::MissingFirst if old.is_some() && new.is_some() => Pass::Missing,
+            _ => Pass::All,
+        };
+        note_entered(&self.old, &mut self.seen[0], &self.path, old.as_ref())?;
+        note_entered(&self.new, &mut self.seen[1], &self.path, new.as_ref())?;
+        let old = old.map(|node| Listed::open(&self.old, &self.path, node)).transpose()?;
+        let new = new.map(|node| Listed::open(&self.new, &self.path, node)).transpose()?;
+        self.stack.push(Frame { length: self.path.len(), pass, old, new });
+        Ok(())
+    }
+
+    /// The names of the last directory are through: they are gone through once more for those that both sides have, or it
+    /// is left.
+    fn finish_frame(&mut self) -> Result<(), Error> {
+        let Some(frame) = self.stack.pop() else { return Ok(()) };
+        if let (Pass::Missing, Some(old), Some(new)) = (frame.pass, frame.old, frame.new) {
+            let old = Some(Listed::open(&self.old, &self.path, old.node)?);
+            let new = Some(Listed::open(&self.new, &self.path, new.node)?);
+            self.stack.push(Frame { length: frame.length, pass: Pass::Common, old, new });
+        }
+        Ok(())
+    }
+
+    fn push_name(&mut self, name: &[u8]) -> Result<(), Error> {
+        if !self.path.is_empty() {
+            self.path.push(b'/');
+        }
+        self.path.extend_from_slice(name);
+        if self.path.len() <= MAX_PATH {
+            return Ok(());
+        }
+        self.path.truncate(MAX_PATH.min(255));
+        let what = format!("{}...: a path longer than that", String::from_utf8_lossy(&self.path));
+        Err(Error::Request { what, expected: format!("paths of at most {MAX_PATH} bytes") })
+    }
+}
+
+impl Pass {
+    fn takes(self, old: bool, new: bool) -> bool {
+        match self {
+            Pass::All => true,
+            Pass::Missing => old != new,
+            Pass::Common => old && new,
+        }
+    }
+}
+
+impl Listed {
+    fn open(side: &Side, path: &[u8], node: Node) -> Result<Listed, Error> {
+        let mut children = side.children(path, &node)?;
+        let next = side.next_child(path, &mut children)?;
+        Ok(Listed { node, children, next })
+    }
+
+    fn take(&mut self, side: &Side, path: &[u8]) -> Result<Option<(Bytes, Handle)>, Error> {
+        let following = side.next_child(path, &mut self.children)?;
+        Ok(std::mem::replace(&mut self.next, following))
+    }
+}
+
+impl Frame {
+    /// The least name that is left, and where it is on each side.
+    #[allow(clippy::type_complexity, reason = "a name and two places")]
+    fn take(
+        &mut self,
+        old: &Side,
+        new: &Side,
+        path: &[u8],
+    ) -> Result<Option<(Bytes, Option<Handle>, Option<Handle>)>, Error> {
+        let name = |listed: &Option<Listed>| {
+            let next = listed.as_ref().and_then(|listed| listed.next.as_ref());
+            next.map(|(name, _)| name.clone())
+        };
+        let names = [name(&self.old), name(&self.new)];
+        let Some(least) = names.iter().flatten().min().cloned() else { return Ok(None) };
+        let place = |listed: &mut Option<Listed>, side: &Side, name: &Option<Bytes>| match listed {
+            Some(listed) if name.as_ref() == Some(&least) => {
+                Ok::<_, Error>(listed.take(side, path)?.map(|(_, handle)| handle))
+            }
+            _ => Ok(None),
+        };
+        let handles = (place(&mut self.old, old, &names[0])?, place(&mut self.new, new, &names[1])?);
+        Ok(Some((least, handles.0, handles.1)))
+    }
+}
+
+/// Refuses a directory that has been entered before: no sound image has that, and a loop would never end.
+fn note_entered(side: &Side, seen: &mut BTreeSet<InodeRef>, path: &[u8], node: Option<&Node>) -> Result<(), Error> {
+    match (side, node.and_then(|node| node.inode.as_ref())) {
+        (Side::Image(image), Some(inode)) if !seen.insert(inode.at) => Err(found_again(image, path, inode.at)),
+        _ => Ok(()),
+    }
+}
+
+fn found_again(image: &OpenedImage, path: &[u8], at: InodeRef) -> Error {
+    let offset = image.image.superblock().inode_table.saturating_add(at.0 >> 16);
+    let what = "the directory has been met before, under another path".to_string();
+    image.fault_at(path, ReadError::Corrupt { offset, what, expected: "one path for each directory".to_string() })
+}

@@ -1,0 +1,232 @@
+//! One of the two trees: an image, or a directory of the file system, looked at in the same way.
+
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use packline_squashfs::read::{DirEntry, Inode, Listing, Node as InodeNode, NodeType};
+use packline_tree::{Bytes, Device, Meta, Xattr};
+
+use super::DiffPlace;
+use crate::{Error, OpenedImage};
+
+/// Bytes of decompressed metadata that each image keeps.
+pub(super) const METADATA: usize = 4 << 20;
+/// Longest list of names of attributes, and longest value, that Linux gives, bytes.
+const XATTR_MOST: usize = 64 << 10;
+
+/// A tree.
+#[derive(Debug, Clone)]
+pub(super) enum Side {
+    Image(OpenedImage),
+    Directory(PathBuf),
+}
+
+/// One entry of a tree.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) kind: NodeType,
+    pub(super) meta: Meta,
+    /// Of a regular file, bytes.
+    pub(super) size: u64,
+    /// Of a symbolic link.
+    pub(super) target: Bytes,
+    /// Of a device.
+    pub(super) device: Option<Device>,
+    /// Tells the file from all others of the tree, if it says that it has several names.
+    pub(super) shared: Option<(u64, u64)>,
+    /// What the image has of it.
+    pub(super) inode: Option<Inode>,
+}
+
+/// The names in a directory, ascending, and where the entries are.
+pub(super) enum Children {
+    Image(Box<Listing>),
+    Names(std::vec::IntoIter<Bytes>),
+}
+
+/// Where a child is.
+pub(super) enum Handle {
+    Root,
+    Entry(DirEntry),
+    Path,
+}
+
+impl Side {
+    pub(super) fn open(place: &DiffPlace) -> Result<Side, Error> {
+        match place {
+            DiffPlace::Image(place) => Ok(Side::Image(place.open(METADATA)?)),
+            DiffPlace::Directory(path) => Ok(Side::Directory(path.clone())),
+        }
+    }
+
+    pub(super) fn image(&self) -> Option<&OpenedImage> {
+        match self {
+            Side::Image(image) => Some(image),
+            Side::Directory(_) => None,
+        }
+    }
+
+    /// The top of the tree.
+    pub(super) fn root(&self) -> Result<Node, Error> {
+        match self {
+            Side::Image(_) => self.node(b"", &Handle::Root),
+            // A directory may be named by a symbolic link to it.
+            Side::Directory(root) => {
+                let found = fs::metadata(root).map_err(|cause| refused(root, "cannot look at", cause))?;
+                of_host(root, &found)
+            }
+        }
+    }
+
+    pub(super) fn node(&self, path: &[u8], handle: &Handle) -> Result<Node, Error> {
+        match (self, handle) {
+            (Side::Image(image), Handle::Root) => {
+                image.image.inode(image.image.root()).map(of_inode).map_err(|cause| image.fault_at(path, cause))
+            }
+            (Side::Image(image), Handle::Entry(entry)) => {
+                image.image.entry_inode(entry).map(of_inode).map_err(|cause| image.fault_at(path, cause))
+            }
+            _ => {
+                let place = self.host_path(path);
+                let found = fs::symlink_metadata(&place).map_err(|cause| refused(&place, "cannot look at", cause))?;
+                of_host(&place, &found)
+            }
+        }
+    }
+
+    pub(super) fn children(&self, path: &[u8], directory: &Node) -> Result<Children, Error> {
+        match (self, &directory.inode) {
+            (Side::Image(image), Some(inode)) => {
+                let listing = image.image.entries(inode).map_err(|cause| image.fault_at(path, cause))?;
+                Ok(Children::Image(Box::new(listing)))
+            }
+            _ => names_in(&self.host_path(path)).map(|names| Children::Names(names.into_iter())),
+        }
+    }
+
+    /// The next name in a directory at `path`.
+    pub(super) fn next_child(&self, path: &[u8], children: &mut Children) -> Result<Option<(Bytes, Handle)>, Error> {
+        match (self, children) {
+            (Side::Image(image), Children::Image(listing)) => match listing.next().transpose() {
+                Ok(entry) => Ok(entry.map(|entry| (entry.name.clone(), Handle::Entry(entry)))),
+                Err(cause) => Err(image.fault_at(path, cause)),
+            },
+            (_, Children::Names(names)) => Ok(names.next().map(|name| (name, Handle::Path))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Extended attributes, in the order of their names.
+    pub(super) fn xattrs(&self, path: &[u8], node: &Node) -> Result<Vec<Xattr>, Error> {
+        let mut xattrs = match (self, &node.inode) {
+            (Side::Image(image), Some(inode)) => {
+                image.image.xattrs(inode).map_err(|cause| image.fault_at(path, cause))?
+            }
+            _ => {
+                let place = self.host_path(path);
+                host_xattrs(&place).map_err(|cause| refused(&place, "cannot read extended attributes", cause))?
+            }
+        };
+        xattrs.sort();
+        Ok(xattrs)
+    }
+
+    /// Where an entry is in the file system; in an image, what messages call it.
+    pub(super) fn host_path(&self, path: &[u8]) -> PathBuf {
+        let root = match self {
+            Side::Image(image) => &image.shown,
+            Side::Directory(root) => root,
+        };
+        if path.is_empty() { root.clone() } else { root.join(OsStr::from_bytes(path)) }
+    }
+}
+
+pub(super) fn refused(path: &Path, action: &'static str, cause: io::Error) -> Error {
+    Error::Source { path: path.to_path_buf(), action, cause }
+}
+
+fn of_inode(inode: Inode) -> Node {
+    let (mut size, mut target, mut device) = (0, Bytes::new(), None);
+    match &inode.node {
+        InodeNode::File(file) => size = file.size,
+        InodeNode::Symlink(to) => target.clone_from(to),
+        InodeNode::BlockDevice(number) | InodeNode::CharDevice(number) => device = Some(*number),
+        _ => {}
+    }
+    let kind = inode.node_type();
+    let shared = (inode.links > 1 && kind != NodeType::Directory).then_some((0, inode.at.0));
+    Node { kind, meta: inode.meta, size, target, device, shared, inode: Some(inode) }
+}
+
+fn of_host(path: &Path, found: &Metadata) -> Result<Node, Error> {
+    let kind = kind_of(found).ok_or_else(|| {
+        refused(path, "cannot compare", io::Error::new(io::ErrorKind::Unsupported, "unknown type of file"))
+    })?;
+    let target = match kind {
+        NodeType::Symlink => {
+            let target = fs::read_link(path).map_err(|cause| refused(path, "cannot read the link", cause))?;
+            target.into_os_string().as_bytes().to_vec()
+        }
+        _ => Bytes::new(),
+    };
+    let number = Device { major: rustix::fs::major(found.rdev()), minor: rustix::fs::minor(found.rdev()) };
+    let mode = (found.mode() & 0o7777) as u16;
+    Ok(Node {
+        kind,
+        meta: Meta { mode, uid: found.uid(), gid: found.gid(), mtime: found.mtime() },
+        size: if kind == NodeType::File { found.len() } else { 0 },
+        target,
+        device: matches!(kind, NodeType::BlockDevice | NodeType::CharDevice).then_some(number),
+        shared: (found.nlink() > 1 && kind != NodeType::Directory).then_some((found.dev(), found.ino())),
+        inode: None,
+    })
+}
+
+fn kind_of(found: &Metadata) -> Option<NodeType> {
+    let kind = found.file_type();
+    let kinds = [
+        (kind.is_dir(), NodeType::Directory),
+        (kind.is_file(), NodeType::File),
+        (kind.is_symlink(), NodeType::Symlink),
+        (kind.is_block_device(), NodeType::BlockDevice),
+        (kind.is_char_device(), NodeType::CharDevice),
+        (kind.is_fifo(), NodeType::Fifo),
+        (kind.is_socket(), NodeType::Socket),
+    ];
+    kinds.iter().find(|(is, _)| *is).map(|(_, kind)| *kind)
+}
+
+fn names_in(directory: &Path) -> Result<Vec<Bytes>, Error> {
+    let listed = fs::read_dir(directory).and_then(|entries| {
+        entries.map(|entry| Ok(entry?.file_name().as_bytes().to_vec())).collect::<io::Result<Vec<Bytes>>>()
+    });
+    let mut names = listed.map_err(|cause| refused(directory, "cannot list", cause))?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn host_xattrs(path: &Path) -> io::Result<Vec<Xattr>> {
+    // Nearly nothing has attributes: the length is asked for first.
+    let listed = match rustix::fs::llistxattr(path, &mut [0; 0]) {
+        Err(rustix::io::Errno::NOTSUP) => 0,
+        listed => listed?,
+    };
+    if listed == 0 {
+        return Ok(Vec::new());
+    }
+    let mut names = vec![0; XATTR_MOST];
+    let length = rustix::fs::llistxattr(path, &mut names)?;
+    let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| Ok(Xattr { name: name.to_vec(), value: host_xattr(path, name)? })).collect()
+}
+
+fn host_xattr(path: &Path, name: &[u8]) -> io::Result<Bytes> {
+    let mut value = vec![0; XATTR_MOST];
+    let length = rustix::fs::lgetxattr(path, name, &mut value)?;
+    value.truncate(length);
+    Ok(value)
+}

@@ -1,0 +1,262 @@
+//! The content of one file after the other, of either tree, in pieces.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+
+use packline_squashfs::read::{Chunk, Event, FragmentUses, ReadSettings, Reading, Request};
+
+use super::planner::{SharedPlanner, Which};
+use super::side::{Node, Side, refused};
+use crate::{Error, OpenedImage};
+
+/// Bytes of a file of the file system that are read at once.
+const BUFFER: usize = 128 << 10;
+
+/// What comes next of a content: bytes, or zeros that are not stored.
+pub(super) enum Stream<'p> {
+    Image(Box<ImageStream<'p>>),
+    Host(Box<HostStream>),
+}
+
+/// Contents of an image, decoded ahead.
+pub(super) struct ImageStream<'p> {
+    image: OpenedImage,
+    reading: Reading<'p, bool>,
+    chunk: Option<Chunk>,
+    held: Held,
+}
+
+/// Contents of files of a file system.
+pub(super) struct HostStream {
+    side: Side,
+    path: Vec<u8>,
+    file: Option<File>,
+    /// Where the file is read next, and where its data ends and a hole begins.
+    at: u64,
+    data_end: u64,
+    size: u64,
+    buffer: Vec<u8>,
+    held: Held,
+}
+
+/// What has been read and not yet used.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    /// Range of bytes of the buffer or the chunk.
+    from: usize,
+    to: usize,
+    /// Zeros.
+    hole: u64,
+}
+
+/// A piece that is at hand.
+pub(super) enum Piece<'b> {
+    Bytes(&'b [u8]),
+    Hole(u64),
+}
+
+impl<'p> Stream<'p> {
+    /// The contents that `planner` queues for one of its sides.
+    pub(super) fn new(
+        side: &Side,
+        which: Which,
+        planner: &SharedPlanner,
+        settings: Option<ReadSettings>,
+    ) -> Result<Stream<'p>, Error> {
+        let (Side::Image(image), Some(settings)) = (side, settings) else {
+            return Ok(Stream::Host(Box::new(HostStream::new(side))));
+        };
+        let planner = planner.clone();
+        let requests = std::iter::from_fn(move || {
+            let file = planner.borrow_mut().next_file(which)?;
+            Some(Ok(Request { tag: file.is_some(), file }))
+        });
+        let reading = Reading::new(&image.image, Box::new(requests), FragmentUses::new(), &settings);
+        let reading = reading.map_err(|cause| image.fault(cause))?;
+        Ok(Stream::Image(Box::new(ImageStream { image: image.clone(), reading, chunk: None, held: Held::default() })))
+    }
+
+    /// Goes to the beginning of the next content, that of `node` at `path`.
+    pub(super) fn begin(&mut self, path: &[u8], node: &Node) -> Result<(), Error> {
+        match self {
+            Stream::Image(stream) => stream.begin(path),
+            Stream::Host(stream) => stream.begin(path, node),
+        }
+    }
+
+    /// Sees to it that a piece is at hand. There must be content left.
+    pub(super) fn fill(&mut self, path: &[u8]) -> Result<(), Error> {
+        match self {
+            Stream::Image(stream) if stream.held.is_empty() => stream.fill(path),
+            Stream::Host(stream) if stream.held.is_empty() => stream.fill(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The piece at hand.
+    pub(super) fn piece(&self) -> Piece<'_> {
+        let (held, bytes): (&Held, &[u8]) = match self {
+            Stream::Image(stream) => (&stream.held, stream.chunk.as_deref().unwrap_or(&[])),
+            Stream::Host(stream) => (&stream.held, &stream.buffer),
+        };
+        if held.hole > 0 { Piece::Hole(held.hole) } else { Piece::Bytes(&bytes[held.from..held.to]) }
+    }
+
+    /// Drops the first `length` bytes of the piece at hand.
+    pub(super) fn consume(&mut self, length: u64) {
+        let held = match self {
+            Stream::Image(stream) => &mut stream.held,
+            Stream::Host(stream) => &mut stream.held,
+        };
+        if held.hole > 0 {
+            held.hole -= length.min(held.hole);
+        } else {
+            held.from = held.to.min(held.from + length as usize);
+        }
+    }
+
+    /// Passes over `left` bytes, the rest of a content that need not be looked at.
+    pub(super) fn skip(&mut self, path: &[u8], mut left: u64) -> Result<(), Error> {
+        while left > 0 && matches!(self, Stream::Image(_)) {
+            self.fill(path)?;
+            let length = self.piece().length().min(left);
+            self.consume(length);
+            left -= length;
+        }
+        Ok(())
+    }
+}
+
+impl Piece<'_> {
+    pub(super) fn length(&self) -> u64 {
+        match self {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Hole(length) => *length,
+        }
+    }
+}
+
+impl Held {
+    fn is_empty(&self) -> bool {
+        self.hole == 0 && self.from == self.to
+    }
+}
+
+impl ImageStream<'_> {
+    fn next_event(&mut self, path: &[u8]) -> Result<Event<bool>, Error> {
+        let event = self.reading.next_event().map_err(|cause| self.image.fault_at(path, cause))?;
+        event.ok_or_else(|| self.lost(path))
+    }
+
+    /// A reading that breaks its promise to hand out every content whole.
+    fn lost(&self, path: &[u8]) -> Error {
+        let cause = packline_squashfs::read::ReadError::Internal("contents ended too early".to_string());
+        self.image.fault_at(path, cause)
+    }
+
+    fn begin(&mut self, path: &[u8]) -> Result<(), Error> {
+        loop {
+            match self.next_event(path)? {
+                Event::Begin(true) => return Ok(()),
+                Event::Begin(false) => {}
+                Event::Failed { error, .. } => return Err(self.image.fault_at(path, error)),
+                Event::Data(_) | Event::Hole(_) => return Err(self.lost(path)),
+            }
+        }
+    }
+
+    fn fill(&mut self, path: &[u8]) -> Result<(), Error> {
+        // Its memory goes back before more is asked for.
+        self.chunk = None;
+        self.held = match self.next_event(path)? {
+            Event::Data(chunk) => {
+                let held = Held { from: 0, to: chunk.len(), hole: 0 };
+                self.chunk = Some(chunk);
+                held
+            }
+            Event::Hole(hole) => Held { from: 0, to: 0, hole },
+            Event::Failed { error, .. } => return Err(self.image.fault_at(path, error)),
+            Event::Begin(_) => return Err(self.lost(path)),
+        };
+        if self.held.is_empty() { Err(self.lost(path)) } else { Ok(()) }
+    }
+}
+
+impl HostStream {
+    fn new(side: &Side) -> HostStream {
+        HostStream {
+            side: side.clone(),
+            path: Vec::new(),
+            file: None,
+            at: 0,
+            data_end: 0,
+            size: 0,
+            buffer: Vec::new(),
+            held: Held::default(),
+        }
+    }
+
+    fn begin(&mut self, path: &[u8], node: &Node) -> Result<(), Error> {
+        let place = self.side.host_path(path);
+        let file = open_file(&place, node.size).map_err(|cause| refused(&place, "cannot open", cause))?;
+        (self.path, self.file, self.size) = (path.to_vec(), Some(file), node.size);
+        (self.at, self.data_end, self.held) = (0, 0, Held::default());
+        Ok(())
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        self.read_on().map_err(|cause| refused(&self.side.host_path(&self.path), "cannot read", cause))
+    }
+
+    fn read_on(&mut self) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
+        if self.at >= self.data_end {
+            let data = next_data(file, self.at, self.size)?;
+            self.data_end = next_hole(file, data, self.size)?;
+            self.held = Held { from: 0, to: 0, hole: data - self.at };
+            self.at = data;
+            if self.held.hole > 0 {
+                return Ok(());
+            }
+        }
+        let length = (self.data_end - self.at).min(BUFFER as u64) as usize;
+        self.buffer.resize(BUFFER, 0);
+        file.seek(SeekFrom::Start(self.at))?;
+        let read = file.read(&mut self.buffer[..length])?;
+        if read == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter meanwhile"));
+        }
+        self.at += read as u64;
+        self.held = Held { from: 0, to: read, hole: 0 };
+        Ok(())
+    }
+}
+
+/// Opens a regular file of so many bytes. What became a link or a pipe meanwhile is not followed, nor waited for.
+pub(super) fn open_file(path: &std::path::Path, size: u64) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let found = file.metadata()?;
+    if found.is_file() && found.len() == size { Ok(file) } else { Err(io::Error::other("it changed meanwhile")) }
+}
+
+/// Where data begins, from `at` on; `size` if there is none.
+pub(super) fn next_data(file: &File, at: u64, size: u64) -> io::Result<u64> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
+        Ok(data) => Ok(data.min(size)),
+        Err(rustix::io::Errno::NXIO) => Ok(size),
+        // A file system that knows no holes.
+        Err(rustix::io::Errno::INVAL) => Ok(at),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Where a hole begins, from `at` on; `size` if there is none.
+pub(super) fn next_hole(file: &File, at: u64, size: u64) -> io::Result<u64> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(at)) {
+        Ok(hole) => Ok(hole.min(size)),
+        Err(rustix::io::Errno::NXIO | rustix::io::Errno::INVAL) => Ok(size),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,97 @@
+//! Paths inside an image that lead through symbolic links, followed as if the image were the whole file system.
+
+use std::collections::VecDeque;
+
+use packline_squashfs::read::{Image, Inode, Node, ReadError};
+
+/// Symbolic links followed on the way to one entry, at most: as many as Linux follows.
+const LINKS_MOST: usize = 40;
+
+/// What a path leads to.
+#[derive(Debug)]
+pub(crate) enum Followed {
+    /// An inode that is no symbolic link.
+    Found(Box<Inode>),
+    /// Nothing is there.
+    Missing,
+    /// More symbolic links than Linux would follow.
+    TooManyLinks,
+}
+
+/// The inode at `path`, every symbolic link on the way followed. `..` of the root is the root.
+///
+/// # Errors
+/// Those of reading directories and inodes.
+pub(crate) fn follow(image: &Image, path: &[u8]) -> Result<Followed, ReadError> {
+    let mut way = Way { image, above: Vec::new(), at: image.inode(image.root())?, links: 0, rest: VecDeque::new() };
+    way.put(path);
+    while let Some(name) = way.rest.pop_front() {
+        match way.step(&name)? {
+            Step::Went => {}
+            Step::Nowhere => return Ok(Followed::Missing),
+            Step::TooMany => return Ok(Followed::TooManyLinks),
+        }
+    }
+    Ok(Followed::Found(Box::new(way.at)))
+}
+
+enum Step {
+    Went,
+    Nowhere,
+    TooMany,
+}
+
+struct Way<'i> {
+    image: &'i Image,
+    /// The directories above the present place.
+    above: Vec<Inode>,
+    at: Inode,
+    links: usize,
+    /// Names still to go.
+    rest: VecDeque<Vec<u8>>,
+}
+
+impl Way<'_> {
+    /// Goes the way of `path` before anything else.
+    fn put(&mut self, path: &[u8]) {
+        for name in path.split(|byte| *byte == b'/').rev() {
+            if !matches!(name, b"" | b".") {
+                self.rest.push_front(name.to_vec());
+            }
+        }
+    }
+
+    fn step(&mut self, name: &[u8]) -> Result<Step, ReadError> {
+        if !matches!(self.at.node, Node::Directory(_)) {
+            return Ok(Step::Nowhere);
+        }
+        if name == b".." {
+            if let Some(parent) = self.above.pop() {
+                self.at = parent;
+            }
+            return Ok(Step::Went);
+        }
+        let Some(entry) = self.image.lookup(&self.at, name)? else { return Ok(Step::Nowhere) };
+        let found = self.image.entry_inode(&entry)?;
+        match &found.node {
+            Node::Symlink(target) => Ok(self.go(target)),
+            _ => {
+                self.above.push(std::mem::replace(&mut self.at, found));
+                Ok(Step::Went)
+            }
+        }
+    }
+
+    fn go(&mut self, target: &[u8]) -> Step {
+        self.links += 1;
+        if self.links > LINKS_MOST {
+            return Step::TooMany;
+        }
+        if target.starts_with(b"/") && !self.above.is_empty() {
+            self.at = self.above.swap_remove(0);
+            self.above.clear();
+        }
+        self.put(target);
+        Step::Went
+    }
+}

@@ -1,0 +1,104 @@
+//! What an image says of itself: superblock, codec, tables; and what a walk over its inodes counts. No data is read.
+
+use std::collections::BTreeSet;
+
+use packline_squashfs::Superblock;
+use packline_squashfs::read::{InodeRef, Node, TablePlace, Walk};
+
+use crate::{Error, OpenedImage};
+
+/// Files with several names that are counted once, at most; beyond it each name counts. 16 bytes or so each.
+const SHARED_MOST: usize = 4 << 20;
+
+/// What an image says of itself.
+#[derive(Debug, Clone)]
+pub struct ImageInfo {
+    /// The superblock.
+    pub superblock: Superblock,
+    /// The codec with the parameters that the image says, as [`packline_codec::Spec`] prints it.
+    pub codec: String,
+    /// Byte of the file at which the image starts.
+    pub origin: u64,
+    /// Tables, in the order in which they lie.
+    pub tables: Vec<TablePlace>,
+}
+
+/// What is in an image, by its inodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TreeCounts {
+    /// Regular files, each once however many names it has.
+    pub files: u64,
+    /// Directories, the root too.
+    pub directories: u64,
+    /// Symbolic links.
+    pub symlinks: u64,
+    /// Devices.
+    pub devices: u64,
+    /// Named pipes.
+    pub fifos: u64,
+    /// Sockets.
+    pub sockets: u64,
+    /// Names of files beyond the first.
+    pub hard_links: u64,
+    /// Entries with extended attributes.
+    pub with_xattrs: u64,
+    /// Bytes of content, holes included, of each file once.
+    pub content_bytes: u64,
+    /// Bytes in holes, as inodes say.
+    pub sparse_bytes: u64,
+    /// Data blocks, holes included, as files refer to them.
+    pub blocks: u64,
+    /// Files whose tail end is in a fragment block.
+    pub tail_ends: u64,
+}
+
+impl ImageInfo {
+    /// What is known without reading more of the image than was read to open it.
+    pub fn of(image: &OpenedImage) -> ImageInfo {
+        ImageInfo {
+            superblock: image.image.superblock().clone(),
+            codec: image.image.codec().to_string(),
+            origin: image.image.origin(),
+            tables: image.image.table_places(),
+        }
+    }
+}
+
+impl TreeCounts {
+    /// Walks over all inodes of an image.
+    ///
+    /// # Errors
+    /// [`Error::Read`] for the first inode or listing that is broken.
+    pub fn of(image: &OpenedImage) -> Result<TreeCounts, Error> {
+        let mut counts = TreeCounts::default();
+        let mut shared = BTreeSet::new();
+        for visit in Walk::new(&image.image, image.image.root(), Vec::new()) {
+            let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
+            counts.add(&visit.inode, &mut shared);
+        }
+        Ok(counts)
+    }
+
+    fn add(&mut self, inode: &packline_squashfs::read::Inode, shared: &mut BTreeSet<InodeRef>) {
+        let directory = matches!(inode.node, Node::Directory(_));
+        if inode.links > 1 && !directory && shared.len() < SHARED_MOST && !shared.insert(inode.at) {
+            self.hard_links += 1;
+            return;
+        }
+        self.with_xattrs += u64::from(inode.xattr.is_some());
+        match &inode.node {
+            Node::Directory(_) => self.directories += 1,
+            Node::File(file) => {
+                self.files += 1;
+                self.content_bytes = self.content_bytes.saturating_add(file.size);
+                self.sparse_bytes = self.sparse_bytes.saturating_add(file.sparse);
+                self.blocks = self.blocks.saturating_add(file.blocks);
+                self.tail_ends += u64::from(file.tail.is_some());
+            }
+            Node::Symlink(_) => self.symlinks += 1,
+            Node::BlockDevice(_) | Node::CharDevice(_) => self.devices += 1,
+            Node::Fifo => self.fifos += 1,
+            Node::Socket => self.sockets += 1,
+        }
+    }
+}

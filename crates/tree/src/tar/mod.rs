@@ -23,10 +23,12 @@ mod open;
 mod pax;
 mod reader;
 mod sparse;
+mod write;
 
 pub use meter::{Meter, Metered};
 pub use open::{open_file, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
+pub use write::{MapSegment, MapShape, RECORD_BYTES, TarWriter, Unstorable, end_of_archive, is_xattr_name, padding};
 
 /// How a tar is read.
 #[derive(Debug, Clone, Default)]

@@ -5,6 +5,7 @@
 
 mod base64;
 pub mod decompress;
+pub mod destination;
 mod directory;
 mod entry;
 mod error;

@@ -1,0 +1,142 @@
+//! A regular file being made: data at any offset, holes, shared blocks.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::attributes::Attributes;
+use super::directory::FileId;
+use super::refusal::{Refusal, Tried};
+
+/// An open regular file.
+#[derive(Debug)]
+pub struct DestinationFile {
+    fd: OwnedFd,
+}
+
+impl DestinationFile {
+    pub(super) fn new(fd: OwnedFd) -> DestinationFile {
+        DestinationFile { fd }
+    }
+
+    /// Writes all of `bytes` at `offset`, bytes.
+    ///
+    /// # Errors
+    /// The system refuses (no space, too large for the file system).
+    pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Refusal> {
+        while !bytes.is_empty() {
+            let written = retry_on_intr(|| rustix::io::pwrite(&self.fd, bytes, offset)).tried("cannot write")?;
+            if written == 0 {
+                return Err(Refusal::Os("cannot write", Errno::IO));
+            }
+            bytes = &bytes[written..];
+            offset += written as u64;
+        }
+        Ok(())
+    }
+
+    /// Makes it `size` bytes long; what is new reads as zeros and takes no room.
+    ///
+    /// # Errors
+    /// The system refuses (too large for the file system).
+    pub fn set_size(&self, size: u64) -> Result<(), Refusal> {
+        retry_on_intr(|| rustix::fs::ftruncate(&self.fd, size)).tried("cannot set the size")
+    }
+
+    /// Frees what was written in a range: it reads as zeros. On file systems that cannot, zeros are written.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn punch(&self, offset: u64, length: u64) -> Result<(), Refusal> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(&self.fd, flags, offset, length) {
+            Err(Errno::NOTSUP) => self.write_zeros(offset, length),
+            other => other.tried("cannot make a hole"),
+        }
+    }
+
+    /// Writes zeros.
+    ///
+    /// # Errors
+    /// As [`write_at`](Self::write_at).
+    pub fn write_zeros(&self, offset: u64, length: u64) -> Result<(), Refusal> {
+        const ZEROS: [u8; 65_536] = [0; 65_536];
+        let mut done = 0;
+        while done < length {
+            let piece = (length - done).min(ZEROS.len() as u64);
+            self.write_at(&ZEROS[..piece as usize], offset + done)?;
+            done += piece;
+        }
+        Ok(())
+    }
+
+    /// Makes its content that of `source`, whose blocks it shares from then on; false if the file system cannot.
+    ///
+    /// # Errors
+    /// The system refuses for another reason.
+    pub fn share(&self, source: &DestinationFile) -> Result<bool, Refusal> {
+        match rustix::fs::ioctl_ficlone(&self.fd, &source.fd) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOTSUP | Errno::NOTTY | Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::PERM) => Ok(false),
+            Err(errno) => Err(Refusal::Os("cannot share blocks", errno)),
+        }
+    }
+
+    /// Copies the content of `source`, `size` bytes, holes kept.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn copy(&self, source: &DestinationFile, size: u64) -> Result<(), Refusal> {
+        let mut at = 0;
+        while let Some((start, end)) = source.data_after(at, size)? {
+            self.copy_range(source, start, end)?;
+            at = end;
+        }
+        self.set_size(size)
+    }
+
+    /// The next range of data at or after an offset.
+    fn data_after(&self, offset: u64, size: u64) -> Result<Option<(u64, u64)>, Refusal> {
+        if offset >= size {
+            return Ok(None);
+        }
+        match rustix::fs::seek(&self.fd, SeekFrom::Data(offset)) {
+            Err(Errno::NXIO) => Ok(None),
+            Err(Errno::INVAL) => Ok(Some((offset, size))),
+            start => {
+                let start = start.tried("cannot read")?;
+                let end = rustix::fs::seek(&self.fd, SeekFrom::Hole(start)).tried("cannot read")?;
+                Ok(Some((start, end.min(size))))
+            }
+        }
+    }
+
+    fn copy_range(&self, source: &DestinationFile, mut start: u64, end: u64) -> Result<(), Refusal> {
+        let mut buffer = vec![0; 65_536];
+        while start < end {
+            let piece = (end - start).min(buffer.len() as u64) as usize;
+            let read = retry_on_intr(|| rustix::io::pread(&source.fd, &mut buffer[..piece], start));
+            let read = read.tried("cannot read")?;
+            if read == 0 {
+                return Err(Refusal::Replaced);
+            }
+            self.write_at(&buffer[..read], start)?;
+            start += read as u64;
+        }
+        Ok(())
+    }
+
+    /// Which file it is.
+    ///
+    /// # Errors
+    /// The system refuses to tell.
+    pub fn id(&self) -> Result<FileId, Refusal> {
+        Ok(FileId::of(&rustix::fs::fstat(&self.fd).tried("cannot look at it")?))
+    }
+
+    /// Its attributes, to be set.
+    pub fn attributes(&self) -> Attributes<'_> {
+        Attributes::open(self.fd.as_fd())
+    }
+}

@@ -73,18 +73,18 @@ fn sizes() -> Vec<Specimen> {
 fn places() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
-        new("bad-block-beyond", Contents, "blocks beyond the image", || file(1 << 30, 8192, &[FULL, FULL])),
-        new("bad-block-start-all-ones", Contents, "blocks that start at byte 2^64-1", || {
+        new("bad-block-beyond", Tree, "blocks beyond the image", || file(1 << 30, 8192, &[FULL, FULL])),
+        new("bad-block-start-all-ones", Tree, "blocks that start at byte 2^64-1", || {
             fields(|fields| FileFields { start: u64::MAX, ..fields })
         }),
-        new("bad-block-sum", Contents, "blocks whose places wrap at 2^64", || {
+        new("bad-block-sum", Tree, "blocks whose places wrap at 2^64", || {
             fields(|fields| FileFields { start: u64::MAX - 4096, ..fields })
         }),
-        new("bad-block-start-0", Contents, "blocks that start in the superblock", || {
+        new("bad-block-start-0", Rules, "blocks that start in the superblock", || {
             fields(|fields| FileFields { start: 0, ..fields })
         }),
-        new("bad-block-in-tables", Contents, "blocks that lie in the tables", || file(9000, 4096, &[FULL])),
-        new("bad-block-basic-beyond", Contents, "a basic file with its block at byte 2^32-16", basic),
+        new("bad-block-in-tables", Tree, "blocks that lie in the tables", || file(9000, 4096, &[FULL])),
+        new("bad-block-basic-beyond", Tree, "a basic file with its block at byte 2^32-16", basic),
         new("odd-block-shared", Sound, "two files of the same blocks", || {
             with_odd(|draft| {
                 let start = draft.store(&noise(8192));

@@ -112,10 +112,10 @@ fn basic(size: u16) -> Vec<u8> {
 fn lengths() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
-        new("bad-directory-size-0", Rules, "an extended directory of size 0", || sized(|_| 0)),
-        new("bad-directory-size-1", Rules, "an extended directory of size 1", || sized(|_| 1)),
-        new("bad-directory-basic-size-0", Rules, "a basic directory of size 0", || basic(0)),
-        new("bad-directory-basic-size-2", Rules, "a basic directory of size 2", || basic(2)),
+        new("bad-directory-size-0", Tree, "an extended directory of size 0", || sized(|_| 0)),
+        new("bad-directory-size-1", Tree, "an extended directory of size 1", || sized(|_| 1)),
+        new("bad-directory-basic-size-0", Tree, "a basic directory of size 0", || basic(0)),
+        new("bad-directory-basic-size-2", Tree, "a basic directory of size 2", || basic(2)),
         new("odd-directory-basic-size-3", Sound, "a basic directory of size 3: an empty one", || basic(3)),
         new("bad-directory-size-4g", Tree, "a listing of 4 GiB in a table of a few bytes", || sized(|_| NONE)),
         new("bad-directory-size-less", Tree, "a listing that ends in a name", || sized(|length| length + 1)),
@@ -158,13 +158,13 @@ fn entries() -> Vec<Specimen> {
         new("bad-entry-in-the-middle", Tree, "an entry whose inode is in the middle of another", || {
             listing(|bytes| over(bytes, 12, 2, 5))
         }),
-        new("bad-entry-number", Tree, "an entry whose number is not its inode's", || {
+        new("bad-entry-number", Rules, "an entry whose number is not its inode's", || {
             listing(|bytes| over(bytes, 14, 2, 7))
         }),
-        new("bad-entry-number-below-0", Tree, "an entry whose number is below 0", || {
+        new("bad-entry-number-below-0", Rules, "an entry whose number is below 0", || {
             listing(|bytes| over(bytes, 14, 2, 0x8000))
         }),
-        new("bad-entry-header-number", Tree, "a header whose number wraps at 2^32", || {
+        new("bad-entry-header-number", Rules, "a header whose number wraps at 2^32", || {
             listing(|bytes| {
                 over(bytes, 8, 4, 0xffff_ffff);
                 over(bytes, 14, 2, 2)

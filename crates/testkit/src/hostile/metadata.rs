@@ -2,7 +2,7 @@
 
 use packline_codec::Spec;
 
-use super::Expect::Tree;
+use super::Expect::{Refused, Rules, Tree};
 use super::Specimen;
 use super::bytes::{Put, noise};
 use super::draft::{Draft, Ino};
@@ -80,47 +80,50 @@ fn endless_words() -> Vec<u8> {
 pub(super) fn specimens() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
-        new("bad-metadata-header-0", Tree, "the inode table's first block is compressed and has 0 bytes", || {
+        new("bad-metadata-header-0", Refused, "the inode table's first block is compressed and has 0 bytes", || {
             inodes(|raw| wild(0)(raw))
         }),
-        new("bad-metadata-stored-0", Tree, "the inode table's first block is stored and has 0 bytes", || {
+        new("bad-metadata-stored-0", Refused, "the inode table's first block is stored and has 0 bytes", || {
             inodes(|raw| wild(STORED)(raw))
         }),
-        new("bad-metadata-header-7fff", Tree, "a compressed metadata block of 32,767 bytes", || {
+        new("bad-metadata-header-7fff", Refused, "a compressed metadata block of 32,767 bytes", || {
             inodes(|raw| wild(0x7fff)(raw))
         }),
-        new("bad-metadata-header-ffff", Tree, "a stored metadata block of 32,767 bytes", || {
+        new("bad-metadata-header-ffff", Refused, "a stored metadata block of 32,767 bytes", || {
             inodes(|raw| wild(0xffff)(raw))
         }),
-        new("bad-metadata-8193", Tree, "a stored metadata block of 8,193 bytes", || {
+        new("bad-metadata-8193", Refused, "a stored metadata block of 8,193 bytes", || {
             inodes(|raw| with_header(8193 | STORED, &[raw, &noise(8193)].concat()[..8193]))
         }),
-        new("bad-metadata-garbage", Tree, "a metadata block that no decoder takes", || {
+        new("bad-metadata-garbage", Refused, "a metadata block that no decoder takes", || {
             inodes(|raw| wild(raw.len() as u16)(&noise(raw.len())))
         }),
-        new("bad-metadata-long", Tree, "a metadata block of 8,193 bytes when decompressed", || {
+        new("bad-metadata-long", Refused, "a metadata block of 8,193 bytes when decompressed", || {
             inodes(|raw| {
                 let bytes = filled(raw, 8193);
                 with_header(bytes.len() as u16, &bytes)
             })
         }),
-        new("bad-metadata-bomb", Tree, "a metadata block of 4 MiB when decompressed", || {
+        new("bad-metadata-bomb", Refused, "a metadata block of 4 MiB when decompressed", || {
             inodes(|raw| {
                 let bytes = filled(raw, 4 << 20);
                 with_header(bytes.len() as u16, &bytes)
             })
         }),
-        new("bad-metadata-truncated", Tree, "a compressed metadata block without its last bytes", || {
+        new("bad-metadata-truncated", Refused, "a compressed metadata block without its last bytes", || {
             inodes(|raw| {
                 let bytes = filled(raw, 8192);
                 with_header(bytes.len() as u16 - 9, &bytes[..bytes.len() - 9])
             })
         }),
-        new("bad-metadata-short-block", Tree, "a metadata block that is not full, and another behind it", short_block),
-        new("bad-metadata-cut-inode", Tree, "the inode table ends in the middle of the root", cut),
-        new("bad-metadata-into-next-table", Tree, "the inode table's last block reaches into the next table", || {
-            inodes(|raw| with_header((raw.len() as u16 + 60) | STORED, raw))
-        }),
+        new("bad-metadata-short-block", Rules, "a metadata block that is not full, and another behind it", short_block),
+        new("bad-metadata-cut-inode", Refused, "the inode table ends in the middle of the root", cut),
+        new(
+            "bad-metadata-into-next-table",
+            Refused,
+            "the inode table's last block reaches into the next table",
+            || inodes(|raw| with_header((raw.len() as u16 + 60) | STORED, raw)),
+        ),
         new("bad-listing-header-0", Tree, "the directory table's first block has 0 bytes", || {
             listings(|raw| wild(0)(raw))
         }),
@@ -136,11 +139,11 @@ pub(super) fn specimens() -> Vec<Specimen> {
         new("bad-metadata-chain", Tree, "a listing over 200,000 metadata blocks of nothing", chain),
         new(
             "bad-metadata-endless-words",
-            super::Expect::Contents,
+            Tree,
             "a file of 2^60 bytes over a million size words made of a few bytes",
             endless_words,
         ),
-        new("bad-metadata-noise", Tree, "an inode table of noise", || {
+        new("bad-metadata-noise", Refused, "an inode table of noise", || {
             inodes(|raw| {
                 let mut out = Vec::new();
                 out.u16(raw.len() as u16 | STORED).all(&noise(raw.len()));

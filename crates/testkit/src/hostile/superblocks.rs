@@ -118,10 +118,10 @@ fn compressor_options() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
         new("bad-options-gzip-7", Refused, "gzip options of 7 bytes", || options(1, &[9, 0, 0, 0, 15, 0, 0])),
-        new("bad-options-gzip-level", Refused, "gzip level 99", || options(1, &[99, 0, 0, 0, 15, 0, 0, 0])),
-        new("bad-options-gzip-window", Refused, "a gzip window of 2^255", || options(1, &[9, 0, 0, 0, 255, 0, 0, 0])),
-        new("bad-options-lzma", Refused, "options for lzma, which has none", || options(2, &two(0, 0))),
-        new("bad-options-lzo-algorithm", Refused, "lzo algorithm 5", || options(3, &two(5, 8))),
+        new("bad-options-gzip-level", Rules, "gzip level 99", || options(1, &[99, 0, 0, 0, 15, 0, 0, 0])),
+        new("bad-options-gzip-window", Rules, "a gzip window of 2^255", || options(1, &[9, 0, 0, 0, 255, 0, 0, 0])),
+        new("bad-options-lzma", Rules, "options for lzma, which has none", || options(2, &two(0, 0))),
+        new("bad-options-lzo-algorithm", Rules, "lzo algorithm 5", || options(3, &two(5, 8))),
         new("bad-options-xz-dictionary-0", Refused, "an xz dictionary of 0 bytes", || options(4, &two(0, 0))),
         new("bad-options-xz-dictionary-odd", Refused, "an xz dictionary of 12,345 bytes", || {
             options(4, &two(12_345, 0))
@@ -129,10 +129,10 @@ fn compressor_options() -> Vec<Specimen> {
         new("bad-options-xz-dictionary-4g", Refused, "an xz dictionary of 4 GiB less 1", || {
             options(4, &two(u32::MAX, 0))
         }),
-        new("bad-options-xz-filters", Refused, "xz filters that nobody knows", || options(4, &two(8192, 0xffff_0000))),
+        new("bad-options-xz-filters", Rules, "xz filters that nobody knows", || options(4, &two(8192, 0xffff_0000))),
         new("bad-options-lz4-version", Refused, "lz4 options of version 2", || options(5, &two(2, 0))),
-        new("bad-options-lz4-missing", Refused, "lz4 without the options that it must have", || options(5, &[])),
-        new("bad-options-zstd-level", Refused, "zstd level 2^31", || options(6, &[0, 0, 0, 0x80])),
+        new("bad-options-lz4-missing", Rules, "lz4 without the options that it must have", || options(5, &[])),
+        new("bad-options-zstd-level", Rules, "zstd level 2^31", || options(6, &[0, 0, 0, 0x80])),
         new("bad-options-empty", Refused, "options of 0 bytes", || options_header(0x8000)),
         new("bad-options-8192", Refused, "options of 8,192 bytes", || options_header(0xa000)),
         new("bad-options-32767", Refused, "options that reach beyond the image", || options_header(0xffff)),

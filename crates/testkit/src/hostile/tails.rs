@@ -1,6 +1,6 @@
 //! Tail ends in fragment blocks that are not there, too short, too long, or somebody else's.
 
-use super::Expect::{Contents, Rules, Sound};
+use super::Expect::{Contents, Rules, Sound, Tree};
 use super::Specimen;
 use super::bytes::noise;
 use super::draft::{Draft, FileFields, STORED_BLOCK};
@@ -31,17 +31,15 @@ pub(super) fn specimens() -> Vec<Specimen> {
 fn places() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
-        new("bad-tail-index-1", Contents, "the fragment block behind the last", || tail(100, 1, 0)),
-        new("bad-tail-index-2", Contents, "a fragment block two behind the last", || tail(100, 2, 0)),
-        new("bad-tail-index-512", Contents, "a fragment block in a table block that is not there", || {
-            tail(100, 512, 0)
-        }),
-        new("bad-tail-index-4g", Contents, "fragment block 2^32-2", || tail(100, 0xffff_fffe, 0)),
+        new("bad-tail-index-1", Tree, "the fragment block behind the last", || tail(100, 1, 0)),
+        new("bad-tail-index-2", Tree, "a fragment block two behind the last", || tail(100, 2, 0)),
+        new("bad-tail-index-512", Tree, "a fragment block in a table block that is not there", || tail(100, 512, 0)),
+        new("bad-tail-index-4g", Tree, "fragment block 2^32-2", || tail(100, 0xffff_fffe, 0)),
         new("bad-tail-beyond", Contents, "a tail end that reaches beyond its fragment block", || tail(100, 0, 901)),
-        new("bad-tail-offset", Contents, "a tail end that begins beyond its fragment block", || tail(100, 0, 5000)),
-        new("bad-tail-offset-4g", Contents, "a tail end whose end wraps at 2^32", || tail(100, 0, 0xffff_ffff)),
+        new("bad-tail-offset", Tree, "a tail end that begins beyond its fragment block", || tail(100, 0, 5000)),
+        new("bad-tail-offset-4g", Tree, "a tail end whose end wraps at 2^32", || tail(100, 0, 0xffff_ffff)),
         new("bad-tail-of-nothing", Rules, "a file of whole blocks that has a tail end too", || tail(4096, 0, 0)),
-        new("bad-tail-of-nothing-beyond", Rules, "an empty file with a tail end in fragment block 7", || tail(0, 7, 9)),
+        new("bad-tail-of-nothing-beyond", Tree, "an empty file with a tail end in fragment block 7", || tail(0, 7, 9)),
         new("odd-tails-overlapping", Sound, "two tail ends that share bytes", || {
             with_odd(|draft| {
                 let index = draft.stored_fragment(&noise(1000));
@@ -83,7 +81,7 @@ fn blocks() -> Vec<Specimen> {
                 0
             })
         }),
-        new("bad-fragment-in-superblock", Contents, "a fragment block in the superblock", || {
+        new("bad-fragment-in-superblock", Rules, "a fragment block in the superblock", || {
             fragment(|draft| {
                 draft.fragments.push((0, 100 | STORED_BLOCK));
                 0

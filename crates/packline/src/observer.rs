@@ -25,6 +25,8 @@ pub trait Observer {
     fn advance(&mut self, _progress: &Progress) {}
     /// The source has ended; tables are written and the image is synced.
     fn finishing(&mut self, _progress: &Progress) {}
+    /// Something failed, and the rest goes on because that was asked for.
+    fn problem(&mut self, _error: &crate::Error) {}
     /// Something was left out or changed that the user may want to know.
     fn warning(&mut self, _message: &str) {}
 }

@@ -17,6 +17,12 @@ const METADATA: u64 = 16 << 20;
 /// The least metadata cache.
 const METADATA_LEAST: u64 = 256 << 10;
 
+/// Bytes of metadata to keep when an image is opened, before its block size and so the rest of the plan is known: what
+/// [`ReadPlan::metadata`] comes to at most, and a sixteenth of the memory that is allowed.
+pub fn metadata_cache(limit: Option<u64>) -> usize {
+    limit.map_or(METADATA, |limit| (limit / 16).clamp(METADATA_LEAST, METADATA)) as usize
+}
+
 /// What reading would like to have.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadDemand {

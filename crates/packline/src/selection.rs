@@ -1,6 +1,6 @@
 //! Which entries of an image a command is about: all, or those that patterns name, and not those that others name.
 
-use packline_squashfs::read::{Image, ReadError, Visit, Walk};
+use packline_squashfs::read::{Image, InodeRef, NodeType, ReadError, Visit, Walk};
 use packline_tree::Glob;
 
 /// Patterns over canonical paths. What is below a directory that a pattern names is named too.
@@ -10,6 +10,36 @@ pub struct Selection {
     pub include: Vec<Glob>,
     /// What is not wanted, even if it is included.
     pub exclude: Vec<Glob>,
+    /// Types that are not wanted, whatever their names.
+    pub omit: Omit,
+}
+
+/// Types of entries that are left out of a walk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Omit {
+    /// Block and character devices.
+    pub devices: bool,
+    /// Sockets.
+    pub sockets: bool,
+    /// Named pipes.
+    pub fifos: bool,
+    /// Symbolic links.
+    pub symlinks: bool,
+    /// Directories that have nothing in them, or nothing that is not left out.
+    pub empty_directories: bool,
+}
+
+impl Omit {
+    /// Whether entries of this type are left out.
+    pub fn omits(&self, kind: NodeType) -> bool {
+        match kind {
+            NodeType::BlockDevice | NodeType::CharDevice => self.devices,
+            NodeType::Socket => self.sockets,
+            NodeType::Fifo => self.fifos,
+            NodeType::Symlink => self.symlinks,
+            NodeType::Directory | NodeType::File => false,
+        }
+    }
 }
 
 impl Selection {
@@ -49,17 +79,30 @@ pub struct SelectedWalk<'s> {
 impl<'s> SelectedWalk<'s> {
     /// Walks an image from its root.
     pub fn new(image: &Image, selection: &'s Selection) -> SelectedWalk<'s> {
-        let walk = Walk::new(image, image.root(), Vec::new());
+        SelectedWalk::below(image, image.root(), selection)
+    }
+
+    /// Walks what is below one directory, as if it were the root.
+    pub fn below(image: &Image, directory: InodeRef, selection: &'s Selection) -> SelectedWalk<'s> {
+        let walk = Walk::new(image, directory, Vec::new());
         SelectedWalk { walk, selection, waiting: Vec::new(), held: Vec::new() }
     }
 
     /// Hands out `visit` after the directories that lead to it.
     fn release(&mut self, visit: Visit) -> Visit {
-        let leads = |above: &Visit| above.path.is_empty() || visit.path.starts_with(&[&above.path[..], b"/"].concat());
-        self.waiting.retain(leads);
+        self.forget_beside(&visit.path);
         self.held.push(visit);
         self.held.extend(self.waiting.drain(..).rev());
         self.held.pop().unwrap_or_else(|| unreachable!("one was pushed"))
+    }
+}
+
+impl SelectedWalk<'_> {
+    /// Forgets directories that do not lead to `path`: the walk is depth first, so they have been left for good.
+    fn forget_beside(&mut self, path: &[u8]) {
+        let leads =
+            |above: &[u8]| above.is_empty() || (path.starts_with(above) && path.get(above.len()) == Some(&b'/'));
+        while self.waiting.pop_if(|above| !leads(&above.path)).is_some() {}
     }
 }
 
@@ -76,12 +119,16 @@ impl Iterator for SelectedWalk<'_> {
                 Err((path, _)) if self.selection.excludes(&path) => continue,
                 Err(fault) => return Some(Err(fault)),
             };
-            let directory = matches!(visit.inode.node, packline_squashfs::read::Node::Directory(_));
+            let kind = visit.inode.node_type();
+            let (directory, omit) = (kind == NodeType::Directory, self.selection.omit);
             if self.selection.excludes(&visit.path) {
                 self.walk.prune();
-            } else if self.selection.selects(&visit.path) {
+            } else if omit.omits(kind) {
+                // Nothing is below it.
+            } else if self.selection.selects(&visit.path) && !(directory && omit.empty_directories) {
                 return Some(Ok(self.release(visit)));
             } else if directory {
+                self.forget_beside(&visit.path);
                 self.waiting.push(visit);
             }
         }
@@ -96,7 +143,7 @@ mod tests {
     fn selection(include: &[&str], exclude: &[&str]) -> Selection {
         let globs =
             |patterns: &[&str]| patterns.iter().map(|text| Glob::new(text.as_bytes(), Slash::Separates)).collect();
-        Selection { include: globs(include), exclude: globs(exclude) }
+        Selection { include: globs(include), exclude: globs(exclude), omit: Omit::default() }
     }
 
     #[test]

@@ -1,57 +1,98 @@
-//! The temporary files in being, so that a process told to stop can remove them.
+//! The temporary files and directories in being, so that a process told to stop can remove them.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A list of the temporary files in being, shared by whoever makes them and whoever has to clean up (a signal thread).
+use packline_tree::destination::{Directory, Refusal};
+
+/// A list of the temporary files and directories in being, shared by whoever makes them and whoever has to clean up (a signal thread).
 ///
 /// A file is made, and given its final name, while the list is held: whoever cleans up sees each file either on the list
 /// or not in being.
 #[derive(Debug, Clone, Default)]
 pub struct Temporaries {
-    paths: Arc<Mutex<Vec<PathBuf>>>,
+    listed: Arc<Mutex<Vec<Listed>>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Listed {
+    File(PathBuf),
+    /// A directory with all that is in it.
+    Tree(PathBuf),
+}
+
+impl Listed {
+    fn path(&self) -> &Path {
+        match self {
+            Listed::File(path) | Listed::Tree(path) => path,
+        }
+    }
+
+    /// That it is gone already is no error; nothing else can be done about what cannot be removed.
+    fn remove(&self) {
+        match self {
+            Listed::File(path) => drop(fs::remove_file(path)),
+            Listed::Tree(path) => {
+                // Not through a link, should one have taken its place.
+                if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+                    let _: Result<(), Refusal> = Directory::root(path).and_then(|directory| directory.clear());
+                }
+                drop(fs::remove_dir(path));
+            }
+        }
+    }
 }
 
 impl Temporaries {
     /// Makes a file with `make` and lists it.
     pub(crate) fn create<T>(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
-        let mut paths = self.lock();
+        let mut listed = self.lock();
         let made = make(path)?;
-        paths.push(path.to_path_buf());
+        listed.push(Listed::File(path.to_path_buf()));
+        Ok(made)
+    }
+
+    /// Makes a directory with `make` and lists it: it is removed with all that is in it.
+    pub(crate) fn create_tree<T, E>(&self, path: &Path, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let mut listed = self.lock();
+        let made = make()?;
+        listed.push(Listed::Tree(path.to_path_buf()));
         Ok(made)
     }
 
     /// Takes a file off the list once `settle` has given it its final name; leaves it listed if that fails.
-    pub(crate) fn settle(&self, path: &Path, settle: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-        let mut paths = self.lock();
+    pub(crate) fn settle<E>(&self, path: &Path, settle: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
+        let mut listed = self.lock();
         settle(path)?;
-        paths.retain(|listed| listed != path);
+        listed.retain(|one| one.path() != path);
         Ok(())
     }
 
-    /// Removes one file and takes it off the list. A file that is gone already is no error; nothing else can be done about
-    /// one that cannot be removed.
+    /// Removes one file or directory and takes it off the list.
     pub(crate) fn remove(&self, path: &Path) {
-        let mut paths = self.lock();
-        let _: io::Result<()> = fs::remove_file(path);
-        paths.retain(|listed| listed != path);
+        let mut listed = self.lock();
+        listed.retain(|one| {
+            let other = one.path() != path;
+            if !other {
+                one.remove();
+            }
+            other
+        });
     }
 
-    /// Removes every listed file, and lets no other be made or renamed in this process from now on: any thread that tries
+    /// Removes everything that is listed, and lets no other be made or renamed in this process from now on: any thread that tries
     /// waits for ever. For a process that is about to exit.
     pub fn remove_for_good(&self) {
-        let paths = self.lock();
-        for path in paths.iter() {
-            let _: io::Result<()> = fs::remove_file(path);
-        }
-        std::mem::forget(paths);
+        let listed = self.lock();
+        listed.iter().for_each(Listed::remove);
+        std::mem::forget(listed);
     }
 
     /// A list that was held by a thread that panicked is as good as any.
-    fn lock(&self) -> MutexGuard<'_, Vec<PathBuf>> {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Listed>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -71,6 +112,22 @@ mod tests {
         list.remove_for_good();
         assert!(top.path().join("final").exists());
         assert!(!gone.exists());
+    }
+
+    #[test]
+    fn a_tree_goes_with_all_that_is_in_it() {
+        let top = tempfile::tempdir().unwrap();
+        let (tree, outside) = (top.path().join("tree"), top.path().join("outside"));
+        let list = Temporaries::default();
+        fs::create_dir(&outside).unwrap();
+        list.create_tree(&tree, || fs::create_dir_all(tree.join("a/b"))).unwrap();
+        std::os::unix::fs::symlink(&outside, tree.join("a/link")).unwrap();
+        fs::write(outside.join("kept"), "").unwrap();
+        list.remove(&tree);
+        assert!(!tree.exists() && outside.join("kept").exists());
+        list.create_tree(&tree, || std::os::unix::fs::symlink(&outside, &tree)).unwrap();
+        list.remove_for_good();
+        assert!(outside.join("kept").exists(), "a link in its place was followed");
     }
 
     #[test]

@@ -1,0 +1,236 @@
+//! Unpacks an image into a directory, with parallel writers, whatever the image or the destination was made to do.
+//!
+//! One walk makes directories, links and devices, and plans files; a window of files is then sorted by where their content
+//! lies and written by workers, each block decoded once ([`feeder`]). Everything is made by directory handles that follow
+//! no link ([`packline_tree::destination`]), in a staging directory ([`site`]) that gets the destination's name in the end.
+
+mod desk;
+mod feeder;
+mod ground;
+mod names;
+mod notes;
+mod part;
+mod planner;
+mod request;
+mod share;
+mod shop;
+mod site;
+mod task;
+mod window;
+mod work;
+
+use std::sync::Arc;
+
+use packline_engine::{Config, Fault, Line, ParallelLine, SerialLine};
+use packline_squashfs::read::{Image, Inode, Node, ReadError};
+
+pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
+
+use crate::read_plan::metadata_cache;
+use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
+use desk::Desk;
+use feeder::{ENDED_BYTES, Feeder};
+use ground::Ground;
+use notes::Outcome;
+use planner::Planner;
+use shop::Shop;
+use site::Site;
+use work::Unpacking;
+
+/// Most and least memory for the plan, bytes.
+const PLAN_MOST: u64 = 64 << 20;
+const PLAN_LEAST: u64 = 1 << 20;
+
+/// Unpacks. A destination that was not there has its name, whole, when this returns `Ok`; after an error it is not there.
+/// In one that was there, what has been written so far stays, each file whole.
+///
+/// # Errors
+/// [`Error`], with the entry or the path and, where there is one, the offset. With [`UnpackRequest::go_on`] errors of
+/// single entries go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`].
+pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<UnpackSummary, Error> {
+    let memory = request.resources.memory;
+    let opened = request.image.open(metadata_cache(memory))?;
+    let root = find_root(&opened, &request.subdirectory)?;
+    let plan_bytes = memory.map_or(PLAN_MOST, |memory| (memory / 8).clamp(PLAN_LEAST, PLAN_MOST));
+    let plan = plan(&request, &opened.image, plan_bytes)?;
+    let mut desk = Desk::new(observer, opened.image.superblock().bytes_used);
+    warn_of_fewer(&request, plan, &mut desk);
+    let site = Site::open(&request.destination, request.force, &request.temporaries)?;
+    let shop = Arc::new(shop(&request, opened, &site, &root)?);
+    let mut run = Run { request: &request, shop: &shop, site: &site, root, plan_bytes: plan_bytes as usize };
+    run.unpack(plan, &mut desk)?;
+    let counts = desk.counts;
+    drop(shop);
+    site.finish(request.sync)?;
+    Ok(UnpackSummary { counts, workers_wanted: wanted(&request), workers: plan.workers })
+}
+
+fn wanted(request: &UnpackRequest) -> usize {
+    if request.resources.serial { 0 } else { request.resources.workers }
+}
+
+/// The directory that becomes the destination.
+fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
+    let found = opened.image.resolve(path).map_err(|cause| opened.fault_at(path, cause))?;
+    let shown = || format!("{}: {}", opened.shown.display(), String::from_utf8_lossy(path));
+    match found {
+        Some(inode) if matches!(inode.node, Node::Directory(_)) => Ok(inode),
+        Some(_) => Err(Error::Request { what: format!("{} is no directory", shown()), expected: "a directory".into() }),
+        None => {
+            Err(Error::Request { what: format!("{} is not there", shown()), expected: "a directory of the image".into() })
+        }
+    }
+}
+
+fn plan(request: &UnpackRequest, image: &Image, plan_bytes: u64) -> Result<ReadPlan, Error> {
+    let block_size = image.superblock().block_size;
+    let demand = ReadDemand {
+        workers: wanted(request),
+        limit: request.resources.memory,
+        block_size,
+        decoder: image.codec().footprint(block_size as usize).decoder as u64,
+        besides: plan_bytes,
+    };
+    demand.plan()
+}
+
+fn warn_of_fewer(request: &UnpackRequest, plan: ReadPlan, desk: &mut Desk<'_>) {
+    if let (true, Some(limit)) = (plan.workers < wanted(request), request.resources.memory) {
+        let (few, many) = (plan.workers, wanted(request));
+        desk.warn(&format!("{few} workers instead of {many}: a memory limit of {limit} bytes has no room for more"));
+    }
+}
+
+fn shop(request: &UnpackRequest, opened: OpenedImage, site: &Site, root: &Inode) -> Result<Shop, Error> {
+    let directory = site.root()?;
+    let staging = match site.staging() {
+        None => None,
+        Some(staging) => {
+            let refused = |refusal| site.refused(refusal);
+            let device = staging.id().map_err(refused)?.device;
+            Some((staging, device))
+        }
+    };
+    Ok(Shop {
+        opened,
+        shown: request.destination.clone(),
+        ground: Ground::new(directory, root.at),
+        staging,
+        kept: request.kept,
+        sparse: request.sparse,
+        duplicates: request.duplicates,
+        go_on: request.go_on,
+    })
+}
+
+/// One unpacking.
+struct Run<'r> {
+    request: &'r UnpackRequest,
+    shop: &'r Arc<Shop>,
+    site: &'r Site,
+    root: Inode,
+    /// Bytes that the plan may take.
+    plan_bytes: usize,
+}
+
+impl Run<'_> {
+    fn unpack(&mut self, plan: ReadPlan, desk: &mut Desk<'_>) -> Result<(), Error> {
+        let mut line = self.line(plan)?;
+        let mut planner = Planner::new(self.shop, self.request.devices, |name| self.site.reserves(name));
+        self.walk(&mut planner, line.as_mut(), desk)?;
+        let mut outcome = Outcome::new(self.shop.go_on);
+        let dressed = planner.dress_directories(&self.root, &mut outcome);
+        desk.take(outcome);
+        dressed
+    }
+
+    fn line(&self, plan: ReadPlan) -> Result<Box<dyn Line<Unpacking>>, Error> {
+        let work = Unpacking { shop: self.shop.clone() };
+        let resources = &self.request.resources;
+        if resources.serial {
+            return Ok(Box::new(SerialLine::with_cancel(work, resources.cancel.clone())));
+        }
+        let config = Config { workers: plan.workers, budget: plan.window, cancel: resources.cancel.clone() };
+        let line = ParallelLine::new(work, config);
+        Ok(Box::new(line.map_err(|cause| self.shop.opened.fault(ReadError::Internal(cause.to_string())))?))
+    }
+
+    /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.
+    fn walk(&self, planner: &mut Planner<'_>, line: &mut dyn Line<Unpacking>, desk: &mut Desk<'_>) -> Result<(), Error> {
+        let mut walk = SelectedWalk::below(&self.shop.opened.image, self.root.at, &self.request.selection);
+        loop {
+            if self.request.resources.cancel.is_cancelled() {
+                return Err(self.shop.opened.fault(ReadError::Cancelled));
+            }
+            let mut outcome = Outcome::new(self.shop.go_on);
+            let Some(visited) = walk.next() else { return self.flush(planner, line, desk) };
+            desk.entries += 1;
+            let made = match visited {
+                Ok(visit) => planner.visit(&visit, &mut outcome),
+                Err((path, cause)) => Err(self.shop.opened.fault_at(&path, cause)),
+            };
+            if let Err(error) = outcome.keep(made) {
+                // What was planned before comes before this error.
+                self.flush(planner, line, desk)?;
+                return Err(error);
+            }
+            desk.take(outcome);
+            self.make_room(planner, line, desk)?;
+        }
+    }
+
+    fn make_room(
+        &self,
+        planner: &mut Planner<'_>,
+        line: &mut dyn Line<Unpacking>,
+        desk: &mut Desk<'_>,
+    ) -> Result<(), Error> {
+        let (kept, planned) = (planner.kept_memory(), planner.window.memory());
+        // What a file with blocks and a tail end takes meanwhile is counted for every file.
+        let meanwhile = planner.window.files().len() * ENDED_BYTES;
+        if kept.saturating_add(planned).saturating_add(meanwhile) <= self.plan_bytes {
+            return Ok(());
+        }
+        if kept > self.plan_bytes && self.request.resources.memory.is_some() {
+            return Err(self.no_memory(kept));
+        }
+        // A window is never so small that nothing is won by sorting it.
+        let least = self.plan_bytes / 4;
+        if planned.saturating_add(meanwhile) < least { Ok(()) } else { self.flush(planner, line, desk) }
+    }
+
+    fn no_memory(&self, kept: usize) -> Error {
+        let allowed = self.request.resources.memory.unwrap_or(u64::MAX);
+        Error::Memory {
+            allowed,
+            needed: allowed.saturating_add(8 * kept as u64),
+            what: format!("{} directories and the names of hard links", self.shop.ground.count()),
+        }
+    }
+
+    /// Writes the planned files, then their further names.
+    fn flush(
+        &self,
+        planner: &mut Planner<'_>,
+        line: &mut dyn Line<Unpacking>,
+        desk: &mut Desk<'_>,
+    ) -> Result<(), Error> {
+        let window = planner.take_window();
+        if !window.is_empty() {
+            Feeder::write(self.shop, window, line, desk).map_err(|stop| self.stopped(stop))?;
+        }
+        let mut outcome = Outcome::new(self.shop.go_on);
+        let linked = planner.make_links(&mut outcome);
+        desk.take(outcome);
+        linked
+    }
+
+    fn stopped(&self, stop: Fault<Error>) -> Error {
+        let cause = match stop {
+            Fault::Work(error) => return error,
+            Fault::Cancelled => ReadError::Cancelled,
+            other => ReadError::Internal(other.to_string()),
+        };
+        self.shop.opened.fault(cause)
+    }
+}

@@ -1,0 +1,70 @@
+//! The caller's side of the line: adds up, warns once, reports, shows progress.
+
+use std::collections::BTreeSet;
+
+use packline_engine::{Caller, Outbox};
+
+use super::notes::{Outcome, Topic};
+use super::request::UnpackCounts;
+use super::work::Unpacking;
+use crate::{Error, Observer, Progress};
+
+/// What is known so far, and who is told.
+pub struct Desk<'o> {
+    /// What was done so far.
+    pub counts: UnpackCounts,
+    /// Entries met so far.
+    pub entries: u64,
+    warned: BTreeSet<Topic>,
+    observer: &'o mut dyn Observer,
+    /// Length of the image, bytes.
+    total: u64,
+}
+
+impl<'o> Desk<'o> {
+    /// Nothing has been done; `total` is the length of the image, bytes.
+    pub fn new(observer: &'o mut dyn Observer, total: u64) -> Desk<'o> {
+        Desk { counts: UnpackCounts::default(), entries: 0, warned: BTreeSet::new(), observer, total }
+    }
+
+    /// Takes what a piece of work came to.
+    pub fn take(&mut self, outcome: Outcome) {
+        self.counts.add(&outcome.counts);
+        for note in outcome.notes {
+            if self.warned.insert(note.topic) {
+                self.observer.warning(&note.text);
+            }
+        }
+        for problem in &outcome.problems {
+            self.counts.errors += 1;
+            self.observer.problem(problem);
+        }
+        self.observer.advance(&self.progress());
+    }
+
+    /// Says something else.
+    pub fn warn(&mut self, text: &str) {
+        self.observer.warning(text);
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            entries: self.entries,
+            source_bytes: self.counts.read_bytes.min(self.total),
+            source_total: Some(self.total),
+            content_bytes: self.counts.content_bytes,
+            image_bytes: self.counts.read_bytes,
+        }
+    }
+}
+
+impl Caller<Unpacking> for Desk<'_> {
+    fn decide(&mut self, outcome: Outcome, _: &mut dyn Outbox<Unpacking>) -> Result<(), Error> {
+        self.take(outcome);
+        Ok(())
+    }
+
+    fn commit(&mut self, (): ()) -> Result<(), Error> {
+        Ok(())
+    }
+}

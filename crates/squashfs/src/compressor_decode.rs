@@ -33,7 +33,7 @@ pub(crate) fn codec(
     let bytes = options(superblock, &read)?;
     match &mut codec {
         Spec::Gzip(params) => gzip(params, &Options::new(&bytes, 8)?),
-        Spec::Xz(params) => xz(params, &Options::new(&bytes, 8)?)?,
+        Spec::Xz(params) => xz(params, &Options::new(&bytes, 8)?, superblock.block_size)?,
         Spec::Lzo(params) => lzo(params, &Options::new(&bytes, 8)?),
         Spec::Lz4(params) => lz4(params, &Options::new(&bytes, 8)?)?,
         Spec::Zstd(params) => zstd(params, &Options::new(&bytes, 4)?),
@@ -104,14 +104,14 @@ fn gzip(params: &mut GzipParams, options: &Options<'_>) {
 }
 
 /// Dictionary size u32, filters u32.
-fn xz(params: &mut XzParams, options: &Options<'_>) -> Result<(), ReadError> {
+fn xz(params: &mut XzParams, options: &Options<'_>, block_size: u32) -> Result<(), ReadError> {
     let size = options.word(0);
     let lowest = size & size.wrapping_neg();
     // 2^n, or 2^n + 2^(n+1): so the kernel wants it.
     if size == 0 || size != lowest && u64::from(size) != u64::from(lowest) * 3 {
         return Err(fault(format!("xz dictionary of {size} bytes"), "2^n or 2^n + 2^(n+1)"));
     }
-    params.model.dict_size = DictSize::Bytes(size);
+    params.model.dict_size = if size == block_size { DictSize::Block } else { DictSize::Bytes(size) };
     params.filters = set::<Bcj>(options.word(4));
     Ok(())
 }
@@ -151,4 +151,76 @@ fn set<T: Choice>(bits: u32) -> Set<T> {
 
 fn fault(what: String, expected: &str) -> ReadError {
     ReadError::corrupt(SUPERBLOCK_BYTES + 2, what, expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::superblock::tests::sound;
+
+    /// The codec that a block after the superblock says.
+    fn said(compressor: u16, block: &[u8]) -> Result<String, String> {
+        let superblock = Superblock { compressor, flags: flags::OPTIONS, inode_table: 1000, ..sound() };
+        let read = |at: u64, buffer: &mut [u8]| {
+            let at = (at - SUPERBLOCK_BYTES) as usize;
+            let bytes = block.get(at..at + buffer.len());
+            buffer.copy_from_slice(bytes.ok_or_else(|| ReadError::Internal("read past the block".into()))?);
+            Ok(())
+        };
+        codec(&superblock, read).map(|codec| codec.to_string()).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn what_the_packer_writes_is_read() {
+        for text in [
+            "gzip:level=6",
+            "gzip:window=10,huffman,fixed",
+            "zstd:level=22",
+            "lzo:level=3",
+            "lzo:algorithm=lzo1x_1",
+            "xz:x86,arm64",
+            "xz:dictsize=64K",
+            "lz4",
+            "lz4:hc",
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            let id = crate::compressor_id(&spec);
+            let block = crate::options_block(&crate::Options::new(spec)).unwrap();
+            assert_eq!(said(id, &block).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn an_image_without_options_has_the_defaults() {
+        let nothing = |_: u64, _: &mut [u8]| Err(ReadError::Internal("nothing is to be read".into()));
+        for (compressor, name) in [(1, "gzip"), (2, "lzma"), (3, "lzo"), (4, "xz"), (5, "lz4"), (6, "zstd")] {
+            let superblock = Superblock { compressor, flags: 0, ..sound() };
+            assert_eq!(codec(&superblock, nothing).unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_refused() {
+        for (compressor, block, part) in [
+            (4, &b"\x08\x80\0\0\x05\0\0\0\0\0"[..], "xz dictionary of 327680 bytes"),
+            (4, b"\x08\x80\0\0\0\0\0\0\0\0", "xz dictionary of 0 bytes"),
+            (4, b"\x04\x80\0\0\x02\0", "compressor options of 4 bytes"),
+            (5, b"\x08\x80\x02\0\0\0\0\0\0\0", "lz4 version 2"),
+            (6, b"\x08\0\x02\0\0\0", "header 0x0008"),
+            (6, b"\0\x80", "header 0x8000"),
+            (1, b"\xff\xff", "header 0xffff"),
+        ] {
+            let message = said(compressor, block).unwrap_err();
+            assert!(message.contains(part), "{part}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_matter_to_decoding_is_let_pass() {
+        assert_eq!(said(1, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "gzip");
+        assert_eq!(said(6, b"\x04\x80\x63\0\0\0").unwrap(), "zstd");
+        assert_eq!(said(3, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "lzo");
+        assert_eq!(said(5, b"\x0c\x80\x01\0\0\0\x02\0\0\0\x09\0\0\0").unwrap(), "lz4");
+        assert_eq!(said(4, b"\x08\x80\0\0\x03\0\0\0\0\0").unwrap(), "xz:dictsize=192K");
+    }
 }

@@ -273,6 +273,14 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_is_encoded_is_decoded() {
+        for superblock in [sample(), Superblock { xattr_table: 4050, export_table: 3000, ..sample() }] {
+            let bytes = superblock.encode();
+            assert_eq!(Superblock::decode(bytes.first_chunk().unwrap()).unwrap(), superblock);
+        }
+    }
+
+    #[test]
     fn encodes_to_the_bytes_of_the_format() {
         let bytes = sample().encode();
         let head = b"hsqs\x07\0\0\0\x04\x03\x02\x01\0\0\x02\0\x02\0\0\0\x06\0\x11\0\x40\x02\x01\0\x04\0\0\0";

@@ -29,6 +29,7 @@ mod sink;
 mod slab;
 mod superblock;
 mod tables;
+pub mod verify;
 mod wire;
 mod work;
 mod writer;

@@ -183,6 +183,17 @@ impl Listing {
     }
 }
 
+impl Listing {
+    /// The first name of the run that an entry of the index leads to; none if it leads nowhere.
+    pub(crate) fn name_at(mut self, directory: &DirData, (position, block): (u32, u64)) -> Option<Vec<u8>> {
+        if position >= directory.length {
+            return None;
+        }
+        self.jump(directory, (position, block));
+        self.step()?.ok().map(|_| self.name)
+    }
+}
+
 impl Iterator for Listing {
     type Item = Result<DirEntry, ReadError>;
 

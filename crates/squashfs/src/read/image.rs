@@ -210,17 +210,17 @@ impl Image {
     }
 
     /// A cursor of the inode table.
-    pub(super) fn inode_cursor(&self, place: MetaPlace) -> Cursor {
+    pub(crate) fn inode_cursor(&self, place: MetaPlace) -> Cursor {
         Cursor::new(&self.inner.store, self.inner.tables.inodes, place)
     }
 
     /// Reads an inode with a cursor that is kept: neighbours lie in the same block.
-    pub(super) fn inode_with(&self, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
+    pub(crate) fn inode_with(&self, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
         let Inner { superblock, tables, ids, .. } = self.inner.as_ref();
         inode_decode::decode(&Rules { superblock, tables, ids }, cursor, at)
     }
 
-    pub(super) fn listing(&self, directory: &DirData) -> Listing {
+    pub(crate) fn listing(&self, directory: &DirData) -> Listing {
         Listing::new(&self.inner.store, self.inner.tables.directories, directory)
     }
 

@@ -50,11 +50,11 @@ impl Area {
 }
 
 /// A decompressed block.
-pub(super) struct MetaBlock {
+pub(crate) struct MetaBlock {
     /// 1 to 8192 bytes.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Where the next block's header is, bytes from the start of the image.
-    pub(super) next: u64,
+    pub(crate) next: u64,
 }
 
 /// What it takes to decompress: borrowed by one thread at a time.
@@ -90,6 +90,11 @@ impl Store {
         self.origin
     }
 
+    /// Bytes of the input from the image's first byte on.
+    pub(crate) fn size(&self) -> u64 {
+        self.input.size().saturating_sub(self.origin)
+    }
+
     /// The image's codec.
     pub(super) fn codec(&self) -> &Spec {
         &self.codec
@@ -102,7 +107,7 @@ impl Store {
     }
 
     /// The block whose header is at `offset`.
-    pub(super) fn block(&self, area: &Area, offset: u64) -> Result<Arc<MetaBlock>, ReadError> {
+    pub(crate) fn block(&self, area: &Area, offset: u64) -> Result<Arc<MetaBlock>, ReadError> {
         if offset < area.start || offset.saturating_add(SHORTEST) > area.end {
             let what = format!("{}: a metadata block is wanted", area.name);
             return Err(ReadError::corrupt(offset, what, format!("one in bytes {} to {}", area.start, area.end)));
@@ -284,6 +289,17 @@ impl Cursor {
             out.extend_from_slice(&rest[..now]);
             self.offset += now;
             left -= now as u64;
+        }
+        Ok(())
+    }
+
+    /// Passes over `length` bytes.
+    pub(crate) fn skip(&mut self, length: u64) -> Result<(), ReadError> {
+        let mut left = length;
+        while left > 0 {
+            let now = left.min(self.rest()?.len() as u64);
+            self.offset += now as usize;
+            left -= now;
         }
         Ok(())
     }

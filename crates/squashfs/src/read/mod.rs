@@ -12,13 +12,13 @@ mod inode;
 mod inode_decode;
 mod input;
 mod inspect;
-mod metadata;
+pub(crate) mod metadata;
 mod metadata_cache;
 mod random;
 mod reading;
-mod tables;
+pub(crate) mod tables;
 mod walk;
-mod xattr;
+pub(crate) mod xattr;
 
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
 pub use directory::{DirEntry, Listing};

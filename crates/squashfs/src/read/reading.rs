@@ -210,7 +210,7 @@ impl<'r, T> Reading<'r, T> {
     fn take(&mut self) -> Option<Result<Event<T>, ReadError>> {
         if let Some(Step::Blocks { run, pieces }) = self.plan.steps.front_mut() {
             let event = blocks_event(run.product()?, pieces);
-            if pieces.is_empty() {
+            if pieces.start == pieces.end {
                 self.plan.steps.pop_front();
             }
             return Some(Ok(event));

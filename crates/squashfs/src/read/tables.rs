@@ -201,12 +201,12 @@ impl Plan {
 
 impl Indexed {
     /// First byte after the index.
-    pub(super) fn end_of_index(&self) -> u64 {
+    pub(crate) fn end_of_index(&self) -> u64 {
         self.index + (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64) * 8
     }
 
     /// A cursor at an entry; the caller has checked that there is one.
-    pub(super) fn at(&self, store: &Arc<Store>, entry: u64) -> Result<Cursor, ReadError> {
+    pub(crate) fn at(&self, store: &Arc<Store>, entry: u64) -> Result<Cursor, ReadError> {
         let byte = entry * self.width;
         let block = self.block(store, byte / METADATA_BLOCK_SIZE as u64)?;
         let offset = (byte % METADATA_BLOCK_SIZE as u64) as u16;
@@ -214,7 +214,7 @@ impl Indexed {
     }
 
     /// Where the block of this number starts.
-    fn block(&self, store: &Store, number: u64) -> Result<u64, ReadError> {
+    pub(crate) fn block(&self, store: &Store, number: u64) -> Result<u64, ReadError> {
         if let Some(start) = self.kept.get(number as usize) {
             return Ok(*start);
         }

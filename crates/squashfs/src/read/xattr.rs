@@ -18,7 +18,7 @@ const OVERHEAD: u64 = 64;
 const REFERENCE_BYTES: u32 = 8;
 
 /// The attributes of a set.
-pub(super) fn read_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<Vec<Xattr>, ReadError> {
+pub(crate) fn read_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<Vec<Xattr>, ReadError> {
     let count = tables.sets.count;
     if u64::from(index) >= count {
         let what = format!("set {index} of extended attributes");

@@ -1,0 +1,79 @@
+//! Contents: every block that a file has decodes to the length it must have.
+
+use std::cell::Cell;
+
+use super::VerifySettings;
+use super::finding::Report;
+use super::inodes::Inodes;
+use crate::read::{Event, FileData, FragmentUses, Image, Node, ReadError, Reading, Request, Walk};
+
+/// Reads all files in the order of the tree, each inode once.
+pub(super) fn check(
+    image: &Image,
+    inodes: &Inodes,
+    settings: &VerifySettings,
+    report: &mut Report<'_>,
+) -> Result<(), ReadError> {
+    let total = Cell::new(0u64);
+    let mut uses = FragmentUses::new();
+    for file in files(image, inodes) {
+        if settings.reading.cancel.is_cancelled() {
+            return Err(ReadError::Cancelled);
+        }
+        match file {
+            Ok((_, file)) => {
+                uses.note(Some(&file));
+                total.set(total.get().saturating_add(file.size));
+                let stored = image.blocks(&file).flatten().filter(|block| block.place.is_some()).count();
+                report.totals.blocks += stored as u64;
+            }
+            // What breaks the walk has been found in the tables already, but for what only a walk can find.
+            Err((path, error)) if report.totals.faults == 0 => report.unread(Some(&path), error)?,
+            Err(_) => {}
+        }
+    }
+    let requests = files(image, inodes).filter_map(Result::ok);
+    let requests = requests.map(|(path, file)| Ok(Request { tag: path, file: Some(file) }));
+    let mut reading = Reading::new(image, Box::new(requests), uses, &settings.reading)?;
+    let mut path = Vec::new();
+    while let Some(event) = reading.next_event()? {
+        let length = match event {
+            Event::Begin(next) => {
+                path = next;
+                0
+            }
+            Event::Data(chunk) => chunk.len() as u64,
+            Event::Hole(length) => length,
+            Event::Failed { length, error } => {
+                report.unread(Some(&path), error)?;
+                length
+            }
+        };
+        report.totals.content = report.totals.content.saturating_add(length);
+        report.examiner.advance(report.totals.content, total.get());
+    }
+    Ok(())
+}
+
+type Found = Result<(Vec<u8>, FileData), (Vec<u8>, ReadError)>;
+
+/// The regular files that the tree leads to, each under its first name.
+fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = Found> + 'f {
+    let mut seen = vec![0u64; inodes.records.len() / 64 + 1];
+    Walk::new(image, image.root(), Vec::new()).filter_map(move |visit| {
+        let visit = match visit {
+            Ok(visit) => visit,
+            Err(fault) => return Some(Err(fault)),
+        };
+        let Node::File(file) = visit.inode.node else { return None };
+        let number = visit.inode.number as usize;
+        let (word, bit) = (number / 64, 1 << (number % 64));
+        if let Some(seen) = seen.get_mut(word).filter(|_| inodes.get(visit.inode.number).is_some()) {
+            if *seen & bit != 0 {
+                return None;
+            }
+            *seen |= bit;
+        }
+        Some(Ok((visit.path, file)))
+    })
+}

@@ -1,0 +1,181 @@
+//! The inode table from its first inode to its last: each is sound, and each number there once.
+
+use super::finding::Report;
+use super::{VerifySettings, check_cancelled};
+use crate::read::metadata::{Cursor, MetaPlace};
+use crate::read::{Image, Inode, InodeRef, Node, NodeType, ReadError};
+
+/// Inodes between two looks at whether to stop.
+const LOOK: u64 = 1 << 12;
+
+/// What is noted of an inode.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    /// Its reference in the lower 48 bits, its type above.
+    packed: u64,
+    /// Of a directory the number of its parent, as it says itself; of anything else the number of its names likewise.
+    pub(super) says: u32,
+    /// Of a directory the number of the one it was found in, of anything else the number of names found.
+    pub(super) found: u32,
+}
+
+const EMPTY: Record = Record { packed: u64::MAX, says: 0, found: 0 };
+
+impl Record {
+    fn new(inode: &Inode) -> Record {
+        let says = match &inode.node {
+            Node::Directory(directory) => directory.parent,
+            _ => inode.links,
+        };
+        Record { packed: inode.at.0 & 0xffff_ffff_ffff | (inode.node_type() as u64) << 48, says, found: 0 }
+    }
+
+    /// Where the inode is; none if there is none of this number.
+    pub(super) fn at(&self) -> Option<InodeRef> {
+        (self.packed != u64::MAX).then_some(InodeRef(self.packed & 0xffff_ffff_ffff))
+    }
+
+    /// Whether it is of this type.
+    pub(super) fn is(&self, kind: NodeType) -> bool {
+        self.packed >> 48 == kind as u64
+    }
+}
+
+/// What inodes refer to.
+#[derive(Debug)]
+pub(super) struct Uses {
+    pub(super) fragments: Vec<bool>,
+    /// Owners and groups, sorted, and whether there are files of theirs.
+    pub(super) ids: Vec<(u32, bool)>,
+    pub(super) xattrs: Vec<bool>,
+}
+
+/// All inodes by number.
+#[derive(Debug)]
+pub(super) struct Inodes {
+    pub(super) records: Vec<Record>,
+    pub(super) uses: Uses,
+}
+
+impl Inodes {
+    /// Reads the table twice: first to see how many inodes there really are, so that memory is taken for those alone.
+    pub(super) fn read(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<Inodes, ReadError> {
+        let (mut count, mut tails, mut sets) = (0, 0, 0);
+        let outcome = each(image, settings, |inode, _| {
+            count += 1;
+            if let Node::File(file) = &inode.node {
+                tails = tails.max(file.tail.map_or(0, |tail| tail.fragment as usize + 1));
+            }
+            sets = sets.max(inode.xattr.map_or(0, |index| index as usize + 1));
+        });
+        if let Err(error) = outcome {
+            report.unread(None, error)?;
+        }
+        check_count(image, count, report);
+        check_memory(count * size_of::<Record>() as u64 + (tails + sets) as u64, settings)?;
+        let mut ids: Vec<(u32, bool)> = image.ids().iter().map(|id| (*id, false)).collect();
+        ids.sort_unstable();
+        let uses = Uses { fragments: vec![false; tails], ids, xattrs: vec![false; sets] };
+        let most = count.min(u64::from(image.superblock().inodes)) as usize;
+        let mut inodes = Inodes { records: vec![EMPTY; most], uses };
+        // What is wrong has been said the first time.
+        let again = each(image, settings, |inode, offset| inodes.note(inode, offset, report));
+        if let Err(ReadError::Cancelled) = again {
+            return Err(ReadError::Cancelled);
+        }
+        Ok(inodes)
+    }
+
+    /// The record of a number; none if it is not among those the image says it has.
+    pub(super) fn get(&self, number: u32) -> Option<&Record> {
+        self.records.get((number as usize).checked_sub(1)?).filter(|record| record.at().is_some())
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Record> {
+        self.records.get_mut((number as usize).checked_sub(1)?).filter(|record| record.at().is_some())
+    }
+
+    fn note(&mut self, inode: &Inode, offset: u64, report: &mut Report<'_>) {
+        self.uses.note(inode);
+        report.totals.inodes += 1;
+        match inode.node {
+            Node::Directory(_) => report.totals.directories += 1,
+            Node::File(_) => report.totals.files += 1,
+            _ => {}
+        }
+        let number = inode.number;
+        let most = self.records.len();
+        match self.records.get_mut(number as usize - 1) {
+            Some(record) if record.at().is_none() => *record = Record::new(inode),
+            Some(_) => report.fault(offset, format!("inode number {number} a second time"), "each number once"),
+            None => report.fault(offset, format!("inode number {number}"), format!("1 to {most}, the inodes there are")),
+        }
+    }
+}
+
+impl Uses {
+    fn note(&mut self, inode: &Inode) {
+        for id in [inode.meta.uid, inode.meta.gid] {
+            let first = self.ids.partition_point(|(other, _)| *other < id);
+            self.ids.iter_mut().skip(first).take_while(|(other, _)| *other == id).for_each(|(_, used)| *used = true);
+        }
+        let tail = if let Node::File(file) = &inode.node { file.tail } else { None };
+        if let Some(used) = tail.and_then(|tail| self.fragments.get_mut(tail.fragment as usize)) {
+            *used = true;
+        }
+        if let Some(used) = inode.xattr.and_then(|index| self.xattrs.get_mut(index as usize)) {
+            *used = true;
+        }
+    }
+}
+
+/// Calls `visit` with each inode of the table and the offset of its metadata block.
+fn each(image: &Image, settings: &VerifySettings, mut visit: impl FnMut(&Inode, u64)) -> Result<(), ReadError> {
+    let area = image.tables().inodes;
+    let mut place = MetaPlace { block: area.start, offset: 0 };
+    let mut cursor = image.inode_cursor(place);
+    let mut number = 0u64;
+    while place.block < area.end {
+        let reference = (place.block - area.start) << 16 | u64::from(place.offset);
+        let inode = image.inode_with(&mut cursor, InodeRef(reference))?;
+        pass_lists(&inode, &mut cursor)?;
+        visit(&inode, place.block);
+        place = cursor.place();
+        number += 1;
+        if number.is_multiple_of(LOOK) {
+            check_cancelled(settings)?;
+        }
+    }
+    Ok(())
+}
+
+/// Passes over what follows an inode: size words, or a directory's index.
+fn pass_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
+    match &inode.node {
+        Node::File(file) => cursor.skip(file.blocks * 4),
+        Node::Directory(directory) => {
+            for _ in 0..directory.indices {
+                cursor.read_u64()?;
+                let length = u64::from(cursor.read_u32()?) + 1;
+                cursor.skip(length)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_count(image: &Image, count: u64, report: &mut Report<'_>) {
+    let said = u64::from(image.superblock().inodes);
+    if count != said {
+        report.fault(4, format!("{said} inodes in the superblock"), format!("{count}, as the inode table has"));
+    }
+}
+
+fn check_memory(needed: u64, settings: &VerifySettings) -> Result<(), ReadError> {
+    if needed <= settings.records as u64 {
+        return Ok(());
+    }
+    let what = format!("verification of so many inodes takes {needed} bytes");
+    Err(ReadError::unsupported(what, format!("{} bytes at most", settings.records)))
+}

@@ -1,0 +1,69 @@
+//! The tree as a whole: everything has a name, hangs together, and has as many names as it says.
+
+use super::finding::Report;
+use super::inodes::{Inodes, Record};
+use crate::read::{Image, InodeRef, NodeType};
+
+/// Checks what the listings left behind in the records.
+pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
+    let attached = attached(image, inodes);
+    for (index, record) in inodes.records.iter().enumerate() {
+        let number = index as u32 + 1;
+        let Some(at) = record.at() else {
+            let what = format!("no inode of number {number}");
+            report.fault(image.tables().inodes.start, what, "each number once");
+            continue;
+        };
+        let offset = image.tables().inodes.place(at.0).block;
+        if at == image.root() {
+            continue;
+        }
+        match record.is(NodeType::Directory) {
+            true => directory(number, record, attached[index], offset, report),
+            false => names(number, record, offset, report),
+        }
+    }
+}
+
+fn directory(number: u32, record: &Record, attached: bool, offset: u64, report: &mut Report<'_>) {
+    if record.found == 0 {
+        report.fault(offset, format!("directory {number} without a name"), "one name");
+    } else if !attached {
+        let what = format!("directory {number} is in directory {}, inside itself", record.found);
+        report.fault(offset, what, "a way to it from the root");
+    }
+}
+
+fn names(number: u32, record: &Record, offset: u64, report: &mut Report<'_>) {
+    if record.found == 0 {
+        report.fault(offset, format!("inode {number} without a name"), "one at least");
+    } else if record.found != record.says {
+        let what = format!("inode {number} has {} names and says {}", record.found, record.says);
+        report.fault(offset, what, "the same number");
+    }
+}
+
+/// For each directory whether a way leads up from it that ends (at the root, or at a directory without a name, which is
+/// reported by itself), instead of going round.
+fn attached(image: &Image, inodes: &Inodes) -> Vec<bool> {
+    let mut ends = vec![false; inodes.records.len()];
+    let mut way: Vec<usize> = Vec::new();
+    let mut on_way = vec![false; inodes.records.len()];
+    for start in 0..ends.len() {
+        let mut at = Some(start);
+        while let Some(index) = at.filter(|index| !ends[*index] && !on_way[*index]) {
+            on_way[index] = true;
+            way.push(index);
+            at = parent(&inodes.records[index], image.root());
+        }
+        // It goes round only if it came back to the way itself: what an earlier way left unended stays so.
+        let sound = at.is_none_or(|index| ends[index]);
+        way.drain(..).for_each(|index| ends[index] = sound);
+    }
+    ends
+}
+
+fn parent(record: &Record, root: InodeRef) -> Option<usize> {
+    let up = record.is(NodeType::Directory) && record.found != 0 && record.at() != Some(root);
+    up.then(|| record.found as usize - 1)
+}

@@ -1,0 +1,118 @@
+//! Every listing: its entries name inodes that are there and are what the entries say, and its index leads into it.
+
+use super::finding::Report;
+use super::inodes::Inodes;
+use super::{VerifySettings, check_cancelled};
+use crate::read::{DirData, DirEntry, Image, Inode, Node, NodeType, ReadError};
+
+/// Reads the listings of all directories. `room` is the decompressed length of the directory table: listings do not overlap in
+/// it, so they have no more bytes in all; false if they do, and looking at the tree could take for ever.
+pub(super) fn check(
+    image: &Image,
+    inodes: &mut Inodes,
+    room: u64,
+    settings: &VerifySettings,
+    report: &mut Report<'_>,
+) -> Result<bool, ReadError> {
+    let mut left = room;
+    for number in 1..=inodes.records.len() as u32 {
+        let record = inodes.get(number).filter(|record| record.is(NodeType::Directory));
+        let Some(at) = record.and_then(|record| record.at()) else { continue };
+        check_cancelled(settings)?;
+        let inode = image.inode(at)?;
+        let Node::Directory(directory) = &inode.node else { continue };
+        let length = u64::from(directory.length);
+        if length > left {
+            let what = format!("listings of more bytes than the directory table has, {room}");
+            report.fault(image.tables().directories.start, what, "listings that do not overlap");
+            return Ok(false);
+        }
+        left -= length;
+        let mut listing = Listing { image, inodes, report, inode: &inode };
+        listing.entries()?;
+        listing.index(directory)?;
+    }
+    Ok(true)
+}
+
+struct Listing<'l, 'x> {
+    image: &'l Image,
+    inodes: &'l mut Inodes,
+    report: &'l mut Report<'x>,
+    inode: &'l Inode,
+}
+
+impl Listing<'_, '_> {
+    fn entries(&mut self) -> Result<(), ReadError> {
+        for entry in self.image.entries(self.inode)? {
+            match entry {
+                Ok(entry) => self.entry(&entry),
+                Err(error) => self.report.unread(None, error)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &DirEntry) {
+        self.report.totals.names += 1;
+        let parent = self.inode.number;
+        let Some(record) = self.inodes.get_mut(entry.number) else {
+            return self.fault(entry, format!("inode number {}", entry.number), "the number of an inode".into());
+        };
+        let there = record.at() == Some(entry.inode);
+        let same = record.is(entry.kind);
+        let (says, names) = (record.says, record.found);
+        record.found = if entry.kind == NodeType::Directory { parent } else { names.saturating_add(1) };
+        if !there {
+            let expected = format!("where inode {} is", entry.number);
+            return self.fault(entry, format!("inode reference {:#x}", entry.inode.0), expected);
+        }
+        if !same {
+            return self.fault(entry, format!("type {:?}", entry.kind), format!("the type of inode {}", entry.number));
+        }
+        if entry.kind == NodeType::Directory {
+            self.subdirectory(entry, says, names);
+        }
+    }
+
+    fn subdirectory(&mut self, entry: &DirEntry, says: u32, before: u32) {
+        let parent = self.inode.number;
+        if before != 0 || entry.inode == self.image.root() {
+            self.fault(entry, format!("a second name of directory {}", entry.number), "one name".into());
+        } else if says != parent {
+            self.fault(entry, format!("directory whose parent is inode {says}"), format!("inode {parent}"));
+        }
+    }
+
+    fn fault(&mut self, entry: &DirEntry, what: String, expected: String) {
+        let offset = self.offset();
+        let what = format!("entry \"{}\" of directory {}: {what}", entry.name.escape_ascii(), self.inode.number);
+        self.report.fault(offset, what, expected);
+    }
+
+    /// Where the listing's first metadata block is.
+    fn offset(&self) -> u64 {
+        match &self.inode.node {
+            Node::Directory(directory) => directory.listing.block,
+            _ => 0,
+        }
+    }
+
+    /// Each entry of the index leads to the first entry of a run, of the name that it says.
+    fn index(&mut self, directory: &DirData) -> Result<(), ReadError> {
+        for entry in self.image.directory_index(directory) {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => return self.report.unread(None, error),
+            };
+            let block = self.image.tables().directories.start + u64::from(entry.block);
+            let found = self.image.listing(directory).name_at(directory, (entry.position, block));
+            if found.as_deref() != Some(entry.name.as_slice()) {
+                let (number, name) = (self.inode.number, entry.name.escape_ascii());
+                let what = format!("index of directory {number}: no \"{name}\" at {} of its listing", entry.position);
+                self.report.fault(directory.index.block, what, "the first name of a run");
+            }
+        }
+        Ok(())
+    }
+}

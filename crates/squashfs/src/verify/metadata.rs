@@ -1,0 +1,94 @@
+//! Every metadata block of every table: it decompresses, is full unless it is the last, and the next one follows at once.
+
+use packline_codec::METADATA_BLOCK_SIZE;
+
+use super::finding::Report;
+use super::{VerifySettings, check_cancelled};
+use crate::read::metadata::Area;
+use crate::read::tables::Indexed;
+use crate::read::{Image, ReadError};
+
+/// Checks all tables; the decompressed length of the directory table, bytes.
+pub(super) fn all(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<u64, ReadError> {
+    let tables = image.tables();
+    let mut scan = Scan { image, settings, report };
+    scan.table(&tables.inodes, None)?;
+    let listed = scan.table(&tables.directories, None)?;
+    for table in [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)].into_iter().flatten() {
+        scan.table(&table.area, Some(table))?;
+    }
+    if let Some(xattrs) = &tables.xattrs {
+        scan.table(&xattrs.values, None)?;
+        scan.table(&xattrs.sets.area, Some(&xattrs.sets))?;
+    }
+    Ok(listed)
+}
+
+struct Scan<'s, 'x> {
+    image: &'s Image,
+    settings: &'s VerifySettings,
+    report: &'s mut Report<'x>,
+}
+
+impl Scan<'_, '_> {
+    /// Goes from block to block; the decompressed length of all that were sound, bytes.
+    fn table(&mut self, area: &Area, index: Option<&Indexed>) -> Result<u64, ReadError> {
+        let (mut at, mut total, mut number) = (area.start, 0, 0);
+        while at < area.end {
+            check_cancelled(self.settings)?;
+            if let Some(index) = index {
+                self.index_entry(index, number, at)?;
+            }
+            let (next, length) = match self.image.store().block(area, at) {
+                Ok(block) => (block.next, block.bytes.len()),
+                Err(error) => {
+                    self.report.unread(None, error)?;
+                    match self.next_of_broken(area, at)? {
+                        Some(next) => (next, METADATA_BLOCK_SIZE),
+                        None => return Ok(total),
+                    }
+                }
+            };
+            if length < METADATA_BLOCK_SIZE && next < area.end {
+                let what = format!("{}: metadata block of {length} bytes with another behind it", area.name);
+                self.report.fault(at, what, "8192 bytes in all but the last");
+            }
+            total += length as u64;
+            number += 1;
+            at = next;
+            self.report.totals.metadata_blocks += 1;
+        }
+        self.report.totals.metadata_bytes += total;
+        Ok(total)
+    }
+
+    /// A block that does not decompress still says where the next one is.
+    fn next_of_broken(&mut self, area: &Area, at: u64) -> Result<Option<u64>, ReadError> {
+        let mut header = [0; 2];
+        if at + 2 > area.end || self.image.store().read(at, &mut header).is_err() {
+            return Ok(None);
+        }
+        let length = u64::from(u16::from_le_bytes(header) & 0x7fff);
+        let next = at + 2 + length;
+        Ok((length > 0 && length <= METADATA_BLOCK_SIZE as u64 && next <= area.end).then_some(next))
+    }
+
+    /// The index of a table leads to each of its blocks.
+    fn index_entry(&mut self, index: &Indexed, number: u64, at: u64) -> Result<(), ReadError> {
+        let place = index.index + number * 8;
+        if place >= index.end_of_index() {
+            let what = format!("{}: metadata block {number} that its index does not have", index.area.name);
+            self.report.fault(at, what, "as many blocks as the index has");
+            return Ok(());
+        }
+        match index.block(self.image.store(), number) {
+            Ok(start) if start == at => {}
+            Ok(start) => {
+                let what = format!("{}: index entry {number} leads to byte {start}", index.area.name);
+                self.report.fault(place, what, format!("byte {at}, where the block starts"));
+            }
+            Err(error) => self.report.unread(None, error)?,
+        }
+        Ok(())
+    }
+}

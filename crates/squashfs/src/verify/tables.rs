@@ -1,0 +1,179 @@
+//! The superblock and the tables that inodes refer to: fragment blocks, ids, extended attributes, inodes by number.
+
+use super::finding::Report;
+use super::inodes::{Inodes, Uses};
+use super::{VerifySettings, check_cancelled};
+use crate::read::metadata::Cursor;
+use crate::read::tables::{Indexed, XattrTables};
+use crate::read::xattr::read_set;
+use crate::read::{BlockDecoder, Image, ReadError};
+use crate::superblock::{NO_TABLE, flags};
+
+/// Bytes behind an image that are looked at.
+const BEHIND: u64 = 1 << 20;
+/// Bytes of extended attributes that are read beyond sixteen times the image's length: sets do not overlap, only values do.
+const XATTR_ROOM: u64 = 64 << 20;
+
+/// What flags and numbers of the superblock say of the rest, and what is behind the image.
+pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
+    let block = image.superblock();
+    let has = |flag: u16| block.flags & flag != 0;
+    if has(flags::NO_FRAGMENTS) && block.fragments > 0 {
+        report.note(24, format!("flag of no fragments, {} fragment blocks", block.fragments), "no fragment blocks");
+    }
+    if has(flags::EXPORTABLE) != (block.export_table != NO_TABLE) {
+        let (flag, table) = (has(flags::EXPORTABLE), block.export_table != NO_TABLE);
+        report.note(24, format!("flag of an export table {flag}, export table {table}"), "both or neither");
+    }
+    padding(image, report)
+}
+
+fn padding(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
+    let end = image.superblock().bytes_used;
+    let behind = image.store().size().saturating_sub(end);
+    let mut bytes = vec![0; behind.min(BEHIND) as usize];
+    if let Err(error) = image.store().read(end, &mut bytes) {
+        return report.unread(None, error);
+    }
+    if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
+        report.note(end + at as u64, format!("{behind} bytes behind the image, not all zero"), "padding");
+    }
+    Ok(())
+}
+
+/// Tables that inodes refer to, and who of them is referred to.
+pub(super) fn used(
+    image: &Image,
+    uses: &Uses,
+    settings: &VerifySettings,
+    report: &mut Report<'_>,
+) -> Result<(), ReadError> {
+    if let Some(table) = &image.tables().fragments {
+        fragments(image, table, uses, settings, report)?;
+    }
+    ids(image, uses, report);
+    if let Some(tables) = &image.tables().xattrs {
+        xattrs(image, tables, uses, settings, report)?;
+    }
+    Ok(())
+}
+
+/// Entry: start u64, size word u32, u32 that is not used. Blocks that no file needs are decoded here, the others with the files.
+fn fragments(
+    image: &Image,
+    table: &Indexed,
+    uses: &Uses,
+    settings: &VerifySettings,
+    report: &mut Report<'_>,
+) -> Result<(), ReadError> {
+    let mut unused = 0u64;
+    let (mut decoder, mut bytes) = (None, Vec::new());
+    for index in 0..image.superblock().fragments {
+        check_cancelled(settings)?;
+        report.totals.fragments += 1;
+        match table.at(image.store(), u64::from(index)).and_then(|mut cursor| spare_word(&mut cursor)) {
+            Ok(0) => {}
+            Ok(word) => report.note(table.area.start, format!("spare word {word:#x} of fragment block {index}"), "0"),
+            Err(error) => {
+                report.unread(None, error)?;
+                continue;
+            }
+        }
+        let place = match image.fragment(index) {
+            Ok(place) => place,
+            Err(error) => {
+                report.unread(None, error)?;
+                continue;
+            }
+        };
+        if uses.fragments.get(index as usize) == Some(&true) {
+            continue;
+        }
+        unused += 1;
+        let decoder = match &mut decoder {
+            Some(decoder) => decoder,
+            none => none.insert(BlockDecoder::new(image)?),
+        };
+        if let Err(error) = decoder.fragment(place, &mut bytes) {
+            report.unread(None, error)?;
+        }
+    }
+    if unused > 0 {
+        report.note(table.area.start, format!("{unused} fragment blocks that no file uses"), "none");
+    }
+    Ok(())
+}
+
+fn spare_word(cursor: &mut Cursor) -> Result<u32, ReadError> {
+    cursor.read_u64()?;
+    cursor.read_u32()?;
+    cursor.read_u32()
+}
+
+fn ids(image: &Image, uses: &Uses, report: &mut Report<'_>) {
+    let start = image.tables().ids.area.start;
+    let unused = uses.ids.iter().filter(|(_, used)| !used).count();
+    let twice = uses.ids.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
+    if unused > 0 {
+        report.note(start, format!("{unused} ids that no inode uses"), "none");
+    }
+    if twice > 0 {
+        report.note(start, format!("{twice} ids that are there already"), "each once");
+    }
+}
+
+fn xattrs(
+    image: &Image,
+    tables: &XattrTables,
+    uses: &Uses,
+    settings: &VerifySettings,
+    report: &mut Report<'_>,
+) -> Result<(), ReadError> {
+    let mut left = image.superblock().bytes_used.saturating_mul(16).saturating_add(XATTR_ROOM);
+    for index in 0..tables.sets.count as u32 {
+        check_cancelled(settings)?;
+        let set = match read_set(image.store(), tables, index) {
+            Ok(set) => set,
+            Err(error) => {
+                report.unread(None, error)?;
+                continue;
+            }
+        };
+        let bytes: usize = set.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
+        let Some(rest) = left.checked_sub(bytes as u64 + 1) else {
+            let what = format!("sets of extended attributes up to {index} with more bytes than the image can hold");
+            report.fault(tables.values.start, what, "sets that do not overlap");
+            return Ok(());
+        };
+        left = rest;
+    }
+    let unused = tables.sets.count - uses.xattrs.iter().filter(|used| **used).count() as u64;
+    if unused > 0 {
+        report.note(tables.sets.area.start, format!("{unused} sets of extended attributes that no inode uses"), "none");
+    }
+    Ok(())
+}
+
+/// The export table leads to the inode of each number.
+pub(super) fn exports(
+    image: &Image,
+    inodes: &Inodes,
+    settings: &VerifySettings,
+    report: &mut Report<'_>,
+) -> Result<(), ReadError> {
+    let Some(table) = &image.tables().exports else { return Ok(()) };
+    for (index, record) in inodes.records.iter().enumerate() {
+        check_cancelled(settings)?;
+        let number = index as u32 + 1;
+        match image.export(number) {
+            Ok(found) if found == record.at() || record.at().is_none() => {}
+            Ok(found) => {
+                let what = format!("export table: inode {number} at {:#x}", found.map_or(0, |at| at.0));
+                let expected = format!("{:#x}", record.at().map_or(0, |at| at.0));
+                report.fault(table.area.start, what, expected);
+            }
+            Err(error) => report.unread(None, error)?,
+        }
+    }
+    Ok(())
+}

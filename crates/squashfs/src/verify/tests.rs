@@ -1,0 +1,1 @@
+//! Verification as a whole.

@@ -28,6 +28,14 @@ impl Decoded {
     }
 }
 
+#[cfg(test)]
+impl Decoded {
+    /// A block for tests of the cache alone.
+    pub(super) fn of(bytes: Vec<u8>) -> Decoded {
+        Decoded { bytes, spare: Arc::new(Spare { size: usize::MAX, keep: 0, buffers: Mutex::default() }) }
+    }
+}
+
 impl Drop for Decoded {
     fn drop(&mut self) {
         self.spare.put(std::mem::take(&mut self.bytes));

@@ -1,1 +1,75 @@
-//! Tests to come.
+//! What counts as a sequence, and what is asked for then.
+
+use super::*;
+
+const BLOCK: u64 = 128 << 10;
+
+/// What is due after these requests of 64 KiB, of a file of 100 blocks with room for 16 ahead.
+fn due(offsets: &[u64]) -> Range<u64> {
+    let mut pattern = Pattern::default();
+    let mut last = 0..0;
+    for &offset in offsets {
+        pattern.note(offset, 64 << 10);
+        last = if pattern.is_sequential() { pattern.due(16, BLOCK, 100) } else { 0..0 };
+    }
+    last
+}
+
+#[test]
+fn a_sequence_is_followed_further_the_longer_it_is() {
+    let offsets: Vec<u64> = (0..8).map(|number| number * (64 << 10)).collect();
+    assert_eq!(due(&offsets[..1]), 0..0);
+    assert_eq!(due(&offsets[..2]), 1..5);
+    assert_eq!(due(&offsets[..3]), 5..10);
+    assert_eq!(due(&offsets[..4]), 10..18);
+    assert_eq!(due(&offsets[..6]), 18..19);
+}
+
+#[test]
+fn requests_may_overtake_each_other() {
+    let kilo = |offset: u64| offset << 10;
+    assert_eq!(due(&[0, kilo(128), kilo(64)]), 6..10);
+    assert_eq!(due(&[kilo(64), 0, kilo(128)]), 5..10);
+}
+
+#[test]
+fn leaps_are_no_sequence() {
+    let mega = |offset: u64| offset << 20;
+    assert_eq!(due(&[0, mega(5), mega(2), mega(9), mega(4)]), 0..0);
+    assert_eq!(due(&[mega(3), mega(3) + 4096, mega(1)]), 0..0);
+    // A sequence elsewhere in the file begins anew.
+    assert_eq!(due(&[0, 64 << 10, 128 << 10, mega(4), mega(4) + (64 << 10)]), 33..37);
+}
+
+#[test]
+fn nothing_is_due_behind_the_end() {
+    assert_eq!(due(&[98 * BLOCK, 98 * BLOCK + 1, 98 * BLOCK + 2]), 100..100);
+    let mut pattern = Pattern::default();
+    pattern.note(u64::MAX - 10, 10);
+    pattern.note(u64::MAX - 10, 10);
+    assert!(pattern.due(16, BLOCK, 3).is_empty());
+}
+
+#[test]
+fn a_reader_counts_while_it_is_sequential() {
+    let readers = Arc::new(AtomicUsize::new(0));
+    let mut pattern = Pattern { among: Some(Share::of(&readers)), ..Pattern::default() };
+    assert_eq!(readers.load(Ordering::Relaxed), 1);
+    pattern.note(1 << 30, 1);
+    assert_eq!(readers.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn the_queue_keeps_what_is_needed_most() {
+    let job = |number: u64| Wanted {
+        place: crate::read::BlockPlace { offset: number, stored: 1, compressed: false },
+        length: None,
+    };
+    let desk = Desk::default();
+    desk.put((0..6).map(job).collect(), false, 4);
+    desk.put(vec![job(8), job(9)], true, 4);
+    let taken: Vec<u64> = (0..4).map(|_| desk.take().unwrap().place.offset).collect();
+    assert_eq!(taken, [8, 9, 2, 3]);
+    lock(&desk.queue).closed = true;
+    assert!(desk.take().is_none());
+}

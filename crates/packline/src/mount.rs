@@ -1,0 +1,143 @@
+//! An image mounted as a file system: read-only, through the kernel's FUSE, answered by several threads.
+//!
+//! Nothing of the tree is kept here: the kernel's inode numbers name places in the image, so a look-up costs the metadata it
+//! reads and nothing else, and the kernel may keep what it was told for ever.
+
+mod answer;
+mod attach;
+mod attributes;
+mod directory;
+mod handles;
+mod helper;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use fuser::{BackgroundSession, Config, Session, SessionACL};
+use packline_squashfs::read::{Files, RandomSettings};
+
+pub use attach::Unmounter;
+use attach::{Attached, attach};
+pub use table::{MountFlag, MountFlags};
+
+use crate::{Error, ImagePlace, OpenedImage, ReadDemand, ReadPlan};
+use answer::Answers;
+
+/// Faults that wait to be told, at most; more are not told.
+const FAULTS: usize = 64;
+/// Decoded blocks that are kept by default where nothing limits memory. The kernel keeps what was read besides.
+const CACHE: usize = 128 << 20;
+/// Bytes decoded ahead of sequential readers by default.
+const AHEAD: usize = 32 << 20;
+/// Bytes of one answer: the most that the kernel asks for at once.
+const ANSWER: u64 = 1 << 20;
+
+/// What is mounted, where and how.
+#[derive(Debug, Clone)]
+pub struct MountRequest {
+    /// The image.
+    pub image: ImagePlace,
+    /// The directory on which it appears.
+    pub point: PathBuf,
+    /// Processors to make use of; at least one thread answers and one decodes ahead.
+    pub workers: usize,
+    /// Bytes that the process may have resident, at most.
+    pub memory: Option<u64>,
+    /// Other users than this one may use the mount too.
+    pub allow_other: bool,
+    /// The mount goes away also if this process is killed. Needs `fusermount3` or `fusermount`.
+    pub auto_unmount: bool,
+    /// What the kernel allows in it.
+    pub flags: MountFlags,
+}
+
+/// A mounted image. It stays mounted until somebody unmounts it, also if this is dropped.
+pub struct Mounted {
+    session: BackgroundSession,
+    unmounter: Unmounter,
+    faults: Receiver<String>,
+    shown: PathBuf,
+}
+
+/// Mounts an image. When this returns, it can be used.
+///
+/// # Errors
+/// Those of opening the image; [`Error::Target`] and [`Error::Output`] for a mount point that cannot be one, and for a kernel
+/// that refuses; [`Error::Memory`].
+pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
+    let (image, plan) = open(request)?;
+    let files = Files::new(&image.image, settings(request, &plan)).map_err(|cause| image.fault(cause))?;
+    let (teller, faults) = sync_channel(FAULTS);
+    let answers = Answers::new(image, files, teller).map_err(|(image, cause)| image.fault(cause))?;
+    let attached = attach(request)?;
+    let unmounter = attached.unmounter();
+    match serve(answers, attached, answering(&plan), request) {
+        Ok(session) => Ok(Mounted { session, unmounter, faults, shown: request.point.clone() }),
+        Err(cause) => {
+            // What the kernel has attached already must not stay there without anyone who answers.
+            let _: std::io::Result<()> = unmounter.unmount();
+            Err(refused(&request.point, cause))
+        }
+    }
+}
+
+fn refused(point: &Path, cause: std::io::Error) -> Error {
+    Error::Output { path: point.to_path_buf(), action: "cannot mount on it", cause }
+}
+
+/// The metadata cache is part of the plan, which needs the block size: the image is opened twice, the second time for good.
+fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
+    let first = request.image.open(0)?;
+    let block_size = first.image.superblock().block_size;
+    let decoder = first.image.codec().footprint(block_size as usize).decoder as u64;
+    // Each thread decodes; those that answer gather at most one answer besides.
+    let threads = 2 * request.workers.max(1);
+    let besides = threads as u64 / 2 * ANSWER;
+    let plan = ReadDemand { workers: threads, limit: request.memory, block_size, decoder, besides }.plan()?;
+    drop(first);
+    Ok((request.image.open(plan.metadata)?, plan))
+}
+
+/// Threads that answer: half of all, rounded up.
+fn answering(plan: &ReadPlan) -> usize {
+    plan.workers.div_ceil(2).max(1)
+}
+
+fn settings(request: &MountRequest, plan: &ReadPlan) -> RandomSettings {
+    let workers = plan.workers - answering(plan).min(plan.workers);
+    let cache = plan.window + plan.fragments;
+    // Without a limit a mount, which stays, takes less than a command that ends.
+    let cache = if request.memory.is_some() { cache } else { cache.min(CACHE) };
+    RandomSettings { workers, cache, ahead: AHEAD.min(cache / 2) }
+}
+
+fn serve(
+    answers: Answers,
+    attached: Attached,
+    threads: usize,
+    request: &MountRequest,
+) -> std::io::Result<BackgroundSession> {
+    let acl = if request.allow_other { SessionACL::All } else { SessionACL::Owner };
+    let mut config = Config::default();
+    config.acl = acl;
+    config.n_threads = Some(threads);
+    Session::from_fd(answers, attached.into_device(), acl, config)?.spawn()
+}
+
+impl Mounted {
+    /// What unmounts it, from any thread.
+    pub fn unmounter(&self) -> Unmounter {
+        self.unmounter.clone()
+    }
+
+    /// Waits until it is unmounted. `fault` is told what could not be read meanwhile, as far as it keeps up.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if the kernel's requests could no longer be read.
+    pub fn wait(self, fault: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        // The sender is part of the file system, which ends with the session.
+        self.faults.iter().for_each(|what| fault(&what));
+        self.session.join().map_err(|cause| refused(&self.shown, cause))
+    }
+}

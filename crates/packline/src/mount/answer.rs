@@ -1,0 +1,356 @@
+//! The answers to the kernel's requests.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use fuser::{
+    Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenAccMode,
+    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs,
+    ReplyXattr, Request,
+};
+use packline_squashfs::read::{DirEntry, Files, Image, Inode, Node, NodeType, OpenFile, ReadError};
+
+use super::attributes::{absent, attributes, file_type, number_of, place_of, unreadable};
+use super::directory::{DOTS, Directory};
+use super::handles::Handles;
+use crate::OpenedImage;
+
+/// How long the kernel may keep what it was told: an image does not change.
+const ALWAYS: Duration = Duration::from_secs(1 << 30);
+/// Inodes are never used for something else.
+const ONLY: Generation = Generation(0);
+/// Longest name, bytes.
+const NAME: u32 = 255;
+/// Requests ahead of readers that the kernel may have waiting.
+const BACKGROUND: u16 = 64;
+/// Bytes that the kernel may read ahead, if it can.
+const READAHEAD: u32 = 1 << 20;
+
+thread_local! {
+    /// Where each answering thread gathers contents that are in several blocks.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The file system.
+pub(super) struct Answers {
+    image: OpenedImage,
+    contents: Files,
+    files: Handles<OpenFile>,
+    directories: Handles<Directory>,
+    faults: SyncSender<String>,
+}
+
+/// What the kernel is told of a request that failed.
+enum Refusal {
+    /// The image is at fault, or the device it is on.
+    Fault(ReadError),
+    /// The request is.
+    Wrong(Errno),
+}
+
+impl From<ReadError> for Refusal {
+    fn from(cause: ReadError) -> Refusal {
+        Refusal::Fault(cause)
+    }
+}
+
+impl Answers {
+    /// The file system of an image whose root can be read.
+    pub(super) fn new(
+        image: OpenedImage,
+        contents: Files,
+        faults: SyncSender<String>,
+    ) -> Result<Answers, (OpenedImage, ReadError)> {
+        match image.image.inode(image.image.root()).and_then(|root| image.image.entries(&root)) {
+            Ok(_) => Ok(Answers { image, contents, files: Handles::new(), directories: Handles::new(), faults }),
+            Err(cause) => Err((image, cause)),
+        }
+    }
+
+    fn image(&self) -> &Image {
+        &self.image.image
+    }
+
+    fn inode(&self, number: INodeNo) -> Result<Inode, Refusal> {
+        Ok(self.image().inode(place_of(self.image(), number))?)
+    }
+
+    /// Tells of a fault, if anyone listens.
+    fn refuse(&self, refusal: Refusal) -> Errno {
+        match refusal {
+            Refusal::Wrong(errno) => errno,
+            Refusal::Fault(cause) => {
+                // A reader of faults that does not keep up misses some.
+                let _ = self.faults.try_send(self.image.fault(cause).to_string());
+                Errno::EIO
+            }
+        }
+    }
+
+    fn found(&self, parent: INodeNo, name: &OsStr) -> Result<Option<Inode>, Refusal> {
+        let parent = self.inode(parent)?;
+        if parent.node_type() != NodeType::Directory {
+            return Err(Refusal::Wrong(Errno::ENOTDIR));
+        }
+        let entry = self.image().lookup(&parent, name.as_bytes())?;
+        Ok(entry.map(|entry| self.image().inode(entry.inode)).transpose()?)
+    }
+
+    fn opened(&self, number: INodeNo, flags: OpenFlags) -> Result<u64, Refusal> {
+        if flags.acc_mode() != OpenAccMode::O_RDONLY {
+            return Err(Refusal::Wrong(Errno::EROFS));
+        }
+        match self.inode(number)?.node {
+            Node::File(file) => Ok(self.files.open(self.contents.open(&file))),
+            Node::Directory(_) => Err(Refusal::Wrong(Errno::EISDIR)),
+            _ => Err(Refusal::Wrong(Errno::EINVAL)),
+        }
+    }
+
+    fn opened_directory(&self, number: INodeNo) -> Result<u64, Refusal> {
+        let inode = self.inode(number)?;
+        match inode.node {
+            Node::Directory(_) => Ok(self.directories.open(Directory::new(inode))),
+            _ => Err(Refusal::Wrong(Errno::ENOTDIR)),
+        }
+    }
+
+    /// The number of a directory's parent, where the image has a table to find it by; unknown otherwise.
+    fn parent(&self, directory: &Inode) -> INodeNo {
+        const UNKNOWN: INodeNo = INodeNo(0xffff_ffff);
+        let Node::Directory(data) = &directory.node else { return UNKNOWN };
+        if directory.at == self.image().root() {
+            return INodeNo::ROOT;
+        }
+        let parent = self.image().export(data.parent).ok().flatten();
+        parent.map_or(UNKNOWN, |at| number_of(self.image(), at))
+    }
+
+    /// Gives `.`, `..` and the entries from `offset` on to `take`: the offset behind each, what it is, and its name.
+    fn list(&self, handle: u64, offset: u64, take: &mut dyn FnMut(u64, Listed<'_>) -> bool) -> Result<(), Refusal> {
+        let directory = self.directories.get(handle).ok_or(Refusal::Wrong(Errno::EBADF))?;
+        for (number, name) in [(0, "."), (1, "..")] {
+            if offset <= number && !take(number + 1, Listed::Dot(&directory.inode, name)) {
+                return Ok(());
+            }
+        }
+        let mut given = offset < DOTS;
+        let mut room = |number: u64, entry: &DirEntry| {
+            given = take(number + 1 + DOTS, Listed::Entry(entry));
+            given
+        };
+        match directory.entries(self.image(), offset.saturating_sub(DOTS), &mut room) {
+            // What was read before the fault is given out; the next request comes upon it again.
+            Err(_) if given => Ok(()),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    fn dot(&self, directory: &Inode, name: &str) -> INodeNo {
+        if name == "." { number_of(self.image(), directory.at) } else { self.parent(directory) }
+    }
+
+    /// The attributes of an entry, and how long they hold. An entry whose inode cannot be read is listed all the same: only
+    /// who wants more of it than its name gets an error.
+    fn listed(&self, entry: &DirEntry) -> (fuser::FileAttr, Duration) {
+        match self.image().inode(entry.inode) {
+            Ok(inode) => (attributes(self.image(), &inode), ALWAYS),
+            Err(_) => (unreadable(self.image(), entry.inode, entry.kind), Duration::ZERO),
+        }
+    }
+
+    fn xattrs(&self, number: INodeNo) -> Result<Vec<packline_tree::Xattr>, Refusal> {
+        let inode = self.inode(number)?;
+        Ok(self.image().xattrs(&inode)?)
+    }
+}
+
+/// What stands in a directory.
+enum Listed<'a> {
+    /// `.` or `..` of a directory.
+    Dot(&'a Inode, &'a str),
+    /// An entry of the image.
+    Entry(&'a DirEntry),
+}
+
+/// Answers with attributes or names: their size if that was asked for.
+fn answer_xattr(reply: ReplyXattr, size: u32, data: &[u8]) {
+    if size == 0 {
+        reply.size(data.len() as u32);
+    } else if data.len() > size as usize {
+        reply.error(Errno::ERANGE);
+    } else {
+        reply.data(data);
+    }
+}
+
+impl Filesystem for Answers {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // Each is an advantage only: a kernel that does not know it does without.
+        for wanted in [
+            InitFlags::FUSE_PARALLEL_DIROPS,
+            InitFlags::FUSE_DO_READDIRPLUS | InitFlags::FUSE_READDIRPLUS_AUTO,
+            InitFlags::FUSE_CACHE_SYMLINKS,
+            InitFlags::FUSE_ASYNC_DIO,
+        ] {
+            let _ = config.add_capabilities(wanted);
+        }
+        if let Err(most) = config.set_max_readahead(READAHEAD) {
+            let _ = config.set_max_readahead(most);
+        }
+        let _ = config.set_max_background(BACKGROUND);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match self.found(parent, name) {
+            Ok(Some(inode)) => reply.entry(&ALWAYS, &attributes(self.image(), &inode), ONLY),
+            Ok(None) => reply.entry(&ALWAYS, &absent(self.image()), ONLY),
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.inode(ino) {
+            Ok(inode) => reply.attr(&ALWAYS, &attributes(self.image(), &inode)),
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
+        match self.inode(ino).map(|inode| inode.node) {
+            Ok(Node::Symlink(target)) => reply.data(&target),
+            Ok(_) => reply.error(Errno::EINVAL),
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        match self.opened(ino, flags) {
+            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let Some(file) = self.files.get(fh.0) else { return reply.error(Errno::EBADF) };
+        let mut reply = Some(reply);
+        let outcome = SCRATCH.with_borrow_mut(|scratch| {
+            self.contents.read_with(&file, offset, size as usize, scratch, |bytes| {
+                if let Some(reply) = reply.take() {
+                    reply.data(bytes);
+                }
+            })
+        });
+        if let (Err(cause), Some(reply)) = (outcome, reply) {
+            reply.error(self.refuse(cause.into()));
+        }
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        fh: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.files.close(fh.0);
+        reply.ok();
+    }
+
+    fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        let cached = FopenFlags::FOPEN_CACHE_DIR | FopenFlags::FOPEN_KEEP_CACHE;
+        match self.opened_directory(ino) {
+            Ok(handle) => reply.opened(FileHandle(handle), cached),
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn readdir(&self, _: &Request, _: INodeNo, fh: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        let outcome = self.list(fh.0, offset, &mut |next, listed| {
+            let full = match listed {
+                Listed::Dot(inode, name) => reply.add(self.dot(inode, name), next, fuser::FileType::Directory, name),
+                Listed::Entry(entry) => {
+                    let number = number_of(self.image(), entry.inode);
+                    reply.add(number, next, file_type(entry.kind), OsStr::from_bytes(&entry.name))
+                }
+            };
+            !full
+        });
+        match outcome {
+            Ok(()) => reply.ok(),
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn readdirplus(&self, _: &Request, _: INodeNo, fh: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
+        let outcome = self.list(fh.0, offset, &mut |next, listed| {
+            let full = match listed {
+                // The kernel takes nothing but the number of these two.
+                Listed::Dot(inode, name) => {
+                    let number = self.dot(inode, name);
+                    let attributes = fuser::FileAttr { ino: number, ..attributes(self.image(), inode) };
+                    reply.add(number, next, name, &Duration::ZERO, &attributes, ONLY)
+                }
+                Listed::Entry(entry) => {
+                    let (attributes, holds) = self.listed(entry);
+                    reply.add(attributes.ino, next, OsStr::from_bytes(&entry.name), &holds, &attributes, ONLY)
+                }
+            };
+            !full
+        });
+        match outcome {
+            Ok(()) => reply.ok(),
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn releasedir(&self, _: &Request, _: INodeNo, fh: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
+        self.directories.close(fh.0);
+        reply.ok();
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        let superblock = self.image().superblock();
+        let block = superblock.block_size;
+        let blocks = superblock.bytes_used.div_ceil(u64::from(block));
+        reply.statfs(blocks, 0, 0, u64::from(superblock.inodes), 0, block, NAME, block);
+    }
+
+    fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        match self.xattrs(ino) {
+            Ok(xattrs) => match xattrs.iter().find(|xattr| xattr.name == name.as_bytes()) {
+                Some(xattr) => answer_xattr(reply, size, &xattr.value),
+                None => reply.error(Errno::NO_XATTR),
+            },
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+
+    fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        match self.xattrs(ino) {
+            Ok(xattrs) => {
+                let names = xattrs.iter().flat_map(|xattr| xattr.name.iter().copied().chain([0]));
+                answer_xattr(reply, size, &names.collect::<Vec<u8>>());
+            }
+            Err(refusal) => reply.error(self.refuse(refusal)),
+        }
+    }
+}

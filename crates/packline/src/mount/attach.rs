@@ -1,0 +1,157 @@
+//! Attaching to a directory and letting go of it: by mount(2) where that is allowed, otherwise through fusermount, which is
+//! set-uid root for this.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+
+use super::{MountRequest, helper, refused};
+use crate::Error;
+
+const DEVICE: &str = "/dev/fuse";
+/// What mount(8) shows as the type.
+const TYPE: &str = "fuse.packline";
+
+/// A connection to the kernel whose directory is taken, but which nobody answers yet.
+pub(super) struct Attached {
+    device: OwnedFd,
+    unmounter: Unmounter,
+}
+
+/// Takes a mount away again. Clones take the same.
+#[derive(Debug, Clone)]
+pub struct Unmounter {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    point: PathBuf,
+    /// Tells whether it is still mounted. Closed with the mount, as the kernel gives up only when nobody has the device.
+    device: Mutex<Option<OwnedFd>>,
+    /// While it is open, fusermount waits to clear up behind us.
+    _guard: Option<UnixStream>,
+}
+
+/// Takes the mount point.
+pub(super) fn attach(request: &MountRequest) -> Result<Attached, Error> {
+    let point = mount_point(&request.point)?;
+    let taken = if request.auto_unmount { through_helper(request, &point) } else { by_any_means(request, &point) };
+    let (device, guard) = taken.map_err(|cause| refused(&request.point, cause))?;
+    let watched = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
+    let shared = Shared { point, device: Mutex::new(Some(watched)), _guard: guard };
+    Ok(Attached { device, unmounter: Unmounter { shared: Arc::new(shared) } })
+}
+
+impl Attached {
+    pub(super) fn unmounter(&self) -> Unmounter {
+        self.unmounter.clone()
+    }
+
+    pub(super) fn into_device(self) -> OwnedFd {
+        self.device
+    }
+}
+
+fn mount_point(path: &Path) -> Result<PathBuf, Error> {
+    let failed = |cause| Error::Output { path: path.to_path_buf(), action: "cannot mount on it", cause };
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        let (what, expected) = ("not a directory".to_string(), "a directory to mount on".to_string());
+        return Err(Error::Target { path: path.to_path_buf(), what, expected });
+    }
+    fs::canonicalize(path).map_err(failed)
+}
+
+type Taken = (OwnedFd, Option<UnixStream>);
+
+fn by_any_means(request: &MountRequest, point: &Path) -> io::Result<Taken> {
+    match directly(request, point) {
+        Ok(device) => Ok((device, None)),
+        // Whoever may not mount may ask the helper; so may whoever may not even open the device.
+        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+            let (device, guard) = through_helper(request, point)?;
+            drop(guard);
+            Ok((device, None))
+        }
+        Err(cause) => Err(cause),
+    }
+}
+
+fn directly(request: &MountRequest, point: &Path) -> io::Result<OwnedFd> {
+    let open = File::options().read(true).write(true).open(DEVICE);
+    let device = open.map_err(|cause| io::Error::new(cause.kind(), format!("{DEVICE}: {cause}")))?;
+    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let mut data = format!(
+        "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions,max_read={}",
+        device.as_raw_fd(),
+        super::ANSWER
+    );
+    if request.allow_other {
+        data.push_str(",allow_other");
+    }
+    let data = CString::new(data)?;
+    let source = source_name(request);
+    rustix::mount::mount(source.as_slice(), point, TYPE, request.flags.kernel(), data.as_c_str())?;
+    Ok(device.into())
+}
+
+fn through_helper(request: &MountRequest, point: &Path) -> io::Result<Taken> {
+    let source = helper::escaped(&source_name(request));
+    let mut options = format!(
+        "{},default_permissions,max_read={},subtype=packline,fsname=",
+        request.flags.words(),
+        super::ANSWER
+    )
+    .into_bytes();
+    options.extend_from_slice(&source);
+    for (wanted, word) in [(request.allow_other, ",allow_other"), (request.auto_unmount, ",auto_unmount")] {
+        options.extend_from_slice(if wanted { word.as_bytes() } else { b"" });
+    }
+    let (device, guard) = helper::mount(&options, point)?;
+    Ok((device, Some(guard)))
+}
+
+/// What mount(8) shows as the source.
+fn source_name(request: &MountRequest) -> Vec<u8> {
+    let path = fs::canonicalize(&request.image.path).unwrap_or_else(|_| request.image.path.clone());
+    path.as_os_str().as_bytes().to_vec()
+}
+
+impl Unmounter {
+    /// Unmounts, unless somebody did already. Nobody new finds the mount after this; who is in it still is until the process
+    /// ends.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn unmount(&self) -> io::Result<()> {
+        let mut device = self.shared.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(watched) = device.take() else { return Ok(()) };
+        if is_gone(watched.as_fd()) {
+            return Ok(());
+        }
+        match rustix::mount::unmount(&self.shared.point, UnmountFlags::DETACH) {
+            Err(Errno::PERM) => helper::unmount(&self.shared.point),
+            outcome => outcome.map_err(io::Error::from),
+        }
+    }
+}
+
+/// The kernel reports an error on the device of a mount that is no more. Asked before unmounting, so that nothing that was
+/// mounted on the same directory since is taken away.
+fn is_gone(device: BorrowedFd<'_>) -> bool {
+    let mut watched = [PollFd::new(&device, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut watched, Some(&now)) {
+        Ok(_) => watched[0].revents().contains(PollFlags::ERR),
+        Err(_) => false,
+    }
+}

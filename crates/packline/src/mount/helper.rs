@@ -1,0 +1,110 @@
+//! fusermount, the program that mounts for who may not: how it is called, and how the device comes back from it.
+//!
+//! It is told by an environment variable which of its descriptors is a socket, and sends the open device through that. With
+//! `auto_unmount` it stays until the socket closes, and unmounts what is then dead.
+
+use std::ffi::OsStr;
+use std::io::{self, IoSliceMut, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+/// Under which names it is installed.
+const NAMES: [&str; 2] = ["fusermount3", "fusermount"];
+/// The variable that names the socket.
+const SOCKET: &str = "_FUSE_COMMFD";
+/// Bytes of its complaints that are shown.
+const SHOWN: u64 = 4000;
+
+/// Mounts; returns the device and the socket that keeps the helper waiting, if it waits.
+pub(super) fn mount(options: &[u8], point: &Path) -> io::Result<(OwnedFd, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    fcntl_setfd(&theirs, FdFlags::empty())?;
+    let number = theirs.as_raw_fd().to_string();
+    let options = OsStr::from_bytes(options);
+    let mut child = start(|command| {
+        command.arg("-o").arg(options).arg("--").arg(point).env(SOCKET, &number);
+    })?;
+    drop(theirs);
+    match receive(&ours) {
+        Ok(Some(device)) => {
+            fcntl_setfd(&device, FdFlags::CLOEXEC)?;
+            Ok((device, ours))
+        }
+        Ok(None) => Err(complaint(&mut child)),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Unmounts lazily.
+pub(super) fn unmount(point: &Path) -> io::Result<()> {
+    let mut child = start(|command| {
+        command.args(["-u", "-z", "-q", "--"]).arg(point);
+    })?;
+    if child.wait()?.success() { Ok(()) } else { Err(complaint(&mut child)) }
+}
+
+/// What a value becomes in a list of options.
+pub(super) fn escaped(value: &[u8]) -> Vec<u8> {
+    value.iter().flat_map(|&byte| if matches!(byte, b',' | b'\\') { vec![b'\\', byte] } else { vec![byte] }).collect()
+}
+
+fn start(prepare: impl Fn(&mut Command)) -> io::Result<Child> {
+    let mut missing = None;
+    for name in NAMES {
+        let mut command = Command::new(name);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        prepare(&mut command);
+        match command.spawn() {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => missing = Some(cause),
+            started => return started,
+        }
+    }
+    let cause = missing.map_or(String::new(), |cause| format!(": {cause}"));
+    Err(io::Error::other(format!("this needs fusermount3 or fusermount{cause}")))
+}
+
+fn complaint(child: &mut Child) -> io::Error {
+    let mut said = Vec::new();
+    if let Some(stderr) = child.stderr.take() {
+        let _: io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut said);
+    }
+    let _: io::Result<std::process::ExitStatus> = child.wait();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    io::Error::other(if lines.is_empty() { "fusermount failed".to_string() } else { lines.join("; ") })
+}
+
+/// The descriptor that comes with the helper's one byte; `None` if it closed the socket.
+fn receive(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0u8];
+    let received = rustix::io::retry_on_intr(|| {
+        recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)
+    })?;
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    let descriptors = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(rights) => Some(rights),
+        _ => None,
+    });
+    Ok(descriptors.flatten().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_end_its_option() {
+        assert_eq!(escaped(b"/a,b\\c"), b"/a\\,b\\\\c");
+    }
+}

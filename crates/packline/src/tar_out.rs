@@ -1,0 +1,247 @@
+//! A tar out of an image: what is asked, what came of it, and the way from one to the other.
+//!
+//! The tree is walked twice: once to learn when each fragment block is needed and how much there is, once to write. Entries come
+//! in the order of the image's directories, depth first. Whatever the workers and the memory, the bytes are the same.
+
+mod content;
+mod items;
+mod plan;
+mod press;
+mod sink;
+mod sparse;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use packline_codec::StreamSpec;
+use packline_squashfs::read::{FragmentUses, ReadError, Reading};
+use packline_tree::Bytes;
+use packline_tree::path::canonical;
+
+use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries};
+use content::Content;
+use items::{Found, Items};
+use plan::Plan;
+use sink::{Destination, Sink};
+
+/// Which part of the tree goes into the tar, and under which names.
+#[derive(Debug)]
+pub enum TarScope {
+    /// What patterns select, with the directories that lead there, under its own names.
+    Selected(Selection),
+    /// What is below some directories.
+    Below {
+        /// Their canonical paths.
+        directories: Vec<Bytes>,
+        /// Whether their own names stay before what is below them. If not, there must be one directory only, whose entry is
+        /// left out.
+        keep: bool,
+    },
+}
+
+/// What becomes of the root directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TarRoot {
+    /// No entry: its attributes are lost.
+    Nothing,
+    /// The entry `./` before all others.
+    Entry,
+    /// A directory of this name, in which all others are; `.` puts `./` before every name.
+    Becomes(Bytes),
+}
+
+/// Where a tar goes.
+pub enum TarTarget {
+    /// A stream: standard output, a pipe. Its name is for messages.
+    Stream(PathBuf, Box<dyn Write>),
+    /// A file that gets its name when it is whole. Replaced only with `force`.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Whether an existing file is replaced.
+        force: bool,
+    },
+}
+
+/// A tar to be made of an image.
+pub struct TarOutRequest {
+    /// The image.
+    pub image: ImagePlace,
+    /// Where the tar goes.
+    pub target: TarTarget,
+    /// How it is compressed; not at all if `None`.
+    pub compression: Option<StreamSpec>,
+    /// What goes into it.
+    pub scope: TarScope,
+    /// What becomes of the root directory.
+    pub root: TarRoot,
+    /// Whether extended attributes go with their entries.
+    pub xattrs: bool,
+    /// Whether a second name of an inode becomes a hard link; otherwise it is a file of its own.
+    pub hard_links: bool,
+    /// Whether holes stay holes; otherwise they become zeros.
+    pub sparse: bool,
+    /// Whether to go on after what cannot be read: it is told to [`Observer::problem`] and counted as damaged. What is missing
+    /// of a file whose header is written already becomes zeros.
+    pub keep_going: bool,
+    /// Whether what a tar cannot hold (a socket) is an error; otherwise it is left out with a warning.
+    pub refuse_unstorable: bool,
+    /// What the machine gives.
+    pub resources: Resources,
+    /// Where temporary files are listed while they are in being.
+    pub temporaries: Temporaries,
+}
+
+impl TarOutRequest {
+    /// Everything of an image, the root's entry too, holes as holes, uncompressed; one worker.
+    pub fn new(image: ImagePlace, target: TarTarget) -> TarOutRequest {
+        TarOutRequest {
+            image,
+            target,
+            compression: None,
+            scope: TarScope::Selected(Selection::all()),
+            root: TarRoot::Entry,
+            xattrs: true,
+            hard_links: true,
+            sparse: true,
+            keep_going: false,
+            refuse_unstorable: false,
+            resources: Resources { workers: 1, ..Resources::default() },
+            temporaries: Temporaries::default(),
+        }
+    }
+}
+
+/// What a tar came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TarSummary {
+    /// Entries in the tar.
+    pub entries: u64,
+    /// Entries left out because a tar cannot hold them.
+    pub skipped: u64,
+    /// Entries that are missing or not whole because they could not be read; 0 unless asked to keep going.
+    pub damaged: u64,
+    /// Bytes of content, holes included.
+    pub content_bytes: u64,
+    /// Bytes of the tar.
+    pub tar_bytes: u64,
+    /// Bytes written: of the compressed tar, if it is.
+    pub output_bytes: u64,
+    /// Workers that were asked for.
+    pub workers_wanted: usize,
+    /// Workers that the memory allowed.
+    pub workers: usize,
+}
+
+/// Makes a tar of an image. Progress counts content as the source and the tar, before compression, as the image.
+///
+/// # Errors
+/// [`Error`], with the names of image and entry and the offset. A file is not there then; a stream may have been begun.
+pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<TarSummary, Error> {
+    let TarOutRequest { image, target, compression, resources, temporaries, .. } = request;
+    let asked = Asked {
+        scope: request.scope,
+        root: request.root,
+        xattrs: request.xattrs,
+        hard_links: request.hard_links,
+        sparse: request.sparse,
+        keep_going: request.keep_going,
+        refuse_unstorable: request.refuse_unstorable,
+    };
+    asked.check()?;
+    let opened = image.open(plan::metadata_cache(resources.memory))?;
+    let plan = Plan::new(&opened.image, compression, &resources)?;
+    warn(&asked, plan, &opened, &resources, observer)?;
+    let (uses, total) = survey(&opened, &asked, &resources)?;
+    let (destination, out) = Destination::open(target, &temporaries)?;
+    let sink = Sink::new(&destination, out, compression, plan, &resources)?;
+    let mut content = Content::new(&opened, &asked, sink, observer, total);
+    let settings = plan.settings(&resources);
+    let requests = Items::new(&opened.image, &asked).map(|found| Ok(found.into_request(&opened.image, &asked)));
+    let reading = Reading::new(&opened.image, Box::new(requests), uses, &settings);
+    let mut reading = reading.map_err(|cause| opened.fault(cause))?;
+    while let Some(event) = reading.next_event().map_err(|cause| opened.fault(cause))? {
+        content.take(event)?;
+    }
+    drop(reading);
+    let summary = content.finish()?;
+    destination.finish()?;
+    Ok(TarSummary { workers_wanted: resources.workers, workers: plan.read.workers, ..summary })
+}
+
+/// What is asked of the tar's entries.
+struct Asked {
+    scope: TarScope,
+    root: TarRoot,
+    xattrs: bool,
+    hard_links: bool,
+    sparse: bool,
+    keep_going: bool,
+    refuse_unstorable: bool,
+}
+
+impl Asked {
+    fn check(&self) -> Result<(), Error> {
+        let wrong = |what: String, expected: &str| Err(Error::Request { what, expected: expected.to_string() });
+        match (&self.scope, &self.root) {
+            (TarScope::Below { directories, keep: false }, _) if directories.len() != 1 => {
+                wrong(format!("{} directories that become the root", directories.len()), "one, or their names kept")
+            }
+            (_, TarRoot::Becomes(name)) if name != b"." && canonical(name).as_ref() != Ok(name) => {
+                wrong(format!("root called '{}'", name.escape_ascii()), "a path inside the tar, or .")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What stands before each name.
+    fn prefix(&self) -> Bytes {
+        match &self.root {
+            TarRoot::Becomes(name) => [name, &b"/"[..]].concat(),
+            _ => Bytes::new(),
+        }
+    }
+}
+
+/// Says what the user may not expect.
+fn warn(
+    asked: &Asked,
+    plan: Plan,
+    opened: &OpenedImage,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    if plan.read.workers < resources.workers && !resources.serial {
+        let (workers, limit) = (plan.read.workers, resources.memory.unwrap_or(u64::MAX));
+        let wanted = resources.workers;
+        observer.warning(&format!(
+            "{workers} workers instead of {wanted}: a memory limit of {limit} bytes has no room for more"
+        ));
+    }
+    let TarScope::Below { directories, .. } = &asked.scope else { return Ok(()) };
+    for directory in directories {
+        if opened.image.resolve(directory).map_err(|cause| opened.fault_at(directory, cause))?.is_none() {
+            observer.warning(&format!("there is no {} in the image", String::from_utf8_lossy(directory)));
+        }
+    }
+    Ok(())
+}
+
+/// The first walk: when each fragment block is needed, and bytes of content in all. Finds what is wrong with the tree before
+/// anything is written.
+fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<(FragmentUses, u64), Error> {
+    let (mut uses, mut total) = (FragmentUses::new(), 0u64);
+    for found in Items::new(&opened.image, asked) {
+        if resources.cancel.is_cancelled() {
+            return Err(opened.fault(ReadError::Cancelled));
+        }
+        uses.note(found.content());
+        total = total.saturating_add(found.content().map_or(0, |data| data.size));
+        if let Found::Fault { path, error } = found
+            && !asked.keep_going
+        {
+            return Err(opened.fault_at(&path, error));
+        }
+    }
+    Ok((uses, total))
+}

@@ -1,0 +1,225 @@
+//! What goes into the tar, in order: each name of the scope, as a file, a link to an earlier name, or a fault.
+
+use std::collections::BTreeMap;
+
+use packline_squashfs::read::{FileData, Image, Inode, InodeRef, Node, ReadError, Request, Visit, Walk};
+use packline_tree::{Bytes, Entry, Kind};
+
+use super::sparse::{self, SparseFile};
+use super::{Asked, TarRoot, TarScope};
+use crate::SelectedWalk;
+
+/// Largest file that a tar can hold, bytes.
+const SIZE_MAX: u64 = i64::MAX as u64;
+
+/// Something of the scope.
+pub(super) enum Found {
+    /// An entry, and the earlier name of its inode if there is one.
+    Name { path: Bytes, inode: Box<Inode>, link: Option<Bytes> },
+    /// What stands at a path cannot be read.
+    Fault { path: Bytes, error: ReadError },
+}
+
+/// What is written for a request, and how.
+pub(super) enum Tag {
+    /// A header and its content.
+    Entry {
+        entry: Entry,
+        /// The content, if it is a file with holes.
+        sparse: Option<(SparseFile, FileData)>,
+        /// Why its attributes could not be read.
+        fault: Option<ReadError>,
+    },
+    /// Nothing.
+    Fault { path: Bytes, error: ReadError },
+}
+
+impl Found {
+    /// The content that is read.
+    pub(super) fn content(&self) -> Option<&FileData> {
+        match self {
+            Found::Name { inode, link: None, .. } => match &inode.node {
+                Node::File(data) if data.size <= SIZE_MAX => Some(data),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Reads what else belongs to the entry.
+    pub(super) fn into_request(self, image: &Image, asked: &Asked) -> Request<Tag> {
+        let file = self.content().cloned();
+        let (path, inode, link) = match self {
+            Found::Name { path, inode, link } => (path, inode, link),
+            Found::Fault { path, error } => return Request { tag: Tag::Fault { path, error }, file },
+        };
+        let wanted = asked.xattrs && link.is_none();
+        let (xattrs, fault) = match image.xattrs(&inode) {
+            _ if !wanted => (Vec::new(), None),
+            Ok(xattrs) => (xattrs, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let shape = file.clone().filter(|_| asked.sparse);
+        let sparse = shape.and_then(|data| sparse::survey(image, &data).map(|sparse| (sparse, data)));
+        let entry = Entry { path, meta: inode.meta, kind: kind_of(*inode, link), xattrs };
+        Request { tag: Tag::Entry { entry, sparse, fault }, file }
+    }
+}
+
+fn kind_of(inode: Inode, link: Option<Bytes>) -> Kind {
+    if let Some(target) = link {
+        return Kind::HardLink(target);
+    }
+    match inode.node {
+        Node::Directory(_) => Kind::Dir,
+        Node::File(data) => Kind::File { size: data.size },
+        Node::Symlink(target) => Kind::Symlink(target),
+        Node::BlockDevice(device) => Kind::BlockDevice(device),
+        Node::CharDevice(device) => Kind::CharDevice(device),
+        Node::Fifo => Kind::Fifo,
+        Node::Socket => Kind::Socket,
+    }
+}
+
+/// Walks the scope.
+pub(super) struct Items<'a> {
+    walk: Source<'a>,
+    root: bool,
+    links: Option<Links>,
+}
+
+enum Source<'a> {
+    Selected(SelectedWalk<'a>),
+    Below { walk: Box<Walk>, directories: &'a [Bytes], keep: bool },
+}
+
+impl<'a> Items<'a> {
+    pub(super) fn new(image: &Image, asked: &'a Asked) -> Items<'a> {
+        let walk = match &asked.scope {
+            TarScope::Selected(selection) => Source::Selected(SelectedWalk::new(image, selection)),
+            TarScope::Below { directories, keep } => {
+                Source::Below { walk: Box::new(Walk::new(image, image.root(), Bytes::new())), directories, keep: *keep }
+            }
+        };
+        Items { walk, root: asked.root != TarRoot::Nothing, links: asked.hard_links.then(Links::default) }
+    }
+
+    fn found(&mut self, Visit { path, inode }: Visit) -> Found {
+        let link = self.links.as_mut().and_then(|links| links.earlier(&inode, &path));
+        Found::Name { path, inode: Box::new(inode), link }
+    }
+}
+
+impl Iterator for Items<'_> {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        loop {
+            match self.walk.next()? {
+                Ok(visit) if visit.path.is_empty() && !self.root => {}
+                Ok(visit) => return Some(self.found(visit)),
+                Err((path, error)) => return Some(Found::Fault { path, error }),
+            }
+        }
+    }
+}
+
+impl Source<'_> {
+    /// What comes next, under its name in the tar.
+    fn next(&mut self) -> Option<Result<Visit, (Bytes, ReadError)>> {
+        let (walk, directories, keep) = match self {
+            Source::Selected(walk) => return walk.next(),
+            Source::Below { walk, directories, keep } => (walk, *directories, *keep),
+        };
+        loop {
+            let (result, path) = match walk.next()? {
+                Ok(Visit { path, inode }) => (Ok(inode), path),
+                Err((path, error)) => (Err(error), path),
+            };
+            // The root stands for itself, whatever directory is asked for.
+            let place = if path.is_empty() { Place::Within(0) } else { place_of(&path, directories) };
+            match place {
+                Place::Beside => walk.prune(),
+                Place::Leads if !keep && result.is_ok() => {}
+                Place::Within(cut) if !keep => return Some(visit(result, path[cut..].to_vec())),
+                Place::Leads | Place::Within(_) => return Some(visit(result, path)),
+            }
+        }
+    }
+}
+
+fn visit(result: Result<Inode, ReadError>, path: Bytes) -> Result<Visit, (Bytes, ReadError)> {
+    match result {
+        Ok(inode) => Ok(Visit { path, inode }),
+        Err(error) => Err((path, error)),
+    }
+}
+
+/// Where a path is, seen from the directories that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In none of them, and on the way to none.
+    Beside,
+    /// On the way to one, or one itself.
+    Leads,
+    /// In one, whose name and a slash take so many bytes of the path.
+    Within(usize),
+}
+
+fn place_of(path: &[u8], directories: &[Bytes]) -> Place {
+    let place = |directory: &Bytes| {
+        let below = |path: &[u8], top: &[u8]| path.starts_with(top) && path.get(top.len()) == Some(&b'/');
+        match directory {
+            _ if directory.is_empty() => Place::Within(0),
+            _ if below(path, directory) => Place::Within(directory.len() + 1),
+            _ if directory == path || below(directory, path) => Place::Leads,
+            _ => Place::Beside,
+        }
+    };
+    let mut places = directories.iter().map(place).filter(|place| *place != Place::Beside);
+    let first = places.next().unwrap_or(Place::Beside);
+    places.find(|place| matches!(place, Place::Within(_))).filter(|_| first == Place::Leads).unwrap_or(first)
+}
+
+/// The first names of inodes with several, until all have come: some 100 bytes and the path for each.
+#[derive(Default)]
+struct Links(BTreeMap<InodeRef, (Bytes, u32)>);
+
+impl Links {
+    /// The earlier name of an inode that now is met at `path`.
+    fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Option<Bytes> {
+        if inode.links < 2 || matches!(inode.node, Node::Directory(_)) {
+            return None;
+        }
+        let Some((first, left)) = self.0.get_mut(&inode.at) else {
+            self.0.insert(inode.at, (path.to_vec(), inode.links - 1));
+            return None;
+        };
+        *left -= 1;
+        if *left > 0 { Some(first.clone()) } else { self.0.remove(&inode.at).map(|(first, _)| first) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_paths() {
+        let directories = |names: &[&str]| names.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>();
+        let one = directories(&["usr/lib"]);
+        for (path, place) in [
+            ("usr", Place::Leads),
+            ("usr/lib", Place::Leads),
+            ("usr/lib/a/b", Place::Within(8)),
+            ("usr/lib64", Place::Beside),
+            ("usr/li", Place::Beside),
+            ("us", Place::Beside),
+        ] {
+            assert_eq!(place_of(path.as_bytes(), &one), place, "{path}");
+        }
+        let nested = directories(&["usr/lib/deep", "usr"]);
+        assert_eq!(place_of(b"usr/lib", &nested), Place::Within(4));
+        assert_eq!(place_of(b"anything", &directories(&[""])), Place::Within(0));
+    }
+}

@@ -1,0 +1,91 @@
+//! How memory and workers are shared between reading the image and compressing the tar.
+
+use packline_codec::StreamSpec;
+use packline_squashfs::read::{Image, ReadSettings};
+
+use super::sink::BATCH;
+use crate::{Error, ReadDemand, ReadPlan, Resources};
+
+/// Metadata that is kept, bytes, where memory is not short.
+const METADATA: u64 = 16 << 20;
+/// The least of it.
+const METADATA_LEAST: u64 = 256 << 10;
+
+/// Bytes of metadata to keep, of so many that are allowed in all. It is needed before the image has said what else is.
+pub(super) fn metadata_cache(limit: Option<u64>) -> usize {
+    limit.map_or(METADATA, |limit| (limit / 16).clamp(METADATA_LEAST, METADATA)) as usize
+}
+
+/// Who does what with how much.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    /// For reading.
+    pub(super) read: ReadPlan,
+    /// Workers that compress; 0 for the caller's thread.
+    pub(super) pressers: usize,
+    /// Bytes of chunks, and of what becomes of them, on their way at once.
+    pub(super) press_window: usize,
+}
+
+impl Plan {
+    /// Compressing gets half of what is allowed, if that does for one worker.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the least that works is more than is allowed.
+    pub(super) fn new(image: &Image, compression: Option<StreamSpec>, resources: &Resources) -> Result<Plan, Error> {
+        let workers = if resources.serial { 0 } else { resources.workers };
+        let (pressers, press) = press_share(compression, workers, resources.memory);
+        let block_size = image.superblock().block_size;
+        let metadata = metadata_cache(resources.memory) as u64;
+        let demand = ReadDemand {
+            workers,
+            limit: resources.memory,
+            block_size,
+            decoder: image.codec().footprint(block_size as usize).decoder as u64,
+            besides: press + BATCH as u64 + metadata.saturating_sub(METADATA_LEAST),
+        };
+        let press_window = compression.map_or(0, |spec| window(spec, pressers) as usize);
+        Ok(Plan { read: demand.plan()?, pressers, press_window })
+    }
+
+    /// What reading is told.
+    pub(super) fn settings(&self, resources: &Resources) -> ReadSettings {
+        ReadSettings {
+            workers: self.read.workers,
+            window: self.read.window,
+            fragments: self.read.fragments,
+            serial: resources.serial,
+            cancel: resources.cancel.clone(),
+        }
+    }
+}
+
+/// Workers that compress, and the bytes that they take.
+fn press_share(compression: Option<StreamSpec>, wanted: usize, limit: Option<u64>) -> (usize, u64) {
+    let Some(spec) = compression else { return (0, 0) };
+    let taken = |workers: usize| spec.memory() as u64 * workers.max(1) as u64 + window(spec, workers);
+    let most = limit.map_or(u64::MAX, |limit| limit / 2);
+    let workers = (wanted.min(1)..=wanted).rev().find(|&workers| taken(workers) <= most).unwrap_or(wanted.min(1));
+    (workers, taken(workers))
+}
+
+/// A chunk before each worker, one in its hands, and what they make.
+fn window(spec: StreamSpec, workers: usize) -> u64 {
+    2 * spec.chunk() as u64 * (workers as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compressors_are_as_many_as_half_of_the_memory_holds() {
+        let spec = |text: &str| Some(StreamSpec::parse(text).unwrap());
+        assert_eq!(press_share(None, 4, None), (0, 0));
+        assert_eq!(press_share(spec("gzip"), 4, None).0, 4);
+        let (workers, taken) = press_share(spec("xz"), 8, Some(1 << 30));
+        assert!((1..8).contains(&workers) && taken <= 1 << 29, "{workers} {taken}");
+        assert_eq!(press_share(spec("xz"), 8, Some(1 << 20)).0, 1);
+        assert_eq!(press_share(spec("zstd"), 0, None).0, 0);
+    }
+}

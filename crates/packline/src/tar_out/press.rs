@@ -1,0 +1,161 @@
+//! Compression of the tar on a line of its own: workers compress chunks, the caller's thread writes them in order.
+
+use std::io::{self, Write};
+
+use packline_codec::{CodecError, Member, MemberEncoder, StreamEnd, StreamSpec};
+use packline_engine::{Caller, CancelToken, Config, Fault, Line, Outbox, ParallelLine, Permit, SerialLine, Work};
+
+/// Why a chunk does not reach the output.
+#[derive(Debug)]
+pub(super) enum PressError {
+    /// It could not be compressed.
+    Codec(CodecError),
+    /// It could not be written.
+    Output(io::Error),
+}
+
+/// A chunk, with its memory and that of what it becomes.
+pub(super) struct Chunk {
+    bytes: Vec<u8>,
+    permit: Permit,
+}
+
+/// A chunk compressed.
+pub(super) struct Pressed {
+    member: Member,
+    _permit: Permit,
+}
+
+/// What the workers do. One stage is enough: nothing is decided between two.
+struct PressWork(StreamSpec);
+
+impl Work for PressWork {
+    type Raw = Chunk;
+    type Hashed = Pressed;
+    type Job = std::convert::Infallible;
+    type Packed = Pressed;
+    type Error = PressError;
+    type Tool = Option<MemberEncoder>;
+
+    fn tool(&self) -> Option<MemberEncoder> {
+        None
+    }
+
+    fn hash(&self, tool: &mut Option<MemberEncoder>, chunk: Chunk) -> Result<Pressed, PressError> {
+        let encoder = match tool {
+            Some(encoder) => encoder,
+            None => tool.insert(self.0.encoder().map_err(PressError::Codec)?),
+        };
+        let Chunk { bytes, mut permit } = chunk;
+        let member = encoder.encode(&bytes).map_err(PressError::Codec)?;
+        drop(bytes);
+        permit.shrink_to(member.bytes.capacity());
+        Ok(Pressed { member, _permit: permit })
+    }
+
+    fn compress(&self, _: &mut Option<MemberEncoder>, job: Self::Job) -> Result<Pressed, PressError> {
+        match job {}
+    }
+}
+
+/// The output, and what must be known at its end.
+struct Writing {
+    out: Box<dyn Write>,
+    end: StreamEnd,
+    written: u64,
+}
+
+impl Writing {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), PressError> {
+        self.written += bytes.len() as u64;
+        self.out.write_all(bytes).map_err(PressError::Output)
+    }
+}
+
+impl Caller<PressWork> for Writing {
+    fn decide(&mut self, pressed: Pressed, next: &mut dyn Outbox<PressWork>) -> Result<(), PressError> {
+        next.pass(pressed);
+        Ok(())
+    }
+
+    fn commit(&mut self, pressed: Pressed) -> Result<(), PressError> {
+        self.end.note(&pressed.member);
+        self.write(&pressed.member.bytes)
+    }
+}
+
+/// A compressed stream under construction.
+pub(super) struct Press {
+    spec: StreamSpec,
+    line: Box<dyn Line<PressWork>>,
+    writing: Writing,
+    filling: Option<Chunk>,
+}
+
+impl Press {
+    /// Compresses to `out` with so many workers, in about `window` bytes; `serial` asks for the reference line.
+    pub(super) fn new(
+        out: Box<dyn Write>,
+        spec: StreamSpec,
+        workers: usize,
+        window: usize,
+        cancel: CancelToken,
+        serial: bool,
+    ) -> io::Result<Press> {
+        let work = PressWork(spec);
+        let line: Box<dyn Line<PressWork>> = if serial {
+            Box::new(SerialLine::with_cancel(work, cancel))
+        } else {
+            Box::new(ParallelLine::new(work, Config { workers, budget: window, cancel })?)
+        };
+        let writing = Writing { out, end: spec.end(), written: 0 };
+        let mut press = Press { spec, line, writing, filling: None };
+        match press.writing.write(&spec.start()) {
+            Err(PressError::Output(cause)) => Err(cause),
+            _ => Ok(press),
+        }
+    }
+
+    /// Takes bytes of the stream.
+    pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<(), Fault<PressError>> {
+        while !bytes.is_empty() {
+            let room = self.room()?;
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            if let Some(chunk) = &mut self.filling {
+                chunk.bytes.extend_from_slice(now);
+            }
+            bytes = later;
+            if now.len() == room {
+                self.feed()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that the chunk in hand still takes; at least one.
+    fn room(&mut self) -> Result<usize, Fault<PressError>> {
+        let size = self.spec.chunk();
+        if self.filling.is_none() {
+            let permit = self.line.reserve(2 * size, &mut self.writing)?;
+            self.filling = Some(Chunk { bytes: Vec::with_capacity(size), permit });
+        }
+        Ok(size - self.filling.as_ref().map_or(0, |chunk| chunk.bytes.len()))
+    }
+
+    fn feed(&mut self) -> Result<(), Fault<PressError>> {
+        match self.filling.take() {
+            Some(chunk) => self.line.feed(chunk, &mut self.writing),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the stream; bytes written in all.
+    pub(super) fn finish(mut self) -> Result<u64, Fault<PressError>> {
+        self.feed()?;
+        self.line.drain(&mut self.writing)?;
+        let Writing { mut out, end, written } = self.writing;
+        let end = end.bytes();
+        out.write_all(&end).and_then(|()| out.flush()).map_err(|cause| Fault::Work(PressError::Output(cause)))?;
+        Ok(written + end.len() as u64)
+    }
+}

@@ -1,0 +1,230 @@
+//! Where the bytes of a tar go: gathered into large writes, or through a compressor, to a stream or to a file.
+
+use std::io::{self, IoSlice, Write};
+use std::path::PathBuf;
+
+use packline_codec::StreamSpec;
+use packline_engine::Fault;
+use packline_squashfs::Sink as _;
+
+use super::TarTarget;
+use super::plan::Plan;
+use super::press::{Press, PressError};
+use crate::output::{Output, WriteBehind};
+use crate::{Error, Resources, Temporaries};
+
+/// Bytes gathered before they are written.
+pub(super) const BATCH: usize = 256 << 10;
+/// Pieces of so many bytes are written as they are, behind what was gathered, in one call.
+const STRAIGHT: usize = 32 << 10;
+/// Zeros that are written at once.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+
+/// What the tar is written to.
+pub(super) struct Destination {
+    shown: PathBuf,
+    output: Option<Output>,
+}
+
+impl Destination {
+    /// Opens the target; for a stream, the stream itself is given back.
+    pub(super) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<(Destination, Box<dyn Write>), Error> {
+        match target {
+            TarTarget::Stream(shown, out) => Ok((Destination { shown, output: None }, out)),
+            TarTarget::File { path, force } => {
+                let output = Output::open(&path, force, temporaries)?;
+                let out = Box::new(Sequential { sink: output.sink()?, at: 0 });
+                Ok((Destination { shown: path, output: Some(output) }, out))
+            }
+        }
+    }
+
+    /// Puts a file in place.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        self.output.map_or(Ok(()), Output::finish)
+    }
+}
+
+/// A file written from its start to its end.
+struct Sequential {
+    sink: WriteBehind,
+    at: u64,
+}
+
+impl Write for Sequential {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.sink.write_at(self.at, bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+/// Takes the bytes of a tar.
+pub(super) struct Sink {
+    shown: PathBuf,
+    inner: Inner,
+    /// Bytes taken.
+    taken: u64,
+}
+
+enum Inner {
+    Plain(Batch),
+    Pressed(Box<Press>),
+}
+
+impl Sink {
+    pub(super) fn new(
+        destination: &Destination,
+        out: Box<dyn Write>,
+        compression: Option<StreamSpec>,
+        plan: Plan,
+        resources: &Resources,
+    ) -> Result<Sink, Error> {
+        let shown = destination.shown.clone();
+        let inner = match compression {
+            None => Inner::Plain(Batch { out, held: Vec::with_capacity(BATCH) }),
+            Some(spec) => {
+                let (cancel, serial) = (resources.cancel.clone(), resources.serial);
+                let press = Press::new(out, spec, plan.pressers, plan.press_window, cancel, serial);
+                Inner::Pressed(Box::new(press.map_err(|cause| refused(&shown, cause))?))
+            }
+        };
+        Ok(Sink { shown, inner, taken: 0 })
+    }
+
+    /// Bytes taken so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes bytes.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.taken += bytes.len() as u64;
+        match &mut self.inner {
+            Inner::Plain(batch) => batch.put(bytes).map_err(|cause| refused(&self.shown, cause)),
+            Inner::Pressed(press) => press.put(bytes).map_err(|fault| broken(&self.shown, fault)),
+        }
+    }
+
+    /// Takes so many zeros.
+    pub(super) fn zeros(&mut self, mut count: u64) -> Result<(), Error> {
+        while count > 0 {
+            let now = count.min(ZEROS.len() as u64);
+            self.put(&ZEROS[..now as usize])?;
+            count -= now;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left; bytes written in all.
+    pub(super) fn finish(self) -> Result<u64, Error> {
+        match self.inner {
+            Inner::Plain(mut batch) => batch.flush().map(|()| self.taken).map_err(|cause| refused(&self.shown, cause)),
+            Inner::Pressed(press) => press.finish().map_err(|fault| broken(&self.shown, fault)),
+        }
+    }
+}
+
+fn refused(shown: &std::path::Path, cause: io::Error) -> Error {
+    Error::Output { path: shown.to_path_buf(), action: "cannot write", cause }
+}
+
+fn broken(shown: &std::path::Path, fault: Fault<PressError>) -> Error {
+    match fault {
+        Fault::Work(PressError::Output(cause)) => refused(shown, cause),
+        Fault::Work(PressError::Codec(error)) => compression(shown, &error),
+        other => compression(shown, &other_text(&other)),
+    }
+}
+
+fn other_text(fault: &Fault<PressError>) -> String {
+    match fault {
+        Fault::Panic(message) => format!("internal error: a worker panicked: {message}"),
+        Fault::Cancelled => "cancelled".to_string(),
+        _ => "internal error: the line has already stopped".to_string(),
+    }
+}
+
+fn compression(shown: &std::path::Path, what: &dyn std::fmt::Display) -> Error {
+    Error::Output { path: shown.to_path_buf(), action: "cannot compress", cause: io::Error::other(what.to_string()) }
+}
+
+/// Small pieces gathered, large ones passed on.
+struct Batch {
+    out: Box<dyn Write>,
+    held: Vec<u8>,
+}
+
+impl Batch {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() >= STRAIGHT || self.held.len() + bytes.len() > BATCH {
+            write_both(&mut self.out, &self.held, bytes)?;
+            self.held.clear();
+        } else {
+            self.held.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.held)?;
+        self.held.clear();
+        self.out.flush()
+    }
+}
+
+/// Writes one behind the other, with as few calls as the output takes.
+fn write_both(out: &mut dyn Write, mut first: &[u8], mut second: &[u8]) -> io::Result<()> {
+    while !first.is_empty() {
+        let written = match out.write_vectored(&[IoSlice::new(first), IoSlice::new(second)]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => written,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            Err(cause) => return Err(cause),
+        };
+        let of_first = written.min(first.len());
+        first = &first[of_first..];
+        second = &second[written - of_first..];
+    }
+    out.write_all(second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Takes at most so many bytes at once.
+    struct Slow(Rc<RefCell<Vec<u8>>>, usize);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.1);
+            self.0.borrow_mut().extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn pieces_of_any_size_come_out_in_order() {
+        let out = Rc::new(RefCell::new(Vec::new()));
+        let mut batch = Batch { out: Box::new(Slow(out.clone(), 1000)), held: Vec::new() };
+        let mut expected = Vec::new();
+        for (index, length) in [1, 512, 40_000, 0, 31_999, 32_000, 200_000, 30_000, 30_000].into_iter().enumerate() {
+            let piece = vec![index as u8; length];
+            batch.put(&piece).unwrap();
+            expected.extend(piece);
+        }
+        batch.flush().unwrap();
+        assert!(*out.borrow() == expected);
+    }
+}

@@ -26,8 +26,9 @@ use answer::Answers;
 
 /// Faults that wait to be told, at most; more are not told.
 const FAULTS: usize = 64;
-/// Decoded blocks that are kept by default where nothing limits memory. The kernel keeps what was read besides.
-const CACHE: usize = 128 << 20;
+/// Decoded blocks that are kept by default where nothing limits memory: parts of them that nobody asked for yet. What was
+/// read is kept by the kernel besides.
+const CACHE: usize = 256 << 20;
 /// Bytes decoded ahead of sequential readers by default.
 const AHEAD: usize = 32 << 20;
 /// Bytes of one answer: the most that the kernel asks for at once.
@@ -46,7 +47,8 @@ pub struct MountRequest {
     pub memory: Option<u64>,
     /// Other users than this one may use the mount too.
     pub allow_other: bool,
-    /// The mount goes away also if this process is killed. Needs `fusermount3` or `fusermount`.
+    /// The mount goes away also if this process is killed. Needs `fusermount3` or `fusermount`, and `allow_other` unless this
+    /// is root.
     pub auto_unmount: bool,
     /// What the kernel allows in it.
     pub flags: MountFlags,
@@ -63,7 +65,7 @@ pub struct Mounted {
 /// Mounts an image. When this returns, it can be used.
 ///
 /// # Errors
-/// Those of opening the image; [`Error::Target`] and [`Error::Output`] for a mount point that cannot be one, and for a kernel
+/// Those of opening the image; [`Error::Request`] for what does not go together; [`Error::Target`] and [`Error::Output`] for a mount point that cannot be one, and for a kernel
 /// that refuses; [`Error::Memory`].
 pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let (image, plan) = open(request)?;

@@ -45,6 +45,7 @@ struct Shared {
 /// Takes the mount point.
 pub(super) fn attach(request: &MountRequest) -> Result<Attached, Error> {
     let point = mount_point(&request.point)?;
+    check_guard(request)?;
     let taken = if request.auto_unmount { through_helper(request, &point) } else { by_any_means(request, &point) };
     let (device, guard) = taken.map_err(|cause| refused(&request.point, cause))?;
     let watched = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
@@ -62,6 +63,15 @@ impl Attached {
     }
 }
 
+/// The helper looks, as root, whether a mount is dead. Into a user's own mount root is not let, dead or alive.
+fn check_guard(request: &MountRequest) -> Result<(), Error> {
+    if !request.auto_unmount || request.allow_other || rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let what = "a user's own mount is not unmounted automatically unless others are let in".to_string();
+    Err(Error::Request { what, expected: "allow-other together with auto-unmount".to_string() })
+}
+
 fn mount_point(path: &Path) -> Result<PathBuf, Error> {
     let failed = |cause| Error::Output { path: path.to_path_buf(), action: "cannot mount on it", cause };
     if !fs::metadata(path).map_err(failed)?.is_dir() {
@@ -77,11 +87,7 @@ fn by_any_means(request: &MountRequest, point: &Path) -> io::Result<Taken> {
     match directly(request, point) {
         Ok(device) => Ok((device, None)),
         // Whoever may not mount may ask the helper; so may whoever may not even open the device.
-        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
-            let (device, guard) = through_helper(request, point)?;
-            drop(guard);
-            Ok((device, None))
-        }
+        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => through_helper(request, point),
         Err(cause) => Err(cause),
     }
 }
@@ -106,18 +112,14 @@ fn directly(request: &MountRequest, point: &Path) -> io::Result<OwnedFd> {
 
 fn through_helper(request: &MountRequest, point: &Path) -> io::Result<Taken> {
     let source = helper::escaped(&source_name(request));
-    let mut options = format!(
-        "{},default_permissions,max_read={},subtype=packline,fsname=",
-        request.flags.words(),
-        super::ANSWER
-    )
-    .into_bytes();
+    let mut options =
+        format!("{},default_permissions,max_read={},subtype=packline,fsname=", request.flags.words(), super::ANSWER)
+            .into_bytes();
     options.extend_from_slice(&source);
     for (wanted, word) in [(request.allow_other, ",allow_other"), (request.auto_unmount, ",auto_unmount")] {
         options.extend_from_slice(if wanted { word.as_bytes() } else { b"" });
     }
-    let (device, guard) = helper::mount(&options, point)?;
-    Ok((device, Some(guard)))
+    helper::mount(&options, point, request.auto_unmount)
 }
 
 /// What mount(8) shows as the source.

@@ -22,8 +22,8 @@ const SOCKET: &str = "_FUSE_COMMFD";
 /// Bytes of its complaints that are shown.
 const SHOWN: u64 = 4000;
 
-/// Mounts; returns the device and the socket that keeps the helper waiting, if it waits.
-pub(super) fn mount(options: &[u8], point: &Path) -> io::Result<(OwnedFd, UnixStream)> {
+/// Mounts; returns the device, and the socket that keeps the helper waiting if it `stays`.
+pub(super) fn mount(options: &[u8], point: &Path, stays: bool) -> io::Result<(OwnedFd, Option<UnixStream>)> {
     let (ours, theirs) = UnixStream::pair()?;
     fcntl_setfd(&theirs, FdFlags::empty())?;
     let number = theirs.as_raw_fd().to_string();
@@ -34,8 +34,12 @@ pub(super) fn mount(options: &[u8], point: &Path) -> io::Result<(OwnedFd, UnixSt
     drop(theirs);
     match receive(&ours) {
         Ok(Some(device)) => {
-            fcntl_setfd(&device, FdFlags::CLOEXEC)?;
-            Ok((device, ours))
+            if stays {
+                return Ok((device, Some(ours)));
+            }
+            drop(ours);
+            child.wait()?;
+            Ok((device, None))
         }
         Ok(None) => Err(complaint(&mut child)),
         Err(cause) => Err(cause),

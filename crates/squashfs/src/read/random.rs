@@ -19,6 +19,9 @@ pub use open::OpenFile;
 use open::Piece;
 use workshop::{Decoded, Workshop};
 
+/// Buffers that are kept for blocks to come; their memory is taken from the cache's.
+const SPARE: usize = 2;
+
 /// What random access may use. Nothing of it changes what is read.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomSettings {
@@ -50,8 +53,8 @@ impl Files {
     /// [`ReadError::Unsupported`] if there is no decoder, [`ReadError::Internal`] if the system refuses to start threads.
     pub fn new(image: &Image, settings: RandomSettings) -> Result<Files, ReadError> {
         let block_size = image.superblock().block_size as usize;
-        let capacity = settings.cache.max(2 * block_size);
-        let workshop = Workshop::new(image, settings.workers)?;
+        let capacity = settings.cache.saturating_sub(SPARE * block_size).max(2 * block_size);
+        let workshop = Workshop::new(image, SPARE)?;
         let core = Arc::new(Core { cache: Cache::new(capacity, block_size), workshop });
         let blocks = settings.ahead.min(capacity / 2) / block_size;
         let ahead = Ahead::start(&core, settings.workers, blocks)?;

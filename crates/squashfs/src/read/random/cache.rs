@@ -101,14 +101,8 @@ pub(super) struct Cache {
 impl Cache {
     /// A cache of at most `capacity` bytes, which must be room for two blocks.
     pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
-        let state = State {
-            table: HashTable::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
-            newest: NONE,
-            oldest: NONE,
-            used: 0,
-        };
+        let state =
+            State { table: HashTable::new(), slots: Vec::new(), free: Vec::new(), newest: NONE, oldest: NONE, used: 0 };
         Cache { capacity, block_size, state: Mutex::new(state) }
     }
 

@@ -98,6 +98,9 @@ impl OpenFile {
     }
 
     fn no_tail(&self) -> ReadError {
-        ReadError::Internal(format!("file of {} bytes with {} blocks and no tail end", self.file.size, self.file.blocks))
+        ReadError::Internal(format!(
+            "file of {} bytes with {} blocks and no tail end",
+            self.file.size, self.file.blocks
+        ))
     }
 }

@@ -88,7 +88,8 @@ fn contents() -> Vec<Vec<u8>> {
     holes[10 * BLOCK..18 * BLOCK].fill(0);
     let mut empty_end = prose(2, BLOCK + 5);
     empty_end.resize(9 * BLOCK + 77, 0);
-    let mut files = vec![holes, empty_end, Vec::new(), vec![0; 3 * BLOCK], prose(3, 40 * BLOCK), prose(4, 33 * BLOCK + 1)];
+    let mut files =
+        vec![holes, empty_end, Vec::new(), vec![0; 3 * BLOCK], prose(3, 40 * BLOCK), prose(4, 33 * BLOCK + 1)];
     files.extend((0..20).map(|number| prose(10 + number, 200 * number as usize)));
     files
 }

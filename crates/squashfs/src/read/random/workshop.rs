@@ -74,10 +74,10 @@ pub(super) struct Workshop {
 }
 
 impl Workshop {
-    /// Makes one decoder, to see that it can be done; others come when they are needed.
-    pub(super) fn new(image: &Image, workers: usize) -> Result<Workshop, ReadError> {
+    /// Makes one decoder, to see that it can be done; others come when they are needed. Keeps so many spare buffers.
+    pub(super) fn new(image: &Image, keep: usize) -> Result<Workshop, ReadError> {
         let size = image.superblock().block_size as usize;
-        let spare = Spare { size, keep: workers + 1, buffers: Mutex::default() };
+        let spare = Spare { size, keep, buffers: Mutex::default() };
         Ok(Workshop {
             image: image.clone(),
             decoders: Mutex::new(vec![BlockDecoder::new(image)?]),

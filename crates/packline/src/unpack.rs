@@ -37,7 +37,7 @@ use shop::Shop;
 use site::Site;
 use work::Unpacking;
 
-/// Most and least memory for the plan, bytes.
+/// The least memory for the plan, and the most that it gets besides, bytes.
 const PLAN_MOST: u64 = 64 << 20;
 const PLAN_LEAST: u64 = 1 << 20;
 
@@ -51,8 +51,9 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let memory = request.resources.memory;
     let opened = request.image.open(metadata_cache(memory))?;
     let root = find_root(&opened, &request.subdirectory)?;
-    let plan_bytes = memory.map_or(PLAN_MOST, |memory| (memory / 8).clamp(PLAN_LEAST, PLAN_MOST));
-    let plan = plan(&request, &opened.image, plan_bytes)?;
+    let plan = plan(&request, &opened.image)?;
+    // Fragment blocks are not kept here, each is used up by the jobs that it is decoded for: their share is the plan's.
+    let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
     let mut desk = Desk::new(observer, opened.image.superblock().bytes_used);
     warn_of_fewer(&request, plan, &mut desk);
     let site = Site::open(&request.destination, request.force, &request.temporaries)?;
@@ -76,20 +77,21 @@ fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
     match found {
         Some(inode) if matches!(inode.node, Node::Directory(_)) => Ok(inode),
         Some(_) => Err(Error::Request { what: format!("{} is no directory", shown()), expected: "a directory".into() }),
-        None => {
-            Err(Error::Request { what: format!("{} is not there", shown()), expected: "a directory of the image".into() })
-        }
+        None => Err(Error::Request {
+            what: format!("{} is not there", shown()),
+            expected: "a directory of the image".into(),
+        }),
     }
 }
 
-fn plan(request: &UnpackRequest, image: &Image, plan_bytes: u64) -> Result<ReadPlan, Error> {
+fn plan(request: &UnpackRequest, image: &Image) -> Result<ReadPlan, Error> {
     let block_size = image.superblock().block_size;
     let demand = ReadDemand {
         workers: wanted(request),
         limit: request.resources.memory,
         block_size,
         decoder: image.codec().footprint(block_size as usize).decoder as u64,
-        besides: plan_bytes,
+        besides: PLAN_LEAST,
     };
     demand.plan()
 }
@@ -139,9 +141,11 @@ impl Run<'_> {
         let mut planner = Planner::new(self.shop, self.request.devices, |name| self.site.reserves(name));
         self.walk(&mut planner, line.as_mut(), desk)?;
         let mut outcome = Outcome::new(self.shop.go_on);
-        let dressed = planner.dress_directories(&self.root, &mut outcome);
+        let dressed = planner.dress_directories(&mut outcome);
+        let cleared = dressed.and_then(|()| self.site.clear_away());
+        let done = cleared.and_then(|()| planner.dress_root(&self.root, &mut outcome));
         desk.take(outcome);
-        dressed
+        done
     }
 
     fn line(&self, plan: ReadPlan) -> Result<Box<dyn Line<Unpacking>>, Error> {
@@ -156,7 +160,12 @@ impl Run<'_> {
     }
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.
-    fn walk(&self, planner: &mut Planner<'_>, line: &mut dyn Line<Unpacking>, desk: &mut Desk<'_>) -> Result<(), Error> {
+    fn walk(
+        &self,
+        planner: &mut Planner<'_>,
+        line: &mut dyn Line<Unpacking>,
+        desk: &mut Desk<'_>,
+    ) -> Result<(), Error> {
         let mut walk = SelectedWalk::below(&self.shop.opened.image, self.root.at, &self.request.selection);
         loop {
             if self.request.resources.cancel.is_cancelled() {
@@ -164,9 +173,11 @@ impl Run<'_> {
             }
             let mut outcome = Outcome::new(self.shop.go_on);
             let Some(visited) = walk.next() else { return self.flush(planner, line, desk) };
-            desk.entries += 1;
             let made = match visited {
-                Ok(visit) => planner.visit(&visit, &mut outcome),
+                Ok(visit) => {
+                    desk.meet(&visit);
+                    planner.visit(&visit, &mut outcome)
+                }
                 Err((path, cause)) => Err(self.shop.opened.fault_at(&path, cause)),
             };
             if let Err(error) = outcome.keep(made) {
@@ -203,7 +214,7 @@ impl Run<'_> {
         let allowed = self.request.resources.memory.unwrap_or(u64::MAX);
         Error::Memory {
             allowed,
-            needed: allowed.saturating_add(8 * kept as u64),
+            needed: allowed.saturating_add(2 * kept as u64),
             what: format!("{} directories and the names of hard links", self.shop.ground.count()),
         }
     }

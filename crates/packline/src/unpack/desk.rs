@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use packline_engine::{Caller, Outbox};
+use packline_squashfs::read::{Node, Visit};
+use packline_tree::{Entry, Kind};
 
 use super::notes::{Outcome, Topic};
 use super::request::UnpackCounts;
@@ -14,7 +16,7 @@ pub struct Desk<'o> {
     /// What was done so far.
     pub counts: UnpackCounts,
     /// Entries met so far.
-    pub entries: u64,
+    entries: u64,
     warned: BTreeSet<Topic>,
     observer: &'o mut dyn Observer,
     /// Length of the image, bytes.
@@ -25,6 +27,22 @@ impl<'o> Desk<'o> {
     /// Nothing has been done; `total` is the length of the image, bytes.
     pub fn new(observer: &'o mut dyn Observer, total: u64) -> Desk<'o> {
         Desk { counts: UnpackCounts::default(), entries: 0, warned: BTreeSet::new(), observer, total }
+    }
+
+    /// An entry is about to be made or planned.
+    pub fn meet(&mut self, visit: &Visit) {
+        self.entries += 1;
+        let kind = match &visit.inode.node {
+            Node::Directory(_) => Kind::Dir,
+            Node::File(file) => Kind::File { size: file.size },
+            Node::Symlink(target) => Kind::Symlink(target.clone()),
+            Node::BlockDevice(device) => Kind::BlockDevice(*device),
+            Node::CharDevice(device) => Kind::CharDevice(*device),
+            Node::Fifo => Kind::Fifo,
+            Node::Socket => Kind::Socket,
+        };
+        let entry = Entry { path: visit.path.clone(), kind, meta: visit.inode.meta, xattrs: Vec::new() };
+        self.observer.entry(&entry, &self.progress());
     }
 
     /// Takes what a piece of work came to.

@@ -248,24 +248,28 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// Sets the attributes of all directories, those below before those above: one may forbid to enter it.
-    pub fn dress_directories(&self, root: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
-        for number in (0..self.shop.ground.count()).rev() {
-            let dressed = self.dress_directory(number, root, outcome);
+    /// Sets the attributes of all directories but the root, those below before those above: one may forbid to enter it.
+    pub fn dress_directories(&self, outcome: &mut Outcome) -> Result<(), Error> {
+        for number in (ROOT + 1..self.shop.ground.count()).rev() {
+            let image = &self.shop.opened.image;
+            let inode = image.inode(self.shop.ground.inode(number));
+            let inode = inode.map_err(|cause| self.shop.fault(number, b"", cause));
+            let dressed = inode.and_then(|inode| self.dress_directory(number, &inode, outcome));
             outcome.keep(dressed)?;
         }
         Ok(())
     }
 
-    fn dress_directory(&self, number: u32, root: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
+    /// Sets the attributes of the destination itself, if it is to have those of the image's directory.
+    pub fn dress_root(&self, root: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
+        let dressed = if self.shop.kept.destination { self.dress_directory(ROOT, root, outcome) } else { Ok(()) };
+        outcome.keep(dressed).map(drop)
+    }
+
+    fn dress_directory(&self, number: u32, inode: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
         let refused = |refusal| self.shop.refused(number, b"", refusal);
         let handle = self.shop.ground.open(number).map_err(refused)?;
-        if number == ROOT {
-            return self.shop.dress(root, (number, b""), handle.attributes(), outcome);
-        }
-        let inode = self.shop.opened.image.inode(self.shop.ground.inode(number));
-        let inode = inode.map_err(|cause| self.shop.fault(number, b"", cause))?;
-        self.shop.dress(&inode, (number, b""), handle.attributes(), outcome)
+        self.shop.dress(inode, (number, b""), handle.attributes(), outcome)
     }
 
     /// Bytes that must be kept to the end: directories and the names of links.

@@ -112,7 +112,17 @@ impl Site {
         refused(&self.shown, refusal)
     }
 
-    /// Gives the tree its name.
+    /// Removes the staging directory from a destination that was there: its root can then get the time it is to have.
+    ///
+    /// # Errors
+    /// [`Error::Output`]: the system refuses.
+    pub fn clear_away(&self) -> Result<(), Error> {
+        let Way::Into { root } = &self.way else { return Ok(()) };
+        let removed = self.temporaries.settle(&self.staging_path, |_| root.remove_directory(STAGING.as_bytes()));
+        removed.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Gives a tree that was made beside its place its name.
     ///
     /// # Errors
     /// [`Error::Output`]: the system refuses, or something has come to stand under the name meanwhile.
@@ -126,15 +136,9 @@ impl Site {
         if sync {
             self.staging.sync_file_system()?;
         }
-        let directory = match &self.way {
-            Way::Beside { parent, .. } => parent,
-            Way::Into { root } => root,
-        };
-        self.temporaries.settle(&self.staging_path, |_| match &self.way {
-            Way::Beside { parent, staging, name } => parent.rename_new(staging, name),
-            Way::Into { root } => root.remove_directory(STAGING.as_bytes()),
-        })?;
-        if sync { directory.sync_file_system() } else { Ok(()) }
+        let Way::Beside { parent, staging, name } = &self.way else { return Ok(()) };
+        self.temporaries.settle(&self.staging_path, |_| parent.rename_new(staging, name))?;
+        if sync { parent.sync_file_system() } else { Ok(()) }
     }
 }
 
@@ -290,13 +294,18 @@ mod tests {
     #[test]
     fn an_existing_directory_must_be_empty_or_forced_or_of_a_killed_run() {
         let top = tempfile::tempdir().unwrap();
-        open(top.path(), false).unwrap().finish(false).unwrap();
+        let put = |force| {
+            let site = open(top.path(), force).unwrap();
+            site.clear_away().unwrap();
+            site.finish(false).unwrap();
+        };
+        put(false);
         fs::write(top.path().join("file"), "").unwrap();
         assert!(open(top.path(), false).unwrap_err().to_string().contains("is not empty"));
-        open(top.path(), true).unwrap().finish(false).unwrap();
+        put(true);
         assert_eq!(names(top.path()), ["file"]);
         fs::create_dir_all(top.path().join(".packline-partial/x")).unwrap();
-        open(top.path(), false).unwrap().finish(false).unwrap();
+        put(false);
         assert_eq!(names(top.path()), ["file"]);
     }
 

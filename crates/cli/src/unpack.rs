@@ -1,0 +1,225 @@
+//! `packline unpack`: an image becomes a directory again, or a tar.
+
+use packline::{Duplicates, Error, ImagePlace, Kept, UnpackRequest, UnpackSummary};
+use serde_json::json;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::image_args::{self, IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS};
+use crate::io::Io;
+use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::size::show_bytes;
+use crate::work::watched;
+
+const ENTRIES: &str = "Entries";
+const ATTRIBUTES: &str = "Attributes";
+const OUTPUT: &str = "Output";
+
+const ENTRY_OPTIONS: &[Opt] = &[
+    Opt::with("exclude", "GLOB", Takes::Text, "Leave out the entries whose paths match, and all below them")
+        .short('x')
+        .repeats()
+        .group(ENTRIES),
+    Opt::with("subdir", "DIR", Takes::Path, "Unpack what is below this directory of the image; patterns start there too")
+        .group(ENTRIES),
+    Opt::flag("continue", "Report what fails and go on with the rest; the exit status is then 2").group(ENTRIES),
+    Opt::flag("no-devices", "Leave out block and character devices").group(ENTRIES),
+    Opt::flag("no-sparse", "Write holes as zeros").group(ENTRIES),
+    Opt::with(
+        "dedupe",
+        "HOW",
+        Takes::Choice(&["copy", "reflink", "hardlink"]),
+        "What becomes of files with equal content: each is written; or shares the blocks of the first, where the file system \
+         can; or becomes a further name of it, if all attributes are equal too",
+    )
+    .default("copy")
+    .group(ENTRIES),
+];
+
+const ATTRIBUTE_OPTIONS: &[Opt] = &[
+    Opt::flag("owner", "Set owners and groups [default: if run by root]").group(ATTRIBUTES),
+    Opt::flag(
+        "no-owner",
+        "Leave owners and groups as they come; run by root, set-user-id and set-group-id bits go too",
+    )
+    .group(ATTRIBUTES),
+    Opt::flag("no-xattrs", "Leave extended attributes out").group(ATTRIBUTES),
+    Opt::flag("no-times", "Leave times as they come").group(ATTRIBUTES),
+];
+
+const OUTPUT_OPTIONS: &[Opt] = &[
+    Opt::flag("force", "Unpack into a directory that is not empty: files are replaced, directories kept")
+        .short('f')
+        .group(OUTPUT),
+    Opt::flag("sync", "See to it that everything is on the medium before DEST gets its name").group(OUTPUT),
+    Opt::flag("quiet", "No progress bar and no summary").short('q').group(OUTPUT),
+    Opt::flag("no-progress", "No progress bar").group(OUTPUT),
+    Opt::flag("json", "Print the summary as JSON, to standard output").group(OUTPUT),
+];
+
+/// The command's table.
+pub const APPLET: Applet = Applet {
+    name: "unpack",
+    about: "Unpack an image to a directory",
+    details,
+    options: &[ENTRY_OPTIONS, ATTRIBUTE_OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS, OUTPUT_OPTIONS],
+    operands: &[
+        IMAGE,
+        Operand {
+            name: "DEST",
+            help: "The directory to make. One that is there must be empty, or --force given",
+            required: true,
+            of: &[],
+        },
+        Operand {
+            name: "PATTERN...",
+            help: "Unpack only entries whose paths match one of these shell patterns, and all below them",
+            required: false,
+            of: &[],
+        },
+    ],
+    manners: Manners::Packline,
+    run,
+};
+
+fn details() -> String {
+    "DEST appears when everything is in it: until then it is called .DEST.packline-partial. In a directory that is there, each \
+     file appears when it is whole. What a killed run left is removed by the next one.\n\
+     No symbolic link is followed in or below DEST, whoever made it. Permissions are those of the image, whatever the umask.\n\
+     Extended attributes that the user may not set, or the file system does not store, are left out with a warning for each \
+     kind (user., security., trusted.).\n\
+     Exits with 1 if something failed, with 2 if the rest was unpacked all the same (--continue).\n\
+     Examples: packline unpack root.sqfs root/\n          \
+     packline unpack root.sqfs etc/ --subdir etc -x '*.bak'\n          \
+     packline unpack -f root.sqfs / usr/bin 'usr/lib/lib*'"
+        .to_string()
+}
+
+fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
+    let request = request(args, io)?;
+    let unpacked = watched(io, bar && !quiet, |observer| packline::unpack(request, observer));
+    let summary = unpacked.map_err(explain)?;
+    let peak = (io.host.peak_memory)();
+    if json {
+        io.print(&as_json(&summary, peak))?;
+    } else if !quiet {
+        io.say(as_text(&summary, peak).trim_end());
+    }
+    if summary.counts.errors > 0 { Err(Failure::Said(2)) } else { Ok(()) }
+}
+
+/// Says the way out of what only root may do.
+fn explain(error: Error) -> Failure {
+    let device = matches!(&error, Error::Output { action: "cannot create", cause, .. }
+        if cause.kind() == std::io::ErrorKind::PermissionDenied && !is_root());
+    if device {
+        return Failure::failed(format!("{error} (devices need root; --no-devices leaves them out)"));
+    }
+    error.into()
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn request(args: &Args, io: &Io) -> Result<UnpackRequest, Failure> {
+    let image = ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? };
+    let request = UnpackRequest::new(image, args.required("DEST")?);
+    Ok(UnpackRequest {
+        force: args.flag("force"),
+        subdirectory: subdirectory(args)?,
+        selection: image_args::selection(&args.operands("PATTERN..."), &args.all("exclude"))?,
+        go_on: args.flag("continue"),
+        kept: kept(args)?,
+        devices: !args.flag("no-devices"),
+        sparse: !args.flag("no-sparse"),
+        duplicates: duplicates(args)?,
+        sync: args.flag("sync"),
+        resources: image_args::resources(args, io)?,
+        temporaries: io.temporaries.clone(),
+        ..request
+    })
+}
+
+fn subdirectory(args: &Args) -> Result<Vec<u8>, Failure> {
+    let Some(raw) = args.raw("subdir") else { return Ok(Vec::new()) };
+    packline::tree::path::canonical(raw.as_encoded_bytes())
+        .map_err(|fault| args.wrong("subdir", &format!("{fault} (expected {})", fault.expected())))
+}
+
+fn kept(args: &Args) -> Result<Kept, Failure> {
+    let (yes, no) = (args.flag("owner"), args.flag("no-owner"));
+    if yes && no {
+        return Err(args.wrong("owner", "cannot be used with --no-owner"));
+    }
+    let owners = !no && (yes || is_root());
+    let set_id = owners || !is_root();
+    Ok(Kept {
+        permissions: true,
+        owners,
+        set_id,
+        xattrs: !args.flag("no-xattrs"),
+        times: !args.flag("no-times"),
+        destination: true,
+    })
+}
+
+fn duplicates(args: &Args) -> Result<Duplicates, Failure> {
+    Ok(match args.text("dedupe")? {
+        Some("reflink") => Duplicates::Reflink,
+        Some("hardlink") => Duplicates::HardLink,
+        _ => Duplicates::Copy,
+    })
+}
+
+fn as_text(summary: &UnpackSummary, peak: Option<u64>) -> String {
+    let counts = &summary.counts;
+    let mut lines = vec![
+        format!(
+            "{} files, {} directories, {} links, {} hard links, {} special",
+            counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special
+        ),
+        format!(
+            "{} of content, {} read, {} written",
+            show_bytes(counts.content_bytes),
+            show_bytes(counts.read_bytes),
+            show_bytes(counts.written_bytes)
+        ),
+    ];
+    if counts.shared > 0 {
+        lines.push(format!("{} files share the content of others", counts.shared));
+    }
+    if counts.errors > 0 {
+        lines.push(format!("{} errors", counts.errors));
+    }
+    let of = if summary.workers < summary.workers_wanted {
+        format!(", as many as memory allows of {}", summary.workers_wanted)
+    } else {
+        String::new()
+    };
+    let peak = peak.map_or(String::new(), |peak| format!(", {} of memory at most", show_bytes(peak)));
+    lines.push(format!("{} workers{of}{peak}", summary.workers));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn as_json(summary: &UnpackSummary, peak: Option<u64>) -> String {
+    let counts = &summary.counts;
+    let object = json!({
+        "files": counts.files,
+        "directories": counts.directories,
+        "symlinks": counts.symlinks,
+        "hard_links": counts.hard_links,
+        "special": counts.special,
+        "devices_left_out": counts.devices_left_out,
+        "shared_files": counts.shared,
+        "content_bytes": counts.content_bytes,
+        "read_bytes": counts.read_bytes,
+        "written_bytes": counts.written_bytes,
+        "errors": counts.errors,
+        "workers": summary.workers,
+        "workers_wanted": summary.workers_wanted,
+        "peak_memory_bytes": peak,
+    });
+    format!("{object}\n")
+}

@@ -1,0 +1,77 @@
+//! The background process: this program once more, in the foreground of nobody, which says when it is ready.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use super::APPLET;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::Takes;
+
+/// What `--announce` prints.
+pub const READY: &str = "mounted\n";
+/// Bytes of a background process's complaint that are passed on.
+const SHOWN: u64 = 64 << 10;
+
+/// Starts the background process and waits until the image can be used, or it has failed, and then says what it said.
+pub fn start(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let program = io.host.program.clone().ok_or_else(|| Failure::failed("this program does not find itself"))?;
+    let mut command = Command::new(program);
+    command.arg0("packline").args(arguments(args)?);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let failed = |cause| Failure::failed(format!("cannot start the background process: {cause}"));
+    let mut child = command.spawn().map_err(failed)?;
+    if is_ready(&mut child) { Ok(()) } else { Err(complaint(&mut child, io)) }
+}
+
+/// The same arguments once more, with those of a background process.
+fn arguments(args: &Args) -> Result<Vec<OsString>, Failure> {
+    let mut arguments: Vec<OsString> = ["mount", "--foreground", "--announce"].map(OsString::from).into();
+    for option in APPLET.all_options().filter(|option| args.given(option.long)) {
+        let name = format!("--{}", option.long);
+        if option.takes == Takes::Nothing {
+            arguments.push(name.into());
+            continue;
+        }
+        for value in args.all(option.long) {
+            let mut argument = OsString::from(format!("{name}="));
+            argument.push(value);
+            arguments.push(argument);
+        }
+    }
+    arguments.push("--".into());
+    arguments.extend([args.required("IMAGE")?.into(), args.required("DIR")?.into()]);
+    Ok(arguments)
+}
+
+fn is_ready(child: &mut Child) -> bool {
+    let Some(stdout) = child.stdout.take() else { return false };
+    let mut line = String::new();
+    BufReader::new(stdout.take(READY.len() as u64)).read_line(&mut line).is_ok() && line == READY
+}
+
+fn complaint(child: &mut Child, io: &mut Io) -> Failure {
+    let mut said = Vec::new();
+    if let Some(stderr) = child.stderr.take() {
+        // What could not be read of it could not be shown either.
+        let _: std::io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut said);
+    }
+    let status = child.wait().ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    if said.is_empty() {
+        return Failure::failed("the background process ended before the image was mounted");
+    }
+    io.say(String::from_utf8_lossy(&said).trim_end());
+    Failure::Said(status.filter(|&status| status != 0).unwrap_or(1))
+}
+
+/// Leaves what the process was started in: its terminal's session, and a working directory that could then not be
+/// unmounted. Either may fail, and nothing is lost then.
+pub fn leave(io: &mut Io) {
+    let _: rustix::io::Result<rustix::process::Pid> = rustix::process::setsid();
+    if let Err(cause) = rustix::process::chdir("/") {
+        io.say(&format!("packline: cannot leave the working directory: {cause}"));
+    }
+}

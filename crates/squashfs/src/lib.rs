@@ -23,6 +23,8 @@ mod metadata;
 mod metadata_area;
 mod numbering;
 mod options;
+#[cfg(test)]
+mod packed;
 mod press;
 pub mod read;
 mod sink;

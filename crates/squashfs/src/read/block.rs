@@ -28,12 +28,20 @@ impl BlockPlace {
         let stored = word & (STORED_BLOCK - 1);
         let block_size = image.superblock().block_size;
         if word >= STORED_BLOCK << 1 || stored == 0 || stored > block_size {
-            return Err(ReadError::corrupt(offset, format!("size word {word:#x} of {what}"), format!("1 to {block_size} bytes")));
+            return Err(ReadError::corrupt(
+                offset,
+                format!("size word {word:#x} of {what}"),
+                format!("1 to {block_size} bytes"),
+            ));
         }
         let end = image.superblock().bytes_used;
         if offset.checked_add(u64::from(stored)).is_none_or(|block_end| block_end > end) {
             let found = format!("{what} of {stored} stored bytes");
-            return Err(ReadError::corrupt(offset, found, format!("an end at byte {end}, the end of the image, at most")));
+            return Err(ReadError::corrupt(
+                offset,
+                found,
+                format!("an end at byte {end}, the end of the image, at most"),
+            ));
         }
         Ok(BlockPlace { offset, stored, compressed: word & STORED_BLOCK == 0 })
     }

@@ -55,6 +55,8 @@ pub(super) struct Uses {
 pub(super) struct Inodes {
     pub(super) records: Vec<Record>,
     pub(super) uses: Uses,
+    /// A listing could not be read to its end: names are missing that may be in it.
+    pub(super) names_missing: bool,
 }
 
 impl Inodes {
@@ -77,7 +79,7 @@ impl Inodes {
         ids.sort_unstable();
         let uses = Uses { fragments: vec![false; tails], ids, xattrs: vec![false; sets] };
         let most = count.min(u64::from(image.superblock().inodes)) as usize;
-        let mut inodes = Inodes { records: vec![EMPTY; most], uses };
+        let mut inodes = Inodes { records: vec![EMPTY; most], uses, names_missing: false };
         // What is wrong has been said the first time.
         let again = each(image, settings, |inode, offset| inodes.note(inode, offset, report));
         if let Err(ReadError::Cancelled) = again {
@@ -108,7 +110,9 @@ impl Inodes {
         match self.records.get_mut(number as usize - 1) {
             Some(record) if record.at().is_none() => *record = Record::new(inode),
             Some(_) => report.fault(offset, format!("inode number {number} a second time"), "each number once"),
-            None => report.fault(offset, format!("inode number {number}"), format!("1 to {most}, the inodes there are")),
+            None => {
+                report.fault(offset, format!("inode number {number}"), format!("1 to {most}, the inodes there are"))
+            }
         }
     }
 }

@@ -7,21 +7,30 @@ use crate::read::{Image, InodeRef, NodeType};
 /// Checks what the listings left behind in the records.
 pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
     let attached = attached(image, inodes);
+    let table = image.tables().inodes;
+    let mut nameless = 0u64;
     for (index, record) in inodes.records.iter().enumerate() {
         let number = index as u32 + 1;
         let Some(at) = record.at() else {
-            let what = format!("no inode of number {number}");
-            report.fault(image.tables().inodes.start, what, "each number once");
+            report.fault(table.start, format!("no inode of number {number}"), "each number once");
             continue;
         };
-        let offset = image.tables().inodes.place(at.0).block;
+        let offset = table.place(at.0).block;
         if at == image.root() {
+            continue;
+        }
+        if inodes.names_missing {
+            nameless += u64::from(record.found == 0);
             continue;
         }
         match record.is(NodeType::Directory) {
             true => directory(number, record, attached[index], offset, report),
             false => names(number, record, offset, report),
         }
+    }
+    if nameless > 0 {
+        let what = format!("{nameless} inodes without a name, for listings that cannot be read");
+        report.fault(image.tables().directories.start, what, "one name at least");
     }
 }
 

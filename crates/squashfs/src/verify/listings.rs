@@ -47,7 +47,10 @@ impl Listing<'_, '_> {
         for entry in self.image.entries(self.inode)? {
             match entry {
                 Ok(entry) => self.entry(&entry),
-                Err(error) => self.report.unread(None, error)?,
+                Err(error) => {
+                    self.inodes.names_missing = true;
+                    self.report.unread(None, error)?;
+                }
             }
         }
         Ok(())

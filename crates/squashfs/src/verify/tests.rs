@@ -1,1 +1,229 @@
-//! Verification as a whole.
+//! Verification finds damage wherever it is, and none where there is none.
+
+use std::sync::Arc;
+
+use packline_engine::CancelToken;
+use packline_tree::{Entry, Kind, Xattr};
+
+use super::*;
+use crate::packed::{self, BLOCK};
+use crate::read::metadata::{Area, MetaPlace};
+use crate::read::{InodeRef, Node, Opening, Origin, Walk};
+
+#[derive(Default)]
+struct Notes(Vec<Finding>);
+
+impl Examiner for Notes {
+    fn found(&mut self, finding: Finding) {
+        self.0.push(finding);
+    }
+}
+
+fn open(bytes: &[u8]) -> Result<Image, ReadError> {
+    Image::open(Arc::new(bytes.to_vec()), Opening { origin: Origin::At(0), metadata_cache: 1 << 20 })
+}
+
+fn settings(workers: usize) -> VerifySettings {
+    let (window, fragments, serial) = (1 << 20, 1 << 20, workers == 0);
+    VerifySettings {
+        reading: ReadSettings { workers, window, fragments, serial, cancel: CancelToken::new() },
+        records: 1 << 20,
+    }
+}
+
+fn verified(bytes: &[u8], workers: usize) -> (Verified, Vec<Finding>) {
+    let mut notes = Notes::default();
+    let totals = verify(&open(bytes).unwrap(), &settings(workers), &mut notes).unwrap();
+    (totals, notes.0)
+}
+
+fn text(seed: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|at| ((at / 9) * (seed + 3) % 251 + at % 5) as u8).collect()
+}
+
+fn linked(mut entry: Entry, number: usize) -> Entry {
+    entry.xattrs.push(Xattr { name: b"user.number".to_vec(), value: number.to_string().into_bytes() });
+    entry
+}
+
+/// Files of all shapes, two hard links, a symbolic link, sets of attributes, a directory with an index.
+fn image(codec: &str) -> Vec<u8> {
+    let mut entries = vec![(packed::entry("d", Kind::Dir), Vec::new())];
+    for number in 0..700usize {
+        let (entry, bytes) =
+            packed::file(&format!("d/{number:03}-{}", "n".repeat(number % 50)), &text(number, number * 9));
+        entries.push((if number % 9 == 0 { linked(entry, number) } else { entry }, bytes));
+    }
+    entries.push(packed::file("hole", &[text(1, BLOCK), vec![0; 20 * BLOCK], text(2, 77)].concat()));
+    entries.push((packed::entry("second", Kind::HardLink(b"hole".to_vec())), Vec::new()));
+    entries.push((packed::entry("to", Kind::Symlink(b"hole".to_vec())), Vec::new()));
+    packed::image(entries, codec, |options| options.exportable = true)
+}
+
+/// Every metadata block, as start and end.
+fn metadata_blocks(image: &Image) -> Vec<(u64, u64)> {
+    let tables = image.tables();
+    let indexed = [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)];
+    let mut areas: Vec<Area> = vec![tables.inodes, tables.directories];
+    areas.extend(indexed.into_iter().flatten().map(|table| table.area));
+    areas.extend(tables.xattrs.iter().flat_map(|xattrs| [xattrs.values, xattrs.sets.area]));
+    let mut blocks = Vec::new();
+    for area in areas {
+        let mut at = area.start;
+        while at < area.end {
+            let next = image.store().block(&area, at).unwrap().next;
+            blocks.push((at, next));
+            at = next;
+        }
+    }
+    blocks
+}
+
+#[test]
+fn what_the_writer_makes_is_sound() {
+    for codec in ["gzip", "xz", "lzma", "zstd", "lz4", "lzo", "none"] {
+        let image = image(codec);
+        for workers in [0, 3] {
+            let (totals, findings) = verified(&image, workers);
+            assert_eq!(findings, [], "{codec}");
+            assert_eq!((totals.inodes, totals.files, totals.directories, totals.names), (704, 701, 2, 704));
+            let content = (0..700).map(|number| number * 9).sum::<usize>() + 21 * BLOCK + 77;
+            assert_eq!((totals.content, totals.faults, totals.notes), (content as u64, 0, 0));
+            assert_eq!(totals.fragments, u64::from(open(&image).unwrap().superblock().fragments));
+        }
+    }
+}
+
+#[test]
+fn damage_to_any_block_is_found() {
+    for codec in ["gzip", "xz"] {
+        let sound = image(codec);
+        let opened = open(&sound).unwrap();
+        // What is stored as it is has nothing that could tell right from wrong.
+        let compressed = |(start, _): &&(u64, u64)| sound[*start as usize + 1] & 0x80 == 0;
+        let blocks = metadata_blocks(&opened);
+        let mut places: Vec<u64> = blocks.iter().filter(compressed).map(|(start, end)| (start + 2 + end) / 2).collect();
+        assert!(places.len() > 8, "{places:?}");
+        let fragments = (0..opened.superblock().fragments).map(|index| opened.fragment(index).unwrap());
+        let files = Walk::new(&opened, opened.root(), Vec::new()).map(|visit| visit.unwrap().inode.node);
+        let files = files.filter_map(|node| if let Node::File(file) = node { Some(file) } else { None });
+        let blocks: Vec<_> =
+            files.flat_map(|file| opened.blocks(&file)).filter_map(|block| block.unwrap().place).collect();
+        let data = fragments.chain(blocks.into_iter().step_by(40));
+        let data = data.filter(|place| place.compressed);
+        places.extend(data.map(|place| place.offset + u64::from(place.stored) / 2));
+        for place in places {
+            let mut bytes = sound.clone();
+            bytes[place as usize] ^= 0x10;
+            let Ok(image) = open(&bytes) else { continue };
+            let mut notes = Notes::default();
+            let totals = verify(&image, &settings(0), &mut notes).unwrap();
+            assert!(totals.faults > 0, "{codec}: byte {place}");
+            assert!(
+                notes.0.iter().any(|finding| finding.offset <= place && place < finding.offset + 9000),
+                "{codec}: {place}"
+            );
+        }
+    }
+}
+
+#[test]
+fn faults_do_not_depend_on_the_workers() {
+    let mut bytes = image("gzip");
+    let opened = open(&bytes).unwrap();
+    for index in 0..4 {
+        bytes[opened.fragment(index).unwrap().offset as usize + 20] ^= 1;
+    }
+    let (totals, findings) = verified(&bytes, 0);
+    assert!(findings.len() > 4 && findings.iter().all(|finding| finding.path.is_some()), "{findings:?}");
+    for workers in [1, 2, 7] {
+        assert_eq!(verified(&bytes, workers), (totals, findings.clone()));
+    }
+}
+
+/// The offset in a stored image of a byte of a table.
+fn byte(place: MetaPlace, at: usize) -> usize {
+    place.block as usize + 2 + usize::from(place.offset) + at
+}
+
+/// What is found when some bytes of an image without compression are others.
+fn found(change: impl FnOnce(&Image, &mut Vec<u8>)) -> String {
+    let mut bytes = image("none");
+    change(&open(&bytes).unwrap(), &mut bytes);
+    let image = match open(&bytes) {
+        Ok(image) => image,
+        Err(error) => return error.to_string(),
+    };
+    let mut notes = Notes::default();
+    verify(&image, &settings(0), &mut notes).unwrap();
+    let line = |finding: &Finding| format!("{:?} {} ({})", finding.severity, finding.what, finding.expected);
+    notes.0.iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
+fn inode(image: &Image, path: &[u8]) -> MetaPlace {
+    let InodeRef(at) = image.resolve(path).unwrap().unwrap().at;
+    image.tables().inodes.place(at)
+}
+
+#[test]
+fn each_rule_is_checked() {
+    let cases: [(&str, fn(&Image, &mut Vec<u8>)); 10] = [
+        ("has 1 names and says 9", |image, bytes| bytes[byte(inode(image, b"to"), 16)] = 9),
+        ("directory whose parent is inode", |image, bytes| bytes[byte(inode(image, b"d"), 28)] ^= 1),
+        ("a second time", |image, bytes| {
+            let (one, other) = (byte(inode(image, b"to"), 12), byte(inode(image, b"hole"), 12));
+            bytes.copy_within(other..other + 4, one);
+        }),
+        ("inodes in the superblock", |_, bytes| bytes[4] ^= 1),
+        ("export table: inode 1", |image, bytes| {
+            bytes[image.tables().exports.as_ref().unwrap().area.start as usize + 2] ^= 1
+        }),
+        ("Note spare word 0x7 of fragment block 0", |image, bytes| {
+            bytes[image.tables().fragments.as_ref().unwrap().area.start as usize + 2 + 12] = 7;
+        }),
+        ("a fragment block of ", |image, bytes| {
+            bytes[image.tables().fragments.as_ref().unwrap().area.start as usize + 2 + 7] = 7;
+        }),
+        ("extended attribute with prefix", |image, bytes| {
+            bytes[image.tables().xattrs.as_ref().unwrap().values.start as usize + 2] = 9;
+        }),
+        ("index of directory", |image, bytes| {
+            let Node::Directory(directory) = image.resolve(b"d").unwrap().unwrap().node else { panic!("no directory") };
+            assert!(directory.indices > 0);
+            bytes[byte(directory.index, 0)] ^= 8;
+        }),
+        ("Note 1 bytes behind the image", |image, bytes| {
+            bytes.truncate(image.superblock().bytes_used as usize);
+            bytes.push(1);
+        }),
+    ];
+    for (expected, change) in cases {
+        let found = found(change);
+        assert!(found.contains(expected), "{expected}: {}", &found[..found.len().min(2000)]);
+    }
+}
+
+#[test]
+fn what_a_broken_listing_hides_is_counted_not_listed() {
+    let found = found(|image, bytes| {
+        let start = image.tables().directories.start as usize;
+        // More entries in a run than there can be.
+        bytes[start + 2 + 2] = 9;
+    });
+    assert!(found.contains("inodes without a name") && found.len() < 1000, "{}", &found[..found.len().min(2000)]);
+}
+
+#[test]
+fn more_inodes_than_there_is_memory_for_are_refused() {
+    let image = open(&image("gzip")).unwrap();
+    let short = VerifySettings { records: 700 * 16, ..settings(0) };
+    assert!(matches!(verify(&image, &short, &mut Notes::default()), Err(ReadError::Unsupported { .. })));
+}
+
+#[test]
+fn a_cancelled_verification_stops() {
+    let settings = settings(2);
+    settings.reading.cancel.cancel();
+    let image = open(&image("gzip")).unwrap();
+    assert!(matches!(verify(&image, &settings, &mut Notes::default()), Err(ReadError::Cancelled)));
+}

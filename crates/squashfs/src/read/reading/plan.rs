@@ -35,13 +35,24 @@ pub(super) type Requests<'r, T> = Box<dyn Iterator<Item = Result<Request<T>, Rea
 pub(super) enum Step<T> {
     Begin(T),
     Hole(u64),
-    Failed { length: u64, error: ReadError },
+    Failed {
+        length: u64,
+        error: ReadError,
+    },
     /// The requests failed here.
     Refused(ReadError),
     /// Blocks of one file that follow each other, from a run.
-    Blocks { run: Rc<Slot>, pieces: Range<usize> },
+    Blocks {
+        run: Rc<Slot>,
+        pieces: Range<usize>,
+    },
     /// A tail end, from a fragment block.
-    Tail { slot: Rc<Slot>, place: TailPlace, offset: u64, length: usize },
+    Tail {
+        slot: Rc<Slot>,
+        place: TailPlace,
+        offset: u64,
+        length: usize,
+    },
 }
 
 /// A job and where its product goes.

@@ -1,66 +1,15 @@
 //! Reading as a whole: the same content in the same order whoever decodes, and nothing decoded twice.
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use packline_codec::Spec;
-use packline_tree::{Entry, Extent, Kind, Meta, Source};
-
 use super::*;
+use crate::packed::{self, BLOCK};
 use crate::read::{Input, Opening, Origin, Walk};
-use crate::{Crew, FileHints, Options, Sink, Start, Writer};
-
-const BLOCK: usize = 4096;
-const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
-
-#[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
-
-impl Sink for Shared {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.borrow_mut().write_at(offset, bytes)
-    }
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.borrow_mut().read_at(offset, buffer)
-    }
-}
-
-struct Content(Vec<u8>, usize);
-
-impl Source for Content {
-    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
-        Ok(None)
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
-        let count = buffer.len().min(self.0.len() - self.1);
-        buffer[..count].copy_from_slice(&self.0[self.1..][..count]);
-        self.1 += count;
-        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
-    }
-
-    fn progress(&self) -> (u64, Option<u64>) {
-        (0, None)
-    }
-}
 
 fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
-    let sink = Shared::default();
-    let mut options = Options::new(Spec::parse(codec).unwrap());
-    options.block_size = BLOCK as u32;
-    let crew = Crew { workers: 0, window: 1 << 20, memory: usize::MAX, cancel: CancelToken::new(), serial: true };
-    let start = Start { defaults: META, input: "test".into() };
-    let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
-    for (number, bytes) in files.iter().enumerate() {
-        let kind = Kind::File { size: bytes.len() as u64 };
-        let entry = Entry { path: format!("f{number:05}").into_bytes(), kind, meta: META, xattrs: Vec::new() };
-        writer.add(&entry, FileHints::default(), &mut Content(bytes.clone(), 0)).unwrap();
-    }
-    writer.finish().unwrap();
-    sink.0.take()
+    let named = files.iter().enumerate().map(|(number, bytes)| packed::file(&format!("f{number:05}"), bytes));
+    packed::image(named, codec, |_| {})
 }
 
 /// An input that counts how often each byte is read.
@@ -100,7 +49,9 @@ fn open(input: Arc<dyn Input>) -> Image {
 
 fn files(image: &Image) -> Vec<FileData> {
     let visits = Walk::new(image, image.root(), Vec::new()).map(Result::unwrap);
-    visits.filter_map(|visit| if let super::super::Node::File(file) = visit.inode.node { Some(file) } else { None }).collect()
+    visits
+        .filter_map(|visit| if let super::super::Node::File(file) = visit.inode.node { Some(file) } else { None })
+        .collect()
 }
 
 fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
@@ -220,7 +171,8 @@ fn small_blocks_share_jobs() {
     let order = files(&image);
     for workers in [0, 1] {
         let mut reading =
-            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, 8 << 20, 0)).unwrap();
+            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, 8 << 20, 0))
+                .unwrap();
         while reading.next_event().unwrap().is_some() {}
         let jobs = reading.line.stats().fed;
         assert!((12..=20).contains(&jobs), "{jobs} jobs for 3.2 MB");
@@ -316,7 +268,8 @@ fn the_window_bounds_what_is_on_its_way() {
     let window = 64 << 10;
     for workers in [0, 3] {
         let mut reading =
-            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, window, BLOCK)).unwrap();
+            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, window, BLOCK))
+                .unwrap();
         while reading.next_event().unwrap().is_some() {}
         let peak = reading.plan.budget.peak();
         assert!((1..window + 3 * BLOCK).contains(&peak), "{peak} bytes with {workers} workers");

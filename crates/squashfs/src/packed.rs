@@ -1,0 +1,77 @@
+//! Small images for the tests of this crate.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+use packline_codec::Spec;
+use packline_engine::CancelToken;
+use packline_tree::{Entry, Extent, Kind, Meta, Source};
+
+use crate::{Crew, FileHints, Options, Sink, Start, Writer};
+
+/// Their block size, bytes.
+pub(crate) const BLOCK: usize = 4096;
+const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Sink for Shared {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write_at(offset, bytes)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.borrow_mut().read_at(offset, buffer)
+    }
+}
+
+struct Content(Vec<u8>, usize);
+
+impl Source for Content {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        let count = buffer.len().min(self.0.len() - self.1);
+        buffer[..count].copy_from_slice(&self.0[self.1..][..count]);
+        self.1 += count;
+        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+}
+
+/// An entry without attributes.
+pub(crate) fn entry(path: &str, kind: Kind) -> Entry {
+    Entry { path: path.as_bytes().to_vec(), kind, meta: META, xattrs: Vec::new() }
+}
+
+/// A file and its content.
+pub(crate) fn file(path: &str, bytes: &[u8]) -> (Entry, Vec<u8>) {
+    (entry(path, Kind::File { size: bytes.len() as u64 }), bytes.to_vec())
+}
+
+/// An image of entries, each with its content.
+pub(crate) fn image(
+    entries: impl IntoIterator<Item = (Entry, Vec<u8>)>,
+    codec: &str,
+    change: impl FnOnce(&mut Options),
+) -> Vec<u8> {
+    let sink = Shared::default();
+    let mut options = Options::new(Spec::parse(codec).unwrap());
+    options.block_size = BLOCK as u32;
+    change(&mut options);
+    let crew = Crew { workers: 0, window: 1 << 20, memory: usize::MAX, cancel: CancelToken::new(), serial: true };
+    let start = Start { defaults: META, input: "test".into() };
+    let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
+    for (entry, bytes) in entries {
+        writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
+    }
+    writer.finish().unwrap();
+    sink.0.take()
+}

@@ -1,5 +1,5 @@
 //! `packline mount`: what is seen in it, how it begins and ends, and what faults and little memory do to it.
-#![allow(clippy::unwrap_used, reason = "the helpers of tests may")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests may")]
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};

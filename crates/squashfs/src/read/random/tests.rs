@@ -150,7 +150,7 @@ proptest! {
 #[test]
 fn a_sequential_reader_decodes_each_block_once_and_leaves_room_to_others() {
     let content = prose(5, 300 * BLOCK);
-    let (image, files) = open(image(&[content.clone()], "zstd"));
+    let (image, files) = open(image(std::slice::from_ref(&content), "zstd"));
     let access = Files::new(&image, settings(2, 32 * BLOCK)).unwrap();
     let file = access.open(&files[0]);
     let (mut out, mut scratch) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ fn random_access_decodes_nothing_that_was_not_asked_for() {
 #[test]
 fn a_damaged_block_fails_alone_and_is_tried_once() {
     let content = prose(7, 10 * BLOCK);
-    let mut bytes = image(&[content.clone()], "zstd");
+    let mut bytes = image(std::slice::from_ref(&content), "zstd");
     let (pristine, files) = open(bytes.clone());
     let place = pristine.blocks(&files[0]).nth(4).unwrap().unwrap().place.unwrap();
     bytes[place.offset as usize..][..place.stored as usize].fill(0xa5);

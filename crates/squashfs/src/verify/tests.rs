@@ -165,9 +165,12 @@ fn inode(image: &Image, path: &[u8]) -> MetaPlace {
     image.tables().inodes.place(at)
 }
 
+/// Damage done to an image.
+type Change = fn(&Image, &mut Vec<u8>);
+
 #[test]
 fn each_rule_is_checked() {
-    let cases: [(&str, fn(&Image, &mut Vec<u8>)); 10] = [
+    let cases: [(&str, Change); 10] = [
         ("has 1 names and says 9", |image, bytes| bytes[byte(inode(image, b"to"), 16)] = 9),
         ("directory whose parent is inode", |image, bytes| bytes[byte(inode(image, b"d"), 28)] ^= 1),
         ("a second time", |image, bytes| {

@@ -1,0 +1,158 @@
+//! `packline verify`: is an image whole, and if not, where is it broken?
+
+use packline::image::verify::{Examiner, Finding, Severity, Verified};
+use packline::{OpenedImage, Progress};
+use serde_json::{Map, Value, json};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open, resources};
+use crate::io::Io;
+use crate::options::{Applet, Manners, Opt};
+use crate::progress::Bar;
+use crate::shown::{escaped_path, put_json};
+use crate::size::show_bytes;
+
+const OPTIONS: &[Opt] = &[
+    Opt::flag("notes", "Also print what is legal but odd"),
+    Opt::flag("json", "Print each finding, and the totals, as a JSON object on a line of its own"),
+    Opt::flag("quiet", "No progress bar and no totals").short('q'),
+];
+
+/// The command's table.
+pub const APPLET: Applet = Applet {
+    name: "verify",
+    about: "Read every byte of an image and check every rule of the format",
+    details,
+    options: &[OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS],
+    operands: &[IMAGE],
+    manners: Manners::Packline,
+    run,
+};
+
+fn details() -> String {
+    "Each fault is printed with its place, in bytes from the start of the image, and the file concerned if it is a file's \
+     content. Contents have no checksums but for those that the codec adds (gzip, xz): of a block stored as it is, nobody can \
+     say whether its bytes are the right ones.\n\
+     Exits with 1 if there are faults, 2 if the image could not be verified."
+        .to_string()
+}
+
+fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    verified(args, io).map_err(|failure| match failure {
+        Failure::Failed(_) => Failure::Trouble(Box::new(failure)),
+        other => other,
+    })
+}
+
+fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let (json, quiet) = (args.flag("json"), args.flag("quiet"));
+    let resources = resources(args, io)?;
+    let image = open(args)?;
+    let bar = (io.terminal && !quiet).then(Bar::new);
+    let mut printer = Printer { io, image: &image, bar, json, notes: args.flag("notes"), failed: None };
+    let outcome = packline::verify(&image, &resources, &mut printer);
+    if let Some(bar) = printer.bar.take() {
+        bar.clear();
+    }
+    if let Some(failure) = printer.failed.take() {
+        return Err(failure);
+    }
+    let totals = outcome?;
+    match (json, quiet) {
+        (true, _) => io.print(&format!("{}\n", totals_object(&totals)))?,
+        (false, false) => io.print(&totals_text(&image, &totals))?,
+        _ => {}
+    }
+    if totals.faults > 0 { Err(Failure::Said(1)) } else { Ok(()) }
+}
+
+/// Prints findings as they come.
+struct Printer<'p> {
+    io: &'p mut Io,
+    image: &'p OpenedImage,
+    bar: Option<Bar>,
+    json: bool,
+    notes: bool,
+    /// Printing failed: nothing more is printed.
+    failed: Option<Failure>,
+}
+
+impl Examiner for Printer<'_> {
+    fn found(&mut self, finding: Finding) {
+        if self.failed.is_some() || finding.severity == Severity::Note && !self.notes {
+            return;
+        }
+        let line = if self.json { format!("{}\n", object(&finding)) } else { text(self.image, &finding) };
+        let io = &mut *self.io;
+        let printed = match &self.bar {
+            Some(bar) => bar.aside(|| io.print(&line)),
+            None => io.print(&line),
+        };
+        self.failed = printed.err();
+    }
+
+    fn advance(&mut self, content: u64, total: u64) {
+        if let Some(bar) = &self.bar {
+            bar.show(&Progress { source_bytes: content, source_total: Some(total), ..Progress::default() });
+        }
+    }
+}
+
+fn text(image: &OpenedImage, finding: &Finding) -> String {
+    let Finding { severity, path, offset, what, expected } = finding;
+    let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
+    let note = if *severity == Severity::Note { "note: " } else { "" };
+    format!("{}: {name}{note}{what} at byte {offset} (expected {expected})\n", image.shown.display())
+}
+
+fn object(finding: &Finding) -> Value {
+    let mut object = Map::new();
+    let severity = if finding.severity == Severity::Note { "note" } else { "fault" };
+    object.insert("finding".to_string(), severity.into());
+    if let Some(path) = &finding.path {
+        put_json(&mut object, "path", path);
+    }
+    object.insert("offset".to_string(), finding.offset.into());
+    object.insert("what".to_string(), finding.what.clone().into());
+    object.insert("expected".to_string(), finding.expected.clone().into());
+    Value::Object(object)
+}
+
+fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
+    let verdict = match totals.faults {
+        0 => "sound".to_string(),
+        1 => "1 fault".to_string(),
+        faults => format!("{faults} faults"),
+    };
+    let notes = if totals.notes == 1 { "1 note".to_string() } else { format!("{} notes", totals.notes) };
+    format!(
+        "{}: {verdict}, {notes}\n{} inodes ({} files, {} directories) under {} names; {} blocks and {} fragment blocks with {} of \
+         content; {} metadata blocks\n",
+        image.shown.display(),
+        totals.inodes,
+        totals.files,
+        totals.directories,
+        totals.names,
+        totals.blocks,
+        totals.fragments,
+        show_bytes(totals.content),
+        totals.metadata_blocks,
+    )
+}
+
+fn totals_object(totals: &Verified) -> Value {
+    json!({
+        "faults": totals.faults,
+        "notes": totals.notes,
+        "inodes": totals.inodes,
+        "files": totals.files,
+        "directories": totals.directories,
+        "names": totals.names,
+        "metadata_blocks": totals.metadata_blocks,
+        "metadata_bytes": totals.metadata_bytes,
+        "blocks": totals.blocks,
+        "fragments": totals.fragments,
+        "content_bytes": totals.content,
+    })
+}

@@ -9,12 +9,12 @@ use crate::args::Args;
 use crate::command::{command_of, command_of_all, with_name};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::options::{Applet, Manners};
-use crate::{completions, gensquashfs, man, pack, tar2sqfs};
+use crate::options::Applet;
+use crate::{cat, completions, diff, gensquashfs, info, list, man, mount, pack, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs, unpack, verify};
 
 /// Every command, in the order of the help.
 pub static APPLETS: &[Applet] =
-    &[pack::APPLET, tar2sqfs::APPLET, gensquashfs::APPLET, completions::APPLET, man::APPLET];
+    &[pack::APPLET, unpack::APPLET, list::APPLET, cat::APPLET, info::APPLET, diff::APPLET, verify::APPLET, tar2sqfs::APPLET, gensquashfs::APPLET, sqfs2tar::APPLET, rdsquashfs::APPLET, sqfsdiff::APPLET, mount::APPLET, completions::APPLET, man::APPLET];
 
 /// The command called so.
 pub fn find(name: &OsStr) -> Option<&'static Applet> {
@@ -27,7 +27,7 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
         Some((name, rest)) => (Path::new(name).file_name().unwrap_or_default().to_owned(), rest),
         None => (OsString::from("packline"), arguments),
     };
-    match find(&called_as).filter(|applet| applet.manners == Manners::DropIn) {
+    match find(&called_as).filter(|applet| applet.manners.is_drop_in()) {
         Some(applet) => run_applet(applet, applet.name, rest, io),
         None => run_named(rest, io),
     }
@@ -99,5 +99,10 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             1
         }
         Failure::BrokenPipe => 1,
+        Failure::Trouble(failure) => {
+            report(failure, called, 2, io);
+            2
+        }
+        Failure::Said(status) => *status,
     }
 }

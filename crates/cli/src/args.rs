@@ -93,6 +93,11 @@ impl Args {
         self.matches.get_raw(name).and_then(|mut values| values.next())
     }
 
+    /// All values of a positional argument that may be given several times, in order.
+    pub fn operands(&self, name: &'static str) -> Vec<OsString> {
+        self.matches.get_raw(name).map(|values| values.map(OsStr::to_owned).collect()).unwrap_or_default()
+    }
+
     /// A positional argument that the table requires.
     pub fn required(&self, name: &'static str) -> Result<PathBuf, Failure> {
         self.operand(name).map(PathBuf::from).ok_or_else(|| Failure::usage(format!("missing argument: {name}")))

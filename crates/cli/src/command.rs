@@ -10,7 +10,7 @@ use crate::size::show_size;
 
 /// The clap command of one applet.
 pub fn command_of(applet: &'static Applet) -> Command {
-    let drop_in = applet.manners == Manners::DropIn;
+    let drop_in = applet.manners.is_drop_in();
     let options = applet.all_options().map(|option| argument_of(option, drop_in));
     let command = Command::new(applet.name)
         .about(applet.about)
@@ -39,7 +39,7 @@ fn usage_of(applet: &Applet) -> String {
 /// What a user types to run it.
 pub fn full_name(applet: &Applet) -> String {
     match applet.manners {
-        Manners::DropIn => applet.name.to_string(),
+        Manners::DropIn | Manners::DropInDiff => applet.name.to_string(),
         Manners::Packline => format!("packline {}", applet.name),
     }
 }
@@ -92,7 +92,9 @@ fn valued(argument: Arg, option: &'static Opt) -> Arg {
 }
 
 fn operand_of(operand: &'static Operand) -> Arg {
-    let argument = Arg::new(operand.name).value_name(operand.name).help(operand.help);
+    let name = operand.name.trim_end_matches("...");
+    let argument = Arg::new(operand.name).value_name(name).help(operand.help);
+    let argument = if operand.many() { argument.num_args(0..).action(ArgAction::Append) } else { argument };
     if operand.of.is_empty() {
         argument.value_parser(OsStringValueParser::new()).value_hint(ValueHint::AnyPath)
     } else {

@@ -11,6 +11,10 @@ pub enum Failure {
     Failed(String),
     /// Whoever read our output went away: nothing is said.
     BrokenPipe,
+    /// Any of these, where a status of 1 has a meaning of its own: exits with 2.
+    Trouble(Box<Failure>),
+    /// All has been said already: exits with this status.
+    Said(u8),
 }
 
 impl Failure {
@@ -35,6 +39,9 @@ impl Failure {
 
 impl From<packline::Error> for Failure {
     fn from(error: packline::Error) -> Failure {
-        Failure::Failed(error.to_string())
+        match &error {
+            packline::Error::Output { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            _ => Failure::Failed(error.to_string()),
+        }
     }
 }

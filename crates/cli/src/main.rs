@@ -2,25 +2,42 @@
 
 mod applet;
 mod args;
+mod cat;
 mod clock;
 mod command;
 mod completions;
+mod diff;
 mod environment;
 mod failure;
 mod gensquashfs;
+mod image_args;
+mod info;
 mod io;
+mod list;
 mod machine;
 mod man;
+mod mode;
+mod mount;
 mod options;
 mod pack;
 mod progress;
+mod rdsquashfs;
+mod rdsquashfs_describe;
+mod rdsquashfs_show;
 mod report;
+mod shown;
 mod signals;
 mod size;
+mod sqfs2tar;
+mod sqfsdiff;
 mod tar2sqfs;
 #[cfg(test)]
 mod tests;
 mod tools_ng;
+mod unpack;
+mod unpack_tar;
+mod utc;
+mod verify;
 mod work;
 
 use std::ffi::OsString;
@@ -37,7 +54,7 @@ use crate::io::{Host, Io};
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut io = standard_io();
-    if let Err(cause) = signals::watch(io.temporaries.clone()) {
+    if let Err(cause) = signals::watch(io.temporaries.clone(), io.farewell.clone()) {
         io.say(&format!("packline: cannot watch for signals: {cause}"));
         return ExitCode::FAILURE;
     }
@@ -50,8 +67,10 @@ fn standard_io() -> Io {
         stdout: standard_output(),
         stderr: Box::new(stderr()),
         terminal: stderr().is_terminal(),
+        out_terminal: stdout().is_terminal(),
         host: host(),
         temporaries: Temporaries::default(),
+        farewell: signals::Farewell::default(),
     }
 }
 
@@ -63,9 +82,15 @@ fn standard_input() -> Box<dyn Read + Send> {
     }
 }
 
-/// A line at a time on a terminal; elsewhere names by the thousand are not worth a system call each.
+/// A line at a time on a terminal; elsewhere names by the thousand are not worth a system call each, and archives of gigabytes
+/// go past the lock and the search for line ends of the standard library.
 fn standard_output() -> Box<dyn Write> {
-    if stdout().is_terminal() { Box::new(stdout()) } else { Box::new(BufWriter::with_capacity(64 << 10, stdout())) }
+    match stdout().as_fd().try_clone_to_owned() {
+        Ok(descriptor) if !stdout().is_terminal() => {
+            Box::new(BufWriter::with_capacity(64 << 10, File::from(descriptor)))
+        }
+        _ => Box::new(stdout()),
+    }
 }
 
 fn host() -> Host {
@@ -74,6 +99,7 @@ fn host() -> Host {
         memory_limit: machine::memory_limit(),
         source_date_epoch: environment::source_date_epoch(),
         now: clock::now(),
+        program: environment::program(),
         peak_memory: machine::peak_memory,
     }
 }

@@ -105,7 +105,7 @@ impl Opt {
 /// One positional argument.
 #[derive(Debug, Clone, Copy)]
 pub struct Operand {
-    /// Its name in capitals, also its identity.
+    /// Its name in capitals, also its identity. One that ends in `...` may be given any number of times.
     pub name: &'static str,
     /// What it is.
     pub help: &'static str,
@@ -113,6 +113,13 @@ pub struct Operand {
     pub required: bool,
     /// Words it must be one of; empty for any value (a path).
     pub of: &'static [&'static str],
+}
+
+impl Operand {
+    /// Whether it may be given any number of times.
+    pub fn many(&self) -> bool {
+        self.name.ends_with("...")
+    }
 }
 
 /// Whose habits a command follows.
@@ -123,6 +130,15 @@ pub enum Manners {
     /// Those of squashfs-tools-ng (GNU getopt): wrong usage exits with 1, long names may be shortened, the last of several
     /// wins, a value may begin with a dash. The command is also found by the name the binary is called by.
     DropIn,
+    /// As [`Manners::DropIn`], but wrong usage exits with 2, as diff(1) does, because 1 says that something differs.
+    DropInDiff,
+}
+
+impl Manners {
+    /// Whether the command stands in for another program.
+    pub fn is_drop_in(self) -> bool {
+        self != Manners::Packline
+    }
 }
 
 /// One command, as a table.
@@ -153,7 +169,7 @@ impl Applet {
     /// Exit status of wrong usage.
     pub fn usage_status(&self) -> u8 {
         match self.manners {
-            Manners::Packline => 2,
+            Manners::Packline | Manners::DropInDiff => 2,
             Manners::DropIn => 1,
         }
     }

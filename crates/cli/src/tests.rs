@@ -2,6 +2,9 @@
 
 mod gensquashfs;
 mod harness;
+mod inspect;
+mod mount;
 mod pack;
 mod table;
 mod tar2sqfs;
+mod unpack;

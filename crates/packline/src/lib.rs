@@ -4,35 +4,58 @@
 //! output's name ([`Format`]). Nothing here reads the clock, the environment or the number of processors: a request says
 //! it all.
 
+mod cat;
 mod changes;
+mod diff;
 mod dress;
 mod error;
+mod follow;
 mod format;
+mod info;
+mod list;
 mod listing;
 mod memory;
+mod mount;
 mod observer;
+mod opened;
 mod output;
 mod pack;
+mod read_plan;
 mod request;
+mod selection;
 mod source;
 mod squashfs;
 mod summary;
 mod survey;
+mod tar_out;
 mod temporaries;
+mod unpack;
+mod verify;
 mod watched;
 
+pub use cat::cat;
 pub use changes::{Changes, NewRoot, Unsupported};
+pub use diff::{Compared, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
 pub use dress::Dress;
 pub use error::Error;
 pub use format::Format;
+pub use info::{ImageInfo, TreeCounts};
+pub use list::ImageEntries;
 pub use listing::{List, hints_of};
+pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
 pub use observer::{Observer, Progress, Unobserved};
+pub use opened::{ImagePlace, OpenedImage};
 pub use pack::pack;
 pub use packline_codec as codec;
 pub use packline_engine::CancelToken;
 pub use packline_squashfs as image;
 pub use packline_tree as tree;
+pub use read_plan::{ReadDemand, ReadPlan};
 pub use request::{DEFAULT_META, Hints, PackRequest, Resources, SourceSpec};
+pub use selection::{Omit, SelectedWalk, Selection};
 pub use summary::PackSummary;
 pub use survey::survey;
+pub use tar_out::{TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, tar_out};
 pub use temporaries::Temporaries;
+pub use unpack::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary, unpack};
+pub use verify::verify;

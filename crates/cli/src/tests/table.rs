@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use super::harness::{Gone, host, io, run, run_on};
 use crate::applet::{self, APPLETS};
 use crate::command::{command_of, command_of_all};
-use crate::options::{Manners, Takes};
+use crate::options::Takes;
 use crate::size::{parse_number, parse_size};
 
 #[test]
@@ -110,7 +110,7 @@ fn the_name_it_is_called_by_counts() {
         let arguments: Vec<_> = std::iter::once(name).chain(arguments.iter().copied()).map(Into::into).collect();
         (applet::run(&arguments, &mut io), kept.text())
     };
-    for applet in APPLETS.iter().filter(|applet| applet.manners == Manners::DropIn) {
+    for applet in APPLETS.iter().filter(|applet| applet.manners.is_drop_in()) {
         let (status, text) = call(&format!("/usr/bin/{}", applet.name), &["--version"]);
         assert_eq!((status, text), (0, format!("{} {}\n", applet.name, env!("CARGO_PKG_VERSION"))));
     }

@@ -210,23 +210,18 @@ fn names_in(directory: &Path) -> Result<Vec<Bytes>, Error> {
 }
 
 fn host_xattrs(path: &Path) -> io::Result<Vec<Xattr>> {
-    // Nearly nothing has attributes: the length is asked for first.
-    let listed = match rustix::fs::llistxattr(path, &mut [0; 0]) {
+    let mut names = vec![0; XATTR_MOST];
+    let length = match rustix::fs::llistxattr(path, names.as_mut_slice()) {
         Err(rustix::io::Errno::NOTSUP) => 0,
         listed => listed?,
     };
-    if listed == 0 {
-        return Ok(Vec::new());
-    }
-    let mut names = vec![0; XATTR_MOST];
-    let length = rustix::fs::llistxattr(path, &mut names)?;
     let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
     names.map(|name| Ok(Xattr { name: name.to_vec(), value: host_xattr(path, name)? })).collect()
 }
 
 fn host_xattr(path: &Path, name: &[u8]) -> io::Result<Bytes> {
     let mut value = vec![0; XATTR_MOST];
-    let length = rustix::fs::lgetxattr(path, name, &mut value)?;
+    let length = rustix::fs::lgetxattr(path, name, value.as_mut_slice())?;
     value.truncate(length);
     Ok(value)
 }

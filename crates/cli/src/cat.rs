@@ -1,0 +1,40 @@
+//! `packline cat`: contents of files of an image, to standard output.
+
+use std::os::unix::ffi::OsStrExt;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open, resources};
+use crate::io::Io;
+use crate::options::{Applet, Manners, Operand};
+
+/// The command's table.
+pub const APPLET: Applet = Applet {
+    name: "cat",
+    about: "Print the contents of files in an image",
+    details,
+    options: &[MACHINE_OPTIONS, PLACE_OPTIONS],
+    operands: &[
+        IMAGE,
+        Operand { name: "PATH...", help: "Paths of files in the image, in the order wanted", required: true, of: &[] },
+    ],
+    manners: Manners::Packline,
+    run,
+};
+
+fn details() -> String {
+    "Symbolic links are followed inside the image. If a path leads to no file, nothing is printed.\n\
+     Example: packline cat root.sqfs etc/passwd etc/group"
+        .to_string()
+}
+
+fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let paths: Vec<Vec<u8>> = args.operands("PATH...").iter().map(|path| path.as_bytes().to_vec()).collect();
+    let resources = resources(args, io)?;
+    args.required("IMAGE")?;
+    if paths.is_empty() {
+        return Err(Failure::usage("missing argument: PATH"));
+    }
+    let image = open(args)?;
+    Ok(packline::cat(&image, &paths, &resources, &mut io.stdout, "standard output")?)
+}

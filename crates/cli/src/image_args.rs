@@ -1,0 +1,94 @@
+//! What commands that look into an image share: where it is, and what they may take of the machine.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use packline::tree::{Glob, Slash, path};
+use packline::{ImagePlace, OpenedImage, Resources, Selection};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::{Operand, Opt, Takes};
+
+/// Bytes of decompressed metadata that are kept.
+const METADATA: usize = 8 << 20;
+
+/// Where the image is.
+pub const PLACE_OPTIONS: &[Opt] = &[OFFSET];
+
+const OFFSET: Opt = Opt::with(
+    "offset",
+    "BYTES",
+    Takes::Size { least: 0, most: u64::MAX },
+    "Byte of the file at which the image starts [default: 0, or else where a superblock is found]",
+);
+
+/// What the command may take of the machine.
+pub const MACHINE_OPTIONS: &[Opt] = &[
+    Opt::with(
+        "jobs",
+        "COUNT",
+        Takes::Number { least: 0, most: 1024 },
+        "Threads that decompress; 0 does it on the main thread [default: processors]",
+    )
+    .short('j'),
+    Opt::with(
+        "mem",
+        "SIZE",
+        Takes::Size { least: 0, most: u64::MAX },
+        "Most memory to use; fewer threads run if it is short [default: what the cgroup allows]",
+    ),
+];
+
+/// The image.
+pub const IMAGE: Operand =
+    Operand { name: "IMAGE", help: "The image: a file or a block device", required: true, of: &[] };
+
+/// Opens the image that the operand names.
+///
+/// # Errors
+/// Those of opening it.
+pub fn open(args: &Args) -> Result<OpenedImage, Failure> {
+    let place = ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? };
+    Ok(place.open(METADATA)?)
+}
+
+/// Opens an image of a drop-in, which has no option for its offset.
+///
+/// # Errors
+/// Those of opening it.
+pub fn open_path(path: PathBuf) -> Result<OpenedImage, Failure> {
+    Ok(ImagePlace::new(path).open(METADATA)?)
+}
+
+/// What the machine gives.
+///
+/// # Errors
+/// [`Failure::Usage`] for values out of range.
+pub fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
+    Ok(Resources {
+        workers: args.number("jobs")?.map_or(io.host.processors, |jobs| jobs as usize),
+        memory: args.size("mem")?.or(io.host.memory_limit),
+        ..Resources::default()
+    })
+}
+
+/// The entries that patterns name and others exclude. A pattern is compared with whole paths, `/` in front or not.
+///
+/// # Errors
+/// [`Failure::Usage`] for a pattern that can match nothing.
+pub fn selection(include: &[impl AsRef<OsStr>], exclude: &[impl AsRef<OsStr>]) -> Result<Selection, Failure> {
+    let globs = |patterns: Vec<&OsStr>| patterns.into_iter().map(glob).collect::<Result<Vec<Glob>, Failure>>();
+    let [include, exclude] =
+        [globs(include.iter().map(AsRef::as_ref).collect())?, globs(exclude.iter().map(AsRef::as_ref).collect())?];
+    Ok(Selection { include, exclude, ..Selection::all() })
+}
+
+fn glob(pattern: &OsStr) -> Result<Glob, Failure> {
+    let canonical = path::canonical(pattern.as_bytes()).map_err(|fault| {
+        Failure::usage(format!("'{}': {fault} (expected {})", pattern.to_string_lossy(), fault.expected()))
+    })?;
+    Ok(Glob::new(&canonical, Slash::Separates))
+}

@@ -1,0 +1,191 @@
+//! `sqfsdiff`: compares two images, with the options, output and exit codes of squashfs-tools-ng 1.3.
+//!
+//! Differences, all on purpose: a link target that differs counts for the exit code, as the manual page says, which that
+//! release only prints; names are printed with control characters and backslashes escaped, one a line.
+
+use std::io::{self, Write};
+
+use packline::image::Superblock;
+use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, Resources, What, diff};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::{Applet, Manners, Opt, Takes};
+use crate::shown::escaped;
+
+const OPTIONS: &[Opt] = &[
+    Opt::with("old", "IMAGE", Takes::Path, "The first image").short('a'),
+    Opt::with("new", "IMAGE", Takes::Path, "The second image").short('b'),
+    Opt::flag("no-contents", "Do not compare contents of files").short('C'),
+    Opt::flag("no-owner", "Do not compare owners").short('O'),
+    Opt::flag("no-permissions", "Do not compare permission bits").short('P'),
+    Opt::flag("timestamps", "Compare modification times").short('T'),
+    Opt::flag("inode-num", "Compare inode numbers").short('I'),
+    Opt::flag("super", "Compare the superblocks too, if the trees are equal").short('S'),
+    Opt::with(
+        "extract",
+        "DIR",
+        Takes::Path,
+        "Extract files that differ or that only one image has, to the directories 'old' and 'new' in this one",
+    )
+    .short('e'),
+];
+
+/// Flags of the superblock, by their bits.
+const FLAGS: &[(u16, &str)] = &[
+    (1 << 0, "uncompressed inodes"),
+    (1 << 1, "uncompressed data"),
+    (1 << 3, "uncompressed fragments"),
+    (1 << 4, "no fragments"),
+    (1 << 5, "always fragments"),
+    (1 << 6, "no duplicates"),
+    (1 << 7, "exportable"),
+    (1 << 8, "uncompressed xattrs"),
+    (1 << 9, "no xattrs"),
+    (1 << 10, "compressor options"),
+    (1 << 11, "uncompressed ids"),
+];
+
+/// Compressors by their numbers.
+const COMPRESSORS: &[&str] = &["unknown", "gzip", "lzma", "lzo", "xz", "lz4", "zstd"];
+
+/// The command's table.
+pub const APPLET: Applet = Applet {
+    name: "sqfsdiff",
+    about: "Compare two SquashFS images (drop-in for squashfs-tools-ng)",
+    details,
+    options: &[OPTIONS],
+    operands: &[],
+    manners: Manners::DropInDiff,
+    run,
+};
+
+fn details() -> String {
+    "Exits with 0 if the images are equal, 1 if they differ, 2 if there was a problem.".to_string()
+}
+
+fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    match compare(args, io) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::Said(1)),
+        Err(failure) => Err(Failure::Trouble(Box::new(failure))),
+    }
+}
+
+fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
+    let request = request(args, io)?;
+    let superblocks = args.flag("super");
+    let out = &mut io.stdout;
+    let summary = diff(&request, &mut |difference| print(out, difference).map(|()| true))?;
+    let mut equal = summary.differences == 0;
+    if let (true, true, Some((old, new))) = (equal, superblocks, &summary.superblocks) {
+        let lines = superblock_lines(old, new);
+        equal = lines.is_empty();
+        lines.iter().try_for_each(|line| writeln!(io.stdout, "{line}")).map_err(Failure::printing)?;
+    }
+    io.stdout.flush().map_err(Failure::printing)?;
+    Ok(equal)
+}
+
+fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {
+    let compared = Compared {
+        contents: !args.flag("no-contents"),
+        owners: !args.flag("no-owner"),
+        permissions: !args.flag("no-permissions"),
+        times: args.flag("timestamps"),
+        xattrs: false,
+        links: false,
+        numbers: args.flag("inode-num"),
+        forms: true,
+    };
+    let (extract, _) = (args.path("extract"), args.flag("super"));
+    let place = |path: Option<std::path::PathBuf>, what: &str| {
+        let path = path.ok_or_else(|| Failure::usage(format!("missing argument: the {what} image")));
+        path.map(|path| DiffPlace::Image(ImagePlace::new(path)))
+    };
+    let (old, new) = (args.path("old"), args.path("new"));
+    let resources = Resources { workers: io.host.processors, memory: io.host.memory_limit, ..Resources::default() };
+    let (old, new) = (place(old, "first")?, place(new, "second")?);
+    Ok(DiffRequest { old, new, compared, order: DiffOrder::MissingFirst, extract, resources })
+}
+
+fn print(out: &mut dyn Write, difference: &Difference) -> io::Result<()> {
+    let path = escaped(&difference.path);
+    match &difference.what {
+        What::OnlyOld(_) => writeln!(out, "< {path}"),
+        What::OnlyNew(_) => writeln!(out, "> {path}"),
+        What::Type(..) => writeln!(out, "/{path} has a different type"),
+        What::Form { extended: true } => writeln!(out, "/{path} has an extended type"),
+        What::Form { extended: false } => writeln!(out, "/{path} has a basic type"),
+        What::Mode(..) => writeln!(out, "/{path} has different permissions"),
+        What::Owner(..) => writeln!(out, "/{path} has different ownership"),
+        What::Time(..) => writeln!(out, "/{path} has a different timestamp"),
+        What::Number(..) => writeln!(out, "/{path} has a different inode number"),
+        What::Device(..) => writeln!(out, "/{path} has different device number"),
+        What::Target(..) => writeln!(out, "/{path} has a different link target"),
+        What::Size(..) | What::Content(_) => writeln!(out, "regular file /{path} differs"),
+        // Not asked for.
+        What::Xattrs(_) | What::Links => Ok(()),
+    }
+}
+
+/// What differs between two superblocks; nothing if they are equal.
+fn superblock_lines(old: &Superblock, new: &Superblock) -> Vec<String> {
+    if old == new {
+        return Vec::new();
+    }
+    let mut lines = vec!["======== super blocks are different ========".to_string()];
+    let log = |block: &Superblock| u64::from(block.block_size.trailing_zeros());
+    lines.extend(
+        [
+            change("inode count", old.inodes.into(), new.inodes.into()),
+            change("modification time", old.created.into(), new.created.into()),
+            change("block size", old.block_size.into(), new.block_size.into()),
+            change("block log", log(old), log(new)),
+            change("fragment table entries", old.fragments.into(), new.fragments.into()),
+            change("ID table entries", old.ids.into(), new.ids.into()),
+        ]
+        .into_iter()
+        .flatten(),
+    );
+    if old.compressor != new.compressor {
+        let name = |block: &Superblock| COMPRESSORS.get(usize::from(block.compressor)).copied().unwrap_or("unknown");
+        lines.push(format!("compressor: {} vs {}", name(old), name(new)));
+    }
+    lines.extend(flag_lines(old.flags, new.flags));
+    lines.extend(change("total bytes used", old.bytes_used, new.bytes_used));
+    let places: [(&str, fn(&Superblock) -> u64); 7] = [
+        ("root inode", |block| block.root),
+        ("ID table", |block| block.id_table),
+        ("xattr ID table", |block| block.xattr_table),
+        ("inode table", |block| block.inode_table),
+        ("directory table", |block| block.directory_table),
+        ("fragment table", |block| block.fragment_table),
+        ("export table", |block| block.export_table),
+    ];
+    let moved = places.iter().filter(|(_, place)| place(old) != place(new));
+    lines.extend(moved.map(|(name, _)| format!("Location of {name} differs")));
+    lines
+}
+
+fn change(name: &str, old: u64, new: u64) -> Option<String> {
+    let sign = if old < new { '+' } else { '-' };
+    (old != new).then(|| format!("{name}: {sign}{}", old.abs_diff(new)))
+}
+
+fn flag_lines(old: u16, new: u16) -> Vec<String> {
+    let differs = old ^ new;
+    if differs == 0 {
+        return Vec::new();
+    }
+    let side = |bit: u16| if old & bit != 0 { '<' } else { '>' };
+    let mut lines = vec!["flags:".to_string()];
+    lines.extend(
+        FLAGS.iter().filter(|(bit, _)| differs & bit != 0).map(|(bit, name)| format!("\t{}{name}", side(*bit))),
+    );
+    let known = FLAGS.iter().fold(0, |all, (bit, _)| all | bit);
+    let unknown = (0..16).map(|shift| 1 << shift).filter(|bit| differs & !known & bit != 0);
+    lines.extend(unknown.map(|bit| format!("\t{} additional unknown", side(bit))));
+    lines
+}

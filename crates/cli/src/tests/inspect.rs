@@ -1,0 +1,73 @@
+//! Tests of the commands that look into images: no option is parsed and ignored, and usage errors are told apart.
+
+use std::fs;
+
+use super::harness::{Kept, Place, assert_options_are, host, io, run, sample_tar};
+use crate::args::Args;
+use crate::command::{command_of, with_name};
+use crate::options::Applet;
+use crate::{cat, diff, info, list, rdsquashfs, sqfsdiff};
+
+/// A place with the sample as an image.
+fn place() -> Place {
+    let place = Place::new();
+    fs::write(place.at("tar"), sample_tar()).unwrap();
+    let ran = run(&["pack", "-q", &place.text("tar"), &place.text("image")]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    place
+}
+
+fn assert_all_asked(applet: &'static Applet, arguments: &[&str]) {
+    let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
+    let matches = command_of(applet).try_get_matches_from(with_name(applet.name, &arguments)).unwrap();
+    let args = Args::new(applet, matches);
+    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
+    (applet.run)(&args, &mut io).unwrap();
+    assert_eq!(args.unasked(), Vec::<&str>::new(), "{}", applet.name);
+}
+
+#[test]
+fn no_option_is_parsed_and_ignored() {
+    let place = place();
+    let image = place.text("image");
+    assert_all_asked(&list::APPLET, &[&image]);
+    assert_all_asked(&cat::APPLET, &[&image, "a/small"]);
+    assert_all_asked(&info::APPLET, &[&image]);
+    assert_all_asked(&diff::APPLET, &[&image, &image]);
+    assert_all_asked(&sqfsdiff::APPLET, &["-a", &image, "-b", &image]);
+    // What it is to do is asked for one after the other.
+    let actions = ["list", "cat", "xattr", "stat", "unpack-path"];
+    let asked = ["describe", "unpack-root", "no-dev", "no-sock", "no-fifo", "no-slink", "no-empty-dir", "no-sparse"];
+    let kept = ["set-xattr", "set-times", "chmod", "chown", "quiet"];
+    assert_options_are(&rdsquashfs::APPLET, actions.into_iter().chain(asked).chain(kept));
+    for action in ["-l/a", "-x/a/small", "-s/a/big", "-ca/big", "-d"] {
+        assert_all_asked(&rdsquashfs::APPLET, &[action, &image]);
+    }
+    assert_all_asked(&rdsquashfs::APPLET, &["-u", "/a", "-p", &place.text("out"), &image]);
+    assert!(place.at("out/big").exists());
+}
+
+#[test]
+fn the_options_are_those_of_the_programs() {
+    let names =
+        ["old", "new", "no-contents", "no-owner", "no-permissions", "timestamps", "inode-num", "super", "extract"];
+    assert_options_are(&sqfsdiff::APPLET, names.into_iter());
+}
+
+#[test]
+fn wrong_usage_and_what_is_no_image() {
+    let place = place();
+    let (image, tar) = (place.text("image"), place.text("tar"));
+    for arguments in [&["list"][..], &["cat", &image], &["info"], &["diff", &image], &["sqfsdiff", "-a", &image]] {
+        assert_eq!(run(arguments).status, 2, "{arguments:?}");
+    }
+    assert_eq!(run(&["rdsquashfs", &image]).status, 1);
+    assert_eq!(run(&["list", "--offset", "x", &image]).status, 2);
+    for (arguments, status) in
+        [(&["list", &tar][..], 1), (&["info", &tar], 1), (&["diff", &tar, &image], 2), (&["rdsquashfs", "-d", &tar], 1)]
+    {
+        let ran = run(arguments);
+        assert_eq!(ran.status, status, "{arguments:?}: {ran:?}");
+        assert!(ran.out.is_empty() && ran.err.contains("tar") && ran.err.lines().count() == 1, "{ran:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Times as dates, in UTC: what is shown must not depend on where the machine stands.
+
+const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// A moment of the Gregorian calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    year: i64,
+    month: usize,
+    day: i64,
+    /// Days since a Sunday.
+    weekday: usize,
+    seconds: i64,
+}
+
+impl Moment {
+    /// The moment so many seconds after the beginning of 1970.
+    pub fn of(time: i64) -> Moment {
+        let (days, seconds) = (time.div_euclid(86_400), time.rem_euclid(86_400));
+        // Years are counted from a 1st of March, so that the leap day is the last of its year: 400 of them have 146,097 days.
+        let from_march = days + 719_468;
+        let (era, of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let from_march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * from_march + 2) / 5 + 1;
+        let month = ((from_march + 2) % 12) as usize;
+        let year = era * 400 + year + i64::from(month < 2);
+        Moment { year, month, day, weekday: (days + 4).rem_euclid(7) as usize, seconds }
+    }
+
+    /// As `2026-11-21 14:59:19`.
+    pub fn iso(&self) -> String {
+        format!("{:04}-{:02}-{:02} {}", self.year, self.month + 1, self.day, self.clock())
+    }
+
+    /// As `Sat, 21 Nov 2026 14:59:19 +0000`.
+    pub fn mail(&self) -> String {
+        let (weekday, month) = (DAYS[self.weekday], MONTHS[self.month]);
+        format!("{weekday}, {:02} {month} {} {} +0000", self.day, self.year, self.clock())
+    }
+
+    fn clock(&self) -> String {
+        format!("{:02}:{:02}:{:02}", self.seconds / 3600, self.seconds / 60 % 60, self.seconds % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_of_known_times() {
+        let cases = [
+            (0, "1970-01-01 00:00:00", "Thu, 01 Jan 1970 00:00:00 +0000"),
+            (-1, "1969-12-31 23:59:59", "Wed, 31 Dec 1969 23:59:59 +0000"),
+            (951_782_400, "2000-02-29 00:00:00", "Tue, 29 Feb 2000 00:00:00 +0000"),
+            (1_795_273_159, "2026-11-21 14:59:19", "Sat, 21 Nov 2026 14:59:19 +0000"),
+            (4_107_542_400, "2100-03-01 00:00:00", "Mon, 01 Mar 2100 00:00:00 +0000"),
+            (u32::MAX.into(), "2106-02-07 06:28:15", "Sun, 07 Feb 2106 06:28:15 +0000"),
+        ];
+        for (time, iso, mail) in cases {
+            let moment = Moment::of(time);
+            assert_eq!((moment.iso().as_str(), moment.mail().as_str()), (iso, mail));
+        }
+    }
+}

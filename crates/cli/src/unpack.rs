@@ -9,6 +9,7 @@ use crate::image_args::{self, IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::size::show_bytes;
+use crate::unpack_tar;
 use crate::work::watched;
 
 const ENTRIES: &str = "Entries";
@@ -48,9 +49,22 @@ const ATTRIBUTE_OPTIONS: &[Opt] = &[
 ];
 
 const OUTPUT_OPTIONS: &[Opt] = &[
-    Opt::flag("force", "Unpack into a directory that is not empty: files are replaced, directories kept")
-        .short('f')
+    Opt::with("to", "WHAT", Takes::Choice(&["directory", "tar"]), "What is made, instead of what DEST's name says")
         .group(OUTPUT),
+    Opt::with(
+        "compress",
+        "CODEC",
+        Takes::Text,
+        "Codec of a tar, instead of what DEST's name says: none, or gzip, xz, zstd, bzip2 with an optional :level=N",
+    )
+    .short('c')
+    .group(OUTPUT),
+    Opt::flag(
+        "force",
+        "Unpack into a directory that is not empty: files are replaced, directories kept; replace a tar",
+    )
+    .short('f')
+    .group(OUTPUT),
     Opt::flag("sync", "See to it that everything is on the medium before DEST gets its name").group(OUTPUT),
     Opt::flag("quiet", "No progress bar and no summary").short('q').group(OUTPUT),
     Opt::flag("no-progress", "No progress bar").group(OUTPUT),
@@ -60,14 +74,15 @@ const OUTPUT_OPTIONS: &[Opt] = &[
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "unpack",
-    about: "Unpack an image to a directory",
+    about: "Unpack an image to a directory or a tar",
     details,
     options: &[ENTRY_OPTIONS, ATTRIBUTE_OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS, OUTPUT_OPTIONS],
     operands: &[
         IMAGE,
         Operand {
             name: "DEST",
-            help: "The directory to make. One that is there must be empty, or --force given",
+            help: "The directory to make; one that is there must be empty, or --force given. Or a tar: a name that ends in .tar \
+                   or .tar.gz, .tar.xz, .tar.zst, .tar.bz2, or - for standard output",
             required: true,
             of: &[],
         },
@@ -91,11 +106,18 @@ fn details() -> String {
      Exits with 1 if something failed, with 2 if the rest was unpacked all the same (--continue).\n\
      Examples: packline unpack root.sqfs root/\n          \
      packline unpack root.sqfs etc/ --subdir etc -x '*.bak'\n          \
-     packline unpack -f root.sqfs / usr/bin 'usr/lib/lib*'"
+     packline unpack -f root.sqfs / usr/bin 'usr/lib/lib*'\n          \
+     packline unpack root.sqfs root.tar.zst"
         .to_string()
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    if unpack_tar::is_wanted(args)? {
+        return unpack_tar::run(args, io);
+    }
+    if args.given("compress") {
+        return Err(args.wrong("compress", "only a tar can be compressed (DEST is a directory)"));
+    }
     let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
     let request = request(args, io)?;
     let unpacked = watched(io, bar && !quiet, |observer| packline::unpack(request, observer));
@@ -142,7 +164,8 @@ fn request(args: &Args, io: &Io) -> Result<UnpackRequest, Failure> {
     })
 }
 
-fn subdirectory(args: &Args) -> Result<Vec<u8>, Failure> {
+/// The directory of the image that is unpacked, canonical; empty for the root.
+pub(crate) fn subdirectory(args: &Args) -> Result<Vec<u8>, Failure> {
     let Some(raw) = args.raw("subdir") else { return Ok(Vec::new()) };
     packline::tree::path::canonical(raw.as_encoded_bytes())
         .map_err(|fault| args.wrong("subdir", &format!("{fault} (expected {})", fault.expected())))

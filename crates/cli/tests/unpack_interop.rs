@@ -22,7 +22,7 @@ impl Sources {
         let scratch = Mounted::scratch(1 << 28).unwrap();
         let (directory, archive) = (scratch.path().join("source"), scratch.path().join("source.tar"));
         let mut nodes = generate::small_tree(seed, block);
-        // tar2sqfs cannot store names that are no text, and takes a hard link of a pipe for one of a file.
+        // tar2sqfs takes a hard link of a pipe for one of a file.
         nodes.retain(|node| node.path != b"links/fifo-again");
         std::fs::create_dir(&directory).unwrap();
         plant::plant(&nodes, &directory).unwrap();
@@ -67,13 +67,10 @@ fn images_of_mksquashfs() {
     if !available("mksquashfs") {
         return;
     }
-    let sources = Sources::new(41, 16_384);
-    let cases: [(&str, &[&str]); 9] = [
-        ("gzip", &["-b", "16K"]),
+    let sources = Sources::new(41, 4096);
+    let cases: [(&str, &[&str]); 6] = [
         ("gzip", &["-b", "4K", "-noI", "-noD", "-noF", "-noX"]),
-        ("gzip", &["-b", "1M", "-no-fragments", "-Xstrategy", "filtered,huffman_only"]),
         ("xz", &["-b", "16K", "-Xbcj", "x86,arm"]),
-        ("xz", &["-b", "64K", "-Xdict-size", "25%", "-always-use-fragments"]),
         ("lz4", &["-b", "16K", "-Xhc", "-no-duplicates"]),
         ("lzo", &["-b", "16K", "-exports"]),
         ("lzma", &["-b", "16K"]),
@@ -93,14 +90,17 @@ fn images_of_tar2sqfs_and_gensquashfs() {
     if !available("tar2sqfs") || !available("gensquashfs") {
         return;
     }
-    let sources = Sources::new(42, 16_384);
+    let sources = Sources::new(42, 4096);
     // Their lz4 images have an id table that unsquashfs refuses.
-    for codec in ["gzip", "xz", "lzo", "lzma", "zstd"] {
+    for codec in ["gzip", "xz", "zstd"] {
         let image = sources.at("image");
         let mut command = Command::new("tar2sqfs");
         command.args(["-q", "-f", "-b", "16K", "-c", codec]).arg(&image).stdin(File::open(&sources.archive).unwrap());
         tools::run(&mut command).unwrap();
         sources.check(&format!("tar2sqfs {codec}"), &image, codec);
+    }
+    for codec in ["lzo", "lzma"] {
+        let image = sources.at("image");
         let mut command = Command::new("gensquashfs");
         command.args(["-q", "-f", "-b", "64K", "-c", codec, "--keep-time", "--keep-xattr", "-D"]);
         tools::run(command.arg(&sources.directory).arg(&image)).unwrap();

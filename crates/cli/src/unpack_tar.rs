@@ -1,0 +1,147 @@
+//! `packline unpack` to a tar: which destinations are tars, and what is asked of one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use packline::codec::{StreamFormat, StreamSpec};
+use packline::{ImagePlace, TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
+use serde_json::json;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::image_args;
+use crate::io::Io;
+use crate::size::show_bytes;
+use crate::work::watched;
+
+/// Options that say how a directory is written.
+const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
+
+/// Whether the destination is a tar: by `--to`, or else by its name.
+pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
+    let destination = args.required("DEST")?;
+    match args.text("to")? {
+        Some(word) => Ok(word == "tar"),
+        None => Ok(destination.as_os_str() == "-" || is_tar_name(&destination)),
+    }
+}
+
+fn is_tar_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let inner = match StreamFormat::of_name(name) {
+        Some(_) => name.iter().rposition(|&byte| byte == b'.').map_or(name, |dot| &name[..dot]),
+        None => name,
+    };
+    let short = [&b".tgz"[..], b".txz", b".tzst", b".tbz", b".tbz2"];
+    inner.ends_with(b".tar") || short.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Unpacks to a tar.
+pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    if let Some(long) = OF_DIRECTORIES.iter().find(|long| args.given(long)) {
+        return Err(args.wrong(long, "only a directory can be unpacked so (DEST is a tar)"));
+    }
+    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
+    let destination = args.required("DEST")?;
+    let stream = destination.as_os_str() == "-";
+    if stream && json {
+        return Err(args.wrong("json", "standard output is taken by the tar"));
+    }
+    let request = request(args, io, destination)?;
+    let summary = watched(io, bar && !quiet, |observer| tar_out(request, observer))?;
+    if json {
+        io.print(&as_json(&summary))?;
+    } else if !quiet {
+        io.say(&as_text(&summary));
+    }
+    if summary.damaged > 0 { Err(Failure::Said(2)) } else { Ok(()) }
+}
+
+fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutRequest, Failure> {
+    let image = ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? };
+    let (compression, scope) = (compression(args, &destination)?, scope(args)?);
+    let resources = image_args::resources(args, io)?;
+    let target = target(args, io, destination)?;
+    Ok(TarOutRequest {
+        compression,
+        scope,
+        xattrs: !args.flag("no-xattrs"),
+        sparse: !args.flag("no-sparse"),
+        keep_going: args.flag("continue"),
+        resources,
+        temporaries: io.temporaries.clone(),
+        ..TarOutRequest::new(image, target)
+    })
+}
+
+fn target(args: &Args, io: &mut Io, path: PathBuf) -> Result<TarTarget, Failure> {
+    if path.as_os_str() != "-" {
+        return Ok(TarTarget::File { path, force: args.flag("force") });
+    }
+    if io.out_terminal {
+        return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
+    }
+    let out = std::mem::replace(&mut io.stdout, Box::new(io::sink()));
+    Ok(TarTarget::Stream(PathBuf::from("standard output"), out))
+}
+
+/// `--compress`, or what the name ends in.
+fn compression(args: &Args, destination: &Path) -> Result<Option<StreamSpec>, Failure> {
+    match args.text("compress")? {
+        Some("none") => Ok(None),
+        Some(text) => StreamSpec::parse(text).map(Some).map_err(|error| args.wrong("compress", &error.to_string())),
+        None => Ok(StreamFormat::of_name(destination.as_os_str().as_encoded_bytes()).map(StreamSpec::new)),
+    }
+}
+
+fn scope(args: &Args) -> Result<TarScope, Failure> {
+    let (include, exclude) = (args.operands("PATTERN..."), args.all("exclude"));
+    let directory = crate::unpack::subdirectory(args)?;
+    if directory.is_empty() {
+        return Ok(TarScope::Selected(image_args::selection(&include, &exclude)?));
+    }
+    if !include.is_empty() || !exclude.is_empty() {
+        return Err(args.wrong("subdir", "cannot be used with patterns or --exclude where DEST is a tar"));
+    }
+    Ok(TarScope::Below { directories: vec![directory], keep: false })
+}
+
+fn as_text(summary: &TarSummary) -> String {
+    let damaged = if summary.damaged > 0 { format!(", {} damaged", summary.damaged) } else { String::new() };
+    format!(
+        "{} entries{damaged}, {} of content, {} written, {} workers",
+        summary.entries,
+        show_bytes(summary.content_bytes),
+        show_bytes(summary.output_bytes),
+        summary.workers
+    )
+}
+
+fn as_json(summary: &TarSummary) -> String {
+    let object = json!({
+        "entries": summary.entries,
+        "skipped": summary.skipped,
+        "damaged": summary.damaged,
+        "content_bytes": summary.content_bytes,
+        "tar_bytes": summary.tar_bytes,
+        "output_bytes": summary.output_bytes,
+        "workers": summary.workers,
+        "workers_wanted": summary.workers_wanted,
+    });
+    format!("{object}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tars() {
+        for name in ["x.tar", "a/x.tar.gz", "x.tar.zst", "x.tgz", "x.tar.bz2", "x.txz"] {
+            assert!(is_tar_name(Path::new(name)), "{name}");
+        }
+        for name in ["x", "tar", "x.gz", "x.tar/y", "x.tar.d", ".", "/"] {
+            assert!(!is_tar_name(Path::new(name)), "{name}");
+        }
+    }
+}

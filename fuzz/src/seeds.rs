@@ -1,10 +1,12 @@
-//! Writes the seeds: `seeds DIRECTORY` fills `DIRECTORY/tar_reader` and `DIRECTORY/decompress` with small valid inputs, made by
-//! tar and the compressors where they are installed.
+//! Writes the seeds: `seeds DIRECTORY` fills a directory in it for each target with small inputs: tars and compressed streams
+//! made by the programs that are installed, images and parts of images by the test kit.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use packline_testkit::hostile::{self, Part};
 
 fn main() -> io::Result<()> {
     let place = std::env::args_os().nth(1).unwrap_or_else(|| "corpus".into());
@@ -22,6 +24,7 @@ fn main() -> io::Result<()> {
         tar(place, &tree, version, &["--format=posix", "--sparse", "--xattrs", &option])?;
     }
     odd(place)?;
+    images(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
 }
@@ -68,6 +71,32 @@ fn odd(place: &Path) -> io::Result<()> {
         fs::write(place.join("tar_reader").join(format!("type-{kind}.tar")), block)?;
     }
     Ok(())
+}
+
+/// Longest image of the zoo that is a seed, bytes: a fuzzer does more with small ones.
+const LONGEST: usize = 20 << 10;
+
+/// Sound images of each codec, small ones of the zoo, and the sound form of each part.
+fn images(place: &Path) -> io::Result<()> {
+    let put = |target: &str, name: &str, bytes: &[u8]| {
+        fs::create_dir_all(place.join(target))?;
+        fs::write(place.join(target).join(name), bytes)
+    };
+    for codec in ["none", "gzip", "lzma", "lzo", "xz", "lz4", "zstd"] {
+        put("image", codec, &hostile::good_with(codec))?;
+    }
+    for specimen in hostile::all() {
+        let bytes = specimen.bytes();
+        if bytes.len() <= LONGEST {
+            put("image", specimen.name, &bytes)?;
+        }
+        if specimen.name.starts_with("bad-") && bytes.starts_with(b"hsqs") {
+            put("superblock", specimen.name, &bytes[..bytes.len().min(112)])?;
+        }
+    }
+    let parts = [Part::Superblock, Part::Metadata, Part::Inodes, Part::Listing];
+    let targets = ["superblock", "metadata", "inode", "directory"];
+    targets.iter().zip(parts).try_for_each(|(target, part)| put(target, "sound", &hostile::sound_part(part)))
 }
 
 fn compressed(place: &Path) -> io::Result<()> {

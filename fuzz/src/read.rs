@@ -1,0 +1,117 @@
+//! Reads everything of an image, within bounds, and holds the reader to what it promises of what it hands out.
+
+use std::sync::Arc;
+
+use packline_engine::CancelToken;
+use packline_squashfs::read::{
+    BlockDecoder, Event, FileData, FragmentUses, Image, Inode, Node, Opening, Origin, ReadError, ReadSettings, Reading,
+    Request, Visit, Walk,
+};
+
+/// Names, blocks of a file, and bytes of contents that are read at most.
+const VISITS: usize = 500;
+const BLOCKS: usize = 200;
+const BYTES: u64 = 4 << 20;
+
+/// Opens and reads. Errors are fine; a panic, a hang, an internal error or a broken promise is not.
+pub fn everything(bytes: Vec<u8>) {
+    let opening = Opening { origin: Origin::At(0), metadata_cache: 256 << 10 };
+    let Some(image) = no_bug(Image::open(Arc::new(bytes), opening)) else { return };
+    let (mut files, mut last) = (Vec::new(), None);
+    for visit in Walk::new(&image, image.root(), Vec::new()).take(VISITS) {
+        match visit {
+            Ok(visit) => {
+                promises(&visit, last.as_deref());
+                entry(&image, &visit, &mut files);
+                last = Some(visit.path);
+            }
+            Err((_, error)) => drop(no_bug::<()>(Err(error))),
+        }
+    }
+    blocks(&image, &files);
+    in_order(&image, files);
+}
+
+/// What a successful call gave. An internal error is a bug.
+fn no_bug<T>(outcome: Result<T, ReadError>) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(ReadError::Internal(bug)) => panic!("{bug}"),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn promises(visit: &Visit, last: Option<&[u8]>) {
+    let path = &visit.path;
+    assert!(path.is_empty() || path.split(|&byte| byte == b'/').all(|name| !matches!(name, b"" | b"." | b"..")));
+    assert!(!path.contains(&0) && path.split(|&byte| byte == b'/').all(|name| name.len() <= 255));
+    assert!(last != Some(path), "one path twice");
+    assert!(visit.inode.meta.mode <= 0o7777);
+    if let Node::Symlink(target) = &visit.inode.node {
+        assert!(!target.is_empty() && target.len() <= 65_535 && !target.contains(&0));
+    }
+}
+
+fn entry(image: &Image, visit: &Visit, files: &mut Vec<FileData>) {
+    let inode: &Inode = &visit.inode;
+    no_bug(image.xattrs(inode));
+    no_bug(image.export(inode.number));
+    no_bug(image.resolve(&visit.path));
+    match &inode.node {
+        Node::File(file) => files.push(file.clone()),
+        Node::Directory(_) => drop(no_bug(image.lookup(inode, b"file"))),
+        _ => {}
+    }
+}
+
+fn blocks(image: &Image, files: &[FileData]) {
+    let Some(mut decoder) = no_bug(BlockDecoder::new(image)) else { return };
+    let (mut out, mut left) = (Vec::new(), BYTES);
+    for file in files {
+        for block in image.blocks(file).take(BLOCKS) {
+            let Some(block) = no_bug(block) else { break };
+            assert!(block.length <= image.superblock().block_size);
+            let Some(place) = block.place.filter(|_| left > 0) else { continue };
+            if no_bug(decoder.data(place, block.length, &mut out)).is_some() {
+                assert_eq!(out.len(), block.length as usize);
+                left = left.saturating_sub(out.len() as u64);
+            }
+        }
+        let fragment = file.tail.and_then(|tail| no_bug(image.fragment(tail.fragment)));
+        if let Some(place) = fragment {
+            no_bug(decoder.fragment(place, &mut out));
+        }
+    }
+}
+
+/// Reads ahead without threads; what comes of a file adds up to its size.
+fn in_order(image: &Image, files: Vec<FileData>) {
+    let mut uses = FragmentUses::new();
+    files.iter().for_each(|file| uses.note(Some(file)));
+    let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, file: Some(file) }));
+    let cancel = CancelToken::default();
+    let settings = ReadSettings { workers: 0, window: 1 << 20, fragments: 1 << 20, serial: true, cancel };
+    let Some(mut reading) = no_bug(Reading::new(image, Box::new(requests), uses, &settings)) else { return };
+    let (mut missing, mut left, mut events) = (0u64, BYTES, 5000);
+    while left > 0 && events > 0 {
+        let Some(event) = no_bug(reading.next_event()).flatten() else {
+            assert_eq!(missing, 0, "the last file is not whole");
+            return;
+        };
+        let length = match event {
+            Event::Begin(size) => {
+                assert_eq!(missing, 0, "a file is not whole");
+                missing = size;
+                continue;
+            }
+            Event::Data(chunk) => chunk.len() as u64,
+            Event::Hole(length) | Event::Failed { length, .. } => length,
+        };
+        missing = missing.checked_sub(length).expect("more than the file has");
+        left = left.saturating_sub(length.min(1 << 16));
+        events -= 1;
+    }
+}

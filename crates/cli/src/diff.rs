@@ -203,9 +203,12 @@ fn members(what: &What) -> (&'static str, Value, Value) {
     }
 }
 
+/// A field of a superblock.
+type Field = fn(&Superblock) -> u64;
+
 /// Fields of the superblocks that differ, by name.
 fn superblock_fields(old: &Superblock, new: &Superblock) -> Vec<(&'static str, u64, u64)> {
-    let fields: [(&str, fn(&Superblock) -> u64); 15] = [
+    let fields: [(&str, Field); 15] = [
         ("inodes", |block| block.inodes.into()),
         ("created", |block| block.created.into()),
         ("block_size", |block| block.block_size.into()),

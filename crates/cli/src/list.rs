@@ -70,7 +70,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let image = open(args)?;
     let mut entries = ImageEntries::new(&image, &selection);
     let mut sound = true;
-    while let Some(entry) = entries.next() {
+    for entry in entries.by_ref() {
         match entry {
             Ok(visit) => io.stdout.write_all(&line(&image, &visit, form)?).map_err(Failure::printing)?,
             Err(fault) => sound = complain(io, &fault.to_string()),

@@ -86,9 +86,9 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 
 /// The last action that was asked for, and its path.
 fn action(args: &Args) -> Result<Option<(&'static str, Vec<u8>)>, Failure> {
-    let described = args.flag("describe");
-    let asked = ACTIONS.iter().filter(|action| action.long != "describe" || described);
-    let last = asked.filter_map(|action| Some((args.position(action.long)?, action.long))).max();
+    // Each is asked for, given or not.
+    let given: Vec<&Opt> = ACTIONS.iter().filter(|action| args.given(action.long)).collect();
+    let last = given.iter().filter_map(|action| Some((args.position(action.long)?, action.long))).max();
     let Some((_, action)) = last else { return Ok(None) };
     let Some(raw) = (action != "describe").then(|| args.raw(action)).flatten() else {
         return Ok(Some((action, Vec::new())));

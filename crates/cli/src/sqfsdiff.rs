@@ -130,6 +130,9 @@ fn print(out: &mut dyn Write, difference: &Difference) -> io::Result<()> {
     }
 }
 
+/// A field of a superblock.
+type Field = fn(&Superblock) -> u64;
+
 /// What differs between two superblocks; nothing if they are equal.
 fn superblock_lines(old: &Superblock, new: &Superblock) -> Vec<String> {
     if old == new {
@@ -155,7 +158,7 @@ fn superblock_lines(old: &Superblock, new: &Superblock) -> Vec<String> {
     }
     lines.extend(flag_lines(old.flags, new.flags));
     lines.extend(change("total bytes used", old.bytes_used, new.bytes_used));
-    let places: [(&str, fn(&Superblock) -> u64); 7] = [
+    let places: [(&str, Field); 7] = [
         ("root inode", |block| block.root),
         ("ID table", |block| block.id_table),
         ("xattr ID table", |block| block.xattr_table),

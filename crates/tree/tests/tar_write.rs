@@ -96,6 +96,20 @@ fn feed(program: &str, arguments: &[&str], archive: &[u8]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Both programs set the time of a directory before something else comes into it (links that lead upwards, at the very end;
+/// names of a later entry), so it says nothing of the tar.
+fn forget_directory_times(found: &mut Snapshot) {
+    let directories = found.values_mut().filter(|attributes| attributes.kind == snapshot::Kind::Dir);
+    directories.for_each(|directory| directory.mtime = 0);
+}
+
+/// What is to be found.
+fn expected(nodes: &[Node]) -> Snapshot {
+    let mut expected = snapshot::of_model(nodes, false);
+    forget_directory_times(&mut expected);
+    expected
+}
+
 fn extracted(program: &str, archive: &[u8], below: &str) -> Snapshot {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().to_str().unwrap();
@@ -114,7 +128,9 @@ fn extracted(program: &str, archive: &[u8], below: &str) -> Snapshot {
         _ => &["-xp", "--xattrs", "--numeric-owner", "-f", "-", "-C", place],
     };
     feed(program, options, archive);
-    snapshot::of_directory(&directory.path().join(Path::new(below))).unwrap()
+    let mut found = snapshot::of_directory(&directory.path().join(Path::new(below))).unwrap();
+    forget_directory_times(&mut found);
+    found
 }
 
 fn everything() -> Vec<Node> {
@@ -130,8 +146,6 @@ fn everything() -> Vec<Node> {
     nodes.push(Node::file(long.clone(), *b"deep"));
     nodes.push(Node::new(long.clone() + "-link", NodeKind::HardLink(long.into_bytes())));
     nodes.push(Node::file([&vec![0xff; 200][..]].concat(), *b"no UTF-8"));
-    // GNU tar gives a directory its time when the next entry is not below it; what comes into it later changes the time.
-    nodes.sort_by_key(|node| matches!(node.kind, NodeKind::Dir));
     nodes
 }
 
@@ -141,7 +155,7 @@ fn gnu_tar_and_bsdtar_find_everything() {
         return;
     }
     let nodes = everything();
-    let expected = snapshot::of_model(&nodes, false);
+    let expected = expected(&nodes);
     for sparse in [false, true] {
         let bytes = archive("", &nodes, sparse);
         for program in ["tar", "bsdtar"] {
@@ -160,7 +174,7 @@ fn a_prefix_is_where_everything_goes() {
     let bytes = archive("pre/fix/", &nodes, true);
     for program in ["tar", "bsdtar"] {
         let found = extracted(program, &bytes, "pre/fix");
-        assert_same(program, &snapshot::of_model(&nodes, false), &found, Except::default());
+        assert_same(program, &expected(&nodes), &found, Except::default());
     }
 }
 

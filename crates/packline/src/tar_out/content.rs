@@ -114,7 +114,12 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    fn entry(&mut self, mut entry: Entry, sparse: Option<(SparseFile, FileData)>, damaged: bool) -> Result<(), Error> {
+    fn entry(
+        &mut self,
+        mut entry: Entry,
+        sparse: Option<Box<(SparseFile, FileData)>>,
+        damaged: bool,
+    ) -> Result<(), Error> {
         self.drop_unusable_xattrs(&mut entry)?;
         self.scratch.clear();
         let size = match entry.kind {
@@ -122,7 +127,7 @@ impl<'a> Content<'a> {
             _ => 0,
         };
         let written = match &sparse {
-            Some((sparse, _)) => self.writer.sparse_file(&mut self.scratch, &entry, size, &sparse.shape),
+            Some(sparse) => self.writer.sparse_file(&mut self.scratch, &entry, size, &sparse.0.shape),
             None => self.writer.entry(&mut self.scratch, &entry),
         };
         if let Err(reason) = written {
@@ -134,8 +139,8 @@ impl<'a> Content<'a> {
         self.observer.entry(&entry, &self.progress);
         self.summary.damaged += u64::from(damaged && !matches!(entry.kind, Kind::File { .. }));
         self.sink.put(&self.scratch)?;
-        let stored = sparse.as_ref().map_or(size, |(sparse, _)| sparse.shape.stored_bytes());
-        let holes = sparse.map(|(sparse, data)| self.map(sparse, &data)).transpose()?;
+        let stored = sparse.as_ref().map_or(size, |sparse| sparse.0.shape.stored_bytes());
+        let holes = sparse.map(|sparse| self.map(sparse.0, &sparse.1)).transpose()?;
         if let Kind::File { size } = entry.kind {
             self.file = Some(OpenFile { path: entry.path, size, at: 0, padding: padding(stored), damaged, holes });
         }

@@ -26,7 +26,7 @@ pub(super) enum Tag {
     Entry {
         entry: Entry,
         /// The content, if it is a file with holes.
-        sparse: Option<(SparseFile, FileData)>,
+        sparse: Option<Box<(SparseFile, FileData)>>,
         /// Why its attributes could not be read.
         fault: Option<ReadError>,
     },
@@ -60,7 +60,7 @@ impl Found {
             Err(error) => (Vec::new(), Some(error)),
         };
         let shape = file.clone().filter(|_| asked.sparse);
-        let sparse = shape.and_then(|data| sparse::survey(image, &data).map(|sparse| (sparse, data)));
+        let sparse = shape.and_then(|data| sparse::survey(image, &data).map(|sparse| Box::new((sparse, data))));
         let entry = Entry { path, meta: inode.meta, kind: kind_of(*inode, link), xattrs };
         Request { tag: Tag::Entry { entry, sparse, fault }, file }
     }
@@ -89,14 +89,14 @@ pub(super) struct Items<'a> {
 }
 
 enum Source<'a> {
-    Selected(SelectedWalk<'a>),
+    Selected(Box<SelectedWalk<'a>>),
     Below { walk: Box<Walk>, directories: &'a [Bytes], keep: bool },
 }
 
 impl<'a> Items<'a> {
     pub(super) fn new(image: &Image, asked: &'a Asked) -> Items<'a> {
         let walk = match &asked.scope {
-            TarScope::Selected(selection) => Source::Selected(SelectedWalk::new(image, selection)),
+            TarScope::Selected(selection) => Source::Selected(Box::new(SelectedWalk::new(image, selection))),
             TarScope::Below { directories, keep } => {
                 Source::Below { walk: Box::new(Walk::new(image, image.root(), Bytes::new())), directories, keep: *keep }
             }

@@ -1,10 +1,12 @@
 //! What a command may touch of the world, handed to it by `main` so that tests can hand it something else.
 
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use packline::Temporaries;
 
 use crate::failure::Failure;
+use crate::signals::Farewell;
 
 /// What the machine and the environment say, read once by `main`.
 #[derive(Debug, Clone)]
@@ -17,6 +19,8 @@ pub struct Host {
     pub source_date_epoch: Option<String>,
     /// Now, seconds since 1970.
     pub now: u32,
+    /// This program, to be started once more.
+    pub program: Option<PathBuf>,
     /// Asks for the peak resident memory of this process so far, bytes.
     pub peak_memory: fn() -> Option<u64>,
 }
@@ -31,10 +35,14 @@ pub struct Io {
     pub stderr: Box<dyn Write>,
     /// Whether standard error is a terminal: only then is a progress bar drawn.
     pub terminal: bool,
+    /// Whether standard output is a terminal, to which no archive is written.
+    pub out_terminal: bool,
     /// The machine and the environment.
     pub host: Host,
     /// Temporary files in being.
     pub temporaries: Temporaries,
+    /// What is done before the process ends because it is told to stop.
+    pub farewell: Farewell,
 }
 
 impl Io {

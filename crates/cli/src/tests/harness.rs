@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use crate::applet;
 use crate::io::{Host, Io};
 use crate::options::Applet;
+use crate::signals::Farewell;
 
 /// What a command did.
 #[derive(Debug)]
@@ -59,12 +60,28 @@ impl Write for Gone {
 
 /// A machine of two processors without limits, at second 77.
 pub fn host() -> Host {
-    Host { processors: 2, memory_limit: None, source_date_epoch: None, now: 77, peak_memory: || Some(12_345) }
+    Host {
+        processors: 2,
+        memory_limit: None,
+        source_date_epoch: None,
+        now: 77,
+        program: None,
+        peak_memory: || Some(12_345),
+    }
 }
 
 pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) -> Io {
     let stdin = Some(Box::new(Cursor::new(stdin)) as Box<dyn io::Read + Send>);
-    Io { stdin, stdout: out, stderr: err, terminal: false, host, temporaries: Temporaries::default() }
+    Io {
+        stdin,
+        stdout: out,
+        stderr: err,
+        terminal: false,
+        out_terminal: false,
+        host,
+        temporaries: Temporaries::default(),
+        farewell: Farewell::default(),
+    }
 }
 
 /// Runs `packline ARGUMENTS...`.

@@ -82,7 +82,7 @@ impl Place {
         self.pack("ours.sqfs", &["-c", "zstd"]);
         self.pack("small.sqfs", &["-c", "gzip", "-b", "4K", "--exportable"]);
         let mksquashfs = ["source", "mk.sqfs", "-quiet", "-no-progress", "-comp", "xz", "-b", "16K"];
-        let gensquashfs = ["-D", "source", "-k", "-x", "-q", "-c", "lz4", "gen.sqfs"];
+        let gensquashfs = ["-D", "source", "-k", "-x", "-q", "-c", "zstd", "gen.sqfs"];
         for (program, arguments) in [("mksquashfs", &mksquashfs[..]), ("gensquashfs", &gensquashfs)] {
             let ran = self.peer(program, arguments);
             assert_eq!(ran.status, 0, "{program}: {}", ran.err);

@@ -153,8 +153,8 @@ fn what_a_user_may_not_set_is_warned_of_once_a_kind() {
     let about = |word: &str| said.lines().filter(|line| line.contains(word)).count();
     assert_eq!((about("trusted."), about("devices are left out"), about("user.")), (1, 1, 0), "{said}");
     let found = snapshot::of_directory(&directory.path().join("done")).unwrap();
-    assert_eq!(found[&b"b".to_vec()].xattrs.len(), 1);
-    assert!(!found.contains_key(&b"null".to_vec()));
+    assert_eq!(found[&b"b"[..]].xattrs.len(), 1);
+    assert!(!found.contains_key(&b"null"[..]));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn owners_modes_times_and_attributes_can_be_left_out() {
     let found = |options: &[&str]| {
         let into = directory.path().join("out");
         unpack(&image, &into, options);
-        let found = snapshot::of_directory(&into).unwrap().remove(&b"f".to_vec()).unwrap();
+        let found = snapshot::of_directory(&into).unwrap().remove(&b"f"[..]).unwrap();
         std::fs::remove_dir_all(into).unwrap();
         found
     };
@@ -250,7 +250,7 @@ fn holes_are_zeros_if_that_is_wanted() {
         let into = directory.path().join(name);
         unpack(&image, &into, options);
         let found = snapshot::of_directory(&into).unwrap();
-        assert_eq!(found[&b"f".to_vec()].kind, expected[&b"f".to_vec()].kind);
+        assert_eq!(found[&b"f"[..]].kind, expected[&b"f"[..]].kind);
         std::fs::metadata(into.join("f")).unwrap().blocks() * 512
     };
     assert!(blocks(&[], "sparse") <= 64 << 10);

@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_tree::destination::{Directory, Refusal};
 
+/// How often a directory is cleared again that is being filled.
+const CLEARED_MOST: usize = 1000;
+
 /// A list of the temporary files and directories in being, shared by whoever makes them and whoever has to clean up (a signal thread).
 ///
 /// A file is made, and given its final name, while the list is held: whoever cleans up sees each file either on the list
@@ -34,13 +37,8 @@ impl Listed {
     fn remove(&self) {
         match self {
             Listed::File(path) => drop(fs::remove_file(path)),
-            Listed::Tree(path) => {
-                // Not through a link, should one have taken its place.
-                if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
-                    let _: Result<(), Refusal> = Directory::root(path).and_then(|directory| directory.clear());
-                }
-                drop(fs::remove_dir(path));
-            }
+            // Workers may go on filling it until the process ends; but sooner or later they are out of directories.
+            Listed::Tree(path) => drop((0..CLEARED_MOST).find(|_| tree_is_gone(path))),
         }
     }
 }
@@ -94,6 +92,15 @@ impl Temporaries {
     fn lock(&self) -> MutexGuard<'_, Vec<Listed>> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Clears and removes a directory; false if something was put into it meanwhile. What has taken its place (a link) stays.
+fn tree_is_gone(path: &Path) -> bool {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return true;
+    }
+    let _: Result<(), Refusal> = Directory::root(path).and_then(|directory| directory.clear());
+    !matches!(fs::remove_dir(path), Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty)
 }
 
 #[cfg(test)]

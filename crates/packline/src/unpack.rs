@@ -138,7 +138,7 @@ struct Run<'r> {
 impl Run<'_> {
     fn unpack(&mut self, plan: ReadPlan, desk: &mut Desk<'_>) -> Result<(), Error> {
         let mut line = self.line(plan)?;
-        let mut planner = Planner::new(self.shop, self.request.devices, |name| self.site.reserves(name));
+        let mut planner = Planner::new(self.shop, self.site, self.request.devices);
         self.walk(&mut planner, line.as_mut(), desk)?;
         let mut outcome = Outcome::new(self.shop.go_on);
         let dressed = planner.dress_directories(&mut outcome);

@@ -11,6 +11,7 @@ use super::ground::ROOT;
 use super::names::{NameRef, Names};
 use super::notes::{Note, Outcome};
 use super::shop::{Shop, Spot};
+use super::site::Site;
 use super::window::Window;
 use crate::Error;
 
@@ -21,7 +22,7 @@ const LINK_BYTES: usize = 48;
 pub struct Planner<'p> {
     shop: &'p Shop,
     devices: bool,
-    reserved: Box<dyn Fn(&[u8]) -> bool + 'p>,
+    site: &'p Site,
     /// The directories on the way to the present place: length of the path, number.
     above: Vec<(usize, u32)>,
     /// The path of the innermost of them.
@@ -53,12 +54,12 @@ struct Link {
 }
 
 impl<'p> Planner<'p> {
-    /// Nothing has been visited. `reserved` tells names in the root that are needed for other things.
-    pub fn new(shop: &'p Shop, devices: bool, reserved: impl Fn(&[u8]) -> bool + 'p) -> Planner<'p> {
+    /// Nothing has been visited.
+    pub fn new(shop: &'p Shop, site: &'p Site, devices: bool) -> Planner<'p> {
         Planner {
             shop,
             devices,
-            reserved: Box::new(reserved),
+            site,
             above: vec![(0, ROOT)],
             path: Vec::new(),
             window: Window::new(0),
@@ -76,7 +77,7 @@ impl<'p> Planner<'p> {
             return Ok(());
         }
         let Some((directory, name)) = self.parent(&visit.path) else { return Ok(()) };
-        if directory == ROOT && (self.reserved)(name) {
+        if directory == ROOT && self.site.reserves(name) {
             let error = self.shop.refused(
                 directory,
                 name,

@@ -61,7 +61,7 @@ impl DestinationFile {
     /// # Errors
     /// As [`write_at`](Self::write_at).
     pub fn write_zeros(&self, offset: u64, length: u64) -> Result<(), Refusal> {
-        const ZEROS: [u8; 65_536] = [0; 65_536];
+        static ZEROS: [u8; 65_536] = [0; 65_536];
         let mut done = 0;
         while done < length {
             let piece = (length - done).min(ZEROS.len() as u64);

@@ -58,6 +58,15 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(),
     }
 }
 
+/// Does something for which there may be a bar, with an observer that shows it, warnings and problems.
+pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> T {
+    let bar = (bar && io.terminal).then(Bar::new);
+    let mut watcher = Watcher { io, bar, names: false };
+    let done = work(&mut watcher);
+    watcher.end();
+    done
+}
+
 /// The image is made; that nobody reads the statistics is no failure.
 fn unless_gone(failure: Failure) -> Result<(), Failure> {
     match failure {
@@ -80,6 +89,13 @@ impl Watcher<'_> {
         }
         // Names that do not get out are no reason to fail: the image is what was asked for.
         let _: std::io::Result<()> = self.io.stdout.flush();
+    }
+
+    fn say(&mut self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.aside(|| self.io.say(line)),
+            None => self.io.say(line),
+        }
     }
 
     fn print_name(&mut self, entry: &Entry) -> std::io::Result<()> {
@@ -120,11 +136,11 @@ impl Observer for Watcher<'_> {
         }
     }
 
+    fn problem(&mut self, error: &packline::Error) {
+        self.say(&format!("packline: {error}"));
+    }
+
     fn warning(&mut self, message: &str) {
-        let line = format!("packline: warning: {message}");
-        match &self.bar {
-            Some(bar) => bar.aside(|| self.io.say(&line)),
-            None => self.io.say(&line),
-        }
+        self.say(&format!("packline: warning: {message}"));
     }
 }

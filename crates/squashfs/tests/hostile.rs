@@ -1,4 +1,5 @@
 //! Every image of the zoo through the reader: what is expected of each is what comes of it, and nothing panics.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may")]
 
 use std::sync::Arc;
 

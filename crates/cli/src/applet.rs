@@ -10,11 +10,29 @@ use crate::command::{command_of, command_of_all, with_name};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::Applet;
-use crate::{cat, completions, diff, gensquashfs, info, list, man, mount, pack, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs, unpack, verify};
+use crate::{
+    cat, completions, diff, gensquashfs, info, list, man, mount, pack, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs,
+    unpack, verify,
+};
 
 /// Every command, in the order of the help.
-pub static APPLETS: &[Applet] =
-    &[pack::APPLET, unpack::APPLET, list::APPLET, cat::APPLET, info::APPLET, diff::APPLET, verify::APPLET, tar2sqfs::APPLET, gensquashfs::APPLET, sqfs2tar::APPLET, rdsquashfs::APPLET, sqfsdiff::APPLET, mount::APPLET, completions::APPLET, man::APPLET];
+pub static APPLETS: &[Applet] = &[
+    pack::APPLET,
+    unpack::APPLET,
+    list::APPLET,
+    cat::APPLET,
+    info::APPLET,
+    diff::APPLET,
+    verify::APPLET,
+    tar2sqfs::APPLET,
+    gensquashfs::APPLET,
+    sqfs2tar::APPLET,
+    rdsquashfs::APPLET,
+    sqfsdiff::APPLET,
+    mount::APPLET,
+    completions::APPLET,
+    man::APPLET,
+];
 
 /// The command called so.
 pub fn find(name: &OsStr) -> Option<&'static Applet> {

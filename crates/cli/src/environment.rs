@@ -1,8 +1,17 @@
 //! The one file that reads the environment.
 #![allow(clippy::disallowed_methods, reason = "this is the file that may")]
 
+use std::path::PathBuf;
+
 /// `SOURCE_DATE_EPOCH`: the time that reproducible builds ask for, as text. Text that is not UTF-8 is kept, made legible,
 /// so that it is refused and not overlooked.
 pub fn source_date_epoch() -> Option<String> {
     std::env::var_os("SOURCE_DATE_EPOCH").map(|value| value.to_string_lossy().into_owned())
+}
+
+/// The file of this program, for a process that starts itself once more.
+pub fn program() -> Option<PathBuf> {
+    // Replaced while it runs, the program is still found by what the kernel has open.
+    let kernels = PathBuf::from("/proc/self/exe");
+    std::env::current_exe().ok().filter(|path| path.is_file()).or_else(|| kernels.exists().then_some(kernels))
 }

@@ -1,14 +1,34 @@
 //! What happens when the process is told to stop: temporary files go, and the status says which signal it was.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use packline::Temporaries;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+type LastAct = Box<dyn FnOnce() -> u8 + Send>;
+
+/// What a command wants to be done when the process is told to stop: it decides on the status too, since for some commands
+/// that is the usual end.
+#[derive(Clone, Default)]
+pub struct Farewell(Arc<Mutex<Option<LastAct>>>);
+
+impl Farewell {
+    /// Sets it, in place of what was set before.
+    pub fn set(&self, last: impl FnOnce() -> u8 + Send + 'static) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
+    }
+
+    fn take(&self) -> Option<LastAct> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first it removes every temporary file in being and
-/// ends the process with status 128 + signal. A hangup that the parent chose to ignore (`nohup`) stays ignored.
-pub fn watch(temporaries: Temporaries) -> std::io::Result<()> {
+/// ends the process with status 128 + signal, or does what `farewell` says and ends with its status. A hangup that the
+/// parent chose to ignore (`nohup`) stays ignored.
+pub fn watch(temporaries: Temporaries, farewell: Farewell) -> std::io::Result<()> {
     let mut wanted = vec![SIGINT, SIGTERM];
     if !hangup_is_ignored() {
         wanted.push(SIGHUP);
@@ -17,7 +37,7 @@ pub fn watch(temporaries: Temporaries) -> std::io::Result<()> {
     thread::Builder::new().name("signals".to_string()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             temporaries.remove_for_good();
-            std::process::exit(128 + signal);
+            std::process::exit(farewell.take().map_or(128 + signal, |last| i32::from(last())));
         }
     })?;
     Ok(())

@@ -117,7 +117,10 @@ pub struct DiffSummary {
 /// # Errors
 /// [`Error::Read`] and [`Error::Source`] for what cannot be read, [`Error::Memory`], [`Error::Request`] for inode numbers or
 /// forms of a directory, [`Error::Output`] for what `found` could not write and for what cannot be extracted.
-pub fn diff(request: &DiffRequest, found: &mut dyn FnMut(&Difference) -> io::Result<bool>) -> Result<DiffSummary, Error> {
+pub fn diff(
+    request: &DiffRequest,
+    found: &mut dyn FnMut(&Difference) -> io::Result<bool>,
+) -> Result<DiffSummary, Error> {
     let (old, new) = (Side::open(&request.old)?, Side::open(&request.new)?);
     if (request.compared.numbers || request.compared.forms) && (old.image().is_none() || new.image().is_none()) {
         return Err(Error::Request {
@@ -126,8 +129,7 @@ pub fn diff(request: &DiffRequest, found: &mut dyn FnMut(&Difference) -> io::Res
         });
     }
     let superblocks = old.image().zip(new.image());
-    let superblocks =
-        superblocks.map(|(old, new)| (old.image.superblock().clone(), new.image.superblock().clone()));
+    let superblocks = superblocks.map(|(old, new)| (old.image.superblock().clone(), new.image.superblock().clone()));
     let planner = Planner::new(&old, &new, request)?;
     let comparison = Comparison::new(&old, &new, request, planner)?;
     let summary = comparison.run(found)?;

@@ -244,7 +244,10 @@ fn a_walk_goes_on_beside_what_is_broken() {
     assert_eq!(paths, [Ok(vec![]), Ok(b"a".to_vec()), Err(b"a".to_vec()), Ok(b"l".to_vec()), Ok(b"z".to_vec())]);
 }
 
-fn walk_of(bytes: Vec<u8>) -> Vec<Result<Vec<u8>, (Vec<u8>, ReadError)>> {
+/// Each path, or where the walk met a fault.
+type Step = Result<Vec<u8>, (Vec<u8>, ReadError)>;
+
+fn walk_of(bytes: Vec<u8>) -> Vec<Step> {
     let image = open(bytes).unwrap();
     let walk = Walk::new(&image, image.root(), Vec::new());
     walk.take(1000).map(|visit| visit.map(|visit| visit.path)).collect()

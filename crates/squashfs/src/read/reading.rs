@@ -15,7 +15,7 @@ use std::ops::{Deref, Range};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_engine::{CancelToken, Caller, Config, Fault, Line, Outbox, ParallelLine, SerialLine};
+use packline_engine::{Caller, CancelToken, Config, Fault, Line, Outbox, ParallelLine, SerialLine};
 
 use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot};

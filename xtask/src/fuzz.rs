@@ -22,10 +22,21 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-/// Builds all targets and runs each for so many seconds. An error if one finds something.
+/// Builds all targets and runs each for so many seconds, one on each processor at a time. An error if one finds something.
 pub fn each_target(seconds: u32) -> Result<(), String> {
     let programs = build()?;
-    targets()?.iter().try_for_each(|name| one_target(&programs, name, seconds))
+    targets()?.chunks(environment::processors()).try_for_each(|some| side_by_side(&programs, some, seconds))
+}
+
+fn side_by_side(programs: &Path, names: &[String], seconds: u32) -> Result<(), String> {
+    std::thread::scope(|scope| {
+        let start = |name| scope.spawn(move || one_target(programs, name, seconds));
+        let runs: Vec<_> = names.iter().map(start).collect();
+        // All are waited for: the first that found something is told of.
+        let outcomes: Vec<_> =
+            runs.into_iter().map(|run| run.join().unwrap_or_else(|_| Err("a run panicked".into()))).collect();
+        outcomes.into_iter().collect()
+    })
 }
 
 /// The names of the targets: a file each.

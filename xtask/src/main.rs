@@ -12,6 +12,7 @@ mod matrix;
 mod scale;
 mod shell;
 mod tidy;
+mod zoo;
 
 use arguments::Arguments;
 use std::process::ExitCode;
@@ -36,11 +37,12 @@ cargo xtask NAME
   matrix [--input TAR] [--codecs LIST]
                                  one hash over workers, budgets and the serial reference, on a large input
   generate NAME COUNT            a generated tar on standard output
+  zoo DIR                        the hostile images that tests use, and a README with a line for each
 ";
 
 type Step = fn(&Arguments) -> Result<(), String>;
 
-const COMMANDS: [(&str, Step); 8] = [
+const COMMANDS: [(&str, Step); 9] = [
     ("bench", bench::run),
     ("ci", ci::run),
     ("corpus", corpus::run),
@@ -49,6 +51,7 @@ const COMMANDS: [(&str, Step); 8] = [
     ("matrix", matrix::run),
     ("scale", scale::run),
     ("tidy", tidy::run),
+    ("zoo", zoo::run),
 ];
 
 fn main() -> ExitCode {

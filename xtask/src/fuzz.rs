@@ -30,8 +30,8 @@ pub fn each_target(seconds: u32) -> Result<(), String> {
 
 fn side_by_side(programs: &Path, names: &[String], seconds: u32) -> Result<(), String> {
     std::thread::scope(|scope| {
-        let start = |name| scope.spawn(move || one_target(programs, name, seconds));
-        let runs: Vec<_> = names.iter().map(start).collect();
+        let run = |name| move || one_target(programs, name, seconds);
+        let runs: Vec<_> = names.iter().map(|name| scope.spawn(run(name.as_str()))).collect();
         // All are waited for: the first that found something is told of.
         let outcomes: Vec<_> =
             runs.into_iter().map(|run| run.join().unwrap_or_else(|_| Err("a run panicked".into()))).collect();

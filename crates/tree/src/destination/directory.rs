@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::attributes::Attributes;
@@ -15,6 +15,10 @@ use crate::path::MAX_COMPONENT;
 
 /// How a directory is opened for use: never through a link.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+/// On a way of several names: no link is followed, and nothing leads up.
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+/// Longest way that is gone at once, bytes: Linux takes 4,096 with the NUL behind it.
+const WAY_MOST: usize = 4095;
 /// Permissions of everything while it is being made: nobody else looks in.
 const PRIVATE: u32 = 0o600;
 
@@ -68,6 +72,44 @@ impl Directory {
         check(name)?;
         let open = || rustix::fs::openat(&self.fd, name, DIRECTORY, Mode::empty());
         Ok(Directory { fd: retry_on_intr(open).tried("cannot open")? })
+    }
+
+    /// Opens the directory that `names` lead to, each in the one before; `None` for no names. The system is asked once for
+    /// as many names as it takes, or for each, where it does not know how to go a way without following links.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) for each of the names.
+    pub fn open_way(&self, names: &[&[u8]]) -> Result<Option<Directory>, Refusal> {
+        let (mut found, mut rest) = (None::<Directory>, names);
+        while !rest.is_empty() {
+            let from = found.as_ref().unwrap_or(self);
+            let (directory, gone) = from.open_some(rest)?;
+            rest = &rest[gone..];
+            found = Some(directory);
+        }
+        Ok(found)
+    }
+
+    /// Goes the first of `names`, as far as one call leads; how many.
+    fn open_some(&self, names: &[&[u8]]) -> Result<(Directory, usize), Refusal> {
+        let mut way = Vec::new();
+        let fits = |way: &Vec<u8>, name: &[u8]| way.is_empty() || way.len() + 1 + name.len() <= WAY_MOST;
+        let mut gone = 0;
+        for name in names {
+            check(name)?;
+            if !fits(&way, name) {
+                break;
+            }
+            way.extend_from_slice(if gone > 0 { b"/" } else { b"" });
+            way.extend_from_slice(name);
+            gone += 1;
+        }
+        let open = || rustix::fs::openat2(&self.fd, way.as_slice(), DIRECTORY, Mode::empty(), BENEATH);
+        match retry_on_intr(open) {
+            // An older kernel, or one that is told to know nothing of it; or something is being renamed.
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::INVAL) => Ok((self.open(names[0])?, 1)),
+            opened => Ok((Directory { fd: opened.tried("cannot open")? }, gone)),
+        }
     }
 
     /// Makes a directory in this one that only its owner may use, and opens it.

@@ -255,3 +255,28 @@ fn a_lock_excludes_a_second_one() {
     drop(place.root);
     assert!(again.lock().unwrap());
 }
+
+#[test]
+fn a_way_is_gone_at_once_and_never_through_a_link() {
+    let place = Place::new();
+    let (mut at, mut names) = (place.root.again().unwrap(), Vec::new());
+    for level in 0..200 {
+        names.push(format!("{level:0>100}").into_bytes());
+        at = at.make(&names[level]).unwrap();
+    }
+    at.create(b"deep").unwrap();
+    // 20,000 bytes: more than one call takes.
+    let way: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
+    assert_eq!(place.root.open_way(&way).unwrap().unwrap().id(), at.id());
+    assert_eq!(place.root.open_way(&way[..1]).unwrap().unwrap().id(), place.root.open(way[0]).unwrap().id());
+    assert!(place.root.open_way(&[]).unwrap().is_none());
+    assert_eq!(errno(place.root.open_way(&[way[0], b"nowhere", b"x"])), Some(Errno::NOENT));
+    place.plant_link("link", "outside");
+    fs::create_dir(place.top.path().join("outside/d")).unwrap();
+    for way in [&[b"link".as_slice(), b"d"][..], &[b"link"]] {
+        assert!(matches!(errno(place.root.open_way(way)), Some(Errno::NOTDIR | Errno::LOOP)));
+    }
+    for name in [&b".."[..], b".", b"", b"a/b"] {
+        assert_eq!(place.root.open_way(&[way[0], name]).unwrap_err(), Refusal::Name);
+    }
+}

@@ -27,7 +27,7 @@ pub fn cat(
     let files: Vec<FileData> = paths.iter().map(|path| regular_file(image, path)).collect::<Result<_, _>>()?;
     let mut uses = FragmentUses::new();
     files.iter().for_each(|file| uses.note(Some(file)));
-    let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file) }));
+    let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file), weight: 0 }));
     let settings = read_settings(image, resources, 0)?;
     let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
     let mut writing = Writing { image, paths, at: 0, out, shown };

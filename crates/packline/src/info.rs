@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use packline_squashfs::Superblock;
-use packline_squashfs::read::{InodeRef, Node, TablePlace, Walk};
+use packline_squashfs::read::{InodeRef, Node, ReadError, TablePlace, Walk};
 
 use crate::{Error, OpenedImage};
 
-/// Files with several names that are counted once, at most; beyond it each name counts. 16 bytes or so each.
+/// Files with several names that can be told apart, at most. 16 bytes or so each.
 const SHARED_MOST: usize = 4 << 20;
 
 /// What an image says of itself.
@@ -68,20 +68,26 @@ impl TreeCounts {
     /// Walks over all inodes of an image.
     ///
     /// # Errors
-    /// [`Error::Read`] for the first inode or listing that is broken.
+    /// [`Error::Read`] for the first inode or listing that is broken, and for more files with several names than can be told
+    /// apart, four million.
     pub fn of(image: &OpenedImage) -> Result<TreeCounts, Error> {
         let mut counts = TreeCounts::default();
         let mut shared = BTreeSet::new();
         for visit in Walk::new(&image.image, image.image.root(), Vec::new()) {
             let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
             counts.add(&visit.inode, &mut shared);
+            if shared.len() > SHARED_MOST {
+                let what = format!("more than {SHARED_MOST} files with several names");
+                let expected = format!("{SHARED_MOST} at most, to count each once");
+                return Err(image.fault_at(&visit.path, ReadError::Unsupported { what, expected }));
+            }
         }
         Ok(counts)
     }
 
     fn add(&mut self, inode: &packline_squashfs::read::Inode, shared: &mut BTreeSet<InodeRef>) {
         let directory = matches!(inode.node, Node::Directory(_));
-        if inode.links > 1 && !directory && shared.len() < SHARED_MOST && !shared.insert(inode.at) {
+        if inode.links > 1 && !directory && !shared.insert(inode.at) {
             self.hard_links += 1;
             return;
         }

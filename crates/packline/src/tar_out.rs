@@ -18,6 +18,7 @@ use packline_squashfs::read::{FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
 
+use crate::read_plan::metadata_cache;
 use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries};
 use content::Content;
 use items::{Found, Items};
@@ -147,9 +148,10 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         sparse: request.sparse,
         keep_going: request.keep_going,
         refuse_unstorable: request.refuse_unstorable,
+        link_bytes: plan::link_bytes(resources.memory),
     };
     asked.check()?;
-    let opened = image.open(plan::metadata_cache(resources.memory))?;
+    let opened = image.open(metadata_cache(resources.memory))?;
     let plan = Plan::new(&opened.image, compression, &resources)?;
     warn(&asked, plan, &opened, &resources, observer)?;
     let (uses, total) = survey(&opened, &asked, &resources)?;
@@ -178,6 +180,8 @@ struct Asked {
     sparse: bool,
     keep_going: bool,
     refuse_unstorable: bool,
+    /// Bytes for the first names of files with several.
+    link_bytes: u64,
 }
 
 impl Asked {

@@ -40,6 +40,8 @@ use work::Unpacking;
 /// The least memory for the plan, and the most that it gets besides, bytes.
 const PLAN_MOST: u64 = 64 << 20;
 const PLAN_LEAST: u64 = 1 << 20;
+/// What is kept to the end, at most, where memory is not limited, bytes: a few bytes of an image can ask for all there is.
+const KEPT_MOST: usize = 160 << 20;
 
 /// Unpacks. A destination that was not there has its name, whole, when this returns `Ok`; after an error it is not there.
 /// In one that was there, what has been written so far stays, each file whole.
@@ -202,16 +204,17 @@ impl Run<'_> {
         if kept.saturating_add(planned).saturating_add(meanwhile) <= self.plan_bytes {
             return Ok(());
         }
-        if kept > self.plan_bytes && self.request.resources.memory.is_some() {
-            return Err(self.no_memory(kept));
+        let most = if self.request.resources.memory.is_some() { self.plan_bytes } else { KEPT_MOST };
+        if kept > most {
+            return Err(self.no_memory(most, kept));
         }
         // A window is never so small that nothing is won by sorting it.
         let least = self.plan_bytes / 4;
         if planned.saturating_add(meanwhile) < least { Ok(()) } else { self.flush(planner, line, desk) }
     }
 
-    fn no_memory(&self, kept: usize) -> Error {
-        let allowed = self.request.resources.memory.unwrap_or(u64::MAX);
+    fn no_memory(&self, most: usize, kept: usize) -> Error {
+        let allowed = self.request.resources.memory.unwrap_or(most as u64);
         Error::Memory {
             allowed,
             needed: allowed.saturating_add(2 * kept as u64),

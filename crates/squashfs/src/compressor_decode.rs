@@ -42,6 +42,63 @@ pub(crate) fn codec(
     Ok(codec)
 }
 
+/// What an image's options say that no compressor has, and what would be right: decoders pass over it.
+///
+/// # Errors
+/// As [`codec`].
+pub(crate) fn oddities(
+    superblock: &Superblock,
+    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
+) -> Result<Vec<(String, &'static str)>, ReadError> {
+    if superblock.flags & flags::OPTIONS == 0 {
+        let missing = superblock.compressor == 5;
+        return Ok(missing.then(|| ("no compressor options".to_string(), "those of lz4")).into_iter().collect());
+    }
+    let bytes = options(superblock, &read)?;
+    if superblock.compressor == 2 {
+        return Ok(vec![(format!("compressor options of {} bytes", bytes.len()), "none, lzma has no options")]);
+    }
+    let Ok(options) = Options::new(&bytes, if superblock.compressor == 6 { 4 } else { 8 }) else { return Ok(vec![]) };
+    let within = |what: &str, number: u32, least: u32, most: u32, expected: &'static str| {
+        (!(least..=most).contains(&number)).then(|| (format!("compressor option: {what} {number}"), expected))
+    };
+    let bits = |what: &str, bits: u32, known: usize, expected: &'static str| {
+        (bits >> known != 0).then(|| (format!("compressor option: {what} {bits:#x}"), expected))
+    };
+    let found = match superblock.compressor {
+        1 => vec![
+            within("gzip level", options.word(0), 1, GzipParams::MAX_ZLIB_LEVEL, "1 to 9"),
+            within("gzip window", options.half(4).into(), 8, GzipParams::DEFAULT_WINDOW, "8 to 15"),
+            bits("gzip strategies", options.half(6).into(), Strategy::ALL.len(), "five bits"),
+        ],
+        3 => vec![
+            within("lzo algorithm", options.word(0), 0, LzoAlgorithm::ALL.len() as u32 - 1, "0 to 4"),
+            within("lzo level", options.word(4), 0, 9, "0 to 9"),
+        ],
+        4 => vec![bits("xz filters", options.word(4), Bcj::ALL.len(), "a bit for each filter there is")],
+        5 => vec![bits("lz4 flags", options.word(4), 1, "0 or 1")],
+        6 => vec![within("zstd level", options.word(0), 1, ZstdParams::MAX_LEVEL.cast_unsigned(), "1 to 22")],
+        _ => vec![],
+    };
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Where the data area starts: behind the superblock and the options.
+///
+/// # Errors
+/// As [`codec`].
+pub(crate) fn data_start(
+    superblock: &Superblock,
+    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
+) -> Result<u64, ReadError> {
+    if superblock.flags & flags::OPTIONS == 0 {
+        return Ok(SUPERBLOCK_BYTES);
+    }
+    let mut header = [0; 2];
+    read(SUPERBLOCK_BYTES, &mut header)?;
+    Ok(SUPERBLOCK_BYTES + 2 + u64::from(u16::from_le_bytes(header) & !STORED))
+}
+
 /// The codec of a number that the superblock's check has let pass.
 fn default(number: u16) -> Spec {
     match number {

@@ -105,7 +105,9 @@ fn one_by_one(image: &Image, files: &[(Vec<u8>, FileData)], found: &mut Found) {
 fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec<String> {
     let mut uses = FragmentUses::new();
     files.iter().for_each(|(_, file)| uses.note(Some(file)));
-    let requests = files.iter().map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()) }));
+    let requests = files
+        .iter()
+        .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));
     let cancel = CancelToken::default();
     let settings = ReadSettings { workers, window: 4 << 20, fragments: 2 << 20, serial: false, cancel };
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use packline_squashfs::read::{InodeRef, NodeType, ReadError};
+use packline_squashfs::read::{InodeRef, MOST_DIRECTORIES, NodeType, ReadError};
 use packline_tree::{Bytes, path::MAX_PATH};
 
 use super::DiffOrder;
@@ -126,9 +126,22 @@ impl Merge {
         if self.path.len() <= MAX_PATH {
             return Ok(());
         }
-        self.path.truncate(MAX_PATH.min(255));
-        let what = format!("{}...: a path longer than that", String::from_utf8_lossy(&self.path));
+        let what = format!("{}: {}...: a path of {} bytes", self.shown(), self.beginning(), self.path.len());
         Err(Error::Request { what, expected: format!("paths of at most {MAX_PATH} bytes") })
+    }
+
+    /// The trees by name.
+    fn shown(&self) -> String {
+        let name = |side: &Side| match side {
+            Side::Image(image) => image.shown.display().to_string(),
+            Side::Directory(path) => path.display().to_string(),
+        };
+        format!("{} and {}", name(&self.old), name(&self.new))
+    }
+
+    /// What a message has of a path that is too long.
+    fn beginning(&self) -> String {
+        String::from_utf8_lossy(&self.path[..255]).into_owned()
     }
 }
 
@@ -185,6 +198,11 @@ impl Frame {
 fn note_entered(side: &Side, seen: &mut BTreeSet<InodeRef>, path: &[u8], node: Option<&Node>) -> Result<(), Error> {
     match (side, node.and_then(|node| node.inode.as_ref())) {
         (Side::Image(image), Some(inode)) if !seen.insert(inode.at) => Err(found_again(image, path, inode.at)),
+        (Side::Image(image), _) if seen.len() > MOST_DIRECTORIES => {
+            let what = format!("an image of more than {MOST_DIRECTORIES} directories");
+            let expected = format!("{MOST_DIRECTORIES} at most");
+            Err(image.fault_at(path, ReadError::Unsupported { what, expected }))
+        }
         _ => Ok(()),
     }
 }

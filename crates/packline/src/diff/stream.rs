@@ -70,7 +70,7 @@ impl<'p> Stream<'p> {
         let planner = planner.clone();
         let requests = std::iter::from_fn(move || {
             let file = planner.borrow_mut().next_file(which)?;
-            Some(Ok(Request { tag: file.is_some(), file }))
+            Some(Ok(Request { tag: file.is_some(), file, weight: 0 }))
         });
         let reading = Reading::new(&image.image, Box::new(requests), FragmentUses::new(), &settings);
         let reading = reading.map_err(|cause| image.fault(cause))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use packline_squashfs::read::{FileData, Image, Inode, InodeRef, Node, ReadError, Request, Visit, Walk};
-use packline_tree::{Bytes, Entry, Kind};
+use packline_tree::{Bytes, Entry, Kind, Xattr};
 
 use super::sparse::{self, SparseFile};
 use super::{Asked, TarRoot, TarScope};
@@ -51,7 +51,9 @@ impl Found {
         let file = self.content().cloned();
         let (path, inode, link) = match self {
             Found::Name { path, inode, link } => (path, inode, link),
-            Found::Fault { path, error } => return Request { tag: Tag::Fault { path, error }, file },
+            Found::Fault { path, error } => {
+                return Request { weight: path.len(), tag: Tag::Fault { path, error }, file };
+            }
         };
         let wanted = asked.xattrs && link.is_none();
         let (xattrs, fault) = match image.xattrs(&inode) {
@@ -62,8 +64,18 @@ impl Found {
         let shape = file.clone().filter(|_| asked.sparse);
         let sparse = shape.and_then(|data| sparse::survey(image, &data).map(|sparse| Box::new((sparse, data))));
         let entry = Entry { path, meta: inode.meta, kind: kind_of(*inode, link), xattrs };
-        Request { tag: Tag::Entry { entry, sparse, fault }, file }
+        Request { weight: weight(&entry), tag: Tag::Entry { entry, sparse, fault }, file }
     }
+}
+
+/// Bytes that an entry refers to.
+fn weight(entry: &Entry) -> usize {
+    let target = match &entry.kind {
+        Kind::HardLink(target) | Kind::Symlink(target) => target.capacity(),
+        _ => 0,
+    };
+    let xattr = |xattr: &Xattr| size_of::<Xattr>() + xattr.name.capacity() + xattr.value.capacity();
+    entry.path.capacity() + target + entry.xattrs.iter().map(xattr).sum::<usize>()
 }
 
 fn kind_of(inode: Inode, link: Option<Bytes>) -> Kind {
@@ -101,12 +113,15 @@ impl<'a> Items<'a> {
                 Source::Below { walk: Box::new(Walk::new(image, image.root(), Bytes::new())), directories, keep: *keep }
             }
         };
-        Items { walk, root: asked.root != TarRoot::Nothing, links: asked.hard_links.then(Links::default) }
+        let links = asked.hard_links.then(|| Links { names: BTreeMap::new(), left: asked.link_bytes });
+        Items { walk, root: asked.root != TarRoot::Nothing, links }
     }
 
     fn found(&mut self, Visit { path, inode }: Visit) -> Found {
-        let link = self.links.as_mut().and_then(|links| links.earlier(&inode, &path));
-        Found::Name { path, inode: Box::new(inode), link }
+        match self.links.as_mut().map_or(Ok(None), |links| links.earlier(&inode, &path)) {
+            Ok(link) => Found::Name { path, inode: Box::new(inode), link },
+            Err(error) => Found::Fault { path, error },
+        }
     }
 }
 
@@ -182,22 +197,50 @@ fn place_of(path: &[u8], directories: &[Bytes]) -> Place {
 }
 
 /// The first names of inodes with several, until all have come: some 100 bytes and the path for each.
-#[derive(Default)]
-struct Links(BTreeMap<InodeRef, (Bytes, u32)>);
+struct Links {
+    names: BTreeMap<InodeRef, (Bytes, u32)>,
+    /// Bytes that names may still take.
+    left: u64,
+}
+
+/// What a name takes beside its bytes, with its share of the map.
+const LINK_BYTES: u64 = 64;
 
 impl Links {
     /// The earlier name of an inode that now is met at `path`.
-    fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Option<Bytes> {
+    ///
+    /// # Errors
+    /// [`ReadError::Unsupported`] if there is no room to remember its first name.
+    fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Result<Option<Bytes>, ReadError> {
         if inode.links < 2 || matches!(inode.node, Node::Directory(_)) {
-            return None;
+            return Ok(None);
         }
-        let Some((first, left)) = self.0.get_mut(&inode.at) else {
-            self.0.insert(inode.at, (path.to_vec(), inode.links - 1));
-            return None;
+        let Some((first, left)) = self.names.get_mut(&inode.at) else {
+            return self.remember(inode, path).map(|()| None);
         };
         *left -= 1;
-        if *left > 0 { Some(first.clone()) } else { self.0.remove(&inode.at).map(|(first, _)| first) }
+        if *left > 0 {
+            return Ok(Some(first.clone()));
+        }
+        let first = self.names.remove(&inode.at).map(|(first, _)| first);
+        self.left += first.as_ref().map_or(0, |first| cost(first));
+        Ok(first)
     }
+
+    fn remember(&mut self, inode: &Inode, path: &[u8]) -> Result<(), ReadError> {
+        let Some(left) = self.left.checked_sub(cost(path)) else {
+            let what = "more files with several names than there is memory to remember their names".to_string();
+            let expected = "more memory allowed, or hard links written as files".to_string();
+            return Err(ReadError::Unsupported { what, expected });
+        };
+        self.left = left;
+        self.names.insert(inode.at, (path.to_vec(), inode.links - 1));
+        Ok(())
+    }
+}
+
+fn cost(path: &[u8]) -> u64 {
+    path.len() as u64 + LINK_BYTES
 }
 
 #[cfg(test)]

@@ -6,14 +6,12 @@ use packline_squashfs::read::{Image, ReadSettings};
 use super::sink::BATCH;
 use crate::{Error, ReadDemand, ReadPlan, Resources};
 
-/// Metadata that is kept, bytes, where memory is not short.
-const METADATA: u64 = 16 << 20;
-/// The least of it.
-const METADATA_LEAST: u64 = 256 << 10;
+/// Names of files with several names, bytes, where memory is not limited: a few bytes of an image can ask for all there is.
+const LINKS: u64 = 128 << 20;
 
-/// Bytes of metadata to keep, of so many that are allowed in all. It is needed before the image has said what else is.
-pub(super) fn metadata_cache(limit: Option<u64>) -> usize {
-    limit.map_or(METADATA, |limit| (limit / 16).clamp(METADATA_LEAST, METADATA)) as usize
+/// Bytes for the first names of files with several, of so many that are allowed in all.
+pub(super) fn link_bytes(limit: Option<u64>) -> u64 {
+    limit.map_or(LINKS, |limit| limit / 8)
 }
 
 /// Who does what with how much.
@@ -36,13 +34,13 @@ impl Plan {
         let workers = if resources.serial { 0 } else { resources.workers };
         let (pressers, press) = press_share(compression, workers, resources.memory);
         let block_size = image.superblock().block_size;
-        let metadata = metadata_cache(resources.memory) as u64;
+        let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
         let demand = ReadDemand {
             workers,
             limit: resources.memory,
             block_size,
             decoder: image.codec().footprint(block_size as usize).decoder as u64,
-            besides: press + BATCH as u64 + metadata.saturating_sub(METADATA_LEAST),
+            besides: press + BATCH as u64 + links,
         };
         let press_window = compression.map_or(0, |spec| window(spec, pressers) as usize);
         Ok(Plan { read: demand.plan()?, pressers, press_window })

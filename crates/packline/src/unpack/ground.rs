@@ -1,7 +1,7 @@
 //! The directories of the destination: a table of all of them, and a bounded number of open handles.
 //!
 //! Any worker asks for the handle of any directory; one that is not open is opened again from the nearest one above it that
-//! is, a component at a time. A directory of a million entries is 24 bytes here and its name.
+//! is. A directory of a million entries is 24 bytes here and its name.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +14,8 @@ use crate::Error;
 
 /// Handles that are kept open, at most; besides those in use at the moment.
 const HANDLES: usize = 192;
+/// Directories between the end of a long way, whose handles are kept, and the one halfway that is kept too.
+const HALFWAY: usize = 2048;
 /// The root's number.
 pub const ROOT: u32 = 0;
 
@@ -131,11 +133,36 @@ impl Table {
             }
             at = self.nodes[at as usize].parent;
         };
-        for number in missing.into_iter().rev() {
-            handle = Arc::new(handle.open(self.names.get(self.nodes[number as usize].name))?);
-            self.keep(number, handle.clone());
+        // Of a long way only the end is kept: keeping all of it would drive out its own beginning. One directory halfway
+        // is kept too, so that going up a very deep tree does not start at the root each time.
+        let near = missing.len().min(HANDLES / 2);
+        let halfway = missing.len().min(near + HALFWAY);
+        for range in [halfway..missing.len(), near..halfway] {
+            let first = range.start;
+            if let Some(far) = handle.open_way(&self.names_of(&missing[range]))? {
+                handle = self.reopened(missing[first], far);
+            }
+        }
+        for &number in missing[..near].iter().rev() {
+            let opened = handle.open(self.name(number))?;
+            handle = self.reopened(number, opened);
         }
         Ok(handle)
+    }
+
+    /// The names of directories, the last one's first.
+    fn names_of(&self, numbers: &[u32]) -> Vec<&[u8]> {
+        numbers.iter().rev().map(|&number| self.name(number)).collect()
+    }
+
+    fn name(&self, number: u32) -> &[u8] {
+        self.names.get(self.nodes[number as usize].name)
+    }
+
+    fn reopened(&mut self, number: u32, handle: Directory) -> Arc<Directory> {
+        let handle = Arc::new(handle);
+        self.keep(number, handle.clone());
+        handle
     }
 
     fn known(&mut self, number: u32, root: &Arc<Directory>) -> Option<Arc<Directory>> {
@@ -185,18 +212,24 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let ground = Ground::new(Directory::root(top.path()).unwrap(), InodeRef(1));
         let mut parent = (ROOT, ground.open(ROOT).unwrap());
-        for level in 0..600u32 {
+        for level in 0..5000u32 {
             let name = format!("d{level}");
             let made = parent.1.make(name.as_bytes()).unwrap();
             parent = ground.add(parent.0, name.as_bytes(), InodeRef(u64::from(level)), made).unwrap();
         }
-        assert_eq!(ground.count(), 601);
+        assert_eq!(ground.count(), 5001);
         for number in [600, 1, 300, 599, 2, 0, 150, 151] {
             let deepest = ground.open(number).unwrap();
             deepest.create(format!("f{number}").as_bytes()).unwrap();
             let path = ground.path(number, format!("f{number}").as_bytes());
             // A path of 600 components may be too long for one call; names are short here, so it is not.
             assert!(below(top.path(), &path).is_file(), "{number}");
+        }
+        // Each directory is the one it is taken for, also where one call does not lead to it.
+        for number in [5000, 4000, 2100, 4990, 90] {
+            let below = format!("d{number}");
+            let found = ground.open(number).unwrap();
+            assert_eq!(found.open(below.as_bytes()).is_ok(), number < 5000, "{number}");
         }
         assert_eq!(ground.inode(600), InodeRef(599));
         assert_eq!(ground.path(2, b""), b"d0/d1");

@@ -43,6 +43,7 @@ struct Inner {
     store: Arc<Store>,
     tables: Tables,
     ids: Vec<u32>,
+    data_start: u64,
 }
 
 impl fmt::Debug for Image {
@@ -59,10 +60,12 @@ impl Image {
     pub fn open(input: Arc<dyn Input>, opening: Opening) -> Result<Image, ReadError> {
         let (origin, superblock) = start(input.as_ref(), opening.origin)?;
         let codec = compressor_decode::codec(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
+        let data_start =
+            compressor_decode::data_start(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
         let store = Arc::new(Store::new(input, origin, codec, opening.metadata_cache));
         let tables = Tables::read(&store, &superblock)?;
         let ids = read_ids(&store, &tables)?;
-        let image = Image { inner: Arc::new(Inner { superblock, store, tables, ids }) };
+        let image = Image { inner: Arc::new(Inner { superblock, store, tables, ids, data_start }) };
         image.check_root()?;
         Ok(image)
     }
@@ -192,6 +195,11 @@ impl Image {
         }
         let mut entry = table.at(&self.inner.store, u64::from(number) - 1)?;
         entry.read_u64().map(|reference| Some(InodeRef(reference)))
+    }
+
+    /// Where data blocks may start.
+    pub(crate) fn data_start(&self) -> u64 {
+        self.inner.data_start
     }
 
     /// Where the tables lie.

@@ -7,6 +7,7 @@
 use super::metadata::{Area, Cursor};
 use super::tables::Indexed;
 use super::{DirData, Image, Inode, Node, ReadError};
+use crate::inode::NO_XATTR;
 use crate::superblock::SUPERBLOCK_BYTES;
 
 /// Where a part of an image lies, bytes from the start of the image.
@@ -25,12 +26,16 @@ pub struct TablePlace {
 /// Fields of an inode as they stand in the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawInode {
+    /// Permissions, and above them four bits that nothing needs: those of the type, or none.
+    pub mode: u16,
     /// Index of the owner in the id table.
     pub uid_index: u16,
     /// Index of the group in the id table.
     pub gid_index: u16,
     /// Index of the fragment block and offset in it, whatever they are: of regular files.
     pub fragment: Option<(u32, u32)>,
+    /// Index of a set of extended attributes, also where the image has no table of them; 0xffffffff for none.
+    pub xattr: u32,
 }
 
 /// Where a listing lies.
@@ -85,14 +90,15 @@ impl Image {
     pub fn raw_inode(&self, inode: &Inode) -> Result<RawInode, ReadError> {
         let place = self.tables().inodes.place(inode.at.0);
         let mut cursor = self.inode_cursor(place);
-        let [_kind, _mode, uid_index, gid_index] = fields(&mut cursor)?;
+        let [_kind, mode, uid_index, gid_index] = fields(&mut cursor)?;
         // Time and number.
         cursor.read_u64()?;
         let fragment = match &inode.node {
             Node::File(_) => Some(raw_fragment(&mut cursor, inode.extended)?),
             _ => None,
         };
-        Ok(RawInode { uid_index, gid_index, fragment })
+        let xattr = if inode.extended { raw_xattr(&mut cursor, &inode.node)? } else { NO_XATTR };
+        Ok(RawInode { mode, uid_index, gid_index, fragment, xattr })
     }
 
     /// Where a directory's listing lies.
@@ -121,6 +127,20 @@ fn raw_fragment(cursor: &mut Cursor, extended: bool) -> Result<(u32, u32), ReadE
         cursor.read_u64()?;
     }
     Ok((cursor.read_u32()?, cursor.read_u32()?))
+}
+
+/// The last word of an extended inode before its lists. The cursor stands behind the common part, in a file's behind the
+/// fragment.
+fn raw_xattr(cursor: &mut Cursor, node: &Node) -> Result<u32, ReadError> {
+    let before = match node {
+        Node::File(_) => 0,
+        Node::Directory(_) => 20,
+        Node::Symlink(target) => 8 + target.len() as u64,
+        Node::BlockDevice(_) | Node::CharDevice(_) => 8,
+        Node::Fifo | Node::Socket => 4,
+    };
+    cursor.skip(before)?;
+    cursor.read_u32()
 }
 
 impl DirIndex {

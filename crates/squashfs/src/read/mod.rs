@@ -29,4 +29,4 @@ pub use input::{FileInput, Input, find_image};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
 pub use random::{Files, OpenFile, RandomSettings};
 pub use reading::{Chunk, Event, FragmentUses, ReadSettings, Reading, Request};
-pub use walk::{Visit, Walk};
+pub use walk::{MOST_DIRECTORIES, Visit, Walk};

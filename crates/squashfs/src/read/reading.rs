@@ -46,6 +46,8 @@ pub struct Request<T> {
     pub tag: T,
     /// The content wanted.
     pub file: Option<FileData>,
+    /// Bytes that the tag refers to (a path, attributes): memory that the window counts while the tag waits.
+    pub weight: usize,
 }
 
 /// What comes of the requests, in their order.
@@ -216,7 +218,7 @@ impl<'r, T> Reading<'r, T> {
             return Some(Ok(event));
         }
         Some(match self.plan.steps.pop_front()? {
-            Step::Begin(tag) => Ok(Event::Begin(tag)),
+            Step::Begin { tag, .. } => Ok(Event::Begin(tag)),
             Step::Hole(length) => Ok(Event::Hole(length)),
             Step::Failed { length, error } => Ok(Event::Failed { length, error }),
             Step::Refused(error) => Err(error),

@@ -6,6 +6,10 @@ use super::{DirData, Image, Inode, InodeRef, Listing, Node, ReadError};
 use hashbrown::HashTable;
 use packline_tree::path::MAX_PATH;
 
+/// Directories that a walk finds, at most: 57 MB of references while their table grows the last time. Tens of millions of
+/// directories fit into a few megabytes, compressed, and would take all memory.
+pub const MOST_DIRECTORIES: usize = (4 << 20) / 8 * 7;
+
 /// One name in the tree.
 #[derive(Debug, Clone)]
 pub struct Visit {
@@ -16,7 +20,7 @@ pub struct Visit {
 }
 
 /// Walks depth first without recursion. A directory that is found twice (a loop, a second name) is an error and is not
-/// entered. After an error the walk goes on beside what is broken.
+/// entered. After an error the walk goes on beside what is broken; but it ends after [`MOST_DIRECTORIES`].
 ///
 /// Holds a reference of 8 bytes for each directory found so far (12 to 20 MB for a million), and some 200 bytes for each level.
 #[derive(Debug)]
@@ -96,6 +100,11 @@ impl Walk {
         if self.path.len() > MAX_PATH {
             let what = format!("path of {} bytes", self.path.len());
             return Err(ReadError::corrupt(offset, what, "at most 65535 bytes"));
+        }
+        if self.found.len() >= MOST_DIRECTORIES {
+            self.levels.clear();
+            let what = format!("an image of more than {MOST_DIRECTORIES} directories");
+            return Err(ReadError::unsupported(what, format!("{MOST_DIRECTORIES} at most")));
         }
         let reference = inode.at.0;
         let entry = self.found.entry(hash(reference), |other| *other == reference, |other| hash(*other));

@@ -16,23 +16,42 @@ const MOST_BYTES: u64 = 16 << 20;
 const OVERHEAD: u64 = 64;
 /// Length of the reference that stands for a value stored elsewhere, bytes.
 const REFERENCE_BYTES: u32 = 8;
+/// Prefix, length of the name and length of the value, bytes.
+const HEADERS: u64 = 8;
+
+/// The attributes of a set, and how many bytes it says and has.
+pub(crate) struct MeasuredSet {
+    pub(crate) xattrs: Vec<Xattr>,
+    /// Bytes that the set's entry says its names and values take, with their headers.
+    pub(crate) said: u32,
+    /// Bytes that they take where they stand: what squashfs-tools-ng and packline write.
+    pub(crate) stored: u64,
+    /// Bytes of full names, each with a NUL, and values, wherever they stand: what mksquashfs writes.
+    pub(crate) listed: u64,
+}
 
 /// The attributes of a set.
 pub(crate) fn read_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<Vec<Xattr>, ReadError> {
+    measured_set(store, tables, index).map(|set| set.xattrs)
+}
+
+/// The attributes of a set, measured.
+pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<MeasuredSet, ReadError> {
     let count = tables.sets.count;
     if u64::from(index) >= count {
         let what = format!("set {index} of extended attributes");
         return Err(ReadError::corrupt(tables.sets.index, what, format!("less than {count}")));
     }
     let mut entry = tables.sets.at(store, u64::from(index))?;
-    let (reference, pairs) = (entry.read_u64()?, entry.read_u32()?);
+    let (reference, pairs, said) = (entry.read_u64()?, entry.read_u32()?, entry.read_u32()?);
     let cursor = Cursor::new(store, tables.values, tables.values.place(reference));
-    let mut set = Set { cursor, left: MOST_BYTES, tables, store };
+    let mut set = Set { cursor, left: MOST_BYTES, stored: 0, tables, store };
     let mut xattrs = Vec::new();
     for _ in 0..pairs {
         xattrs.push(set.pair()?);
     }
-    Ok(xattrs)
+    let listed = xattrs.iter().map(|xattr| (xattr.name.len() + 1 + xattr.value.len()) as u64).sum();
+    Ok(MeasuredSet { xattrs, said, stored: set.stored, listed })
 }
 
 /// A set that is being read.
@@ -40,6 +59,8 @@ struct Set<'s> {
     cursor: Cursor,
     /// Bytes that may still come.
     left: u64,
+    /// Bytes of names and values so far, with their headers, where they stand.
+    stored: u64,
     tables: &'s XattrTables,
     store: &'s Arc<Store>,
 }
@@ -59,7 +80,10 @@ impl Set<'_> {
             let what = format!("extended attribute \"{}\"", name.escape_ascii());
             return Err(fault(place, what, "a name of 1 to 65535 bytes without NUL after the prefix"));
         }
-        let value = if kind & OUT_OF_LINE == 0 { self.value()? } else { self.value_elsewhere(place)? };
+        let inline = kind & OUT_OF_LINE == 0;
+        let value = if inline { self.value()? } else { self.value_elsewhere(place)? };
+        let value_bytes = if inline { value.len() as u64 } else { u64::from(REFERENCE_BYTES) };
+        self.stored += HEADERS + u64::from(length) + value_bytes;
         Ok(Xattr { name, value })
     }
 

@@ -21,11 +21,15 @@ pub(super) fn check(
             return Err(ReadError::Cancelled);
         }
         match file {
-            Ok((_, file)) => {
+            Ok((path, file)) => {
                 uses.note(Some(&file));
                 total.set(total.get().saturating_add(file.size));
-                let stored = image.blocks(&file).flatten().filter(|block| block.place.is_some()).count();
-                report.totals.blocks += stored as u64;
+                let mut stored = image.blocks(&file).flatten().filter_map(|block| block.place).peekable();
+                if let Some(early) = stored.peek().filter(|place| place.offset < image.data_start()) {
+                    let expected = format!("byte {} at least, behind the superblock", image.data_start());
+                    report.unread(Some(&path), ReadError::corrupt(early.offset, "a data block", expected))?;
+                }
+                report.totals.blocks += stored.count() as u64;
             }
             // What breaks the walk has been found in the tables already, but for what only a walk can find.
             Err((path, error)) if report.totals.faults == 0 => report.unread(Some(&path), error)?,
@@ -33,7 +37,7 @@ pub(super) fn check(
         }
     }
     let requests = files(image, inodes).filter_map(Result::ok);
-    let requests = requests.map(|(path, file)| Ok(Request { tag: path, file: Some(file) }));
+    let requests = requests.map(|(path, file)| Ok(Request { weight: path.len(), tag: path, file: Some(file) }));
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings.reading)?;
     let mut path = Vec::new();
     while let Some(event) = reading.next_event()? {

@@ -1,7 +1,7 @@
 //! The inode table from its first inode to its last: each is sound, and each number there once.
 
 use super::finding::Report;
-use super::{VerifySettings, check_cancelled};
+use super::{VerifySettings, check_cancelled, fields};
 use crate::read::metadata::{Cursor, MetaPlace};
 use crate::read::{Image, Inode, InodeRef, Node, NodeType, ReadError};
 
@@ -81,10 +81,17 @@ impl Inodes {
         let most = count.min(u64::from(image.superblock().inodes)) as usize;
         let mut inodes = Inodes { records: vec![EMPTY; most], uses, names_missing: false };
         // What is wrong has been said the first time.
-        let again = each(image, settings, |inode, offset| inodes.note(inode, offset, report));
+        let mut failed = Ok(());
+        let again = each(image, settings, |inode, offset| {
+            inodes.note(inode, offset, report);
+            if failed.is_ok() {
+                failed = fields::check(image, inode, offset, report);
+            }
+        });
         if let Err(ReadError::Cancelled) = again {
             return Err(ReadError::Cancelled);
         }
+        failed?;
         Ok(inodes)
     }
 

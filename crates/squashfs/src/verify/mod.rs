@@ -4,6 +4,7 @@
 //! the tree, contents in the order of the tree.
 
 mod content;
+mod fields;
 mod finding;
 mod inodes;
 mod links;

@@ -3,11 +3,12 @@
 use super::finding::Report;
 use super::inodes::{Inodes, Uses};
 use super::{VerifySettings, check_cancelled};
+use crate::compressor_decode;
 use crate::read::metadata::Cursor;
 use crate::read::tables::{Indexed, XattrTables};
-use crate::read::xattr::read_set;
+use crate::read::xattr::{MeasuredSet, measured_set};
 use crate::read::{BlockDecoder, Image, ReadError};
-use crate::superblock::{NO_TABLE, flags};
+use crate::superblock::{NO_TABLE, SUPERBLOCK_BYTES, flags};
 
 /// Bytes behind an image that are looked at.
 const BEHIND: u64 = 1 << 20;
@@ -23,7 +24,13 @@ pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), R
     }
     if has(flags::EXPORTABLE) != (block.export_table != NO_TABLE) {
         let (flag, table) = (has(flags::EXPORTABLE), block.export_table != NO_TABLE);
-        report.note(24, format!("flag of an export table {flag}, export table {table}"), "both or neither");
+        report.fault(24, format!("flag of an export table {flag}, export table {table}"), "both or neither");
+    }
+    if has(flags::NO_XATTRS) && block.xattr_table != NO_TABLE {
+        report.fault(24, "flag of no extended attributes, and a table of them".to_string(), "one or the other");
+    }
+    for (what, expected) in compressor_decode::oddities(block, |at, buffer| image.store().read(at, buffer))? {
+        report.fault(SUPERBLOCK_BYTES, what, expected);
     }
     padding(image, report)
 }
@@ -86,6 +93,10 @@ fn fragments(
                 continue;
             }
         };
+        if place.offset < image.data_start() {
+            let expected = format!("byte {} at least, behind the superblock", image.data_start());
+            report.fault(place.offset, format!("fragment block {index}"), expected);
+        }
         if uses.fragments.get(index as usize) == Some(&true) {
             continue;
         }
@@ -129,17 +140,19 @@ fn xattrs(
     settings: &VerifySettings,
     report: &mut Report<'_>,
 ) -> Result<(), ReadError> {
+    spare_xattr_word(image, report)?;
     let mut left = image.superblock().bytes_used.saturating_mul(16).saturating_add(XATTR_ROOM);
     for index in 0..tables.sets.count as u32 {
         check_cancelled(settings)?;
-        let set = match read_set(image.store(), tables, index) {
+        let set = match measured_set(image.store(), tables, index) {
             Ok(set) => set,
             Err(error) => {
                 report.unread(None, error)?;
                 continue;
             }
         };
-        let bytes: usize = set.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
+        measure(index, &set, tables, report);
+        let bytes: usize = set.xattrs.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
         let Some(rest) = left.checked_sub(bytes as u64 + 1) else {
             let what = format!("sets of extended attributes up to {index} with more bytes than the image can hold");
             report.fault(tables.values.start, what, "sets that do not overlap");
@@ -152,6 +165,32 @@ fn xattrs(
         report.note(tables.sets.area.start, format!("{unused} sets of extended attributes that no inode uses"), "none");
     }
     Ok(())
+}
+
+/// The last word of the table's header, which is not used.
+fn spare_xattr_word(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
+    let (at, mut word) = (image.superblock().xattr_table.saturating_add(12), [0; 4]);
+    match image.store().read(at, &mut word) {
+        Ok(()) if word == [0; 4] => {}
+        Ok(()) => report.note(at, format!("spare word {word:02x?} of the extended attributes"), "0"),
+        Err(error) => report.unread(None, error)?,
+    }
+    Ok(())
+}
+
+/// A set has each name once, and says how many bytes it takes.
+fn measure(index: u32, set: &MeasuredSet, tables: &XattrTables, report: &mut Report<'_>) {
+    let start = tables.sets.area.start;
+    if ![set.stored, set.listed].contains(&u64::from(set.said)) {
+        let what = format!("set {index} of extended attributes that says it takes {} bytes", set.said);
+        report.fault(start, what, format!("{} or {} bytes", set.stored, set.listed));
+    }
+    let mut names: Vec<&[u8]> = set.xattrs.iter().map(|xattr| &xattr.name[..]).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        let what = format!("set {index} of extended attributes with \"{}\" twice", pair[0].escape_ascii());
+        report.fault(start, what, "each name once");
+    }
 }
 
 /// The export table leads to the inode of each number.

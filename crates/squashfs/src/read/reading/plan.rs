@@ -33,7 +33,11 @@ pub(super) type Requests<'r, T> = Box<dyn Iterator<Item = Result<Request<T>, Rea
 
 /// One thing to hand out.
 pub(super) enum Step<T> {
-    Begin(T),
+    Begin {
+        tag: T,
+        /// For what the tag refers to.
+        _permit: Permit,
+    },
     Hole(u64),
     Failed {
         length: u64,
@@ -95,6 +99,9 @@ impl<'r, T> Plan<'r, T> {
     pub(super) fn new(image: &Image, requests: Requests<'r, T>, uses: FragmentUses, settings: &ReadSettings) -> Self {
         let block = image.superblock().block_size as usize;
         let run_limit = RUN_BYTES.min(settings.window / 16).max(block);
+        let runs = Pool::new(run_limit, settings.window / 2);
+        let one_size = run_limit == block;
+        let fragments = if one_size { Arc::clone(&runs) } else { Pool::new(block, settings.window / 2) };
         Plan {
             image: image.clone(),
             requests,
@@ -105,8 +112,8 @@ impl<'r, T> Plan<'r, T> {
             run: None,
             spare: Permit::detached(0),
             run_limit,
-            runs: Pool::new(run_limit, settings.window),
-            fragments: Pool::new(block, settings.window),
+            runs,
+            fragments,
             ended: false,
         }
     }
@@ -124,7 +131,7 @@ impl<'r, T> Plan<'r, T> {
     /// Whether there is memory to plan ahead; takes it.
     pub(super) fn has_room(&mut self) -> bool {
         let most = (self.budget.limit() / 4 / STEP_BYTES).max(STEPS_LEAST);
-        if self.steps.len() >= most {
+        if self.steps.len() >= most || self.budget.used() > self.budget.limit() {
             return false;
         }
         let missing = self.job_bytes().saturating_sub(self.spare.bytes());
@@ -171,7 +178,8 @@ impl<'r, T> Plan<'r, T> {
             None => self.ended = true,
             Some(Err(error)) => self.steps.push_back(Step::Refused(error)),
             Some(Ok(request)) => {
-                self.steps.push_back(Step::Begin(request.tag));
+                let permit = self.budget.take(request.weight);
+                self.steps.push_back(Step::Begin { tag: request.tag, _permit: permit });
                 self.present = request.file.map(|file| {
                     let blocks = self.image.blocks(&file);
                     let tail_length = (file.size - blocks.remaining()) as usize;

@@ -67,8 +67,8 @@ struct Got {
 
 fn requests(order: &[FileData]) -> impl Iterator<Item = Result<Request<Option<usize>>, ReadError>> + '_ {
     let file = |(number, file): (usize, &FileData)| {
-        let nothing = Ok(Request { tag: None, file: None });
-        [nothing, Ok(Request { tag: Some(number), file: Some(file.clone()) })]
+        let nothing = Ok(Request { tag: None, file: None, weight: 0 });
+        [nothing, Ok(Request { tag: Some(number), file: Some(file.clone()), weight: 0 })]
     };
     order.iter().enumerate().flat_map(file)
 }
@@ -220,7 +220,7 @@ fn an_error_of_the_requests_comes_in_its_place() {
     let image = open(Arc::new(image(&[text(1, 100)], "gzip")));
     let file = files(&image).remove(0);
     let fault = ReadError::corrupt(77, "this", "that");
-    let wanted = || Ok(Request { tag: (), file: Some(file.clone()) });
+    let wanted = || Ok(Request { tag: (), file: Some(file.clone()), weight: 0 });
     let requests = vec![wanted(), Err(fault), wanted()];
     let mut reading =
         Reading::new(&image, Box::new(requests.into_iter()), FragmentUses::new(), &settings(2, 0, 0)).unwrap();

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::read::FileData;
 
+/// Uses that are noted, at most: 64 MB of them.
+const NOTED_MOST: usize = 16 << 20;
 /// No further use.
 const NONE: u32 = u32::MAX;
 
 /// When each fragment block will be needed: made in a first pass over the same files in the same order, so that blocks are kept
 /// exactly as long as they are needed and none is decoded twice while memory suffices. Takes 4 bytes for each file with a tail
-/// end. If the files that are read turn out to be others, nothing is wrong but the time it takes.
+/// end, and notes the first 16 million. If the files that are read turn out to be others, nothing is wrong but the time it takes.
 #[derive(Debug, Default)]
 pub struct FragmentUses {
     /// The fragment block of each use, in order.
@@ -24,7 +26,9 @@ impl FragmentUses {
 
     /// Notes the next file of the order; what has no tail end leaves nothing to note.
     pub fn note(&mut self, file: Option<&FileData>) {
-        if let Some(tail) = file.and_then(|file| file.tail) {
+        if let Some(tail) = file.and_then(|file| file.tail)
+            && self.blocks.len() < NOTED_MOST
+        {
             self.blocks.push(tail.fragment);
         }
     }

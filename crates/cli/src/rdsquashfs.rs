@@ -140,7 +140,8 @@ fn resources(io: &Io) -> Resources {
 fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     let inode = rdsquashfs_show::find(image, &path)?;
     if !matches!(inode.node, packline::image::read::Node::File(_)) {
-        return Err(Failure::failed(format!("/{}: not a regular file", crate::shown::escaped(&path))));
+        let (shown, path) = (image.shown.display(), crate::shown::escaped(&path));
+        return Err(Failure::failed(format!("{shown}: /{path}: not a regular file")));
     }
     let resources = resources(io);
     Ok(packline::cat(image, &[path], &resources, &mut io.stdout, "standard output")?)

@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 /// characters, those that change the direction of writing, and bytes that are no UTF-8 become `\xHH`, one for each byte.
 /// From it the name can be had back.
 pub fn escaped(name: &[u8]) -> String {
+    if name.iter().all(|byte| matches!(byte, b' '..=b'[' | b']'..=b'~')) {
+        return String::from_utf8_lossy(name).into_owned();
+    }
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
         chunk.valid().chars().for_each(|letter| put(&mut out, letter));

@@ -1,6 +1,6 @@
 //! Small images that mean much work: shared fragments, blocks, listings and attributes; images in images.
 
-use super::Expect::{Contents, Huge, Sound};
+use super::Expect::{Contents, Huge, Rules, Sound};
 use super::Specimen;
 use super::bytes::Put;
 use super::codecs::{draft_for, packed};
@@ -160,11 +160,11 @@ pub(super) fn specimens() -> Vec<Specimen> {
         new(
             "odd-fragments-alternating",
             Sound,
-            "20,000 tail ends that alternate between 40 fragment blocks of 1 MiB",
-            || shared_fragments(20_000, 40),
+            "5,000 tail ends that alternate between 40 fragment blocks of 1 MiB",
+            || shared_fragments(5_000, 40),
         ),
-        new("odd-fragment-shared", Sound, "20,000 tail ends in one fragment block of 1 MiB", || {
-            shared_fragments(20_000, 1)
+        new("odd-fragment-shared", Sound, "5,000 tail ends in one fragment block of 1 MiB", || {
+            shared_fragments(5_000, 1)
         }),
         new("odd-blocks-shared", Huge, "2,000 files of the same 16 MiB, from an image of kilobytes", || {
             shared_blocks(2_000, 16)
@@ -172,7 +172,7 @@ pub(super) fn specimens() -> Vec<Specimen> {
         new("odd-xattr-shared", Huge, "10,000 files that share 20 values of 64,000 bytes", || {
             shared_values(10_000, 20)
         }),
-        new("odd-listing-shared", Sound, "100 directories of the same listing of 200 files", || {
+        new("bad-listing-shared", Rules, "100 directories of the same listing of 200 files", || {
             shared_listing(100, 200)
         }),
         new("odd-hard-links", Sound, "one file under 20,000 names", || hard_links(20_000, 9)),

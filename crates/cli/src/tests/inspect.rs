@@ -6,7 +6,7 @@ use super::harness::{Kept, Place, assert_options_are, host, io, run, sample_tar}
 use crate::args::Args;
 use crate::command::{command_of, with_name};
 use crate::options::Applet;
-use crate::{cat, diff, info, list, rdsquashfs, sqfsdiff};
+use crate::{cat, diff, info, list, rdsquashfs, sqfs2tar, sqfsdiff, verify};
 
 /// A place with the sample as an image.
 fn place() -> Place {
@@ -34,6 +34,8 @@ fn no_option_is_parsed_and_ignored() {
     assert_all_asked(&cat::APPLET, &[&image, "a/small"]);
     assert_all_asked(&info::APPLET, &[&image]);
     assert_all_asked(&diff::APPLET, &[&image, &image]);
+    assert_all_asked(&verify::APPLET, &[&image]);
+    assert_all_asked(&sqfs2tar::APPLET, &[&image]);
     assert_all_asked(&sqfsdiff::APPLET, &["-a", &image, "-b", &image]);
     // What it is to do is asked for one after the other.
     let actions = ["list", "cat", "xattr", "stat", "unpack-path"];
@@ -52,6 +54,9 @@ fn the_options_are_those_of_the_programs() {
     let names =
         ["old", "new", "no-contents", "no-owner", "no-permissions", "timestamps", "inode-num", "super", "extract"];
     assert_options_are(&sqfsdiff::APPLET, names.into_iter());
+    let theirs = ["compressor", "subdir", "keep-as-dir", "root-becomes", "no-skip", "no-xattr", "no-hard-links"];
+    let ours = ["no-sparse", "continue", "num-jobs", "mem", "serial"];
+    assert_options_are(&sqfs2tar::APPLET, theirs.into_iter().chain(ours));
 }
 
 #[test]
@@ -63,9 +68,14 @@ fn wrong_usage_and_what_is_no_image() {
     }
     assert_eq!(run(&["rdsquashfs", &image]).status, 1);
     assert_eq!(run(&["list", "--offset", "x", &image]).status, 2);
-    for (arguments, status) in
-        [(&["list", &tar][..], 1), (&["info", &tar], 1), (&["diff", &tar, &image], 2), (&["rdsquashfs", "-d", &tar], 1)]
-    {
+    for (arguments, status) in [
+        (&["list", &tar][..], 1),
+        (&["verify", &tar], 2),
+        (&["sqfs2tar", &tar], 1),
+        (&["info", &tar], 1),
+        (&["diff", &tar, &image], 2),
+        (&["rdsquashfs", "-d", &tar], 1),
+    ] {
         let ran = run(arguments);
         assert_eq!(ran.status, status, "{arguments:?}: {ran:?}");
         assert!(ran.out.is_empty() && ran.err.contains("tar") && ran.err.lines().count() == 1, "{ran:?}");

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open, resources};
+use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand};
 
@@ -35,6 +35,6 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     if paths.is_empty() {
         return Err(Failure::usage("missing argument: PATH"));
     }
-    let image = open(args)?;
+    let image = open_within(args, &resources)?;
     Ok(packline::cat(&image, &paths, &resources, &mut io.stdout, "standard output")?)
 }

@@ -51,8 +51,20 @@ pub const IMAGE: Operand =
 /// # Errors
 /// Those of opening it.
 pub fn open(args: &Args) -> Result<OpenedImage, Failure> {
+    open_keeping(args, METADATA)
+}
+
+/// The same for a command that decodes contents too, within a limit on its memory.
+///
+/// # Errors
+/// Those of the arguments, and of opening it.
+pub fn open_within(args: &Args, resources: &Resources) -> Result<OpenedImage, Failure> {
+    open_keeping(args, packline::metadata_cache(resources.memory))
+}
+
+fn open_keeping(args: &Args, metadata: usize) -> Result<OpenedImage, Failure> {
     let place = ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? };
-    Ok(place.open(METADATA)?)
+    Ok(place.open(metadata)?)
 }
 
 /// Opens an image of a drop-in, which has no option for its offset.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open, resources};
+use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Opt};
 use crate::progress::Bar;
@@ -48,7 +48,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let (json, quiet) = (args.flag("json"), args.flag("quiet"));
     let resources = resources(args, io)?;
-    let image = open(args)?;
+    let image = open_within(args, &resources)?;
     let bar = (io.terminal && !quiet).then(Bar::new);
     let mut printer = Printer { io, image: &image, bar, json, notes: args.flag("notes"), failed: None };
     let outcome = packline::verify(&image, &resources, &mut printer);

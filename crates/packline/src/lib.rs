@@ -50,7 +50,7 @@ pub use packline_codec as codec;
 pub use packline_engine::CancelToken;
 pub use packline_squashfs as image;
 pub use packline_tree as tree;
-pub use read_plan::{ReadDemand, ReadPlan};
+pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use request::{DEFAULT_META, Hints, PackRequest, Resources, SourceSpec};
 pub use selection::{Omit, SelectedWalk, Selection};
 pub use summary::PackSummary;

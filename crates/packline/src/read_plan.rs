@@ -3,7 +3,7 @@
 use crate::Error;
 
 /// What the process takes before it does anything: code, stacks, the allocator's slack. Measured, and rounded up.
-const BASE: u64 = 10 << 20;
+pub(crate) const BASE: u64 = 10 << 20;
 /// A worker's stack and the allocator's arena of its thread.
 const THREAD: u64 = 1 << 20;
 /// Blocks that each worker can have before it and behind it, by default.
@@ -14,6 +14,8 @@ const WINDOW_LEAST: u64 = 8 << 20;
 const FRAGMENTS: u64 = 256 << 20;
 /// Metadata that is kept by default.
 const METADATA: u64 = 16 << 20;
+/// Small blocks are decoded so many bytes at a time, at most; their stored bytes are read together.
+const RUN: u64 = 256 << 10;
 /// The least metadata cache.
 const METADATA_LEAST: u64 = 256 << 10;
 
@@ -52,46 +54,69 @@ pub struct ReadPlan {
 }
 
 impl ReadDemand {
-    /// Shares the memory out: as many of the workers wanted as fit into half of what is spare; of the rest a quarter at most
-    /// each for window and metadata, what is left for fragment blocks.
+    /// Shares the memory out: metadata as [`metadata_cache`] says; as many of the workers wanted as fit into half of what is
+    /// spare; of the rest an eighth for the window, more if the workers need it; what is left for fragment blocks.
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker (none, if none is wanted) and two blocks fit.
     pub fn plan(&self) -> Result<ReadPlan, Error> {
         let fewest = self.workers.min(1);
-        let Some(limit) = self.limit else { return Ok(self.share(self.workers, u64::MAX)) };
-        let needed = self.fixed(fewest).saturating_add(self.least());
-        let spare = limit.checked_sub(needed).ok_or_else(|| Error::Memory {
+        let Some(limit) = self.limit else { return Ok(self.share(self.workers, u64::MAX, METADATA)) };
+        let metadata = metadata_cache(Some(limit)) as u64;
+        let least = self.fixed(fewest).saturating_add(self.least());
+        let spare = limit.checked_sub(least.saturating_add(metadata)).ok_or_else(|| Error::Memory {
             allowed: limit,
-            needed,
+            needed: with_metadata(least),
             what: format!("{fewest} worker and blocks of {} bytes", self.block_size),
         })?;
         let fits = |workers: usize| self.fixed(workers) - self.fixed(fewest) <= spare / 2;
         let workers = (fewest..=self.workers).rev().find(|&workers| fits(workers)).unwrap_or(fewest);
-        Ok(self.share(workers, limit - self.fixed(workers)))
+        Ok(self.share(workers, limit - metadata - self.fixed(workers), metadata))
     }
 
-    /// Two blocks on their way, one kept, and some metadata.
+    /// Two blocks on their way, and one kept.
     fn least(&self) -> u64 {
-        3 * u64::from(self.block_size) + METADATA_LEAST
+        let block = u64::from(self.block_size);
+        self.reading(2 * block) + block
+    }
+
+    /// Bytes that reading takes for a window: the blocks, the plan of what comes behind them (a quarter more), and buffers that
+    /// wait to be used again.
+    fn reading(&self, window: u64) -> u64 {
+        let block = u64::from(self.block_size);
+        let spare = if block < RUN { (window / 4).max(2 * (block + RUN)) } else { (window / 8).max(2 * block) };
+        window + window / 4 + spare
     }
 
     fn fixed(&self, workers: usize) -> u64 {
-        // A worker holds a block as it is stored beside the one it makes.
-        let tool = self.decoder.saturating_add(u64::from(self.block_size));
+        // A worker holds a block, or several small ones, as stored beside those it makes.
+        let tool = self.decoder.saturating_add(u64::from(self.block_size).max(RUN));
         let workers = workers as u64;
         BASE.saturating_add(self.besides)
             .saturating_add(THREAD.saturating_mul(workers))
             .saturating_add(tool.saturating_mul(workers.max(1)))
     }
 
-    fn share(&self, workers: usize, left: u64) -> ReadPlan {
+    fn share(&self, workers: usize, left: u64, metadata: u64) -> ReadPlan {
         let block = u64::from(self.block_size);
-        let wanted = (BLOCKS_A_WORKER * block * workers.max(1) as u64).max(WINDOW_LEAST);
-        let window = wanted.min(left / 4).max(2 * block);
-        let metadata = METADATA.min(left / 4).max(METADATA_LEAST);
-        let fragments = FRAGMENTS.min(left.saturating_sub(window + metadata)).max(block);
+        let threads = workers.max(1) as u64;
+        let wanted = (BLOCKS_A_WORKER * block * threads).max(WINDOW_LEAST);
+        // Fragment blocks need the memory more than blocks on their way do: what is not kept is decoded again.
+        let window = wanted.min((2 * block * threads).min(left / 4).max(left / 8)).max(2 * block);
+        let fragments = FRAGMENTS.min(left.saturating_sub(self.reading(window))).max(block);
         ReadPlan { workers, window: window as usize, fragments: fragments as usize, metadata: metadata as usize }
+    }
+}
+
+/// So many bytes and the metadata that are kept where just that is allowed.
+fn with_metadata(least: u64) -> u64 {
+    let mut all = least;
+    loop {
+        let next = least.saturating_add(metadata_cache(Some(all)) as u64);
+        if next == all {
+            return all;
+        }
+        all = next;
     }
 }
 
@@ -107,7 +132,9 @@ mod tests {
     fn nothing_is_shared_out_twice() {
         for megabytes in 12..400u64 {
             let Ok(plan) = demand(16, Some(megabytes << 20)).plan() else { continue };
-            let taken = demand(16, None).fixed(plan.workers) + (plan.window + plan.fragments + plan.metadata) as u64;
+            let demand = demand(16, None);
+            let reading = demand.reading(plan.window as u64);
+            let taken = demand.fixed(plan.workers) + reading + (plan.fragments + plan.metadata) as u64;
             assert!(taken <= megabytes << 20, "{megabytes}: {plan:?}");
         }
     }

@@ -72,7 +72,7 @@ impl Encoder {
             }
             Code::Full | Code::Short => return Err(did_not_fit(XZ, "lzma_code")),
         }
-        with_sizes(&whole, chunk.len() as u64).ok_or_else(|| did_not_fit(XZ, "lzma_stream_encoder"))
+        with_sizes(whole, chunk.len() as u64).ok_or_else(|| did_not_fit(XZ, "lzma_stream_encoder"))
     }
 }
 
@@ -83,7 +83,7 @@ fn bound(size: usize) -> usize {
 
 /// The block of a stream of one block, under a header that says its sizes. `None` if the stream is not laid out as the format
 /// says.
-fn with_sizes(stream: &[u8], content: u64) -> Option<(Vec<u8>, Option<BlockSizes>)> {
+fn with_sizes(mut stream: Vec<u8>, content: u64) -> Option<(Vec<u8>, Option<BlockSizes>)> {
     let old_header = (usize::from(*stream.get(EDGE)?) + 1) * 4;
     let body = stream.get(EDGE + old_header..)?;
     let footer = stream.get(stream.len().checked_sub(EDGE)?..)?;
@@ -93,10 +93,12 @@ fn with_sizes(stream: &[u8], content: u64) -> Option<(Vec<u8>, Option<BlockSizes
     let unpadded = read_number(body.get(padded + 2..)?)?;
     let compressed = usize::try_from(unpadded).ok()?.checked_sub(old_header + CHECK)?;
     let dictionary = *stream.get(EDGE + 4)?;
-    let mut block = block_header(compressed as u64, content, dictionary);
-    let sizes = BlockSizes { unpadded: (block.len() + compressed + CHECK) as u64, content };
-    block.extend_from_slice(body.get(..padded)?);
-    Some((block, Some(sizes)))
+    let header = block_header(compressed as u64, content, dictionary);
+    let sizes = BlockSizes { unpadded: (header.len() + compressed + CHECK) as u64, content };
+    // In place: a copy would be as large as the block.
+    stream.truncate(EDGE + old_header + padded);
+    drop(stream.splice(..EDGE + old_header, header));
+    Some((stream, Some(sizes)))
 }
 
 /// A block header with both sizes and one filter, LZMA2.

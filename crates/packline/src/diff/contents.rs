@@ -8,11 +8,12 @@ use packline_squashfs::read::ReadSettings;
 use super::difference::{Difference, What};
 use super::extract::Extraction;
 use super::merge::Pair;
-use super::planner::{Item, SharedPlanner, Which};
+use super::planner::{Item, LINKS_PART, QUEUE, SharedPlanner, Which, links_share};
 use super::side::{METADATA, Side};
 use super::stream::{Piece, Stream};
 use super::{DiffRequest, DiffSummary};
 use crate::cat::read_settings;
+use crate::read_plan::BASE;
 use crate::{Error, Resources};
 
 /// Who is told of differences.
@@ -34,7 +35,8 @@ impl<'p> Comparison<'p> {
         planner: SharedPlanner,
     ) -> Result<Comparison<'p>, Error> {
         let [for_old, for_new] = shares(&request.resources);
-        let (for_old, for_new) = (settings(old, &for_old)?, settings(new, &for_new)?);
+        let limit = request.resources.memory;
+        let (for_old, for_new) = (settings(old, &for_old, limit)?, settings(new, &for_new, limit)?);
         let extraction = request.extract.as_ref().map(|place| Extraction::new(place, old, new)).transpose()?;
         Ok(Comparison {
             old: Stream::new(old, Which::Old, &planner, for_old)?,
@@ -130,19 +132,38 @@ fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
     (same, length)
 }
 
-/// Each side gets half of the workers and of the memory.
+/// Each side gets half of the workers, and half of the memory that the planner leaves.
 fn shares(resources: &Resources) -> [Resources; 2] {
     let share = |workers: usize| Resources {
         workers,
-        // What the process takes anyway is counted on both sides: so much is spared for the walk.
-        memory: resources.memory.map(|limit| limit / 2),
+        // What the process takes anyway is counted on both sides, and spent once.
+        memory: resources.memory.map(|limit| (limit + BASE).saturating_sub(planning(limit)) / 2),
         ..resources.clone()
     };
     [share(resources.workers.div_ceil(2)), share(resources.workers / 2)]
 }
 
-fn settings(side: &Side, resources: &Resources) -> Result<Option<ReadSettings>, Error> {
-    side.image().map(|image| read_settings(image, resources, METADATA as u64)).transpose()
+/// Bytes that the planner may take, of so many in all.
+fn planning(limit: u64) -> u64 {
+    QUEUE + 2 * links_share(limit)
+}
+
+fn settings(side: &Side, resources: &Resources, limit: Option<u64>) -> Result<Option<ReadSettings>, Error> {
+    let settings = side.image().map(|image| read_settings(image, resources, METADATA as u64)).transpose();
+    settings.map_err(|error| for_both(error, limit))
+}
+
+/// Names what both sides need, instead of what one does.
+fn for_both(error: Error, limit: Option<u64>) -> Error {
+    match (error, limit) {
+        (Error::Memory { needed, what, .. }, Some(allowed)) => {
+            let fixed = (2 * needed).saturating_sub(BASE) + QUEUE;
+            // The share of the links grows with what is allowed.
+            let needed = fixed.saturating_mul(LINKS_PART).div_ceil(LINKS_PART - 2);
+            Error::Memory { allowed, needed, what: format!("{what}, of each side") }
+        }
+        (error, _) => error,
+    }
 }
 
 #[cfg(test)]

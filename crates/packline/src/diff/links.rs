@@ -13,12 +13,14 @@ pub(super) struct Links {
     /// The first name of each, hashed.
     first: BTreeMap<(u64, u64), u64>,
     most: usize,
+    /// What the whole comparison may take, bytes.
+    limit: Option<u64>,
 }
 
 impl Links {
-    /// Takes `bytes` of memory at most.
-    pub(super) fn new(bytes: usize) -> Links {
-        Links { first: BTreeMap::new(), most: bytes / ENTRY_BYTES }
+    /// Takes `bytes` of memory at most, its share of `limit`.
+    pub(super) fn new(bytes: usize, limit: Option<u64>) -> Links {
+        Links { first: BTreeMap::new(), most: bytes / ENTRY_BYTES, limit }
     }
 
     /// The first name of the file that is `shared`, hashed; `None` if it is `path` itself or the file has no other name.
@@ -28,8 +30,8 @@ impl Links {
             return Ok(Some(*first));
         }
         if self.first.len() >= self.most {
-            let allowed = (self.most * ENTRY_BYTES) as u64;
-            let what = "the files with several names".to_string();
+            let allowed = self.limit.unwrap_or((self.most * ENTRY_BYTES) as u64);
+            let what = format!("more than {} files with several names", self.most);
             return Err(Error::Memory { allowed, needed: allowed * 2, what });
         }
         self.first.insert(file, digest(path));
@@ -49,7 +51,7 @@ mod tests {
 
     #[test]
     fn names_of_one_file_have_one_first_name() {
-        let mut links = Links::new(1 << 10);
+        let mut links = Links::new(1 << 10, None);
         assert_eq!(links.first_of(None, b"a").unwrap(), None);
         assert_eq!(links.first_of(Some((0, 7)), b"b").unwrap(), None);
         let first = links.first_of(Some((0, 7)), b"c").unwrap();
@@ -59,7 +61,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut links = Links::new(ENTRY_BYTES);
+        let mut links = Links::new(ENTRY_BYTES, None);
         assert_eq!(links.first_of(Some((0, 1)), b"a").unwrap(), None);
         assert!(matches!(links.first_of(Some((0, 2)), b"b"), Err(Error::Memory { .. })));
         assert!(links.first_of(Some((0, 1)), b"c").unwrap().is_some());

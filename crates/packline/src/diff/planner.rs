@@ -19,7 +19,16 @@ use crate::Error;
 /// Items that wait to be told of, at most: beyond that nobody is asked to go on ahead.
 const AHEAD_MOST: usize = 4096;
 /// Bytes for files with several names, of each tree, where memory is not limited.
-const LINKS_BYTES: usize = 512 << 20;
+const LINKS_BYTES: usize = 64 << 20;
+/// What part of a limited memory is for them, of each tree.
+pub(super) const LINKS_PART: u64 = 8;
+/// Bytes that waiting items take, at most but for paths of more than a few hundred bytes.
+pub(super) const QUEUE: u64 = 4 << 20;
+
+/// Bytes for files with several names, of each tree, of so many that are allowed in all.
+pub(super) fn links_share(limit: u64) -> u64 {
+    limit / LINKS_PART
+}
 
 /// What comes of a pair of names, in order.
 pub(super) enum Item {
@@ -61,14 +70,15 @@ pub(super) struct Planner {
 
 impl Planner {
     pub(super) fn new(old: &Side, new: &Side, request: &DiffRequest) -> Result<SharedPlanner, Error> {
-        let bytes = request.resources.memory.map_or(LINKS_BYTES, |limit| (limit / 16).min(LINKS_BYTES as u64) as usize);
+        let limit = request.resources.memory;
+        let bytes = limit.map_or(LINKS_BYTES, |limit| links_share(limit) as usize);
         Ok(Rc::new(RefCell::new(Planner {
             merge: Merge::new(old, new, request.order),
             same_image: same_image(old, new),
             old: old.clone(),
             new: new.clone(),
             compared: request.compared,
-            links: [Links::new(bytes), Links::new(bytes)],
+            links: [Links::new(bytes, limit), Links::new(bytes, limit)],
             items: VecDeque::new(),
             files: Default::default(),
             common: 0,

@@ -1,5 +1,7 @@
 //! Ten times the input at ten to twelve times the time: everything that peers do in quadratic time, and peak memory.
 
+mod reading;
+
 use crate::arguments::Arguments;
 use crate::{environment, shell};
 use packline_testkit::peer::{Cost, Job, interleave, median};
@@ -57,6 +59,9 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     }
     if wanted("memory") {
         memory(&mut place)?;
+    }
+    if wanted("reading") {
+        reading::run(&mut place)?;
     }
     std::fs::remove_dir_all(&place.directory).map_err(|cause| cause.to_string())?;
     if place.problems.is_empty() { Ok(()) } else { Err(place.problems.join("\n")) }

@@ -68,3 +68,63 @@ fn memory_a_file() {
     let each = many.saturating_sub(few) / 95_000;
     assert!(each < 1024, "{each} bytes of memory for each small file");
 }
+
+/// Runs a command that reads, within so many megabytes; its peak must be within them too.
+fn reading(budget: u64, words: &[&str]) {
+    let limit = format!("{budget}M");
+    let mut argv = vec![env!("CARGO_BIN_EXE_packline")];
+    argv.extend(words);
+    argv.extend(["--mem", &limit]);
+    let peak = Job::new("packline", &argv).measure().unwrap().peak;
+    assert!(peak <= budget * MEGABYTE, "{words:?}: peak of {} MB with --mem {budget}M", peak / MEGABYTE);
+}
+
+/// Every way of reading an image, within so many megabytes.
+fn read_all_ways(place: &Path, image: &Path, budget: u64, tar: &str) {
+    let image = image.to_str().unwrap();
+    let (to, archive) = (place.join("unpacked"), place.join("unpacked.tar"));
+    let archive = archive.to_str().unwrap();
+    reading(budget, &["verify", "-q", image]);
+    reading(budget, &["diff", "-q", image, image]);
+    reading(budget, &["unpack", "-q", "--force", "--to", "tar", "-c", tar, image, archive]);
+    reading(budget, &["unpack", "-q", image, to.to_str().unwrap()]);
+    std::fs::remove_dir_all(to).unwrap();
+}
+
+#[test]
+fn reading_within_budgets() {
+    if !tools::need(&["time"]) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let archive = generated(place.path(), |sink| generate::mixed_bulk(sink, 40));
+    let image = place.path().join("image.sqfs");
+    for (block, tar, budget) in [("4K", "gzip", 48), ("128K", "none", 48), ("1M", "xz:level=0", 96)] {
+        peak(&archive, &image, &["-c", "gzip:level=1", "-b", block]);
+        read_all_ways(place.path(), &image, budget, tar);
+    }
+}
+
+#[test]
+fn reading_a_hundred_thousand_files() {
+    if !tools::need(&["time"]) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let archive = generated(place.path(), |sink| generate::many_files(sink, 100_000));
+    let image = place.path().join("image.sqfs");
+    peak(&archive, &image, &["-c", "lz4"]);
+    read_all_ways(place.path(), &image, 64, "none");
+}
+
+#[test]
+fn reading_a_sparse_file_of_a_terabyte() {
+    if !tools::need(&["time"]) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let archive = generated(place.path(), |sink| generate::one_sparse_file(sink, 1 << 40));
+    let image = place.path().join("image.sqfs");
+    peak(&archive, &image, &["-c", "zstd"]);
+    read_all_ways(place.path(), &image, 64, "none");
+}

@@ -15,6 +15,8 @@ mod lzo;
 mod names;
 mod none;
 mod set;
+#[allow(unsafe_code)] // memory from the system
+mod slabs;
 mod spec;
 mod stream;
 mod traits;
@@ -28,6 +30,7 @@ pub use lzma::LzmaParams;
 pub use lzo::{LzoAlgorithm, LzoParams};
 pub use names::METADATA_BLOCK_SIZE;
 pub use set::{Choice, Set};
+pub use slabs::{SlabBuffer, Slabs};
 pub use spec::Spec;
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
 pub use traits::{Decoder, Encoder, Footprint, Outcome};

@@ -29,8 +29,11 @@ const FAULTS: usize = 64;
 /// Decoded blocks that are kept by default where nothing limits memory: parts of them that nobody asked for yet. What was
 /// read is kept by the kernel besides.
 const CACHE: usize = 256 << 20;
-/// Bytes decoded ahead of sequential readers by default.
-const AHEAD: usize = 32 << 20;
+/// Bytes decoded ahead of sequential readers, or a few blocks for each processor if that is more. Little, so that what was
+/// decoded is still in the processor's caches when it is asked for, and its buffer when it is used again.
+const AHEAD: usize = 2 << 20;
+/// Blocks ahead for each processor, at least.
+const BLOCKS_AHEAD: usize = 3;
 /// Bytes of one answer: the most that the kernel asks for at once.
 const ANSWER: u64 = 1 << 20;
 
@@ -69,7 +72,8 @@ pub struct Mounted {
 /// that refuses; [`Error::Memory`].
 pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let (image, plan) = open(request)?;
-    let files = Files::new(&image.image, settings(request, &plan)).map_err(|cause| image.fault(cause))?;
+    let files = Files::new(&image.image, settings(request, &plan, image.image.superblock().block_size))
+        .map_err(|cause| image.fault(cause))?;
     let (teller, faults) = sync_channel(FAULTS);
     let answers = Answers::new(image, files, teller).map_err(|(image, cause)| image.fault(cause))?;
     let attached = attach(request)?;
@@ -106,12 +110,13 @@ fn answering(plan: &ReadPlan) -> usize {
     plan.workers.div_ceil(2).max(1)
 }
 
-fn settings(request: &MountRequest, plan: &ReadPlan) -> RandomSettings {
+fn settings(request: &MountRequest, plan: &ReadPlan, block_size: u32) -> RandomSettings {
     let workers = plan.workers - answering(plan).min(plan.workers);
     let cache = plan.window + plan.fragments;
     // Without a limit a mount, which stays, takes less than a command that ends.
     let cache = if request.memory.is_some() { cache } else { cache.min(CACHE) };
-    RandomSettings { workers, cache, ahead: AHEAD.min(cache / 2) }
+    let ahead = AHEAD.max(BLOCKS_AHEAD * request.workers * block_size as usize);
+    RandomSettings { workers, cache, ahead: ahead.min(cache / 2) }
 }
 
 fn serve(

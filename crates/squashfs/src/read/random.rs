@@ -11,6 +11,9 @@ mod open;
 mod workshop;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use packline_codec::Slabs;
 
 use super::{FileData, Image, ReadError};
 use ahead::Ahead;
@@ -19,8 +22,8 @@ pub use open::OpenFile;
 use open::Piece;
 use workshop::{Decoded, Workshop};
 
-/// Buffers that are kept for blocks to come; their memory is taken from the cache's.
-const SPARE: usize = 2;
+/// Buffers that are kept for blocks to come, at most; their memory is taken from the cache's, no more than a quarter of it.
+const SPARE: usize = 8;
 
 /// What random access may use. Nothing of it changes what is read.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +41,8 @@ pub struct Files {
     image: Image,
     core: Arc<Core>,
     ahead: Ahead,
+    /// Requests that are being answered.
+    busy: AtomicUsize,
 }
 
 /// What readers and workers share.
@@ -53,12 +58,13 @@ impl Files {
     /// [`ReadError::Unsupported`] if there is no decoder, [`ReadError::Internal`] if the system refuses to start threads.
     pub fn new(image: &Image, settings: RandomSettings) -> Result<Files, ReadError> {
         let block_size = image.superblock().block_size as usize;
-        let capacity = settings.cache.saturating_sub(SPARE * block_size).max(2 * block_size);
-        let workshop = Workshop::new(image, SPARE)?;
+        let spare = (settings.cache / block_size / 4).min(SPARE);
+        let capacity = (settings.cache - spare * block_size).max(2 * block_size);
+        let workshop = Workshop::new(image, Slabs::new(block_size, spare))?;
         let core = Arc::new(Core { cache: Cache::new(capacity, block_size), workshop });
         let blocks = settings.ahead.min(capacity / 2) / block_size;
         let ahead = Ahead::start(&core, settings.workers, blocks)?;
-        Ok(Files { image: image.clone(), core, ahead })
+        Ok(Files { image: image.clone(), core, ahead, busy: AtomicUsize::new(0) })
     }
 
     /// A file to read from. Opening reads nothing.
@@ -96,8 +102,12 @@ impl Files {
         if length == 0 {
             return Ok(take(&[]));
         }
-        let last = file.block_of(offset + length as u64 - 1);
-        self.ahead.help(file, file.block_of(offset) + 1..last + 1);
+        let busy = Busy::new(&self.busy);
+        // Where others are answering too, the processors have enough to do: help would only be a detour.
+        if busy.alone {
+            let last = file.block_of(offset + length as u64 - 1);
+            self.ahead.help(file, file.block_of(offset) + 1..last + 1);
+        }
         self.ahead.follow(file, offset, length);
         let piece = file.piece(offset, length)?;
         if piece.length() == length
@@ -133,7 +143,7 @@ impl Files {
             && wanted.length == Some(piece.range.end as u32)
             && file.is_sequential()
         {
-            self.core.cache.demote(wanted);
+            self.core.cache.part(wanted);
         }
         block.bytes().get(piece.range.clone()).ok_or_else(|| piece.outside(block.bytes().len()))
     }
@@ -146,6 +156,25 @@ impl Files {
     /// Blocks decoded so far, by anyone.
     pub fn decoded(&self) -> u64 {
         self.core.workshop.decoded()
+    }
+}
+
+/// One of the requests that are being answered.
+struct Busy<'f> {
+    among: &'f AtomicUsize,
+    alone: bool,
+}
+
+impl Busy<'_> {
+    fn new(among: &AtomicUsize) -> Busy<'_> {
+        let alone = among.fetch_add(1, Ordering::Relaxed) == 0;
+        Busy { among, alone }
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.among.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -63,10 +63,14 @@ impl Pattern {
         }
     }
 
-    /// The blocks to decode now, `most` or fewer ahead: the longer the streak, the more. Forgets them.
+    /// The blocks to decode now, `most` or fewer ahead: the longer the streak, the more. Forgets them. Several at once, when
+    /// half of what was asked for is used up: waking a worker for each block would cost more.
     fn due(&mut self, most: u64, block_size: u64, blocks: u64) -> Range<u64> {
         let next = self.end.div_ceil(block_size);
         let window = most.min(1 << self.streak.min(32));
+        if self.asked > next + window / 2 {
+            return self.asked..self.asked;
+        }
         let until = (next + window).min(blocks);
         let from = next.max(self.asked).min(until);
         self.asked = self.asked.max(until);

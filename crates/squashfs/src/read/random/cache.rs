@@ -1,8 +1,10 @@
 //! Decoded blocks: found by their place in the image, decoded once however many want them, and bounded in bytes.
 //!
-//! The block used longest ago goes first, but before it those that a sequential reader is through with. One lock guards
-//! all; it is held for a look-up, never while a block is decoded.
+//! The block used longest ago goes first. Those that a sequential reader is through with go soon even if there is room: their
+//! buffers, which the processor's caches still hold, are then used for the blocks to come instead of ever new ones. One lock
+//! guards all; it is held for a look-up, never while a block is decoded.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use hashbrown::HashTable;
@@ -13,6 +15,8 @@ use crate::read::{BlockPlace, ReadError};
 
 /// Bytes that a remembered error counts for.
 const FAULT: usize = 512;
+/// Blocks that stay when sequential readers are through with them: their requests may overtake each other.
+const PARTING: usize = 8;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
 
@@ -88,6 +92,8 @@ struct State {
     free: Vec<u32>,
     newest: u32,
     oldest: u32,
+    /// What readers are through with, the first to be so first.
+    parting: VecDeque<Wanted>,
     used: usize,
 }
 
@@ -101,8 +107,8 @@ pub(super) struct Cache {
 impl Cache {
     /// A cache of at most `capacity` bytes, which must be room for two blocks.
     pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
-        let state =
-            State { table: HashTable::new(), slots: Vec::new(), free: Vec::new(), newest: NONE, oldest: NONE, used: 0 };
+        let (table, slots, free, parting) = (HashTable::new(), Vec::new(), Vec::new(), VecDeque::new());
+        let state = State { table, slots, free, newest: NONE, oldest: NONE, parting, used: 0 };
         Cache { capacity, block_size, state: Mutex::new(state) }
     }
 
@@ -157,7 +163,7 @@ impl Cache {
                 Err(ReadError::Corrupt { .. } | ReadError::Unsupported { .. }) => {
                     state.settle(at, outcome.clone(), FAULT);
                 }
-                Err(_) => state.remove(at),
+                Err(_) => drop(state.remove(at)),
             }
         }
         // The bound holds for what a decoder made larger than asked, too.
@@ -166,15 +172,18 @@ impl Cache {
         flight.land(outcome);
     }
 
-    /// Lets a block go before all others.
-    pub(super) fn demote(&self, wanted: Wanted) {
+    /// Lets a block go soon. Who still reads it keeps it until done.
+    pub(super) fn part(&self, wanted: Wanted) {
         let mut state = lock(&self.state);
-        if let Some(at) = state.find(wanted)
-            && matches!(state.held(at), Some(Held::Here(_)))
-        {
-            state.unlink(at);
-            state.link_oldest(at);
+        if state.parting.contains(&wanted) {
+            return;
         }
+        state.parting.push_back(wanted);
+        let gone = if state.parting.len() > PARTING { state.parting.pop_front() } else { None };
+        let freed = gone.and_then(|gone| state.let_go(gone));
+        drop(state);
+        // A buffer is given back, or its memory, without anyone waiting for it.
+        drop(freed);
     }
 }
 
@@ -218,14 +227,25 @@ impl State {
         self.link_newest(at);
     }
 
+    /// Removes a block if it is there and not on its way.
+    fn let_go(&mut self, wanted: Wanted) -> Option<Held> {
+        let at = self.find(wanted)?;
+        if !matches!(self.held(at), Some(Held::Here(_))) {
+            return None;
+        }
+        self.unlink(at);
+        self.remove(at)
+    }
+
     /// Removes a slot that is on no list.
-    fn remove(&mut self, at: u32) {
-        let Some(slot) = self.slots.get_mut(at as usize).and_then(Option::take) else { return };
+    fn remove(&mut self, at: u32) -> Option<Held> {
+        let slot = self.slots.get_mut(at as usize).and_then(Option::take)?;
         self.used -= slot.cost;
         self.free.push(at);
         if let Ok(entry) = self.table.find_entry(slot.wanted.hash(), |&other| other == at) {
             entry.remove();
         }
+        Some(slot.held)
     }
 
     /// Lets blocks go until `more` bytes fit. False if all that is left is on its way.
@@ -266,15 +286,6 @@ impl State {
         match self.slot_mut(before) {
             Some(slot) => slot.newer = at,
             None => self.oldest = at,
-        }
-    }
-
-    fn link_oldest(&mut self, at: u32) {
-        let before = std::mem::replace(&mut self.oldest, at);
-        self.set_neighbours(at, before, NONE);
-        match self.slot_mut(before) {
-            Some(slot) => slot.older = at,
-            None => self.newest = at,
         }
     }
 

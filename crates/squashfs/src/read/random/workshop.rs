@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use packline_codec::{SlabBuffer, Slabs};
+
 use super::cache::Wanted;
 use crate::read::{BlockDecoder, Image, ReadError};
 
@@ -11,56 +13,27 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A decoded block. Its buffer goes back to where it came from.
-pub(super) struct Decoded {
-    bytes: Vec<u8>,
-    spare: Arc<Spare>,
+/// A decoded block.
+pub(super) enum Decoded {
+    /// So many bytes in a buffer, which goes back to where it came from.
+    Large(SlabBuffer, usize),
+    /// A small block does not keep a large buffer from being used again.
+    Small(Vec<u8>),
 }
 
 impl Decoded {
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        match self {
+            Decoded::Large(buffer, length) => &buffer[..*length],
+            Decoded::Small(bytes) => bytes,
+        }
     }
 
     /// Bytes of memory it takes.
     pub(super) fn cost(&self) -> usize {
-        self.bytes.capacity()
-    }
-}
-
-#[cfg(test)]
-impl Decoded {
-    /// A block for tests of the cache alone.
-    pub(super) fn of(bytes: Vec<u8>) -> Decoded {
-        Decoded { bytes, spare: Arc::new(Spare { size: usize::MAX, keep: 0, buffers: Mutex::default() }) }
-    }
-}
-
-impl Drop for Decoded {
-    fn drop(&mut self) {
-        self.spare.put(std::mem::take(&mut self.bytes));
-    }
-}
-
-/// Buffers of the block size that nobody needs at the moment.
-struct Spare {
-    size: usize,
-    keep: usize,
-    buffers: Mutex<Vec<Vec<u8>>>,
-}
-
-impl Spare {
-    fn take(&self) -> Vec<u8> {
-        lock(&self.buffers).pop().unwrap_or_else(|| Vec::with_capacity(self.size))
-    }
-
-    fn put(&self, buffer: Vec<u8>) {
-        // A buffer of another size is one cut to a small block.
-        if buffer.capacity() >= self.size {
-            let mut buffers = lock(&self.buffers);
-            if buffers.len() < self.keep {
-                buffers.push(buffer);
-            }
+        match self {
+            Decoded::Large(buffer, _) => buffer.len(),
+            Decoded::Small(bytes) => bytes.capacity(),
         }
     }
 }
@@ -69,19 +42,17 @@ impl Spare {
 pub(super) struct Workshop {
     image: Image,
     decoders: Mutex<Vec<BlockDecoder>>,
-    spare: Arc<Spare>,
+    buffers: Arc<Slabs>,
     decoded: AtomicU64,
 }
 
 impl Workshop {
-    /// Makes one decoder, to see that it can be done; others come when they are needed. Keeps so many spare buffers.
-    pub(super) fn new(image: &Image, keep: usize) -> Result<Workshop, ReadError> {
-        let size = image.superblock().block_size as usize;
-        let spare = Spare { size, keep, buffers: Mutex::default() };
+    /// Makes one decoder, to see that it can be done; others come when they are needed.
+    pub(super) fn new(image: &Image, buffers: Arc<Slabs>) -> Result<Workshop, ReadError> {
         Ok(Workshop {
             image: image.clone(),
             decoders: Mutex::new(vec![BlockDecoder::new(image)?]),
-            spare: Arc::new(spare),
+            buffers,
             decoded: AtomicU64::new(0),
         })
     }
@@ -94,21 +65,23 @@ impl Workshop {
         self.decoded.fetch_add(1, Ordering::Relaxed);
         let idle = lock(&self.decoders).pop();
         let mut decoder = idle.map_or_else(|| BlockDecoder::new(&self.image), Ok)?;
-        let mut bytes = self.spare.take();
-        let outcome = match wanted.length {
-            Some(length) => decoder.data(wanted.place, length, &mut bytes),
-            None => decoder.fragment(wanted.place, &mut bytes),
-        };
+        let outcome = self.make(&mut decoder, wanted);
         lock(&self.decoders).push(decoder);
-        let decoded = Decoded { bytes, spare: Arc::clone(&self.spare) };
-        outcome.map(|()| self.trimmed(decoded))
+        outcome
     }
 
-    /// A small block does not keep a large buffer from being used again.
-    fn trimmed(&self, decoded: Decoded) -> Decoded {
-        if decoded.bytes.len() > self.spare.size / 2 {
-            return decoded;
+    fn make(&self, decoder: &mut BlockDecoder, wanted: Wanted) -> Result<Decoded, ReadError> {
+        let buffer = self.buffers.take();
+        let mut buffer = buffer.map_err(|cause| ReadError::Internal(format!("no memory for a block: {cause}")))?;
+        let length = match wanted.length {
+            Some(length) => {
+                decoder.data_into(wanted.place, &mut buffer[..length as usize]).map(|()| length as usize)?
+            }
+            None => decoder.fragment_into(wanted.place, &mut buffer)?,
+        };
+        if length > buffer.len() / 2 {
+            return Ok(Decoded::Large(buffer, length));
         }
-        Decoded { bytes: decoded.bytes.as_slice().to_vec(), spare: Arc::clone(&self.spare) }
+        Ok(Decoded::Small(buffer[..length].to_vec()))
     }
 }

@@ -17,13 +17,16 @@ fn due(offsets: &[u64]) -> Range<u64> {
 
 #[test]
 fn a_sequence_is_followed_further_the_longer_it_is() {
-    let offsets: Vec<u64> = (0..8).map(|number| number * (64 << 10)).collect();
+    let offsets: Vec<u64> = (0..24).map(|number| number * (64 << 10)).collect();
     assert_eq!(due(&offsets[..1]), 0..0);
     assert_eq!(due(&offsets[..2]), 1..5);
     assert_eq!(due(&offsets[..3]), 5..10);
     assert_eq!(due(&offsets[..4]), 10..18);
-    assert_eq!(due(&offsets[..5]), 18..19);
-    assert_eq!(due(&offsets[..6]), 19..19);
+    // Again when half of that is used up.
+    assert_eq!(due(&offsets[..5]), 18..18);
+    assert_eq!(due(&offsets[..18]), 18..18);
+    assert_eq!(due(&offsets[..19]), 18..26);
+    assert_eq!(due(&offsets[..20]), 26..26);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn touch(cache: &Cache, number: u64) -> bool {
         }
         Found::Coming(_) => panic!("nobody is at it"),
         Found::Yours(flight) => {
-            let decoded = Decoded::of(vec![number as u8; BLOCK]);
+            let decoded = Decoded::Small(vec![number as u8; BLOCK]);
             cache.deliver(wanted(number), &flight, &Ok(Arc::new(decoded)));
             false
         }
@@ -47,14 +47,26 @@ fn the_bound_holds_and_the_block_used_longest_ago_goes() {
 }
 
 #[test]
-fn what_a_sequential_reader_is_through_with_goes_first() {
-    let cache = Cache::new(3 * BLOCK, BLOCK);
-    assert!((0..3).all(|number| !touch(&cache, number)));
-    cache.demote(wanted(2));
-    cache.demote(wanted(77));
-    touch(&cache, 3);
-    assert!(touch(&cache, 0) && touch(&cache, 1) && touch(&cache, 3));
-    assert!(!touch(&cache, 2));
+fn what_a_sequential_reader_is_through_with_goes_soon() {
+    let cache = Cache::new(100 * BLOCK, BLOCK);
+    (0..20).for_each(|number| assert!(!touch(&cache, number)));
+    cache.part(wanted(77));
+    for number in 0..10 {
+        cache.part(wanted(number));
+        cache.part(wanted(number));
+    }
+    assert!((2..20).all(|number| touch(&cache, number)));
+    assert!(!touch(&cache, 0) && !touch(&cache, 1));
+    assert_eq!(cache.used(), 20 * BLOCK);
+}
+
+#[test]
+fn what_is_asked_for_again_while_it_parts_is_not_lost_on_its_way() {
+    let cache = Cache::new(2 * BLOCK, BLOCK);
+    let Found::Yours(flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
+    (0..20).for_each(|number| cache.part(wanted(number)));
+    cache.deliver(wanted(0), &flight, &Ok(Arc::new(Decoded::Small(vec![0; BLOCK]))));
+    assert!(cache.knows(wanted(0)) && cache.used() == BLOCK);
 }
 
 #[test]
@@ -62,7 +74,7 @@ fn small_blocks_count_for_what_they_take() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
     for number in 0..100 {
         let Found::Yours(flight) = cache.ask(wanted(number)) else { panic!("never asked for") };
-        cache.deliver(wanted(number), &flight, &Ok(Arc::new(Decoded::of(vec![0; 10]))));
+        cache.deliver(wanted(number), &flight, &Ok(Arc::new(Decoded::Small(vec![0; 10]))));
     }
     assert_eq!(cache.used(), 1000);
     assert!(cache.knows(wanted(0)));
@@ -100,7 +112,7 @@ fn nothing_is_decoded_ahead_where_all_room_is_on_its_way() {
     // A reader is served all the same, and the bound holds again afterwards.
     assert!(!touch(&cache, 3));
     for (number, flight) in flights.iter().enumerate() {
-        let decoded = Decoded::of(vec![number as u8; BLOCK]);
+        let decoded = Decoded::Small(vec![number as u8; BLOCK]);
         cache.deliver(wanted(number as u64), flight, &Ok(Arc::new(decoded)));
     }
     assert!(cache.used() <= 2 * BLOCK);
@@ -118,7 +130,7 @@ fn however_many_want_a_block_one_makes_it() {
                 Found::Yours(flight) => {
                     made.fetch_add(1, Ordering::Relaxed);
                     thread::yield_now();
-                    let outcome = Ok(Arc::new(Decoded::of(vec![number as u8; BLOCK])));
+                    let outcome = Ok(Arc::new(Decoded::Small(vec![number as u8; BLOCK])));
                     cache.deliver(wanted(number), &flight, &outcome);
                     outcome
                 }

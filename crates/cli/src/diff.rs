@@ -63,7 +63,12 @@ fn details() -> String {
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    match compare(args, io) {
+    ended(compare(args, io))
+}
+
+/// How a comparison ends, as diff(1) does: 0 if the trees are equal, 1 if they differ, 2 if that could not be found out.
+pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
+    match equal {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::Said(1)),
         Err(failure) => Err(Failure::Trouble(Box::new(failure))),

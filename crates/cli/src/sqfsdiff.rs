@@ -66,11 +66,7 @@ fn details() -> String {
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    match compare(args, io) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::Said(1)),
-        Err(failure) => Err(Failure::Trouble(Box::new(failure))),
-    }
+    crate::diff::ended(compare(args, io))
 }
 
 fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {

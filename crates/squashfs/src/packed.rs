@@ -14,8 +14,9 @@ use crate::{Crew, FileHints, Options, Sink, Start, Writer};
 pub(crate) const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 
+/// An image that a test can still see after the writer has gone.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
+pub(crate) struct Shared(pub(crate) Rc<RefCell<Vec<u8>>>);
 
 impl Sink for Shared {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {

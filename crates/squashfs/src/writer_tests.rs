@@ -1,32 +1,17 @@
 //! The data half as a whole: what was fed comes back from the data area, the same bytes whoever did the work.
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
 
 use packline_codec::Spec;
 use packline_engine::CancelToken;
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
+use crate::packed::Shared;
 use crate::{Crew, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start};
 
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
-
-/// An image that the test can still see after the writer has gone.
-#[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
-
-impl Sink for Shared {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.borrow_mut().write_at(offset, bytes)
-    }
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.borrow_mut().read_at(offset, buffer)
-    }
-}
 
 /// A file's content, given out in pieces of `step` bytes, runs of zeros of at least `hole` bytes as holes.
 struct Content<'a> {

@@ -1,8 +1,5 @@
 //! Random access as a whole: what is read at any offset, by any number of threads, is the content.
 
-use std::cell::RefCell;
-use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
@@ -12,24 +9,12 @@ use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
 use super::*;
+use crate::packed::Shared;
 use crate::read::{Node, Opening, Origin, Walk};
-use crate::{Crew, FileHints, Options, Sink, Start, Writer};
+use crate::{Crew, FileHints, Options, Start, Writer};
 
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
-
-#[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
-
-impl Sink for Shared {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.borrow_mut().write_at(offset, bytes)
-    }
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.borrow_mut().read_at(offset, buffer)
-    }
-}
 
 struct Content<'a>(&'a [u8]);
 
@@ -184,7 +169,8 @@ fn a_damaged_block_fails_alone_and_is_tried_once() {
     let place = pristine.blocks(&files[0]).nth(4).unwrap().unwrap().place.unwrap();
     bytes[place.offset as usize..][..place.stored as usize].fill(0xa5);
     let (image, files) = open(bytes);
-    let access = Files::new(&image, settings(1, 64 * BLOCK)).unwrap();
+    // Reading the same place again looks like reading on: a worker would decode what follows.
+    let access = Files::new(&image, settings(0, 64 * BLOCK)).unwrap();
     let file = access.open(&files[0]);
     let mut out = Vec::new();
     for _ in 0..3 {

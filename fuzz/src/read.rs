@@ -91,7 +91,7 @@ fn blocks(image: &Image, files: &[FileData]) {
 fn in_order(image: &Image, files: Vec<FileData>) {
     let mut uses = FragmentUses::new();
     files.iter().for_each(|file| uses.note(Some(file)));
-    let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, file: Some(file) }));
+    let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, weight: 0, file: Some(file) }));
     let cancel = CancelToken::default();
     let settings = ReadSettings { workers: 0, window: 1 << 20, fragments: 1 << 20, serial: true, cancel };
     let Some(mut reading) = no_bug(Reading::new(image, Box::new(requests), uses, &settings)) else { return };

@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use packline_squashfs::read::{Event, FileData, FragmentUses, Node, ReadSettings, Reading, Request};
+use packline_squashfs::read::{Event, FileData, FragmentUses, Node, Reading, Request};
 
 use crate::follow::{Followed, follow};
-use crate::{Error, OpenedImage, ReadDemand, Resources};
+use crate::read_plan::read_settings;
+use crate::{Error, OpenedImage, Resources};
 
 /// Zeros that are written at once for a hole, bytes.
 const ZEROS: usize = 64 << 10;
@@ -28,29 +29,10 @@ pub fn cat(
     let mut uses = FragmentUses::new();
     files.iter().for_each(|file| uses.note(Some(file)));
     let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file), weight: 0 }));
-    let settings = read_settings(image, resources, 0)?;
+    let settings = read_settings(&image.image, resources, 0)?;
     let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
     let mut writing = Writing { image, paths, at: 0, out, shown };
     writing.all(reading.map_err(|cause| image.fault(cause))?)
-}
-
-/// What a reading of this image gets of the machine, the memory limit kept. `besides`: bytes the caller takes himself.
-///
-/// # Errors
-/// [`Error::Memory`] if the limit is too small.
-pub(crate) fn read_settings(image: &OpenedImage, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
-    let block_size = image.image.superblock().block_size;
-    let workers = if resources.serial { 0 } else { resources.workers };
-    let decoder = image.image.codec().footprint(block_size as usize).decoder as u64;
-    let plan = ReadDemand { workers, limit: resources.memory, block_size, decoder, besides }.plan()?;
-    let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
-    Ok(ReadSettings {
-        workers: plan.workers,
-        window: plan.window.min(asked),
-        fragments: plan.fragments,
-        serial: resources.serial,
-        cancel: resources.cancel.clone(),
-    })
 }
 
 fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {

@@ -21,6 +21,7 @@ pub use attach::Unmounter;
 use attach::{Attached, attach};
 pub use table::{MountFlag, MountFlags};
 
+use crate::read_plan::metadata_cache;
 use crate::{Error, ImagePlace, OpenedImage, ReadDemand, ReadPlan};
 use answer::Answers;
 
@@ -92,17 +93,13 @@ fn refused(point: &Path, cause: std::io::Error) -> Error {
     Error::Output { path: point.to_path_buf(), action: "cannot mount on it", cause }
 }
 
-/// The metadata cache is part of the plan, which needs the block size: the image is opened twice, the second time for good.
 fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
-    let first = request.image.open(0)?;
-    let block_size = first.image.superblock().block_size;
-    let decoder = first.image.codec().footprint(block_size as usize).decoder as u64;
+    let image = request.image.open(metadata_cache(request.memory))?;
     // Each thread decodes; those that answer gather at most one answer besides.
     let threads = 2 * request.workers.max(1);
     let besides = threads as u64 / 2 * ANSWER;
-    let plan = ReadDemand { workers: threads, limit: request.memory, block_size, decoder, besides }.plan()?;
-    drop(first);
-    Ok((request.image.open(plan.metadata)?, plan))
+    let plan = ReadDemand::new(&image.image, threads, request.memory, besides).plan()?;
+    Ok((image, plan))
 }
 
 /// Threads that answer: half of all, rounded up.

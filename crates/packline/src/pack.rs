@@ -2,7 +2,7 @@
 
 use packline_squashfs::Options;
 
-use crate::memory::{Demand, Plan};
+use crate::memory::{Demand, Plan, fewer_workers};
 use crate::output::Output;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
@@ -22,7 +22,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let output = Output::open(&shown, request.force, &request.temporaries)?;
     let changes = changes(request.changes, &request.source, &request.image, &output);
     let resources = request.resources;
-    let workers = if resources.serial { 0 } else { resources.workers };
+    let workers = resources.wanted();
     let prepared = Prepared::new(request.source)?;
     let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
     let least = Demand { workers, limit, window, block_size, tool, source: prepared.least() };
@@ -30,7 +30,9 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let demand = Demand { source: opened.memory, ..least };
     let plan = demand.plan()?;
     let mut watched = Watched::new(opened.source, changes, output.size_counter(), observer);
-    warn_of_fewer(&demand, plan, &mut watched);
+    if let Some(message) = fewer_workers(plan.workers, workers, limit) {
+        watched.warn(&message);
+    }
     let (options, defaults, hints) = (request.image, request.defaults, request.hints);
     let job = Job { shown: &shown, input: opened.name, options, defaults, hints, resources, plan };
     let image = squashfs::write(job, &output, &mut watched)?;
@@ -50,14 +52,4 @@ fn changes(mut changes: Changes, source: &SourceSpec, image: &Options, output: &
         changes.unsupported = Unsupported::Ignore;
     }
     changes
-}
-
-fn warn_of_fewer(demand: &Demand, plan: Plan, watched: &mut Watched<'_>) {
-    if plan.workers < demand.workers {
-        let limit = demand.limit.unwrap_or(u64::MAX);
-        watched.warn(&format!(
-            "{} workers instead of {}: a memory limit of {limit} bytes has no room for more",
-            plan.workers, demand.workers
-        ));
-    }
 }

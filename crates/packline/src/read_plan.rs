@@ -1,6 +1,8 @@
 //! How memory is shared out when an image is read: a limit on the whole process becomes workers, a window and caches.
 
-use crate::Error;
+use packline_squashfs::read::{Image, ReadSettings};
+
+use crate::{Error, Resources};
 
 /// What the process takes before it does anything: code, stacks, the allocator's slack. Measured, and rounded up.
 pub(crate) const BASE: u64 = 10 << 20;
@@ -54,6 +56,13 @@ pub struct ReadPlan {
 }
 
 impl ReadDemand {
+    /// What reading this image takes. `besides`: bytes that the command holds itself.
+    pub fn new(image: &Image, workers: usize, limit: Option<u64>, besides: u64) -> ReadDemand {
+        let block_size = image.superblock().block_size;
+        let decoder = image.codec().footprint(block_size as usize).decoder as u64;
+        ReadDemand { workers, limit, block_size, decoder, besides }
+    }
+
     /// Shares the memory out: metadata as [`metadata_cache`] says; as many of the workers wanted as fit into half of what is
     /// spare; of the rest an eighth for the window, more if the workers need it; what is left for fragment blocks.
     ///
@@ -106,6 +115,29 @@ impl ReadDemand {
         let fragments = FRAGMENTS.min(left.saturating_sub(self.reading(window))).max(block);
         ReadPlan { workers, window: window as usize, fragments: fragments as usize, metadata: metadata as usize }
     }
+}
+
+impl ReadPlan {
+    /// What a [`Reading`](packline_squashfs::read::Reading) is told; a window that was asked for is a bound.
+    pub(crate) fn settings(&self, resources: &Resources) -> ReadSettings {
+        let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
+        ReadSettings {
+            workers: self.workers,
+            window: self.window.min(asked),
+            fragments: self.fragments,
+            serial: resources.serial,
+            cancel: resources.cancel.clone(),
+        }
+    }
+}
+
+/// What a reading of this image gets of the machine, the memory limit kept. `besides`: bytes the caller takes himself.
+///
+/// # Errors
+/// [`Error::Memory`] if the limit is too small.
+pub(crate) fn read_settings(image: &Image, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
+    let plan = ReadDemand::new(image, resources.wanted(), resources.memory, besides).plan()?;
+    Ok(plan.settings(resources))
 }
 
 /// So many bytes and the metadata that are kept where just that is allowed.

@@ -54,6 +54,13 @@ pub struct Resources {
     pub cancel: CancelToken,
 }
 
+impl Resources {
+    /// Workers that are wanted: none for the serial reference.
+    pub(crate) fn wanted(&self) -> usize {
+        if self.serial { 0 } else { self.workers }
+    }
+}
+
 /// Says what is asked of one file.
 pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
 

@@ -18,6 +18,7 @@ use packline_squashfs::read::{FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
 
+use crate::memory::fewer_workers;
 use crate::read_plan::metadata_cache;
 use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries};
 use content::Content;
@@ -158,7 +159,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let (destination, out) = Destination::open(target, &temporaries)?;
     let sink = Sink::new(&destination, out, compression, plan, &resources)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);
-    let settings = plan.settings(&resources);
+    let settings = plan.read.settings(&resources);
     let requests = Items::new(&opened.image, &asked).map(|found| Ok(found.into_request(&opened.image, &asked)));
     let reading = Reading::new(&opened.image, Box::new(requests), uses, &settings);
     let mut reading = reading.map_err(|cause| opened.fault(cause))?;
@@ -215,12 +216,8 @@ fn warn(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    if plan.read.workers < resources.workers && !resources.serial {
-        let (workers, limit) = (plan.read.workers, resources.memory.unwrap_or(u64::MAX));
-        let wanted = resources.workers;
-        observer.warning(&format!(
-            "{workers} workers instead of {wanted}: a memory limit of {limit} bytes has no room for more"
-        ));
+    if let Some(message) = fewer_workers(plan.read.workers, resources.wanted(), resources.memory) {
+        observer.warning(&message);
     }
     let TarScope::Below { directories, .. } = &asked.scope else { return Ok(()) };
     for directory in directories {

@@ -22,10 +22,11 @@ mod work;
 use std::sync::Arc;
 
 use packline_engine::{Config, Fault, Line, ParallelLine, SerialLine};
-use packline_squashfs::read::{Image, Inode, Node, ReadError};
+use packline_squashfs::read::{Inode, Node, ReadError};
 
 pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
 
+use crate::memory::fewer_workers;
 use crate::read_plan::metadata_cache;
 use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
 use desk::Desk;
@@ -50,14 +51,16 @@ const KEPT_MOST: usize = 160 << 20;
 /// [`Error`], with the entry or the path and, where there is one, the offset. With [`UnpackRequest::go_on`] errors of
 /// single entries go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`].
 pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<UnpackSummary, Error> {
-    let memory = request.resources.memory;
+    let (memory, wanted) = (request.resources.memory, request.resources.wanted());
     let opened = request.image.open(metadata_cache(memory))?;
     let root = find_root(&opened, &request.subdirectory)?;
-    let plan = plan(&request, &opened.image)?;
+    let plan = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST).plan()?;
     // Fragment blocks are not kept here, each is used up by the jobs that it is decoded for: their share is the plan's.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
     let mut desk = Desk::new(observer, opened.image.superblock().bytes_used);
-    warn_of_fewer(&request, plan, &mut desk);
+    if let Some(message) = fewer_workers(plan.workers, wanted, memory) {
+        desk.warn(&message);
+    }
     let site = Site::open(&request.destination, request.force, &request.temporaries)?;
     let shop = Arc::new(shop(&request, opened, &site, &root)?);
     let mut run = Run { request: &request, shop: &shop, site: &site, root, plan_bytes: plan_bytes as usize };
@@ -65,11 +68,7 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let counts = desk.counts;
     drop(shop);
     site.finish(request.sync)?;
-    Ok(UnpackSummary { counts, workers_wanted: wanted(&request), workers: plan.workers })
-}
-
-fn wanted(request: &UnpackRequest) -> usize {
-    if request.resources.serial { 0 } else { request.resources.workers }
+    Ok(UnpackSummary { counts, workers_wanted: wanted, workers: plan.workers })
 }
 
 /// The directory that becomes the destination.
@@ -83,25 +82,6 @@ fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
             what: format!("{} is not there", shown()),
             expected: "a directory of the image".into(),
         }),
-    }
-}
-
-fn plan(request: &UnpackRequest, image: &Image) -> Result<ReadPlan, Error> {
-    let block_size = image.superblock().block_size;
-    let demand = ReadDemand {
-        workers: wanted(request),
-        limit: request.resources.memory,
-        block_size,
-        decoder: image.codec().footprint(block_size as usize).decoder as u64,
-        besides: PLAN_LEAST,
-    };
-    demand.plan()
-}
-
-fn warn_of_fewer(request: &UnpackRequest, plan: ReadPlan, desk: &mut Desk<'_>) {
-    if let (true, Some(limit)) = (plan.workers < wanted(request), request.resources.memory) {
-        let (few, many) = (plan.workers, wanted(request));
-        desk.warn(&format!("{few} workers instead of {many}: a memory limit of {limit} bytes has no room for more"));
     }
 }
 

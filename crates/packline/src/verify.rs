@@ -2,7 +2,7 @@
 
 use packline_squashfs::verify::{Examiner, Verified, VerifySettings};
 
-use crate::cat::read_settings;
+use crate::read_plan::read_settings;
 use crate::{Error, OpenedImage, Resources};
 
 /// What is noted of one inode, bytes, rounded up: its record, its use of tables, its place among the files that were seen, the
@@ -21,7 +21,7 @@ pub fn verify(image: &OpenedImage, resources: &Resources, examiner: &mut dyn Exa
     let superblock = image.image.superblock();
     // An image that says it has more inodes than it has room for is caught before memory is taken for them.
     let inodes = u64::from(superblock.inodes).min(superblock.bytes_used);
-    let reading = read_settings(image, resources, inodes * (NOTED + WALKED))?;
+    let reading = read_settings(&image.image, resources, inodes * (NOTED + WALKED))?;
     let records = (inodes * NOTED).max(RECORDS_LEAST) as usize;
     let settings = VerifySettings { reading, records };
     packline_squashfs::verify::verify(&image.image, &settings, examiner).map_err(|cause| image.fault(cause))

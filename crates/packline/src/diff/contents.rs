@@ -12,8 +12,7 @@ use super::planner::{Item, LINKS_PART, QUEUE, SharedPlanner, Which, links_share}
 use super::side::{METADATA, Side};
 use super::stream::{Piece, Stream};
 use super::{DiffRequest, DiffSummary};
-use crate::cat::read_settings;
-use crate::read_plan::BASE;
+use crate::read_plan::{BASE, read_settings};
 use crate::{Error, Resources};
 
 /// Who is told of differences.
@@ -149,7 +148,7 @@ fn planning(limit: u64) -> u64 {
 }
 
 fn settings(side: &Side, resources: &Resources, limit: Option<u64>) -> Result<Option<ReadSettings>, Error> {
-    let settings = side.image().map(|image| read_settings(image, resources, METADATA as u64)).transpose();
+    let settings = side.image().map(|image| read_settings(&image.image, resources, METADATA as u64)).transpose();
     settings.map_err(|error| for_both(error, limit))
 }
 

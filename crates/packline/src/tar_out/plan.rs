@@ -1,7 +1,7 @@
 //! How memory and workers are shared between reading the image and compressing the tar.
 
 use packline_codec::StreamSpec;
-use packline_squashfs::read::{Image, ReadSettings};
+use packline_squashfs::read::Image;
 
 use super::sink::BATCH;
 use crate::{Error, ReadDemand, ReadPlan, Resources};
@@ -31,30 +31,12 @@ impl Plan {
     /// # Errors
     /// [`Error::Memory`] if the least that works is more than is allowed.
     pub(super) fn new(image: &Image, compression: Option<StreamSpec>, resources: &Resources) -> Result<Plan, Error> {
-        let workers = if resources.serial { 0 } else { resources.workers };
+        let workers = resources.wanted();
         let (pressers, press) = press_share(compression, workers, resources.memory);
-        let block_size = image.superblock().block_size;
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
-        let demand = ReadDemand {
-            workers,
-            limit: resources.memory,
-            block_size,
-            decoder: image.codec().footprint(block_size as usize).decoder as u64,
-            besides: press + BATCH as u64 + links,
-        };
+        let demand = ReadDemand::new(image, workers, resources.memory, press + BATCH as u64 + links);
         let press_window = compression.map_or(0, |spec| window(spec, pressers) as usize);
         Ok(Plan { read: demand.plan()?, pressers, press_window })
-    }
-
-    /// What reading is told.
-    pub(super) fn settings(&self, resources: &Resources) -> ReadSettings {
-        ReadSettings {
-            workers: self.read.workers,
-            window: self.read.window,
-            fragments: self.read.fragments,
-            serial: resources.serial,
-            cancel: resources.cancel.clone(),
-        }
     }
 }
 

@@ -9,6 +9,13 @@ pub fn source_date_epoch() -> Option<String> {
     std::env::var_os("SOURCE_DATE_EPOCH").map(|value| value.to_string_lossy().into_owned())
 }
 
+/// Where files of no lasting use go: `TMPDIR`, else `/var/tmp`, which is seldom memory.
+pub fn scratch() -> PathBuf {
+    std::env::var_os("TMPDIR")
+        .filter(|place| !place.is_empty())
+        .map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
 /// The file of this program, for a process that starts itself once more.
 pub fn program() -> Option<PathBuf> {
     // Replaced while it runs, the program is still found by what the kernel has open.

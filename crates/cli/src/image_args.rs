@@ -38,7 +38,8 @@ pub const MACHINE_OPTIONS: &[Opt] = &[
         "mem",
         "SIZE",
         Takes::Size { least: 0, most: u64::MAX },
-        "Most memory to use; fewer threads run if it is short [default: what the cgroup allows]",
+        "Most memory to use; if it is short fewer threads run, and what is needed again waits in TMPDIR or /var/tmp \
+         [default: what the cgroup allows]",
     ),
 ];
 
@@ -83,7 +84,7 @@ pub fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
     Ok(Resources {
         workers: args.number("jobs")?.map_or(io.host.processors, |jobs| jobs as usize),
         memory: args.size("mem")?.or(io.host.memory_limit),
-        ..Resources::default()
+        ..io.host.resources()
     })
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use packline::Temporaries;
+use packline::{Resources, Temporaries};
 
 use crate::failure::Failure;
 use crate::signals::Farewell;
@@ -17,12 +17,26 @@ pub struct Host {
     pub memory_limit: Option<u64>,
     /// `SOURCE_DATE_EPOCH`, as it stands in the environment.
     pub source_date_epoch: Option<String>,
+    /// Where files of no lasting use go.
+    pub scratch: PathBuf,
     /// Now, seconds since 1970.
     pub now: u32,
     /// This program, to be started once more.
     pub program: Option<PathBuf>,
     /// Asks for the peak resident memory of this process so far, bytes.
     pub peak_memory: fn() -> Option<u64>,
+}
+
+impl Host {
+    /// What a command gets that reads an image and was asked for nothing in particular.
+    pub fn resources(&self) -> Resources {
+        Resources {
+            workers: self.processors,
+            memory: self.memory_limit,
+            scratch: Some(self.scratch.clone()),
+            ..Resources::default()
+        }
+    }
 }
 
 /// Standard streams, the machine, and the files to remove when the process is told to stop.

@@ -98,6 +98,7 @@ fn host() -> Host {
         processors: machine::processors(),
         memory_limit: machine::memory_limit(),
         source_date_epoch: environment::source_date_epoch(),
+        scratch: environment::scratch(),
         now: clock::now(),
         program: environment::program(),
         peak_memory: machine::peak_memory,

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use packline::tree::{Entry, Kind, path};
-use packline::{ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Resources, Selection, UnpackRequest, unpack};
+use packline::{ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Selection, UnpackRequest, unpack};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -132,10 +132,6 @@ impl Options {
     }
 }
 
-fn resources(io: &Io) -> Resources {
-    Resources { workers: io.host.processors, memory: io.host.memory_limit, ..Resources::default() }
-}
-
 /// Unlike `packline cat`, links are not followed.
 fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     let inode = rdsquashfs_show::find(image, &path)?;
@@ -143,7 +139,7 @@ fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
         let (shown, path) = (image.shown.display(), crate::shown::escaped(&path));
         return Err(Failure::failed(format!("{shown}: /{path}: not a regular file")));
     }
-    let resources = resources(io);
+    let resources = io.host.resources();
     Ok(packline::cat(image, &[path], &resources, &mut io.stdout, "standard output")?)
 }
 
@@ -162,7 +158,7 @@ fn unpack_path(image: PathBuf, path: Vec<u8>, options: Options, io: &mut Io) -> 
         selection: Selection { include, omit: options.omit, ..Selection::all() },
         kept: options.kept,
         sparse: options.sparse,
-        resources: resources(io),
+        resources: io.host.resources(),
         temporaries: io.temporaries.clone(),
         ..UnpackRequest::new(ImagePlace::new(image), destination)
     };

@@ -57,7 +57,8 @@ const OPTIONS: &[Opt] = &[
         "mem",
         "SIZE",
         Takes::Size { least: 0, most: u64::MAX },
-        "Most memory to use; fewer threads run if it is short [default: what the cgroup allows]",
+        "Most memory to use; if it is short fewer threads run, and what is needed again waits in TMPDIR or /var/tmp \
+         [default: what the cgroup allows]",
     ),
     Opt::flag("serial", "Use the serial reference: no threads, no queues, the same bytes"),
 ];
@@ -154,5 +155,5 @@ fn root(args: &Args) -> Result<TarRoot, Failure> {
 fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
     let workers = args.number("num-jobs")?.map_or(io.host.processors, |jobs| jobs as usize);
     let memory = args.size("mem")?.or(io.host.memory_limit);
-    Ok(Resources { workers, memory, serial: args.flag("serial"), ..Resources::default() })
+    Ok(Resources { workers, memory, serial: args.flag("serial"), ..io.host.resources() })
 }

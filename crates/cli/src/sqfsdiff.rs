@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use packline::image::Superblock;
-use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, Resources, What, diff};
+use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -101,7 +101,7 @@ fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {
         path.map(|path| DiffPlace::Image(ImagePlace::new(path)))
     };
     let (old, new) = (args.path("old"), args.path("new"));
-    let resources = Resources { workers: io.host.processors, memory: io.host.memory_limit, ..Resources::default() };
+    let resources = io.host.resources();
     let (old, new) = (place(old, "first")?, place(new, "second")?);
     Ok(DiffRequest { old, new, compared, order: DiffOrder::MissingFirst, extract, resources })
 }

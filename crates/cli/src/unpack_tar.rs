@@ -125,6 +125,8 @@ fn as_json(summary: &TarSummary) -> String {
         "content_bytes": summary.content_bytes,
         "tar_bytes": summary.tar_bytes,
         "output_bytes": summary.output_bytes,
+        "fragment_blocks_decoded": summary.fragments.decoded,
+        "fragment_blocks_put_away": summary.fragments.put_away,
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,
     });

@@ -3,7 +3,8 @@
 //! Both trees are walked side by side, a directory at a time, in the order of the names. Contents are compared only where
 //! sizes are equal, decoded ahead by workers on both sides. Held in memory are the directories on the way to the present
 //! place (of a file system's directory all names), a window of each side, and 16 bytes or so for each directory and each
-//! file with several names: 40 MB for a million of them.
+//! file with several names: 40 MB for a million of them. Where an image's fragment blocks do not all fit into memory, both
+//! trees are gone over once in advance to learn when each is needed, which takes 4 bytes a file.
 
 mod attributes;
 mod contents;
@@ -19,6 +20,7 @@ use std::io;
 use std::path::PathBuf;
 
 use packline_squashfs::Superblock;
+use packline_squashfs::read::FragmentCounts;
 
 pub use difference::{Difference, What};
 
@@ -110,6 +112,8 @@ pub struct DiffSummary {
     pub compared_bytes: u64,
     /// The superblocks, if both trees are in images.
     pub superblocks: Option<(Superblock, Superblock)>,
+    /// How often fragment blocks were decoded, of the old and of the new tree.
+    pub fragments: [FragmentCounts; 2],
 }
 
 /// Compares two trees and tells `found` of each difference; it says whether to go on.

@@ -125,6 +125,7 @@ impl ReadPlan {
             workers: self.workers,
             window: self.window.min(asked),
             fragments: self.fragments,
+            scratch: resources.scratch.clone(),
             serial: resources.serial,
             cancel: resources.cancel.clone(),
         }

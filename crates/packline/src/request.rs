@@ -48,6 +48,9 @@ pub struct Resources {
     pub memory: Option<u64>,
     /// Bytes of content on their way at once, at most; `None` for the default.
     pub window: Option<u64>,
+    /// Where what is decoded and needed again goes if memory has no room for it, into a file without a name; `None` for nowhere:
+    /// then it is decoded again.
+    pub scratch: Option<PathBuf>,
     /// Use the serial reference, which has neither threads nor queues.
     pub serial: bool,
     /// Stops the pack when set.

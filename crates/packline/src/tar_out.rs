@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_squashfs::read::{FragmentUses, ReadError, Reading};
+use packline_squashfs::read::{FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
 
@@ -133,6 +133,8 @@ pub struct TarSummary {
     pub workers_wanted: usize,
     /// Workers that the memory allowed.
     pub workers: usize,
+    /// How often fragment blocks were decoded.
+    pub fragments: FragmentCounts,
 }
 
 /// Makes a tar of an image. Progress counts content as the source and the tar, before compression, as the image.
@@ -166,10 +168,11 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     while let Some(event) = reading.next_event().map_err(|cause| opened.fault(cause))? {
         content.take(event)?;
     }
+    let fragments = reading.fragment_counts();
     drop(reading);
     let summary = content.finish()?;
     destination.finish()?;
-    Ok(TarSummary { workers_wanted: resources.workers, workers: plan.read.workers, ..summary })
+    Ok(TarSummary { workers_wanted: resources.workers, workers: plan.read.workers, fragments, ..summary })
 }
 
 /// What is asked of the tar's entries.

@@ -64,6 +64,7 @@ pub fn host() -> Host {
         processors: 2,
         memory_limit: None,
         source_date_epoch: None,
+        scratch: std::env::temp_dir(),
         now: 77,
         program: None,
         peak_memory: || Some(12_345),

@@ -3,17 +3,20 @@
 use std::io;
 use std::path::PathBuf;
 
-use packline_squashfs::read::ReadSettings;
+use packline_squashfs::read::{FragmentUses, ReadSettings};
 
 use super::difference::{Difference, What};
 use super::extract::Extraction;
 use super::merge::Pair;
-use super::planner::{Item, LINKS_PART, QUEUE, SharedPlanner, Which, links_share};
+use super::planner::{Item, LINKS_PART, Planner, QUEUE, SharedPlanner, Which, links_share};
 use super::side::{METADATA, Side};
 use super::stream::{Piece, Stream};
 use super::{DiffRequest, DiffSummary};
 use crate::read_plan::{BASE, read_settings};
 use crate::{Error, Resources};
+
+/// Bytes that the use of a fragment block takes when it is noted.
+const USE: u64 = 4;
 
 /// Who is told of differences.
 type Found<'f> = &'f mut dyn FnMut(&Difference) -> io::Result<bool>;
@@ -35,14 +38,22 @@ impl<'p> Comparison<'p> {
     ) -> Result<Comparison<'p>, Error> {
         let [for_old, for_new] = shares(&request.resources);
         let limit = request.resources.memory;
-        let (for_old, for_new) = (settings(old, &for_old, limit)?, settings(new, &for_new, limit)?);
+        let for_old = Share::new(old, &for_old, limit)?;
+        let for_new = Share::new(new, &for_new, limit)?;
+        let [old_uses, new_uses] = uses(old, new, request, [&for_old, &for_new])?;
         let extraction = request.extract.as_ref().map(|place| Extraction::new(place, old, new)).transpose()?;
         Ok(Comparison {
-            old: Stream::new(old, Which::Old, &planner, for_old)?,
-            new: Stream::new(new, Which::New, &planner, for_new)?,
+            old: Stream::new(old, Which::Old, &planner, for_old.map(|share| (share.settings, old_uses)))?,
+            new: Stream::new(new, Which::New, &planner, for_new.map(|share| (share.settings, new_uses)))?,
             planner,
             extraction,
-            summary: DiffSummary { differences: 0, common: 0, compared_bytes: 0, superblocks: None },
+            summary: DiffSummary {
+                differences: 0,
+                common: 0,
+                compared_bytes: 0,
+                superblocks: None,
+                fragments: Default::default(),
+            },
         })
     }
 
@@ -62,6 +73,7 @@ impl<'p> Comparison<'p> {
                 Item::Contents(pair) => self.contents(&pair, found)?,
             };
         }
+        self.summary.fragments = [self.old.fragment_counts(), self.new.fragment_counts()];
         let mut planner = self.planner.borrow_mut();
         self.summary.common = planner.common;
         match planner.failed.take().filter(|_| go_on) {
@@ -147,9 +159,44 @@ fn planning(limit: u64) -> u64 {
     QUEUE + 2 * links_share(limit)
 }
 
-fn settings(side: &Side, resources: &Resources, limit: Option<u64>) -> Result<Option<ReadSettings>, Error> {
-    let settings = side.image().map(|image| read_settings(&image.image, resources, METADATA as u64)).transpose();
-    settings.map_err(|error| for_both(error, limit))
+/// What the reading of one side gets.
+struct Share {
+    settings: ReadSettings,
+    /// Whether it is worth while to find out in a first pass when each fragment block is needed: not all of them fit.
+    surveyed: bool,
+}
+
+impl Share {
+    fn new(side: &Side, resources: &Resources, limit: Option<u64>) -> Result<Option<Share>, Error> {
+        let Some(opened) = side.image() else { return Ok(None) };
+        let superblock = opened.image.superblock();
+        let settings = |noted| read_settings(&opened.image, resources, METADATA as u64 + noted);
+        let plain = settings(0).map_err(|error| for_both(error, limit))?;
+        let blocks = u64::from(superblock.fragments) * u64::from(superblock.block_size);
+        if blocks <= plain.fragments as u64 {
+            return Ok(Some(Share { settings: plain, surveyed: false }));
+        }
+        // An image that says it has more inodes than it has room for is no reason to keep nothing.
+        let noted = u64::from(superblock.inodes).min(superblock.bytes_used) * USE;
+        Ok(Some(match settings(noted) {
+            Ok(settings) => Share { settings, surveyed: true },
+            Err(_) => Share { settings: plain, surveyed: false },
+        }))
+    }
+}
+
+/// When each fragment block will be needed, for the sides that want to know.
+fn uses(
+    old: &Side,
+    new: &Side,
+    request: &DiffRequest,
+    shares: [&Option<Share>; 2],
+) -> Result<[FragmentUses; 2], Error> {
+    let wanted = shares.map(|share| share.as_ref().is_some_and(|share| share.surveyed));
+    if !request.compared.contents || !wanted.contains(&true) {
+        return Ok(Default::default());
+    }
+    Planner::survey(old, new, request, wanted)
 }
 
 /// Names what both sides need, instead of what one does.

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 
-use packline_squashfs::read::{FileData, Node as InodeNode, NodeType};
+use packline_squashfs::read::{FileData, FragmentUses, Node as InodeNode, NodeType};
 use packline_tree::Bytes;
 
 use super::attributes::{differences, differing_xattrs};
@@ -69,6 +69,27 @@ pub(super) struct Planner {
 }
 
 impl Planner {
+    /// Goes over both trees once in advance: the order in which fragment blocks will be needed, of the sides wanted. What is
+    /// wrong with the trees is told when they are compared.
+    pub(super) fn survey(
+        old: &Side,
+        new: &Side,
+        request: &DiffRequest,
+        wanted: [bool; 2],
+    ) -> Result<[FragmentUses; 2], Error> {
+        let mut uses: [FragmentUses; 2] = Default::default();
+        let planner = Planner::new(old, new, request)?;
+        let mut planner = planner.borrow_mut();
+        while !planner.ended && !request.resources.cancel.is_cancelled() {
+            planner.advance();
+            planner.items.clear();
+            for ((files, uses), wanted) in planner.files.iter_mut().zip(&mut uses).zip(wanted) {
+                files.drain(..).filter(|_| wanted).for_each(|file| uses.note(Some(&file)));
+            }
+        }
+        Ok(uses)
+    }
+
     pub(super) fn new(old: &Side, new: &Side, request: &DiffRequest) -> Result<SharedPlanner, Error> {
         let limit = request.resources.memory;
         let bytes = limit.map_or(LINKS_BYTES, |limit| links_share(limit) as usize);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
-use packline_squashfs::read::{Chunk, Event, FragmentUses, ReadSettings, Reading, Request};
+use packline_squashfs::read::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
 
 use super::planner::{SharedPlanner, Which};
 use super::side::{Node, Side, refused};
@@ -62,9 +62,9 @@ impl<'p> Stream<'p> {
         side: &Side,
         which: Which,
         planner: &SharedPlanner,
-        settings: Option<ReadSettings>,
+        reading: Option<(ReadSettings, FragmentUses)>,
     ) -> Result<Stream<'p>, Error> {
-        let (Side::Image(image), Some(settings)) = (side, settings) else {
+        let (Side::Image(image), Some((settings, uses))) = (side, reading) else {
             return Ok(Stream::Host(Box::new(HostStream::new(side))));
         };
         let planner = planner.clone();
@@ -72,9 +72,17 @@ impl<'p> Stream<'p> {
             let file = planner.borrow_mut().next_file(which)?;
             Some(Ok(Request { tag: file.is_some(), file, weight: 0 }))
         });
-        let reading = Reading::new(&image.image, Box::new(requests), FragmentUses::new(), &settings);
+        let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
         let reading = reading.map_err(|cause| image.fault(cause))?;
         Ok(Stream::Image(Box::new(ImageStream { image: image.clone(), reading, chunk: None, held: Held::default() })))
+    }
+
+    /// How often fragment blocks were decoded so far.
+    pub(super) fn fragment_counts(&self) -> FragmentCounts {
+        match self {
+            Stream::Image(stream) => stream.reading.fragment_counts(),
+            Stream::Host(_) => FragmentCounts::default(),
+        }
     }
 
     /// Goes to the beginning of the next content, that of `node` at `path`.

@@ -28,5 +28,5 @@ pub use inode::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 pub use input::{FileInput, Input, find_image};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
 pub use random::{Files, OpenFile, RandomSettings};
-pub use reading::{Chunk, Event, FragmentUses, ReadSettings, Reading, Request};
+pub use reading::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
 pub use walk::{MOST_DIRECTORIES, Visit, Walk};

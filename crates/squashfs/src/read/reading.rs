@@ -2,7 +2,9 @@
 
 mod kept;
 mod plan;
+mod scratch;
 mod slot;
+mod tail;
 mod uses;
 mod work;
 
@@ -12,17 +14,17 @@ mod tests;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::ops::{Deref, Range};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use packline_engine::{Caller, CancelToken, Config, Fault, Line, Outbox, ParallelLine, SerialLine};
 
 use self::plan::{Order, Plan, Step};
-use self::slot::{Decoded, Product, Slot};
+use self::slot::{Decoded, Product, Slot, Stage};
 pub use self::uses::FragmentUses;
 use self::work::ReadWork;
 use super::{FileData, Image, ReadError};
-use crate::TailPlace;
 
 /// What the machine gives. Nothing of it changes what is handed out.
 #[derive(Debug, Clone)]
@@ -33,6 +35,10 @@ pub struct ReadSettings {
     pub window: usize,
     /// Bytes of fragment blocks that are kept for files still to come.
     pub fragments: usize,
+    /// Where fragment blocks go, decoded, that are needed again and that memory has no room for: into a file without a name in
+    /// this directory. It never holds more than is decoded and still needed, nor more than 64 MiB or 64 times the image's
+    /// size. Without a directory, or if it takes no file, such a block is decoded again.
+    pub scratch: Option<PathBuf>,
     /// Use the serial reference, which has neither threads nor queues.
     pub serial: bool,
     /// Stops the reading when set.
@@ -84,6 +90,15 @@ impl Deref for Chunk {
     }
 }
 
+/// How often fragment blocks were decoded so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FragmentCounts {
+    /// Decoded, or on their way to it.
+    pub decoded: u64,
+    /// Written to the scratch file.
+    pub put_away: u64,
+}
+
 /// Reads the contents of files in order.
 pub struct Reading<'r, T> {
     plan: Plan<'r, T>,
@@ -119,6 +134,8 @@ enum Front {
     Open,
     /// It waits for a job on the line.
     Waiting,
+    /// Its fragment block was put away and cannot be had back.
+    Lost,
     /// It can be handed out.
     Ready,
 }
@@ -155,7 +172,15 @@ impl<'r, T> Reading<'r, T> {
             }
             self.plan_ahead()?;
             match self.front() {
-                Front::Ready => return self.take().transpose(),
+                Front::Ready => {
+                    if let Some(event) = self.take() {
+                        return event.map(Some);
+                    }
+                }
+                Front::Lost => {
+                    let order = self.plan.decode_again();
+                    self.feed(order)?;
+                }
                 Front::Waiting => self.line.advance(&mut self.promises).map_err(from_fault)?,
                 Front::Open => self.fill_run()?,
                 Front::Nothing if self.plan.is_ended() => return Ok(None),
@@ -198,33 +223,44 @@ impl<'r, T> Reading<'r, T> {
     fn front(&self) -> Front {
         let slot = match self.plan.steps.front() {
             None => return Front::Nothing,
-            Some(Step::Blocks { run: slot, .. } | Step::Tail { slot, .. }) => slot,
+            Some(Step::Blocks { run, .. }) => run,
+            Some(Step::Tail(tail)) => &tail.slot,
             Some(_) => return Front::Ready,
         };
-        match slot.product() {
-            Some(_) => Front::Ready,
-            None if self.plan.is_open(slot) => Front::Open,
-            None => Front::Waiting,
+        match slot.stage() {
+            Stage::Filled => Front::Ready,
+            Stage::Lost => Front::Lost,
+            Stage::Promised if self.plan.is_open(slot) => Front::Open,
+            Stage::Promised => Front::Waiting,
         }
     }
 
-    /// Takes the next step, or a part of it; `None` if there is nothing to take.
+    /// Takes the next step, or a part of it; `None` if it cannot be had after all.
     fn take(&mut self) -> Option<Result<Event<T>, ReadError>> {
-        if let Some(Step::Blocks { run, pieces }) = self.plan.steps.front_mut() {
-            let event = blocks_event(run.product()?, pieces);
-            if pieces.start == pieces.end {
-                self.plan.steps.pop_front();
+        let event = match self.plan.steps.front_mut()? {
+            Step::Blocks { run, pieces } => {
+                let event = blocks_event(&*run.product()?, pieces);
+                if pieces.start < pieces.end {
+                    return Some(Ok(event));
+                }
+                Some(event)
             }
-            return Some(Ok(event));
-        }
-        Some(match self.plan.steps.pop_front()? {
+            Step::Tail(tail) => Some(tail.event(&self.plan.image, &self.plan.budget)?),
+            _ => None,
+        };
+        let step = self.plan.steps.pop_front()?;
+        Some(match step {
             Step::Begin { tag, .. } => Ok(Event::Begin(tag)),
             Step::Hole(length) => Ok(Event::Hole(length)),
             Step::Failed { length, error } => Ok(Event::Failed { length, error }),
             Step::Refused(error) => Err(error),
-            Step::Tail { slot, place, offset, length } => Ok(tail_event(slot.product()?, place, offset, length)),
-            Step::Blocks { .. } => return None,
+            Step::Blocks { .. } | Step::Tail(_) => Ok(event?),
         })
+    }
+
+    /// How often fragment blocks were decoded so far.
+    pub fn fragment_counts(&self) -> FragmentCounts {
+        FragmentCounts { decoded: self.plan.decoded, put_away: self.plan.scratch.written() }
     }
 }
 
@@ -239,22 +275,6 @@ fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
     pieces.start += sound;
     let range = all[0].range.start..all[sound - 1].range.end;
     Event::Data(Chunk { decoded: Arc::clone(&product.decoded), range })
-}
-
-/// A tail end, if its fragment block could be decoded and reaches that far.
-fn tail_event<T>(product: &Product, place: TailPlace, offset: u64, length: usize) -> Event<T> {
-    let block = &product.pieces[0];
-    if let Some(error) = &block.error {
-        return Event::Failed { length: length as u64, error: error.clone() };
-    }
-    let start = place.offset as usize;
-    let end = start.saturating_add(length);
-    if end > block.range.end {
-        let what = format!("tail end of {length} bytes at {start} of fragment block {}", place.fragment);
-        let expected = format!("an end within the {} bytes of the block", block.range.end);
-        return Event::Failed { length: length as u64, error: ReadError::corrupt(offset, what, expected) };
-    }
-    Event::Data(Chunk { decoded: Arc::clone(&product.decoded), range: start..end })
 }
 
 fn line(image: &Image, settings: &ReadSettings) -> Result<Box<dyn Line<ReadWork>>, ReadError> {

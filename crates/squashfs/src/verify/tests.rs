@@ -26,7 +26,7 @@ fn open(bytes: &[u8]) -> Result<Image, ReadError> {
 fn settings(workers: usize) -> VerifySettings {
     let (window, fragments, serial) = (1 << 20, 1 << 20, workers == 0);
     VerifySettings {
-        reading: ReadSettings { workers, window, fragments, serial, cancel: CancelToken::new() },
+        reading: ReadSettings { workers, window, fragments, scratch: None, serial, cancel: CancelToken::new() },
         records: 1 << 20,
     }
 }

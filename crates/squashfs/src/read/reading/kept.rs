@@ -3,18 +3,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::slot::Slot;
+use super::scratch::Scratch;
+use super::slot::{Slot, Stage};
 use super::uses::{Distance, FragmentUses, NextUses};
+use crate::read::BlockPlace;
 
-/// Keeps the blocks that are needed soonest (Belady's rule). All of it is decided when a use is planned, so it does not depend
-/// on when a block is decoded.
+/// What a block takes in memory that has been put away, bytes, rounded up.
+const AWAY_BYTES: usize = 160;
+/// Blocks that are away may take so many bytes in any case.
+const AWAY_LEAST: usize = 64 << 10;
+
+/// Keeps the blocks that are needed soonest (Belady's rule), and puts away those that give way though they are needed. All of
+/// it is decided when a use is planned, so it does not depend on when a block is decoded.
 pub(super) struct Kept {
-    /// Blocks kept, at most; at least one.
+    /// Bytes of blocks kept, at most, and of what is known of those that are away; one block is kept in any case.
     limit: usize,
+    block_size: usize,
     uses: NextUses,
     blocks: BTreeMap<u32, (Distance, Rc<Slot>)>,
     /// The same blocks by when they are needed.
     order: BTreeSet<(Distance, u32)>,
+    /// Blocks that are needed and were put away.
+    away: BTreeMap<u32, Rc<Slot>>,
+    scratch: Rc<Scratch>,
 }
 
 /// What the use of a fragment block asks for.
@@ -23,39 +34,92 @@ pub(super) struct Use {
     pub(super) slot: Rc<Slot>,
     /// It is not there: it has to be decoded.
     pub(super) missing: bool,
-    /// A block that is not kept any longer; it may be this one.
-    pub(super) dropped: Option<Rc<Slot>>,
+    /// Blocks that are not kept any longer; this one may be among them.
+    pub(super) dropped: Vec<Dropped>,
+}
+
+/// A block that is not kept any longer.
+pub(super) struct Dropped {
+    /// The block.
+    pub(super) slot: Rc<Slot>,
+    /// It is still needed, and put away.
+    pub(super) away: bool,
 }
 
 impl Kept {
-    pub(super) fn new(limit: usize, uses: FragmentUses) -> Kept {
-        Kept { limit: limit.max(1), uses: uses.into_next(), blocks: BTreeMap::new(), order: BTreeSet::new() }
+    /// Nothing yet; `limit`: bytes of blocks to keep.
+    pub(super) fn new(limit: usize, block_size: usize, uses: FragmentUses, scratch: Rc<Scratch>) -> Kept {
+        let (blocks, order, away) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Kept { limit, block_size, uses: uses.into_next(), blocks, order, away, scratch }
     }
 
-    /// The next use, in the order of the files.
-    pub(super) fn take(&mut self, fragment: u32) -> Use {
+    /// The next use, in the order of the files. `place`: where the block lies, if the image has it.
+    pub(super) fn take(&mut self, fragment: u32, place: Option<BlockPlace>) -> Use {
+        let next = self.uses.advance();
+        if let Some(slot) = self.take_away(fragment, next) {
+            return Use { slot, missing: false, dropped: Vec::new() };
+        }
         let found = self.blocks.remove(&fragment);
         if let Some((distance, _)) = &found {
             self.order.remove(&(*distance, fragment));
         }
         let missing = found.is_none();
-        let slot = found.map_or_else(|| Rc::new(Slot::default()), |(_, slot)| slot);
-        let dropped = match self.uses.advance() {
+        let slot = found.map_or_else(|| Rc::new(Slot::of_fragment(place)), |(_, slot)| slot);
+        let dropped = match next {
             Some(distance) => self.keep(fragment, distance, &slot),
-            None => Some(Rc::clone(&slot)),
+            None => vec![Dropped { slot: Rc::clone(&slot), away: false }],
         };
         Use { slot, missing, dropped }
     }
 
-    fn keep(&mut self, fragment: u32, distance: Distance, slot: &Rc<Slot>) -> Option<Rc<Slot>> {
+    /// The block, if it was put away and can be had back.
+    fn take_away(&mut self, fragment: u32, next: Option<Distance>) -> Option<Rc<Slot>> {
+        let slot = Rc::clone(self.away.get(&fragment)?);
+        let lost = slot.stage() == Stage::Lost;
+        if lost || next.is_none() {
+            self.away.remove(&fragment);
+        }
+        (!lost).then_some(slot)
+    }
+
+    fn keep(&mut self, fragment: u32, distance: Distance, slot: &Rc<Slot>) -> Vec<Dropped> {
         self.blocks.insert(fragment, (distance, Rc::clone(slot)));
         self.order.insert((distance, fragment));
         slot.set_kept(true);
-        if self.blocks.len() <= self.limit {
-            return None;
+        let mut dropped = Vec::new();
+        while self.blocks.len() > self.room() {
+            dropped.extend(self.drop_farthest());
         }
+        dropped
+    }
+
+    /// Blocks that can be kept.
+    fn room(&self) -> usize {
+        (self.limit.saturating_sub(self.away.len() * AWAY_BYTES) / self.block_size).max(1)
+    }
+
+    fn drop_farthest(&mut self) -> Option<Dropped> {
         let (_, farthest) = self.order.pop_last()?;
-        self.blocks.remove(&farthest).map(|(_, slot)| slot)
+        let (distance, slot) = self.blocks.remove(&farthest)?;
+        let away = self.goes_away(distance, &slot);
+        if away {
+            self.away.insert(farthest, Rc::clone(&slot));
+        }
+        Some(Dropped { slot, away })
+    }
+
+    /// Whether a block that has to give way is put away: only if it is known that someone will want it.
+    fn goes_away(&self, distance: Distance, slot: &Slot) -> bool {
+        let most = (self.limit / 2).max(AWAY_LEAST);
+        let fits = (self.away.len() + 1) * AWAY_BYTES <= most;
+        fits && distance.is_known() && (slot.is_stored() || self.scratch.has_room())
+    }
+
+    /// `slot` is no longer away.
+    pub(super) fn forget(&mut self, fragment: u32, slot: &Rc<Slot>) {
+        if self.away.get(&fragment).is_some_and(|away| Rc::ptr_eq(away, slot)) {
+            self.away.remove(&fragment);
+        }
     }
 }
 
@@ -78,9 +142,21 @@ mod tests {
         uses
     }
 
+    /// Keeps `limit` blocks, without anywhere to put others away.
+    fn keeping(limit: usize, uses: FragmentUses) -> Kept {
+        Kept::new(limit * 1000, 1000, uses, Scratch::new(None, 1000, 1 << 20))
+    }
+
     fn decoded(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
-        let mut kept = Kept::new(limit, uses);
-        order.iter().filter(|&&fragment| kept.take(fragment).missing).count()
+        let mut kept = keeping(limit, uses);
+        order.iter().filter(|&&fragment| kept.take(fragment, None).missing).count()
+    }
+
+    /// The same with a place for others.
+    fn decoded_with_scratch(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
+        let scratch = Scratch::new(Some("/nowhere".into()), 1000, 1 << 20);
+        let mut kept = Kept::new(limit * 1000, 1000, uses, scratch);
+        order.iter().filter(|&&fragment| kept.take(fragment, None).missing).count()
     }
 
     #[test]
@@ -96,10 +172,36 @@ mod tests {
     #[test]
     fn a_block_goes_with_its_last_use() {
         let order = [1, 1, 2, 2];
-        let mut kept = Kept::new(9, uses(&order));
-        assert!(kept.take(1).dropped.is_none());
-        let last = kept.take(1);
-        assert!(Rc::ptr_eq(&last.dropped.unwrap(), &last.slot) && kept.blocks.is_empty());
+        let mut kept = keeping(9, uses(&order));
+        assert!(kept.take(1, None).dropped.is_empty());
+        let last = kept.take(1, None);
+        assert!(Rc::ptr_eq(&last.dropped[0].slot, &last.slot) && !last.dropped[0].away && kept.blocks.is_empty());
+    }
+
+    #[test]
+    fn only_what_is_known_to_be_needed_goes_away() {
+        let order = [1, 2, 3, 1, 2, 3];
+        assert_eq!(decoded_with_scratch(1, uses(&order), &order), 3);
+        // Nobody can say that a block that gives way will be needed.
+        assert_eq!(decoded_with_scratch(1, FragmentUses::new(), &order), 6);
+        // What is noted of blocks that are away takes memory from those that are kept, and at most half.
+        let order: Vec<u32> = (0..2000).chain(0..2000).collect();
+        let most = AWAY_LEAST / AWAY_BYTES;
+        assert_eq!(decoded_with_scratch(1, uses(&order), &order), 4000 - most - 1);
+    }
+
+    #[test]
+    fn what_is_away_is_forgotten_with_its_last_use() {
+        let order = [1, 2, 1, 2];
+        let scratch = Scratch::new(Some("/nowhere".into()), 1000, 1 << 20);
+        let mut kept = Kept::new(1000, 1000, uses(&order), scratch);
+        assert!(kept.take(1, None).missing);
+        let second = kept.take(2, None);
+        assert!(second.missing && second.dropped[0].away && Rc::ptr_eq(&second.dropped[0].slot, &second.slot));
+        assert!(!kept.take(1, None).missing);
+        let last = kept.take(2, None);
+        assert!(!last.missing && last.dropped.is_empty() && Rc::ptr_eq(&last.slot, &second.slot));
+        assert!(kept.away.is_empty() && kept.blocks.is_empty());
     }
 
     #[test]

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use packline_engine::{Budget, Permit};
 
-use super::kept::Kept;
+use super::kept::{Dropped, Kept};
+use super::scratch::Scratch;
 use super::slot::Slot;
+use super::tail::Tail;
 use super::work::{Job, Wanted};
 use super::{FragmentUses, ReadSettings, Request};
 use crate::TailPlace;
@@ -51,12 +53,7 @@ pub(super) enum Step<T> {
         pieces: Range<usize>,
     },
     /// A tail end, from a fragment block.
-    Tail {
-        slot: Rc<Slot>,
-        place: TailPlace,
-        offset: u64,
-        length: usize,
-    },
+    Tail(Tail),
 }
 
 /// A job and where its product goes.
@@ -80,9 +77,10 @@ struct Run {
 
 /// Plans ahead. Each call of [`Plan::advance`] plans a little, and uses at most one [`Plan::job_bytes`] of memory.
 pub(super) struct Plan<'r, T> {
-    image: Image,
+    pub(super) image: Image,
     requests: Requests<'r, T>,
     kept: Kept,
+    pub(super) scratch: Rc<Scratch>,
     pub(super) budget: Budget,
     pub(super) steps: VecDeque<Step<T>>,
     present: Option<Present>,
@@ -92,6 +90,8 @@ pub(super) struct Plan<'r, T> {
     run_limit: usize,
     runs: Arc<Pool>,
     fragments: Arc<Pool>,
+    /// Fragment blocks that were given out to be decoded.
+    pub(super) decoded: u64,
     ended: bool,
 }
 
@@ -102,10 +102,12 @@ impl<'r, T> Plan<'r, T> {
         let runs = Pool::new(run_limit, settings.window / 2);
         let one_size = run_limit == block;
         let fragments = if one_size { Arc::clone(&runs) } else { Pool::new(block, settings.window / 2) };
+        let scratch = Scratch::new(settings.scratch.clone(), block, image.superblock().bytes_used);
         Plan {
             image: image.clone(),
             requests,
-            kept: Kept::new(settings.fragments / block, uses),
+            kept: Kept::new(settings.fragments, block, uses, Rc::clone(&scratch)),
+            scratch,
             budget: Budget::new(settings.window),
             steps: VecDeque::new(),
             present: None,
@@ -114,6 +116,7 @@ impl<'r, T> Plan<'r, T> {
             run_limit,
             runs,
             fragments,
+            decoded: 0,
             ended: false,
         }
     }
@@ -229,9 +232,9 @@ impl<'r, T> Plan<'r, T> {
         let length = present.tail_length;
         let block = self.image.fragment(place.fragment);
         // A use is a use, also of a block that there is not: the uses were counted before.
-        let taken = self.kept.take(place.fragment);
-        if let Some(dropped) = taken.dropped {
-            dropped.let_go(&self.budget, self.fragments.buffer_size());
+        let taken = self.kept.take(place.fragment, block.as_ref().ok().copied());
+        for dropped in taken.dropped {
+            self.drop_block(dropped);
         }
         match block {
             Err(error) => {
@@ -240,17 +243,36 @@ impl<'r, T> Plan<'r, T> {
             }
             Ok(block) => {
                 let slot = Rc::clone(&taken.slot);
-                self.steps.push_back(Step::Tail { slot, place, offset: block.offset, length });
+                self.steps.push_back(Step::Tail(Tail { slot, place, block, length }));
                 taken.missing.then(|| self.fragment_job(block, taken.slot))
             }
         }
     }
 
+    fn drop_block(&self, dropped: Dropped) {
+        let bytes = self.fragments.buffer_size();
+        match dropped.away {
+            true => dropped.slot.stow(&self.scratch, &self.budget, bytes),
+            false => dropped.slot.let_go(&self.budget, bytes),
+        }
+    }
+
     fn fragment_job(&mut self, place: BlockPlace, slot: Rc<Slot>) -> Order {
+        self.decoded += 1;
         let range = 0..self.fragments.buffer_size();
         let permit = self.spare.split(range.len() + JOB_OVERHEAD);
         let blocks = vec![Wanted { place, range, exact: false }];
         (Job { blocks, permit, pool: Arc::clone(&self.fragments) }, slot)
+    }
+
+    /// Has the block decoded again of the tail end that stands first: it was put away and cannot be had back.
+    pub(super) fn decode_again(&mut self) -> Option<Order> {
+        let Some(Step::Tail(tail)) = self.steps.front() else { return None };
+        let (slot, block) = (Rc::clone(&tail.slot), tail.block);
+        self.kept.forget(tail.place.fragment, &slot);
+        slot.promise_again();
+        self.force_room();
+        Some(self.fragment_job(block, slot))
     }
 }
 

@@ -1,30 +1,46 @@
 //! A promise of decoded blocks: steps of the plan refer to it before it is kept.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::{Budget, Permit};
 
+use super::scratch::{Scratch, Stowed};
 use crate::buffer::Buffer;
-use crate::read::ReadError;
+use crate::read::{BlockPlace, Image, ReadError};
 
 /// Decoded bytes with the memory they take, shared by all who still need them.
 #[derive(Debug)]
 pub(super) struct Decoded {
-    buffer: Buffer,
+    bytes: Bytes,
     /// Their share of the window; none while they are counted as kept.
     permit: Mutex<Option<Permit>>,
 }
 
+#[derive(Debug)]
+enum Bytes {
+    /// What a job decoded.
+    Buffer(Buffer),
+    /// A tail end that was read by itself.
+    Own(Vec<u8>),
+}
+
 impl Decoded {
     pub(super) fn new(buffer: Buffer, permit: Permit) -> Arc<Decoded> {
-        Arc::new(Decoded { buffer, permit: Mutex::new(Some(permit)) })
+        Arc::new(Decoded { bytes: Bytes::Buffer(buffer), permit: Mutex::new(Some(permit)) })
+    }
+
+    fn own(bytes: Vec<u8>, permit: Permit) -> Arc<Decoded> {
+        Arc::new(Decoded { bytes: Bytes::Own(bytes), permit: Mutex::new(Some(permit)) })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        self.buffer.bytes()
+        match &self.bytes {
+            Bytes::Buffer(buffer) => buffer.bytes(),
+            Bytes::Own(bytes) => bytes,
+        }
     }
 
     fn set_permit(&self, permit: Option<Permit>) {
@@ -52,22 +68,81 @@ pub(super) struct Product {
 /// Where the product of a job will be.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    product: OnceCell<Product>,
+    state: RefCell<State>,
+    /// Whether its memory is counted as that of a block that is kept.
     kept: Cell<bool>,
+    /// Where the product goes when it comes, if not here.
+    away: RefCell<Option<Rc<Scratch>>>,
+    /// The fragment block it is of.
+    block: Option<BlockPlace>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// The job is not done.
+    #[default]
+    Promised,
+    /// The product is here.
+    Here(Product),
+    /// The block is in the scratch file.
+    Stowed(Stowed),
+    /// The block stands in the image as it is.
+    Stored(BlockPlace),
+    /// The block was put away, and is broken.
+    Broken(Box<ReadError>),
+    /// The block was put away and cannot be had back.
+    Lost,
+}
+
+impl State {
+    fn product(&self) -> Option<&Product> {
+        if let State::Here(product) = self { Some(product) } else { None }
+    }
+}
+
+/// What can be said of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// There is nothing yet.
+    Promised,
+    /// What it is for can be had.
+    Filled,
+    /// What it was for has to be decoded again.
+    Lost,
 }
 
 impl Slot {
-    /// The product, once it is there.
-    pub(super) fn product(&self) -> Option<&Product> {
-        self.product.get()
+    /// A slot for a fragment block, if the image has it.
+    pub(super) fn of_fragment(block: Option<BlockPlace>) -> Slot {
+        Slot { block, ..Slot::default() }
     }
 
-    /// Puts the product in; a slot is filled once.
+    pub(super) fn stage(&self) -> Stage {
+        match &*self.state.borrow() {
+            State::Promised => Stage::Promised,
+            State::Lost => Stage::Lost,
+            _ => Stage::Filled,
+        }
+    }
+
+    /// The product, if it is here.
+    pub(super) fn product(&self) -> Option<Ref<'_, Product>> {
+        Ref::filter_map(self.state.borrow(), State::product).ok()
+    }
+
+    /// Puts the product in; a slot that has one keeps it.
     pub(super) fn fill(&self, product: Product) {
+        if self.stage() != Stage::Promised {
+            return;
+        }
         if self.kept.get() {
             product.decoded.set_permit(None);
         }
-        let _: Result<(), Product> = self.product.set(product);
+        let away = self.away.take();
+        *self.state.borrow_mut() = match away {
+            Some(scratch) => self.put_away(&product, &scratch),
+            None => State::Here(product),
+        };
     }
 
     /// Whether its memory is counted as that of a block that is kept.
@@ -84,5 +159,88 @@ impl Slot {
         if Rc::strong_count(&self) > 1 || Arc::strong_count(&product.decoded) > 1 {
             product.decoded.set_permit(Some(budget.take(bytes)));
         }
+    }
+
+    /// Whether putting it away takes nothing.
+    pub(super) fn is_stored(&self) -> bool {
+        self.block.is_some_and(|block| !block.compressed)
+    }
+
+    /// Its bytes are to be had elsewhere from now on, or as soon as they are there: it takes no more memory, but what others hold
+    /// of it.
+    pub(super) fn stow(&self, scratch: &Rc<Scratch>, budget: &Budget, bytes: usize) {
+        self.kept.set(false);
+        let Some(put) = self.product().map(|product| {
+            if Arc::strong_count(&product.decoded) > 1 {
+                product.decoded.set_permit(Some(budget.take(bytes)));
+            }
+            self.put_away(&product, scratch)
+        }) else {
+            *self.away.borrow_mut() = Some(Rc::clone(scratch));
+            return;
+        };
+        *self.state.borrow_mut() = put;
+    }
+
+    fn put_away(&self, product: &Product, scratch: &Rc<Scratch>) -> State {
+        let piece = &product.pieces[0];
+        if let Some(error) = &piece.error {
+            return State::Broken(Box::new(error.clone()));
+        }
+        if let Some(block) = self.block.filter(|_| self.is_stored()) {
+            return State::Stored(block);
+        }
+        scratch.put(&product.decoded.bytes()[piece.range.clone()]).map_or(State::Lost, State::Stowed)
+    }
+
+    /// What it was for is to be decoded again.
+    pub(super) fn promise_again(&self) {
+        *self.state.borrow_mut() = State::Promised;
+    }
+
+    /// Bytes of the fragment block it is of.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub(super) fn length(&self) -> Result<usize, ReadError> {
+        match &*self.state.borrow() {
+            State::Here(product) => match &product.pieces[0] {
+                Piece { error: Some(error), .. } => Err(error.clone()),
+                Piece { range, .. } => Ok(range.len()),
+            },
+            State::Stowed(stowed) => Ok(stowed.length()),
+            State::Stored(block) => Ok(block.stored as usize),
+            State::Broken(error) => Err((**error).clone()),
+            State::Promised | State::Lost => Err(ReadError::Internal("a block is asked for too early".into())),
+        }
+    }
+
+    /// Bytes that hold `range` of the fragment block, and where they do. `None` if they cannot be had back: then it is lost.
+    pub(super) fn bytes(
+        &self,
+        range: Range<usize>,
+        image: &Image,
+        budget: &Budget,
+    ) -> Option<(Arc<Decoded>, Range<usize>)> {
+        if let Some(product) = self.product() {
+            return Some((Arc::clone(&product.decoded), range));
+        }
+        let own = Decoded::own(self.fetch(range.clone(), image), budget.take(range.len()));
+        if own.bytes().len() < range.len() {
+            *self.state.borrow_mut() = State::Lost;
+            return None;
+        }
+        Some((own, 0..range.len()))
+    }
+
+    /// Reads from where the block was put; nothing if that fails.
+    fn fetch(&self, range: Range<usize>, image: &Image) -> Vec<u8> {
+        let mut bytes = vec![0; range.len()];
+        let read = match &*self.state.borrow() {
+            State::Stowed(stowed) => stowed.read(range.start, &mut bytes).is_ok(),
+            State::Stored(block) => image.store().read(block.offset + range.start as u64, &mut bytes).is_ok(),
+            _ => false,
+        };
+        if read { bytes } else { Vec::new() }
     }
 }

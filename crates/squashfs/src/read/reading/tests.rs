@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::packed::{self, BLOCK};
 use crate::read::{Input, Opening, Origin, Walk};
@@ -55,7 +57,7 @@ fn files(image: &Image) -> Vec<FileData> {
 }
 
 fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
-    ReadSettings { workers, window, fragments, serial: false, cancel: CancelToken::new() }
+    ReadSettings { workers, window, fragments, scratch: None, serial: false, cancel: CancelToken::new() }
 }
 
 /// What a file came to: its bytes, with what failed as spans.
@@ -74,9 +76,25 @@ fn requests(order: &[FileData]) -> impl Iterator<Item = Result<Request<Option<us
 }
 
 fn read(image: &Image, order: &[FileData], noted: bool, settings: &ReadSettings) -> Vec<Got> {
+    all_of(&mut reading(image, order, noted, settings), |_, _| {})
+}
+
+fn reading<'r>(
+    image: &Image,
+    order: &'r [FileData],
+    noted: bool,
+    settings: &ReadSettings,
+) -> Reading<'r, Option<usize>> {
     let mut uses = FragmentUses::new();
     order.iter().filter(|_| noted).for_each(|file| uses.note(Some(file)));
-    let mut reading = Reading::new(image, Box::new(requests(order)), uses, settings).unwrap();
+    Reading::new(image, Box::new(requests(order)), uses, settings).unwrap()
+}
+
+/// Reads to the end, and does something before each file, which it is given the number of.
+fn all_of(
+    reading: &mut Reading<'_, Option<usize>>,
+    mut meanwhile: impl FnMut(&mut Reading<'_, Option<usize>>, usize),
+) -> Vec<Got> {
     let mut got: Vec<Got> = Vec::new();
     while let Some(event) = reading.next_event().unwrap() {
         let last = got.last_mut();
@@ -85,6 +103,7 @@ fn read(image: &Image, order: &[FileData], noted: bool, settings: &ReadSettings)
             Event::Begin(Some(number)) => {
                 assert_eq!(number, got.len());
                 got.push(Got::default());
+                meanwhile(reading, number);
             }
             Event::Data(chunk) => last.unwrap().bytes.extend_from_slice(&chunk),
             Event::Hole(length) => {
@@ -286,5 +305,130 @@ fn a_cancelled_reading_stops() {
         assert!(reading.next_event().unwrap().is_some());
         settings.cancel.cancel();
         assert!(matches!(reading.next_event(), Err(ReadError::Cancelled)));
+    }
+}
+
+/// Files that are tail ends alone, in an order that has nothing to do with the image's, and what comes of them.
+fn tail_ends(codec: &str) -> (Image, Vec<FileData>, Vec<Got>) {
+    let content: Vec<Vec<u8>> = match codec {
+        // What no codec makes smaller.
+        "raw" => (0..200).map(|seed| noise(seed, 900)).collect(),
+        _ => (0..200).map(|seed| text(seed, 900)).collect(),
+    };
+    let image = open(Arc::new(image(&content, if codec == "raw" { "gzip" } else { codec })));
+    let (mut order, mut expected) = (files(&image), Vec::new());
+    let shuffled = |at: usize| at * 77 % 200;
+    order = (0..200).map(|at| order[shuffled(at)].clone()).collect();
+    expected.extend((0..200).map(|at| Got { bytes: content[shuffled(at)].clone(), failed: Vec::new() }));
+    (image, order, expected)
+}
+
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+fn with_scratch(place: &tempfile::TempDir, workers: usize, fragments: usize) -> ReadSettings {
+    ReadSettings { scratch: Some(place.path().into()), ..settings(workers, 20_000, fragments) }
+}
+
+#[test]
+fn memory_for_one_block_is_enough_to_decode_each_once() {
+    let place = tempfile::tempdir().unwrap();
+    for codec in ["gzip", "raw"] {
+        let (image, order, expected) = tail_ends(codec);
+        let blocks = u64::from(image.superblock().fragments);
+        assert!(blocks > 20);
+        assert_eq!(image.fragment(0).unwrap().compressed, codec == "gzip");
+        for (workers, fragments) in [(0, 0), (0, 3 * BLOCK), (1, 0), (2, 10 * BLOCK), (7, 1)] {
+            let mut reading = reading(&image, &order, true, &with_scratch(&place, workers, fragments));
+            assert!(all_of(&mut reading, |_, _| {}) == expected, "{workers} workers, {fragments} bytes");
+            let counts = reading.fragment_counts();
+            assert_eq!(counts.decoded, blocks, "{workers} workers, {fragments} bytes");
+            assert_eq!(counts.put_away > 0, codec == "gzip", "what stands in the image is read there");
+            assert!(counts.put_away <= blocks && reading.plan.scratch.bytes() <= blocks * BLOCK as u64);
+            let budget = reading.plan.budget.clone();
+            drop(reading);
+            assert_eq!(budget.used(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_scratch_file_that_fails_costs_time_and_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let (image, order, expected) = tail_ends("zstd");
+    let blocks = u64::from(image.superblock().fragments);
+    for workers in [0, 2] {
+        let settings = with_scratch(&place, workers, 3 * BLOCK);
+        let nowhere = ReadSettings { scratch: Some("/dev/null/nowhere".into()), ..settings.clone() };
+        assert!(read(&image, &order, true, &nowhere) == expected, "it cannot be made");
+
+        let mut refused = reading(&image, &order, true, &settings);
+        refused.plan.scratch.break_writing();
+        assert!(all_of(&mut refused, |_, _| {}) == expected, "it cannot be written");
+        assert!(refused.fragment_counts().decoded > blocks);
+
+        let mut gone = reading(&image, &order, true, &settings);
+        let got = all_of(&mut gone, |reading, number| {
+            if number == 100 {
+                reading.plan.scratch.break_reading();
+            }
+        });
+        assert!(got == expected, "it cannot be read");
+        assert!(gone.fragment_counts().decoded > blocks);
+    }
+}
+
+#[test]
+fn a_broken_block_is_broken_for_all_its_files_wherever_it_is() {
+    let place = tempfile::tempdir().unwrap();
+    let content: Vec<Vec<u8>> = (0..200).map(|seed| text(seed, 900)).collect();
+    let mut bytes = image(&content, "zstd");
+    let broken = open(Arc::new(bytes.clone())).fragment(3).unwrap();
+    bytes[broken.offset as usize..][..4].fill(0);
+    let image = open(Arc::new(bytes));
+    let sound = files(&image);
+    let order: Vec<FileData> = (0..200).map(|at| sound[at * 77 % 200].clone()).collect();
+    let expected = read(&image, &order, true, &settings(0, 1 << 20, 1 << 20));
+    let failed = expected.iter().filter(|got| !got.failed.is_empty()).count();
+    assert_eq!(failed, order.iter().filter(|file| file.tail.unwrap().fragment == 3).count());
+    for workers in [0, 2] {
+        let mut reading = reading(&image, &order, true, &with_scratch(&place, workers, BLOCK));
+        assert!(all_of(&mut reading, |_, _| {}) == expected);
+        assert_eq!(reading.fragment_counts().decoded, u64::from(image.superblock().fragments));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn in_any_order_each_block_is_decoded_once(
+        order in prop::collection::vec(0usize..200, 0..120),
+        fragments in 0usize..6,
+        workers in 0usize..3,
+        broken_after in 0usize..240,
+    ) {
+        let place = tempfile::tempdir().unwrap();
+        let (image, files, content) = tail_ends("lz4");
+        let order: Vec<(FileData, &Got)> = order.into_iter().map(|at| (files[at].clone(), &content[at])).collect();
+        let (order, expected): (Vec<FileData>, Vec<&Got>) = order.into_iter().unzip();
+        let blocks: std::collections::BTreeSet<u32> = order.iter().map(|file| file.tail.unwrap().fragment).collect();
+        let mut reading = reading(&image, &order, true, &with_scratch(&place, workers, fragments * BLOCK));
+        let got = all_of(&mut reading, |reading, number| {
+            if number == broken_after && reading.plan.scratch.written() > 0 {
+                reading.plan.scratch.break_reading();
+            }
+        });
+        prop_assert!(got.iter().eq(expected));
+        if broken_after >= order.len() {
+            prop_assert_eq!(reading.fragment_counts().decoded, blocks.len() as u64);
+        }
     }
 }

@@ -48,6 +48,13 @@ impl FragmentUses {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Distance(u64);
 
+impl Distance {
+    /// Whether it is known that there is a next use.
+    pub(super) fn is_known(self) -> bool {
+        self.0 < u64::from(NONE)
+    }
+}
+
 /// The uses from the present one on.
 #[derive(Debug)]
 pub(super) struct NextUses {

@@ -1,0 +1,47 @@
+//! A tail end that is to be handed out, from a fragment block.
+
+use std::rc::Rc;
+
+use packline_engine::Budget;
+
+use super::slot::Slot;
+use super::{Chunk, Event};
+use crate::TailPlace;
+use crate::read::{BlockPlace, Image, ReadError};
+
+/// A tail end.
+pub(super) struct Tail {
+    /// Where its fragment block is, or will be.
+    pub(super) slot: Rc<Slot>,
+    /// Where in that it is.
+    pub(super) place: TailPlace,
+    /// Where the fragment block lies.
+    pub(super) block: BlockPlace,
+    /// Bytes.
+    pub(super) length: usize,
+}
+
+impl Tail {
+    /// What comes of it, if its fragment block could be decoded and reaches that far; `None` if the block was put away and
+    /// cannot be had back.
+    pub(super) fn event<T>(&self, image: &Image, budget: &Budget) -> Option<Event<T>> {
+        let failed = |error| Some(Event::Failed { length: self.length as u64, error });
+        let whole = match self.slot.length() {
+            Ok(whole) => whole,
+            Err(error) => return failed(error),
+        };
+        let start = self.place.offset as usize;
+        let end = start.saturating_add(self.length);
+        if end > whole {
+            return failed(self.beyond(start, whole));
+        }
+        let (decoded, range) = self.slot.bytes(start..end, image, budget)?;
+        Some(Event::Data(Chunk { decoded, range }))
+    }
+
+    fn beyond(&self, start: usize, whole: usize) -> ReadError {
+        let what = format!("tail end of {} bytes at {start} of fragment block {}", self.length, self.place.fragment);
+        let expected = format!("an end within the {whole} bytes of the block");
+        ReadError::corrupt(self.block.offset, what, expected)
+    }
+}

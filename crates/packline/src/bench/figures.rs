@@ -1,0 +1,158 @@
+//! What follows from the runs, where it follows: no figure is made from runs that are missing or took no time.
+
+use super::{Case, CodecSpeed, Measured, Report, Scaling, Spread, Storage, Task, against, scaling};
+
+/// A configuration with everything that follows from its runs.
+pub(super) struct Figures<'a> {
+    /// What was measured.
+    pub measured: &'a Measured,
+    /// Wall seconds, if there are runs.
+    pub wall: Option<Spread>,
+    /// Processor seconds, if there are runs.
+    pub cpu: Option<Spread>,
+    /// The largest resident set, bytes.
+    pub peak: Option<u64>,
+    /// Bytes of image for each byte of content.
+    pub ratio: Option<f64>,
+    /// Bytes of content a wall second.
+    pub throughput: Option<f64>,
+    /// What more jobs bring; none where only one number of jobs was measured.
+    pub scaling: Option<Scaling>,
+    /// The throughput that the storage allows.
+    pub ceiling: Option<f64>,
+    /// Ours over this one, if this is a peer and ours stands beside it.
+    pub versus: Option<Against>,
+}
+
+/// Ours over a peer's, as far as both have figures.
+#[derive(Clone, Copy)]
+pub(super) struct Against {
+    /// Processor time.
+    pub cpu: Option<Spread>,
+    /// Wall time.
+    pub wall: Option<Spread>,
+    /// Bytes of image.
+    pub size: Option<f64>,
+    /// Peak memory.
+    pub peak: Option<f64>,
+}
+
+impl<'a> Figures<'a> {
+    /// Of one of the report's configurations.
+    pub(super) fn of(measured: &'a Measured, report: &Report) -> Figures<'a> {
+        let some = !measured.runs.is_empty();
+        let ratio = (measured.content_bytes > 0 && measured.image_bytes > 0).then(|| measured.ratio());
+        let takes_time = measured.wall().median > 0.0;
+        Figures {
+            measured,
+            wall: some.then(|| measured.wall()),
+            cpu: some.then(|| measured.cpu()),
+            peak: Some(measured.peak()).filter(|&peak| peak > 0),
+            ratio,
+            throughput: takes_time.then(|| measured.throughput()).filter(|speed| *speed > 0.0),
+            scaling: scales(measured, &report.measured),
+            ceiling: report.storage.as_ref().and_then(|storage| ceiling(storage, measured.case.task, ratio?)),
+            versus: versus(measured, &report.measured),
+        }
+    }
+}
+
+/// All of the report's configurations.
+pub(super) fn figures(report: &Report) -> Vec<Figures<'_>> {
+    report.measured.iter().map(|measured| Figures::of(measured, report)).collect()
+}
+
+fn scales(measured: &Measured, all: &[Measured]) -> Option<Scaling> {
+    let same = |other: &&Measured| Case { jobs: measured.case.jobs, ..other.case.clone() } == measured.case;
+    let timed = all.iter().filter(same).all(|other| other.wall().median > 0.0);
+    let other_jobs = all.iter().filter(same).any(|other| other.case.jobs != measured.case.jobs);
+    (timed && other_jobs).then(|| scaling(measured, all))
+}
+
+/// Packing reads the content and writes the image; everything else reads the image and writes the content.
+fn ceiling(storage: &Storage, task: Task, ratio: f64) -> Option<f64> {
+    let bytes = match task {
+        Task::Pack => storage.ceiling(ratio),
+        Task::Unpack | Task::Tar => 1.0 / (ratio / storage.read + 1.0 / storage.write),
+    };
+    Some(bytes).filter(|bytes| bytes.is_finite() && *bytes > 0.0)
+}
+
+fn versus(peer: &Measured, all: &[Measured]) -> Option<Against> {
+    let found = against(peer, all).filter(|_| !peer.runs.is_empty())?;
+    let timed = |least: f64| least > 0.0;
+    let shown = |spread: Spread, least| Some(spread).filter(|spread| timed(least) && spread.median > 0.0);
+    let more = |ratio: f64, bytes: u64| Some(ratio).filter(|ratio| bytes > 0 && *ratio > 0.0);
+    Some(Against {
+        cpu: shown(found.cpu, peer.cpu().least),
+        wall: shown(found.wall, peer.wall().least),
+        size: more(found.size, peer.image_bytes),
+        peak: more(found.peak, peer.peak()),
+    })
+}
+
+/// Bytes a second on one core, over the runs that took time: the slowest, the middle and the fastest.
+fn speed(bytes: u64, seconds: &[f64]) -> Option<Spread> {
+    let speeds = seconds.iter().filter(|seconds| **seconds > 0.0).map(|seconds| bytes as f64 / seconds);
+    Some(Spread::of(speeds)).filter(|spread| spread.median > 0.0)
+}
+
+impl CodecSpeed {
+    /// Bytes compressed a second on one core.
+    pub(super) fn compress_speed(&self) -> Option<Spread> {
+        speed(self.content_bytes, &self.compress)
+    }
+
+    /// Bytes that decompressing gives a second on one core.
+    pub(super) fn decompress_speed(&self) -> Option<Spread> {
+        speed(self.decompressed_bytes, &self.decompress)
+    }
+
+    /// Bytes stored for each byte of content.
+    pub(super) fn ratio(&self) -> Option<f64> {
+        (self.content_bytes > 0).then(|| self.stored_bytes as f64 / self.content_bytes as f64)
+    }
+
+    /// The share of blocks that did not get smaller.
+    pub(super) fn not_smaller_share(&self) -> Option<f64> {
+        (self.blocks > 0).then(|| self.not_smaller as f64 / self.blocks as f64)
+    }
+}
+
+/// The configurations of one task and block size: what can be compared.
+pub(super) struct Group<'f, 'a> {
+    /// What was done.
+    pub task: Task,
+    /// Block size, bytes; 0: none.
+    pub block_size: u64,
+    /// The configurations, in the report's order.
+    pub figures: Vec<&'f Figures<'a>>,
+}
+
+/// The report's configurations by task and block size, in the order in which these first occur.
+pub(super) fn groups<'f, 'a>(figures: &'f [Figures<'a>]) -> Vec<Group<'f, 'a>> {
+    let mut found: Vec<Group> = Vec::new();
+    for one in figures {
+        let case = &one.measured.case;
+        match found.iter_mut().find(|group| (group.task, group.block_size) == (case.task, case.block_size)) {
+            Some(group) => group.figures.push(one),
+            None => found.push(Group { task: case.task, block_size: case.block_size, figures: vec![one] }),
+        }
+    }
+    found
+}
+
+impl Group<'_, '_> {
+    /// A heading: `Pack, blocks of 128 KiB`.
+    pub(super) fn title(&self) -> String {
+        let task = match self.task {
+            Task::Pack => "Pack",
+            Task::Unpack => "Unpack",
+            Task::Tar => "Image to tar",
+        };
+        match super::number::block_size(self.block_size) {
+            size if size.is_empty() => task.into(),
+            size => format!("{task}, blocks of {size}"),
+        }
+    }
+}

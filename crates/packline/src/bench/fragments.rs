@@ -1,0 +1,138 @@
+//! What fragment packing saves, and whether it limits scaling: the same case with and without it.
+
+use super::figures::Figures;
+use super::number;
+use super::table::{Column, Table};
+use super::{Case, Tails, Task};
+
+/// A way of treating tail ends, of one codec, block size and program.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// Bytes of image.
+    pub image_bytes: u64,
+    /// Speed-up at the most jobs that all ways have.
+    pub speedup: Option<f64>,
+    /// Median wall seconds at these jobs.
+    pub wall: Option<f64>,
+}
+
+/// The ways measured of one codec, block size and program.
+pub(super) struct Fragments<'a> {
+    /// One of the cases.
+    pub case: &'a Case,
+    /// The jobs of the speed-ups and times: the most that all ways have; 0 if they share none.
+    pub jobs: usize,
+    /// With fragments, without tail packing, without fragments; what was measured.
+    pub ways: [Option<Way>; 3],
+}
+
+const WAYS: [Tails; 3] = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments];
+
+impl Fragments<'_> {
+    /// The way against which fragments are judged: none at all, else no tail packing.
+    fn without(&self) -> Option<Way> {
+        self.ways[2].or(self.ways[1])
+    }
+
+    /// The share of the image that packing tails saves, against the way without.
+    pub(super) fn saving(&self) -> Option<f64> {
+        let (with, without) = (self.ways[0]?, self.without()?);
+        (without.image_bytes > 0).then(|| 1.0 - with.image_bytes as f64 / without.image_bytes as f64)
+    }
+
+    /// Speed-up with fragments over speed-up without: under 1, fragments limit scaling.
+    pub(super) fn scaling_kept(&self) -> Option<f64> {
+        let (with, without) = (self.ways[0]?.speedup?, self.without()?.speedup?);
+        (without > 0.0).then(|| with / without)
+    }
+}
+
+fn alike(left: &Case, right: &Case) -> bool {
+    let key = |case: &Case| (case.task, case.codec.clone(), case.block_size, case.program.clone());
+    key(left) == key(right)
+}
+
+/// Every codec, block size and program that was packed with several ways of treating tail ends.
+pub(super) fn fragments<'a>(figures: &[Figures<'a>]) -> Vec<Fragments<'a>> {
+    let mut firsts: Vec<&'a Case> = Vec::new();
+    for one in figures.iter().filter(|one| one.measured.case.task == Task::Pack) {
+        if !firsts.iter().any(|first| alike(first, &one.measured.case)) {
+            firsts.push(&one.measured.case);
+        }
+    }
+    firsts.into_iter().map(|case| compared(case, figures)).filter(several).collect()
+}
+
+fn several(found: &Fragments) -> bool {
+    found.ways.iter().flatten().count() > 1
+}
+
+fn compared<'a>(case: &'a Case, figures: &[Figures<'a>]) -> Fragments<'a> {
+    let of = |tails: Tails| -> Vec<&Figures<'a>> {
+        figures.iter().filter(|one| alike(case, &one.measured.case) && one.measured.case.tails == tails).collect()
+    };
+    let ways = WAYS.map(of);
+    let measured: Vec<_> = ways.iter().filter(|way| !way.is_empty()).collect();
+    let shared = |jobs: &usize| measured.iter().all(|way| way.iter().any(|one| one.measured.case.jobs == *jobs));
+    let jobs = ways.iter().flatten().map(|one| one.measured.case.jobs).filter(shared).max().unwrap_or(0);
+    Fragments { case, jobs, ways: ways.map(|way| way_of(&way, jobs)) }
+}
+
+fn way_of(figures: &[&Figures], jobs: usize) -> Option<Way> {
+    let at = figures.iter().find(|one| one.measured.case.jobs == jobs);
+    Some(Way {
+        image_bytes: at.or(figures.first())?.measured.image_bytes,
+        speedup: at.and_then(|one| one.scaling).map(|scaling| scaling.speedup),
+        wall: at.and_then(|one| one.wall).map(|wall| wall.median),
+    })
+}
+
+/// The comparison as a table, if there is one.
+pub(super) fn table(all: &[Fragments]) -> Option<Table> {
+    if all.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Column::text("Codec"), Column::text("Block"), Column::text("Program")];
+    columns.extend(["MB, fragments", "MB, no tail packing", "MB, no fragments", "Saved %", "Jobs"].map(Column::number));
+    columns.extend(["Speed-up, fragments", "Speed-up, no tail packing", "Speed-up, no fragments"].map(Column::number));
+    columns.extend(["Wall s, fragments", "Wall s, no tail packing", "Wall s, no fragments"].map(Column::number));
+    Some(Table::new(columns, all.iter().map(row).collect()))
+}
+
+fn row(found: &Fragments) -> Vec<String> {
+    let case = found.case;
+    let ways = |cell: fn(&Way) -> Option<String>| found.ways.map(|way| way.as_ref().and_then(cell).unwrap_or_default());
+    let mut cells = vec![case.codec.clone(), number::block_size(case.block_size), case.program.clone()];
+    cells.extend(ways(|way| Some(number::megabytes(way.image_bytes as f64))));
+    cells.push(found.saving().map(number::percent).unwrap_or_default());
+    cells.push(if found.jobs > 0 { found.jobs.to_string() } else { String::new() });
+    cells.extend(ways(|way| way.speedup.map(number::ratio)));
+    cells.extend(ways(|way| way.wall.map(number::short)));
+    cells
+}
+
+/// The answer in words: what is saved, and what it costs in scaling; empty where nothing can be said.
+pub(super) fn verdict(all: &[Fragments]) -> String {
+    let range = |found: Vec<f64>, show: fn(f64) -> String| {
+        let (least, most) =
+            found.iter().fold((f64::MAX, f64::MIN), |(least, most), &one| (least.min(one), most.max(one)));
+        let (least, most) = (show(least), show(most));
+        if least == most { least } else { format!("{least} to {most}") }
+    };
+    let savings: Vec<f64> = all.iter().filter_map(Fragments::saving).collect();
+    let kept: Vec<f64> = all.iter().filter_map(Fragments::scaling_kept).collect();
+    let mut words = Vec::new();
+    if !savings.is_empty() {
+        words.push(format!(
+            "Packing small files and tail ends into shared blocks saves {} % of the image.",
+            range(savings, number::percent)
+        ));
+    }
+    if !kept.is_empty() {
+        words.push(format!(
+            "With it the speed-up at the most jobs is {} of the speed-up without it (under 1: it limits scaling).",
+            range(kept, |ratio| format!("{} times", number::ratio(ratio)))
+        ));
+    }
+    words.join(" ")
+}

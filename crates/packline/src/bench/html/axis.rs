@@ -1,0 +1,176 @@
+//! Scales from numbers to places, and the ticks on them.
+
+use crate::bench::number;
+
+/// Largest number that is drawn as it is.
+const MOST: f64 = 1e15;
+/// Smallest number above zero that is drawn as it is.
+const LEAST: f64 = 1e-9;
+/// A range this wide is drawn in powers.
+const WIDE: f64 = 30.0;
+
+/// A range of numbers, and how it is laid along an axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Scale {
+    /// Equal steps are equal differences.
+    Linear(f64, f64),
+    /// Equal steps are equal factors.
+    Powers(f64, f64),
+}
+
+impl Scale {
+    /// From zero to the largest; in powers, from about the least, where the range is wide.
+    pub(super) fn from_zero(numbers: impl IntoIterator<Item = f64>) -> Scale {
+        match range(numbers) {
+            None => Scale::Linear(0.0, 1.0),
+            Some((least, most)) if most / least > WIDE => Scale::powers(least, most),
+            Some((_, most)) => Scale::Linear(0.0, rounded_up(most, step(most, 4.0))),
+        }
+    }
+
+    /// From about the least to about the largest; in powers where the range is wide.
+    pub(super) fn around(numbers: impl IntoIterator<Item = f64>) -> Scale {
+        match range(numbers) {
+            None => Scale::Linear(0.0, 1.0),
+            Some((least, most)) if most / least > WIDE => Scale::powers(least, most),
+            Some((least, most)) => {
+                let margin = ((most - least) * 0.08).max(most * 0.04);
+                Scale::Linear((least - margin).max(0.0), most + margin)
+            }
+        }
+    }
+
+    /// Exactly these, with a little room on both sides: for numbers that all are ticks, such as jobs.
+    pub(super) fn close(numbers: impl IntoIterator<Item = f64>) -> Scale {
+        match range(numbers) {
+            None => Scale::Linear(0.0, 1.0),
+            Some((least, most)) if most / least > WIDE => Scale::Powers(least / 1.15, most * 1.15),
+            Some((least, most)) => {
+                let room = ((most - least) * 0.05).max(least * 0.05);
+                Scale::Linear(least - room, most + room)
+            }
+        }
+    }
+
+    fn powers(least: f64, most: f64) -> Scale {
+        let floor = |number: f64| 10f64.powf(number.log10().floor());
+        let below =
+            [5.0, 2.0, 1.0].map(|digit| digit * floor(least)).into_iter().find(|tick| *tick <= least * 1.000_001);
+        let above = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * floor(most)).into_iter().find(|tick| *tick >= most);
+        Scale::Powers(below.unwrap_or(least), above.unwrap_or(most * 1.1))
+    }
+
+    /// Whether it is in powers.
+    pub(super) fn is_powers(self) -> bool {
+        matches!(self, Scale::Powers(..))
+    }
+
+    /// The largest number on it.
+    pub(super) fn most(self) -> f64 {
+        match self {
+            Scale::Linear(_, most) | Scale::Powers(_, most) => most,
+        }
+    }
+
+    /// Where a number lies: 0 at the start, 1 at the end; what is outside lies at the nearer end.
+    pub(super) fn place(self, number: f64) -> f64 {
+        let share = match self {
+            Scale::Linear(least, most) => (number - least) / (most - least),
+            Scale::Powers(least, most) => (number.max(LEAST) / least).ln() / (most / least).ln(),
+        };
+        if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
+    }
+
+    /// The numbers to mark.
+    pub(super) fn ticks(self) -> Vec<f64> {
+        match self {
+            Scale::Linear(least, most) => {
+                let step = step(most - least, 4.0);
+                let first = (least / step - 1e-6).ceil();
+                let tick = |index: i32| (first + f64::from(index)) * step;
+                (0..12).map(tick).take_while(|tick| *tick <= most + step * 1e-6).collect()
+            }
+            Scale::Powers(least, most) => powers(least, most),
+        }
+    }
+}
+
+/// The least above zero and the largest of the numbers that can be drawn.
+fn range(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let drawn = numbers.into_iter().filter(|number| number.is_finite() && *number > 0.0);
+    drawn.map(|number| number.clamp(LEAST, MOST)).fold(None, |range, number| match range {
+        None => Some((number, number)),
+        Some((least, most)) => Some((number.min(least), number.max(most))),
+    })
+}
+
+/// A step of 1, 2 or 5 with which a range has at least about this many.
+fn step(range: f64, count: f64) -> f64 {
+    let rough = (range / count).max(LEAST / 100.0);
+    let power = 10f64.powf(rough.log10().floor());
+    let digit = [5.0, 2.0, 1.0].into_iter().find(|digit| digit * power <= rough * 1.000_001);
+    digit.unwrap_or(1.0) * power
+}
+
+fn rounded_up(number: f64, step: f64) -> f64 {
+    (number / step - 1e-6).ceil() * step
+}
+
+/// 1, 2 and 5 of each power of ten, or only the powers where these would be many.
+fn powers(least: f64, most: f64) -> Vec<f64> {
+    let (first, last) = (least.log10().floor() as i32, most.log10().ceil() as i32);
+    let digits: &[f64] = if (most / least).log10() <= 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let every = (last - first) / 8 + 1;
+    let ticks = (first..=last)
+        .step_by(every as usize)
+        .flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
+    ticks.filter(|tick| *tick >= least / 1.000_001 && *tick <= most * 1.000_001).collect()
+}
+
+/// A tick's number.
+pub(super) fn tick(number: f64) -> String {
+    let trimmed = |number: f64| format!("{}", (number * 1e4).round() / 1e4);
+    match number.abs() {
+        1e12.. => format!("{number:.0e}"),
+        1e9.. => trimmed(number / 1e9) + "G",
+        1e6.. => trimmed(number / 1e6) + "M",
+        1000.0.. if number.fract() == 0.0 => number::grouped(number as i128),
+        0.001.. => trimmed(number),
+        0.0 => "0".into(),
+        _ => format!("{number:.0e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ticks_are_round_and_cover_the_range() {
+        assert_eq!(Scale::from_zero([3.0, 44.0]).ticks(), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
+        assert_eq!(Scale::from_zero([2.0, 150.0]).ticks(), [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]);
+        assert_eq!(Scale::from_zero([]).ticks(), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+        assert_eq!([0.25, 1500.0, 2e6, 0.6000000000000001, 0.0].map(tick), ["0.25", "1,500", "2M", "0.6", "0"]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_scale_places_its_numbers_inside_and_in_order(mut numbers in prop::collection::vec(any::<f64>(), 0..8)) {
+            for scale in [Scale::from_zero, Scale::around, Scale::close].map(|scale| scale(numbers.clone())) {
+                numbers.sort_by(f64::total_cmp);
+                let places: Vec<f64> = numbers.iter().filter(|number| number.is_finite()).map(|&number| scale.place(number)).collect();
+                prop_assert!(places.iter().all(|place| (0.0..=1.0).contains(place)));
+                prop_assert!(places.is_sorted());
+                let ticks = scale.ticks();
+                prop_assert!(ticks.len() < 13 && ticks.is_sorted() && ticks.iter().all(|tick| tick.is_finite()), "{ticks:?}");
+            }
+        }
+
+        #[test]
+        fn scales_from_zero_have_two_ticks_at_least(numbers in prop::collection::vec(1e-6f64..1e12, 1..8)) {
+            prop_assert!(Scale::from_zero(numbers.clone()).ticks().len() > 1);
+            prop_assert!(Scale::around(numbers).ticks().len() > 1);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Text and tables as HTML.
+
+use crate::bench::table::{Column, Table};
+
+/// A heading no longer than this stays in one line.
+const SHORT: usize = 8;
+
+/// Text that HTML shows as it is, inside elements and quoted attributes.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // No other control character may stand in a page.
+            '\n' | '\t' => out.push(char),
+            char if char.is_control() => out.push('\u{fffd}'),
+            char => out.push(char),
+        }
+    }
+    out
+}
+
+/// A table that scrolls sideways where it is wider than the page.
+pub(super) fn table(table: &Table) -> String {
+    let class = |at: usize| if table.columns[at].number { "n" } else { "w" };
+    let head = |(at, column): (usize, &Column)| {
+        let short = if column.head.len() <= SHORT { " short" } else { "" };
+        format!("<th scope=\"col\" class=\"{}{short}\">{}</th>", class(at), escaped(&column.head))
+    };
+    let heads: String = table.columns.iter().enumerate().map(head).collect();
+    let row = |row: &Vec<String>| {
+        let cells: String = row
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| format!("<td class=\"{}\">{}</td>", class(at), escaped(cell)))
+            .collect();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let rows: String = table.rows.iter().map(row).collect();
+    format!(
+        "<div class=\"table\" tabindex=\"0\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+    )
+}
+
+/// A chart with its heading, what is drawn, and a sentence that says how to read it.
+pub(super) fn figure(title: &str, drawn: &str, reading: &str) -> String {
+    format!("<figure><h3>{}</h3>\n{drawn}<figcaption>{}</figcaption></figure>\n", escaped(title), escaped(reading))
+}
+
+/// Small charts side by side, as many as fit.
+pub(super) fn panels(panels: &[(String, String)]) -> String {
+    let panel =
+        |(title, svg): &(String, String)| format!("<div class=\"panel\"><h4>{}</h4>{svg}</div>\n", escaped(title));
+    beside(&panels.iter().map(panel).collect::<Vec<_>>())
+}
+
+/// Things side by side, as many as fit.
+pub(super) fn beside(things: &[String]) -> String {
+    format!("<div class=\"panels\">\n{}</div>\n", things.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_text_is_markup() {
+        assert_eq!(escaped("<a href=\"x\">&'\u{1}\n"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\u{fffd}\n");
+    }
+}

@@ -1,0 +1,131 @@
+//! The page: head, facts, sections, and how it looks.
+
+use super::markup::{escaped, table};
+use super::section::Series;
+use super::{speeds, versus};
+use crate::bench::figures::{Figures, Group, figures, groups};
+use crate::bench::{Case, Report, Task, fragments, number, tables};
+
+const STYLE: &str = include_str!("style.css");
+const DARK: &str = include_str!("dark.css");
+const SCRIPT: &str = include_str!("theme.js");
+
+/// The whole page.
+pub(super) fn page(report: &Report) -> String {
+    let title = match report.input.name.as_str() {
+        "" => "Benchmark".to_string(),
+        name => format!("Benchmark: {name}"),
+    };
+    let figures = figures(report);
+    let groups = groups(&figures);
+    let mut sections: Vec<(String, String)> = groups.iter().map(|group| (group.title(), section(group))).collect();
+    sections.extend(fragments_section(&figures));
+    sections.extend(
+        tables::codecs(&report.codecs)
+            .map(|rows| ("Codecs in memory".to_string(), speeds::speeds(&report.codecs) + &table(&rows))),
+    );
+    sections.extend(notes(report));
+    let body: String = sections.iter().enumerate().map(|(at, (title, body))| numbered(at, title, body)).collect();
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, \
+         initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n\
+         {}<main>\n{}{body}</main>\n<footer>Made by packline bench. The figures of every run are in its CSV and JSON.</footer>\n\
+         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        escaped(&title),
+        style(),
+        header(report, &title),
+        contents(&sections) + &in_short(&figures),
+    )
+}
+
+/// The dark colours stand twice: where the reader's system asks for them, and where the reader does; never on paper.
+fn style() -> String {
+    format!(
+        "{STYLE}@media screen and (prefers-color-scheme: dark) {{\n:root:not([data-theme=light]) {{\n{DARK}}}\n}}\n\
+         @media screen {{\n:root[data-theme=dark] {{\n{DARK}}}\n}}\n"
+    )
+}
+
+fn header(report: &Report, title: &str) -> String {
+    let fact = |(name, value): (&str, String)| format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(&value));
+    let facts: String = tables::facts(report).into_iter().map(fact).collect();
+    let program = |program: &crate::bench::Program| fact((&program.name, program.version.clone()));
+    let programs: String = report.programs.iter().map(program).collect();
+    let command = match report.command.as_str() {
+        "" => String::new(),
+        command => format!("<pre class=\"command\">{}</pre>\n", escaped(command)),
+    };
+    format!(
+        "<header>\n<button id=\"theme\" type=\"button\" hidden>Theme</button>\n<h1>{}</h1>\n{command}<dl>\n{facts}{programs}</dl>\n</header>\n",
+        escaped(title)
+    )
+}
+
+fn contents(sections: &[(String, String)]) -> String {
+    if sections.len() < 2 {
+        return String::new();
+    }
+    let entry = |(at, (title, _)): (usize, &(String, String))| format!("<a href=\"#s{at}\">{}</a>\n", escaped(title));
+    format!("<nav>\n{}</nav>\n", sections.iter().enumerate().map(entry).collect::<String>())
+}
+
+fn numbered(at: usize, title: &str, body: &str) -> String {
+    format!("<section id=\"s{at}\">\n<h2>{}</h2>\n{body}</section>\n", escaped(title))
+}
+
+fn section(group: &Group) -> String {
+    let series = Series::of(group);
+    let table = format!("<h3>Figures</h3>\n{}", table(&tables::runs(group)));
+    [series.pareto(), series.by_jobs(), versus::versus(&series), table].concat()
+}
+
+fn fragments_section(figures: &[Figures]) -> Option<(String, String)> {
+    let ways = fragments::fragments(figures);
+    let rows = fragments::table(&ways)?;
+    let words = escaped(&fragments::verdict(&ways));
+    Some(("Fragments".into(), format!("<p>{words}</p>\n{}", table(&rows))))
+}
+
+fn notes(report: &Report) -> Option<(String, String)> {
+    let items: String = report.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
+    (!items.is_empty()).then(|| ("Notes".into(), format!("<ul class=\"notes\">\n{items}</ul>\n")))
+}
+
+/// The ends of what ours can do when packing: the smallest image, the fastest way, the least work.
+fn in_short(figures: &[Figures]) -> String {
+    // That storing is fastest is no news.
+    let compresses = |case: &Case| case.program == "packline" && case.task == Task::Pack && case.codec != "none";
+    let ours = || figures.iter().filter(|one| compresses(&one.measured.case));
+    if ours().count() < 2 {
+        return String::new();
+    }
+    let smallest = ours().filter(|one| one.ratio.is_some()).min_by_key(|one| (one.measured.image_bytes, millis(one)));
+    let fastest = ours().filter(|one| one.throughput.is_some()).min_by_key(|one| millis(one));
+    let leanest = ours().filter(|one| one.cpu.is_some()).min_by_key(|one| one.cpu.map(|cpu| (cpu.median * 1e3) as u64));
+    let found = [("Smallest", smallest), ("Fastest", fastest), ("Least CPU", leanest)];
+    let cards: String = found.into_iter().filter_map(|(name, one)| one.map(|one| card(name, one))).collect();
+    if cards.is_empty() { cards } else { format!("<div class=\"cards\">\n{cards}</div>\n") }
+}
+
+fn millis(one: &Figures) -> u64 {
+    one.wall.map_or(u64::MAX, |wall| (wall.median * 1e3) as u64)
+}
+
+fn card(name: &str, one: &Figures) -> String {
+    let case = &one.measured.case;
+    let mut words =
+        vec![number::block_size(case.block_size), tables::tails(case.tails).into(), format!("jobs {}", case.jobs)];
+    words.retain(|word| !word.is_empty());
+    let mut facts = vec![
+        one.ratio.map(|ratio| format!("{} %", number::percent(ratio))),
+        one.throughput.map(|speed| format!("{} MB/s", number::megabytes(speed))),
+        one.cpu.map(|cpu| format!("{} s CPU", number::short(cpu.median))),
+    ];
+    facts.retain(Option::is_some);
+    format!(
+        "<div class=\"card\"><b>{name}</b><strong>{}</strong><span>{}</span><small>{}</small></div>\n",
+        escaped(&case.codec),
+        escaped(&facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")),
+        escaped(&words.join(", "))
+    )
+}

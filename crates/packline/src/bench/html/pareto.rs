@@ -1,0 +1,119 @@
+//! Size against speed: each configuration a point, and the line of those that none beats in both.
+
+use super::axis::Scale;
+use super::frame::Frame;
+use super::labels::{Area, placed};
+use super::look::Look;
+use super::svg::{Anchor, Place, Svg, TEXT};
+
+/// A configuration.
+pub(super) struct Dot {
+    /// How it looks.
+    pub look: Look,
+    /// What stands beside it.
+    pub label: String,
+    /// What it says when pointed at.
+    pub title: String,
+    /// Speed, more is better; above zero.
+    pub speed: f64,
+    /// Size, less is better; above zero.
+    pub size: f64,
+}
+
+/// The chart twice: for wide pages and for narrow ones.
+pub(super) fn pareto(dots: &[Dot], label: &str, x_title: &str, y_title: &str) -> String {
+    let draw = |class, width, height| drawn(dots, (width, height), (x_title, y_title), (class, label));
+    draw("chart wide", 960.0, 460.0) + &draw("chart narrow", 360.0, 380.0)
+}
+
+/// Whether each is on the frontier: none is as good in both and better in one.
+pub(super) fn frontier(dots: &[Dot]) -> Vec<bool> {
+    let beats = |one: &Dot, other: &Dot| {
+        one.speed >= other.speed && one.size <= other.size && (one.speed > other.speed || one.size < other.size)
+    };
+    dots.iter().map(|dot| !dots.iter().any(|other| beats(other, dot))).collect()
+}
+
+fn drawn(
+    dots: &[Dot],
+    (width, height): Place,
+    (x_title, y_title): (&str, &str),
+    (class, label): (&str, &str),
+) -> String {
+    let x = Scale::from_zero(dots.iter().map(|dot| dot.speed));
+    let y = Scale::around(dots.iter().map(|dot| dot.size));
+    let frame = Frame::inside(width, height, x, y);
+    let mut svg = Svg::new(width, height);
+    frame.draw(&mut svg, &x.ticks(), x_title, y_title);
+    svg.text("better", Anchor::End, (frame.right, 12.0), "better: right and down ↘");
+    let best = frontier(dots);
+    draw_frontier(&mut svg, &frame, dots, &best);
+    let places: Vec<Place> = dots.iter().map(|dot| frame.place(dot.speed, dot.size)).collect();
+    for (index, dot) in in_order(&best).into_iter().rev().map(|index| (index, &dots[index])) {
+        svg.titled(&dot.title, |svg| svg.marker(dot.look, places[index]));
+    }
+    draw_labels(&mut svg, &frame, dots, &best, &places);
+    svg.finish(class, label)
+}
+
+/// Those on the frontier first: they are labelled first and drawn last.
+fn in_order(best: &[bool]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..best.len()).collect();
+    order.sort_by_key(|&index| !best[index]);
+    order
+}
+
+/// A staircase: what is left of it and above is beaten by one of its corners.
+fn draw_frontier(svg: &mut Svg, frame: &Frame, dots: &[Dot], best: &[bool]) {
+    let mut corners: Vec<&Dot> = dots.iter().zip(best).filter(|(_, best)| **best).map(|(dot, _)| dot).collect();
+    corners.sort_by(|left, right| left.speed.total_cmp(&right.speed));
+    let mut places: Vec<Place> = Vec::new();
+    for dot in corners {
+        let (x, y) = frame.place(dot.speed, dot.size);
+        match places.last() {
+            None => places.push((frame.left, y)),
+            Some(&(before, _)) => places.push((before, y)),
+        }
+        places.push((x, y));
+    }
+    if let Some(&(x, _)) = places.last() {
+        places.push((x, frame.top));
+    }
+    svg.titled("frontier", |svg| svg.path("frontier", &places));
+}
+
+fn draw_labels(svg: &mut Svg, frame: &Frame, dots: &[Dot], best: &[bool], places: &[Place]) {
+    let order = in_order(best);
+    let points: Vec<(Place, String)> = order.iter().map(|&index| (places[index], dots[index].label.clone())).collect();
+    let inside = Area(frame.left + 2.0, frame.top, frame.right, frame.bottom - 2.0);
+    for (&index, area) in order.iter().zip(placed(&points, inside)) {
+        let Some(Area(left, top, right, bottom)) = area else { continue };
+        let (x, y) = places[index];
+        let nearest = (x.clamp(left, right), y.clamp(top, bottom));
+        if (nearest.0 - x).hypot(nearest.1 - y) > 13.0 {
+            svg.line("lead", (x, y), nearest);
+        }
+        let class = if best[index] { "name best" } else { "name" };
+        let middle = ((left + right) / 2.0, bottom - TEXT * 0.35);
+        let (anchor, place) = match () {
+            () if left > x => (Anchor::Start, (left, middle.1)),
+            () if right < x => (Anchor::End, (right, middle.1)),
+            () => (Anchor::Middle, middle),
+        };
+        svg.text(class, anchor, place, &dots[index].label);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frontier_is_what_none_beats() {
+        let dot =
+            |speed: f64, size: f64| Dot { look: Look::nth(0), label: String::new(), title: String::new(), speed, size };
+        let dots = [dot(1.0, 0.2), dot(5.0, 0.3), dot(4.0, 0.3), dot(9.0, 0.5), dot(0.5, 0.9), dot(1.0, 0.2)];
+        assert_eq!(frontier(&dots), [true, true, false, true, false, true]);
+        assert!(frontier(&[]).is_empty());
+    }
+}

@@ -1,0 +1,214 @@
+//! The charts of one task and block size.
+
+use super::legend;
+use super::lines::{Chart, Ideal, Line, Point};
+use super::look::Look;
+use super::markup::{beside, figure, panels};
+use super::pareto::{Dot, pareto};
+use crate::bench::figures::{Figures, Group};
+use crate::bench::{Case, Tails, number, tables};
+
+/// Series that fit one chart; more are drawn a chart a codec.
+const FEW: usize = 6;
+
+/// What tells the series of a group apart.
+pub(super) struct Series<'g> {
+    group: &'g Group<'g, 'g>,
+    /// The codecs, in the report's order.
+    codecs: Vec<&'g str>,
+    /// The programs, likewise.
+    programs: Vec<&'g str>,
+    /// The ways of treating tails, likewise.
+    ways: Vec<Tails>,
+    /// The series: a case each, whose jobs say nothing.
+    all: Vec<&'g Case>,
+}
+
+fn same_series(left: &Case, right: &Case) -> bool {
+    (&left.codec, &left.program, left.tails) == (&right.codec, &right.program, right.tails)
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+impl<'g> Series<'g> {
+    /// Of a group.
+    pub(super) fn of(group: &'g Group<'g, 'g>) -> Series<'g> {
+        let mut found = Series { group, codecs: vec![], programs: vec![], ways: vec![], all: vec![] };
+        for case in group.figures.iter().map(|one| &one.measured.case) {
+            push_new(&mut found.codecs, case.codec.as_str());
+            push_new(&mut found.programs, case.program.as_str());
+            push_new(&mut found.ways, case.tails);
+            if !found.all.iter().any(|other| same_series(other, case)) {
+                found.all.push(case);
+            }
+        }
+        found
+    }
+
+    fn few(&self) -> bool {
+        self.all.len() <= FEW
+    }
+
+    fn look(&self, case: &Case) -> Look {
+        if self.few() {
+            return Look::nth(self.all.iter().position(|other| same_series(other, case)).unwrap_or(0));
+        }
+        let program = self.programs.iter().position(|program| *program == case.program).unwrap_or(0);
+        Look::of(program, self.ways.iter().position(|way| *way == case.tails).unwrap_or(0))
+    }
+
+    /// The words that tell a case from the others of the group.
+    pub(super) fn name(&self, case: &Case, with_program: bool) -> String {
+        let mut words = vec![case.codec.as_str()];
+        if with_program && self.programs.len() > 1 {
+            words.push(&case.program);
+        }
+        if self.ways.len() > 1 && !tables::tails(case.tails).is_empty() {
+            words.push(tables::tails(case.tails));
+        }
+        words.join(" · ")
+    }
+
+    /// The key of all charts of the group: of the series where they are few, else of programs and ways.
+    fn key(&self) -> Vec<(Look, String)> {
+        if self.few() {
+            return self.all.iter().map(|case| (self.look(case), self.name(case, true))).collect();
+        }
+        let programs =
+            self.programs.iter().enumerate().map(|(index, program)| (Look::of(index, 0), program.to_string()));
+        let way =
+            |(index, way): (usize, &Tails)| (Look { hue: None, ..Look::of(0, index) }, tables::tails(*way).to_string());
+        let mut key: Vec<_> = programs.filter(|_| self.programs.len() > 1).collect();
+        if self.ways.len() > 1 {
+            key.extend(self.ways.iter().enumerate().map(way).filter(|(_, name)| !name.is_empty()));
+        }
+        key
+    }
+
+    /// Each series at the most jobs it was run with.
+    pub(super) fn at_most_jobs(&self) -> Vec<&'g Figures<'g>> {
+        let most = |case: &&'g Case| {
+            let figures = self.group.figures.iter().filter(|one| same_series(&one.measured.case, case));
+            figures.max_by_key(|one| one.measured.case.jobs).copied()
+        };
+        self.all.iter().filter_map(most).collect()
+    }
+
+    /// The words for these jobs.
+    pub(super) fn jobs_words(&self) -> String {
+        let jobs: Vec<usize> = self.at_most_jobs().iter().map(|one| one.measured.case.jobs).collect();
+        match (jobs.iter().min(), jobs.iter().max()) {
+            (Some(1), Some(1)) => "with 1 job".into(),
+            (Some(least), Some(most)) if least == most => format!("with {most} jobs"),
+            _ => "with the most jobs each was run with".into(),
+        }
+    }
+
+    /// Size against speed, if there is more than one to compare.
+    pub(super) fn pareto(&self) -> String {
+        let dots: Vec<Dot> = self.at_most_jobs().into_iter().filter_map(|one| self.dot(one)).collect();
+        if dots.len() < 2 {
+            return String::new();
+        }
+        let drawn = legend::of_markers(&self.key())
+            + &pareto(&dots, "Image size against throughput", "MB of content a second", "image, % of content");
+        let reading = format!(
+            "Each configuration {}, by median wall time. Right is faster, down is smaller; what lies on the stepped line is beaten \
+             by nothing else in both, everything above and left of it is. The size axis need not start at zero.",
+            self.jobs_words()
+        );
+        figure("Size against speed", &drawn, &reading)
+    }
+
+    fn dot(&self, one: &Figures) -> Option<Dot> {
+        let case = &one.measured.case;
+        let (speed, size) = (one.throughput? / 1e6, one.ratio? * 100.0);
+        let title = format!(
+            "{}, jobs {}: {} MB/s, {} %",
+            self.name(case, true),
+            case.jobs,
+            number::short(speed),
+            number::short(size)
+        );
+        let label = if self.few() { self.name(case, true) } else { case.codec.clone() };
+        Some(Dot { look: self.look(case), label, title, speed, size })
+    }
+
+    /// Wall time, speed-up and efficiency by jobs; nothing where only one number of jobs was measured.
+    pub(super) fn by_jobs(&self) -> String {
+        let mut jobs: Vec<usize> = self.group.figures.iter().map(|one| one.measured.case.jobs).collect();
+        jobs.sort_unstable();
+        jobs.dedup();
+        if jobs.len() < 2 {
+            return String::new();
+        }
+        let wall = |one: &Figures| {
+            let wall = one.wall.filter(|wall| wall.median > 0.0)?;
+            Some(Point { jobs: one.measured.case.jobs, value: wall.median, range: Some((wall.least, wall.most)) })
+        };
+        let point = |one: &Figures, value: f64| Point { jobs: one.measured.case.jobs, value, range: None };
+        let speedup = |one: &Figures| one.scaling.map(|scaling| point(one, scaling.speedup));
+        let efficiency = |one: &Figures| one.scaling.map(|scaling| point(one, scaling.efficiency * 100.0));
+        let charts = [
+            self.chart("Wall time by jobs", "seconds", Ideal::None, &wall, WALL),
+            self.chart("Speed-up by jobs", "times as fast", Ideal::Proportional, &speedup, SPEEDUP),
+            self.chart("Efficiency by jobs", "% of ideal", Ideal::Level(100.0), &efficiency, EFFICIENCY),
+        ];
+        match self.few() {
+            true => legend::of_lines(&self.key()) + &beside(&charts),
+            false => charts.concat(),
+        }
+    }
+
+    fn chart(
+        &self,
+        title: &str,
+        unit: &str,
+        ideal: Ideal,
+        point: &dyn Fn(&Figures) -> Option<Point>,
+        reading: &str,
+    ) -> String {
+        let lines: Vec<(&str, Line)> =
+            self.all.iter().map(|case| (case.codec.as_str(), self.line(case, point))).collect();
+        let chart = Chart::over(lines.iter().map(|(_, line)| line), unit, ideal);
+        if chart.jobs.is_empty() {
+            return String::new();
+        }
+        if self.few() {
+            let drawn = chart.panel(&lines.iter().map(|(_, line)| line).collect::<Vec<_>>(), title);
+            return figure(title, &drawn, reading);
+        }
+        // In powers, the programs of a codec would lie on one another: then each codec has a scale of its own.
+        let own = chart.scale.is_powers();
+        let panel = |codec: &&str| {
+            let of: Vec<&Line> = lines.iter().filter(|(of, _)| of == codec).map(|(_, line)| line).collect();
+            let chart = if own {
+                Chart { jobs: chart.jobs.clone(), ..Chart::over(of.iter().copied(), unit, ideal) }
+            } else {
+                chart.clone()
+            };
+            (codec.to_string(), chart.panel(&of, &format!("{title}, {codec}")))
+        };
+        let drawn: Vec<(String, String)> = self.codecs.iter().map(panel).collect();
+        let scales = if own { "Each codec has a scale of its own." } else { "All codecs have the same scale." };
+        figure(title, &(legend::of_lines(&self.key()) + &panels(&drawn)), &format!("{reading} {scales}"))
+    }
+
+    fn line(&self, case: &Case, point: &dyn Fn(&Figures) -> Option<Point>) -> Line {
+        let figures = self.group.figures.iter().filter(|one| same_series(&one.measured.case, case));
+        let mut points: Vec<Point> = figures.filter_map(|one| point(one)).collect();
+        points.sort_by_key(|point| point.jobs);
+        Line { look: self.look(case), name: self.name(case, true), points }
+    }
+}
+
+const WALL: &str =
+    "Median wall time of the runs; lower is better. Thin upright lines reach from the fastest run to the slowest.";
+const SPEEDUP: &str = "How many times as fast as the same case with the fewest jobs; higher is better. The dotted line is ideal: \
+                       twice the jobs, half the time.";
+const EFFICIENCY: &str = "The speed-up for each job, as a share of the ideal; a level line at 100 % means that every job added \
+                          does its full part.";

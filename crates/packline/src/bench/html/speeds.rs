@@ -1,0 +1,64 @@
+//! Codecs in memory: how fast each is on one core, and how small.
+
+use super::bars::{Bar, bars};
+use super::look::Look;
+use super::markup::{figure, panels};
+use super::pareto::{Dot, pareto};
+use crate::bench::{CodecSpeed, Spread, number};
+
+/// The figures of each block size.
+pub(super) fn speeds(codecs: &[CodecSpeed]) -> String {
+    let mut sizes: Vec<u64> = codecs.iter().map(|codec| codec.block_size).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let of = |size: u64| codecs.iter().filter(|codec| codec.block_size == size).collect::<Vec<_>>();
+    sizes.into_iter().map(|size| of_size(size, &of(size))).collect()
+}
+
+fn of_size(size: u64, codecs: &[&CodecSpeed]) -> String {
+    let blocks = match number::block_size(size) {
+        size if size.is_empty() => String::new(),
+        size => format!(", blocks of {size}"),
+    };
+    speed_bars(&format!("Speed on one core{blocks}"), codecs)
+        + &size_against_speed(&format!("Size against speed on one core{blocks}"), codecs)
+}
+
+fn speed_bars(title: &str, codecs: &[&CodecSpeed]) -> String {
+    let chart = |title: &str, class: &'static str, speed: &dyn Fn(&CodecSpeed) -> Option<Spread>| {
+        let bar = |codec: &&CodecSpeed| speed(codec).map(|speed| bar(&codec.codec, class, speed));
+        let drawn: Vec<Bar> = codecs.iter().filter_map(bar).collect();
+        (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "MB a second", None, title)))
+    };
+    let drawn = [
+        chart("Compress", "c0", &CodecSpeed::compress_speed),
+        chart("Decompress", "c2", &CodecSpeed::decompress_speed),
+    ];
+    let drawn: Vec<(String, String)> = drawn.into_iter().flatten().collect();
+    if drawn.is_empty() {
+        return String::new();
+    }
+    let reading = "Megabytes (10^6) of content a second of one processor, the median of the runs; longer is better. Whiskers reach \
+                   from the slowest run to the fastest. Where speeds differ more than thirtyfold the scale is one of powers, and squares mark the speeds.";
+    figure(title, &panels(&drawn), reading)
+}
+
+fn bar(label: &str, class: &'static str, speed: Spread) -> Bar {
+    let [least, median, most] = [speed.least, speed.median, speed.most].map(|speed| speed / 1e6);
+    Bar { label: label.into(), value: median, range: Some((least, most)), text: number::short(median), class }
+}
+
+fn size_against_speed(title: &str, codecs: &[&CodecSpeed]) -> String {
+    let dot = |codec: &&CodecSpeed| {
+        let (speed, size) = (codec.compress_speed()?.median / 1e6, codec.ratio()? * 100.0);
+        let title = format!("{}: {} MB/s, {} %", codec.codec, number::short(speed), number::short(size));
+        Some(Dot { look: Look::nth(0), label: codec.codec.clone(), title, speed, size })
+    };
+    let dots: Vec<Dot> = codecs.iter().filter_map(dot).filter(|dot| dot.size > 0.0).collect();
+    if dots.len() < 2 {
+        return String::new();
+    }
+    let reading =
+        "Right compresses faster, down gets smaller; what lies on the stepped line is beaten by nothing else in both.";
+    figure(title, &pareto(&dots, title, "MB compressed a second, one core", "stored, % of content"), reading)
+}

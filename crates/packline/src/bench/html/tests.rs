@@ -1,0 +1,150 @@
+//! The page tested as a whole: what it holds, that it stands alone, and that nothing drawn leaves its drawing.
+
+use proptest::prelude::*;
+
+use super::html;
+use super::svg::text_width;
+use crate::bench::tests::fixture::{any_report, degenerate, realistic};
+use crate::bench::{Report, Tails};
+
+fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
+    let start = element.find(&format!(" {name}=\""))? + name.len() + 3;
+    element[start..].split('"').next()
+}
+
+fn number(element: &str, name: &str) -> f64 {
+    attribute(element, name).map_or(0.0, |value| value.parse().unwrap())
+}
+
+/// The corners of the area that an element covers.
+fn corners(element: &str, text: &str) -> Vec<(f64, f64)> {
+    let at = |x: &str, y: &str| (number(element, x), number(element, y));
+    match element.split([' ', '>']).next().unwrap() {
+        "line" => vec![at("x1", "y1"), at("x2", "y2")],
+        "circle" => {
+            let ((x, y), r) = (at("cx", "cy"), number(element, "r"));
+            vec![(x - r, y - r), (x + r, y + r)]
+        }
+        "rect" => {
+            let ((x, y), (width, height)) = (at("x", "y"), at("width", "height"));
+            vec![(x, y), (x + width, y + height)]
+        }
+        "polyline" | "polygon" => {
+            let point = |point: &str| point.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()));
+            attribute(element, "points").unwrap().split(' ').filter_map(point).collect()
+        }
+        "text" => {
+            let ((x, y), width) = (at("x", "y"), text_width(text));
+            let left = match attribute(element, "text-anchor") {
+                Some("middle") => x - width / 2.0,
+                Some(_) => x - width,
+                None => x,
+            };
+            vec![(left, y - 9.0), (left + width, y)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What lies outside the drawing in which it stands.
+fn outside(page: &str) -> Vec<String> {
+    let plain = |text: &str| {
+        text.replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&quot;", "\"")
+            .replace("&#39;", "'")
+            .replace("&amp;", "&")
+    };
+    let mut found = Vec::new();
+    for drawing in page.split("<svg ").skip(1) {
+        let drawing = drawing.split("</svg>").next().unwrap();
+        let size: Vec<f64> =
+            attribute(&format!(" {drawing}"), "viewBox").unwrap().split(' ').map(|n| n.parse().unwrap()).collect();
+        for element in drawing.split('<').skip(1) {
+            let text = element.split_once('>').map_or("", |(_, text)| text);
+            let inside = |(x, y): &(f64, f64)| (-0.5..=size[2] + 0.5).contains(x) && (-0.5..=size[3] + 0.5).contains(y);
+            if !corners(element, &plain(text)).iter().all(inside) {
+                found.push(element.to_string());
+            }
+        }
+    }
+    found
+}
+
+/// Tags that are opened and not closed, or closed and not open.
+fn unbalanced(page: &str) -> Option<String> {
+    let start = page.find("<body").unwrap();
+    let body = page[start..].split("<script>").next().unwrap();
+    let mut open: Vec<&str> = Vec::new();
+    for tag in body.split('<').skip(1) {
+        let tag = tag.split('>').next().unwrap();
+        let name = tag.trim_start_matches('/').split(' ').next().unwrap();
+        match tag {
+            _ if tag.ends_with('/') => {}
+            _ if !tag.starts_with('/') => open.push(name),
+            _ if open.pop() == Some(name) => {}
+            _ => return Some(tag.into()),
+        }
+    }
+    (open != ["body"]).then(|| open.join(" "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn nothing_drawn_leaves_its_drawing_and_every_tag_is_closed(report in any_report()) {
+        let page = html(&report);
+        prop_assert_eq!(outside(&page), Vec::<String>::new());
+        prop_assert_eq!(unbalanced(&page), None);
+    }
+}
+
+#[test]
+fn realistic_and_odd_reports_stay_inside_too() {
+    for report in [realistic(&[1, 2]), realistic(&[1, 2, 4, 8, 16, 64]), Report::default(), degenerate()] {
+        let page = html(&report);
+        assert_eq!((outside(&page), unbalanced(&page)), (vec![], None));
+    }
+}
+
+#[test]
+fn page_needs_nothing_from_elsewhere() {
+    let page = html(&realistic(&[1, 2]));
+    for reference in ["http:", "https:", " src=", "@import", "url(", "<link", "<img"] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+    assert!(page.contains("prefers-color-scheme: dark") && page.contains("data-theme=dark"));
+}
+
+#[test]
+fn charts_are_those_the_report_has_figures_for() {
+    let page = html(&realistic(&[1, 2]));
+    for title in ["Size against speed", "Wall time by jobs", "Speed-up by jobs", "Efficiency by jobs"] {
+        assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
+    }
+    for title in ["packline beside mksquashfs", "packline beside tar2sqfs", "Speed on one core, blocks of 128 KiB"] {
+        assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
+    }
+    let one_job = html(&realistic(&[2]));
+    assert!(!one_job.contains("by jobs</h3>") && one_job.contains("Size against speed"));
+    let captions = page.matches("<figcaption>").count();
+    assert_eq!(captions, page.matches("<figure>").count());
+}
+
+#[test]
+fn many_series_are_a_chart_a_codec_and_few_are_one() {
+    let wall = |report: &Report| {
+        let page = html(report);
+        let figure =
+            page.split("<h3>Wall time by jobs</h3>").nth(1).unwrap().split("</figure>").next().unwrap().to_string();
+        figure.matches("<svg class=\"chart\"").count()
+    };
+    let mut report = realistic(&[1, 2]);
+    assert_eq!(wall(&report), 7);
+    report.measured.retain(|measured| {
+        let case = &measured.case;
+        case.program == "packline" && case.tails == Tails::Fragments && case.codec != "none"
+    });
+    assert_eq!(wall(&report), 1);
+}

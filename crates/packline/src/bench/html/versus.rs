@@ -1,0 +1,57 @@
+//! Ours beside each peer: bars of the ratios.
+
+use super::bars::{Bar, bars};
+use super::markup::{figure, panels};
+use super::section::Series;
+use crate::bench::figures::{Against, Figures};
+use crate::bench::{Spread, number};
+
+/// A figure for each peer beside whom ours stands.
+pub(super) fn versus(series: &Series) -> String {
+    let compared: Vec<(&Figures, Against)> =
+        series.at_most_jobs().into_iter().filter_map(|one| one.versus.map(|versus| (one, versus))).collect();
+    let mut peers: Vec<&str> = compared.iter().map(|(one, _)| one.measured.case.program.as_str()).collect();
+    peers.dedup();
+    let mut seen: Vec<&str> = Vec::new();
+    peers.retain(|peer| {
+        !seen.contains(peer) && {
+            seen.push(peer);
+            true
+        }
+    });
+    peers.into_iter().map(|peer| beside(series, peer, &compared)).collect()
+}
+
+fn beside(series: &Series, peer: &str, compared: &[(&Figures, Against)]) -> String {
+    let of: Vec<&(&Figures, Against)> = compared.iter().filter(|(one, _)| one.measured.case.program == peer).collect();
+    let chart = |title: &str, digits: usize, ratio: &dyn Fn(&Against) -> Option<Spread>| {
+        let bar = |(one, against): &&(&Figures, Against)| {
+            ratio(against).map(|ratio| bar(series.name(&one.measured.case, false), ratio, digits))
+        };
+        let drawn: Vec<Bar> = of.iter().filter_map(bar).collect();
+        let label = format!("{title}, packline over {peer}");
+        (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "ours ÷ theirs", Some(1.0), &label)))
+    };
+    let exact = |ratio: f64| Spread { least: ratio, median: ratio, most: ratio };
+    let charts = [
+        chart("CPU time", 2, &|against| against.cpu),
+        chart("Wall time", 2, &|against| against.wall),
+        chart("Image size", 3, &|against| against.size.map(exact)),
+    ];
+    let drawn: Vec<(String, String)> = charts.into_iter().flatten().collect();
+    if drawn.is_empty() {
+        return String::new();
+    }
+    let reading = format!(
+        "packline's figure divided by {peer}'s, {}: a bar that ends before the line at 1 means that packline needs less. Whiskers \
+         reach from the smallest to the largest ratio of runs made side by side.",
+        series.jobs_words()
+    );
+    figure(&format!("packline beside {peer}"), &panels(&drawn), &reading)
+}
+
+fn bar(label: String, ratio: Spread, digits: usize) -> Bar {
+    let text = if ratio.median < 100.0 { format!("{:.digits$}", ratio.median) } else { number::short(ratio.median) };
+    let class = if ratio.median <= 1.0 { "less" } else { "more" };
+    Bar { label, value: ratio.median, range: Some((ratio.least, ratio.most)), text, class }
+}

@@ -1,0 +1,95 @@
+//! The report as Markdown: tables that line up in the source too.
+
+use super::figures::{figures, groups};
+use super::table::Table;
+use super::{Report, fragments, tables};
+
+/// The report as Markdown.
+pub fn markdown(report: &Report) -> String {
+    let mut out = heading(report);
+    let figures = figures(report);
+    for group in groups(&figures) {
+        section(&mut out, &group.title(), "", Some(tables::runs(&group)));
+    }
+    let ways = fragments::fragments(&figures);
+    section(&mut out, "Fragments", &fragments::verdict(&ways), fragments::table(&ways));
+    section(&mut out, "Codecs in memory", "Megabytes (10^6) a second on one core.", tables::codecs(&report.codecs));
+    if !report.notes.is_empty() {
+        out.push_str("\n## Notes\n\n");
+    }
+    for note in &report.notes {
+        out.push_str(&format!("- {}\n", escaped(note)));
+    }
+    out
+}
+
+fn heading(report: &Report) -> String {
+    let mut out = format!("# Benchmark: {}\n\n", escaped(&report.input.name));
+    if !report.command.is_empty() {
+        out.push_str(&format!("- Command: {}\n", code(&report.command)));
+    }
+    for (name, value) in tables::facts(report) {
+        out.push_str(&format!("- {name}: {}\n", escaped(&value)));
+    }
+    for program in &report.programs {
+        out.push_str(&format!("- {}: {}\n", escaped(&program.name), escaped(&program.version)));
+    }
+    out
+}
+
+fn section(out: &mut String, title: &str, words: &str, table: Option<Table>) {
+    let Some(table) = table else { return };
+    out.push_str(&format!("\n## {title}\n\n"));
+    if !words.is_empty() {
+        out.push_str(&format!("{words}\n\n"));
+    }
+    out.push_str(&aligned(&table));
+}
+
+/// The table, each column as wide as its widest cell.
+fn aligned(table: &Table) -> String {
+    let heads: Vec<String> = table.columns.iter().map(|column| escaped(&column.head)).collect();
+    let rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
+    let width = |at: usize| {
+        let cells = rows.iter().map(|row| row[at].chars().count());
+        cells.chain([heads[at].chars().count(), 3]).max().unwrap_or(3)
+    };
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let line = |cells: &[String]| {
+        let padded = cells.iter().zip(&widths).zip(&table.columns).map(|((cell, &width), column)| {
+            if column.number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        });
+        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
+    };
+    let rule: Vec<String> = widths
+        .iter()
+        .zip(&table.columns)
+        .map(|(&width, column)| if column.number { format!("{}:", "-".repeat(width - 1)) } else { "-".repeat(width) })
+        .collect();
+    let rows: String = rows.iter().map(|row| line(row)).collect();
+    format!("{}{}{rows}", line(&heads), line(&rule))
+}
+
+/// Text that Markdown shows as it is, in one line.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for char in text.chars() {
+        match char {
+            '\n' | '\r' | '\t' => out.push(' '),
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' => out.extend(['\\', char]),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Text as code, in one line, between more backticks than it has in a row.
+fn code(text: &str) -> String {
+    let line = text.replace(['\n', '\r'], " ");
+    let most = line.split(|char| char != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(most + 1);
+    let pad = if most > 0 { " " } else { "" };
+    format!("{fence}{pad}{line}{pad}{fence}")
+}

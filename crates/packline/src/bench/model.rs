@@ -1,0 +1,193 @@
+//! The report of a benchmark as data.
+
+/// What a program was asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// An input becomes an image (or a compressed stream).
+    Pack,
+    /// An image becomes a directory.
+    Unpack,
+    /// An image becomes a tar (or a stream is decompressed).
+    Tar,
+}
+
+impl Task {
+    /// All of them.
+    pub const ALL: [Task; 3] = [Task::Pack, Task::Unpack, Task::Tar];
+
+    /// The word for it in reports and in CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Pack => "pack",
+            Task::Unpack => "unpack",
+            Task::Tar => "tar",
+        }
+    }
+}
+
+/// What became of the ends of files that fill no block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tails {
+    /// Small files and tail ends share fragment blocks: the default.
+    Fragments,
+    /// Files smaller than a block share fragment blocks; tail ends of larger ones are short blocks of their own.
+    NoTailPacking,
+    /// There are no fragment blocks.
+    NoFragments,
+    /// The format knows none (a stream).
+    Unknown,
+}
+
+impl Tails {
+    /// All of them.
+    pub const ALL: [Tails; 4] = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments, Tails::Unknown];
+
+    /// The word for it in reports, in CSV and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tails::Fragments => "fragments",
+            Tails::NoTailPacking => "no-tail-packing",
+            Tails::NoFragments => "no-fragments",
+            Tails::Unknown => "none",
+        }
+    }
+}
+
+/// One configuration that was measured.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    /// What was done.
+    pub task: Task,
+    /// The codec as `packline` writes it: `zstd`, `zstd:level=3`.
+    pub codec: String,
+    /// Block size, bytes; 0 where the format has none.
+    pub block_size: u64,
+    /// What became of tail ends.
+    pub tails: Tails,
+    /// Which program did it: a [`Program::name`]. Ours is `packline`.
+    pub program: String,
+    /// Workers it was given, at least 1.
+    pub jobs: usize,
+}
+
+/// What one run cost, as the kernel counted it for the program and the children it waited for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Wall time, seconds.
+    pub wall: f64,
+    /// Processor time in user mode, seconds.
+    pub user: f64,
+    /// Processor time in the kernel, seconds.
+    pub system: f64,
+    /// Largest resident set, bytes.
+    pub peak: u64,
+}
+
+impl Cost {
+    /// Processor time in all, seconds.
+    pub fn cpu(&self) -> f64 {
+        self.user + self.system
+    }
+}
+
+/// A configuration with the runs of it that count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// What was run.
+    pub case: Case,
+    /// Bytes of content: what ratio and throughput refer to.
+    pub content_bytes: u64,
+    /// Bytes of the image, or of the compressed stream.
+    pub image_bytes: u64,
+    /// The runs, in their order; not empty.
+    pub runs: Vec<Cost>,
+}
+
+/// A codec in memory: blocks compressed and decompressed on one core.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodecSpeed {
+    /// The codec as `packline` writes it.
+    pub codec: String,
+    /// Block size, bytes.
+    pub block_size: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Blocks that did not get smaller, and would be stored as they are.
+    pub not_smaller: u64,
+    /// Bytes of the blocks.
+    pub content_bytes: u64,
+    /// Bytes stored: compressed, or as they are.
+    pub stored_bytes: u64,
+    /// Processor seconds of compressing all blocks once, each run.
+    pub compress: Vec<f64>,
+    /// Processor seconds of decompressing those that got smaller once, each run.
+    pub decompress: Vec<f64>,
+    /// Bytes that decompressing gave each run (without the blocks stored as they are).
+    pub decompressed_bytes: u64,
+}
+
+/// What the place of the input and the output can do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Storage {
+    /// The place, as the user named it.
+    pub place: String,
+    /// Bytes written and read to find out.
+    pub bytes: u64,
+    /// Bytes a second read in order, past the page cache where `direct` says so.
+    pub read: f64,
+    /// Bytes a second written in order, until they are on the medium.
+    pub write: f64,
+    /// Whether the page cache was passed by (`O_DIRECT`); without it reading may be faster than the medium.
+    pub direct: bool,
+}
+
+impl Storage {
+    /// The fastest that packing can be here, bytes of content a second, whatever the codec's speed, if reading and writing take
+    /// turns: `1 / (1/read + ratio/write)`. `ratio`: bytes written for each byte of content.
+    pub fn ceiling(&self, ratio: f64) -> f64 {
+        1.0 / (1.0 / self.read + ratio / self.write)
+    }
+}
+
+/// The input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Input {
+    /// Its name, without directories.
+    pub name: String,
+    /// Bytes of it: the file's, or of the files in the directory.
+    pub bytes: u64,
+}
+
+/// A program that took part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// What it is called in the cases.
+    pub name: String,
+    /// What it says of its version, a line.
+    pub version: String,
+}
+
+/// A benchmark's outcome.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// What was run, as typed.
+    pub command: String,
+    /// The day, `YYYY-MM-DD`.
+    pub date: String,
+    /// Processors, kernel, memory, in a line.
+    pub machine: String,
+    /// The input.
+    pub input: Input,
+    /// Everything that took part, ours first.
+    pub programs: Vec<Program>,
+    /// Runs before those that count.
+    pub warmups: usize,
+    /// The configurations: of each task, codec, block size and tails ours first, jobs rising.
+    pub measured: Vec<Measured>,
+    /// Codecs in memory.
+    pub codecs: Vec<CodecSpeed>,
+    /// The place, if it was measured.
+    pub storage: Option<Storage>,
+    /// What went wrong without ending the benchmark, and what should be known of the figures: a sentence each.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,183 @@
+//! Medians, spreads, speed-up and efficiency, and ratios of ours to a peer's.
+
+use super::{Case, Cost, Measured};
+
+/// How a number lies over the runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The smallest.
+    pub least: f64,
+    /// The middle one; of an even count the mean of the two in the middle.
+    pub median: f64,
+    /// The largest.
+    pub most: f64,
+}
+
+impl Spread {
+    /// Of some numbers; all zero without any.
+    pub fn of(numbers: impl IntoIterator<Item = f64>) -> Spread {
+        let mut sorted: Vec<f64> = numbers.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let middle = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+        let count = sorted.len();
+        Spread {
+            least: middle(0),
+            median: if count % 2 == 1 {
+                middle(count / 2)
+            } else {
+                (middle((count / 2).wrapping_sub(1)) + middle(count / 2)) / 2.0
+            },
+            most: middle(count.wrapping_sub(1)),
+        }
+    }
+}
+
+impl Measured {
+    /// A number of each run.
+    pub fn spread(&self, number: fn(&Cost) -> f64) -> Spread {
+        Spread::of(self.runs.iter().map(number))
+    }
+
+    /// Wall seconds.
+    pub fn wall(&self) -> Spread {
+        self.spread(|cost| cost.wall)
+    }
+
+    /// Processor seconds.
+    pub fn cpu(&self) -> Spread {
+        self.spread(Cost::cpu)
+    }
+
+    /// The largest resident set of any run, bytes.
+    pub fn peak(&self) -> u64 {
+        self.runs.iter().map(|cost| cost.peak).max().unwrap_or(0)
+    }
+
+    /// Bytes of image for each byte of content.
+    pub fn ratio(&self) -> f64 {
+        self.image_bytes as f64 / (self.content_bytes as f64).max(1.0)
+    }
+
+    /// Bytes of content a second of wall time, by the median.
+    pub fn throughput(&self) -> f64 {
+        self.content_bytes as f64 / self.wall().median.max(1e-9)
+    }
+}
+
+/// How much more jobs bring.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scaling {
+    /// Wall time of the fewest jobs measured, over wall time here; medians.
+    pub speedup: f64,
+    /// The speed-up for each job more: `speedup * fewest / jobs`; 1 is perfect.
+    pub efficiency: f64,
+}
+
+/// The scaling of a configuration against the one that differs from it in nothing but the (fewest) jobs.
+pub fn scaling(measured: &Measured, all: &[Measured]) -> Scaling {
+    let alike = all.iter().filter(|other| Case { jobs: measured.case.jobs, ..other.case.clone() } == measured.case);
+    let base = alike.min_by_key(|other| other.case.jobs).unwrap_or(measured);
+    let speedup = base.wall().median / measured.wall().median.max(1e-9);
+    Scaling { speedup, efficiency: speedup * base.case.jobs as f64 / measured.case.jobs.max(1) as f64 }
+}
+
+/// Ours over a peer's; under 1 ours is less.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Versus {
+    /// Processor time: the ratio of medians, and the smallest and largest ratio of the runs that stood side by side.
+    pub cpu: Spread,
+    /// Wall time, likewise.
+    pub wall: Spread,
+    /// Bytes of image.
+    pub size: f64,
+    /// Peak memory.
+    pub peak: f64,
+}
+
+/// Whether ours is what a peer is compared with: the same case but for the program. What has no blocks is compared with any
+/// blocks of the same task, codec and jobs.
+fn is_beside(ours: &Case, peer: &Case) -> bool {
+    let blockless = peer.block_size == 0;
+    let (block_size, tails) = if blockless { (peer.block_size, peer.tails) } else { (ours.block_size, ours.tails) };
+    ours.program == "packline" && Case { program: peer.program.clone(), block_size, tails, ..ours.clone() } == *peer
+}
+
+/// Ours (the same case but for the program) against this peer; `None` if there is none, or it is ours. A peer that knows no
+/// blocks stands beside the first of ours with the same task, codec and jobs.
+pub fn against(peer: &Measured, all: &[Measured]) -> Option<Versus> {
+    let ours = all.iter().find(|other| is_beside(&other.case, &peer.case))?;
+    if peer.case.program == "packline" {
+        return None;
+    }
+    let over = |number: fn(&Cost) -> f64| {
+        let pairs = ours.runs.iter().zip(&peer.runs).map(|(ours, peer)| number(ours) / number(peer).max(1e-9));
+        let median = ours.spread(number).median / peer.spread(number).median.max(1e-9);
+        Spread { median, ..Spread::of(pairs) }
+    };
+    Some(Versus {
+        cpu: over(Cost::cpu),
+        wall: over(|cost| cost.wall),
+        size: ours.image_bytes as f64 / (peer.image_bytes as f64).max(1.0),
+        peak: ours.peak() as f64 / (peer.peak() as f64).max(1.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Tails, Task};
+
+    fn measured(program: &str, jobs: usize, walls: &[f64]) -> Measured {
+        let case = Case {
+            task: Task::Pack,
+            codec: "zstd".into(),
+            block_size: 4096,
+            tails: Tails::Fragments,
+            program: program.into(),
+            jobs,
+        };
+        let runs = walls.iter().map(|&wall| Cost { wall, user: wall / 2.0, system: 0.0, peak: jobs as u64 }).collect();
+        Measured { case, content_bytes: 1000, image_bytes: 100 * jobs as u64, runs }
+    }
+
+    #[test]
+    fn spread_has_the_middle_of_odd_and_even_counts() {
+        assert_eq!(Spread::of([3.0, 1.0, 2.0]), Spread { least: 1.0, median: 2.0, most: 3.0 });
+        assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0]).median, 2.5);
+        assert_eq!(Spread::of([7.0]), Spread { least: 7.0, median: 7.0, most: 7.0 });
+        assert_eq!(Spread::of([]).most, 0.0);
+    }
+
+    #[test]
+    fn scaling_is_against_the_fewest_jobs_of_the_same_case() {
+        let all = [measured("packline", 1, &[8.0]), measured("packline", 4, &[2.5]), measured("other", 1, &[1.0])];
+        let found = scaling(&all[1], &all);
+        assert_eq!((found.speedup, found.efficiency), (3.2, 0.8));
+        assert_eq!(scaling(&all[0], &all), Scaling { speedup: 1.0, efficiency: 1.0 });
+    }
+
+    #[test]
+    fn stream_is_compared_with_the_first_image_of_its_codec() {
+        let mut stream = measured("zstd", 1, &[4.0]);
+        (stream.case.block_size, stream.case.tails) = (0, Tails::Unknown);
+        let mut later = measured("packline", 1, &[2.0]);
+        later.case.block_size = 8192;
+        let all = [measured("packline", 1, &[1.0]), later, stream.clone()];
+        assert_eq!(against(&stream, &all).unwrap().wall.median, 0.25);
+        stream.case.codec = "xz".into();
+        assert!(against(&stream, &all).is_none());
+    }
+
+    #[test]
+    fn peer_is_compared_with_ours_of_the_same_jobs() {
+        let all = [
+            measured("packline", 1, &[1.0, 2.0, 9.0]),
+            measured("packline", 2, &[1.0]),
+            measured("peer", 1, &[4.0, 4.0, 3.0]),
+        ];
+        let found = against(&all[2], &all).unwrap();
+        assert_eq!((found.wall.least, found.wall.median, found.wall.most), (0.25, 0.5, 3.0));
+        assert_eq!(found.size, 1.0);
+        assert!(against(&all[0], &all).is_none() && against(&measured("peer", 7, &[1.0]), &all).is_none());
+    }
+}

@@ -1,0 +1,59 @@
+//! A table of words and numbers, before it is Markdown or HTML.
+
+/// A column.
+#[derive(Clone)]
+pub(super) struct Column {
+    /// Its heading.
+    pub head: String,
+    /// Whether its cells are numbers, which stand to the right.
+    pub number: bool,
+}
+
+impl Column {
+    /// A column of words.
+    pub(super) fn text(head: &str) -> Column {
+        Column { head: head.into(), number: false }
+    }
+
+    /// A column of numbers.
+    pub(super) fn number(head: &str) -> Column {
+        Column { head: head.into(), number: true }
+    }
+}
+
+/// A table without its empty columns.
+pub(super) struct Table {
+    /// The columns that say something.
+    pub columns: Vec<Column>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Of rows that have a cell for each column; columns empty in all rows are left out.
+    pub(super) fn new(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Table {
+        let said: Vec<bool> = (0..columns.len())
+            .map(|at| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty())))
+            .collect();
+        let rows = rows.into_iter().map(|row| kept(row, &said)).collect();
+        Table { columns: kept(columns, &said), rows }
+    }
+}
+
+fn kept<T>(cells: Vec<T>, said: &[bool]) -> Vec<T> {
+    cells.into_iter().zip(said).filter(|(_, said)| **said).map(|(cell, _)| cell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_say_nothing_are_left_out() {
+        let columns = vec![Column::text("a"), Column::number("b"), Column::number("c")];
+        let rows = vec![vec!["x".into(), "".into(), "".into()], vec!["y".into(), "".into(), "3".into()]];
+        let table = Table::new(columns, rows);
+        assert_eq!(table.columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(table.rows, [["x", ""], ["y", "3"]]);
+    }
+}

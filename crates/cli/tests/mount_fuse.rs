@@ -338,6 +338,28 @@ fn an_image_behind_something_else_is_found_and_links_are_one_inode() {
 }
 
 #[test]
+fn the_kernel_reads_ahead_for_every_processor() {
+    if !available() {
+        return;
+    }
+    let content = prose(3_000_000);
+    let cases: [(&[&str], &str); 3] = [(&["-j1"], "256"), (&["-j3"], "768"), (&["-j2", "--auto-unmount"], "512")];
+    for (options, kibibytes) in cases {
+        let place = Place::new(&[Node::file("f", content.clone())], &["-c", "zstd"]);
+        place.mounted(options);
+        let device = fs::metadata(place.on()).unwrap().dev();
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let setting = PathBuf::from(format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb"));
+        if File::options().write(true).open(&setting).is_err() {
+            tools::skip("/sys cannot be written to");
+            return;
+        }
+        assert_eq!(fs::read_to_string(setting).unwrap().trim(), kibibytes, "{options:?}");
+        assert!(fs::read(place.on().join("f")).unwrap() == content);
+    }
+}
+
+#[test]
 fn memory_stays_within_the_limit() {
     if !available() {
         return;

@@ -9,9 +9,11 @@ mod attributes;
 mod directory;
 mod handles;
 mod helper;
+mod kernel_ahead;
 mod table;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
@@ -19,6 +21,7 @@ use packline_squashfs::read::{Files, RandomSettings};
 
 pub use attach::Unmounter;
 use attach::{Attached, attach};
+use kernel_ahead::KernelAhead;
 pub use table::{MountFlag, MountFlags};
 
 use crate::read_plan::metadata_cache;
@@ -35,8 +38,9 @@ const CACHE: usize = 256 << 20;
 const AHEAD: usize = 2 << 20;
 /// Blocks ahead for each processor, at least.
 const BLOCKS_AHEAD: usize = 3;
-/// Bytes of one answer: the most that the kernel asks for at once.
-const ANSWER: u64 = 1 << 20;
+/// Bytes of one answer: the least and the most that the kernel may ask for at once. Between them it is a block, so that each
+/// request is for a block of its own and several can be decoded at the same time.
+const ANSWERS: (u64, u64) = (128 << 10, 1 << 20);
 
 /// What is mounted, where and how.
 #[derive(Debug, Clone)]
@@ -73,14 +77,20 @@ pub struct Mounted {
 /// that refuses; [`Error::Memory`].
 pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let (image, plan) = open(request)?;
-    let files = Files::new(&image.image, settings(request, &plan, image.image.superblock().block_size))
-        .map_err(|cause| image.fault(cause))?;
+    let block_size = image.image.superblock().block_size;
+    let answer = u64::from(block_size).clamp(ANSWERS.0, ANSWERS.1);
+    let files = Files::new(&image.image, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
     let (teller, faults) = sync_channel(FAULTS);
-    let answers = Answers::new(image, files, teller).map_err(|(image, cause)| image.fault(cause))?;
-    let attached = attach(request)?;
+    let files = Arc::new(files);
+    let answers = Answers::new(image, Arc::clone(&files), teller).map_err(|(image, cause)| image.fault(cause))?;
+    let attached = attach(request, answer)?;
     let unmounter = attached.unmounter();
+    let kernel = KernelAhead::of(attached.point());
     match serve(answers, attached, answering(&plan), request) {
-        Ok(session) => Ok(Mounted { session, unmounter, faults, shown: request.point.clone() }),
+        Ok(session) => {
+            files.serve_ahead(!kernel.raise(request.workers, answer));
+            Ok(Mounted { session, unmounter, faults, shown: request.point.clone() })
+        }
         Err(cause) => {
             // What the kernel has attached already must not stay there without anyone who answers.
             let _: std::io::Result<()> = unmounter.unmount();
@@ -97,7 +107,7 @@ fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
     let image = request.image.open(metadata_cache(request.memory))?;
     // Each thread decodes; those that answer gather at most one answer besides.
     let threads = 2 * request.workers.max(1);
-    let besides = threads as u64 / 2 * ANSWER;
+    let besides = threads as u64 / 2 * ANSWERS.1;
     let plan = ReadDemand::new(&image.image, threads, request.memory, besides).plan()?;
     Ok((image, plan))
 }

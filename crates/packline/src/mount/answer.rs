@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use packline_squashfs::read::{DirEntry, Files, Image, Inode, Node, NodeType, Ope
 use super::attributes::{absent, attributes, file_type, number_of, place_of, unreadable};
 use super::directory::{DOTS, Directory};
 use super::handles::Handles;
+use super::kernel_ahead::READ_AHEAD;
 use crate::OpenedImage;
 
 /// How long the kernel may keep what it was told: an image does not change.
@@ -27,8 +29,6 @@ const ONLY: Generation = Generation(0);
 const NAME: u32 = 255;
 /// Requests ahead of readers that the kernel may have waiting.
 const BACKGROUND: u16 = 64;
-/// Bytes that the kernel may read ahead, if it can.
-const READAHEAD: u32 = 1 << 20;
 
 thread_local! {
     /// Where each answering thread gathers contents that are in several blocks.
@@ -38,7 +38,7 @@ thread_local! {
 /// The file system.
 pub(super) struct Answers {
     image: OpenedImage,
-    contents: Files,
+    contents: Arc<Files>,
     files: Handles<OpenFile>,
     directories: Handles<Directory>,
     faults: SyncSender<String>,
@@ -62,7 +62,7 @@ impl Answers {
     /// The file system of an image whose root can be read.
     pub(super) fn new(
         image: OpenedImage,
-        contents: Files,
+        contents: Arc<Files>,
         faults: SyncSender<String>,
     ) -> Result<Answers, (OpenedImage, ReadError)> {
         match image.image.inode(image.image.root()).and_then(|root| image.image.entries(&root)) {
@@ -199,7 +199,7 @@ impl Filesystem for Answers {
         ] {
             let _ = config.add_capabilities(wanted);
         }
-        if let Err(most) = config.set_max_readahead(READAHEAD) {
+        if let Err(most) = config.set_max_readahead(READ_AHEAD as u32) {
             let _ = config.set_max_readahead(most);
         }
         let _ = config.set_max_background(BACKGROUND);

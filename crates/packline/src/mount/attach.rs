@@ -42,11 +42,15 @@ struct Shared {
     _guard: Option<UnixStream>,
 }
 
-/// Takes the mount point.
-pub(super) fn attach(request: &MountRequest) -> Result<Attached, Error> {
+/// Takes the mount point. `answer`: bytes that the kernel may ask for at once.
+pub(super) fn attach(request: &MountRequest, answer: u64) -> Result<Attached, Error> {
     let point = mount_point(&request.point)?;
     check_guard(request)?;
-    let taken = if request.auto_unmount { through_helper(request, &point) } else { by_any_means(request, &point) };
+    let taken = if request.auto_unmount {
+        through_helper(request, &point, answer)
+    } else {
+        by_any_means(request, &point, answer)
+    };
     let (device, guard) = taken.map_err(|cause| refused(&request.point, cause))?;
     let watched = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
     let shared = Shared { point, device: Mutex::new(Some(watched)), _guard: guard };
@@ -56,6 +60,11 @@ pub(super) fn attach(request: &MountRequest) -> Result<Attached, Error> {
 impl Attached {
     pub(super) fn unmounter(&self) -> Unmounter {
         self.unmounter.clone()
+    }
+
+    /// Where it is attached.
+    pub(super) fn point(&self) -> &Path {
+        &self.unmounter.shared.point
     }
 
     pub(super) fn into_device(self) -> OwnedFd {
@@ -83,23 +92,22 @@ fn mount_point(path: &Path) -> Result<PathBuf, Error> {
 
 type Taken = (OwnedFd, Option<UnixStream>);
 
-fn by_any_means(request: &MountRequest, point: &Path) -> io::Result<Taken> {
-    match directly(request, point) {
+fn by_any_means(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Taken> {
+    match directly(request, point, answer) {
         Ok(device) => Ok((device, None)),
         // Whoever may not mount may ask the helper; so may whoever may not even open the device.
-        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => through_helper(request, point),
+        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => through_helper(request, point, answer),
         Err(cause) => Err(cause),
     }
 }
 
-fn directly(request: &MountRequest, point: &Path) -> io::Result<OwnedFd> {
+fn directly(request: &MountRequest, point: &Path, answer: u64) -> io::Result<OwnedFd> {
     let open = File::options().read(true).write(true).open(DEVICE);
     let device = open.map_err(|cause| io::Error::new(cause.kind(), format!("{DEVICE}: {cause}")))?;
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mut data = format!(
-        "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions,max_read={}",
+        "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions,max_read={answer}",
         device.as_raw_fd(),
-        super::ANSWER
     );
     if request.allow_other {
         data.push_str(",allow_other");
@@ -110,10 +118,10 @@ fn directly(request: &MountRequest, point: &Path) -> io::Result<OwnedFd> {
     Ok(device.into())
 }
 
-fn through_helper(request: &MountRequest, point: &Path) -> io::Result<Taken> {
+fn through_helper(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Taken> {
     let source = helper::escaped(&source_name(request));
     let mut options =
-        format!("{},default_permissions,max_read={},subtype=packline,fsname=", request.flags.words(), super::ANSWER)
+        format!("{},default_permissions,max_read={answer},subtype=packline,fsname=", request.flags.words())
             .into_bytes();
     options.extend_from_slice(&source);
     for (wanted, word) in [(request.allow_other, ",allow_other"), (request.auto_unmount, ",auto_unmount")] {

@@ -67,6 +67,13 @@ impl Files {
         Ok(Files { image: image.clone(), core, ahead, busy: AtomicUsize::new(0) })
     }
 
+    /// Whether sequential readers are served ahead from now on, as they are at first. Better not where as many requests as there
+    /// are processors come at once by themselves: what is decoded by the thread that hands it on is still in its processor's
+    /// caches, and from another's it takes three times as long to copy.
+    pub fn serve_ahead(&self, ahead: bool) {
+        self.ahead.set_follows(ahead);
+    }
+
     /// A file to read from. Opening reads nothing.
     pub fn open(&self, file: &FileData) -> OpenFile {
         OpenFile::new(&self.image, file)

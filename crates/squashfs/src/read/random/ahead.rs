@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -49,6 +49,11 @@ impl Drop for Share {
 impl Pattern {
     pub(super) fn is_sequential(&self) -> bool {
         self.streak >= BELIEVED
+    }
+
+    #[cfg(test)]
+    pub(super) fn asked(&self) -> u64 {
+        self.asked
     }
 
     /// Notes a request.
@@ -99,13 +104,15 @@ pub(super) struct Ahead {
     most: usize,
     /// Sequential readers.
     readers: Arc<AtomicUsize>,
+    /// Whether they are served ahead.
+    follows: AtomicBool,
 }
 
 impl Ahead {
     pub(super) fn start(core: &Arc<Core>, workers: usize, most: usize) -> Result<Ahead, ReadError> {
         let desk = Arc::new(Desk::default());
-        let mut ahead =
-            Ahead { desk, core: Arc::clone(core), threads: Vec::new(), most, readers: Arc::new(AtomicUsize::new(0)) };
+        let (threads, readers, follows) = (Vec::new(), Arc::default(), AtomicBool::new(true));
+        let mut ahead = Ahead { desk, core: Arc::clone(core), threads, most, readers, follows };
         for number in 0..workers {
             let (desk, core) = (Arc::clone(&ahead.desk), Arc::clone(core));
             let thread = thread::Builder::new().name(format!("ahead-{number}")).spawn(move || desk.serve(&core));
@@ -122,14 +129,20 @@ impl Ahead {
         }
     }
 
+    /// Whether sequential readers are served ahead from now on.
+    pub(super) fn set_follows(&self, follows: bool) {
+        self.follows.store(follows, Ordering::Relaxed);
+    }
+
+    fn follows(&self) -> bool {
+        !self.threads.is_empty() && self.most > 0 && self.follows.load(Ordering::Relaxed)
+    }
+
     /// Notes a request, and has decoded what will follow it if it is one of a sequence.
     pub(super) fn follow(&self, file: &OpenFile, offset: u64, length: usize) {
-        if self.threads.is_empty() || self.most == 0 {
-            return;
-        }
         let mut pattern = lock(&file.pattern);
         pattern.note(offset, length as u64);
-        if !pattern.is_sequential() {
+        if !pattern.is_sequential() || !self.follows() {
             return;
         }
         pattern.among.get_or_insert_with(|| Share::of(&self.readers));

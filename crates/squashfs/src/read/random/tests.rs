@@ -79,6 +79,13 @@ fn contents() -> Vec<Vec<u8>> {
     files
 }
 
+impl Files {
+    /// The block up to which workers have been asked.
+    fn ahead_of(&self, file: &OpenFile) -> u64 {
+        workshop::lock(&file.pattern).asked()
+    }
+}
+
 fn settings(workers: usize, cache: usize) -> RandomSettings {
     RandomSettings { workers, cache, ahead: cache }
 }
@@ -146,6 +153,30 @@ fn a_sequential_reader_decodes_each_block_once_and_leaves_room_to_others() {
     }
     assert!(out == content && scratch.is_empty());
     assert_eq!(access.decoded(), 300);
+}
+
+#[test]
+fn who_is_not_served_ahead_decodes_what_is_read_and_leaves_room_too() {
+    let content = prose(8, 100 * BLOCK);
+    let (image, files) = open(image(std::slice::from_ref(&content), "zstd"));
+    for workers in [0, 2] {
+        let access = Files::new(&image, settings(workers, 64 * BLOCK)).unwrap();
+        access.serve_ahead(false);
+        let file = access.open(&files[0]);
+        let mut out = Vec::new();
+        for (number, block) in content.chunks(BLOCK).enumerate() {
+            access.read(&file, (number * BLOCK) as u64, BLOCK, &mut out).unwrap();
+            assert!(out == block && access.cached() <= 10 * BLOCK, "{}", access.cached());
+        }
+        drop(file);
+        assert_eq!(access.decoded(), 100);
+        // Until that is wanted again.
+        access.serve_ahead(workers > 0);
+        let file = access.open(&files[0]);
+        (0..2).for_each(|number| access.read(&file, number * BLOCK as u64, BLOCK, &mut out).unwrap());
+        let ahead = access.ahead_of(&file);
+        assert!(if workers > 0 { ahead > 2 } else { ahead == 0 }, "{workers} workers, {ahead}");
+    }
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! How far ahead the kernel reads in a mount: 128 KiB unless the system's administrator wants more, which a mount by root does.
+//!
+//! A block that the kernel asks for by itself costs least: the thread that decodes it hands it on, on the same processor. So it
+//! shall ask for so many at once that all processors have something to do.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+
+/// Bytes that the kernel reads ahead, at most.
+pub(super) const READ_AHEAD: u64 = 8 << 20;
+/// Requests ahead for each processor: one that is answered, and one that waits.
+const REQUESTS: u64 = 2;
+
+/// The setting of one mount, if it is there and may be changed.
+pub(super) struct KernelAhead(Option<File>);
+
+impl KernelAhead {
+    /// Of what is mounted on `point`, which nobody needs to answer for yet.
+    pub(super) fn of(point: &Path) -> KernelAhead {
+        KernelAhead(setting(point))
+    }
+
+    /// Lets the kernel have requests of `length` bytes for so many processors under way. Whether it was possible; after the
+    /// kernel's greeting, which sets it too.
+    pub(super) fn raise(self, processors: usize, length: u64) -> bool {
+        let Some(mut setting) = self.0 else { return false };
+        setting.write_all(kibibytes(processors, length).to_string().as_bytes()).is_ok()
+    }
+}
+
+fn kibibytes(processors: usize, length: u64) -> u64 {
+    (REQUESTS * length * processors.max(1) as u64).min(READ_AHEAD) >> 10
+}
+
+/// Asking for no more than the kernel knows already keeps this from waiting for an answer of ours.
+fn setting(point: &Path) -> Option<File> {
+    let found = statx(CWD, point, AtFlags::STATX_DONT_SYNC, StatxFlags::empty()).ok()?;
+    let (major, minor) = (found.stx_dev_major, found.stx_dev_minor);
+    File::options().write(true).open(format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_processor_has_a_request_and_another_one_waits_within_bounds() {
+        assert_eq!(kibibytes(0, 128 << 10), 256);
+        assert_eq!(kibibytes(2, 128 << 10), 512);
+        assert_eq!(kibibytes(2, 1 << 20), 4096);
+        assert_eq!(kibibytes(64, 1 << 20), 8192);
+    }
+}

@@ -23,7 +23,9 @@ cargo xtask NAME
   ci                             everything that CI checks: format, lints, tests, tidy, fuzz targets in short
   tidy                           rules on files, crates and documents
   fuzz [TARGET] [--seconds N]    build and run the fuzz targets, N seconds each (30)
-  corpus debian-root [--out DIR] a Debian root file system of more than 1 GB, as tar and as directory
+  corpus list                    the data sets for benchmarks: names, sizes, sources
+  corpus NAME [--out DIR] [--strict yes] [--pin yes]
+                                 makes one, or finds it made; strict: fails if packages have moved on since they were pinned
   bench pack [--input TAR] [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR]
              [--tar2sqfs PROGRAM] [--mksquashfs PROGRAM]
                                  ours against the peers, interleaved; results go to bench/results
@@ -32,6 +34,10 @@ cargo xtask NAME
                                  images of that tar made into tars and directories, ours against the peers
   bench mount --input FILE [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--peer PROGRAM]
                                  a large file read through a mount, ours against squashfuse
+  bench instructions [--out DIR] [--binary PROGRAM]
+                                 instructions of a small workload, counted by valgrind; results go to bench/results
+  bench compare [OLD NEW] [--in DIR] [--fail yes]
+                                 what got slower: two results, or the last two of each name in bench/results
   scale [--peers yes] [--part NAME]
                                  n and 10n of everything that could be quadratic, and the memory of it
   matrix [--input TAR] [--codecs LIST]

@@ -23,9 +23,14 @@ pub fn complain(line: &str) {
 
 /// Runs a program in the repository's root, its output on the terminal. An error unless it succeeds.
 pub fn run(command: &mut Command) -> Result<(), String> {
+    started(command.current_dir(root()))
+}
+
+/// Runs a program where it is told to, its output on the terminal. An error unless it succeeds.
+pub fn started(command: &mut Command) -> Result<(), String> {
     let shown = show(command);
     complain(&format!("+ {shown}"));
-    let status = command.current_dir(root()).status().map_err(|cause| format!("{shown}: {cause}"))?;
+    let status = command.status().map_err(|cause| format!("{shown}: {cause}"))?;
     if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
 }
 
@@ -57,7 +62,7 @@ pub fn files(below: &Path) -> Result<Vec<PathBuf>, String> {
     while let Some(directory) = pending.pop() {
         let entries = std::fs::read_dir(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
         for path in entries.flatten().map(|entry| entry.path()) {
-            let skipped = ["target", ".git", "corpus", "artifacts"].iter().any(|name| path.ends_with(name));
+            let skipped = ["target", ".git", "fuzz/corpus", "fuzz/artifacts"].iter().any(|name| path.ends_with(name));
             match path.is_dir() {
                 true if skipped => {}
                 true => pending.push(path),

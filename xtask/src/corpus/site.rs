@@ -1,0 +1,156 @@
+//! Where a corpus is made: in a directory of its own beside the place, so that under the final names everything is whole.
+
+use super::catalogue::Corpus;
+use super::manifest::{Manifest, Part, Sum};
+use crate::shell;
+use packline_testkit::tools;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Owner, modes and times that say nothing of when and by whom a tree was unpacked.
+const TIME: &str = "1700000000";
+
+/// The place of one corpus, and the scratch directory while it is made.
+pub struct Site<'c> {
+    pub corpus: &'c Corpus,
+    /// The directory in which the corpus will stand.
+    pub place: PathBuf,
+    /// What was pinned.
+    pub pinned: Manifest,
+    scratch: tempfile::TempDir,
+}
+
+impl<'c> Site<'c> {
+    /// Prepares the making. An error if a program is missing.
+    pub fn new(corpus: &'c Corpus, place: &Path) -> Result<Site<'c>, String> {
+        missing(corpus.tools).map_or(Ok(()), Err)?;
+        fs::create_dir_all(place).map_err(|cause| named(place, &cause))?;
+        let scratch = tempfile::Builder::new().prefix(&format!(".{}-", corpus.name)).tempdir_in(place);
+        let scratch = scratch.map_err(|cause| named(place, &cause))?;
+        Ok(Site { corpus, place: place.to_path_buf(), pinned: corpus.pinned()?, scratch })
+    }
+
+    /// A path in the scratch directory.
+    pub fn scratch(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// A new directory in the scratch directory.
+    pub fn directory(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.scratch(name);
+        fs::create_dir_all(&path).map_err(|cause| named(&path, &cause))?;
+        Ok(path)
+    }
+
+    /// A program to be run in the scratch directory.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.scratch.path()).env("LC_ALL", "C");
+        command
+    }
+
+    /// Makes a tar of a tree in which nothing is left of when, where and by whom it was unpacked.
+    pub fn tar_of(&self, tree: &Path) -> Result<(), String> {
+        let mut tar = self.command("tar");
+        tar.args(["--format=gnu", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--mode=u=rwX,go=rX"]);
+        tar.arg(format!("--mtime=@{TIME}")).arg("-cf").arg(self.scratch(&self.corpus.tar()));
+        shell::started(tar.arg("-C").arg(tree).arg("."))
+    }
+
+    /// Unpacks the tar that was made into the directory that belongs to the corpus.
+    pub fn tree_of_tar(&self) -> Result<(), String> {
+        let tree = self.directory(self.corpus.name)?;
+        let mut tar = self.command("tar");
+        tar.args(["--numeric-owner", "--xattrs", "--xattrs-include=*", "-xpf"]).arg(self.scratch(&self.corpus.tar()));
+        shell::started(tar.arg("-C").arg(tree))
+    }
+
+    /// The manifest of what stands in the scratch directory.
+    pub fn manifest(&self, mut parts: Vec<Part>) -> Result<Manifest, String> {
+        parts.sort();
+        Ok(Manifest { parts, sums: vec![sum(&self.scratch(self.corpus.file))?] })
+    }
+
+    /// Gives everything its final name; the manifest last, since it says that the rest is whole.
+    pub fn settle(self, manifest: &Manifest) -> Result<(), String> {
+        let record = self.place.join(self.corpus.manifest());
+        remove(&record)?;
+        self.rename(self.corpus.file)?;
+        if self.corpus.tree {
+            self.rename(self.corpus.name)?;
+        }
+        let draft = self.scratch(&self.corpus.manifest());
+        shell::write(&draft, &manifest.to_string())?;
+        fs::rename(&draft, &record).map_err(|cause| named(&record, &cause))
+    }
+
+    fn rename(&self, name: &str) -> Result<(), String> {
+        let target = self.place.join(name);
+        remove(&target)?;
+        fs::rename(self.scratch(name), &target).map_err(|cause| named(&target, &cause))
+    }
+}
+
+/// The first of these programs (`PROGRAM` or `PROGRAM:PACKAGE`) that is not installed, in words.
+fn missing(programs: &[&str]) -> Option<String> {
+    let mut pairs = programs.iter().map(|pair| pair.split_once(':').unwrap_or((pair, pair)));
+    let (program, package) = pairs.find(|(program, _)| tools::find(program).is_none())?;
+    Some(format!("{program} is not installed (apt-get install {package})"))
+}
+
+/// An error with the path it is about.
+pub fn named(path: &Path, cause: &std::io::Error) -> String {
+    format!("{}: {cause}", path.display())
+}
+
+/// Removes a file or a tree, if there is one.
+fn remove(path: &Path) -> Result<(), String> {
+    let gone = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    };
+    gone.map_err(|cause| named(path, &cause))
+}
+
+/// Size and digest of a file.
+pub fn sum(path: &Path) -> Result<Sum, String> {
+    let mut hasher = blake3::Hasher::new();
+    let file = fs::File::open(path).map_err(|cause| named(path, &cause))?;
+    hasher.update_reader(&file).map_err(|cause| named(path, &cause))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Sum { name, bytes: hasher.count(), digest: format!("blake3:{}", hasher.finalize().to_hex()) })
+}
+
+/// The digest of a downloaded package as `ALGORITHM:HEX`, for the algorithms that registries publish.
+pub fn digest(algorithm: &str, path: &Path) -> Result<String, String> {
+    let line = shell::output(Command::new(format!("{algorithm}sum")).arg("--").arg(path))?;
+    let hex = line.trim_start_matches('\\').split_whitespace().next().unwrap_or_default();
+    Ok(format!("{algorithm}:{hex}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        assert_eq!(missing(&["sh", "tar"]), None);
+        let cause = missing(&["sh:dash", "no-such-program:some-package"]);
+        assert_eq!(cause.as_deref(), Some("no-such-program is not installed (apt-get install some-package)"));
+    }
+
+    #[test]
+    fn digests_are_the_published_ones() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("abc");
+        fs::write(&path, "abc").unwrap();
+        // FIPS 180-4's example, and BLAKE3's of the same three bytes.
+        let found = digest("sha256", &path).unwrap();
+        assert_eq!(found, "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let found = sum(&path).unwrap();
+        assert_eq!((found.name.as_str(), found.bytes), ("abc", 3));
+        assert_eq!(found.digest, "blake3:6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+    }
+}

@@ -1,5 +1,9 @@
 //! Ours against the peers on one input: runs interleaved, medians compared, answers checked.
 
+mod compare;
+mod counts;
+mod dated;
+mod instructions;
 mod jobs;
 mod mount;
 mod pack;
@@ -21,14 +25,16 @@ struct Row {
     size: u64,
 }
 
-/// `bench pack`, `bench unpack`, `bench mount`.
+/// `bench pack`, `bench unpack`, `bench mount`, `bench instructions`, `bench compare`.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     let operands: Vec<&str> = arguments.operands.iter().map(String::as_str).collect();
     match operands[..] {
         ["pack"] => pack::run(arguments),
         ["unpack"] => unpack::run(arguments),
         ["mount"] => mount::run(arguments),
-        _ => Err(format!("{operands:?} is no benchmark (expected pack, unpack or mount)")),
+        ["instructions"] => instructions::run(arguments),
+        ["compare", ..] => compare::run(arguments),
+        _ => Err(format!("{operands:?} is no benchmark (expected pack, unpack, mount, instructions or compare)")),
     }
 }
 

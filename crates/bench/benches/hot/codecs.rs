@@ -1,0 +1,42 @@
+//! Each codec on one block, compressing and decompressing.
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use packline_bench::{noise, program, text};
+use packline_codec::{Outcome, Spec};
+use std::hint::black_box;
+
+const BLOCK: usize = 128 << 10;
+
+/// `compress/CODEC/CONTENT`, `decompress/CODEC/CONTENT`.
+pub fn bench(criterion: &mut Criterion) {
+    let contents = [("text", text(BLOCK)), ("program", program(BLOCK)), ("noise", noise(BLOCK))];
+    for name in Spec::names().iter().filter(|name| **name != "none") {
+        let spec = Spec::parse(name).expect("its own name");
+        for (content, block) in &contents {
+            compress(criterion, &spec, content, block);
+            decompress(criterion, &spec, content, block);
+        }
+    }
+}
+
+fn compress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8]) {
+    let (mut encoder, mut room) = (spec.encoder(BLOCK).expect("its defaults"), vec![0; BLOCK]);
+    let mut group = criterion.benchmark_group("compress");
+    group.throughput(Throughput::Bytes(BLOCK as u64));
+    group.bench_function(BenchmarkId::new(spec.name(), content), |bencher| {
+        bencher.iter(|| encoder.compress(black_box(block), &mut room).expect("a block fits"));
+    });
+}
+
+/// Nothing is measured where the block is stored as it is.
+fn decompress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8]) {
+    let mut packed = vec![0; BLOCK];
+    let outcome = spec.encoder(BLOCK).expect("its defaults").compress(block, &mut packed).expect("a block fits");
+    let Outcome::Smaller(length) = outcome else { return };
+    let (mut decoder, mut room) = (spec.decoder(BLOCK, usize::MAX).expect("its defaults"), vec![0; BLOCK]);
+    let mut group = criterion.benchmark_group("decompress");
+    group.throughput(Throughput::Bytes(BLOCK as u64));
+    group.bench_function(BenchmarkId::new(spec.name(), content), |bencher| {
+        bencher.iter(|| decoder.decompress(black_box(&packed[..length]), &mut room).expect("its own block"));
+    });
+}

@@ -1,0 +1,22 @@
+//! The functions in which packing and reading spend their time, through the public interfaces of the crates.
+//! `cargo bench -p packline-bench [-- FILTER]`.
+
+mod codecs;
+mod line;
+mod reading;
+mod trees;
+mod writing;
+
+use criterion::Criterion;
+use std::time::Duration;
+
+fn main() {
+    let short = Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    let mut criterion = short.sample_size(20).configure_from_args();
+    codecs::bench(&mut criterion);
+    line::bench(&mut criterion);
+    trees::bench(&mut criterion);
+    writing::bench(&mut criterion);
+    reading::bench(&mut criterion);
+    criterion.final_summary();
+}

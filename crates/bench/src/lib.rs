@@ -1,0 +1,131 @@
+//! What the benchmarks of hot functions work on: blocks, trees and images that are generated, the same on every machine.
+
+use packline_engine::CancelToken;
+use packline_squashfs::read::{Image, Input, Opening, Origin};
+use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Writer};
+use packline_testkit::Random;
+use packline_tree::Meta;
+use packline_tree::Source;
+use packline_tree::tar::{TarOptions, TarSource};
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What stands for an entry that says nothing of itself.
+pub const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+/// Bytes of decompressed metadata that a reader keeps.
+const METADATA_CACHE: usize = 1 << 20;
+/// Bytes on the line of a writer.
+const WINDOW: usize = 64 << 20;
+
+/// A block that compresses as text does.
+pub fn text(length: usize) -> Vec<u8> {
+    Random::new(1).prose(length)
+}
+
+/// A block that compresses about as machine code does: few operations, small offsets, addresses that rise, gaps of zeros.
+pub fn program(length: usize) -> Vec<u8> {
+    let (mut random, mut bytes, mut address) = (Random::new(2), Vec::with_capacity(length + 64), 0x40_1000_u32);
+    while bytes.len() < length {
+        address = address.wrapping_add(random.below(64) as u32);
+        match random.below(8) {
+            0 => bytes.extend([0xe8].iter().chain(&address.to_le_bytes())),
+            1 => bytes.extend([0; 12]),
+            2 => bytes.extend(random.bits().to_le_bytes()),
+            _ => bytes.extend([0x48, 0x8b, 0x40 + random.below(8) as u8, 8 * random.below(16) as u8]),
+        }
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// A block that does not compress.
+pub fn noise(length: usize) -> Vec<u8> {
+    Random::new(3).noise(length)
+}
+
+/// A sink that is still there when the writer has gone.
+#[derive(Clone, Default)]
+struct Kept(Rc<RefCell<Vec<u8>>>);
+
+impl Sink for Kept {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write_at(offset, bytes)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.borrow_mut().read_at(offset, buffer)
+    }
+}
+
+/// Packs a tar in memory into an image in memory.
+///
+/// # Errors
+/// What the tar or the writer says, as text.
+pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
+    let sink = Kept::default();
+    let crew = Crew { workers, window: WINDOW, memory: usize::MAX, cancel: CancelToken::new(), serial: false };
+    let start = Start { defaults: META, input: "generated".into() };
+    let said = |cause: packline_squashfs::Error| cause.to_string();
+    let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), crew, start).map_err(said)?;
+    let mut source = TarSource::new(tar, TarOptions::named("generated"));
+    while let Some(entry) = source.next_entry().map_err(|cause| cause.to_string())? {
+        writer.add(&entry, FileHints::default(), &mut source).map_err(said)?;
+    }
+    writer.finish().map_err(said)?;
+    Ok(sink.0.take())
+}
+
+/// An image in memory as input of a reader.
+struct Bytes(Vec<u8>);
+
+impl Input for Bytes {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let found = self.0.get(start..start.saturating_add(buffer.len()));
+        buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// Opens an image in memory, with an empty cache.
+///
+/// # Errors
+/// What the reader says, as text.
+pub fn open(image: Vec<u8>) -> Result<Image, String> {
+    let opening = Opening { origin: Origin::At(0), metadata_cache: METADATA_CACHE };
+    Image::open(Arc::new(Bytes(image)), opening).map_err(|cause| cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packline_squashfs::read::Walk;
+    use packline_testkit::generate;
+
+    #[test]
+    fn blocks_are_as_long_as_asked_and_unlike() {
+        for length in [1, 100, 4096] {
+            let blocks = [text(length), program(length), noise(length)];
+            assert!(blocks.iter().all(|block| block.len() == length));
+            assert!(length == 1 || blocks[0] != blocks[1] && blocks[1] != blocks[2]);
+        }
+    }
+
+    #[test]
+    fn packed_tar_is_walked() {
+        let mut tar = Vec::new();
+        generate::many_files(&mut tar, 600).unwrap();
+        let options = Options::new("zstd".parse().unwrap());
+        let images = [0, 2].map(|workers| pack(&tar, &options, workers).unwrap());
+        assert!(images[0] == images[1]);
+        let [image, _] = images.map(|image| open(image).unwrap());
+        assert_eq!(Walk::new(&image, image.root(), Vec::new()).filter(|visit| visit.is_ok()).count(), 603);
+        assert!(pack(b"no tar", &options, 0).is_err() && open(vec![0; 4096]).is_err());
+    }
+}

@@ -1,0 +1,65 @@
+//! Dated results: `YYYY-MM-DD-NAME.csv`, of which the last two of each name are compared.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Of each name in a directory the last file and the one before it, if there are two.
+pub fn last_two(directory: &Path) -> Result<Vec<[PathBuf; 2]>, String> {
+    let entries = std::fs::read_dir(directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let pairs = pairs(names.collect());
+    Ok(pairs.into_iter().map(|pair| pair.map(|name| directory.join(name))).collect())
+}
+
+fn pairs(mut names: Vec<String>) -> Vec<[String; 2]> {
+    names.sort();
+    let mut by_name: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+    for name in &names {
+        if let Some(rest) = undated(name) {
+            by_name.entry(rest.to_owned()).or_default().push(name);
+        }
+    }
+    by_name.values().filter_map(|all| all.last_chunk::<2>()).map(|pair| pair.map(Clone::clone)).collect()
+}
+
+/// What stands behind the date in a CSV's name.
+fn undated(name: &str) -> Option<&str> {
+    let (date, rest) = (name.get(..10)?, name.get(10..)?.strip_prefix('-')?.strip_suffix(".csv")?);
+    let digit =
+        |(index, byte): (usize, u8)| if index == 4 || index == 7 { byte == b'-' } else { byte.is_ascii_digit() };
+    date.bytes().enumerate().all(digit).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_two_of_each_name() {
+        let names = [
+            "2026-02-01-a.csv",
+            "2025-12-31-a.csv",
+            "2026-01-01-a.csv",
+            "2026-01-01-b.csv",
+            "2026-02-01-a.md",
+            "x.csv",
+        ];
+        let found = pairs(names.map(str::to_owned).to_vec());
+        assert_eq!(found, [["2026-01-01-a.csv".to_owned(), "2026-02-01-a.csv".to_owned()]]);
+    }
+
+    #[test]
+    fn name_behind_a_date() {
+        assert_eq!(undated("2026-02-01-pack-debian-root.csv"), Some("pack-debian-root"));
+        for name in [
+            "2026-02-1-a.csv",
+            "2026-02-01.csv",
+            "a.csv",
+            "2026-02-01-a.md",
+            "2026_02_01-a.csv",
+            "\u{fc}\u{fc}\u{fc}\u{fc}\u{fc}-a.csv",
+        ] {
+            assert_eq!(undated(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Instructions counted by valgrind on a small generated workload: a measure of work without the noise of clocks.
+
+use super::counts::{Counts, Task};
+use super::{binary, scratch};
+use crate::arguments::Arguments;
+use crate::{clock, shell};
+use packline_testkit::{generate, tools};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CODECS: [&str; 7] = ["gzip", "xz", "lzma", "zstd", "lz4", "lzo", "none"];
+/// The codec of the image that is read.
+const READ: &str = "zstd";
+const MEGABYTES: u64 = 2;
+const TINY_FILES: u64 = 3000;
+
+/// What is counted: a name, and the arguments of our program.
+type Step = (String, Vec<String>, Option<PathBuf>);
+
+/// `bench instructions`: writes `bench/results/DATE-instructions.csv`.
+pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.only(&["out", "binary"])?;
+    if tools::find("valgrind").is_none() {
+        return Err("valgrind is not installed (apt-get install valgrind)".into());
+    }
+    let (binary, place) = (binary(arguments)?, scratch()?.join("instructions"));
+    std::fs::create_dir_all(&place).map_err(|cause| format!("{}: {cause}", place.display()))?;
+    let counts = count(&binary, &place);
+    std::fs::remove_dir_all(&place).map_err(|cause| format!("{}: {cause}", place.display()))?;
+    let text = counts?.to_string();
+    shell::say(&text);
+    let out = arguments.path("out").unwrap_or_else(|| shell::root().join("bench/results"));
+    shell::write(&out.join(format!("{}-instructions.csv", clock::today())), &text)
+}
+
+fn count(binary: &Path, place: &Path) -> Result<Counts, String> {
+    let named = |path: &Path, cause: std::io::Error| format!("{}: {cause}", path.display());
+    let (bulk, tiny) = (place.join("bulk.tar"), place.join("tiny.tar"));
+    generate::write_tar(&bulk, |sink| generate::mixed_bulk(sink, MEGABYTES)).map_err(|cause| named(&bulk, cause))?;
+    generate::write_tar(&tiny, |sink| generate::many_files(sink, TINY_FILES)).map_err(|cause| named(&tiny, cause))?;
+    let mut counts = Counts { machine: machine()?, tasks: Vec::new() };
+    for (name, argv, made) in steps(place)? {
+        let instructions =
+            counted(binary, &argv, &place.join("counted")).map_err(|cause| format!("{name}: {cause}"))?;
+        let bytes = made.map_or(Ok(0), |path| std::fs::metadata(&path).map(|found| found.len()));
+        counts.tasks.push(Task { name, instructions, bytes: bytes.map_err(|cause| cause.to_string())? });
+    }
+    Ok(counts)
+}
+
+/// Everything in the order in which it is run: what is read was packed before. The reference line without threads is
+/// asked for wherever it is offered, so that nothing hangs on how threads meet.
+fn steps(place: &Path) -> Result<Vec<Step>, String> {
+    let path = |name: &str| shell::text(&place.join(name)).map(str::to_owned);
+    let (bulk, tiny, image, tree) =
+        (path("bulk.tar")?, path("tiny.tar")?, path(&format!("{READ}.sqfs"))?, path("tree")?);
+    let mut steps = Vec::new();
+    for codec in CODECS {
+        let image = path(&format!("{codec}.sqfs"))?;
+        steps.push(packing(&format!("pack {codec}"), &bulk, &image, codec));
+    }
+    steps.push(packing("pack many files", &tiny, &path("many.sqfs")?, "none"));
+    let mut read = |name: &str, words: &[&str]| {
+        steps.push((name.to_owned(), words.iter().map(ToString::to_string).collect(), None));
+    };
+    read("unpack", &["unpack", &image, &tree, "-j0", "--quiet"]);
+    read("sqfs2tar", &["sqfs2tar", "--serial", &image]);
+    read("verify", &["verify", &image, "-j0", "--quiet"]);
+    read("list", &["list", "-l", &image]);
+    steps.push(packing("pack directory", &tree, &path("directory.sqfs")?, "none"));
+    Ok(steps)
+}
+
+fn packing(name: &str, source: &str, image: &str, codec: &str) -> Step {
+    let argv = ["pack", source, image, "-c", codec, "--serial", "--quiet"].map(str::to_owned);
+    (name.to_owned(), argv.to_vec(), Some(PathBuf::from(image)))
+}
+
+/// Runs our program under valgrind. What it writes to standard output is thrown away.
+fn counted(binary: &Path, argv: &[String], report: &Path) -> Result<u64, String> {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=cachegrind", "--cache-sim=no", "--quiet"]);
+    command.arg(format!("--cachegrind-out-file={}", report.display())).arg(binary).args(argv);
+    tools::run(command.stdin(std::process::Stdio::null()))?;
+    let text = std::fs::read_to_string(report).map_err(|cause| cause.to_string())?;
+    summary(&text).ok_or_else(|| format!("{} has no summary", report.display()))
+}
+
+/// The count in cachegrind's output: `summary: N`.
+fn summary(text: &str) -> Option<u64> {
+    text.lines().rev().find_map(|line| line.strip_prefix("summary:"))?.trim().parse().ok()
+}
+
+fn machine() -> Result<String, String> {
+    let version = shell::output(Command::new("valgrind").arg("--version"))?;
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
+    Ok(format!("{}; {}", version.trim(), model.trim_start_matches([' ', '\t', ':'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn count_of_a_report() {
+        assert_eq!(summary("events: Ir\nfn=main\n1 5\nsummary: 12345\n"), Some(12_345));
+        assert_eq!(summary("events: Ir\n"), None);
+    }
+
+    #[test]
+    fn what_is_read_was_packed_before() {
+        let steps = steps(Path::new("place")).unwrap();
+        let made = steps.iter().position(|(_, _, made)| made.as_deref() == Some(Path::new("place/zstd.sqfs"))).unwrap();
+        let read = steps.iter().position(|(name, ..)| name == "unpack").unwrap();
+        assert!(made < read);
+        assert!(steps.iter().all(|(name, ..)| !name.contains(',')));
+    }
+}

@@ -47,6 +47,14 @@ pub const MACHINE_OPTIONS: &[Opt] = &[
 pub const IMAGE: Operand =
     Operand { name: "IMAGE", help: "The image: a file or a block device", required: true, of: &[] };
 
+/// Where the image is that the operand names.
+///
+/// # Errors
+/// The operand is missing, or `--offset` is no size.
+pub fn place(args: &Args) -> Result<ImagePlace, Failure> {
+    Ok(ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? })
+}
+
 /// Opens the image that the operand names.
 ///
 /// # Errors
@@ -64,8 +72,7 @@ pub fn open_within(args: &Args, resources: &Resources) -> Result<OpenedImage, Fa
 }
 
 fn open_keeping(args: &Args, metadata: usize) -> Result<OpenedImage, Failure> {
-    let place = ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? };
-    Ok(place.open(metadata)?)
+    Ok(place(args)?.open(metadata)?)
 }
 
 /// Opens an image of a drop-in, which has no option for its offset.

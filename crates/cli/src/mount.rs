@@ -2,10 +2,11 @@
 
 mod daemon;
 
-use packline::{ImagePlace, MountFlag, MountFlags, MountRequest};
+use packline::{MountFlag, MountFlags, MountRequest};
 
 use crate::args::Args;
 use crate::failure::Failure;
+use crate::image_args;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 
@@ -112,7 +113,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 
 fn request(args: &Args, io: &Io) -> Result<MountRequest, Failure> {
     let mut request = MountRequest {
-        image: ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? },
+        image: image_args::place(args)?,
         point: args.required("DIR")?,
         workers: args.number("jobs")?.map_or(io.host.processors, |jobs| jobs as usize),
         memory: args.size("mem")?.or(io.host.memory_limit),

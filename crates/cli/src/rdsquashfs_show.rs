@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use packline::image::device_number;
 use packline::image::read::{DirData, FileData, Inode, InodeRef, Node, NodeType};
-use packline::tree::Device;
 use packline::{Omit, OpenedImage, SelectedWalk, Selection};
 
 use crate::failure::Failure;
@@ -192,7 +192,7 @@ pub fn stat(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure
     match &inode.node {
         Node::Symlink(target) => lines.push(format!("Link target: {}", escaped(target))),
         Node::BlockDevice(device) | Node::CharDevice(device) => {
-            lines.push(format!("Device number: {}:{} ({})", device.major, device.minor, encoded(*device)));
+            lines.push(format!("Device number: {}:{} ({})", device.major, device.minor, device_number(*device)));
         }
         Node::File(file) => lines.extend(file_lines(file, raw.fragment, inode.extended)),
         Node::Directory(directory) => lines.extend(directory_lines(image, directory, inode.extended)),
@@ -218,11 +218,6 @@ fn form(inode: &Inode) -> String {
         NodeType::Socket => "socket",
     };
     format!("{}{name}", if inode.extended { "extended " } else { "" })
-}
-
-/// A device number as the format stores it: minor bits 0 to 7, major, the other minor bits.
-fn encoded(device: Device) -> u32 {
-    device.minor & 0xff | device.major << 8 | (device.minor & !0xff) << 12
 }
 
 fn file_lines(file: &FileData, fragment: Option<(u32, u32)>, extended: bool) -> Vec<String> {
@@ -302,11 +297,5 @@ mod tests {
         assert!(printable(b"plain text\n") && printable("größe".as_bytes()) && printable(b""));
         assert!(!printable(b"\x01") && !printable(b"a\0b") && !printable(b"\xff") && !printable(b"\x7f"));
         assert_eq!(hex(b"\x01\xab"), "0x01AB");
-    }
-
-    #[test]
-    fn device_numbers_are_encoded() {
-        assert_eq!(encoded(Device { major: 5, minor: 70_000 }), 286_262_640);
-        assert_eq!(encoded(Device { major: 8, minor: 1 }), 0x801);
     }
 }

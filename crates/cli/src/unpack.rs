@@ -1,6 +1,6 @@
 //! `packline unpack`: an image becomes a directory again, or a tar.
 
-use packline::{Duplicates, Error, ImagePlace, Kept, UnpackRequest, UnpackSummary};
+use packline::{Duplicates, Error, Kept, UnpackRequest, UnpackSummary};
 use serde_json::json;
 
 use crate::args::Args;
@@ -146,7 +146,7 @@ fn is_root() -> bool {
 }
 
 fn request(args: &Args, io: &Io) -> Result<UnpackRequest, Failure> {
-    let image = ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? };
+    let image = image_args::place(args)?;
     let request = UnpackRequest::new(image, args.required("DEST")?);
     Ok(UnpackRequest {
         force: args.flag("force"),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::codec::{StreamFormat, StreamSpec};
-use packline::{ImagePlace, TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
+use packline::{TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
 use serde_json::json;
 
 use crate::args::Args;
@@ -58,7 +58,7 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 }
 
 fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutRequest, Failure> {
-    let image = ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? };
+    let image = image_args::place(args)?;
     let (compression, scope) = (compression(args, &destination)?, scope(args)?);
     let resources = image_args::resources(args, io)?;
     let target = target(args, io, destination)?;

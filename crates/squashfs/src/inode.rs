@@ -137,7 +137,13 @@ pub(crate) fn encode_device(device: Device, entry: &dyn Fn() -> String) -> Resul
             expected: "a major number of at most 4095 and a minor number of at most 1048575".into(),
         });
     }
-    Ok(major << 8 | minor & 0xff | (minor & !0xff) << 12)
+    Ok(device_number(device))
+}
+
+/// A device number as the format stores it: minor bits 0 to 7, major, the other minor bits. More bits than
+/// there is room for (12 and 20) run into each other.
+pub fn device_number(Device { major, minor }: Device) -> u32 {
+    major << 8 | minor & 0xff | (minor & !0xff) << 12
 }
 
 /// Where a directory's listing lies.

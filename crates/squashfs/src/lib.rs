@@ -42,6 +42,7 @@ mod xattr;
 pub use compressor::{compressor_id, data_start, options_block};
 pub use decision::Saved;
 pub use error::Error;
+pub use inode::device_number;
 pub use layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace};
 pub use metadata_area::{ImageEnd, write_metadata};
 pub use options::{

@@ -111,7 +111,8 @@ fn row(found: &Fragments) -> Vec<String> {
     cells
 }
 
-/// The answer in words: what is saved, and what it costs in scaling; empty where nothing can be said.
+/// The answer in words, for ours where ours was measured: what is saved, and what it costs in scaling; empty where nothing
+/// can be said.
 pub(super) fn verdict(all: &[Fragments]) -> String {
     let range = |found: Vec<f64>, show: fn(f64) -> String| {
         let (least, most) =
@@ -119,8 +120,11 @@ pub(super) fn verdict(all: &[Fragments]) -> String {
         let (least, most) = (show(least), show(most));
         if least == most { least } else { format!("{least} to {most}") }
     };
-    let savings: Vec<f64> = all.iter().filter_map(Fragments::saving).collect();
-    let kept: Vec<f64> = all.iter().filter_map(Fragments::scaling_kept).collect();
+    let is_ours = |found: &&Fragments| found.case.program == "packline";
+    let any_ours = all.iter().any(|found| is_ours(&found));
+    let judged = || all.iter().filter(|found| !any_ours || is_ours(found));
+    let savings: Vec<f64> = judged().filter_map(Fragments::saving).collect();
+    let kept: Vec<f64> = judged().filter_map(Fragments::scaling_kept).collect();
     let mut words = Vec::new();
     if !savings.is_empty() {
         words.push(format!(
@@ -130,8 +134,8 @@ pub(super) fn verdict(all: &[Fragments]) -> String {
     }
     if !kept.is_empty() {
         words.push(format!(
-            "With it the speed-up at the most jobs is {} of the speed-up without it (under 1: it limits scaling).",
-            range(kept, |ratio| format!("{} times", number::ratio(ratio)))
+            "With it the speed-up at the most jobs is {} times the speed-up without it (under 1: it limits scaling).",
+            range(kept, number::ratio)
         ));
     }
     words.join(" ")

@@ -98,7 +98,7 @@ pub const CORPORA: [Corpus; 10] = [
         name: "vm",
         file: "vm.img",
         tree: false,
-        tools: &["mke2fs:e2fsprogs", "mmdebstrap", "tar"],
+        tools: &["mke2fs:e2fsprogs", "dumpe2fs:e2fsprogs", "debugfs:e2fsprogs", "mmdebstrap", "tar"],
         source: "the corpus debian-root as an ext4 image; needs root",
         purpose: "one large file of aligned files, much of it holes",
         moves: true,

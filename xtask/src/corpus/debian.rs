@@ -3,6 +3,7 @@
 use super::manifest::{Manifest, Part};
 use super::site::{Site, digest, named};
 use crate::shell;
+use packline_testkit::tools;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,6 +30,8 @@ const SOURCE: &str = "linux-source-6.1";
 /// The identity of the disk image's file system, and the seed of its directory hashes: any, but always the same.
 const IDENTITY: &str = "5f0f6f0e-7061-636b-6c69-6e6500000001";
 const IMAGE_SIZE: &str = "2G";
+/// The first inode of an ext4 file system that is not reserved.
+const FIRST_INODE: u64 = 11;
 
 /// The tar as mmdebstrap makes it, and the tree in it.
 pub fn root_file_system(site: &Site) -> Result<Vec<Part>, String> {
@@ -64,8 +67,28 @@ pub fn disk_image(site: &Site) -> Result<Vec<Part>, String> {
     let mut command = site.command("mke2fs");
     let options = format!("hash_seed={IDENTITY},lazy_itable_init=0,lazy_journal_init=0");
     command.args(["-q", "-F", "-t", "ext4", "-U", IDENTITY, "-E", &options, "-d"]).arg(site.place.join("debian-root"));
-    shell::started(command.arg(site.scratch(site.corpus.file)).arg(IMAGE_SIZE).env("E2FSPROGS_FAKE_TIME", TIME))?;
+    let image = site.scratch(site.corpus.file);
+    shell::started(command.arg(&image).arg(IMAGE_SIZE).env("E2FSPROGS_FAKE_TIME", TIME))?;
+    same_times(site, &image)?;
     Ok(content_of(&root))
+}
+
+/// Sets the times that no program can set in a directory, and that mke2fs copied from it: when an inode was read and changed.
+fn same_times(site: &Site, image: &Path) -> Result<(), String> {
+    let report = shell::output(Command::new("dumpe2fs").arg("-h").arg(image))?;
+    let last = inodes_in_use(&report).ok_or_else(|| format!("{}: dumpe2fs counts no inodes", image.display()))?;
+    let line = |inode| format!("sif <{inode}> ctime @{TIME}\nsif <{inode}> atime @{TIME}\n");
+    let script = site.scratch("times");
+    shell::write(&script, &(FIRST_INODE..=last).map(line).collect::<String>())?;
+    let mut debugfs = site.command("debugfs");
+    debugfs.args(["-w", "-f"]).arg(script).arg(image).env("E2FSPROGS_FAKE_TIME", TIME);
+    tools::run(&mut debugfs).map(drop)
+}
+
+/// The number of inodes that are not free: they are taken one after the other.
+fn inodes_in_use(report: &str) -> Option<u64> {
+    let number = |key: &str| report.lines().find_map(|line| line.strip_prefix(key))?.trim().parse::<u64>().ok();
+    number("Inode count:")?.checked_sub(number("Free inodes:")?)
 }
 
 /// What an image was made from: the tar, by its digest.
@@ -137,6 +160,14 @@ mod tests {
         let found: Vec<(String, String)> =
             installed(status).into_iter().map(|part| (part.name, part.version)).collect();
         assert_eq!(found, [("adduser".into(), "3.134".into()), ("zlib1g".into(), "1:1.2.13.dfsg-1".into())]);
+    }
+
+    #[test]
+    fn inodes_of_a_file_system() {
+        let report =
+            "Inode count:              131072\nBlock count:              524288\nFree inodes:              91669\n";
+        assert_eq!(inodes_in_use(report), Some(39_403));
+        assert_eq!(inodes_in_use("Inode count: 5\n"), None);
     }
 
     #[test]

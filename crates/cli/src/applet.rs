@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::Applet;
 use crate::{
-    cat, completions, diff, gensquashfs, info, list, man, mount, pack, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs,
+    bench, cat, completions, diff, gensquashfs, info, list, man, mount, pack, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs,
     unpack, verify,
 };
 
@@ -30,6 +30,7 @@ pub static APPLETS: &[Applet] = &[
     rdsquashfs::APPLET,
     sqfsdiff::APPLET,
     mount::APPLET,
+    bench::APPLET,
     completions::APPLET,
     man::APPLET,
 ];
@@ -82,7 +83,7 @@ fn run_applet(applet: &'static Applet, called: &str, arguments: &[OsString], io:
         Ok(matches) => matches,
         Err(error) => return answer(&error, called, applet.usage_status(), io),
     };
-    match (applet.run)(&Args::new(applet, matches), io) {
+    match (applet.run)(&Args::new(applet, matches).typed_as(arguments), io) {
         Ok(()) => 0,
         Err(failure) => report(&failure, called, applet.usage_status(), io),
     }

@@ -17,13 +17,25 @@ use crate::size::{parse_number, parse_size, show_size};
 pub struct Args {
     applet: &'static Applet,
     matches: ArgMatches,
+    typed: Vec<OsString>,
     asked: RefCell<BTreeSet<&'static str>>,
 }
 
 impl Args {
     /// Wraps what clap made of the arguments of `applet`.
     pub fn new(applet: &'static Applet, matches: ArgMatches) -> Args {
-        Args { applet, matches, asked: RefCell::default() }
+        Args { applet, matches, typed: Vec::new(), asked: RefCell::default() }
+    }
+
+    /// The same, with the words they were made from.
+    pub fn typed_as(mut self, words: &[OsString]) -> Args {
+        self.typed = words.to_vec();
+        self
+    }
+
+    /// The words after the command's name, as they were typed.
+    pub fn typed(&self) -> &[OsString] {
+        &self.typed
     }
 
     /// Whether a flag is on.

@@ -9,6 +9,22 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Processors, their kind, kernel and memory, in a line for people.
+pub fn description() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    describe(processors(), &read("/proc/cpuinfo"), &read("/proc/sys/kernel/osrelease"), &read("/proc/meminfo"))
+}
+
+/// What is not known (a kind of processor that has no name in `/proc/cpuinfo`) is left out.
+fn describe(processors: usize, cpuinfo: &str, release: &str, meminfo: &str) -> String {
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or("processors", |(_, name)| name.trim());
+    let memory = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB"));
+    let kibibytes = memory.and_then(|number| number.trim().parse::<f64>().ok());
+    let memory = kibibytes.map_or(String::new(), |number| format!(", {:.1} GiB of memory", number / (1 << 20) as f64));
+    format!("{processors} x {model}, Linux {}{memory}", release.trim())
+}
+
 /// The most resident memory this process has had so far, bytes (`VmHWM` of `/proc/self/status`).
 pub fn peak_memory() -> Option<u64> {
     peak_in(&fs::read_to_string("/proc/self/status").ok()?)
@@ -59,6 +75,15 @@ fn limit_in(path: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn machine_is_described_by_what_is_known() {
+        let cpuinfo = "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\n";
+        let line = describe(2, cpuinfo, "6.1.0\n", "MemTotal:       2097152 kB\n");
+        assert_eq!(line, "2 x Fast CPU @ 3 GHz, Linux 6.1.0, 2.0 GiB of memory");
+        assert_eq!(describe(4, "processor\t: 0\n", "6.1\n", ""), "4 x processors, Linux 6.1");
+        assert!(description().contains(" x "));
+    }
 
     #[test]
     fn peak_is_read_from_status() {

@@ -2,6 +2,7 @@
 
 mod applet;
 mod args;
+mod bench;
 mod cat;
 mod clock;
 mod command;

@@ -1,27 +1,40 @@
 //! What happens when the process is told to stop: temporary files go, and the status says which signal it was.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use packline::Temporaries;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+type FirstAct = Box<dyn FnOnce() + Send>;
 type LastAct = Box<dyn FnOnce() -> u8 + Send>;
 
-/// What a command wants to be done when the process is told to stop: it decides on the status too, since for some commands
-/// that is the usual end.
+/// What a command wants to be done when the process is told to stop.
 #[derive(Clone, Default)]
-pub struct Farewell(Arc<Mutex<Option<LastAct>>>);
+pub struct Farewell(Arc<Mutex<Acts>>);
+
+#[derive(Default)]
+struct Acts {
+    first: Option<FirstAct>,
+    last: Option<LastAct>,
+}
 
 impl Farewell {
-    /// Sets it, in place of what was set before.
+    /// Sets what is done after temporary files are gone, in place of what was set before. It decides on the status too, since
+    /// for some commands that is the usual end.
     pub fn set(&self, last: impl FnOnce() -> u8 + Send + 'static) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
+        self.acts().last = Some(Box::new(last));
     }
 
-    fn take(&self) -> Option<LastAct> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Sets what is done before temporary files are removed, in place of what was set before: whoever still writes them is
+    /// to be stopped.
+    pub fn set_first(&self, first: impl FnOnce() + Send + 'static) {
+        self.acts().first = Some(Box::new(first));
+    }
+
+    fn acts(&self) -> MutexGuard<'_, Acts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -36,8 +49,12 @@ pub fn watch(temporaries: Temporaries, farewell: Farewell) -> std::io::Result<()
     let mut signals = Signals::new(wanted)?;
     thread::Builder::new().name("signals".to_string()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            let acts = std::mem::take(&mut *farewell.acts());
+            if let Some(first) = acts.first {
+                first();
+            }
             temporaries.remove_for_good();
-            std::process::exit(farewell.take().map_or(128 + signal, |last| i32::from(last())));
+            std::process::exit(acts.last.map_or(128 + signal, |last| i32::from(last())));
         }
     })?;
     Ok(())

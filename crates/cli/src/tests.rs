@@ -1,5 +1,6 @@
 //! Tests of the commands in process: each gets its arguments and its streams, and is judged by what it leaves.
 
+mod bench;
 mod gensquashfs;
 mod harness;
 mod inspect;

@@ -33,6 +33,7 @@ mod temporaries;
 mod unpack;
 mod verify;
 mod watched;
+mod write_file;
 
 pub use cat::cat;
 pub use changes::{Changes, NewRoot, Unsupported};
@@ -60,3 +61,4 @@ pub use tar_out::{TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, tar_o
 pub use temporaries::Temporaries;
 pub use unpack::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary, unpack};
 pub use verify::verify;
+pub use write_file::write_file;

@@ -53,15 +53,21 @@ impl Temporaries {
     }
 
     /// Makes a directory with `make` and lists it: it is removed with all that is in it.
-    pub(crate) fn create_tree<T, E>(&self, path: &Path, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn create_tree<T, E>(&self, path: &Path, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut listed = self.lock();
         let made = make()?;
         listed.push(Listed::Tree(path.to_path_buf()));
         Ok(made)
     }
 
-    /// Takes a file off the list once `settle` has given it its final name; leaves it listed if that fails.
-    pub(crate) fn settle<E>(&self, path: &Path, settle: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
+    /// Takes a file or directory off the list once `settle` has given it its final name; leaves it listed if that fails.
+    ///
+    /// # Errors
+    /// Those of `settle`.
+    pub fn settle<E>(&self, path: &Path, settle: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
         let mut listed = self.lock();
         settle(path)?;
         listed.retain(|one| one.path() != path);
@@ -69,7 +75,7 @@ impl Temporaries {
     }
 
     /// Removes one file or directory and takes it off the list.
-    pub(crate) fn remove(&self, path: &Path) {
+    pub fn remove(&self, path: &Path) {
         let mut listed = self.lock();
         listed.retain(|one| {
             let other = one.path() != path;

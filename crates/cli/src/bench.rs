@@ -1,0 +1,185 @@
+//! `packline bench`: what packing, unpacking, a codec or a place costs, ours beside what others take.
+
+mod check;
+mod child;
+mod codec;
+mod content;
+mod contest;
+mod input;
+mod line;
+mod lists;
+mod outputs;
+mod pack;
+mod pack_lines;
+mod plan;
+mod program;
+mod progress;
+mod report;
+mod scratch;
+mod settings;
+mod storage;
+mod synthetic;
+mod translate;
+mod unpack;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use settings::{Settings, What};
+
+const CHOICE: &str = "What is measured";
+const RUNS: &str = "Runs";
+const REPORT: &str = "Report";
+
+const CHOICE_OPTIONS: &[Opt] = &[
+    Opt::with(
+        "codec",
+        "CODECS",
+        Takes::Text,
+        "Codecs, separated by commas, each NAME[:key=value,...]; may be given several times (pack, codec)",
+    )
+    .short('c')
+    .default("gzip,xz,lzma,lzo,lz4,zstd,none")
+    .repeats()
+    .group(CHOICE),
+    Opt::with(
+        "levels",
+        "LIST",
+        Takes::Text,
+        "Levels, such as 1,5-9: each codec that has levels is measured at each of these (pack, codec) [default: its own]",
+    )
+    .group(CHOICE),
+    Opt::with("block-size", "SIZES", Takes::Text, "Block sizes, powers of two from 4K to 1M (pack, codec)")
+        .short('b')
+        .default("128K")
+        .group(CHOICE),
+    Opt::with(
+        "tails",
+        "LIST",
+        Takes::Text,
+        "What becomes of tail ends: fragments, no-tail-packing (of small files only), no-fragments (pack)",
+    )
+    .default("fragments")
+    .group(CHOICE),
+    Opt::with("tasks", "LIST", Takes::Text, "What is made of an image: directory, tar (unpack)")
+        .default("directory,tar")
+        .group(CHOICE),
+    Opt::with(
+        "jobs",
+        "LIST",
+        Takes::Text,
+        "Numbers of workers, such as 1,2,4-8 (pack, unpack) [default: 1, 2, 4 and so on, and all processors]",
+    )
+    .short('j')
+    .group(CHOICE),
+    Opt::with(
+        "against",
+        "PROGRAMS",
+        Takes::Path,
+        "Programs to run beside ours, separated by commas, each NAME or NAME=PATH; or all that are installed (pack, unpack)",
+    )
+    .group(CHOICE),
+    Opt::with(
+        "limit",
+        "SIZE",
+        Takes::Size { least: 1 << 20, most: 1 << 40 },
+        "Most bytes of content that are measured in memory (codec) [default: 256M, or less if memory is short]",
+    )
+    .group(CHOICE),
+];
+
+const RUN_OPTIONS: &[Opt] = &[
+    Opt::with("runs", "COUNT", Takes::Number { least: 1, most: 1000 }, "Runs that count")
+        .short('n')
+        .default("3")
+        .group(RUNS),
+    Opt::with("warmup", "COUNT", Takes::Number { least: 0, most: 1000 }, "Runs before those that count")
+        .default("1")
+        .group(RUNS),
+    Opt::with(
+        "place",
+        "DIR",
+        Takes::Path,
+        "Where everything is made that is measured; it is removed (pack, unpack) [default: .]",
+    )
+    .group(RUNS),
+    Opt::flag("keep", "Leave what was made if it is wrong, and say where (pack, unpack)").group(RUNS),
+    Opt::with(
+        "mem",
+        "SIZE",
+        Takes::Size { least: 0, most: u64::MAX },
+        "Most memory for each program; one that cannot be limited takes no part (pack, unpack). In all (codec)",
+    )
+    .group(RUNS),
+    Opt::flag("no-storage", "Do not measure how fast the place is (pack, unpack)").group(RUNS),
+    Opt::with(
+        "bytes",
+        "SIZE",
+        Takes::Size { least: 1 << 20, most: 1 << 50 },
+        "Bytes written and read to measure the place (pack, unpack, storage) [default: 1G, or a tenth of what is free]",
+    )
+    .group(RUNS),
+];
+
+const REPORT_OPTIONS: &[Opt] = &[
+    Opt::flag("json", "Print the report as JSON, not as Markdown").group(REPORT),
+    Opt::with("csv", "FILE", Takes::Path, "Write every run as CSV").group(REPORT),
+    Opt::with("markdown", "FILE", Takes::Path, "Write the Markdown to a file, and do not print it").group(REPORT),
+    Opt::with("html", "FILE", Takes::Path, "Write a page with charts").group(REPORT),
+    Opt::flag("force", "Replace the files of an earlier report").short('f').group(REPORT),
+    Opt::flag("quiet", "Say nothing of what is being done").short('q').group(REPORT),
+    Opt::flag("no-progress", "No progress bar").group(REPORT),
+];
+
+/// The command's table.
+pub const APPLET: Applet = Applet {
+    name: "bench",
+    about: "Measure packing, unpacking, codecs or storage, beside other programs",
+    details,
+    options: &[CHOICE_OPTIONS, RUN_OPTIONS, REPORT_OPTIONS],
+    operands: &[
+        Operand {
+            name: "WHAT",
+            help: "What is measured: pack, unpack, codec, storage",
+            required: true,
+            of: What::NAMES,
+        },
+        Operand {
+            name: "INPUT",
+            help: "pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. \
+                   codec: a directory, a tar, or any file. storage: a directory",
+            required: true,
+            of: &[],
+        },
+    ],
+    manners: Manners::Packline,
+    run,
+};
+
+fn details() -> String {
+    let names = |kinds: &[program::Kind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    format!(
+        "Each run is a process of its own, with the input in the page cache. Programs run in turn, and what they make is compared: \
+         a wrong answer ends the benchmark with status 1. Ours must be the same bytes in each run with any number of jobs.\n\
+         Programs for pack: {}. For unpack: {}. packline=PATH is another build of ours.\n\
+         codec measures blocks in memory on one thread, each compressed and decompressed and compared.\n\
+         Examples: packline bench pack rootfs.tar -c zstd,xz --levels 3,6 --against tar2sqfs,mksquashfs\n          \
+         packline bench unpack rootfs.sqfs --jobs 1-4 --html unpack.html\n          \
+         packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M\n          \
+         packline bench storage /mnt/disk",
+        names(program::PACKERS),
+        names(program::UNPACKERS)
+    )
+}
+
+fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let settings = Settings::read(args, io)?;
+    let report = match settings.what {
+        What::Pack => pack::run(&settings, io)?,
+        What::Unpack => unpack::run(&settings, io)?,
+        What::Codec => codec::run(&settings, io)?,
+        What::Storage => storage::run(&settings, io)?,
+    };
+    settings.outputs.write(&report, io)
+}

@@ -1,0 +1,164 @@
+//! Lists as users write them: codecs, levels, block sizes, jobs, words.
+
+use std::ffi::OsStr;
+
+use packline::bench::{Tails, Task};
+use packline::codec::Spec;
+
+use crate::size::parse_size;
+
+/// More than anybody asks for by a range; a range written by mistake must not fill the memory.
+const LIST_MOST: usize = 4096;
+const BLOCK_LEAST: u64 = 4096;
+const BLOCK_MOST: u64 = 1 << 20;
+const JOBS_MOST: i64 = 1024;
+
+/// Codecs, separated by commas. Parameters contain commas too: a part that begins with the name of a codec begins the next
+/// one, any other belongs to the one before it, since no parameter is called as a codec is.
+pub fn codecs(text: &str) -> Result<Vec<Spec>, String> {
+    let mut whole: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        let name = part.split(':').next().unwrap_or(part);
+        match whole.last_mut().filter(|_| !Spec::names().contains(&name)) {
+            Some(codec) => {
+                codec.push(',');
+                codec.push_str(part);
+            }
+            None => whole.push(part.to_owned()),
+        }
+    }
+    whole.iter().map(|codec| Spec::parse(codec).map_err(|error| error.to_string())).collect()
+}
+
+/// Levels: numbers, and ranges `FIRST-LAST` of numbers from 0 on.
+pub fn levels(text: &str) -> Result<Vec<i64>, String> {
+    numbers(text, i64::from(i32::MIN), i64::from(i32::MAX))
+}
+
+/// Numbers of jobs, rising.
+pub fn jobs(text: &str) -> Result<Vec<usize>, String> {
+    let mut jobs: Vec<usize> = numbers(text, 1, JOBS_MOST)?.into_iter().map(|jobs| jobs as usize).collect();
+    jobs.sort_unstable();
+    Ok(jobs)
+}
+
+/// The jobs that are measured if nobody says: 1, 2, 4 and so on, and as many as there are processors.
+pub fn usual_jobs(processors: usize) -> Vec<usize> {
+    let doubling = std::iter::successors(Some(1usize), |jobs| jobs.checked_mul(2));
+    doubling.take_while(|&jobs| jobs < processors).chain([processors.max(1)]).collect()
+}
+
+/// Block sizes: powers of two from 4K to 1M.
+pub fn block_sizes(text: &str) -> Result<Vec<u64>, String> {
+    let mut sizes = Vec::new();
+    for part in text.split(',') {
+        let size = parse_size(OsStr::new(part))?;
+        if !size.is_power_of_two() || !(BLOCK_LEAST..=BLOCK_MOST).contains(&size) {
+            return Err(format!("'{part}' is no block size (expected a power of two from 4K to 1M)"));
+        }
+        put(&mut sizes, size);
+    }
+    Ok(sizes)
+}
+
+/// What becomes of tail ends.
+pub fn tails(text: &str) -> Result<Vec<Tails>, String> {
+    let known = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments];
+    words(text, &known, Tails::name)
+}
+
+/// What is measured of an image: `directory` or `tar`.
+pub fn tasks(text: &str) -> Result<Vec<Task>, String> {
+    words(text, &[Task::Unpack, Task::Tar], |task| if task == Task::Tar { "tar" } else { "directory" })
+}
+
+fn words<T: Copy + PartialEq>(text: &str, known: &[T], name: fn(T) -> &'static str) -> Result<Vec<T>, String> {
+    let mut found = Vec::new();
+    for part in text.split(',') {
+        let names = || known.iter().map(|&one| name(one)).collect::<Vec<_>>().join(", ");
+        let one = known.iter().find(|&&one| name(one) == part);
+        put(&mut found, *one.ok_or_else(|| format!("unknown '{part}' (expected some of {})", names()))?);
+    }
+    Ok(found)
+}
+
+fn numbers(text: &str, least: i64, most: i64) -> Result<Vec<i64>, String> {
+    let mut numbers = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = range(part)?;
+        if first < least || last > most || first > last {
+            return Err(format!("'{part}' is out of range (expected {least} to {most})"));
+        }
+        if last - first >= LIST_MOST as i64 || numbers.len() > LIST_MOST {
+            return Err(format!("'{part}' asks for too many (expected at most {LIST_MOST})"));
+        }
+        (first..=last).for_each(|number| put(&mut numbers, number));
+    }
+    Ok(numbers)
+}
+
+/// A number, or two with a dash between them.
+fn range(part: &str) -> Result<(i64, i64), String> {
+    let number = |text: &str| {
+        let parsed = text.parse::<i64>();
+        parsed.map_err(|_| format!("'{part}' is no number and no range (expected 3, or 1-9, or several with commas)"))
+    };
+    // A dash in front is a sign.
+    match part.char_indices().skip(1).find(|&(_, character)| character == '-') {
+        Some((dash, _)) => Ok((number(&part[..dash])?, number(&part[dash + 1..])?)),
+        None => number(part).map(|number| (number, number)),
+    }
+}
+
+/// Adds what is not there yet: measuring something twice says nothing.
+pub fn put<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<String> {
+        codecs(text).unwrap().iter().map(Spec::to_string).collect()
+    }
+
+    #[test]
+    fn commas_between_codecs_and_within_parameters() {
+        assert_eq!(shown("lz4,none"), ["lz4", "none"]);
+        assert_eq!(shown("xz:level=3,extreme,lz4,gzip:rle,fixed"), ["xz:level=3,extreme", "lz4", "gzip:rle,fixed"]);
+        assert_eq!(shown("zstd:level=15"), ["zstd"]);
+        for wrong in ["", "lz5", "zstd,level=x", "lz4,", "level=3,zstd"] {
+            assert!(codecs(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_ranges() {
+        assert_eq!(levels("1,5-8,3,3,-7").unwrap(), [1, 5, 6, 7, 8, 3, -7]);
+        assert_eq!(jobs("4,1-2").unwrap(), [1, 2, 4]);
+        for wrong in ["", "1,", "x", "3-1", "1-", "1-2-3", "0-99999999"] {
+            assert!(levels(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(jobs("0").is_err() && jobs("1025").is_err());
+    }
+
+    #[test]
+    fn usual_jobs_double_up_to_the_processors() {
+        assert_eq!(usual_jobs(1), [1]);
+        assert_eq!(usual_jobs(2), [1, 2]);
+        assert_eq!(usual_jobs(6), [1, 2, 4, 6]);
+        assert_eq!(usual_jobs(8), [1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn sizes_and_words() {
+        assert_eq!(block_sizes("128K,1M,131072").unwrap(), [128 << 10, 1 << 20]);
+        assert!(["2K", "2M", "100K", "", "128K,"].iter().all(|wrong| block_sizes(wrong).is_err()));
+        assert_eq!(tails("no-fragments,fragments").unwrap(), [Tails::NoFragments, Tails::Fragments]);
+        assert!(tails("none").unwrap_err().contains("no-tail-packing"));
+        assert_eq!(tasks("tar,directory").unwrap(), [Task::Tar, Task::Unpack]);
+    }
+}

@@ -1,0 +1,159 @@
+//! What a benchmark is asked to do, from its arguments.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use packline::bench::{Tails, Task};
+use packline::codec::Spec;
+
+use super::lists;
+use super::outputs::Outputs;
+use super::plan::at_levels;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Pack,
+    Unpack,
+    Codec,
+    Storage,
+}
+
+impl What {
+    /// The words for them, in the order of the help.
+    pub const NAMES: &'static [&'static str] = &["pack", "unpack", "codec", "storage"];
+
+    fn named(name: &str) -> Option<What> {
+        let all = [What::Pack, What::Unpack, What::Codec, What::Storage];
+        Self::NAMES.iter().position(|known| *known == name).and_then(|index| all.get(index).copied())
+    }
+
+    fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Everything that was asked for.
+pub struct Settings {
+    pub what: What,
+    /// The words that were typed, the command's name left out.
+    pub typed: Vec<OsString>,
+    pub input: PathBuf,
+    pub codecs: Vec<Spec>,
+    pub block_sizes: Vec<u64>,
+    pub jobs: Vec<usize>,
+    pub runs: usize,
+    pub warmups: usize,
+    pub tails: Vec<Tails>,
+    pub tasks: Vec<Task>,
+    pub against: Option<OsString>,
+    pub place: PathBuf,
+    /// Whether the place is measured too.
+    pub storage: bool,
+    /// Bytes to measure it with, if they were given.
+    pub bytes: Option<u64>,
+    pub keep: bool,
+    /// Memory that was given, bytes.
+    pub memory: Option<u64>,
+    /// Bytes of content that are measured in memory, if they were given.
+    pub limit: Option<u64>,
+    pub outputs: Outputs,
+    pub bar: bool,
+    pub quiet: bool,
+    /// What is to be said of the arguments.
+    pub notes: Vec<String>,
+}
+
+/// Options that mean something for some benchmarks only.
+const ONLY: &[(&str, &[What])] = &[
+    ("codec", &[What::Pack, What::Codec]),
+    ("levels", &[What::Pack, What::Codec]),
+    ("block-size", &[What::Pack, What::Codec]),
+    ("tails", &[What::Pack]),
+    ("tasks", &[What::Unpack]),
+    ("jobs", &[What::Pack, What::Unpack]),
+    ("runs", &[What::Pack, What::Unpack, What::Codec]),
+    ("warmup", &[What::Pack, What::Unpack, What::Codec]),
+    ("against", &[What::Pack, What::Unpack]),
+    ("place", &[What::Pack, What::Unpack]),
+    ("keep", &[What::Pack, What::Unpack]),
+    ("no-storage", &[What::Pack, What::Unpack]),
+    ("bytes", &[What::Pack, What::Unpack, What::Storage]),
+    ("mem", &[What::Pack, What::Unpack, What::Codec]),
+    ("limit", &[What::Codec]),
+];
+
+impl Settings {
+    /// Reads the arguments.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for what cannot be, or means nothing here.
+    pub fn read(args: &Args, io: &Io) -> Result<Settings, Failure> {
+        let what = args.operand("WHAT").and_then(|word| What::named(word.to_str()?));
+        let what =
+            what.ok_or_else(|| Failure::usage(format!("missing argument: WHAT ({})", What::NAMES.join(", "))))?;
+        refuse_misplaced(args, what)?;
+        let (codecs, notes) = codecs(args)?;
+        Ok(Settings {
+            what,
+            typed: args.typed().to_vec(),
+            input: args.required("INPUT")?,
+            codecs,
+            notes,
+            block_sizes: list(args, "block-size", lists::block_sizes)?.unwrap_or_default(),
+            jobs: list(args, "jobs", lists::jobs)?.unwrap_or_else(|| lists::usual_jobs(io.host.processors)),
+            runs: args.number("runs")?.unwrap_or(3) as usize,
+            warmups: args.number("warmup")?.unwrap_or(1) as usize,
+            tails: list(args, "tails", lists::tails)?.unwrap_or_default(),
+            tasks: list(args, "tasks", lists::tasks)?.unwrap_or_default(),
+            against: args.raw("against").map(OsString::from),
+            place: args.path("place").unwrap_or_else(|| PathBuf::from(".")),
+            storage: !args.flag("no-storage"),
+            bytes: args.size("bytes")?,
+            keep: args.flag("keep"),
+            memory: args.size("mem")?,
+            limit: args.size("limit")?,
+            outputs: Outputs::read(args)?,
+            bar: !args.flag("no-progress"),
+            quiet: args.flag("quiet"),
+        })
+    }
+}
+
+/// An option that would have no effect is a mistake, not something to ignore.
+fn refuse_misplaced(args: &Args, what: What) -> Result<(), Failure> {
+    for (long, places) in ONLY {
+        if args.given(long) && !places.contains(&what) {
+            let right: Vec<String> = places.iter().map(|place| format!("bench {}", place.name())).collect();
+            let wrong = format!("has no effect on bench {} (it belongs to {})", what.name(), right.join(", "));
+            return Err(args.wrong(long, &wrong));
+        }
+    }
+    if args.given("bytes") && args.flag("no-storage") {
+        return Err(args.wrong("bytes", "has no effect with --no-storage"));
+    }
+    Ok(())
+}
+
+/// The codecs at the levels that were asked for, and notes of levels that they do not have.
+fn codecs(args: &Args) -> Result<(Vec<Spec>, Vec<String>), Failure> {
+    let mut all = Vec::new();
+    for text in args.all("codec") {
+        let text = text.to_str().ok_or_else(|| args.wrong("codec", "the value is not UTF-8"))?;
+        let codecs = lists::codecs(text).map_err(|what| args.wrong("codec", &what))?;
+        codecs.into_iter().for_each(|codec| lists::put(&mut all, codec));
+    }
+    let levels = list(args, "levels", lists::levels)?.unwrap_or_default();
+    at_levels(all, &levels).map_err(|what| args.wrong("levels", &what))
+}
+
+fn list<T>(
+    args: &Args,
+    long: &'static str,
+    parse: fn(&str) -> Result<Vec<T>, String>,
+) -> Result<Option<Vec<T>>, Failure> {
+    args.text(long)?.map(parse).transpose().map_err(|what| args.wrong(long, &what))
+}

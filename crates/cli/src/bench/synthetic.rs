@@ -1,0 +1,189 @@
+//! Trees made here, always the same: `synthetic:NAME[:SIZE]`. They say how a codec behaves at its limits, nothing about a
+//! user's data.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use packline::tree::tar::{TarWriter, end_of_archive, padding};
+use packline::tree::{Entry, Kind, Meta};
+
+use crate::failure::Failure;
+use crate::size::parse_size;
+
+/// Bytes of content if nobody says how many.
+const USUAL: u64 = 64 << 20;
+/// Bytes of a large file.
+const FILE: u64 = (1 << 20) + 12_345;
+/// Small files behind each large one, and the largest of them, bytes.
+const SMALL_FILES: u64 = 8;
+const SMALL_MOST: u64 = 20_000;
+
+/// What files hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Filling {
+    Zeros,
+    Random,
+    Text,
+    /// Each of the others in turn.
+    Mixed,
+}
+
+/// A tree that is made here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Synthetic {
+    filling: Filling,
+    bytes: u64,
+}
+
+impl Synthetic {
+    /// The tree that an input names, if it names one.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`]: there is none of that name, or its size is no size.
+    pub fn named(input: &Path) -> Result<Option<Synthetic>, Failure> {
+        let Some(name) = input.as_os_str().as_bytes().strip_prefix(b"synthetic:") else { return Ok(None) };
+        let name = String::from_utf8_lossy(name).into_owned();
+        let (name, size) = name.split_once(':').map_or((name.as_str(), None), |(name, size)| (name, Some(size)));
+        let filling = match name {
+            "zeros" => Filling::Zeros,
+            "random" => Filling::Random,
+            "text" => Filling::Text,
+            "mixed" => Filling::Mixed,
+            _ => {
+                let what = format!("unknown input 'synthetic:{name}' (expected zeros, random, text or mixed)");
+                return Err(Failure::Usage(what));
+            }
+        };
+        let bytes = size.map_or(Ok(USUAL), |size| parse_size(size.as_ref()));
+        let bytes = bytes.map_err(|what| Failure::Usage(format!("synthetic:{name}: {what}")))?;
+        Ok(Some(Synthetic { filling, bytes }))
+    }
+
+    /// Writes it as a tar.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        self.write_to(&mut BufWriter::new(File::create_new(path)?))
+    }
+
+    /// Large files with small ones between them, until there are as many bytes as were asked for.
+    fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        let (mut tar, mut left, mut number) = (TarWriter::new(""), self.bytes, 0);
+        let mut written = 0;
+        while left > 0 {
+            let small = number % (SMALL_FILES + 1) != 0;
+            let size = if small { 1 + number * 7919 % SMALL_MOST } else { FILE }.min(left);
+            written += put_file(out, &mut tar, number, size, self.filling)?;
+            (left, number) = (left - size, number + 1);
+        }
+        out.write_all(&vec![0; end_of_archive(written)])?;
+        out.flush()
+    }
+}
+
+/// Writes one file with its header; bytes of the archive.
+fn put_file(out: &mut impl Write, tar: &mut TarWriter, number: u64, size: u64, filling: Filling) -> io::Result<u64> {
+    let meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+    let path = format!("file-{number:07}").into_bytes();
+    let entry = Entry { path, kind: Kind::File { size }, meta, xattrs: Vec::new() };
+    let mut header = Vec::new();
+    tar.entry(&mut header, &entry).map_err(io::Error::other)?;
+    out.write_all(&header)?;
+    fill(out, number, size, filling)?;
+    out.write_all(&vec![0; padding(size)])?;
+    Ok(header.len() as u64 + size + padding(size) as u64)
+}
+
+fn fill(out: &mut impl Write, number: u64, size: u64, filling: Filling) -> io::Result<()> {
+    match (filling, number % 3) {
+        (Filling::Zeros, _) | (Filling::Mixed, 0) => io::copy(&mut io::repeat(0).take(size), out).map(drop),
+        (Filling::Random, _) | (Filling::Mixed, 1) => io::copy(&mut noise(number).take(size), out).map(drop),
+        (Filling::Text, _) | (Filling::Mixed, _) => put_text(out, number, size),
+    }
+}
+
+/// Bytes without end that do not compress, another row for each number.
+fn noise(number: u64) -> impl Read {
+    blake3::Hasher::new().update(b"synthetic").update(&number.to_le_bytes()).finalize_xof()
+}
+
+/// Words of a small vocabulary, the first ones more often, in lines.
+fn put_text(out: &mut impl Write, number: u64, size: u64) -> io::Result<()> {
+    const SYLLABLES: [&str; 16] =
+        ["ka", "lo", "mi", "sen", "tur", "al", "be", "dor", "ish", "ven", "ra", "que", "fin", "ost", "u", "ny"];
+    let (mut noise, mut left) = (noise(number), size as usize);
+    let (mut draws, mut line) = ([0; 256], Vec::new());
+    while left > 0 {
+        noise.read_exact(&mut draws)?;
+        line.clear();
+        for pair in draws.chunks_exact(2) {
+            let word = usize::from(pair[0].min(pair[1]));
+            line.extend_from_slice(SYLLABLES[word % 16].as_bytes());
+            line.extend_from_slice(SYLLABLES[word / 16].as_bytes());
+            line.push(if pair[0] % 12 == 0 { b'\n' } else { b' ' });
+        }
+        line.truncate(left);
+        out.write_all(&line)?;
+        left -= line.len();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use packline::tree::Source;
+    use packline::tree::tar::{TarOptions, TarSource};
+
+    use super::*;
+
+    fn made(name: &str) -> Vec<u8> {
+        let mut tar = Vec::new();
+        Synthetic::named(Path::new(name)).unwrap().unwrap().write_to(&mut tar).unwrap();
+        tar
+    }
+
+    #[test]
+    fn trees_are_tars_of_the_size_that_was_asked_for() {
+        for name in ["zeros", "random", "text", "mixed"] {
+            let tar = made(&format!("synthetic:{name}:3M"));
+            assert_eq!(tar, made(&format!("synthetic:{name}:3M")));
+            let mut source = TarSource::new(tar.as_slice(), TarOptions::default());
+            let (mut content, mut files) = (0, 0);
+            while let Some(entry) = source.next_entry().unwrap() {
+                let Kind::File { size } = entry.kind else { panic!() };
+                (content, files) = (content + size, files + 1);
+            }
+            assert!(content == 3 << 20 && files > 10, "{name}: {content} bytes, {files} files");
+        }
+    }
+
+    #[test]
+    fn text_compresses_and_noise_does_not() {
+        let share = |name: &str| {
+            let tar = made(&format!("synthetic:{name}:200K"));
+            let mut room = vec![0; 128 << 10];
+            let mut encoder = packline::codec::Spec::parse("zstd").unwrap().encoder(128 << 10).unwrap();
+            match encoder.compress(&tar[512..512 + (128 << 10)], &mut room).unwrap() {
+                packline::codec::Outcome::Smaller(bytes) => bytes,
+                packline::codec::Outcome::NotSmaller => 128 << 10,
+            }
+        };
+        assert_eq!(share("random"), 128 << 10);
+        let text = share("text");
+        assert!(text > 20 << 10 && text < 80 << 10, "{text}");
+        assert!(share("zeros") < 100);
+    }
+
+    #[test]
+    fn only_names_that_are_known_are_made() {
+        let named = |input: &str| Synthetic::named(Path::new(input));
+        assert_eq!(named("zeros").unwrap(), None);
+        assert_eq!(named("synthetic:text").unwrap(), Some(Synthetic { filling: Filling::Text, bytes: USUAL }));
+        for wrong in ["synthetic:", "synthetic:nope", "synthetic:text:x", "synthetic:text:"] {
+            assert!(named(wrong).is_err(), "{wrong}");
+        }
+    }
+}

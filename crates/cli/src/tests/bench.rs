@@ -1,0 +1,195 @@
+//! Tests of `packline bench` that start no program of ours but a stand-in.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::harness::{Kept, Place, Ran, host, io, run, run_on};
+use crate::args::Args;
+use crate::bench::APPLET;
+use crate::command::{command_of, with_name};
+use crate::io::Host;
+
+/// A host whose packline is this script.
+fn host_with(place: &Place, script: &str) -> Host {
+    let program = place.at("stand-in");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    Host { program: Some(program), ..host() }
+}
+
+fn bench(place: &Place, script: &str, options: &[&str]) -> Ran {
+    fs::write(place.at("in.tar"), [0; 1024]).unwrap();
+    fs::create_dir_all(place.at("scratch")).unwrap();
+    let (input, scratch) = (place.text("in.tar"), place.text("scratch"));
+    let words = [&["bench", "pack", &input, "--place", &scratch, "--no-storage", "-c", "lz4"], options].concat();
+    run_on(&words, b"", host_with(place, script))
+}
+
+fn left(place: &Place) -> usize {
+    fs::read_dir(place.at("scratch")).unwrap().count()
+}
+
+/// `pack SOURCE IMAGE ...`: writes an image of so many bytes, and says what it packed.
+const PACKS: &str = "echo image > \"$3\"; echo '{\"content_bytes\": 60}'";
+
+#[test]
+fn no_option_is_parsed_and_ignored() {
+    let arguments = ["pack".into(), "/nonesuch".into()];
+    let matches = command_of(&APPLET).try_get_matches_from(with_name("bench", &arguments)).unwrap();
+    let args = Args::new(&APPLET, matches);
+    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
+    assert!((APPLET.run)(&args, &mut io).is_err());
+    assert_eq!(args.unasked(), Vec::<&str>::new());
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["unpack", "-c", "zstd"], "bench pack, bench codec"),
+        (&["codec", "--jobs", "2"], "bench pack, bench unpack"),
+        (&["codec", "--against", "zstd"], "bench pack, bench unpack"),
+        (&["storage", "--runs", "2"], "bench pack, bench unpack, bench codec"),
+        (&["pack", "--limit", "2M"], "bench codec"),
+        (&["unpack", "--tails", "fragments"], "bench pack"),
+        (&["pack", "--tasks", "tar"], "bench unpack"),
+        (&["pack", "--no-storage", "--bytes", "2M"], "--no-storage"),
+        (&["pack", "--force"], "without --csv"),
+        (&["pack", "--csv", "/nonesuch/x", "--html", "/nonesuch/x"], "the same file"),
+        (&["pack", "-c", "none", "--levels", "3"], "has level 3"),
+        (&["pack", "-c", "lz5"], "lz5"),
+        (&["pack", "-b", "100K"], "power of two"),
+        (&["pack", "-j", "0"], "expected 1 to 1024"),
+        (&["packs"], "WHAT"),
+    ];
+    for (words, expected) in cases {
+        let ran = run(&[&["bench"], *words, &["/nonesuch"]].concat());
+        assert!(ran.status == 2 && ran.err.contains(expected), "{words:?}: {ran:?}");
+    }
+    assert_eq!(run(&["bench"]).status, 2);
+    assert_eq!(run(&["bench", "pack"]).status, 2);
+}
+
+#[test]
+fn peers_that_cannot_take_part_are_refused() {
+    let place = Place::new();
+    for (peer, expected) in [
+        ("unsquashfs", "unknown 'unsquashfs'"),
+        ("zstd=/nonesuch/zstd", "/nonesuch/zstd is not installed"),
+        ("zstd=/bin/true", "zstd=/bin/true takes no part with lz4: it has of these codecs only zstd."),
+    ] {
+        let ran = bench(&place, PACKS, &["--against", peer]);
+        assert!(ran.status == 2 && ran.err.contains(expected), "{peer}: {ran:?}");
+        assert_eq!(left(&place), 0);
+    }
+}
+
+#[test]
+fn every_run_is_counted_and_told() {
+    let place = Place::new();
+    let ran =
+        bench(&place, PACKS, &["-j", "1-3", "-n", "4", "--warmup", "2", "-b", "4K,8K", "--csv", &place.text("csv")]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let report = packline::bench::read_csv(&fs::read_to_string(place.at("csv")).unwrap()).unwrap();
+    let jobs: Vec<(u64, usize)> = report.measured.iter().map(|one| (one.case.block_size, one.case.jobs)).collect();
+    assert_eq!(jobs, [(4096, 1), (4096, 2), (4096, 3), (8192, 1), (8192, 2), (8192, 3)]);
+    assert!(report.measured.iter().all(|one| (one.content_bytes, one.image_bytes, one.runs.len()) == (60, 6, 4)));
+    assert!(ran.out.contains("packline bench pack") && ran.out.contains("1970-01-01"), "{}", ran.out);
+    assert_eq!(ran.err.lines().count(), 6, "a line a contest: {}", ran.err);
+    assert_eq!(left(&place), 0);
+}
+
+#[test]
+fn reports_replace_nothing_without_force() {
+    let place = Place::new();
+    fs::write(place.at("report"), "old").unwrap();
+    let report = place.text("report");
+    let ran = bench(&place, PACKS, &["--html", &report]);
+    assert!(ran.status == 1 && ran.err.contains("--force"), "{ran:?}");
+    assert_eq!(fs::read(place.at("report")).unwrap(), b"old");
+    let ran =
+        bench(&place, PACKS, &["--html", &report, "--force", "--quiet", "--json", "--markdown", &place.text("md")]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert!(fs::read_to_string(place.at("report")).unwrap().contains("<svg"));
+    assert!(fs::read_to_string(place.at("md")).unwrap().starts_with("# "));
+    assert!(serde_json::from_str::<serde_json::Value>(&ran.out).unwrap()["measured"].is_array());
+}
+
+#[test]
+fn an_image_that_changes_between_runs_is_a_failure() {
+    let place = Place::new();
+    let script = format!("{PACKS}; echo $$ >> \"$3\"");
+    let ran = bench(&place, &script, &["-j", "1"]);
+    assert!(ran.status == 1 && ran.err.contains("different images") && ran.err.contains("run 2"), "{ran:?}");
+    assert_eq!((left(&place), ran.out.as_str()), (0, ""));
+    let ran = bench(&place, &script, &["-j", "1", "--keep"]);
+    let kept = ran.err.lines().last().unwrap().split(" is in ").last().unwrap();
+    assert!(fs::metadata(kept).unwrap().is_dir() && left(&place) == 1, "{ran:?}");
+}
+
+#[test]
+fn a_run_that_fails_ends_it_with_what_it_said() {
+    let place = Place::new();
+    let ran = bench(&place, "echo no room >&2; exit 4", &[]);
+    assert!(ran.status == 1 && ran.err.contains("exit status: 4\nno room"), "{ran:?}");
+    assert_eq!(left(&place), 0);
+    let ran = run(&["bench", "pack", "/nonesuch/in.tar", "--no-storage"]);
+    assert!(ran.status == 1, "{ran:?}");
+}
+
+#[test]
+fn codecs_are_measured_in_memory() {
+    let place = Place::new();
+    fs::write(place.at("in"), vec![b'x'; 100_000]).unwrap();
+    let words = [
+        "bench",
+        "codec",
+        &place.text("in"),
+        "-c",
+        "zstd,none",
+        "--levels",
+        "1,3",
+        "-b",
+        "4K,64K",
+        "-n",
+        "2",
+        "--json",
+    ];
+    let ran = run_on(&words, b"", host_with(&place, ""));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let codecs = said["codecs"].as_array().unwrap();
+    let shown: Vec<String> = codecs.iter().map(|one| format!("{} {}", one["codec"], one["block_size"])).collect();
+    let expected =
+        ["\"zstd:level=1\" 4096", "\"zstd:level=1\" 65536", "\"zstd:level=3\" 4096", "\"zstd:level=3\" 65536"];
+    assert_eq!(shown, expected);
+    assert_eq!((codecs[0]["blocks"].as_u64(), codecs[0]["content_bytes"].as_u64()), (Some(25), Some(100_000)));
+    assert_eq!(codecs[1]["compress"].as_array().map(Vec::len).or(Some(2)), Some(2));
+    assert!(ran.out.contains("none takes no part"));
+}
+
+#[test]
+fn memory_bounds_what_is_measured_in_memory() {
+    let place = Place::new();
+    fs::write(place.at("in"), vec![b'x'; 3 << 20]).unwrap();
+    let codec = |options: &[&str]| {
+        let input = place.text("in");
+        run_on(&[&["bench", "codec", &input, "-c", "lz4", "-n", "1"], options].concat(), b"", host_with(&place, ""))
+    };
+    let ran = codec(&["--limit", "1M"]);
+    assert!(ran.status == 0 && ran.out.contains("Only the first 1.0 MiB"), "{ran:?}");
+    let ran = codec(&["--mem", "1M"]);
+    assert!(ran.status == 2 && ran.err.contains("--mem: memory is too short"), "{ran:?}");
+    let ran = codec(&["--mem", "100M", "--limit", "1G"]);
+    assert!(ran.status == 2 && ran.err.contains("--limit: 1.0 GiB cannot be measured"), "{ran:?}");
+}
+
+#[test]
+fn storage_is_measured_and_cleaned_up() {
+    let place = Place::new();
+    fs::create_dir(place.at("disk")).unwrap();
+    let words = ["bench", "storage", &place.text("disk"), "--bytes", "2M"];
+    let ran = run_on(&words, b"", host_with(&place, ""));
+    assert!(ran.status == 0 && ran.out.contains("At a ratio of 0.5"), "{ran:?}");
+    assert_eq!(fs::read_dir(place.at("disk")).unwrap().count(), 0);
+    assert_eq!(run_on(&["bench", "storage", "/nonesuch"], b"", host_with(&place, "")).status, 1);
+}

@@ -1,0 +1,38 @@
+//! A small file that appears under its name only when it is whole.
+
+use std::path::Path;
+
+use packline_squashfs::Sink;
+
+use crate::output::Output;
+use crate::{Error, Temporaries};
+
+/// Writes a file as an image is written: it gets its name when it is whole and on the medium. What is there already is only
+/// replaced with `force`.
+///
+/// # Errors
+/// [`Error::Output`] and [`Error::Target`]; under the name there is then what was there before.
+pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporaries) -> Result<(), Error> {
+    let refused = |cause| Error::Output { path: path.to_path_buf(), action: "cannot write", cause };
+    let output = Output::open(path, force, temporaries)?;
+    let mut sink = output.sink()?;
+    sink.write_at(0, bytes).and_then(|()| sink.flush()).map_err(refused)?;
+    output.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_only_with_force() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("report");
+        let write = |text: &str, force| write_file(&path, text.as_bytes(), force, &Temporaries::default());
+        write("first", false).unwrap();
+        assert!(write("second", false).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"first");
+        write("2nd", true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"2nd");
+    }
+}

@@ -117,7 +117,7 @@ const RUN_OPTIONS: &[Opt] = &[
         "bytes",
         "SIZE",
         Takes::Size { least: 1 << 20, most: 1 << 50 },
-        "Bytes written and read to measure the place (pack, unpack, storage) [default: 1G, or a tenth of what is free]",
+        "Bytes written and read, three times, to measure the place (pack, unpack, storage) [default: 1G, or a tenth of what is free]",
     )
     .group(RUNS),
 ];

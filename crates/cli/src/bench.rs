@@ -6,6 +6,7 @@ mod codec;
 mod content;
 mod contest;
 mod input;
+mod kept;
 mod line;
 mod lists;
 mod outputs;
@@ -141,14 +142,14 @@ pub const APPLET: Applet = Applet {
     operands: &[
         Operand {
             name: "WHAT",
-            help: "What is measured: pack, unpack, codec, storage",
+            help: "What is measured: pack, unpack, codec, storage; or report, which joins and shows what was measured before",
             required: true,
             of: What::NAMES,
         },
         Operand {
-            name: "INPUT",
+            name: "INPUT...",
             help: "pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. \
-                   codec: a directory, a tar, or any file. storage: a directory",
+                   codec: a directory, a tar, or any file. storage: a directory. report: files that --csv wrote",
             required: true,
             of: &[],
         },
@@ -167,7 +168,8 @@ fn details() -> String {
          Examples: packline bench pack rootfs.tar -c zstd,xz --levels 3,6 --against tar2sqfs,mksquashfs\n          \
          packline bench unpack rootfs.sqfs --jobs 1-4 --html unpack.html\n          \
          packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M\n          \
-         packline bench storage /mnt/disk",
+         packline bench storage /mnt/disk\n          \
+         packline bench report monday.csv tuesday.csv --html all.html",
         names(program::PACKERS),
         names(program::UNPACKERS)
     )
@@ -180,6 +182,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         What::Unpack => unpack::run(&settings, io)?,
         What::Codec => codec::run(&settings, io)?,
         What::Storage => storage::run(&settings, io)?,
+        What::Report => kept::run(&settings)?,
     };
     settings.outputs.write(&report, io)
 }

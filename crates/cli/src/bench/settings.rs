@@ -20,14 +20,15 @@ pub enum What {
     Unpack,
     Codec,
     Storage,
+    Report,
 }
 
 impl What {
     /// The words for them, in the order of the help.
-    pub const NAMES: &'static [&'static str] = &["pack", "unpack", "codec", "storage"];
+    pub const NAMES: &'static [&'static str] = &["pack", "unpack", "codec", "storage", "report"];
 
     fn named(name: &str) -> Option<What> {
-        let all = [What::Pack, What::Unpack, What::Codec, What::Storage];
+        let all = [What::Pack, What::Unpack, What::Codec, What::Storage, What::Report];
         Self::NAMES.iter().position(|known| *known == name).and_then(|index| all.get(index).copied())
     }
 
@@ -41,7 +42,10 @@ pub struct Settings {
     pub what: What,
     /// The words that were typed, the command's name left out.
     pub typed: Vec<OsString>,
+    /// What is measured; of reports the first.
     pub input: PathBuf,
+    /// Reports that are joined to the first.
+    pub further: Vec<PathBuf>,
     pub codecs: Vec<Spec>,
     pub block_sizes: Vec<u64>,
     pub jobs: Vec<usize>,
@@ -84,6 +88,8 @@ const ONLY: &[(&str, &[What])] = &[
     ("bytes", &[What::Pack, What::Unpack, What::Storage]),
     ("mem", &[What::Pack, What::Unpack, What::Codec]),
     ("limit", &[What::Codec]),
+    ("quiet", &[What::Pack, What::Unpack, What::Codec, What::Storage]),
+    ("no-progress", &[What::Pack, What::Unpack, What::Codec, What::Storage]),
 ];
 
 impl Settings {
@@ -97,10 +103,12 @@ impl Settings {
             what.ok_or_else(|| Failure::usage(format!("missing argument: WHAT ({})", What::NAMES.join(", "))))?;
         refuse_misplaced(args, what)?;
         let (codecs, notes) = codecs(args)?;
+        let (input, further) = inputs(args, what)?;
         Ok(Settings {
             what,
             typed: args.typed().to_vec(),
-            input: args.required("INPUT")?,
+            input,
+            further,
             codecs,
             notes,
             block_sizes: list(args, "block-size", lists::block_sizes)?.unwrap_or_default(),
@@ -120,6 +128,20 @@ impl Settings {
             bar: !args.flag("no-progress"),
             quiet: args.flag("quiet"),
         })
+    }
+}
+
+/// What is measured, and with reports what else is joined to it.
+fn inputs(args: &Args, what: What) -> Result<(PathBuf, Vec<PathBuf>), Failure> {
+    let mut inputs = args.operands("INPUT...").into_iter().map(PathBuf::from);
+    let first = inputs.next().ok_or_else(|| Failure::usage("missing argument: INPUT"))?;
+    let further: Vec<PathBuf> = inputs.collect();
+    match further.first() {
+        Some(second) if what != What::Report => {
+            let what = format!("unexpected argument '{}' (bench {} takes one input)", second.display(), what.name());
+            Err(Failure::Usage(what))
+        }
+        _ => Ok((first, further)),
     }
 }
 

@@ -193,3 +193,32 @@ fn storage_is_measured_and_cleaned_up() {
     assert_eq!(fs::read_dir(place.at("disk")).unwrap().count(), 0);
     assert_eq!(run_on(&["bench", "storage", "/nonesuch"], b"", host_with(&place, "")).status, 1);
 }
+
+#[test]
+fn reports_are_joined_and_shown_again() {
+    let place = Place::new();
+    let report = |name: &str, options: &[&str]| {
+        let path = place.text(name);
+        let ran =
+            bench(&place, PACKS, &[&["--runs", "1", "--warmup", "0", "--quiet", "--csv", &path], options].concat());
+        assert_eq!(ran.status, 0, "{ran:?}");
+        path
+    };
+    let (one, two) = (report("one.csv", &["-j", "1"]), report("two.csv", &["-j", "2"]));
+    let joined = run(&["bench", "report", &one, &two, "--csv", &place.text("both.csv")]);
+    assert!(
+        joined.status == 0 && joined.out.contains("| lz4") && joined.out.matches("- Command").count() == 2,
+        "{joined:?}"
+    );
+    let both = packline::bench::read_csv(&fs::read_to_string(place.at("both.csv")).unwrap()).unwrap();
+    assert_eq!(both.measured.iter().map(|measured| measured.case.jobs).collect::<Vec<_>>(), [1, 2]);
+
+    let other = fs::read_to_string(&two).unwrap().replace("in.tar", "other.tar");
+    fs::write(&two, other).unwrap();
+    let refused = run(&["bench", "report", &one, &two]);
+    assert!(refused.status == 1 && refused.err.contains("two.csv: the input differs: \"other.tar\""), "{refused:?}");
+    let no_report = run(&["bench", "report", &place.text("in.tar")]);
+    assert!(no_report.status == 1 && no_report.err.contains("in.tar: line 1"), "{no_report:?}");
+    let two_inputs = run(&["bench", "pack", &one, &two]);
+    assert!(two_inputs.status == 2 && two_inputs.err.contains("takes one input"), "{two_inputs:?}");
+}

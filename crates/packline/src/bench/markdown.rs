@@ -25,8 +25,8 @@ pub fn markdown(report: &Report) -> String {
 
 fn heading(report: &Report) -> String {
     let mut out = format!("# Benchmark: {}\n\n", escaped(&report.input.name));
-    if !report.command.is_empty() {
-        out.push_str(&format!("- Command: {}\n", code(&report.command)));
+    for command in report.command.lines() {
+        out.push_str(&format!("- Command: {}\n", code(command)));
     }
     for (name, value) in tables::facts(report) {
         out.push_str(&format!("- {name}: {}\n", escaped(&value)));

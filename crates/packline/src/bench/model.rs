@@ -170,7 +170,7 @@ pub struct Program {
 /// A benchmark's outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// What was run, as typed.
+    /// What was run, as typed; several commands have a line each.
     pub command: String,
     /// The day, `YYYY-MM-DD`.
     pub date: String,

@@ -30,6 +30,11 @@ impl Arguments {
         Ok(arguments)
     }
 
+    /// All options with their values, by name.
+    pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// An option's text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.options.get(key).map(String::as_str)

@@ -26,12 +26,9 @@ cargo xtask NAME
   corpus list                    the data sets for benchmarks: names, sizes, sources
   corpus NAME [--out DIR] [--strict yes] [--pin yes]
                                  makes one, or finds it made; strict: fails if packages have moved on since they were pinned
-  bench pack [--input TAR] [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR]
-             [--tar2sqfs PROGRAM] [--mksquashfs PROGRAM]
-                                 ours against the peers, interleaved; results go to bench/results
-  bench unpack [--input TAR] [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--place DIR]
-             [--sqfs2tar PROGRAM] [--unsquashfs PROGRAM]
-                                 images of that tar made into tars and directories, ours against the peers
+  bench pack|unpack|codec [--input PATH] [--name NAME] [--out DIR] [--binary PROGRAM] [OPTIONS of packline bench]
+                                 packline bench, with its reports kept as bench/results/DATE-NAME.{csv,md,html}; an
+                                 option without a value is written --option yes
   bench mount --input FILE [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--peer PROGRAM]
                                  a large file read through a mount, ours against squashfuse
   bench instructions [--out DIR] [--binary PROGRAM]

@@ -1,7 +1,7 @@
 //! Instructions counted by valgrind on a small generated workload: a measure of work without the noise of clocks.
 
 use super::counts::{Counts, Task};
-use super::{binary, scratch};
+use super::{binary, machine, scratch};
 use crate::arguments::Arguments;
 use crate::{clock, shell};
 use packline_testkit::{generate, tools};
@@ -93,9 +93,7 @@ fn summary(text: &str) -> Option<u64> {
 
 fn machine() -> Result<String, String> {
     let version = shell::output(Command::new("valgrind").arg("--version"))?;
-    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
-    Ok(format!("{}; {}", version.trim(), model.trim_start_matches([' ', '\t', ':'])))
+    Ok(format!("{}; {}", version.trim(), machine::model()))
 }
 
 #[cfg(test)]

@@ -4,37 +4,25 @@ mod compare;
 mod counts;
 mod dated;
 mod instructions;
-mod jobs;
+mod machine;
 mod mount;
-mod pack;
-mod report;
-mod unpack;
+mod recorded;
 
 use crate::arguments::Arguments;
-use crate::{clock, environment, shell};
-use packline_testkit::peer::Cost;
+use crate::{environment, shell};
 use std::path::{Path, PathBuf};
 
-/// One program's result at one task.
-struct Row {
-    /// The codec, and the task where there are several.
-    task: String,
-    program: String,
-    costs: Vec<Cost>,
-    /// Bytes of the image.
-    size: u64,
-}
-
-/// `bench pack`, `bench unpack`, `bench mount`, `bench instructions`, `bench compare`.
+/// `bench pack`, `bench unpack`, `bench codec`, `bench mount`, `bench instructions`, `bench compare`.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     let operands: Vec<&str> = arguments.operands.iter().map(String::as_str).collect();
     match operands[..] {
-        ["pack"] => pack::run(arguments),
-        ["unpack"] => unpack::run(arguments),
+        [what @ ("pack" | "unpack" | "codec")] => recorded::run(what, arguments),
         ["mount"] => mount::run(arguments),
         ["instructions"] => instructions::run(arguments),
         ["compare", ..] => compare::run(arguments),
-        _ => Err(format!("{operands:?} is no benchmark (expected pack, unpack, mount, instructions or compare)")),
+        _ => {
+            Err(format!("{operands:?} is no benchmark (expected pack, unpack, codec, mount, instructions or compare)"))
+        }
     }
 }
 
@@ -48,14 +36,6 @@ fn scratch() -> Result<PathBuf, String> {
 /// Our binary: the one that was named, or a fresh one as users have it.
 fn binary(arguments: &Arguments) -> Result<PathBuf, String> {
     arguments.path("binary").map_or_else(shell::release_binary, Ok)
-}
-
-/// Writes the results, dated, as CSV and as a page.
-fn keep(arguments: &Arguments, name: &str, rows: &[Row], page: &str) -> Result<(), String> {
-    let place = arguments.path("out").unwrap_or_else(|| shell::root().join("bench/results"));
-    let name = format!("{}-{name}", clock::today());
-    shell::write(&place.join(format!("{name}.csv")), &report::csv(rows))?;
-    shell::write(&place.join(format!("{name}.md")), page)
 }
 
 /// Reads a file once, so that it is in the page cache for all alike.

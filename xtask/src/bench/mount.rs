@@ -1,7 +1,6 @@
 //! Mounted images against squashfuse: one large file read from end to end, and 64 KiB reads all over it by several threads.
 
-use super::report::machine;
-use super::{binary, scratch, warm};
+use super::{binary, machine, scratch, warm};
 use crate::arguments::Arguments;
 use crate::{clock, environment, shell};
 use packline_testkit::{Random, Stopwatch, tools};
@@ -107,7 +106,7 @@ fn page(size: u64, block: &str, rows: &[Row]) -> String {
         "# One file of {size} bytes through a mount, blocks of {block}\n\n{}\n\nRead in order with buffers of {} KiB, and at \
          random by {THREADS} threads, {READS_A_THREAD} reads of {} KiB each. Medians of interleaved runs; each run mounts \
          afresh, with the image in the page cache and nothing of the mount.\n\n{}",
-        machine(),
+        machine::description(),
         WHOLE_BYTES >> 10,
         READ_BYTES >> 10,
         table(rows)

@@ -1,10 +1,12 @@
 //! What happens when the process is told to stop: temporary files go, and the status says which signal it was.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use packline::Temporaries;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 type FirstAct = Box<dyn FnOnce() + Send>;
@@ -40,8 +42,10 @@ impl Farewell {
 
 /// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first it removes every temporary file in being and
 /// ends the process with status 128 + signal, or does what `farewell` says and ends with its status. A hangup that the
-/// parent chose to ignore (`nohup`) stays ignored.
+/// parent chose to ignore (`nohup`) stays ignored. A file that grows past the limit of the process (`ulimit -f`) is an error of
+/// writing from here on, and no signal that kills.
 pub fn watch(temporaries: Temporaries, farewell: Farewell) -> std::io::Result<()> {
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut wanted = vec![SIGINT, SIGTERM];
     if !hangup_is_ignored() {
         wanted.push(SIGHUP);

@@ -184,3 +184,22 @@ fn a_bar_is_shown_on_a_terminal_and_nowhere_else() {
     let piped = Command::new("sh").args(["-c", &line("-c lz4")]).output().unwrap();
     assert!(!String::from_utf8_lossy(&piped.stderr).contains("MiB/s"));
 }
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
+    let top = tempfile::tempdir().unwrap();
+    let (source, image) = (top.path().join("source"), top.path().join("image"));
+    fs::create_dir(&source).unwrap();
+    fs::write(source.join("noise"), noise(3 << 20)).unwrap();
+    let mut limited = Command::new("prlimit");
+    limited
+        .args(["--fsize=1048576", PACKLINE, "pack"])
+        .arg(&source)
+        .arg(&image)
+        .args(["-c", "none", "--format", "squashfs"]);
+    let output = limited.output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("image") && message.contains("File too large"), "{message}");
+    assert_eq!(names_in(top.path()), ["source"]);
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-const DOCUMENTS: [&str; 3] = ["docs/architecture.md", "README.md", "bench/README.md"];
+const DOCUMENTS: [&str; 4] = ["docs/architecture.md", "docs/benchmarks.md", "README.md", "bench/README.md"];
 
 /// Checks the documents that name files.
 pub fn check(root: &Path) -> Result<Vec<String>, String> {

@@ -94,10 +94,17 @@ pub(super) fn storage(report: &Report) -> Option<String> {
     ))
 }
 
+/// How often everything was run.
+fn counted(report: &Report) -> Option<String> {
+    let programs = report.measured.iter().map(|measured| measured.runs.len());
+    let counts = || programs.clone().chain(report.codecs.iter().map(|codec| codec.compress.len()));
+    let (least, most) = (counts().min()?, counts().max()?);
+    let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    Some(format!("{count} counted, {} before them to warm up", report.warmups))
+}
+
 /// How the runs were made: name and value of each fact, without those that are unknown.
 pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
-    let most_runs = report.measured.iter().map(|measured| measured.runs.len()).max();
-    let runs = most_runs.map(|runs| format!("{runs} counted, {} before them to warm up", report.warmups));
     let input = match report.input.bytes {
         0 => report.input.name.clone(),
         bytes => format!("{}, {} MB", report.input.name, number::megabytes(bytes as f64)),
@@ -107,7 +114,7 @@ pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("Input", input),
         ("Machine", report.machine.clone()),
         ("Storage", storage(report).unwrap_or_default()),
-        ("Runs", runs.unwrap_or_default()),
+        ("Runs", counted(report).unwrap_or_default()),
     ];
     facts.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }

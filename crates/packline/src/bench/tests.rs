@@ -176,3 +176,13 @@ fn names_are_text_in_every_form() {
     let codes: Vec<&str> = text.lines().filter(|line| line.starts_with("- Command")).collect();
     assert_eq!(codes, ["- Command: `<b>&\"x`", "- Command: `` |`#,' ``"]);
 }
+
+#[test]
+fn the_number_of_runs_is_told_for_all() {
+    let mut report = Report { codecs: Vec::new(), ..realistic(&[1, 2]) };
+    let told = |report: &Report| markdown(report).lines().find(|line| line.starts_with("- Runs")).unwrap().to_owned();
+    let runs = report.measured[0].runs.len();
+    assert!(runs > 1 && told(&report).starts_with(&format!("- Runs: {runs} counted")), "{}", told(&report));
+    report.measured[0].runs.truncate(1);
+    assert!(told(&report).starts_with(&format!("- Runs: 1 to {runs} counted")), "{}", told(&report));
+}

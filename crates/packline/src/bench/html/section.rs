@@ -193,7 +193,8 @@ impl<'g> Series<'g> {
             };
             (codec.to_string(), chart.panel(&of, &format!("{title}, {codec}")))
         };
-        let drawn: Vec<(String, String)> = self.codecs.iter().map(panel).collect();
+        let has_points = |codec: &&&str| lines.iter().any(|(of, line)| of == *codec && !line.points.is_empty());
+        let drawn: Vec<(String, String)> = self.codecs.iter().filter(has_points).map(panel).collect();
         let scales = if own { "Each codec has a scale of its own." } else { "All codecs have the same scale." };
         figure(title, &(legend::of_lines(&self.key()) + &panels(&drawn)), &format!("{reading} {scales}"))
     }

@@ -148,3 +148,13 @@ fn many_series_are_a_chart_a_codec_and_few_are_one() {
     });
     assert_eq!(wall(&report), 1);
 }
+
+#[test]
+fn a_codec_that_was_run_with_one_number_of_jobs_has_no_chart_by_jobs() {
+    let mut report = realistic(&[1, 2]);
+    let speedup = format!("Speed-up by jobs, {}", report.measured[0].case.codec);
+    assert!(html(&report).contains(&speedup));
+    let codec = report.measured[0].case.codec.clone();
+    report.measured.retain(|measured| measured.case.codec != codec || measured.case.jobs == 2);
+    assert!(!html(&report).contains(&speedup));
+}

@@ -35,10 +35,14 @@ fn kibibytes(processors: usize, length: u64) -> u64 {
     (REQUESTS * length * processors.max(1) as u64).min(READ_AHEAD) >> 10
 }
 
-/// Asking for no more than the kernel knows already keeps this from waiting for an answer of ours.
+/// Asking for no more than the kernel knows already keeps this from waiting for an answer of ours. A mount by FUSE has no device,
+/// so its major number is 0: a disk's setting is left alone whatever is found.
 fn setting(point: &Path) -> Option<File> {
     let found = statx(CWD, point, AtFlags::STATX_DONT_SYNC, StatxFlags::empty()).ok()?;
     let (major, minor) = (found.stx_dev_major, found.stx_dev_minor);
+    if major != 0 {
+        return None;
+    }
     File::options().write(true).open(format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb")).ok()
 }
 

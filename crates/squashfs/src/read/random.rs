@@ -69,7 +69,7 @@ impl Files {
 
     /// Whether sequential readers are served ahead from now on, as they are at first. Better not where as many requests as there
     /// are processors come at once by themselves: what is decoded by the thread that hands it on is still in its processor's
-    /// caches, and from another's it takes three times as long to copy.
+    /// caches, and copying it from another's takes longer.
     pub fn serve_ahead(&self, ahead: bool) {
         self.ahead.set_follows(ahead);
     }

@@ -1,6 +1,7 @@
 //! What follows from the runs, where it follows: no figure is made from runs that are missing or took no time.
 
-use super::{Case, CodecSpeed, Measured, Report, Scaling, Spread, Storage, Task, against, scaling};
+use super::statistics::of_other_jobs;
+use super::{CodecSpeed, Measured, Report, Scaling, Spread, Storage, Task, against, scaling};
 
 /// A configuration with everything that follows from its runs.
 pub(super) struct Figures<'a> {
@@ -63,9 +64,8 @@ pub(super) fn figures(report: &Report) -> Vec<Figures<'_>> {
 }
 
 fn scales(measured: &Measured, all: &[Measured]) -> Option<Scaling> {
-    let same = |other: &&Measured| Case { jobs: measured.case.jobs, ..other.case.clone() } == measured.case;
-    let timed = all.iter().filter(same).all(|other| other.wall().median > 0.0);
-    let other_jobs = all.iter().filter(same).any(|other| other.case.jobs != measured.case.jobs);
+    let timed = of_other_jobs(measured, all).all(|other| other.wall().median > 0.0);
+    let other_jobs = of_other_jobs(measured, all).any(|other| other.case.jobs != measured.case.jobs);
     (timed && other_jobs).then(|| scaling(measured, all))
 }
 

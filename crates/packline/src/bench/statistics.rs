@@ -73,10 +73,18 @@ pub struct Scaling {
     pub efficiency: f64,
 }
 
+/// The configurations that differ from this one in nothing but the jobs, itself among them.
+pub(super) fn of_other_jobs<'a>(measured: &'a Measured, all: &'a [Measured]) -> impl Iterator<Item = &'a Measured> {
+    let all_but_jobs = |case: &'a Case| {
+        let Case { task, codec, block_size, tails, program, jobs: _ } = case;
+        (task, codec, block_size, tails, program)
+    };
+    all.iter().filter(move |other| all_but_jobs(&other.case) == all_but_jobs(&measured.case))
+}
+
 /// The scaling of a configuration against the one that differs from it in nothing but the (fewest) jobs.
 pub fn scaling(measured: &Measured, all: &[Measured]) -> Scaling {
-    let alike = all.iter().filter(|other| Case { jobs: measured.case.jobs, ..other.case.clone() } == measured.case);
-    let base = alike.min_by_key(|other| other.case.jobs).unwrap_or(measured);
+    let base = of_other_jobs(measured, all).min_by_key(|other| other.case.jobs).unwrap_or(measured);
     let speedup = base.wall().median / measured.wall().median.max(1e-9);
     Scaling { speedup, efficiency: speedup * base.case.jobs as f64 / measured.case.jobs.max(1) as f64 }
 }

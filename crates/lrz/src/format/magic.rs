@@ -1,0 +1,196 @@
+//! The first 24 bytes of a file.
+
+use crate::Error;
+
+/// Bytes of a magic.
+pub const MAGIC_SIZE: usize = 24;
+const MARK: &[u8; 4] = b"LRZI";
+
+/// The layouts there have been, oldest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dialect {
+    /// 0.4: no chunk head, 8-byte lengths and distances.
+    V4,
+    /// 0.5: a chunk head of one byte.
+    V5,
+    /// 0.6: widths by chunk, an end mark, the chunk's size.
+    V6,
+    /// 0.7 of lrzip itself: a byte for a filter in the chunk head, no CRC.
+    V7,
+}
+
+/// The properties of LZMA blocks: contexts, and the dictionary's size in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LzmaProps {
+    /// `(pb * 5 + lp) * 9 + lc`.
+    pub contexts: u8,
+    /// Size of the dictionary, bytes; some files that were written to a pipe say 0.
+    pub dict_size: u32,
+}
+
+/// Whether contents are encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protection {
+    /// They are not.
+    None,
+    /// AES-128 in CBC with a key from SHA-512; the salt's first two bytes say how long that was stretched.
+    Aes128 {
+        /// The salt of the file.
+        salt: [u8; 8],
+    },
+    /// AES-256 in GCM, of 0.7.
+    Aes256 {
+        /// The salt of the file.
+        salt: [u8; 8],
+    },
+}
+
+/// What stands at the beginning of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Magic {
+    /// Which layout follows.
+    pub dialect: Dialect,
+    /// Bytes of plain data, if they were known.
+    pub size: Option<u64>,
+    /// Properties of LZMA blocks, if there are any.
+    pub lzma: Option<LzmaProps>,
+    /// Whether the file ends with an MD5 of its plain data.
+    pub md5: bool,
+    /// Whether it is encrypted.
+    pub protection: Protection,
+    /// Bytes 14 and 23, which 0.7 uses.
+    pub extra: [u8; 2],
+}
+
+impl Magic {
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; MAGIC_SIZE] {
+        let mut out = [0; MAGIC_SIZE];
+        out[..4].copy_from_slice(MARK);
+        out[5] = self.dialect.minor();
+        match self.protection {
+            Protection::None => out[6..14].copy_from_slice(&self.size.unwrap_or(0).to_le_bytes()),
+            Protection::Aes128 { salt } | Protection::Aes256 { salt } => out[6..14].copy_from_slice(&salt),
+        }
+        if let Some(lzma) = self.lzma {
+            out[16] = lzma.contexts;
+            out[17..21].copy_from_slice(&lzma.dict_size.to_le_bytes());
+        }
+        out[21] = u8::from(self.md5);
+        out[22] = self.protection.tag();
+        [out[14], out[23]] = self.extra;
+        out
+    }
+
+    /// What these bytes say.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if it is no .lrz file, [`Error::Unsupported`] if it is of another layout.
+    pub fn decode(bytes: &[u8; MAGIC_SIZE]) -> Result<Magic, Error> {
+        if &bytes[..4] != MARK {
+            return Err(Error::corrupt(0, format!("{:02x?}", &bytes[..4]), "'LRZI'"));
+        }
+        let dialect = Dialect::of(bytes[4], bytes[5])?;
+        let eight = |at: usize| -> [u8; 8] { std::array::from_fn(|index| bytes[at + index]) };
+        let protection = Protection::of(bytes[22], eight(6))?;
+        let size = Some(u64::from_le_bytes(eight(6))).filter(|&size| size > 0 && protection == Protection::None);
+        let dict_size = u32::from_le_bytes([bytes[17], bytes[18], bytes[19], bytes[20]]);
+        let lzma = LzmaProps { contexts: bytes[16], dict_size };
+        let lzma = Some(lzma).filter(|lzma| (lzma.contexts, lzma.dict_size) != (0, 0));
+        let md5 = match bytes[21] {
+            0 => false,
+            1 => true,
+            other => return Err(Error::corrupt(21, format!("digest {other}"), "0 or 1")),
+        };
+        Ok(Magic { dialect, size, lzma, md5, protection, extra: [bytes[14], bytes[23]] })
+    }
+}
+
+impl Dialect {
+    /// The minor version.
+    pub fn minor(self) -> u8 {
+        match self {
+            Dialect::V4 => 4,
+            Dialect::V5 => 5,
+            Dialect::V6 => 6,
+            Dialect::V7 => 7,
+        }
+    }
+
+    fn of(major: u8, minor: u8) -> Result<Dialect, Error> {
+        match (major, minor) {
+            (0, 4) => Ok(Dialect::V4),
+            (0, 5) => Ok(Dialect::V5),
+            (0, 6) => Ok(Dialect::V6),
+            (0, 7) => Ok(Dialect::V7),
+            (0, 8..=14) => Err(Error::Unsupported {
+                what: format!("version 0.{minor}, written by lrzip-next, another program with a format of its own"),
+                expected: "lrzip's 0.4 to 0.7; decompress it with lrzip-next".into(),
+            }),
+            (major, minor) => Err(Error::Unsupported {
+                what: format!("version {major}.{minor}"),
+                expected: "lrzip's 0.4 to 0.7".into(),
+            }),
+        }
+    }
+}
+
+impl Protection {
+    fn tag(self) -> u8 {
+        match self {
+            Protection::None => 0,
+            Protection::Aes128 { .. } => 1,
+            Protection::Aes256 { .. } => 3,
+        }
+    }
+
+    fn of(tag: u8, salt: [u8; 8]) -> Result<Protection, Error> {
+        match tag {
+            0 => Ok(Protection::None),
+            1 => Ok(Protection::Aes128 { salt }),
+            3 => Ok(Protection::Aes256 { salt }),
+            other => Err(Error::corrupt(22, format!("encryption {other}"), "0, 1 or 3")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Magic = Magic {
+        dialect: Dialect::V6,
+        size: Some(0x1234_5678_9abc),
+        lzma: Some(LzmaProps { contexts: 0x5d, dict_size: 16 << 20 }),
+        md5: true,
+        protection: Protection::None,
+        extra: [0, 0],
+    };
+
+    #[test]
+    fn what_is_written_is_read() {
+        let encrypted = Magic { size: None, protection: Protection::Aes128 { salt: *b"saltsalt" }, ..PLAIN };
+        for magic in [PLAIN, Magic { size: None, lzma: None, md5: false, ..PLAIN }, encrypted] {
+            assert_eq!(Magic::decode(&magic.encode()).unwrap(), magic);
+        }
+    }
+
+    #[test]
+    fn each_byte_stands_in_its_place() {
+        let mut expected = *b"LRZI\0\x06\xbc\x9a\x78\x56\x34\x12\0\0\0\0\x5d\0\0\0\x01\x01\0\0";
+        assert_eq!(PLAIN.encode(), expected);
+        expected[22] = 2;
+        assert!(Magic::decode(&expected).is_err());
+    }
+
+    #[test]
+    fn the_fork_is_refused_by_name() {
+        let mut bytes = PLAIN.encode();
+        bytes[5] = 11;
+        assert!(Magic::decode(&bytes).unwrap_err().to_string().contains("lrzip-next"));
+        bytes[5] = 3;
+        assert!(Magic::decode(&bytes).unwrap_err().to_string().contains("version 0.3"));
+        bytes[0] = b'l';
+        assert!(Magic::decode(&bytes).unwrap_err().to_string().contains("LRZI"));
+    }
+}

@@ -1,0 +1,15 @@
+//! The bytes of a .lrz file: magic, chunk heads, records, opcodes.
+
+mod back_end;
+mod chunk_head;
+mod magic;
+mod opcode;
+mod record;
+mod width;
+
+pub use back_end::BackEnd;
+pub use chunk_head::ChunkHead;
+pub use magic::{Dialect, LzmaProps, MAGIC_SIZE, Magic, Protection};
+pub use opcode::{LONGEST, Opcode, OpcodeForm};
+pub use record::Record;
+pub use width::{Width, width_for};

@@ -1,0 +1,101 @@
+//! Stream 0: literals and matches.
+
+use super::{Dialect, Width};
+
+/// The longest run that one opcode of 0.5 and later can name, bytes.
+pub const LONGEST: u64 = 0xffff;
+
+/// One step of putting a chunk together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opcode {
+    /// So many bytes of stream 1.
+    Literal {
+        /// Bytes.
+        length: u64,
+    },
+    /// So many bytes again that stand `distance` back, which may be fewer than their number.
+    Match {
+        /// Bytes.
+        length: u64,
+        /// Bytes back from where the match begins, 1 at least.
+        distance: u64,
+    },
+    /// The chunk is complete; a CRC of it follows.
+    End,
+}
+
+/// How wide the numbers of opcodes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpcodeForm {
+    length: Width,
+    distance: Width,
+}
+
+impl OpcodeForm {
+    /// The form in a chunk of the given width.
+    pub fn new(dialect: Dialect, width: Width) -> OpcodeForm {
+        match dialect {
+            Dialect::V4 => OpcodeForm { length: Width::FULL, distance: Width::FULL },
+            _ => OpcodeForm { length: Width::TWO, distance: width },
+        }
+    }
+
+    /// Bytes of the shortest opcode, by which a reader knows whether it is a match: a byte and a length.
+    pub fn head(self) -> usize {
+        1 + self.length.bytes()
+    }
+
+    /// Bytes that follow the head of a match.
+    pub fn tail(self) -> usize {
+        self.distance.bytes()
+    }
+
+    /// Appends an opcode whose length has room: at most [`LONGEST`].
+    pub fn encode(self, opcode: Opcode, out: &mut Vec<u8>) {
+        let (tag, length) = match opcode {
+            Opcode::Literal { length } => (0, length),
+            Opcode::Match { length, .. } => (1, length),
+            Opcode::End => (0, 0),
+        };
+        out.push(tag);
+        self.length.put(length, out);
+        if let Opcode::Match { distance, .. } = opcode {
+            self.distance.put(distance, out);
+        }
+    }
+
+    /// What a head says: the length, and whether a distance follows. A literal of no length is the end.
+    pub fn decode_head(self, head: &[u8]) -> (u64, bool) {
+        (self.length.get(&head[1..]), head[0] != 0)
+    }
+
+    /// The distance in the bytes after a head.
+    pub fn decode_tail(self, tail: &[u8]) -> u64 {
+        self.distance.get(tail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opcodes_stand_as_lrzip_writes_them() {
+        let form = OpcodeForm::new(Dialect::V6, Width::new(3).unwrap());
+        let mut out = Vec::new();
+        form.encode(Opcode::Literal { length: 0x0102 }, &mut out);
+        form.encode(Opcode::Match { length: 31, distance: 0x0a0b0c }, &mut out);
+        form.encode(Opcode::End, &mut out);
+        assert_eq!(out, [0, 2, 1, 1, 31, 0, 0x0c, 0x0b, 0x0a, 0, 0, 0]);
+        assert_eq!((form.head(), form.tail()), (3, 3));
+        assert_eq!((form.decode_head(&out[3..6]), form.decode_tail(&out[6..9])), ((31, true), 0x0a0b0c));
+    }
+
+    #[test]
+    fn the_oldest_have_eight_bytes() {
+        let form = OpcodeForm::new(Dialect::V4, Width::FULL);
+        let mut out = Vec::new();
+        form.encode(Opcode::Match { length: 108_666, distance: 1 }, &mut out);
+        assert_eq!((out.len(), form.decode_head(&out)), (17, (108_666, true)));
+    }
+}

@@ -1,0 +1,53 @@
+//! The record before each block of a stream, and at the head of it.
+
+use super::Width;
+
+/// A block's record. The record at a stream's head has no data, and names the first block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// The byte that names the back end; 3, for none, in a head.
+    pub tag: u8,
+    /// Bytes in the file.
+    pub stored: u64,
+    /// Bytes of plain data.
+    pub plain: u64,
+    /// Where the record of the stream's next block is, bytes from the chunk's first head record; 0 if there is none.
+    pub next: u64,
+}
+
+impl Record {
+    /// Bytes of a record.
+    pub fn size(width: Width) -> usize {
+        1 + 3 * width.bytes()
+    }
+
+    /// Appends its bytes.
+    pub fn encode(&self, width: Width, out: &mut Vec<u8>) {
+        out.push(self.tag);
+        for number in [self.stored, self.plain, self.next] {
+            width.put(number, out);
+        }
+    }
+
+    /// The record that `bytes`, [`Record::size`] of them, hold.
+    pub fn decode(width: Width, bytes: &[u8]) -> Record {
+        let number = |index: usize| width.get(&bytes[1 + index * width.bytes()..]);
+        Record { tag: bytes[0], stored: number(0), plain: number(1), next: number(2) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back_in_any_width() {
+        for bytes in 1..=8 {
+            let width = Width::new(bytes).unwrap();
+            let record = Record { tag: 6, stored: 200, plain: width.most(), next: 7 };
+            let mut out = Vec::new();
+            record.encode(width, &mut out);
+            assert_eq!((out.len(), Record::decode(width, &out)), (Record::size(width), record));
+        }
+    }
+}

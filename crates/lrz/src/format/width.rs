@@ -1,0 +1,73 @@
+//! Numbers of a chosen number of bytes.
+
+/// How many bytes a number takes, 1 to 8, least significant first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Width(u8);
+
+impl Width {
+    /// Two bytes.
+    pub(super) const TWO: Width = Width(2);
+    /// Eight bytes.
+    pub const FULL: Width = Width(8);
+
+    /// So many bytes, if they are 1 to 8.
+    pub fn new(bytes: u8) -> Option<Width> {
+        (1..=8).contains(&bytes).then_some(Width(bytes))
+    }
+
+    /// How many bytes.
+    pub fn bytes(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The largest number there is room for.
+    pub fn most(self) -> u64 {
+        u64::MAX >> (64 - 8 * u32::from(self.0))
+    }
+
+    /// Appends a number; what does not fit is cut off.
+    pub fn put(self, number: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&number.to_le_bytes()[..self.bytes()]);
+    }
+
+    /// The number at the beginning of `bytes`, which has that many.
+    pub fn get(self, bytes: &[u8]) -> u64 {
+        let mut all = [0; 8];
+        all[..self.bytes()].copy_from_slice(&bytes[..self.bytes()]);
+        u64::from_le_bytes(all)
+    }
+}
+
+/// The width that lrzip gives a chunk of so many bytes.
+pub fn width_for(chunk: u64) -> Width {
+    let bits = (64 - chunk.leading_zeros()).max(8);
+    Width(bits.div_ceil(8) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_has_the_width_of_its_length() {
+        for (chunk, bytes) in
+            [(0, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 3), (u64::from(u32::MAX), 4), (1 << 32, 5)]
+        {
+            assert_eq!(width_for(chunk).bytes(), bytes, "{chunk}");
+        }
+        assert_eq!(width_for(u64::MAX), Width::FULL);
+    }
+
+    #[test]
+    fn numbers_come_back() {
+        for bytes in 1..=8 {
+            let width = Width::new(bytes).unwrap();
+            for number in [0, 1, 200, width.most()] {
+                let mut out = Vec::new();
+                width.put(number, &mut out);
+                assert_eq!((out.len(), width.get(&out)), (width.bytes(), number));
+            }
+        }
+        assert!(Width::new(0).is_none() && Width::new(9).is_none());
+    }
+}

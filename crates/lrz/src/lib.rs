@@ -1,0 +1,16 @@
+//! lrzip's container: .lrz files of format 0.6 written, and all since 0.4 read.
+//!
+//! A file is a magic, chunks, and a digest of the whole. A chunk has two streams: stream 0 are opcodes, literals and matches;
+//! stream 1 are the literals' bytes. Each stream is blocks, compressed one by one.
+
+mod error;
+pub mod format;
+mod input;
+mod machine;
+mod observer;
+
+pub use error::Error;
+pub use format::BackEnd;
+pub use input::{FileInput, Input};
+pub use machine::Machine;
+pub use observer::{Observer, Unobserved};

@@ -1,0 +1,118 @@
+//! The rolling hash that chooses samples by content: gear, over 32 bytes.
+//!
+//! `hash = 2 * hash + TABLE[byte]` in 32 bits: what a byte added has left the word after 32 more, so the hash depends on
+//! the last 32 bytes alone, wherever they stand (the chunker of Xia et al., "Ddelta", 2014). A sample is where it is small.
+
+/// Bytes on which a hash, and a fingerprint, depends.
+pub(crate) const WINDOW: usize = 32;
+
+const TABLE: [u32; 256] = table();
+
+/// 256 words of the generator splitmix64, of which the higher halves are kept.
+const fn table() -> [u32; 256] {
+    let mut words = [0; 256];
+    let mut state = 0x7061_636b_6c69_6e65_u64;
+    let mut index = 0;
+    while index < 256 {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        words[index] = (mixed >> 32) as u32;
+        index += 1;
+    }
+    words
+}
+
+fn step(hash: u32, byte: u8) -> u32 {
+    (hash << 1).wrapping_add(TABLE[usize::from(byte)])
+}
+
+/// Tells `found` each place in `bytes` at which 32 bytes begin whose hash is below `threshold`, with the hash.
+///
+/// `found` returns the threshold from there on.
+pub(crate) fn scan(bytes: &[u8], mut threshold: u32, mut found: impl FnMut(usize, u32) -> u32) {
+    let Some((head, rest)) = bytes.split_at_checked(WINDOW - 1) else { return };
+    let mut hash = head.iter().fold(0, |hash, &byte| step(hash, byte));
+    let (words, tail) = rest.as_chunks::<8>();
+    let mut at = 0;
+    for word in words {
+        for (place, &byte) in word.iter().enumerate() {
+            hash = step(hash, byte);
+            if hash < threshold {
+                threshold = found(at + place, hash);
+            }
+        }
+        at += word.len();
+    }
+    for (place, &byte) in tail.iter().enumerate() {
+        hash = step(hash, byte);
+        if hash < threshold {
+            threshold = found(at + place, hash);
+        }
+    }
+}
+
+/// 64 well mixed bits of 32 bytes. Two folded products (as in wyhash), mixed once more.
+pub(crate) fn fingerprint(bytes: &[u8; WINDOW]) -> u64 {
+    let (words, _) = bytes.as_chunks::<8>();
+    let word = |index: usize, salt: u64| u64::from_le_bytes(words[index]) ^ salt;
+    let low = folded(word(0, 0xa076_1d64_78bd_642f), word(1, 0xe703_7ed1_a0b4_28db));
+    let high = folded(word(2, 0x8ebc_6af0_9c88_c6e3), word(3, 0x5899_65cc_7537_4cc3));
+    folded(low ^ 0x1d8e_4e27_c47d_124f, high)
+}
+
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 1_u64;
+        let mut byte = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..length).map(|_| byte()).collect()
+    }
+
+    fn places(bytes: &[u8], threshold: u32) -> Vec<usize> {
+        let mut places = Vec::new();
+        scan(bytes, threshold, |at, _| {
+            places.push(at);
+            threshold
+        });
+        places
+    }
+
+    #[test]
+    fn a_place_is_chosen_by_its_32_bytes_alone() {
+        let bytes = noise(10_000);
+        let all = places(&bytes, 1 << 27);
+        assert!((200..450).contains(&all.len()), "one in 32, but {} of 9,969", all.len());
+        for at in 0..=bytes.len() - WINDOW {
+            let alone = places(&bytes[at..at + WINDOW], 1 << 27);
+            assert_eq!(alone.len(), usize::from(all.binary_search(&at).is_ok()), "at {at}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_chosen_of_too_few_bytes() {
+        assert_eq!(places(&[0; WINDOW - 1], u32::MAX), []);
+        assert_eq!(places(&[], u32::MAX), []);
+    }
+
+    #[test]
+    fn each_bit_tells_in_a_fingerprint() {
+        let plain = [7; WINDOW];
+        for bit in 0..WINDOW * 8 {
+            let mut other = plain;
+            other[bit / 8] ^= 1 << (bit % 8);
+            let differing = (fingerprint(&plain) ^ fingerprint(&other)).count_ones();
+            assert!((12..=52).contains(&differing), "bit {bit} changes {differing} bits");
+        }
+    }
+}

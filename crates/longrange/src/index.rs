@@ -1,0 +1,197 @@
+//! Second phase: shards of samples become links, each from a sample to the last one before it with the same fingerprint.
+//!
+//! First each shard is sorted by fingerprint and position, so that samples with the same fingerprint stand together; each
+//! but the first of them makes a link. Links are put into zones of the window by their positions and sorted by them. What
+//! has no predecessor takes no room any more, and the pages of one form of the index become those of the other.
+
+use std::sync::Mutex;
+
+use crate::error::Broken;
+use crate::pages::{self, Pile, Piles, Pool};
+use crate::parallel::Crew;
+use crate::settings::Settings;
+use crate::sorting::Sorter;
+
+/// A sample and the last one before it that has the same fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// Where the sample stands.
+    pub(crate) at: u64,
+    /// Where its predecessor stands.
+    pub(crate) before: u64,
+}
+
+/// The links of a window, by position.
+pub(crate) struct Index {
+    shape: Shape,
+    zones: Vec<Zone>,
+}
+
+/// How a link is a word, and a position a zone and a granule.
+#[derive(Clone, Copy)]
+struct Shape {
+    position_bits: u32,
+    zone_bits: u32,
+    granule_bits: u32,
+}
+
+/// The links of a zone, sorted.
+struct Zone {
+    links: Pile,
+    /// For each granule, how many links stand before it.
+    directory: Vec<u32>,
+}
+
+impl Index {
+    /// Makes the index of the shards of samples.
+    pub(crate) fn new(settings: &Settings, shards: &[Mutex<Pile>], pool: &Pool, crew: &Crew) -> Result<Self, Broken> {
+        let shape = Shape {
+            position_bits: settings.position_bits(),
+            zone_bits: settings.zone_bits(),
+            granule_bits: settings.granule().trailing_zeros(),
+        };
+        let count = ((settings.length() >> shape.zone_bits) + 1) as usize;
+        let linked = crew.each(
+            shards.len(),
+            || (Sorter::default(), Piles::new(count, pool)),
+            |(sorter, zones), number| {
+                pages::taken(&shards[number]).flatten(&mut sorter.words, pool);
+                sorter.sort(64);
+                shape.link(&sorter.words, zones);
+                Ok(())
+            },
+        )?;
+        let piles = Piles::merge(linked.into_iter().map(|(_, zones)| zones).collect(), count);
+        let sorted = crew.each(
+            count,
+            || (Sorter::default(), Vec::new()),
+            |(sorter, zones), number| {
+                pages::taken(&piles[number]).flatten(&mut sorter.words, pool);
+                sorter.sort(shape.position_bits + shape.zone_bits);
+                zones.push((number, Zone::new(shape, &sorter.words, pool)));
+                Ok(())
+            },
+        )?;
+        let mut zones: Vec<(usize, Zone)> = sorted.into_iter().flat_map(|(_, zones)| zones).collect();
+        zones.sort_unstable_by_key(|(number, _)| *number);
+        Ok(Self { shape, zones: zones.into_iter().map(|(_, zone)| zone).collect() })
+    }
+
+    /// The links of the samples at `at` and behind, up to the end of the zone, in order.
+    pub(crate) fn from(&self, at: u64) -> impl Iterator<Item = Link> {
+        let number = at >> self.shape.zone_bits;
+        let base = number << self.shape.zone_bits;
+        let zone = self.zones.get(number as usize);
+        let words = zone.map(|zone| zone.words(zone.seek(self.shape, self.shape.within(at))));
+        words.into_iter().flatten().map(move |word| self.shape.unpacked(base, word))
+    }
+
+    /// The predecessor of the sample at `at`, if it has one.
+    pub(crate) fn before(&self, at: u64) -> Option<u64> {
+        let zone = self.zones.get((at >> self.shape.zone_bits) as usize)?;
+        let within = self.shape.within(at);
+        let word = zone.links.get(zone.seek(self.shape, within))?;
+        (word >> self.shape.position_bits == within).then(|| word & self.shape.mask())
+    }
+}
+
+impl Shape {
+    /// Puts the links of a sorted shard into zones.
+    fn link(self, samples: &[u64], zones: &mut Piles) {
+        for pair in samples.windows(2) {
+            if pair[0] >> self.position_bits == pair[1] >> self.position_bits {
+                let (before, at) = (pair[0] & self.mask(), pair[1] & self.mask());
+                zones.push((at >> self.zone_bits) as usize, self.within(at) << self.position_bits | before);
+            }
+        }
+    }
+
+    fn within(self, at: u64) -> u64 {
+        at & ((1 << self.zone_bits) - 1)
+    }
+
+    fn unpacked(self, base: u64, word: u64) -> Link {
+        Link { at: base + (word >> self.position_bits), before: word & self.mask() }
+    }
+
+    /// The bits of a position.
+    fn mask(self) -> u64 {
+        (1 << self.position_bits) - 1
+    }
+
+    fn granule(self, word: u64) -> usize {
+        (word >> self.position_bits >> self.granule_bits) as usize
+    }
+}
+
+impl Zone {
+    fn new(shape: Shape, words: &[u64], pool: &Pool) -> Self {
+        let mut directory: Vec<u32> = Vec::new();
+        for (index, word) in words.iter().enumerate() {
+            let granule = shape.granule(*word);
+            if directory.len() <= granule {
+                directory.resize(granule + 1, index as u32);
+            }
+        }
+        directory.shrink_to_fit();
+        Self { links: Pile::from_entries(words, pool), directory }
+    }
+
+    /// The index of the first link of a sample at `within` or behind; of none if there is none.
+    fn seek(&self, shape: Shape, within: u64) -> usize {
+        let first = self.directory.get((within >> shape.granule_bits) as usize);
+        let mut index = first.map_or(usize::MAX, |first| *first as usize);
+        while self.links.get(index).is_some_and(|word| word >> shape.position_bits < within) {
+            index += 1;
+        }
+        index
+    }
+
+    /// The links from `index` on.
+    fn words(&self, index: usize) -> impl Iterator<Item = u64> {
+        (index..usize::MAX).map_while(|index| self.links.get(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of samples (fingerprint, position), which stand in shard 0 in no order.
+    fn index(settings: &Settings, samples: &[(u64, u64)]) -> Index {
+        let pool = Pool::default();
+        let mut shards = Piles::new(1, &pool);
+        for (fingerprint, at) in samples {
+            shards.push(0, fingerprint << settings.position_bits() | at);
+        }
+        let crew = Crew { workers: 1, stop: &|| false };
+        Index::new(settings, &Piles::merge(vec![shards], 1), &pool, &crew).unwrap()
+    }
+
+    #[test]
+    fn links_lead_to_the_last_sample_before_with_the_same_fingerprint() {
+        let length = 5 << 32;
+        let settings = Settings::new(1, length);
+        let far = length - 100;
+        let index = index(&settings, &[(7, far), (7, 50), (8, 60), (9, 70), (7, 1 << 33), (9, 71)]);
+        let all = |from| index.from(from).map(|link| (link.at, link.before)).collect::<Vec<_>>();
+        assert_eq!(all(0), [(71, 70)]);
+        assert_eq!(all(72), []);
+        assert_eq!(all(1 << 33), [(1 << 33, 50)]);
+        assert_eq!(index.before(far), Some(1 << 33));
+        assert_eq!(index.before(1 << 33), Some(50));
+        assert_eq!((index.before(50), index.before(60), index.before(far - 1)), (None, None, None));
+    }
+
+    #[test]
+    fn every_link_of_many_is_found() {
+        let length = 64 << 20;
+        let settings = Settings::new(9, length);
+        let samples: Vec<(u64, u64)> = (0..50_000).map(|n| (n * 7919 % 1000, n * 1301)).collect();
+        let index = index(&settings, &samples);
+        let mut last = vec![None; 1000];
+        for (fingerprint, at) in samples {
+            assert_eq!(index.before(at), last[fingerprint as usize].replace(at), "at {at}");
+        }
+    }
+}

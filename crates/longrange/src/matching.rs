@@ -1,0 +1,126 @@
+//! Third phase: the matches of a segment, from the links of its samples and from its runs.
+
+use std::ops::Range;
+
+use crate::Match;
+use crate::error::Broken;
+use crate::gear::WINDOW;
+use crate::index::{Index, Link};
+use crate::runs::{self, PERIOD_MOST, Run};
+use crate::settings::Settings;
+use crate::sight::{AROUND, Sight};
+
+/// A match of no more than this many bytes gives way to a longer one that covers it.
+const SHORT: u64 = 1024;
+
+/// A worker that finds matches.
+pub(crate) struct Matcher<'a> {
+    settings: &'a Settings,
+    index: &'a Index,
+    sight: Sight<'a>,
+}
+
+/// What is found of a segment so far.
+struct Found {
+    /// Where matches of the segment may begin.
+    start: u64,
+    /// How far they may reach: some way into the next segment, so that none is cut at the end of this one.
+    reach: u64,
+    /// Everything before this is covered, or looked at.
+    covered: u64,
+    matches: Vec<Match>,
+}
+
+impl<'a> Matcher<'a> {
+    /// A matcher for any segment of the window that `sight` sees.
+    pub(crate) fn new(settings: &'a Settings, index: &'a Index, sight: Sight<'a>) -> Self {
+        Self { settings, index, sight }
+    }
+
+    /// The matches of segment `number`, in order, apart from each other; the last may end in the next segment.
+    pub(crate) fn matches(&mut self, number: usize) -> Result<Vec<Match>, Broken> {
+        let segment = self.sight.turn_to(number, self.settings.length())?;
+        let reach = (segment.end + AROUND).min(self.settings.length());
+        let mut found = Found { start: segment.start, reach, covered: segment.start, matches: Vec::new() };
+        let mut runs = self.runs(&segment).into_iter().peekable();
+        for link in self.index.from(segment.start).take_while(|link| link.at < segment.end) {
+            while let Some(run) = runs.next_if(|run| run.at <= link.at) {
+                found.add_run(run, self.settings.least());
+            }
+            // A sample within the last match says nothing new; one that crosses its end may.
+            if link.at + WINDOW as u64 > found.covered
+                && let Some(best) = self.best(link, &found)?
+            {
+                self.settle(best, &mut found)?;
+            }
+        }
+        runs.for_each(|run| found.add_run(run, self.settings.least()));
+        Ok(found.matches)
+    }
+
+    /// The runs of a segment, as matches.
+    fn runs(&self, segment: &Range<u64>) -> Vec<Match> {
+        let start = segment.start.saturating_sub(PERIOD_MOST as u64);
+        let bytes = self.sight.near(start..segment.end);
+        let as_match = |run: Run| {
+            let at = (start + run.start as u64).max(segment.start);
+            Match { at, length: start + run.end as u64 - at, distance: run.period as u64 }
+        };
+        runs::runs(bytes, (segment.start - start) as usize).into_iter().map(as_match).collect()
+    }
+
+    /// The longest match of a sample with those before it, of what is not covered.
+    fn best(&mut self, link: Link, found: &Found) -> Result<Option<Match>, Broken> {
+        let mut best: Option<Match> = None;
+        let mut earlier = Some(link.before);
+        for _ in 0..self.settings.candidates() {
+            let Some(before) = earlier else { break };
+            let candidate = self.candidate(link.at, before, found)?;
+            let longest = best.map_or(self.settings.least() - 1, |best| best.length);
+            best = candidate.filter(|candidate| candidate.length > longest).or(best);
+            earlier = self.index.before(before);
+        }
+        Ok(best)
+    }
+
+    /// What is the same around a sample and around an earlier one.
+    fn candidate(&mut self, at: u64, before: u64, found: &Found) -> Result<Option<Match>, Broken> {
+        let ahead = self.sight.forward(before, at..found.reach)?;
+        // Another 32 bytes with the same fingerprint.
+        if ahead < WINDOW as u64 {
+            return Ok(None);
+        }
+        let behind = if at > found.covered { self.sight.backward(before, found.covered..at)? } else { 0 };
+        let start = found.covered.max(at - behind);
+        Ok((at + ahead > start).then(|| Match { at: start, length: at + ahead - start, distance: at - before }))
+    }
+
+    /// Adds a match, in place of the short ones before it if it goes on over all of them.
+    fn settle(&mut self, mut best: Match, found: &mut Found) -> Result<(), Broken> {
+        while let Some(last) = found.matches.last().copied() {
+            let behind = best.at - last.at;
+            if last.end() != best.at || last.length > SHORT || best.at - best.distance < behind {
+                break;
+            }
+            if self.sight.backward(best.at - best.distance, last.at..best.at)? < behind {
+                break;
+            }
+            found.matches.pop();
+            best = Match { at: last.at, length: best.length + behind, ..best };
+        }
+        found.covered = best.end();
+        found.matches.push(best);
+        Ok(())
+    }
+}
+
+impl Found {
+    /// Adds what is not covered of a run.
+    fn add_run(&mut self, run: Match, least: u64) {
+        let at = run.at.max(self.covered).max(self.start);
+        if run.end() >= at + least {
+            self.covered = run.end();
+            self.matches.push(Match { at, length: run.end() - at, ..run });
+        }
+    }
+}

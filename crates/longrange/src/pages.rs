@@ -1,0 +1,112 @@
+//! Memory of the index: entries in pages, and pages used again, so that sorting needs no second copy of it.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Entries in a page: 8 KiB.
+pub(crate) const PAGE: usize = 1024;
+
+/// Bytes of a page, with what the allocator adds.
+pub(crate) const PAGE_BYTES: u64 = PAGE as u64 * 8 + 64;
+
+/// Pages that are not in use.
+#[derive(Default)]
+pub(crate) struct Pool {
+    free: Mutex<Vec<Vec<u64>>>,
+}
+
+impl Pool {
+    fn take(&self) -> Vec<u64> {
+        let page = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        page.unwrap_or_else(|| Vec::with_capacity(PAGE))
+    }
+
+    fn give(&self, pages: impl Iterator<Item = Vec<u64>>) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.extend(pages.map(|mut page| {
+            page.clear();
+            page
+        }));
+    }
+}
+
+/// Entries in pages, in the order they came in.
+#[derive(Default)]
+pub(crate) struct Pile {
+    pages: Vec<Vec<u64>>,
+}
+
+impl Pile {
+    /// Adds an entry.
+    pub(crate) fn push(&mut self, entry: u64, pool: &Pool) {
+        match self.pages.last_mut() {
+            Some(page) if page.len() < PAGE => page.push(entry),
+            _ => {
+                let mut page = pool.take();
+                page.push(entry);
+                self.pages.push(page);
+            }
+        }
+    }
+
+    /// Puts the pages of `other` behind its own.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.pages.append(&mut other.pages);
+    }
+
+    /// Moves the entries into `flat`, which is emptied before, and the pages into `pool`.
+    pub(crate) fn flatten(self, flat: &mut Vec<u64>, pool: &Pool) {
+        flat.clear();
+        flat.reserve_exact(self.pages.iter().map(Vec::len).sum());
+        self.pages.iter().for_each(|page| flat.extend_from_slice(page));
+        pool.give(self.pages.into_iter());
+    }
+
+    /// Puts `entries` into pages of `pool`, each full but the last, so that [`Pile::get`] finds them.
+    pub(crate) fn from_entries(entries: &[u64], pool: &Pool) -> Self {
+        let fill = |entries: &[u64]| {
+            let mut page = pool.take();
+            page.extend_from_slice(entries);
+            page
+        };
+        Self { pages: entries.chunks(PAGE).map(fill).collect() }
+    }
+
+    /// Entry `index` of a pile made by [`Pile::from_entries`].
+    pub(crate) fn get(&self, index: usize) -> Option<u64> {
+        self.pages.get(index / PAGE)?.get(index % PAGE).copied()
+    }
+}
+
+/// Piles by number, as one worker fills them.
+pub(crate) struct Piles<'a> {
+    pool: &'a Pool,
+    piles: Vec<Pile>,
+}
+
+impl<'a> Piles<'a> {
+    /// `count` empty piles.
+    pub(crate) fn new(count: usize, pool: &'a Pool) -> Self {
+        Self { pool, piles: (0..count).map(|_| Pile::default()).collect() }
+    }
+
+    /// Adds an entry to pile `number`.
+    pub(crate) fn push(&mut self, number: usize, entry: u64) {
+        if let Some(pile) = self.piles.get_mut(number) {
+            pile.push(entry, self.pool);
+        }
+    }
+
+    /// The piles of all workers put together by their numbers, each to be taken by whoever works on it.
+    pub(crate) fn merge(workers: Vec<Self>, count: usize) -> Vec<Mutex<Pile>> {
+        let mut merged: Vec<Pile> = (0..count).map(|_| Pile::default()).collect();
+        for worker in workers {
+            merged.iter_mut().zip(worker.piles).for_each(|(pile, part)| pile.append(part));
+        }
+        merged.into_iter().map(Mutex::new).collect()
+    }
+}
+
+/// Takes a pile out of its place.
+pub(crate) fn taken(place: &Mutex<Pile>) -> Pile {
+    std::mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner))
+}

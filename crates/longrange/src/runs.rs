@@ -1,0 +1,111 @@
+//! Byte runs and short periods: stretches that repeat what stands 1 to 64 bytes before.
+//!
+//! A rolling hash may choose all places of such a stretch or none, so they are looked for on purpose: at every
+//! [`GRID`]th byte, eight bytes are compared with those 1 to [`PERIOD_MOST`] bytes on. It costs a comparison a byte, and finds
+//! every stretch of more than `GRID + 2 * PERIOD_MOST` bytes.
+
+use crate::compare;
+
+/// The longest period in bytes.
+pub(crate) const PERIOD_MOST: usize = 64;
+
+/// How many bytes lie between two looks.
+const GRID: usize = 64;
+
+/// The shortest stretch worth a match of its own, in bytes.
+const RUN_LEAST: usize = 64;
+
+/// A stretch that repeats what stands `period` bytes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// The first byte that is like the one `period` bytes before.
+    pub(crate) start: usize,
+    /// Behind the last one.
+    pub(crate) end: usize,
+    /// 1 to 64 bytes.
+    pub(crate) period: usize,
+}
+
+/// The runs in `bytes`, in order and apart from each other, looked for from byte `from` on.
+pub(crate) fn runs(bytes: &[u8], from: usize) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut floor = 0;
+    let mut at = from;
+    while at < bytes.len() {
+        match run_at(bytes, at, floor) {
+            Some(run) => {
+                runs.push(run);
+                floor = run.end;
+                at += (run.end - at).next_multiple_of(GRID);
+            }
+            None => at += GRID,
+        }
+    }
+    runs
+}
+
+/// The run that has the bytes at `at` in its first period or later, and no byte before `floor`.
+fn run_at(bytes: &[u8], at: usize, floor: usize) -> Option<Run> {
+    let look = bytes.get(at..at + PERIOD_MOST + 8)?;
+    let word = look.first_chunk::<8>()?;
+    let periods = look[1..].windows(8).zip(1..).filter(|(other, _)| other == word).map(|(_, period)| period);
+    periods.map(|period| run_of(bytes, at, period, floor)).find(|run| run.end - run.start >= RUN_LEAST)
+}
+
+fn run_of(bytes: &[u8], at: usize, period: usize, floor: usize) -> Run {
+    let ahead = compare::forward(&bytes[at..], &bytes[at + period..]);
+    let behind = compare::backward(&bytes[floor..at], &bytes[floor..at + period]);
+    Run { start: at + period - behind, end: at + period + ahead, period }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 9_u64;
+        let mut byte = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..length).map(|_| byte()).collect()
+    }
+
+    #[test]
+    fn each_period_is_found_whole_at_any_place() {
+        for period in 1..=PERIOD_MOST {
+            for before in [0, 1, 63, 100] {
+                let pattern = noise(period);
+                let stretch: Vec<u8> = pattern.iter().cycle().copied().take(1000).collect();
+                // Neither neighbour goes on with the pattern.
+                let (mut first, mut last) = (noise(before), noise(300));
+                if let Some(byte) = first.last_mut() {
+                    *byte = !pattern[period - 1];
+                }
+                last[0] = !pattern[1000 % period];
+                let bytes = [first, stretch, last].concat();
+                let run = Run { start: before + period, end: before + 1000, period };
+                assert_eq!(runs(&bytes, 0), [run], "period {period}, {before} bytes before");
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_of_another_byte_follows_at_once() {
+        let bytes = [vec![1; 500], vec![2; 500]].concat();
+        assert_eq!(runs(&bytes, 0), [Run { start: 1, end: 500, period: 1 }, Run { start: 501, end: 1000, period: 1 }]);
+    }
+
+    #[test]
+    fn what_stands_before_makes_a_run_from_the_first_byte() {
+        assert_eq!(runs(&[5; 400], 64), [Run { start: 1, end: 400, period: 1 }]);
+    }
+
+    #[test]
+    fn noise_and_stretches_too_short_make_none() {
+        assert_eq!(runs(&noise(100_000), 0), []);
+        let bytes = [noise(50), vec![3; 60], noise(50)].concat();
+        assert_eq!(runs(&bytes, 0), []);
+        assert_eq!(runs(&[], 0), []);
+    }
+}

@@ -1,0 +1,93 @@
+//! First phase: samples of each segment, chosen by content, put into shards by their fingerprints.
+
+use crate::error::Broken;
+use crate::gear::{self, WINDOW};
+use crate::pages::{Piles, Pool};
+use crate::runs::{self, PERIOD_MOST, Run};
+use crate::settings::{SHARDS, Settings};
+use crate::sight::Sight;
+
+/// A worker that takes samples.
+pub(crate) struct Sampler<'a> {
+    settings: &'a Settings,
+    sight: Sight<'a>,
+    shards: Piles<'a>,
+    /// Samples of the segment: hash, and place in it.
+    chosen: Vec<(u32, u32)>,
+}
+
+impl<'a> Sampler<'a> {
+    /// A sampler with empty shards.
+    pub(crate) fn new(settings: &'a Settings, sight: Sight<'a>, pool: &'a Pool) -> Self {
+        Self { settings, sight, shards: Piles::new(SHARDS, pool), chosen: Vec::new() }
+    }
+
+    /// Takes the samples of segment `number`.
+    pub(crate) fn sample(&mut self, number: usize) -> Result<(), Broken> {
+        let segment = self.sight.turn_to(number, self.settings.length())?;
+        let start = segment.start.saturating_sub(PERIOD_MOST as u64);
+        let bytes = self.sight.near(start..segment.end + WINDOW as u64 - 1);
+        let from = (segment.start - start) as usize;
+        choose(self.settings, bytes, from, &mut self.chosen);
+        share(self.settings, bytes, start, &self.chosen, &mut self.shards);
+        Ok(())
+    }
+
+    /// The shards.
+    pub(crate) fn into_shards(self) -> Piles<'a> {
+        self.shards
+    }
+}
+
+/// Chooses the samples that begin at `from` or later: where the hash is low, but in no run.
+///
+/// Where there are too many, those of the lowest hashes stay: still a choice by content, as if taken more sparsely.
+fn choose(settings: &Settings, bytes: &[u8], from: usize, chosen: &mut Vec<(u32, u32)>) {
+    let most = settings.segment_samples_most();
+    let mut threshold = settings.threshold();
+    chosen.clear();
+    for piece in apart_from(&runs::runs(bytes, from), from, bytes.len()) {
+        gear::scan(&bytes[piece.clone()], threshold, |at, hash| {
+            chosen.push((hash, (piece.start + at) as u32));
+            if chosen.len() == 2 * most {
+                threshold = thin(chosen, most);
+            }
+            threshold
+        });
+    }
+    if chosen.len() > most {
+        thin(chosen, most);
+    }
+    chosen.sort_unstable_by_key(|(_, at)| *at);
+}
+
+/// Keeps the `most` samples with the lowest hashes, and says what the hashes of more must be below.
+fn thin(chosen: &mut Vec<(u32, u32)>, most: usize) -> u32 {
+    let (_, (highest, _), _) = chosen.select_nth_unstable(most);
+    let highest = *highest;
+    chosen.truncate(most);
+    highest
+}
+
+/// The pieces of `from..end` in which samples may begin and end: they overlap runs, but no sample lies within one.
+fn apart_from(runs: &[Run], from: usize, end: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let starts = std::iter::once(from).chain(runs.iter().map(move |run| (run.end - (WINDOW - 1)).max(from)));
+    let ends = runs.iter().map(|run| run.start - run.period + WINDOW - 1).chain(std::iter::once(end));
+    starts.zip(ends).map(|(start, end)| start..end.max(start))
+}
+
+/// Puts the samples into shards: fingerprint and position in a word, so much of the fingerprint as there is room for.
+fn share(settings: &Settings, bytes: &[u8], start: u64, chosen: &[(u32, u32)], shards: &mut Piles) {
+    let most = settings.part_samples_most() as u32;
+    let bits = settings.position_bits();
+    let mut counts = [0; SHARDS];
+    for (_, at) in chosen {
+        let Some(window) = bytes.get(*at as usize..).and_then(|rest| rest.first_chunk()) else { continue };
+        let fingerprint = gear::fingerprint(window);
+        let shard = (fingerprint >> 56) as usize;
+        counts[shard] += 1;
+        if counts[shard] <= most {
+            shards.push(shard, (fingerprint << 8) >> bits << bits | (start + u64::from(*at)));
+        }
+    }
+}

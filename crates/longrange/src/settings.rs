@@ -1,0 +1,228 @@
+//! How densely a window is sampled and how hard a repeat is looked for: a function of the level and the length alone.
+
+use crate::gear::WINDOW;
+use crate::pages::{PAGE, PAGE_BYTES};
+use crate::sight;
+
+/// The levels, from the fastest to the most thorough.
+pub const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
+
+/// The longest window in bytes: 64 GiB, since two positions must find room in 64 bits.
+pub const WINDOW_MOST: u64 = 1 << 36;
+
+/// The window is worked on in segments of this many bytes, which are nobody's choice: results depend on them.
+pub(crate) const SEGMENT: u64 = 4 << 20;
+
+/// How many shards the fingerprints are divided into.
+pub(crate) const SHARDS: usize = 256;
+
+/// What a level means.
+struct Level {
+    /// One sample in this many bytes, where memory allows it.
+    gap: u64,
+    /// Bytes of the index at most.
+    index: u64,
+    /// How many earlier places with the same fingerprint are compared, the nearest first.
+    candidates: u32,
+}
+
+const fn level(gap: u64, index_mib: u64, candidates: u32) -> Level {
+    Level { gap, index: index_mib << 20, candidates }
+}
+
+const TABLE: [Level; 9] = [
+    level(256, 32, 1),
+    level(128, 64, 2),
+    level(96, 64, 2),
+    level(64, 96, 4),
+    level(48, 128, 4),
+    level(32, 160, 8),
+    level(24, 192, 8),
+    level(16, 384, 16),
+    level(8, 1024, 32),
+];
+
+/// What a search does: one sample in how many bytes, how many candidates are compared, how short a match may be.
+///
+/// Everything follows from the level and the window's length, so that the result does: never from memory, workers or
+/// time. A level has a density of samples and a limit for the index; where the window is too long for both, samples are
+/// taken more sparsely, so that the index stays within the limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    length: u64,
+    gap: u64,
+    candidates: u32,
+    least: u64,
+}
+
+impl Settings {
+    /// The settings of `level` (of [`LEVELS`]; the nearest of them for any other number) for a window of `length` bytes.
+    #[must_use]
+    pub fn new(level: u32, length: u64) -> Self {
+        let place = level.clamp(*LEVELS.start(), *LEVELS.end()) - LEVELS.start();
+        let Level { gap, index, candidates } = &TABLE[place as usize];
+        // A segment may have a quarter more samples than the average, at 8 bytes each.
+        let sparse = length.saturating_mul(10).div_ceil(*index);
+        Self { length, gap: sparse.max(*gap), candidates: *candidates, least: WINDOW as u64 }
+    }
+
+    /// The same, with no match shorter than `least` bytes (32 if this is not called, and at least). More than 32 is for
+    /// back ends that find short repeats themselves, and better.
+    #[must_use]
+    pub fn with_least(self, least: u64) -> Self {
+        Self { least: least.max(WINDOW as u64), ..self }
+    }
+
+    /// The length of the window in bytes.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// One sample is taken in this many bytes, on average.
+    #[must_use]
+    pub fn gap(&self) -> u64 {
+        self.gap
+    }
+
+    /// How many earlier places are compared at a sample, at most.
+    #[must_use]
+    pub fn candidates(&self) -> u32 {
+        self.candidates
+    }
+
+    /// The shortest match in bytes.
+    #[must_use]
+    pub fn least(&self) -> u64 {
+        self.least
+    }
+
+    /// The most samples that are taken, whatever the window contains.
+    #[must_use]
+    pub fn samples_most(&self) -> u64 {
+        self.segments() as u64 * self.segment_samples_most() as u64
+    }
+
+    /// An upper bound, in bytes, for what a search with so many workers allocates: the index and everything beside it,
+    /// for a window that is read at offsets (one in memory needs less).
+    #[must_use]
+    pub fn memory(&self, workers: usize) -> u64 {
+        let workers = workers.clamp(1, self.segments().max(1)) as u64;
+        self.index_memory() + workers * self.worker_memory()
+    }
+
+    /// The index alone: a word for each sample in pages, and the directories of the zones.
+    fn index_memory(&self) -> u64 {
+        let pages = self.samples_most().div_ceil(PAGE as u64) * PAGE_BYTES;
+        let directories = self.length / self.granule() * 4 + 4096;
+        pages + directories
+    }
+
+    /// Half-filled pages of two phases, and whichever phase needs most: candidates for samples, two copies of a shard, or
+    /// a segment with its neighbourhood, blocks of the cache, and matches that wait for their turn.
+    fn worker_memory(&self) -> u64 {
+        let pages = 2 * SHARDS as u64 * PAGE_BYTES;
+        let buffer = SEGMENT + 2 * sight::AROUND;
+        let sampling = buffer + 16 * 2 * self.segment_samples_most() as u64;
+        let sorting = 16 * (self.shard_samples_most() + self.zone_samples_most());
+        let matching = buffer + sight::CACHE + 4 * 24 * SEGMENT / WINDOW as u64;
+        pages + sampling.max(sorting).max(matching)
+    }
+
+    /// The same for a window of another length.
+    pub(crate) fn fitted(&self, length: u64) -> Self {
+        Self { length, ..self.clone() }
+    }
+
+    /// How many segments the window has.
+    pub(crate) fn segments(&self) -> usize {
+        self.length.div_ceil(SEGMENT) as usize
+    }
+
+    /// What a hash must be below to make a sample.
+    pub(crate) fn threshold(&self) -> u32 {
+        ((1_u64 << 32) / self.gap) as u32
+    }
+
+    /// The most samples of a segment: a quarter more than the average, and a few for those with hardly any.
+    pub(crate) fn segment_samples_most(&self) -> usize {
+        (SEGMENT.min(self.length) / self.gap * 5 / 4 + 64) as usize
+    }
+
+    /// The most samples that a segment puts into one shard: twice the average, so that no content fills a single shard.
+    pub(crate) fn part_samples_most(&self) -> usize {
+        self.segment_samples_most() / SHARDS * 2 + 32
+    }
+
+    fn shard_samples_most(&self) -> u64 {
+        self.segments() as u64 * self.part_samples_most() as u64
+    }
+
+    fn zone_samples_most(&self) -> u64 {
+        let segments = (1 << self.zone_bits()) / SEGMENT;
+        segments * self.segment_samples_most() as u64
+    }
+
+    /// Bits of a position.
+    pub(crate) fn position_bits(&self) -> u32 {
+        64 - self.length.saturating_sub(1).leading_zeros()
+    }
+
+    /// Bits of a position in its zone. At most 256 zones, each of whole segments, and both together in a word.
+    pub(crate) fn zone_bits(&self) -> u32 {
+        self.position_bits().saturating_sub(8).max(SEGMENT.trailing_zeros())
+    }
+
+    /// Bytes between two entries of a zone's directory, a power of two: some 16 samples.
+    pub(crate) fn granule(&self) -> u64 {
+        (self.gap * 16).next_power_of_two().min(SEGMENT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_is_denser_than_the_one_before() {
+        for length in [0, 1, 1 << 20, 500_000_000, 4 << 30, WINDOW_MOST] {
+            let gaps: Vec<u64> = LEVELS.map(|level| Settings::new(level, length).gap()).collect();
+            assert!(gaps.is_sorted_by(|a, b| a >= b), "{gaps:?}");
+        }
+    }
+
+    #[test]
+    fn the_default_level_needs_less_than_256_mib_at_4_gib() {
+        let memory = Settings::new(7, (4 << 30) - (64 << 10)).memory(2);
+        assert!((100 << 20..256 << 20).contains(&memory), "{memory}");
+    }
+
+    #[test]
+    fn the_index_stays_within_the_limit_of_the_level() {
+        for (level, row) in LEVELS.zip(&TABLE) {
+            for length in [1 << 20, 500_000_000, 4 << 30, WINDOW_MOST] {
+                let settings = Settings::new(level, length);
+                let words = settings.samples_most() * 8;
+                // A few samples for each segment whatever the density.
+                let few = settings.segments() as u64 * 64 * 8;
+                assert!(words <= row.index + few, "level {level}, {length} bytes: {words}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_positions_fit_into_a_word() {
+        for length in [0, 1, 4096, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, WINDOW_MOST] {
+            let settings = Settings::new(5, length);
+            assert!(settings.position_bits() + settings.zone_bits() <= 64, "{length} bytes");
+            assert!(settings.length().div_ceil(1 << settings.zone_bits()) <= 256, "{length} bytes");
+            assert!(settings.granule() <= 1 << settings.zone_bits(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn no_match_is_shorter_than_what_is_hashed() {
+        assert_eq!(Settings::new(5, 1).with_least(1).least(), 32);
+        assert_eq!(Settings::new(5, 1).with_least(48).least(), 48);
+    }
+}

@@ -1,0 +1,160 @@
+//! What a worker sees of the window: its own segment, and any earlier byte that it asks for.
+
+use std::ops::Range;
+
+use crate::error::Broken;
+use crate::settings::SEGMENT;
+use crate::{Window, compare};
+
+/// How much is seen before and behind a segment, in bytes.
+pub(crate) const AROUND: u64 = 64 << 10;
+
+/// Bytes of a block that is read to look at an earlier place.
+const BLOCK: u64 = 16 << 10;
+
+/// How many blocks are kept.
+const BLOCKS: u64 = 128;
+
+/// Bytes of the blocks that are kept.
+pub(crate) const CACHE: u64 = BLOCK * BLOCKS;
+
+/// A window as one worker sees it. Both kinds give the same answers.
+pub(crate) enum Sight<'a> {
+    /// All in memory.
+    Whole(&'a [u8]),
+    /// Read at offsets.
+    Pieces(Pieces<'a>),
+}
+
+/// A segment in memory, and blocks of the rest in a cache.
+pub(crate) struct Pieces<'a> {
+    window: &'a dyn Window,
+    /// What stands at `base` and after it.
+    own: Vec<u8>,
+    base: u64,
+    /// Block `n` stands at place `n % BLOCKS`, if `numbers` says so.
+    numbers: Vec<u64>,
+    blocks: Vec<u8>,
+}
+
+impl<'a> Sight<'a> {
+    /// A view of `window`.
+    pub(crate) fn new(window: &'a dyn Window) -> Self {
+        match window.bytes() {
+            Some(bytes) => Self::Whole(bytes),
+            None => Self::Pieces(Pieces {
+                window,
+                own: Vec::new(),
+                base: 0,
+                numbers: vec![u64::MAX; BLOCKS as usize],
+                blocks: Vec::new(),
+            }),
+        }
+    }
+
+    /// Turns to segment `number`, and returns its range.
+    pub(crate) fn turn_to(&mut self, number: usize, length: u64) -> Result<Range<u64>, Broken> {
+        let start = number as u64 * SEGMENT;
+        let segment = start..(start + SEGMENT).min(length);
+        if let Self::Pieces(pieces) = self {
+            pieces.load(start.saturating_sub(AROUND)..(segment.end + AROUND).min(length))?;
+        }
+        Ok(segment)
+    }
+
+    /// The bytes of `range`, which is the segment with no more than [`AROUND`] before and behind it.
+    pub(crate) fn near(&self, range: Range<u64>) -> &[u8] {
+        let (bytes, base) = match self {
+            Self::Whole(bytes) => (*bytes, 0),
+            Self::Pieces(pieces) => (pieces.own.as_slice(), pieces.base),
+        };
+        let end = ((range.end - base) as usize).min(bytes.len());
+        &bytes[((range.start - base) as usize).min(end)..end]
+    }
+
+    /// How many bytes from `earlier` on are those from `near.start` on, at most up to `near.end`.
+    pub(crate) fn forward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
+        match self {
+            Self::Whole(bytes) => {
+                Ok(compare::forward(&bytes[earlier as usize..], &bytes[near.start as usize..near.end as usize]) as u64)
+            }
+            Self::Pieces(pieces) => pieces.forward(earlier, near),
+        }
+    }
+
+    /// How many bytes before `earlier` are those before `near.end`, at most down to `near.start`.
+    pub(crate) fn backward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
+        match self {
+            Self::Whole(bytes) => {
+                Ok(compare::backward(&bytes[..earlier as usize], &bytes[near.start as usize..near.end as usize]) as u64)
+            }
+            Self::Pieces(pieces) => pieces.backward(earlier, near),
+        }
+    }
+}
+
+impl Pieces<'_> {
+    fn load(&mut self, range: Range<u64>) -> Result<(), Broken> {
+        self.base = range.start;
+        self.own.resize((range.end - range.start) as usize, 0);
+        read(self.window, range.start, &mut self.own)
+    }
+
+    fn own(&self, range: Range<u64>) -> &[u8] {
+        &self.own[(range.start - self.base) as usize..(range.end - self.base) as usize]
+    }
+
+    fn forward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
+        let most = near.end - near.start;
+        let mut same = 0;
+        while same < most {
+            let at = earlier + same;
+            let place = self.fetch(at / BLOCK)?;
+            let block = &self.blocks[place..place + BLOCK as usize][(at % BLOCK) as usize..];
+            let step = (block.len() as u64).min(most - same);
+            let found = compare::forward(block, self.own(near.start + same..near.start + same + step)) as u64;
+            same += found;
+            if found < step {
+                break;
+            }
+        }
+        Ok(same)
+    }
+
+    fn backward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
+        let most = (near.end - near.start).min(earlier);
+        let mut same = 0;
+        while same < most {
+            let last = earlier - same - 1;
+            let place = self.fetch(last / BLOCK)?;
+            let block = &self.blocks[place..][..=(last % BLOCK) as usize];
+            let step = (block.len() as u64).min(most - same);
+            let found = compare::backward(block, self.own(near.end - same - step..near.end - same)) as u64;
+            same += found;
+            if found < step {
+                break;
+            }
+        }
+        Ok(same)
+    }
+
+    /// Has block `number` in the cache, and says where it begins there. Behind the window's end a block has zeros.
+    fn fetch(&mut self, number: u64) -> Result<usize, Broken> {
+        let slot = (number % BLOCKS) as usize;
+        let place = slot * BLOCK as usize;
+        if self.numbers[slot] != number {
+            self.blocks.resize(CACHE as usize, 0);
+            let length = (self.window.length() - number * BLOCK).min(BLOCK) as usize;
+            // Not to be taken for what it was, should reading fail.
+            self.numbers[slot] = u64::MAX;
+            read(self.window, number * BLOCK, &mut self.blocks[place..place + length])?;
+            self.numbers[slot] = number;
+        }
+        Ok(place)
+    }
+}
+
+fn read(window: &dyn Window, at: u64, into: &mut [u8]) -> Result<(), Broken> {
+    let length = into.len();
+    window.read(at, into).map_err(|source| Broken::Read { at, length, source })
+}

@@ -1,0 +1,70 @@
+//! What is searched: a stretch of bytes of known length, in memory or readable at offsets.
+
+use std::io;
+
+/// The bytes that are searched for repeats, all of them there before the search begins.
+///
+/// Reading must give the same bytes each time, from any thread; if it does not, what is found is undefined, though
+/// never out of bounds. Whoever reads a file that others may write compares its times at the end.
+pub trait Window: Sync {
+    /// The length of the window in bytes.
+    fn length(&self) -> u64;
+
+    /// Fills `into` with the bytes at offset `at`, all of them within the window.
+    ///
+    /// # Errors
+    ///
+    /// Those of the medium, and an unexpected end where the window turns out to be shorter than it said.
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
+
+    /// The whole window, where it is in memory. The same is found with it and without it, faster with it.
+    fn bytes(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl Window for [u8] {
+    fn length(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(at).ok();
+        let range = start.and_then(|start| Some(start..start.checked_add(into.len())?));
+        let bytes = range.and_then(|range| self.get(range)).ok_or(io::ErrorKind::UnexpectedEof)?;
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self)
+    }
+}
+
+impl Window for Vec<u8> {
+    fn length(&self) -> u64 {
+        self.as_slice().length()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.as_slice().read(at, into)
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self)
+    }
+}
+
+impl<W: Window + ?Sized> Window for &W {
+    fn length(&self) -> u64 {
+        (**self).length()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        (**self).read(at, into)
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        (**self).bytes()
+    }
+}

@@ -1,0 +1,85 @@
+//! Content, windows, and the checks that hold for all that is found.
+
+use packline_longrange::{Match, Settings, Window, find};
+
+/// Bytes that no one can tell from noise, the same for the same seed.
+pub fn noise(length: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
+    let mut word = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes()
+    };
+    let mut bytes: Vec<u8> = (0..length.div_ceil(8)).flat_map(|_| word()).collect();
+    bytes.truncate(length);
+    bytes
+}
+
+/// Something like an archive: text of few words, noise, padding, and later versions of earlier files.
+pub fn like_files(length: usize) -> Vec<u8> {
+    let words: Vec<Vec<u8>> = (0..400).map(|n| noise(3 + n % 9, n as u64)).collect();
+    let mut bytes = Vec::with_capacity(length + (1 << 20));
+    let mut seed = 1_usize;
+    while bytes.len() < length {
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(11);
+        let (kind, size) = (seed >> 60, (seed >> 40) % 100_000);
+        match kind {
+            0..4 => (0..size / 10).for_each(|n| bytes.extend(&words[n.wrapping_mul(seed) >> 50 & 255])),
+            4..8 => bytes.extend(noise(size, seed as u64)),
+            _ => {
+                let start = seed % (bytes.len() + 1);
+                let copy = bytes[start..(start + size).min(bytes.len())].to_vec();
+                // A byte is changed here and there, and one left out.
+                copy.chunks(5000).for_each(|part| bytes.extend(part.iter().skip(kind & 1).map(|byte| byte ^ 1)));
+                copy.chunks(7777).for_each(|part| bytes.extend(part.iter().skip(1)));
+            }
+        }
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// A window that is not in memory, as far as anyone can see.
+pub struct Offsets<'a>(pub &'a [u8]);
+
+impl Window for Offsets<'_> {
+    fn length(&self) -> u64 {
+        self.0.length()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
+        self.0.read(at, into)
+    }
+}
+
+/// All that is found.
+pub fn found(window: &dyn Window, settings: &Settings, workers: usize) -> Vec<Match> {
+    let mut matches = Vec::new();
+    let each = &mut |next| {
+        matches.push(next);
+        Ok::<(), ()>(())
+    };
+    assert!(find(window, settings, workers, &|| false, each).is_ok());
+    matches
+}
+
+/// How many bytes the matches have.
+pub fn covered(matches: &[Match]) -> u64 {
+    matches.iter().map(|found| found.length).sum()
+}
+
+/// In order, apart, joined, long enough, and byte for byte what stands before.
+pub fn check(bytes: &[u8], matches: &[Match], least: u64) {
+    let mut last = Match { at: 0, length: 0, distance: 0 };
+    for found in matches {
+        assert!(found.at >= last.end() && found.length >= least, "{found:?} after {last:?}");
+        assert!(found.at > last.end() || found.distance != last.distance, "{found:?} goes on from {last:?}");
+        assert!((1..=found.at).contains(&found.distance), "{found:?}");
+        let (at, end) = (found.at as usize, found.end() as usize);
+        let distance = found.distance as usize;
+        assert!(bytes[at..end] == bytes[at - distance..end - distance], "{found:?}");
+        last = *found;
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::gzip;
 use crate::lz4;
+use crate::lzo::LzoEncoder;
 use crate::names::METADATA_BLOCK_SIZE;
 use crate::xz::{self, DictSize, Settings};
 use crate::zstd;
@@ -26,12 +27,9 @@ fn encoder(spec: &Spec, block_size: usize) -> usize {
         Spec::Lzma(params) => lzma(&params.model, block_size),
         Spec::Zstd(params) => zstd::encoder_memory(params, block_size),
         Spec::Lz4(params) => lz4::state_size(params.hc),
-        Spec::Lzo(_) => LZO,
+        Spec::Lzo(params) => LzoEncoder::memory(params),
     }
 }
-
-/// lzokay's dictionary: hash heads, chains and a window, all of fixed size.
-const LZO: usize = size_of::<lzokay::compress::Dict>() + 512 * 1024;
 
 /// libdeflate 1.26 by level: hash chains up to 9, binary trees and the parser's cost table above.
 fn libdeflate(level: u32) -> usize {

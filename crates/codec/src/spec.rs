@@ -111,7 +111,7 @@ impl Spec {
             Spec::Lzma(params) => Bounded::boxed(LzmaEncoder::new(params, params.dict_size(limit)?), limit),
             Spec::Zstd(params) => Bounded::boxed(ZstdEncoder::new(params, limit)?, limit),
             Spec::Lz4(params) => Bounded::boxed(Lz4Encoder::new(params), limit),
-            Spec::Lzo(_) => Bounded::boxed(LzoEncoder::new(), limit),
+            Spec::Lzo(params) => Bounded::boxed(LzoEncoder::new(params), limit),
         })
     }
 

@@ -1,7 +1,17 @@
-//! LZO: raw LZO1X blocks (Linux `Documentation/staging/lzo.rst`), by one encoder whatever the algorithm.
+//! LZO: raw LZO1X blocks (Linux `Documentation/staging/lzo.rst`), by encoders of our own.
 
-use lzokay::Error;
-use lzokay::compress::{Dict, compress_no_alloc};
+mod common;
+mod decode;
+mod fast;
+mod finder;
+mod form;
+mod parse;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use fast::Fast;
+use parse::Optimal;
 
 use crate::bounded::Press;
 use crate::item::{Printed, items};
@@ -12,17 +22,17 @@ use crate::{CodecError, Decoder};
 /// Names of all parameters, for error messages.
 const KNOWN: &str = "algorithm, level";
 
-/// The encoder that other tools would use. All make streams of the same format; ours stands in for each of them, and a
-/// container records which was named.
+/// The encoder that other tools would use. All make streams of the same format. Here those called `lzo1x_1` take the first match
+/// they find, as there, and `lzo1x_999` looks for the shortest way to say a block; a container records which was named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LzoAlgorithm {
-    /// `lzo1x_1`.
+    /// `lzo1x_1`: a table of 2^14 positions.
     Lzo1x1,
-    /// `lzo1x_1_11`.
+    /// `lzo1x_1_11`: 2^11.
     Lzo1x1_11,
-    /// `lzo1x_1_12`.
+    /// `lzo1x_1_12`: 2^12.
     Lzo1x1_12,
-    /// `lzo1x_1_15`.
+    /// `lzo1x_1_15`: 2^15.
     Lzo1x1_15,
     /// `lzo1x_999`, the only one with levels.
     #[default]
@@ -49,12 +59,12 @@ impl Choice for LzoAlgorithm {
     }
 }
 
-/// What a user may choose of lzo. Neither changes a compressed byte: both are for containers to record.
+/// What a user may choose of lzo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzoParams {
-    /// The algorithm to record.
+    /// The algorithm.
     pub algorithm: LzoAlgorithm,
-    /// The level to record with [`LzoAlgorithm::Lzo1x999`], 1 to 9. Default 8.
+    /// How hard [`LzoAlgorithm::Lzo1x999`] looks for matches, 1 to 9. Default 8.
     pub level: u32,
 }
 
@@ -108,22 +118,63 @@ fn conflict(found: String, expected: &str) -> CodecError {
 }
 
 /// Compresses raw blocks.
-pub(crate) struct LzoEncoder(Box<Dict>);
+pub(crate) enum LzoEncoder {
+    /// At once.
+    Fast(Fast),
+    /// By looking for the shortest way.
+    Optimal(Box<Optimal>),
+}
 
 impl LzoEncoder {
-    /// An encoder.
-    pub(crate) fn new() -> Self {
-        LzoEncoder(Dict::new())
+    /// An encoder as strong as the one that the parameters name.
+    pub(crate) fn new(params: &LzoParams) -> Self {
+        match table_bits(params.algorithm) {
+            Some(bits) => LzoEncoder::Fast(Fast::new(bits)),
+            None => {
+                let (depth, nice) = effort(params.level);
+                LzoEncoder::Optimal(Box::new(Optimal::new(depth, nice)))
+            }
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn memory(params: &LzoParams) -> usize {
+        table_bits(params.algorithm).map_or(Optimal::MEMORY, Fast::memory)
+    }
+}
+
+/// The size of the table in which a fast algorithm remembers positions, as a power of two.
+fn table_bits(algorithm: LzoAlgorithm) -> Option<u32> {
+    match algorithm {
+        LzoAlgorithm::Lzo1x1 => Some(14),
+        LzoAlgorithm::Lzo1x1_11 => Some(11),
+        LzoAlgorithm::Lzo1x1_12 => Some(12),
+        LzoAlgorithm::Lzo1x1_15 => Some(15),
+        LzoAlgorithm::Lzo1x999 => None,
+    }
+}
+
+/// How many candidates are looked at for each position at a level of `lzo1x_999`, and the length that is long enough.
+fn effort(level: u32) -> (u32, usize) {
+    match level {
+        ..=1 => (1, 16),
+        2 => (2, 16),
+        3 => (3, 24),
+        4 => (4, 32),
+        5 => (6, 32),
+        6 => (8, 48),
+        7 => (10, 64),
+        8 => (12, 96),
+        _ => (32, 512),
     }
 }
 
 impl Press for LzoEncoder {
     fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        match compress_no_alloc(src, room, &mut self.0) {
-            Ok(size) => Ok(Some(size)),
-            Err(Error::OutputOverrun) => Ok(None),
-            Err(_) => Err(CodecError::Library { codec: LZO, function: "compress_no_alloc", code: 0 }),
-        }
+        Ok(match self {
+            LzoEncoder::Fast(fast) => fast.press(src, room),
+            LzoEncoder::Optimal(optimal) => optimal.press(src, room),
+        })
     }
 }
 
@@ -132,14 +183,6 @@ pub(crate) struct LzoDecoder;
 
 impl Decoder for LzoDecoder {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let (size, room) = (src.len(), dst.len());
-        let bad = |reason| CodecError::Malformed { codec: LZO, size, reason };
-        lzokay::decompress::decompress(src, dst).map_err(|error| match error {
-            Error::OutputOverrun => CodecError::TooLong { codec: LZO, size, room },
-            Error::InputOverrun => bad("ends too early"),
-            Error::LookbehindOverrun => bad("a match reaches back before the block"),
-            Error::InputNotConsumed => bad("bytes follow the end of the stream"),
-            Error::Error => bad("not a stream of this format"),
-        })
+        decode::decode(src, dst)
     }
 }

@@ -1,0 +1,210 @@
+//! Decompresses LZO1X: one instruction after the other, each checked against what is there and what there is room for.
+
+use super::form::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
+use crate::CodecError;
+use crate::names::LZO;
+
+/// Literals of a run whose length is not in its first byte, less what follows.
+const LONG_RUN: usize = 18;
+/// Bytes that are copied at once where there is room.
+const STRIDE: usize = 16;
+
+/// What is wrong with a stream, before its sizes are known to whoever is told.
+pub(super) enum Wrong {
+    /// It is malformed.
+    Malformed(&'static str),
+    /// It makes more than there is room for.
+    TooLong,
+}
+
+const SHORT: Wrong = Wrong::Malformed("ends too early");
+const FAR: Wrong = Wrong::Malformed("a match reaches back before the block");
+
+struct Machine<'a> {
+    src: &'a [u8],
+    dst: &'a mut [u8],
+    read: usize,
+    written: usize,
+}
+
+/// Decompresses `src` into `dst`; bytes written.
+pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
+    let (size, room) = (src.len(), dst.len());
+    let mut machine = Machine { src, dst, read: 0, written: 0 };
+    machine.run().map_err(|wrong| match wrong {
+        Wrong::Malformed(reason) => CodecError::Malformed { codec: LZO, size, reason },
+        Wrong::TooLong => CodecError::TooLong { codec: LZO, size, room },
+    })?;
+    Ok(machine.written)
+}
+
+impl Machine<'_> {
+    fn run(&mut self) -> Result<(), Wrong> {
+        // How many literals came last: 0 to 3 that rode with a match, or 4 for a run of its own.
+        let mut run = self.first()?;
+        loop {
+            let tag = usize::from(self.byte()?);
+            let (length, distance) = match tag {
+                64.. => ((tag >> 5) + 1, 1 + ((tag >> 2) & 7) + (usize::from(self.byte()?) << 3)),
+                32..64 => {
+                    let length = self.length(tag & 31, M3_SHORT)?;
+                    self.has_pair()?;
+                    (length, 1 + (self.peek_pair() >> 2))
+                }
+                16..32 => {
+                    let length = self.length(tag & 7, M4_SHORT)?;
+                    self.has_pair()?;
+                    let back = ((tag & 8) << 11) + (self.peek_pair() >> 2);
+                    if back == 0 {
+                        return self.end(tag, length);
+                    }
+                    (length, M3_MOST + back)
+                }
+                _ if run == 0 => {
+                    let count = self.length(tag, LONG_RUN - 1)? + 1;
+                    self.literals(count)?;
+                    run = 4;
+                    continue;
+                }
+                _ => {
+                    let back = (tag >> 2) + (usize::from(self.byte()?) << 2);
+                    if run < 4 { (2, 1 + back) } else { (3, M1_FAR_FIRST + back) }
+                }
+            };
+            // The low two bits of the last byte but one say how many literals follow.
+            run = if (16..64).contains(&tag) { self.skip_pair() & 3 } else { tag & 3 };
+            self.found(length, distance)?;
+            self.riding(run)?;
+        }
+    }
+
+    /// The first byte, which may name a run in a short form.
+    fn first(&mut self) -> Result<usize, Wrong> {
+        match self.src.first() {
+            Some(&tag) if tag > 17 => {
+                self.read = 1;
+                let count = usize::from(tag) - 17;
+                self.literals(count)?;
+                Ok(count.min(4))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    fn byte(&mut self) -> Result<u8, Wrong> {
+        let byte = *self.src.get(self.read).ok_or(SHORT)?;
+        self.read += 1;
+        Ok(byte)
+    }
+
+    fn has_pair(&self) -> Result<(), Wrong> {
+        if self.src.len() - self.read < 2 { Err(SHORT) } else { Ok(()) }
+    }
+
+    fn peek_pair(&self) -> usize {
+        usize::from(u16::from_le_bytes([self.src[self.read], self.src[self.read + 1]]))
+    }
+
+    fn skip_pair(&mut self) -> usize {
+        let low = usize::from(self.src[self.read]);
+        self.read += 2;
+        low
+    }
+
+    /// A length: what the tag says, or, if that is nothing, what follows. `short`: the longest that a tag can say.
+    #[inline]
+    fn length(&mut self, said: usize, short: usize) -> Result<usize, Wrong> {
+        if said > 0 {
+            return Ok(said + 2);
+        }
+        let mut length = short;
+        loop {
+            match self.byte()? {
+                0 => length = length.checked_add(255).ok_or(SHORT)?,
+                last => return Ok(length + usize::from(last)),
+            }
+        }
+    }
+
+    #[inline]
+    fn riding(&mut self, count: usize) -> Result<(), Wrong> {
+        // Four bytes at once where they are there: the surplus is overwritten by what comes.
+        let from = self.src.get(self.read..self.read + 4);
+        let to = self.dst.get_mut(self.written..self.written + 4);
+        let (Some(from), Some(to)) = (from, to) else { return self.literals(count) };
+        to.copy_from_slice(from);
+        self.read += count;
+        self.written += count;
+        Ok(())
+    }
+
+    #[inline]
+    fn literals(&mut self, count: usize) -> Result<(), Wrong> {
+        if count <= STRIDE {
+            let from = self.src.get(self.read..self.read + STRIDE);
+            let to = self.dst.get_mut(self.written..self.written + STRIDE);
+            if let (Some(from), Some(to)) = (from, to) {
+                to.copy_from_slice(from);
+                self.read += count;
+                self.written += count;
+                return Ok(());
+            }
+        }
+        let from = self.src.get(self.read..self.read + count).ok_or(SHORT)?;
+        let to = self.dst.get_mut(self.written..self.written + count).ok_or(Wrong::TooLong)?;
+        to.copy_from_slice(from);
+        self.read += count;
+        self.written += count;
+        Ok(())
+    }
+
+    /// Copies a match.
+    #[inline]
+    fn found(&mut self, length: usize, distance: usize) -> Result<(), Wrong> {
+        let at = self.written;
+        let start = at.checked_sub(distance).ok_or(FAR)?;
+        if self.dst.len() - at < length {
+            return Err(Wrong::TooLong);
+        }
+        self.written = at + length;
+        if distance >= STRIDE && self.dst.len() - at >= length + STRIDE {
+            strides(self.dst, start, at, length);
+        } else {
+            overlapping(self.dst, start, at, length);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, tag: usize, length: usize) -> Result<(), Wrong> {
+        self.read += 2;
+        // The mark is a match of three bytes.
+        if (tag, length) != (0x11, 3) {
+            return Err(Wrong::Malformed("not a stream of this format"));
+        }
+        if self.read < self.src.len() {
+            return Err(Wrong::Malformed("bytes follow the end of the stream"));
+        }
+        Ok(())
+    }
+}
+
+/// Copies in whole strides; what is too much is overwritten later. There is room for one stride more, and none overlaps its source.
+#[inline]
+fn strides(dst: &mut [u8], start: usize, at: usize, length: usize) {
+    let mut done = 0;
+    while done < length {
+        let piece: [u8; STRIDE] = std::array::from_fn(|index| dst[start + done + index]);
+        dst[at + done..at + done + STRIDE].copy_from_slice(&piece);
+        done += STRIDE;
+    }
+}
+
+/// Copies a match that may repeat itself: what has been copied doubles what can be copied at once.
+fn overlapping(dst: &mut [u8], start: usize, at: usize, length: usize) {
+    let mut done = 0;
+    while done < length {
+        let piece = (at + done - start).min(length - done);
+        dst.copy_within(start..start + piece, at + done);
+        done += piece;
+    }
+}

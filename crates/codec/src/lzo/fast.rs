@@ -1,0 +1,57 @@
+//! The fast encoder: one candidate for each hash of four bytes, and the first match that is found.
+
+use super::common::{four, match_length};
+use super::form::M4_MOST;
+use super::writer::{Match, Writer};
+
+/// Positions are looked at more and more sparsely: after so many misses (a power of two) one more is left out each time.
+const PATIENCE: u32 = 5;
+/// Bytes at the end that are never looked at.
+const MARGIN: usize = 8;
+
+/// An encoder with a table of positions.
+pub(crate) struct Fast {
+    table: Box<[u32]>,
+    bits: u32,
+}
+
+impl Fast {
+    /// An encoder with a table of `2^bits` positions.
+    pub fn new(bits: u32) -> Fast {
+        Fast { table: vec![0; 1 << bits].into_boxed_slice(), bits }
+    }
+
+    /// Bytes that one with so large a table takes.
+    pub fn memory(bits: u32) -> usize {
+        4 << bits
+    }
+
+    /// Compresses `src` into `room`; `None` if it does not fit.
+    pub fn press(&mut self, src: &[u8], room: &mut [u8]) -> Option<usize> {
+        self.table.fill(0);
+        let mut out = Writer::new(room);
+        let (mut at, mut done) = (1, 0);
+        let mut misses = 1 << PATIENCE;
+        while at + MARGIN < src.len() {
+            let now = four(src, at);
+            let slot = &mut self.table[(now.wrapping_mul(0x9e37_79b1) >> (32 - self.bits)) as usize];
+            let before = std::mem::replace(slot, at as u32) as usize;
+            if at - before > M4_MOST || four(src, before) != now {
+                at += misses >> PATIENCE;
+                misses += 1;
+                continue;
+            }
+            misses = 1 << PATIENCE;
+            let mut start = at;
+            let mut source = before;
+            while start > done && source > 0 && src[start - 1] == src[source - 1] {
+                (start, source) = (start - 1, source - 1);
+            }
+            let length = match_length(src, before + 4, at + 4) + 4 + (at - start);
+            out.step(&src[done..start], Match { length, distance: at - before })?;
+            done = start + length;
+            at = done;
+        }
+        out.finish(&src[done..])
+    }
+}

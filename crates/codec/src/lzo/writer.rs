@@ -1,0 +1,121 @@
+//! Puts LZO1X instructions into a buffer.
+
+use super::form::{
+    END, M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M1_MOST, M2_LONGEST, M2_MOST, M3_MOST, M3_SHORT, M4_SHORT,
+};
+
+/// A match: so many bytes as stand `distance` back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Match {
+    /// Bytes, 2 or more.
+    pub length: usize,
+    /// Bytes back, 1 to [`M4_MOST`](super::form::M4_MOST).
+    pub distance: usize,
+}
+
+/// Literals of the first run that its short form has room for.
+const FIRST_RUN_MOST: usize = 255 - 17;
+/// Literals that ride in the low bits of the match before them.
+const RIDING: usize = 3;
+/// Literals that a run's first byte can name.
+const RUN_SHORT: usize = 18;
+
+/// Instructions in a buffer of fixed size. What does not fit makes every further call `None`.
+pub(super) struct Writer<'a> {
+    room: &'a mut [u8],
+    at: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// An empty one.
+    pub fn new(room: &'a mut [u8]) -> Writer<'a> {
+        Writer { room, at: 0 }
+    }
+
+    /// Literals, then a match.
+    pub fn step(&mut self, literals: &[u8], found: Match) -> Option<()> {
+        self.literals(literals)?;
+        self.found(found, literals.len())
+    }
+
+    /// The last literals and the end mark; bytes written in all.
+    pub fn finish(mut self, literals: &[u8]) -> Option<usize> {
+        self.literals(literals)?;
+        self.put(&END)?;
+        Some(self.at)
+    }
+
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        self.room.get_mut(self.at..self.at + bytes.len())?.copy_from_slice(bytes);
+        self.at += bytes.len();
+        Some(())
+    }
+
+    #[inline]
+    fn literals(&mut self, bytes: &[u8]) -> Option<()> {
+        match bytes.len() {
+            0 => return Some(()),
+            count if self.at == 0 && count <= FIRST_RUN_MOST => self.put(&[17 + count as u8])?,
+            // Every instruction that a run can follow ends with the two bytes whose first has room for the count.
+            count if count <= RIDING && self.at > 0 => self.room[self.at - 2] |= count as u8,
+            count if count <= RUN_SHORT => self.put(&[count as u8 - 3])?,
+            count => {
+                self.put(&[0])?;
+                self.extension(count - RUN_SHORT)?;
+            }
+        }
+        self.copy(bytes)
+    }
+
+    /// Copies literals, short ones by a fixed size that costs no call.
+    #[inline]
+    fn copy(&mut self, bytes: &[u8]) -> Option<()> {
+        self.put(bytes)
+    }
+
+    /// What is left of a length, in units of 255.
+    fn extension(&mut self, mut left: usize) -> Option<()> {
+        while left > 255 {
+            self.put(&[0])?;
+            left -= 255;
+        }
+        self.put(&[left as u8])
+    }
+
+    #[inline]
+    fn found(&mut self, found: Match, run: usize) -> Option<()> {
+        let Match { length, distance } = found;
+        if length <= M2_LONGEST && distance <= M2_MOST && length > 2 {
+            let back = distance - 1;
+            return self.put(&[((length - 1) << 5 | (back & 7) << 2) as u8, (back >> 3) as u8]);
+        }
+        if distance <= M1_MOST && length == 2 {
+            debug_assert!((1..=RIDING).contains(&run));
+            return self.m1(distance - 1);
+        }
+        if length == M1_FAR_LENGTH && run > RIDING && (M1_FAR_FIRST..=M1_FAR_MOST).contains(&distance) {
+            return self.m1(distance - M1_FAR_FIRST);
+        }
+        if distance <= M3_MOST {
+            return self.long(32, M3_SHORT, length, distance - 1);
+        }
+        let back = distance - M3_MOST;
+        self.long(16 | ((back >> 11) & 8) as u8, M4_SHORT, length, back & 0x3fff)
+    }
+
+    fn m1(&mut self, back: usize) -> Option<()> {
+        self.put(&[((back & 3) << 2) as u8, (back >> 2) as u8])
+    }
+
+    #[inline]
+    fn long(&mut self, tag: u8, short: usize, length: usize, back: usize) -> Option<()> {
+        let [low, high] = ((back << 2) as u16).to_le_bytes();
+        if length <= short {
+            return self.put(&[tag | (length - 2) as u8, low, high]);
+        }
+        self.put(&[tag])?;
+        self.extension(length - short)?;
+        self.put(&[low, high])
+    }
+}

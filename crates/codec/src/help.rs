@@ -81,6 +81,6 @@ const LZO: &str = "\
 lzo: raw LZO1X blocks
   algorithm=NAME     lzo1x_1, lzo1x_1_11, lzo1x_1_12, lzo1x_1_15 or lzo1x_999 (default)
   level=1..9         with lzo1x_999 only (default 8); also compression-level=
-All of these make one format. Those called lzo1x_1 are fast and take the first match they find, the last two digits
-telling the size of their table; lzo1x_999 looks for the shortest way to say a block.
+All of these make one format. Those called lzo1x_1 are fast and take the first match they find (the last
+two digits are the size of their table); lzo1x_999 looks for the shortest way to say a block.
 ";

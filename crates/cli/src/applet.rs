@@ -85,7 +85,7 @@ fn run_applet(applet: &'static Applet, called: &str, arguments: &[OsString], io:
     };
     match (applet.run)(&Args::new(applet, matches).typed_as(arguments), io) {
         Ok(()) => 0,
-        Err(failure) => report(&failure, called, applet.usage_status(), io),
+        Err(failure) => report(&failure.advised(applet), called, applet.usage_status(), io),
     }
 }
 
@@ -113,7 +113,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             io.say(&format!("{called}: {message}"));
             usage_status
         }
-        Failure::Failed(message) => {
+        Failure::Failed(message) | Failure::Memory(message) => {
             io.say(&format!("{called}: {message}"));
             1
         }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::options::Applet;
+
 /// Why a command ended without success.
 #[derive(Debug)]
 pub enum Failure {
@@ -9,6 +11,8 @@ pub enum Failure {
     Usage(String),
     /// The work failed: the message, without the program's name.
     Failed(String),
+    /// More memory is needed than was allowed: the message, without the program's name.
+    Memory(String),
     /// Whoever read our output went away: nothing is said.
     BrokenPipe,
     /// Any of these, where a status of 1 has a meaning of its own: exits with 2.
@@ -31,6 +35,18 @@ impl Failure {
         Failure::Usage(message.into())
     }
 
+    /// The same with the way out, if the command has one.
+    pub fn advised(self, applet: &Applet) -> Failure {
+        match self {
+            Failure::Memory(message) if applet.all_options().any(|option| option.long == "mem") => {
+                Failure::Failed(format!("{message}; --mem allows more"))
+            }
+            Failure::Memory(message) => Failure::Failed(message),
+            Failure::Trouble(failure) => Failure::Trouble(Box::new(failure.advised(applet))),
+            other => other,
+        }
+    }
+
     /// The work failed.
     pub fn failed(message: impl ToString) -> Failure {
         Failure::Failed(message.to_string())
@@ -41,6 +57,7 @@ impl From<packline::Error> for Failure {
     fn from(error: packline::Error) -> Failure {
         match &error {
             packline::Error::Output { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            packline::Error::Memory { .. } => Failure::Memory(error.to_string()),
             _ => Failure::Failed(error.to_string()),
         }
     }

@@ -239,6 +239,8 @@ fn as_json(summary: &UnpackSummary, peak: Option<u64>) -> String {
         "content_bytes": counts.content_bytes,
         "read_bytes": counts.read_bytes,
         "written_bytes": counts.written_bytes,
+        "fragment_blocks_decoded": counts.fragments.decoded,
+        "fragment_blocks_put_away": counts.fragments.put_away,
         "errors": counts.errors,
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,

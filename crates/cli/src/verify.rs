@@ -40,7 +40,7 @@ fn details() -> String {
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     verified(args, io).map_err(|failure| match failure {
-        Failure::Failed(_) => Failure::Trouble(Box::new(failure)),
+        Failure::Failed(_) | Failure::Memory(_) => Failure::Trouble(Box::new(failure)),
         other => other,
     })
 }

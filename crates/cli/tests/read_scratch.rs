@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, ImagePlace, Resources, diff};
 use packline_testkit::model::Node;
 use packline_testkit::packer::Packer;
+use packline_testkit::snapshot::{self, Except, Snapshot};
 use packline_testkit::tar;
 use serde_json::Value;
 
@@ -23,14 +24,25 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        let top = tempfile::tempdir().unwrap();
-        let name = |at: usize| format!("f{:04}", at * 777 % FILES);
-        let nodes: Vec<Node> = (0..FILES).map(|at| Node::file(name(at), text(at))).collect();
+        let place = Place::with_source(5, (0..FILES).map(|at| text(at, 4096)));
+        place.pack(&["-c", "gzip", "-b", "256K"]);
+        place
+    }
+
+    /// With a tar of so many files in an order that is not that of their names, which have so many bytes.
+    fn with_source(length: usize, contents: impl ExactSizeIterator<Item = Vec<u8>>) -> Place {
+        let top = tempfile::tempdir_in("/dev/shm").unwrap();
+        let count = contents.len();
+        let name = |at: usize| format!("f{:0length$}", at * 777 % count);
+        let nodes: Vec<Node> = contents.enumerate().map(|(at, bytes)| Node::file(name(at), bytes)).collect();
         fs::write(top.path().join("source.tar"), tar::to_bytes(&nodes)).unwrap();
         fs::create_dir(top.path().join("tmp")).unwrap();
-        let place = Place { top };
-        Packer::new(PACKLINE).pack(&place.at("source.tar"), &place.at("image"), &["-c", "gzip", "-b", "256K", "-q"]);
-        place
+        Place { top }
+    }
+
+    fn pack(&self, options: &[&str]) {
+        let options = [&["-f", "-q"], options].concat();
+        Packer::new(PACKLINE).pack(&self.at("source.tar"), &self.at("image"), &options);
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -39,8 +51,12 @@ impl Place {
 
     fn run(&self, temporary: &Path, words: &[&str]) -> Output {
         let mut command = Command::new(PACKLINE);
-        let output = command.args(words).current_dir(self.top.path()).env("TMPDIR", temporary).output().unwrap();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        self.output(command.args(words).env("TMPDIR", temporary))
+    }
+
+    fn output(&self, command: &mut Command) -> Output {
+        let output = command.current_dir(self.top.path()).output().unwrap();
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(fs::read_dir(self.at("tmp")).unwrap().count(), 0, "nothing is left behind");
         output
     }
@@ -48,10 +64,24 @@ impl Place {
     /// Unpacks to a tar; its bytes, and how often fragment blocks were decoded and put away.
     fn unpack(&self, temporary: &Path, options: &[&str]) -> (Vec<u8>, u64, u64) {
         let words = [&["unpack", "image", "out.tar", "-f", "--json", "--no-progress"], options].concat();
-        let said: Value = serde_json::from_slice(&self.run(temporary, &words).stdout).unwrap();
-        let count = |key: &str| said[key].as_u64().unwrap();
+        let said = said(&self.run(temporary, &words));
         let bytes = fs::read(self.at("out.tar")).unwrap();
-        (bytes, count("fragment_blocks_decoded"), count("fragment_blocks_put_away"))
+        (bytes, count(&said, "fragment_blocks_decoded"), count(&said, "fragment_blocks_put_away"))
+    }
+
+    /// Unpacks to a directory, compares that with the tar, and gives back what was said.
+    fn unpack_files(&self, expected: &Snapshot, command: &mut Command) -> Value {
+        let said = said(&self.output(command.args(["image", "out", "--json", "--no-progress"])));
+        snapshot::assert_same(&format!("{command:?}"), expected, &self.files(), Except::default());
+        fs::remove_dir_all(self.at("out")).unwrap();
+        said
+    }
+
+    /// What was unpacked.
+    fn files(&self) -> Snapshot {
+        let mut files = snapshot::of_directory(&self.at("out")).unwrap();
+        files.remove(&b""[..]);
+        files
     }
 
     /// Fragment blocks in the image.
@@ -60,9 +90,18 @@ impl Place {
     }
 }
 
-/// 4 KB that compress, and that no other file has.
-fn text(seed: usize) -> Vec<u8> {
-    (0..1024).flat_map(|at| format!("{:03x} ", (at * (seed + 7) + seed) & 0xfff).into_bytes()).take(4096).collect()
+/// Bytes that compress, and that no other file has.
+fn text(seed: usize, length: usize) -> Vec<u8> {
+    let word = |at: usize| format!("{:03x} ", (at * (seed + 7) + seed) & 0xfff).into_bytes();
+    format!("{seed} ").into_bytes().into_iter().chain((0..length).flat_map(word)).take(length).collect()
+}
+
+fn said(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn count(said: &Value, key: &str) -> u64 {
+    said[key].as_u64().unwrap()
 }
 
 #[test]
@@ -87,7 +126,7 @@ fn little_memory_decodes_each_block_once() {
 #[test]
 fn every_command_that_reads_takes_little_memory() {
     let place = Place::new();
-    let names: Vec<String> = (0..FILES).step_by(7).map(|at| format!("f{at:04}")).collect();
+    let names: Vec<String> = (0..FILES).step_by(7).map(|at| format!("f{at:05}")).collect();
     let mut cat = vec!["cat", "image"];
     cat.extend(names.iter().map(String::as_str));
     for words in [&["sqfs2tar", "image"][..], &cat, &["verify", "image", "-q"]] {
@@ -119,4 +158,56 @@ fn a_comparison_decodes_each_block_once_too() {
         assert!(again.decoded > all.decoded && once.put_away > 0, "{all:?} {again:?} {once:?}");
         assert_eq!(once.decoded, all.decoded);
     }
+}
+
+/// So many small files with long names need several windows where memory is short.
+const SMALL_FILES: usize = 8000;
+const LONG_NAME: usize = 240;
+
+fn small_files() -> (Place, Snapshot) {
+    let place = Place::with_source(LONG_NAME, (0..SMALL_FILES).map(|at| text(at, 300)));
+    place.pack(&["-c", "gzip", "-b", "64K"]);
+    place.run(&place.at("tmp"), &["unpack", "image", "out", "-q"]);
+    let expected = place.files();
+    assert_eq!(expected.len(), SMALL_FILES);
+    fs::remove_dir_all(place.at("out")).unwrap();
+    (place, expected)
+}
+
+#[test]
+fn files_of_several_windows_decode_each_block_once() {
+    let (place, expected) = small_files();
+    let (tmp, fragments) = (place.at("tmp"), place.fragments());
+    let unpack = |temporary: &Path, options: &[&str]| {
+        let mut command = Command::new(PACKLINE);
+        let said = place.unpack_files(&expected, command.env("TMPDIR", temporary).args(["unpack"]).args(options));
+        ["fragment_blocks_decoded", "fragment_blocks_put_away", "read_bytes"].map(|key| count(&said, key))
+    };
+    let [decoded, put_away, all] = unpack(&tmp, &[]);
+    assert_eq!((decoded, put_away), (fragments, 0), "all fits");
+    for jobs in ["0", "1", "3"] {
+        let little = ["--mem", "15M", "-j", jobs];
+        let [decoded, put_away, read] = unpack(&tmp, &little);
+        assert_eq!((decoded, read), (fragments, all), "{jobs} jobs");
+        assert!((1..=fragments).contains(&put_away), "{jobs} jobs: {put_away}");
+        // Nowhere to put anything: nothing is lost but time.
+        let [decoded, put_away, read] = unpack(Path::new("/dev/null/no"), &little);
+        assert!(decoded > fragments && put_away == 0 && read > all, "{jobs} jobs: {decoded}, {put_away}");
+    }
+    // What stands in the image as it is is read there.
+    place.pack(&["-c", "none", "-b", "64K"]);
+    let [_, put_away, read] = unpack(&tmp, &["--mem", "15M", "-j", "2"]);
+    assert_eq!((put_away, read), (0, SMALL_FILES as u64 * 300));
+}
+
+#[test]
+fn a_full_scratch_file_only_costs_time() {
+    let (place, expected) = small_files();
+    let mut limited = Command::new("sh");
+    // No file may be larger than 1 MiB.
+    limited.args(["-c", "ulimit -f 2048; exec \"$@\"", "sh", PACKLINE, "unpack"]).env("TMPDIR", place.at("tmp"));
+    let said = place.unpack_files(&expected, limited.args(["--mem", "15M", "-j", "2"]));
+    let keys = ["fragment_blocks_decoded", "fragment_blocks_put_away"];
+    let [decoded, put_away] = keys.map(|key| count(&said, key));
+    assert!(decoded > place.fragments() && (1..=17).contains(&put_away), "{decoded}, {put_away}");
 }

@@ -280,6 +280,7 @@ fn too_little_memory_is_said_and_enough_is_enough() {
     let refused = unpack(&image, &top.path().join("out"), &["--mem", "1M"]);
     assert_eq!(refused.status.code(), Some(1));
     let text = said(&refused);
+    assert!(text.contains("; --mem allows more"), "{text}");
     let needed = text.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_string();
     assert_eq!(unpack(&image, &top.path().join("out"), &["--mem", &needed]).status.code(), Some(0), "{text}");
 }

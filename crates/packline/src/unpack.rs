@@ -6,7 +6,9 @@
 
 mod desk;
 mod feeder;
+mod fragment;
 mod ground;
+mod later;
 mod names;
 mod notes;
 mod part;
@@ -22,7 +24,7 @@ mod work;
 use std::sync::Arc;
 
 use packline_engine::{Config, Fault, Line, ParallelLine, SerialLine};
-use packline_squashfs::read::{Inode, Node, ReadError};
+use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
 
 pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
 
@@ -32,6 +34,7 @@ use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
 use desk::Desk;
 use feeder::{ENDED_BYTES, Feeder};
 use ground::Ground;
+use later::Later;
 use notes::Outcome;
 use planner::Planner;
 use shop::Shop;
@@ -41,6 +44,8 @@ use work::Unpacking;
 /// The least memory for the plan, and the most that it gets besides, bytes.
 const PLAN_MOST: u64 = 64 << 20;
 const PLAN_LEAST: u64 = 1 << 20;
+/// The share of the plan for what is known of files to come.
+const LATER_PART: usize = 4;
 /// What is kept to the end, at most, where memory is not limited, bytes: a few bytes of an image can ask for all there is.
 const KEPT_MOST: usize = 160 << 20;
 
@@ -55,7 +60,7 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let opened = request.image.open(metadata_cache(memory))?;
     let root = find_root(&opened, &request.subdirectory)?;
     let plan = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST).plan()?;
-    // Fragment blocks are not kept here, each is used up by the jobs that it is decoded for: their share is the plan's.
+    // Fragment blocks are not kept in memory here: their share is the plan's.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
     let mut desk = Desk::new(observer, opened.image.superblock().bytes_used);
     if let Some(message) = fewer_workers(plan.workers, wanted, memory) {
@@ -63,7 +68,10 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     }
     let site = Site::open(&request.destination, request.force, &request.temporaries)?;
     let shop = Arc::new(shop(&request, opened, &site, &root)?);
-    let mut run = Run { request: &request, shop: &shop, site: &site, root, plan_bytes: plan_bytes as usize };
+    let scratch = Scratch::new(request.resources.scratch.clone(), &shop.opened.image);
+    let plan_bytes = plan_bytes as usize;
+    let later = Later::new(scratch, &shop.opened.image, plan_bytes / LATER_PART);
+    let mut run = Run { request: &request, shop: &shop, site: &site, root, plan_bytes, later };
     run.unpack(plan, &mut desk)?;
     let counts = desk.counts;
     drop(shop);
@@ -113,11 +121,12 @@ struct Run<'r> {
     shop: &'r Arc<Shop>,
     site: &'r Site,
     root: Inode,
-    /// Bytes that the plan may take.
+    /// Bytes that the plan may take, with what is known of files to come.
     plan_bytes: usize,
+    later: Later,
 }
 
-impl Run<'_> {
+impl<'r> Run<'r> {
     fn unpack(&mut self, plan: ReadPlan, desk: &mut Desk<'_>) -> Result<(), Error> {
         let mut line = self.line(plan)?;
         let mut planner = Planner::new(self.shop, self.site, self.request.devices);
@@ -143,12 +152,13 @@ impl Run<'_> {
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.
     fn walk(
-        &self,
+        &mut self,
         planner: &mut Planner<'_>,
         line: &mut dyn Line<Unpacking>,
         desk: &mut Desk<'_>,
     ) -> Result<(), Error> {
-        let mut walk = SelectedWalk::below(&self.shop.opened.image, self.root.at, &self.request.selection);
+        let mut walk = self.entries();
+        let mut met = 0;
         loop {
             if self.request.resources.cancel.is_cancelled() {
                 return Err(self.shop.opened.fault(ReadError::Cancelled));
@@ -158,6 +168,8 @@ impl Run<'_> {
             let made = match visited {
                 Ok(visit) => {
                     desk.meet(&visit);
+                    self.later.meet(&visit);
+                    met += 1;
                     planner.visit(&visit, &mut outcome)
                 }
                 Err((path, cause)) => Err(self.shop.opened.fault_at(&path, cause)),
@@ -168,29 +180,40 @@ impl Run<'_> {
                 return Err(error);
             }
             desk.take(outcome);
-            self.make_room(planner, line, desk)?;
+            if self.is_full(planner)? {
+                self.count_rest(met);
+                self.flush(planner, line, desk)?;
+            }
         }
     }
 
-    fn make_room(
-        &self,
-        planner: &mut Planner<'_>,
-        line: &mut dyn Line<Unpacking>,
-        desk: &mut Desk<'_>,
-    ) -> Result<(), Error> {
+    fn entries(&self) -> SelectedWalk<'r> {
+        SelectedWalk::below(&self.shop.opened.image, self.root.at, &self.request.selection)
+    }
+
+    /// Whether what is planned has to be written before more is.
+    fn is_full(&self, planner: &Planner<'_>) -> Result<bool, Error> {
         let (kept, planned) = (planner.kept_memory(), planner.window.memory());
         // What a file with blocks and a tail end takes meanwhile is counted for every file.
         let meanwhile = planner.window.files().len() * ENDED_BYTES;
-        if kept.saturating_add(planned).saturating_add(meanwhile) <= self.plan_bytes {
-            return Ok(());
+        let all = kept.saturating_add(planned).saturating_add(meanwhile).saturating_add(self.later.memory());
+        if all <= self.plan_bytes {
+            return Ok(false);
         }
         let most = if self.request.resources.memory.is_some() { self.plan_bytes } else { KEPT_MOST };
         if kept > most {
             return Err(self.no_memory(most, kept));
         }
         // A window is never so small that nothing is won by sorting it.
-        let least = self.plan_bytes / 4;
-        if planned.saturating_add(meanwhile) < least { Ok(()) } else { self.flush(planner, line, desk) }
+        Ok(planned.saturating_add(meanwhile) >= self.plan_bytes / 4)
+    }
+
+    /// Counts what files to come need, once, when so many entries have been met.
+    fn count_rest(&mut self, met: usize) {
+        let cancel = &self.request.resources.cancel;
+        // What cannot be read is told when it is met again.
+        let all = self.entries().take_while(|_| !cancel.is_cancelled()).filter_map(Result::ok);
+        self.later.count(all.skip(met));
     }
 
     fn no_memory(&self, most: usize, kept: usize) -> Error {
@@ -204,14 +227,14 @@ impl Run<'_> {
 
     /// Writes the planned files, then their further names.
     fn flush(
-        &self,
+        &mut self,
         planner: &mut Planner<'_>,
         line: &mut dyn Line<Unpacking>,
         desk: &mut Desk<'_>,
     ) -> Result<(), Error> {
         let window = planner.take_window();
         if !window.is_empty() {
-            Feeder::write(self.shop, window, line, desk).map_err(|stop| self.stopped(stop))?;
+            Feeder::write(self.shop, window, line, desk, &mut self.later).map_err(|stop| self.stopped(stop))?;
         }
         let mut outcome = Outcome::new(self.shop.go_on);
         let linked = planner.make_links(&mut outcome);

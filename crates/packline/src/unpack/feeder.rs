@@ -7,11 +7,13 @@ use packline_engine::{Fault, Line};
 use packline_squashfs::read::{Block, Blocks, FileData, Inode, Node, ReadError};
 
 use super::desk::Desk;
+use super::fragment::Fragment;
+use super::later::Later;
 use super::notes::Outcome;
 use super::part::Part;
 use super::request::Duplicates;
 use super::shop::Shop;
-use super::task::{Fragment, Job, Tail, Task};
+use super::task::{Job, Tail, Task};
 use super::window::{Kind, NO_FRAGMENT, PlannedFile, Window};
 use super::work::{JOB_BYTES, Unpacking};
 use crate::Error;
@@ -31,6 +33,7 @@ pub struct Feeder<'f, 'o> {
     window: Arc<Window>,
     line: &'f mut dyn Line<Unpacking>,
     desk: &'f mut Desk<'o>,
+    later: &'f mut Later,
     block_size: u32,
     /// Files with blocks whose tail ends are to come, by fragment block.
     ends: BTreeMap<u32, Vec<Arc<Part>>>,
@@ -49,11 +52,12 @@ impl<'f, 'o> Feeder<'f, 'o> {
         mut window: Window,
         line: &'f mut dyn Line<Unpacking>,
         desk: &'f mut Desk<'o>,
+        later: &'f mut Later,
     ) -> Result<(), Stop> {
         let block_size = shop.opened.image.superblock().block_size;
         window.sort(block_size);
         let window = Arc::new(window);
-        let mut feeder = Feeder { shop, window, line, desk, block_size, ends: BTreeMap::new() };
+        let mut feeder = Feeder { shop, window, line, desk, later, block_size, ends: BTreeMap::new() };
         feeder.feed_all()?;
         feeder.line.drain(feeder.desk)
     }
@@ -196,7 +200,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
 
     fn fragment(&mut self, index: u32) -> Result<Arc<Fragment>, Stop> {
         let permit = self.line.reserve(self.block_size as usize, self.desk)?;
-        Ok(Arc::new(Fragment::new(self.shop.opened.image.fragment(index), permit)))
+        Ok(Arc::new(Fragment::new(self.shop.opened.image.fragment(index), self.later.share(index), permit)))
     }
 
     fn add_whole(&mut self, batch: &mut Batch, first: usize) -> Result<usize, Stop> {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use packline_squashfs::read::FragmentCounts;
+
 use crate::{ImagePlace, Resources, Selection, Temporaries};
 
 /// What becomes of files with equal content in the image.
@@ -107,6 +109,8 @@ pub struct UnpackCounts {
     pub written_bytes: u64,
     /// Bytes of blocks that were read from the image.
     pub read_bytes: u64,
+    /// How often fragment blocks were decoded, and put away for files to come.
+    pub fragments: FragmentCounts,
     /// Errors that were reported while the rest went on.
     pub errors: u64,
 }
@@ -125,6 +129,8 @@ impl UnpackCounts {
         self.content_bytes += other.content_bytes;
         self.written_bytes += other.written_bytes;
         self.read_bytes += other.read_bytes;
+        self.fragments.decoded += other.fragments.decoded;
+        self.fragments.put_away += other.fragments.put_away;
         self.errors += other.errors;
     }
 }

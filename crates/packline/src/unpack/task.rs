@@ -1,11 +1,12 @@
 //! What a worker is given: blocks of a file, tail ends of a fragment block, empty files.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use packline_engine::Permit;
-use packline_squashfs::read::{Block, BlockDecoder, BlockPlace, ReadError};
+use packline_squashfs::read::Block;
 
+use super::fragment::Fragment;
 use super::part::Part;
 use super::window::Window;
 
@@ -52,32 +53,4 @@ pub enum Tail {
     },
     /// It is the end of files that have blocks.
     EndOf(Arc<Part>),
-}
-
-/// A fragment block, decoded by the first job that needs it and dropped with the last.
-pub struct Fragment {
-    place: Result<BlockPlace, ReadError>,
-    bytes: Mutex<Option<Arc<Vec<u8>>>>,
-    _permit: Permit,
-}
-
-impl Fragment {
-    /// A fragment block that nobody has decoded, with memory for it.
-    pub fn new(place: Result<BlockPlace, ReadError>, permit: Permit) -> Fragment {
-        Fragment { place, bytes: Mutex::new(None), _permit: permit }
-    }
-
-    /// Its bytes, and how many were read from the image for them just now.
-    pub fn bytes(&self, decoder: &mut BlockDecoder) -> Result<(Arc<Vec<u8>>, u64), ReadError> {
-        let mut held = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = &*held {
-            return Ok((bytes.clone(), 0));
-        }
-        let place = self.place.clone()?;
-        let mut bytes = Vec::new();
-        decoder.fragment(place, &mut bytes)?;
-        let bytes = Arc::new(bytes);
-        *held = Some(bytes.clone());
-        Ok((bytes, u64::from(place.stored)))
-    }
 }

@@ -6,10 +6,11 @@ use packline_engine::Work;
 use packline_squashfs::read::{Block, BlockDecoder, Inode, ReadError};
 use packline_tree::destination::DestinationFile;
 
+use super::fragment::{Fragment, FragmentTool, NoTail, TailBytes};
 use super::notes::Outcome;
 use super::part::{Part, Target};
 use super::shop::{Shop, Spot};
-use super::task::{Fragment, Job, Tail, Task};
+use super::task::{Job, Tail, Task};
 use super::window::{PlannedFile, Window};
 use super::{share, task};
 use crate::Error;
@@ -145,39 +146,33 @@ impl Hand<'_> {
     // Tail ends.
 
     fn write_tails(&mut self, fragment: &Fragment, tails: &[Tail]) -> Result<(), Error> {
-        let decoded = self.decoder().and_then(|decoder| fragment.bytes(decoder));
-        let bytes = match decoded {
-            Ok((bytes, read)) => {
-                self.outcome.counts.read_bytes += read;
-                Ok(bytes)
-            }
-            Err(cause) => Err(cause),
-        };
         for tail in tails {
-            let bytes = bytes.as_ref().map(|bytes| bytes.as_slice());
             match tail {
-                Tail::Whole { first, count, sharing } => self.write_whole(*first, *count, *sharing, bytes)?,
-                Tail::EndOf(part) => self.write_end(part, bytes)?,
+                Tail::Whole { first, count, sharing } => self.write_whole(*first, *count, *sharing, fragment)?,
+                Tail::EndOf(part) => self.write_end(part, fragment)?,
             }
         }
         Ok(())
     }
 
     /// The tail end of a file in its fragment block.
-    fn tail<'b>(&self, number: u32, bytes: Result<&'b [u8], &ReadError>) -> Result<&'b [u8], Error> {
-        let bytes = bytes.map_err(|cause| self.fault(number, cause.clone()))?;
+    fn tail(&mut self, number: u32, fragment: &Fragment) -> Result<TailBytes, Error> {
         let file = self.planned(number);
         let length = file.size % u64::from(self.shop.opened.image.superblock().block_size);
         let start = file.offset as usize;
-        bytes.get(start..start.saturating_add(length as usize)).ok_or_else(|| {
-            let inode = file.inode.0;
-            let what = format!(
-                "the tail end of inode {inode:#x} is bytes {start} to {} of fragment block {}",
-                start as u64 + length,
-                file.fragment
-            );
-            let expected = format!("no more than the {} bytes of that block", bytes.len());
-            self.fault(number, ReadError::Corrupt { offset: self.fragment_offset(file.fragment), what, expected })
+        let tool = FragmentTool { decoder: &mut self.tool.decoder, counts: &mut self.outcome.counts };
+        fragment.tail(start..start.saturating_add(length as usize), tool).map_err(|why| match why {
+            NoTail::Block(cause) => self.fault(number, cause),
+            NoTail::Beyond(bytes) => {
+                let inode = file.inode.0;
+                let what = format!(
+                    "the tail end of inode {inode:#x} is bytes {start} to {} of fragment block {}",
+                    start as u64 + length,
+                    file.fragment
+                );
+                let expected = format!("no more than the {bytes} bytes of that block");
+                self.fault(number, ReadError::Corrupt { offset: self.fragment_offset(file.fragment), what, expected })
+            }
         })
     }
 
@@ -185,15 +180,9 @@ impl Hand<'_> {
         self.shop.opened.image.fragment(index).map_or(0, |place| place.offset)
     }
 
-    fn write_whole(
-        &mut self,
-        first: u32,
-        count: u32,
-        sharing: u32,
-        bytes: Result<&[u8], &ReadError>,
-    ) -> Result<(), Error> {
+    fn write_whole(&mut self, first: u32, count: u32, sharing: u32, fragment: &Fragment) -> Result<(), Error> {
         for number in first..first + count {
-            match self.write_one(number, bytes)? {
+            match self.write_one(number, fragment)? {
                 Some(opened) => share::others(self, &opened, sharing)?,
                 None => share::none(self, number, sharing)?,
             }
@@ -202,12 +191,12 @@ impl Hand<'_> {
     }
 
     /// Makes a file that is a tail end; `None` if that failed and the rest goes on.
-    fn write_one(&mut self, number: u32, bytes: Result<&[u8], &ReadError>) -> Result<Option<Opened>, Error> {
-        let tail = self.tail(number, bytes);
+    fn write_one(&mut self, number: u32, fragment: &Fragment) -> Result<Option<Opened>, Error> {
+        let tail = self.tail(number, fragment);
         let Some(tail) = self.outcome.keep(tail)? else { return Ok(None) };
         let made = self.create(number);
         let Some(opened) = self.outcome.keep(made)? else { return Ok(None) };
-        if self.write(&opened, tail, 0)? && self.complete_or_give_up(&opened)? {
+        if self.write(&opened, &tail, 0)? && self.complete_or_give_up(&opened)? {
             return Ok(Some(opened));
         }
         opened.spot.give_up();
@@ -221,12 +210,12 @@ impl Hand<'_> {
         Ok(self.outcome.keep(written)?.is_some())
     }
 
-    fn write_end(&mut self, part: &Part, bytes: Result<&[u8], &ReadError>) -> Result<(), Error> {
-        let tail = self.tail(part.first, bytes);
+    fn write_end(&mut self, part: &Part, fragment: &Fragment) -> Result<(), Error> {
+        let tail = self.tail(part.first, fragment);
         let mut opened = self.open_all(part)?;
         if let Some(tail) = self.outcome.keep(tail)? {
             let offset = self.planned(part.first).size - tail.len() as u64;
-            self.write_all(part, &mut opened, tail, offset)?;
+            self.write_all(part, &mut opened, &tail, offset)?;
         }
         self.end_job(part, opened)
     }

@@ -177,6 +177,17 @@ impl BlockDecoder {
         Ok(())
     }
 
+    /// Reads a part of a block that is not compressed, from byte `start` of it on.
+    ///
+    /// # Errors
+    /// [`ReadError::Input`]; [`ReadError::Internal`] if it is compressed or has no such part.
+    pub fn stored_part(&self, place: BlockPlace, start: usize, out: &mut [u8]) -> Result<(), ReadError> {
+        if place.compressed || start.saturating_add(out.len()) > place.stored as usize {
+            return Err(ReadError::Internal(format!("no part of a stored block: {start} of {place:?}")));
+        }
+        self.image.store().read(place.offset + start as u64, out)
+    }
+
     /// Decodes a data block that fills `out`.
     pub(super) fn data_into(&mut self, place: BlockPlace, out: &mut [u8]) -> Result<(), ReadError> {
         let length = self.fragment_into(place, out)?;

@@ -2,7 +2,6 @@
 
 mod kept;
 mod plan;
-mod scratch;
 mod slot;
 mod tail;
 mod uses;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::scratch::Scratch;
 use super::slot::{Slot, Stage};
 use super::uses::{Distance, FragmentUses, NextUses};
-use crate::read::BlockPlace;
+use crate::read::{BlockPlace, Scratch};
 
 /// What a block takes in memory that has been put away, bytes, rounded up.
 const AWAY_BYTES: usize = 160;
@@ -25,7 +25,7 @@ pub(super) struct Kept {
     order: BTreeSet<(Distance, u32)>,
     /// Blocks that are needed and were put away.
     away: BTreeMap<u32, Rc<Slot>>,
-    scratch: Rc<Scratch>,
+    scratch: Arc<Scratch>,
 }
 
 /// What the use of a fragment block asks for.
@@ -48,7 +48,7 @@ pub(super) struct Dropped {
 
 impl Kept {
     /// Nothing yet; `limit`: bytes of blocks to keep.
-    pub(super) fn new(limit: usize, block_size: usize, uses: FragmentUses, scratch: Rc<Scratch>) -> Kept {
+    pub(super) fn new(limit: usize, block_size: usize, uses: FragmentUses, scratch: Arc<Scratch>) -> Kept {
         let (blocks, order, away) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         Kept { limit, block_size, uses: uses.into_next(), blocks, order, away, scratch }
     }
@@ -144,7 +144,7 @@ mod tests {
 
     /// Keeps `limit` blocks, without anywhere to put others away.
     fn keeping(limit: usize, uses: FragmentUses) -> Kept {
-        Kept::new(limit * 1000, 1000, uses, Scratch::new(None, 1000, 1 << 20))
+        Kept::new(limit * 1000, 1000, uses, Scratch::sized(None, 1000, 1 << 20))
     }
 
     fn decoded(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
@@ -154,7 +154,7 @@ mod tests {
 
     /// The same with a place for others.
     fn decoded_with_scratch(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
-        let scratch = Scratch::new(Some("/nowhere".into()), 1000, 1 << 20);
+        let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
         let mut kept = Kept::new(limit * 1000, 1000, uses, scratch);
         order.iter().filter(|&&fragment| kept.take(fragment, None).missing).count()
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_away_is_forgotten_with_its_last_use() {
         let order = [1, 2, 1, 2];
-        let scratch = Scratch::new(Some("/nowhere".into()), 1000, 1 << 20);
+        let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
         let mut kept = Kept::new(1000, 1000, uses(&order), scratch);
         assert!(kept.take(1, None).missing);
         let second = kept.take(2, None);

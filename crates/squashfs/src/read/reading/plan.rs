@@ -8,14 +8,13 @@ use std::sync::Arc;
 use packline_engine::{Budget, Permit};
 
 use super::kept::{Dropped, Kept};
-use super::scratch::Scratch;
 use super::slot::Slot;
 use super::tail::Tail;
 use super::work::{Job, Wanted};
 use super::{FragmentUses, ReadSettings, Request};
 use crate::TailPlace;
 use crate::buffer::Pool;
-use crate::read::{Block, BlockPlace, Blocks, Image, ReadError};
+use crate::read::{Block, BlockPlace, Blocks, Image, ReadError, Scratch};
 
 /// Decoded bytes of small blocks that make one job.
 const RUN_BYTES: usize = 256 << 10;
@@ -80,7 +79,7 @@ pub(super) struct Plan<'r, T> {
     pub(super) image: Image,
     requests: Requests<'r, T>,
     kept: Kept,
-    pub(super) scratch: Rc<Scratch>,
+    pub(super) scratch: Arc<Scratch>,
     pub(super) budget: Budget,
     pub(super) steps: VecDeque<Step<T>>,
     present: Option<Present>,
@@ -102,11 +101,11 @@ impl<'r, T> Plan<'r, T> {
         let runs = Pool::new(run_limit, settings.window / 2);
         let one_size = run_limit == block;
         let fragments = if one_size { Arc::clone(&runs) } else { Pool::new(block, settings.window / 2) };
-        let scratch = Scratch::new(settings.scratch.clone(), block, image.superblock().bytes_used);
+        let scratch = Scratch::new(settings.scratch.clone(), image);
         Plan {
             image: image.clone(),
             requests,
-            kept: Kept::new(settings.fragments, block, uses, Rc::clone(&scratch)),
+            kept: Kept::new(settings.fragments, block, uses, Arc::clone(&scratch)),
             scratch,
             budget: Budget::new(settings.window),
             steps: VecDeque::new(),

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::{Budget, Permit};
 
-use super::scratch::{Scratch, Stowed};
 use crate::buffer::Buffer;
-use crate::read::{BlockPlace, Image, ReadError};
+use crate::read::{BlockPlace, Image, ReadError, Scratch, Stowed};
 
 /// Decoded bytes with the memory they take, shared by all who still need them.
 #[derive(Debug)]
@@ -72,7 +71,7 @@ pub(super) struct Slot {
     /// Whether its memory is counted as that of a block that is kept.
     kept: Cell<bool>,
     /// Where the product goes when it comes, if not here.
-    away: RefCell<Option<Rc<Scratch>>>,
+    away: RefCell<Option<Arc<Scratch>>>,
     /// The fragment block it is of.
     block: Option<BlockPlace>,
 }
@@ -168,7 +167,7 @@ impl Slot {
 
     /// Its bytes are to be had elsewhere from now on, or as soon as they are there: it takes no more memory, but what others hold
     /// of it.
-    pub(super) fn stow(&self, scratch: &Rc<Scratch>, budget: &Budget, bytes: usize) {
+    pub(super) fn stow(&self, scratch: &Arc<Scratch>, budget: &Budget, bytes: usize) {
         self.kept.set(false);
         let Some(put) = self.product().map(|product| {
             if Arc::strong_count(&product.decoded) > 1 {
@@ -176,13 +175,13 @@ impl Slot {
             }
             self.put_away(&product, scratch)
         }) else {
-            *self.away.borrow_mut() = Some(Rc::clone(scratch));
+            *self.away.borrow_mut() = Some(Arc::clone(scratch));
             return;
         };
         *self.state.borrow_mut() = put;
     }
 
-    fn put_away(&self, product: &Product, scratch: &Rc<Scratch>) -> State {
+    fn put_away(&self, product: &Product, scratch: &Arc<Scratch>) -> State {
         let piece = &product.pieces[0];
         if let Some(error) = &piece.error {
             return State::Broken(Box::new(error.clone()));

@@ -5,15 +5,17 @@
 //! once the last file of its block is through. It saves time and nothing else, so whatever goes wrong with it is no error: the
 //! block is decoded again.
 
-use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
+
+use super::Image;
 
 /// The file grows to so many times the size of the image, at most: what is more compresses so well that decoding it again is
 /// little more than filling memory, and no small image fills a disk.
@@ -23,81 +25,110 @@ const BYTES_LEAST: u64 = 64 << 20;
 /// Nobody else may read what is in it.
 const MODE: u32 = 0o600;
 
-/// The file, and which of its places are free. All places are of one block's size.
+/// The file, and which of its places are free. All places are of one block's size. Any thread may write to it and read from it.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub struct Scratch {
     block: usize,
     directory: Option<PathBuf>,
     /// Made with the first block; none if that failed.
-    file: OnceCell<Option<File>>,
+    file: OnceLock<Option<File>>,
     /// Whether it has taken all that was written so far.
-    sound: Cell<bool>,
+    sound: AtomicBool,
     /// Places, at most.
     most: u32,
-    /// Places that have been used, and those of them that are free again.
-    used: Cell<u32>,
-    free: RefCell<Vec<u32>>,
+    places: Mutex<Places>,
     /// Blocks written so far.
-    written: Cell<u64>,
+    written: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    /// Places that have been used.
+    used: u32,
+    /// Those of them that are free again.
+    free: Vec<u32>,
+}
+
+impl Places {
+    fn has_room(&self, most: u32) -> bool {
+        self.used < most || !self.free.is_empty()
+    }
+
+    fn take(&mut self, most: u32) -> Option<u32> {
+        let next = (self.used < most).then_some(self.used);
+        self.free.pop().or_else(|| next.inspect(|_| self.used += 1))
+    }
 }
 
 /// A block in the file. Its place is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Stowed {
-    scratch: Rc<Scratch>,
+pub struct Stowed {
+    scratch: Arc<Scratch>,
     place: u32,
     length: u32,
 }
 
 impl Scratch {
-    /// A file in `directory`, not yet made; without one nothing is ever put away.
+    /// A file in `directory` for blocks of this image, not yet made; without a directory nothing is ever put away.
+    pub fn new(directory: Option<PathBuf>, image: &Image) -> Arc<Scratch> {
+        let superblock = image.superblock();
+        Scratch::sized(directory, superblock.block_size as usize, superblock.bytes_used)
+    }
+
     /// `block`: bytes of a block, at most; `image`: bytes of the image.
-    pub(super) fn new(directory: Option<PathBuf>, block: usize, image: u64) -> Rc<Scratch> {
+    pub(super) fn sized(directory: Option<PathBuf>, block: usize, image: u64) -> Arc<Scratch> {
         let bytes = image.saturating_mul(IMAGES_MOST).max(BYTES_LEAST);
         let most = u32::try_from(bytes / block as u64).unwrap_or(u32::MAX);
-        Rc::new(Scratch {
+        Arc::new(Scratch {
             block,
-            sound: Cell::new(directory.is_some()),
+            sound: AtomicBool::new(directory.is_some()),
             directory,
-            file: OnceCell::new(),
+            file: OnceLock::new(),
             most,
-            used: Cell::new(0),
-            free: RefCell::default(),
-            written: Cell::new(0),
+            places: Mutex::default(),
+            written: AtomicU64::new(0),
         })
     }
 
     /// Whether one more block can be put away, as far as is known.
-    pub(super) fn has_room(&self) -> bool {
-        self.sound.get() && (self.used.get() < self.most || !self.free.borrow().is_empty())
+    pub fn has_room(&self) -> bool {
+        self.is_sound() && self.places().has_room(self.most)
     }
 
     /// Blocks written so far.
-    pub(super) fn written(&self) -> u64 {
-        self.written.get()
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
-    /// Puts a block away; `None` if that cannot be.
-    pub(super) fn put(self: &Rc<Scratch>, bytes: &[u8]) -> Option<Stowed> {
-        if !self.has_room() {
+    /// Puts a block away, of the image's block size at most; `None` if that cannot be.
+    pub fn put(self: &Arc<Scratch>, bytes: &[u8]) -> Option<Stowed> {
+        if !self.is_sound() || bytes.len() > self.block {
             return None;
         }
-        let stowed = Stowed { scratch: Rc::clone(self), place: self.take_place(), length: bytes.len() as u32 };
+        let place = self.places().take(self.most)?;
+        let stowed = Stowed { scratch: Arc::clone(self), place, length: bytes.len() as u32 };
         let written = self.file()?.write_all_at(bytes, stowed.offset());
-        self.sound.set(written.is_ok());
+        if written.is_err() {
+            self.sound.store(false, Ordering::Relaxed);
+        }
         written.ok()?;
-        self.written.set(self.written.get() + 1);
+        self.written.fetch_add(1, Ordering::Relaxed);
         Some(stowed)
     }
 
-    fn take_place(&self) -> u32 {
-        self.free.borrow_mut().pop().unwrap_or_else(|| self.used.replace(self.used.get() + 1))
+    fn is_sound(&self) -> bool {
+        self.sound.load(Ordering::Relaxed)
+    }
+
+    /// Places are right whatever a thread that panicked was about to do.
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn file(&self) -> Option<&File> {
         let file = self.file.get_or_init(|| self.directory.as_deref().and_then(|place| make(place).ok())).as_ref();
         if file.is_none() {
-            self.sound.set(false);
+            self.sound.store(false, Ordering::Relaxed);
         }
         file
     }
@@ -105,12 +136,15 @@ impl Scratch {
 
 impl Stowed {
     /// Bytes of the block.
-    pub(super) fn length(&self) -> usize {
+    pub fn length(&self) -> usize {
         self.length as usize
     }
 
     /// Reads from byte `start` of the block on.
-    pub(super) fn read(&self, start: usize, out: &mut [u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of the file, also if it ends too early.
+    pub fn read(&self, start: usize, out: &mut [u8]) -> io::Result<()> {
         let file = self.scratch.file().ok_or(io::ErrorKind::NotFound)?;
         file.read_exact_at(out, self.offset() + start as u64)
     }
@@ -122,7 +156,7 @@ impl Stowed {
 
 impl Drop for Stowed {
     fn drop(&mut self) {
-        self.scratch.free.borrow_mut().push(self.place);
+        self.scratch.places().free.push(self.place);
     }
 }
 
@@ -146,7 +180,7 @@ fn make_named(directory: &Path) -> io::Result<File> {
 #[cfg(test)]
 impl Scratch {
     /// From now on the file refuses what is written.
-    pub(super) fn break_writing(self: &Rc<Scratch>) {
+    pub(super) fn break_writing(&self) {
         let read_only = File::open("/dev/null").unwrap();
         assert!(self.file.set(Some(read_only)).is_ok(), "nothing has been written yet");
     }
@@ -154,7 +188,7 @@ impl Scratch {
     /// What has been written is gone, and there is no more room.
     pub(super) fn break_reading(&self) {
         self.file().unwrap().set_len(0).unwrap();
-        self.sound.set(false);
+        self.sound.store(false, Ordering::Relaxed);
     }
 
     /// Bytes of the file.
@@ -176,7 +210,7 @@ mod tests {
     #[test]
     fn places_are_used_again() {
         let place = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(Some(place.path().into()), 10, 100);
+        let scratch = Scratch::sized(Some(place.path().into()), 10, 100);
         assert_eq!(scratch.bytes(), 0);
         let first = scratch.put(b"0123456789").unwrap();
         let second = scratch.put(b"abc").unwrap();
@@ -193,7 +227,7 @@ mod tests {
     fn a_small_image_fills_no_disk() {
         let place = tempfile::tempdir().unwrap();
         let block = BYTES_LEAST as usize / 2;
-        let scratch = Scratch::new(Some(place.path().into()), block, 1000);
+        let scratch = Scratch::sized(Some(place.path().into()), block, 1000);
         let held = [scratch.put(b"a").unwrap(), scratch.put(b"b").unwrap()];
         assert!(!scratch.has_room() && scratch.put(b"c").is_none());
         drop(held);
@@ -203,12 +237,31 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_not_tried_again() {
         for place in [None, Some("/dev/null/nowhere".into())] {
-            let scratch = Scratch::new(place, 10, 100);
+            let scratch = Scratch::sized(place, 10, 100);
             assert!(scratch.put(b"a").is_none() && !scratch.has_room());
         }
-        let scratch = Scratch::new(Some("/".into()), 10, 100);
+        let scratch = Scratch::sized(Some("/".into()), 10, 100);
         scratch.break_writing();
         assert!(scratch.has_room() && scratch.put(b"a").is_none() && !scratch.has_room());
+    }
+
+    #[test]
+    fn each_thread_has_a_place_of_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let scratch = Scratch::sized(Some(place.path().into()), 1000, 100);
+        let put = |number: u8| {
+            let keep = |round: u8| scratch.put(&vec![number; usize::from(round) + 500]).unwrap();
+            (0..200).map(keep).enumerate().filter(|(round, _)| round % 3 == 0).collect::<Vec<_>>()
+        };
+        let held: Vec<_> = std::thread::scope(|threads| {
+            let threads: Vec<_> = (0..4).map(|number| threads.spawn(move || put(number))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for (number, stowed) in (0u8..).zip(&held).flat_map(|(number, all)| all.iter().map(move |one| (number, one))) {
+            assert_eq!(stowed.1.length(), stowed.0 + 500);
+            assert_eq!(read(&stowed.1, 0, stowed.0 + 500), vec![number; stowed.0 + 500]);
+        }
+        assert_eq!(scratch.written(), 800);
     }
 
     #[test]

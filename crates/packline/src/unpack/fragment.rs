@@ -1,0 +1,136 @@
+//! A fragment block at work: decoded by the first job that needs it, or read where it was put for an earlier window.
+
+use std::ops::{Deref, Range};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use packline_engine::Permit;
+use packline_squashfs::read::{BlockDecoder, BlockPlace, ReadError};
+
+use super::later::Shared;
+use super::request::UnpackCounts;
+
+/// A fragment block for the jobs of one window.
+pub struct Fragment {
+    place: Result<BlockPlace, ReadError>,
+    /// What was decoded, once that was tried; dropped with the last job.
+    decoded: Mutex<Option<Result<Arc<Vec<u8>>, ReadError>>>,
+    /// Other windows need it too.
+    shared: Option<Shared>,
+    _permit: Permit,
+}
+
+/// What jobs use.
+pub struct FragmentTool<'t> {
+    /// Decodes the image's blocks.
+    pub decoder: &'t mut Result<BlockDecoder, ReadError>,
+    /// Where what was read and decoded is added.
+    pub counts: &'t mut UnpackCounts,
+}
+
+/// The bytes of a tail end.
+pub enum TailBytes {
+    /// They are part of the block.
+    Part(Arc<Vec<u8>>, Range<usize>),
+    /// They were read alone.
+    Own(Vec<u8>),
+}
+
+/// Why there is no tail end.
+pub enum NoTail {
+    /// The block cannot be had.
+    Block(ReadError),
+    /// It has no more bytes than these.
+    Beyond(usize),
+}
+
+impl Deref for TailBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            TailBytes::Part(bytes, range) => &bytes[range.clone()],
+            TailBytes::Own(bytes) => bytes,
+        }
+    }
+}
+
+impl Fragment {
+    /// A fragment block that nobody has decoded for this window, with memory for it.
+    pub fn new(place: Result<BlockPlace, ReadError>, shared: Option<Shared>, permit: Permit) -> Fragment {
+        Fragment { place, decoded: Mutex::new(None), shared, _permit: permit }
+    }
+
+    /// Bytes `range` of the block.
+    pub fn tail(&self, range: Range<usize>, mut tool: FragmentTool<'_>) -> Result<TailBytes, NoTail> {
+        if self.shared.is_some()
+            && self.lock().is_none()
+            && let Some(length) = self.length_elsewhere()
+        {
+            let range = within(range.clone(), length)?;
+            if let Some(bytes) = self.read(range, &mut tool) {
+                return Ok(TailBytes::Own(bytes));
+            }
+        }
+        let decoded = self.lock().get_or_insert_with(|| self.decode(tool)).clone();
+        let bytes = decoded.map_err(NoTail::Block)?;
+        let range = within(range, bytes.len())?;
+        Ok(TailBytes::Part(bytes, range))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Result<Arc<Vec<u8>>, ReadError>>> {
+        self.decoded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its length, if it can be read without decoding it.
+    fn length_elsewhere(&self) -> Option<usize> {
+        match self.stored() {
+            Some(place) => Some(place.stored as usize),
+            None => self.shared.as_ref()?.store.get().map(|stowed| stowed.length()),
+        }
+    }
+
+    /// Where it stands in the image, if it does as it is.
+    fn stored(&self) -> Option<BlockPlace> {
+        self.place.as_ref().ok().filter(|place| !place.compressed).copied()
+    }
+
+    /// Reads part of it without decoding it; nothing if that fails.
+    fn read(&self, range: Range<usize>, tool: &mut FragmentTool<'_>) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; range.len()];
+        match self.stored() {
+            Some(place) => {
+                tool.decoder.as_ref().ok()?.stored_part(place, range.start, &mut bytes).ok()?;
+                tool.counts.read_bytes += range.len() as u64;
+            }
+            None => self.shared.as_ref()?.store.get()?.read(range.start, &mut bytes).ok()?,
+        }
+        Some(bytes)
+    }
+
+    /// Decodes it, and puts it away if files to come need it.
+    fn decode(&self, tool: FragmentTool<'_>) -> Result<Arc<Vec<u8>>, ReadError> {
+        let place = self.place.clone()?;
+        let decoder = tool.decoder.as_mut().map_err(|cause| cause.clone())?;
+        let mut bytes = Vec::new();
+        tool.counts.read_bytes += u64::from(place.stored);
+        tool.counts.fragments.decoded += 1;
+        decoder.fragment(place, &mut bytes)?;
+        if self.put_away(&bytes) {
+            tool.counts.fragments.put_away += 1;
+        }
+        Ok(Arc::new(bytes))
+    }
+
+    /// Whether it was put away now; not if it has been, or stands in the image as it is.
+    fn put_away(&self, bytes: &[u8]) -> bool {
+        let Some(Shared { store, scratch: Some(scratch) }) = &self.shared else { return false };
+        if self.stored().is_some() || store.get().is_some() {
+            return false;
+        }
+        scratch.put(bytes).is_some_and(|stowed| store.set(stowed).is_ok())
+    }
+}
+
+fn within(range: Range<usize>, length: usize) -> Result<Range<usize>, NoTail> {
+    if range.end <= length { Ok(range) } else { Err(NoTail::Beyond(length)) }
+}

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use packline::bench::{Input, Report, Storage};
+use packline::bench::{Input, Report, Storage, Task};
 use rustix::fs::{Advice, OFlags, fadvise, fdatasync, statvfs};
 
 use super::input::cannot;
@@ -39,7 +39,7 @@ pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
     let input = Input { name: place.display().to_string(), bytes: measured.bytes };
     let mut report = blank(settings, io, &[ours(io)?], input);
     let ceiling = |ratio| {
-        let rate = measured.ceiling(ratio) / 1e6;
+        let rate = measured.ceiling(Task::Pack, ratio) / 1e6;
         format!("At a ratio of {ratio} nothing packs more than {rate:.0} MB/s here: 1 / (1 / read + ratio / write).")
     };
     report.notes.extend(RATIOS.map(ceiling));

@@ -69,13 +69,8 @@ fn scales(measured: &Measured, all: &[Measured]) -> Option<Scaling> {
     (timed && other_jobs).then(|| scaling(measured, all))
 }
 
-/// Packing reads the content and writes the image; everything else reads the image and writes the content.
 fn ceiling(storage: &Storage, task: Task, ratio: f64) -> Option<f64> {
-    let bytes = match task {
-        Task::Pack => storage.ceiling(ratio),
-        Task::Unpack | Task::Tar => 1.0 / (ratio / storage.read + 1.0 / storage.write),
-    };
-    Some(bytes).filter(|bytes| bytes.is_finite() && *bytes > 0.0)
+    Some(storage.ceiling(task, ratio)).filter(|bytes| bytes.is_finite() && *bytes > 0.0)
 }
 
 fn versus(peer: &Measured, all: &[Measured]) -> Option<Against> {

@@ -142,10 +142,17 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// The fastest that packing can be here, bytes of content a second, whatever the codec's speed, if reading and writing take
-    /// turns: `1 / (1/read + ratio/write)`. `ratio`: bytes written for each byte of content.
-    pub fn ceiling(&self, ratio: f64) -> f64 {
-        1.0 / (1.0 / self.read + ratio / self.write)
+    /// The fastest that a task can be here, bytes of content a second, whatever the codec's speed, if the input is read from the
+    /// medium and reading and writing take turns: for packing `1 / (1/read + ratio/write)`. `ratio`: bytes of image for each byte
+    /// of content. What comes from the page cache may be faster.
+    pub fn ceiling(&self, task: Task, ratio: f64) -> f64 {
+        let (read, written) = match task {
+            Task::Pack => (1.0, ratio),
+            Task::Unpack => (ratio, 1.0),
+            // The tar goes nowhere.
+            Task::Tar => (ratio, 0.0),
+        };
+        1.0 / (read / self.read + written / self.write)
     }
 }
 

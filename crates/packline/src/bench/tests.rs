@@ -127,6 +127,15 @@ fn markdown_tables_line_up_and_leave_out_what_is_empty() {
 }
 
 #[test]
+fn the_ceiling_counts_what_each_task_reads_and_writes() {
+    let storage = Storage { place: "x".into(), bytes: 1, read: 400.0, write: 100.0, direct: true };
+    let ceiling = |task| storage.ceiling(task, 0.5);
+    assert_eq!(ceiling(Task::Pack), 1.0 / (1.0 / 400.0 + 0.5 / 100.0));
+    assert_eq!(ceiling(Task::Unpack), 1.0 / (0.5 / 400.0 + 1.0 / 100.0));
+    assert_eq!(ceiling(Task::Tar), 800.0);
+}
+
+#[test]
 fn fragments_are_judged_by_size_and_by_scaling() {
     let mut report = realistic(&[1, 2, 4]);
     report.measured.retain(|measured| measured.case.program == "packline" && measured.case.codec == "zstd");

@@ -1,19 +1,26 @@
 //! Byte runs and short periods: stretches that repeat what stands 1 to 64 bytes before.
 //!
 //! A rolling hash may choose all places of such a stretch or none, so they are looked for on purpose: at every
-//! [`GRID`]th byte, eight bytes are compared with those 1 to [`PERIOD_MOST`] bytes on. It costs a comparison a byte, and finds
+//! [`GRID`]th byte, eight bytes are compared with those 1 to [`PERIOD_MOST`] bytes on. That finds
 //! every stretch of more than `GRID + 2 * PERIOD_MOST` bytes.
 
 use crate::compare;
+use crate::settings::SEGMENT;
 
 /// The longest period in bytes.
 pub(crate) const PERIOD_MOST: usize = 64;
 
 /// How many bytes lie between two looks.
-const GRID: usize = 64;
+const GRID: usize = 128;
+
+/// How many bytes are looked at: eight, and eight at each distance up to the longest period.
+const LOOK: usize = PERIOD_MOST + 8;
 
 /// The shortest stretch worth a match of its own, in bytes.
 const RUN_LEAST: usize = 64;
+
+/// Most bytes of memory for the runs of a segment, in a list that may have grown to twice its length, and as matches too.
+pub(crate) const MEMORY: u64 = SEGMENT / GRID as u64 * 2 * 2 * size_of::<Run>() as u64;
 
 /// A stretch that repeats what stands `period` bytes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +53,25 @@ pub(crate) fn runs(bytes: &[u8], from: usize) -> Vec<Run> {
 
 /// The run that has the bytes at `at` in its first period or later, and no byte before `floor`.
 fn run_at(bytes: &[u8], at: usize, floor: usize) -> Option<Run> {
-    let look = bytes.get(at..at + PERIOD_MOST + 8)?;
+    let look = bytes.get(at..)?.first_chunk::<LOOK>()?;
+    if !repeats_soon(look) {
+        return None;
+    }
     let word = look.first_chunk::<8>()?;
     let periods = look[1..].windows(8).zip(1..).filter(|(other, _)| other == word).map(|(_, period)| period);
     periods.map(|period| run_of(bytes, at, period, floor)).find(|run| run.end - run.start >= RUN_LEAST)
+}
+
+/// Whether the first eight bytes stand again 1 to [`PERIOD_MOST`] bytes on.
+///
+/// All places are compared side by side, byte by byte and without a branch, which compilers make wide instructions of.
+fn repeats_soon(look: &[u8; LOOK]) -> bool {
+    let mut same = [true; PERIOD_MOST];
+    for byte in 0..8 {
+        let others = look[byte + 1..].iter();
+        same.iter_mut().zip(others).for_each(|(same, other)| *same &= *other == look[byte]);
+    }
+    same.contains(&true)
 }
 
 fn run_of(bytes: &[u8], at: usize, period: usize, floor: usize) -> Run {

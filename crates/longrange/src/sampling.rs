@@ -91,3 +91,87 @@ fn share(settings: &Settings, bytes: &[u8], start: u64, chosen: &[(u32, u32)], s
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{self, Piles};
+
+    fn noise(length: usize, seed: u64) -> Vec<u8> {
+        let mut state = seed;
+        let mut byte = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..length).map(|_| byte()).collect()
+    }
+
+    fn chosen(settings: &Settings, bytes: &[u8]) -> Vec<(u32, u32)> {
+        let mut chosen = Vec::new();
+        choose(settings, bytes, 0, &mut chosen);
+        chosen
+    }
+
+    /// Content of period 65, one byte more than a run may have, with many more samples than others.
+    fn crowded(settings: &Settings) -> Vec<u8> {
+        let mut patterns = (1..).map(|seed| noise(65, seed).into_iter().cycle().take(1 << 20).collect::<Vec<u8>>());
+        let samples = |bytes: &Vec<u8>| {
+            let mut count = 0;
+            gear::scan(bytes, settings.threshold(), |_, _| {
+                count += 1;
+                settings.threshold()
+            });
+            count
+        };
+        patterns.find(|bytes| samples(bytes) > 3 * settings.segment_samples_most()).unwrap_or_default()
+    }
+
+    #[test]
+    fn too_many_samples_are_thinned_to_those_of_the_lowest_hashes() {
+        let settings = Settings::new(1, 1 << 20);
+        let bytes = crowded(&settings);
+        let few = chosen(&settings, &bytes);
+        assert_eq!(few.len(), settings.segment_samples_most());
+        assert!(few.is_sorted_by_key(|(_, at)| *at));
+        let highest = few.iter().map(|(hash, _)| *hash).max();
+        let lower = |hash| highest.is_some_and(|highest| hash < highest);
+        let mut all_lower = 0;
+        gear::scan(&bytes, settings.threshold(), |_, hash| {
+            all_lower += usize::from(lower(hash));
+            settings.threshold()
+        });
+        assert_eq!(few.iter().filter(|(hash, _)| lower(*hash)).count(), all_lower, "none of a lower hash is left out");
+    }
+
+    #[test]
+    fn no_shard_gets_more_than_twice_its_share() {
+        let settings = Settings::new(1, 1 << 20);
+        let bytes = crowded(&settings);
+        let (pool, few) = (Pool::default(), chosen(&settings, &bytes));
+        let mut shards = Piles::new(SHARDS, &pool);
+        share(&settings, &bytes, 0, &few, &mut shards);
+        let mut flat = Vec::new();
+        let mut sizes: Vec<usize> = Vec::new();
+        for pile in Piles::merge(vec![shards], SHARDS) {
+            pages::taken(&pile).flatten(&mut flat, &pool);
+            sizes.push(flat.len());
+        }
+        assert_eq!(sizes.iter().max(), Some(&settings.part_samples_most()));
+    }
+
+    #[test]
+    fn no_sample_lies_within_a_run_and_none_is_lost_beside_it() {
+        let settings = Settings::new(9, 1 << 20);
+        let (before, after) = (noise(5000, 1), noise(5000, 2));
+        let bytes = [&before[..], &[b'Z'; 3000], &after].concat();
+        let places: Vec<u32> = chosen(&settings, &bytes).iter().map(|(_, at)| *at).collect();
+        let mut expected = Vec::new();
+        gear::scan(&bytes, settings.threshold(), |at, _| {
+            // Noise may begin or end with a byte of the run.
+            let within = at >= 5000 && at + WINDOW <= 8000;
+            expected.extend((!within).then_some(at as u32));
+            settings.threshold()
+        });
+        assert_eq!(places, expected);
+    }
+}

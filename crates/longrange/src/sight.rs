@@ -10,10 +10,10 @@ use crate::{Window, compare};
 pub(crate) const AROUND: u64 = 64 << 10;
 
 /// Bytes of a block that is read to look at an earlier place.
-const BLOCK: u64 = 16 << 10;
+const BLOCK: u64 = 4 << 10;
 
 /// How many blocks are kept.
-const BLOCKS: u64 = 128;
+const BLOCKS: u64 = 1024;
 
 /// Bytes of the blocks that are kept.
 pub(crate) const CACHE: u64 = BLOCK * BLOCKS;

@@ -1,8 +1,9 @@
 //! What is found: right, the same for any number of workers and any kind of window, and all that should be.
 
-mod common;
+mod content;
+mod far;
 
-use common::{Offsets, check, covered, found, like_files, noise};
+use content::{Offsets, check, covered, found, like_files, noise};
 use packline_longrange::{FindError, Match, Settings, Window, find};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -21,10 +21,17 @@ pub(crate) struct Bounded<P> {
     limit: usize,
 }
 
+impl<P> Bounded<P> {
+    /// An encoder for blocks of up to `limit` bytes.
+    pub(crate) fn new(inner: P, limit: usize) -> Self {
+        Bounded { inner, limit }
+    }
+}
+
 impl<P: Press + 'static> Bounded<P> {
     /// An encoder for blocks of up to `limit` bytes.
     pub(crate) fn boxed(inner: P, limit: usize) -> Box<dyn Encoder> {
-        Box::new(Bounded { inner, limit })
+        Box::new(Bounded::new(inner, limit))
     }
 }
 

@@ -21,6 +21,7 @@ mod spec;
 mod stream;
 mod traits;
 mod xz;
+mod zpaq;
 mod zstd;
 
 pub use error::CodecError;
@@ -35,4 +36,5 @@ pub use spec::Spec;
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
 pub use traits::{Decoder, Encoder, Footprint, Outcome};
 pub use xz::{Bcj, DictSize, LzmaModel, Percent, XzParams};
+pub use zpaq::{ZpaqDecoder, ZpaqEncoder, ZpaqReader};
 pub use zstd::ZstdParams;

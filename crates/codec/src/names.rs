@@ -13,6 +13,8 @@ pub(crate) const LZMA: &str = "lzma";
 pub(crate) const ZSTD: &str = "zstd";
 pub(crate) const LZ4: &str = "lz4";
 pub(crate) const LZO: &str = "lzo";
+/// Not for [`crate::Spec`]: no container lets its users choose it by name.
+pub(crate) const ZPAQ: &str = "zpaq";
 
 /// All names, in the order in which they are listed to a user.
 pub(crate) const ALL: &[&str] = &[NONE, GZIP, XZ, LZMA, ZSTD, LZ4, LZO];

@@ -1,0 +1,105 @@
+//! Compresses blocks: one segment without a name, a comment or a checksum, its data as it is.
+
+use super::coder::Coder;
+use super::fault::Fault;
+use super::known::{HEADERS, Max, Mid, Min};
+use super::model::memory_of_level;
+use super::predictor::Predictor;
+use super::source::Source;
+use crate::bounded::{Bounded, Press};
+use crate::names::ZPAQ;
+use crate::{CodecError, Encoder, Footprint, Outcome};
+
+/// What every block begins with: the name of the format, its level, and the kind of its programs.
+pub(super) const START: [u8; 5] = *b"zPQ\x01\x01";
+
+/// A segment's beginning: no name, no comment, a reserved zero.
+const SEGMENT: [u8; 4] = [1, 0, 0, 0];
+
+/// The end of coded data, of a segment without a checksum, and of a block.
+const END: [u8; 6] = [0, 0, 0, 0, 254, 255];
+
+/// Allocators round up; so do the small structures round each model.
+const SLACK: usize = 64 * 1024;
+
+/// Compresses blocks by one of the three models of libzpaq before version 6, byte for byte as `lrzip -z` does.
+pub struct ZpaqEncoder(Bounded<ZpaqPress>);
+
+impl ZpaqEncoder {
+    /// An encoder of level 1 (`min`), 2 (`mid`) or 3 (`max`). Memory is taken while it compresses.
+    ///
+    /// # Errors
+    /// A level that there is not.
+    pub fn new(level: u32) -> Result<Self, CodecError> {
+        check(level)?;
+        Ok(ZpaqEncoder(Bounded::new(ZpaqPress { level }, usize::MAX)))
+    }
+
+    /// What an encoder of a level takes, and a decoder of what it makes: some 38, 106 and 240 MiB, whatever a block's size.
+    ///
+    /// # Errors
+    /// A level that there is not.
+    pub fn footprint(level: u32) -> Result<Footprint, CodecError> {
+        check(level)?;
+        let model = usize::try_from(memory_of_level(level)).unwrap_or(usize::MAX);
+        Ok(Footprint { encoder: model + SLACK, decoder: model + SLACK + Source::<&[u8]>::MEMORY })
+    }
+}
+
+impl Encoder for ZpaqEncoder {
+    fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
+        self.0.compress(src, dst)
+    }
+}
+
+fn check(level: u32) -> Result<(), CodecError> {
+    if (1..=3).contains(&level) {
+        return Ok(());
+    }
+    let (parameter, found) = ("level".to_owned(), level.to_string());
+    Err(CodecError::Value { codec: ZPAQ, parameter, found, expected: "1 to 3".to_owned() })
+}
+
+struct ZpaqPress {
+    level: u32,
+}
+
+impl Press for ZpaqPress {
+    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let header = HEADERS[self.level as usize - 1];
+        let size = (header.len() as u16).to_le_bytes();
+        let Some(start) = put(room, 0, &[&START, &size, header, &SEGMENT]) else {
+            return Ok(None);
+        };
+        let coder = Coder::new(room, start);
+        let coded = match self.level {
+            1 => code(&mut *Box::new(Min::new()), coder, src),
+            2 => code(&mut *Box::new(Mid::new()), coder, src),
+            _ => code(&mut *Box::new(Max::new()), coder, src),
+        };
+        let end = coded.map_err(|fault| fault.into_codec(src.len() as u64, 0))?;
+        Ok(end.and_then(|end| put(room, end, &[&END])))
+    }
+}
+
+/// Codes data. Where it ends; `None` if it does not fit.
+fn code(model: &mut impl Predictor, mut coder: Coder, src: &[u8]) -> Result<Option<usize>, Fault> {
+    // The first byte tells that no program comes with the data.
+    coder.byte(model, 0)?;
+    for &byte in src {
+        coder.byte(model, byte)?;
+        if !coder.fits() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(coder.end()))
+}
+
+/// Writes parts into `room` from `at` on. Where they end; `None` if they do not fit.
+fn put(room: &mut [u8], mut at: usize, parts: &[&[u8]]) -> Option<usize> {
+    for part in parts {
+        room.get_mut(at..at.checked_add(part.len())?)?.copy_from_slice(part);
+        at += part.len();
+    }
+    Some(at)
+}

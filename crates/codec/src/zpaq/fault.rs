@@ -1,0 +1,37 @@
+//! Why a stream can not be decompressed, before it is known how large it is.
+
+use std::io;
+
+use crate::CodecError;
+use crate::names::ZPAQ;
+
+/// Why a stream can not be decompressed.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// It is not what the format says.
+    Bad(&'static str),
+    /// A model takes more memory than allowed: so many bytes.
+    Memory(u64),
+    /// It can not be read.
+    Read(io::Error),
+}
+
+impl Fault {
+    /// The same as an error of a reader, after `size` compressed bytes, with a limit of `memory` bytes.
+    pub(super) fn into_io(self, size: u64, memory: u64) -> io::Error {
+        match self {
+            Fault::Read(error) => error,
+            fault => io::Error::new(io::ErrorKind::InvalidData, fault.into_codec(size, memory)),
+        }
+    }
+
+    /// The same as an error of a codec.
+    pub(super) fn into_codec(self, size: u64, memory: u64) -> CodecError {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        match self {
+            Fault::Bad(reason) => CodecError::Malformed { codec: ZPAQ, size, reason },
+            Fault::Memory(needed) => CodecError::Memory { codec: ZPAQ, needed, limit: memory },
+            Fault::Read(_) => CodecError::Malformed { codec: ZPAQ, size, reason: "can not be read" },
+        }
+    }
+}

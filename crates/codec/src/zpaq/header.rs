@@ -1,0 +1,237 @@
+//! The header of a block: sizes, components and the program that computes their contexts.
+//!
+//! ```text
+//! u16 size of what follows | H bits | M bits | PCOMP's H bits | M bits | n | n components | 0 | program | 0
+//! ```
+//! H is an array of `1 << bits` words of 32 bits, of which the first n are the components' contexts; M is one of bytes.
+
+use super::component::{Cm, Icm, Isse, Match, Mix2, Sse};
+use super::fault::Fault;
+
+/// Guesses that all components together may look at for one bit. Models in use have some 60; a header could ask for 65,025.
+const MOST_GUESSES: usize = 4096;
+
+/// One component with its arguments, checked. `from`, `first` and `second` number components before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A guess that never changes.
+    Const { value: u8 },
+    /// Context -> probability.
+    Cm { bits: u8, limit: u8 },
+    /// Bit history -> probability.
+    Icm { bits: u8 },
+    /// What followed the last time.
+    Match { index_bits: u8, ring_bits: u8 },
+    /// Two guesses by a fixed weight.
+    Avg { first: u8, second: u8, weight: u8 },
+    /// Two guesses by a weight that learns.
+    Mix2 { bits: u8, first: u8, second: u8, rate: u8, mask: u8 },
+    /// `count` guesses, `from` the first, by weights that learn.
+    Mix { bits: u8, from: u8, count: u8, rate: u8, mask: u8 },
+    /// Bit history -> correction of a guess.
+    Isse { bits: u8, from: u8 },
+    /// Context and guess -> probability.
+    Sse { bits: u8, from: u8, start: u8, limit: u8 },
+}
+
+/// Bytes that each kind takes, its number first.
+const SIZES: [usize; 10] = [0, 2, 3, 2, 3, 4, 6, 6, 3, 5];
+
+impl Kind {
+    /// Reads the component with the number `number`; its bytes and what follows it.
+    fn parse(bytes: &[u8], number: usize) -> Result<(Kind, &[u8]), Fault> {
+        let kind = bytes.first().copied().unwrap_or(0);
+        let size = SIZES.get(usize::from(kind)).copied().unwrap_or(0);
+        if size == 0 {
+            return Err(Fault::Bad("a component of no kind there is"));
+        }
+        let (own, rest) = bytes.split_at_checked(size).ok_or(Fault::Bad("components longer than their header"))?;
+        let kind = Kind::of(own)?;
+        kind.check(number)?;
+        Ok((kind, rest))
+    }
+
+    fn of(bytes: &[u8]) -> Result<Kind, Fault> {
+        Ok(match *bytes {
+            [1, value] => Kind::Const { value },
+            [2, bits, limit] => Kind::Cm { bits, limit },
+            [3, bits] => Kind::Icm { bits },
+            [4, index_bits, ring_bits] => Kind::Match { index_bits, ring_bits },
+            [5, first, second, weight] => Kind::Avg { first, second, weight },
+            [6, bits, first, second, rate, mask] => Kind::Mix2 { bits, first, second, rate, mask },
+            [7, bits, from, count, rate, mask] => Kind::Mix { bits, from, count, rate, mask },
+            [8, bits, from] => Kind::Isse { bits, from },
+            [9, bits, from, start, limit] => Kind::Sse { bits, from, start, limit },
+            _ => return Err(Fault::Bad("a component of no kind there is")),
+        })
+    }
+
+    fn check(&self, number: usize) -> Result<(), Fault> {
+        let largest = match *self {
+            Kind::Match { index_bits, ring_bits } => index_bits.max(ring_bits),
+            Kind::Icm { bits } if bits > 26 => u8::MAX,
+            Kind::Cm { bits, .. } | Kind::Icm { bits } | Kind::Mix2 { bits, .. } => bits,
+            Kind::Mix { bits, .. } | Kind::Isse { bits, .. } | Kind::Sse { bits, .. } => bits,
+            Kind::Const { .. } | Kind::Avg { .. } => 0,
+        };
+        if largest > 32 {
+            return Err(Fault::Bad("a component larger than the format allows"));
+        }
+        // The last component that it looks at.
+        let last = match *self {
+            Kind::Avg { first, second, .. } | Kind::Mix2 { first, second, .. } => usize::from(first.max(second)),
+            Kind::Mix { count: 0, .. } => usize::MAX,
+            Kind::Mix { from, count, .. } => usize::from(from) + usize::from(count) - 1,
+            Kind::Isse { from, .. } | Kind::Sse { from, .. } => usize::from(from),
+            _ => return Ok(()),
+        };
+        if last >= number {
+            return Err(Fault::Bad("a component that looks at none before it"));
+        }
+        match *self {
+            Kind::Sse { start, limit, .. } if u32::from(start) > u32::from(limit) * 4 => {
+                Err(Fault::Bad("an SSE that starts past its limit"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes that it takes.
+    fn memory(&self) -> u64 {
+        match *self {
+            Kind::Const { .. } | Kind::Avg { .. } => 0,
+            Kind::Cm { bits, .. } => Cm::memory(bits),
+            Kind::Icm { bits } => Icm::memory(bits),
+            Kind::Match { index_bits, ring_bits } => Match::memory(index_bits, ring_bits),
+            Kind::Mix2 { bits, .. } => Mix2::memory(bits),
+            Kind::Mix { bits, count, .. } => (4 * u64::from(count)) << bits,
+            Kind::Isse { bits, .. } => Isse::memory(bits),
+            Kind::Sse { bits, .. } => Sse::memory(bits),
+        }
+    }
+
+    /// Guesses that it looks at or makes for one bit.
+    fn guesses(&self) -> usize {
+        match *self {
+            Kind::Mix { count, .. } => usize::from(count),
+            Kind::Mix2 { .. } | Kind::Avg { .. } => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// The sizes of a machine's arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Arrays {
+    /// Words of H as a power of two.
+    pub h_bits: u8,
+    /// Bytes of M as a power of two.
+    pub m_bits: u8,
+}
+
+impl Arrays {
+    fn new(h_bits: u8, m_bits: u8) -> Result<Self, Fault> {
+        if h_bits.max(m_bits) > 32 {
+            return Err(Fault::Bad("a program with more memory than the format allows"));
+        }
+        Ok(Arrays { h_bits, m_bits })
+    }
+
+    /// Bytes that they take.
+    pub(super) fn memory(self) -> u64 {
+        (4 << self.h_bits) + (1 << self.m_bits)
+    }
+}
+
+/// What a block's header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The arrays of the program that computes contexts.
+    pub arrays: Arrays,
+    /// Those of a program that comes with the data.
+    pub post: Arrays,
+    /// The model. Empty if data is stored.
+    pub components: Vec<Kind>,
+    /// The program that computes contexts, without the zero at its end.
+    pub program: Vec<u8>,
+}
+
+impl Header {
+    /// Reads the header that is these bytes, the size before it left out.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Header, Fault> {
+        let short = Fault::Bad("a header that is too short");
+        let Some((&[h, m, post_h, post_m, count], mut rest)) = bytes.split_first_chunk() else {
+            return Err(short);
+        };
+        let mut components = Vec::with_capacity(usize::from(count));
+        for number in 0..usize::from(count) {
+            let (kind, after) = Kind::parse(rest, number)?;
+            components.push(kind);
+            rest = after;
+        }
+        if components.iter().map(Kind::guesses).sum::<usize>() > MOST_GUESSES {
+            return Err(Fault::Bad("a model of more than 4096 guesses for a bit"));
+        }
+        let [0, program @ .., 0] = rest else {
+            return Err(Fault::Bad("components or a program without their end"));
+        };
+        let program = program.to_vec();
+        Ok(Header { arrays: Arrays::new(h, m)?, post: Arrays::new(post_h, post_m)?, components, program })
+    }
+
+    /// Bytes that the model takes, its program's arrays included.
+    pub(super) fn memory(&self) -> u64 {
+        self.arrays.memory() + self.components.iter().map(Kind::memory).sum::<u64>()
+    }
+
+    /// Bytes of that which mixers take.
+    pub(super) fn mixing(&self) -> u64 {
+        self.components.iter().filter(|kind| matches!(kind, Kind::Mix { .. })).map(Kind::memory).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> &'static str {
+        match Header::parse(bytes) {
+            Err(Fault::Bad(reason)) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_header_is_read() {
+        let header = Header::parse(&[1, 2, 3, 4, 2, 3, 16, 8, 19, 0, 0, 56, 0]).unwrap();
+        assert_eq!(header.components, [Kind::Icm { bits: 16 }, Kind::Isse { bits: 19, from: 0 }]);
+        assert_eq!((header.post, &header.program[..]), (Arrays { h_bits: 3, m_bits: 4 }, &[56][..]));
+        assert!((37_000_000..39_000_000).contains(&header.memory()));
+    }
+
+    #[test]
+    fn what_no_model_can_be_is_refused() {
+        assert!(refused(&[0, 0, 0]).contains("too short"));
+        assert!(refused(&[0, 0, 0, 0, 1, 10, 0, 0, 0]).contains("no kind"));
+        assert!(refused(&[0, 0, 0, 0, 1, 0, 0, 0]).contains("no kind"));
+        assert!(refused(&[0, 0, 0, 0, 1, 7, 1]).contains("longer than their header"));
+        assert!(refused(&[0, 0, 0, 0, 1, 3, 27, 0, 0]).contains("larger"));
+        assert!(refused(&[0, 0, 0, 0, 1, 4, 2, 33, 0, 0]).contains("larger"));
+        assert!(refused(&[33, 0, 0, 0, 0, 0, 0]).contains("more memory"));
+        assert!(refused(&[0, 0, 0, 33, 0, 0, 0]).contains("more memory"));
+        assert!(refused(&[0, 0, 0, 0, 1, 8, 4, 0, 0, 0]).contains("before it"));
+        assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 7, 4, 0, 2, 9, 9, 0, 0]).contains("before it"));
+        assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 7, 4, 0, 0, 9, 9, 0, 0]).contains("before it"));
+        assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 9, 4, 0, 5, 1, 0, 0]).contains("past its limit"));
+        assert!(refused(&[0, 0, 0, 0, 1, 1, 9, 0]).contains("without their end"));
+        assert!(refused(&[0, 0, 0, 0, 1, 1, 9, 0, 56]).contains("without their end"));
+    }
+
+    #[test]
+    fn too_many_guesses_are_refused() {
+        let mut bytes = vec![0, 0, 0, 0, 255, 1, 1];
+        (1..255).for_each(|number| bytes.extend([7, 0, 0, number, 1, 0]));
+        bytes.extend([0, 0]);
+        assert!(refused(&bytes).contains("4096"));
+    }
+}

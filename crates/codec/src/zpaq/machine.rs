@@ -1,0 +1,320 @@
+//! ZPAQL: the machine that computes contexts, or turns what was coded into what was meant.
+//!
+//! Four registers of 32 bits (A, B, C, D), a flag, 256 words R, an array M of bytes that B and C point into, and one H of words
+//! that D points into; pointers wrap. An instruction is one byte, or two if the lower three bits are ones, or three (a long
+//! jump). The program runs from its beginning for each byte, which it finds in A; all else stays as it was.
+
+use super::fault::Fault;
+use super::header::Arrays;
+
+/// Instructions that a machine may run before it was given anything.
+const FIRST_STEPS: u64 = 1 << 24;
+
+/// Instructions that each byte given to it or made by it adds. What is not used is kept: programs that undo a sort do all of
+/// their work at the end.
+const STEPS_PER_BYTE: u64 = 1 << 10;
+
+/// Bytes that a program may make before it is interrupted.
+const MOST_MADE: usize = 1 << 16;
+
+/// How a run came to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// The program halted.
+    Whole,
+    /// It has made so much that somebody should take it first.
+    Paused,
+}
+
+/// A machine with its program.
+pub(super) struct Machine {
+    program: Vec<u8>,
+    h: Vec<u32>,
+    m: Vec<u8>,
+    r: [u32; 256],
+    a: u32,
+    b: u32,
+    c: u32,
+    d: u32,
+    flag: bool,
+    next: usize,
+    steps: u64,
+}
+
+/// The error of an instruction that is none, and of running off the program.
+const STRAY: Fault = Fault::Bad("its program runs into what is no instruction");
+
+impl Machine {
+    /// A machine with everything zero.
+    pub(super) fn new(program: Vec<u8>, arrays: Arrays) -> Self {
+        let (h, m) = (vec![0; 1 << arrays.h_bits], vec![0; 1 << arrays.m_bits]);
+        let (a, b, c, d) = (0, 0, 0, 0);
+        Machine { program, h, m, r: [0; 256], a, b, c, d, flag: false, next: 0, steps: FIRST_STEPS }
+    }
+
+    /// The word of H at an index.
+    pub(super) fn word(&self, at: usize) -> u32 {
+        self.h[at & (self.h.len() - 1)]
+    }
+
+    /// Goes to the beginning of the program, with `input` in A.
+    pub(super) fn start(&mut self, input: u32) {
+        self.a = input;
+        self.next = 0;
+        self.steps += STEPS_PER_BYTE;
+    }
+
+    /// Runs the program on until it halts or has made much; what it makes goes to the end of `made`.
+    pub(super) fn run(&mut self, made: &mut Vec<u8>) -> Result<Ran, Fault> {
+        loop {
+            self.steps = self.steps.checked_sub(1).ok_or(Fault::Bad("its program runs without an end"))?;
+            let op = self.fetch()?;
+            match op {
+                56 => return Ok(Ran::Whole),
+                57 => {
+                    made.push(self.a as u8);
+                    self.steps += STEPS_PER_BYTE;
+                    if made.len() >= MOST_MADE {
+                        return Ok(Ran::Paused);
+                    }
+                }
+                _ => self.execute(op)?,
+            }
+        }
+    }
+
+    /// The next byte of the program.
+    fn fetch(&mut self) -> Result<u8, Fault> {
+        let byte = *self.program.get(self.next).ok_or(STRAY)?;
+        self.next += 1;
+        Ok(byte)
+    }
+
+    fn execute(&mut self, op: u8) -> Result<(), Fault> {
+        match op {
+            39 | 47 | 63 => self.jump(op),
+            7 | 15 | 23 | 31 => {
+                let word = self.r[usize::from(self.fetch()?)];
+                self.put(op >> 3, word);
+                Ok(())
+            }
+            55 => {
+                let at = usize::from(self.fetch()?);
+                self.r[at] = self.a;
+                Ok(())
+            }
+            0..=55 => self.change(op >> 3, op & 7),
+            59 => {
+                self.a = hash(self.a, u32::from(self.m[self.at_b()]));
+                Ok(())
+            }
+            60 => {
+                let at = self.at_d();
+                self.h[at] = hash(self.h[at], self.a);
+                Ok(())
+            }
+            64..=119 => {
+                let value = self.operand(op & 7)?;
+                self.put((op - 64) >> 3, value);
+                Ok(())
+            }
+            128..=239 => {
+                let value = self.operand(op & 7)?;
+                self.compute((op - 128) >> 3, value);
+                Ok(())
+            }
+            255 => {
+                self.next = usize::from(self.fetch()?) | usize::from(self.fetch()?) << 8;
+                Ok(())
+            }
+            _ => Err(STRAY),
+        }
+    }
+
+    /// JT, JF and JMP: by a byte with a sign, from the instruction that follows.
+    fn jump(&mut self, op: u8) -> Result<(), Fault> {
+        let by = self.fetch()? as i8;
+        let jumps = match op {
+            39 => self.flag,
+            47 => !self.flag,
+            _ => true,
+        };
+        if jumps {
+            self.next = self.next.checked_add_signed(isize::from(by)).ok_or(STRAY)?;
+        }
+        Ok(())
+    }
+
+    /// Exchange with A, increment, decrement, complement and zero.
+    fn change(&mut self, place: u8, what: u8) -> Result<(), Fault> {
+        let old = self.get(place);
+        match what {
+            0 if place > 0 => {
+                // A byte of M is exchanged with the lowest of A.
+                let mask = if matches!(place, 4 | 5) { 0xFF } else { u32::MAX };
+                self.put(place, self.a);
+                self.a = (self.a & !mask) | old;
+            }
+            1 => self.put(place, old.wrapping_add(1)),
+            2 => self.put(place, old.wrapping_sub(1)),
+            3 => self.put(place, !old),
+            4 => self.put(place, 0),
+            _ => return Err(STRAY),
+        }
+        Ok(())
+    }
+
+    /// A, B, C, D, *B, *C, *D or the byte that follows.
+    fn operand(&mut self, place: u8) -> Result<u32, Fault> {
+        if place == 7 { self.fetch().map(u32::from) } else { Ok(self.get(place)) }
+    }
+
+    fn get(&self, place: u8) -> u32 {
+        match place {
+            0 => self.a,
+            1 => self.b,
+            2 => self.c,
+            3 => self.d,
+            4 => u32::from(self.m[self.at_b()]),
+            5 => u32::from(self.m[self.at_c()]),
+            _ => self.h[self.at_d()],
+        }
+    }
+
+    fn put(&mut self, place: u8, value: u32) {
+        let (b, c, d) = (self.at_b(), self.at_c(), self.at_d());
+        match place {
+            0 => self.a = value,
+            1 => self.b = value,
+            2 => self.c = value,
+            3 => self.d = value,
+            4 => self.m[b] = value as u8,
+            5 => self.m[c] = value as u8,
+            _ => self.h[d] = value,
+        }
+    }
+
+    fn compute(&mut self, what: u8, value: u32) {
+        let a = self.a;
+        match what {
+            13 => self.flag = a > value,
+            12 => self.flag = a < value,
+            11 => self.flag = a == value,
+            _ => {
+                self.a = match what {
+                    0 => a.wrapping_add(value),
+                    1 => a.wrapping_sub(value),
+                    2 => a.wrapping_mul(value),
+                    3 => a.checked_div(value).unwrap_or(0),
+                    4 => a.checked_rem(value).unwrap_or(0),
+                    5 => a & value,
+                    6 => a & !value,
+                    7 => a | value,
+                    8 => a ^ value,
+                    9 => a << (value & 31),
+                    _ => a >> (value & 31),
+                }
+            }
+        }
+    }
+
+    fn at_b(&self) -> usize {
+        self.b as usize & (self.m.len() - 1)
+    }
+
+    fn at_c(&self) -> usize {
+        self.c as usize & (self.m.len() - 1)
+    }
+
+    fn at_d(&self) -> usize {
+        self.d as usize & (self.h.len() - 1)
+    }
+}
+
+/// The hash of ZPAQL: `hash` with one more value.
+#[inline]
+pub(super) fn hash(hash: u32, value: u32) -> u32 {
+    hash.wrapping_add(value).wrapping_add(512).wrapping_mul(773)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Arrays = Arrays { h_bits: 3, m_bits: 3 };
+
+    /// What a program makes of one input.
+    fn made(program: &[u8], input: u32) -> Vec<u8> {
+        let mut machine = Machine::new(program.to_vec(), SMALL);
+        let mut made = Vec::new();
+        machine.start(input);
+        assert_eq!(machine.run(&mut made).unwrap(), Ran::Whole);
+        made
+    }
+
+    fn refused(program: &[u8]) -> &'static str {
+        let mut machine = Machine::new(program.to_vec(), SMALL);
+        machine.start(0);
+        match machine.run(&mut Vec::new()) {
+            Err(Fault::Bad(reason)) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_are_computed() {
+        // A+=3 OUT A*=A OUT A-=200 OUT A/=7 OUT A%=0 OUT HALT
+        assert_eq!(made(&[135, 3, 57, 144, 57, 143, 200, 57, 159, 7, 57, 167, 0, 57, 56], 13), [16, 0, 56, 8, 0]);
+        // A^=255, A>>=2, A<<=4, A|=1, A&=31, A&~16
+        let program = [199, 255, 57, 215, 2, 57, 207, 4, 57, 191, 1, 57, 175, 31, 57, 183, 16, 57, 56];
+        assert_eq!(made(&program, 0x12), [0xED, 0x3B, 0xB0, 0xB1, 0x11, 0x01]);
+    }
+
+    #[test]
+    fn places_are_read_and_written() {
+        // *B=A B++ *B=9 C=B D=2 *D=A A=0 OUT A=*B OUT A=*C OUT A=*D OUT B-- A=*B OUT R=A 5 A=0 A=R 5 OUT HALT
+        let program =
+            [96, 9, 103, 9, 81, 95, 2, 112, 4, 57, 68, 57, 69, 57, 70, 57, 10, 68, 57, 55, 5, 4, 7, 5, 57, 56];
+        assert_eq!(made(&program, 77), [0, 9, 9, 77, 77, 77]);
+    }
+
+    #[test]
+    fn a_byte_of_m_is_exchanged_with_the_lowest_of_a() {
+        // *B=5; A becomes 0x0102; *B<>A; OUT; A>>=8; OUT; A=*B; OUT
+        let program = [103, 5, 71, 1, 207, 8, 135, 2, 32, 57, 215, 8, 57, 68, 57, 56];
+        assert_eq!(made(&program, 0), [5, 1, 2]);
+    }
+
+    #[test]
+    fn loops_jump_back_while_the_flag_is_set() {
+        // OUT A-- A>0 JT back 6 HALT
+        assert_eq!(made(&[57, 2, 239, 0, 39, 250, 56], 4), [4, 3, 2, 1]);
+        // LJ 4, over an instruction that is none.
+        assert_eq!(made(&[255, 4, 0, 0, 57, 56], 9), [9]);
+        // JF over OUT; A==9 sets the flag.
+        assert_eq!(made(&[223, 9, 47, 1, 57, 56], 9), [9]);
+        assert_eq!(made(&[223, 9, 47, 1, 57, 56], 8), []);
+    }
+
+    #[test]
+    fn stray_programs_are_refused() {
+        for program in
+            [&[][..], &[0], &[5], &[58], &[120], &[240], &[8, 8], &[71], &[63, 128], &[63, 100], &[255, 9, 9]]
+        {
+            assert!(refused(program).contains("no instruction"), "{program:?}");
+        }
+        assert!(refused(&[63, 254]).contains("without an end"));
+    }
+
+    #[test]
+    fn a_program_that_makes_much_is_interrupted() {
+        let mut machine = Machine::new(vec![57, 63, 253], SMALL);
+        let mut made = Vec::new();
+        machine.start(3);
+        for _ in 0..3 {
+            made.clear();
+            assert_eq!(machine.run(&mut made).unwrap(), Ran::Paused);
+            assert_eq!(made, [3; MOST_MADE]);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Decompresses a stream piece by piece: blocks of segments, as any program of the format may write them.
+
+use std::io::{self, Read};
+use std::mem;
+
+use sha1::{Digest, Sha1};
+
+use super::coder::Uncoder;
+use super::encoder::START;
+use super::fault::Fault;
+use super::header::{Arrays, Header};
+use super::model::{self, Model};
+use super::post::{Post, Program};
+use super::source::Source;
+
+/// What a block in an archive may begin with, so that it is found among other data.
+const TAG: [u8; 13] = [0x37, 0x6B, 0x53, 0x74, 0xA0, 0x31, 0x83, 0xD3, 0x8C, 0xB2, 0x28, 0xB0, 0xD3];
+
+/// What stands next in the stream.
+enum Stage {
+    /// A block, or the end if there was one before.
+    Block { first: bool },
+    /// A segment, or the end of the block.
+    Segment,
+    /// Data of a segment.
+    Data,
+    /// The program is to hand out what it made of a segment's end.
+    Rest,
+    /// Nothing.
+    End,
+    /// What can not be read.
+    Broken(Option<Fault>),
+}
+
+/// Decompresses a ZPAQ stream, levels 1 and 2 of the format: any number of blocks of any number of segments, whose contents
+/// follow each other. Names and comments of segments are skipped, checksums are checked.
+///
+/// Memory is that of the largest model in the stream, which it is not known before; what a block asks for is compared with
+/// the limit before it is taken. Programs in the stream run at most 1024 instructions for each byte that they are given or
+/// make, and 16 million more.
+///
+/// Errors of the stream are of the kind [`InvalidData`](io::ErrorKind::InvalidData), with a [`CodecError`](crate::CodecError)
+/// inside.
+pub struct ZpaqReader<R> {
+    source: Source<R>,
+    /// Bytes that a model and its programs may take.
+    memory: u64,
+    stage: Stage,
+    block: Block,
+    digest: Sha1,
+}
+
+/// What is at work in a block.
+struct Block {
+    model: Model,
+    uncoder: Uncoder,
+    post: Post,
+    /// The arrays of a program that comes with the data.
+    arrays: Arrays,
+    /// Bytes that such a program may take.
+    memory: u64,
+    /// Bytes that are left of a piece of stored data.
+    left: u32,
+}
+
+impl<R: Read> ZpaqReader<R> {
+    /// A reader whose models take at most `memory` bytes.
+    pub fn new(reader: R, memory: usize) -> Self {
+        ZpaqReader {
+            source: Source::new(reader),
+            memory: memory as u64,
+            stage: Stage::Block { first: true },
+            block: Block::none(),
+            digest: Sha1::new(),
+        }
+    }
+
+    /// Decompresses into `room`: all of it but at the end of the stream.
+    pub(super) fn fill(&mut self, room: &mut [u8]) -> Result<usize, Fault> {
+        let mut made = 0;
+        while made < room.len() {
+            match self.step(&mut room[made..]) {
+                Ok(Some(size)) => made += size,
+                Ok(None) => break,
+                Err(fault) if made == 0 => {
+                    self.stage = Stage::Broken(None);
+                    return Err(fault);
+                }
+                Err(fault) => {
+                    self.stage = Stage::Broken(Some(fault));
+                    break;
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    /// Goes on by one stage, or as much data as there is room for. `None` at the end.
+    fn step(&mut self, room: &mut [u8]) -> Result<Option<usize>, Fault> {
+        match &mut self.stage {
+            Stage::Block { first } => {
+                let first = *first;
+                self.start_block(first)?;
+            }
+            Stage::Segment => self.start_segment()?,
+            Stage::Data => return self.data(room).map(Some),
+            Stage::Rest => return self.rest(room).map(Some),
+            Stage::End => return Ok(None),
+            Stage::Broken(fault) => return Err(fault.take().unwrap_or(Fault::Bad("was found to be broken before"))),
+        }
+        Ok(Some(0))
+    }
+
+    fn start_block(&mut self, first: bool) -> Result<(), Fault> {
+        let Some(mut byte) = self.source.next()? else {
+            self.stage = Stage::End;
+            return if first { Err(Fault::Bad("ends too early")) } else { Ok(()) };
+        };
+        if byte == TAG[0] {
+            self.expect(&TAG[1..])?;
+            byte = self.source.byte()?;
+        }
+        if byte != START[0] {
+            return Err(Fault::Bad("no block where one should be"));
+        }
+        self.expect(&START[1..3])?;
+        let level = self.source.byte()?;
+        if !(1..=2).contains(&level) || self.source.byte()? != START[4] {
+            return Err(Fault::Bad("of a later version of the format"));
+        }
+        self.block = Block::none();
+        self.block = self.read_header(level)?;
+        self.stage = Stage::Segment;
+        Ok(())
+    }
+
+    fn read_header(&mut self, level: u8) -> Result<Block, Fault> {
+        let size = u16::from_le_bytes([self.source.byte()?, self.source.byte()?]);
+        let bytes = (0..size).map(|_| self.source.byte()).collect::<Result<Vec<u8>, Fault>>()?;
+        let header = Header::parse(&bytes)?;
+        if level == 1 && header.components.is_empty() {
+            return Err(Fault::Bad("stored data, which level 1 of the format has not"));
+        }
+        let model = Model::of_header(&bytes, &header, self.memory)?;
+        let memory = self.memory - model::memory(&header);
+        Ok(Block { model, uncoder: Uncoder::new(), post: Post::Open, arrays: header.post, memory, left: 0 })
+    }
+
+    fn expect(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        for &expected in bytes {
+            if self.source.byte()? != expected {
+                return Err(Fault::Bad("no block where one should be"));
+            }
+        }
+        Ok(())
+    }
+
+    fn start_segment(&mut self) -> Result<(), Fault> {
+        match self.source.byte()? {
+            1 => {}
+            255 => {
+                self.block = Block::none();
+                self.stage = Stage::Block { first: false };
+                return Ok(());
+            }
+            _ => return Err(Fault::Bad("neither a segment nor the end of a block")),
+        }
+        for _ in ["name", "comment"] {
+            while self.source.byte()? != 0 {}
+        }
+        if self.source.byte()? != 0 {
+            return Err(Fault::Bad("a segment whose reserved byte is not zero"));
+        }
+        self.digest = Sha1::new();
+        self.stage = Stage::Data;
+        Ok(())
+    }
+
+    fn data(&mut self, room: &mut [u8]) -> Result<usize, Fault> {
+        if matches!(self.block.post, Post::Open) {
+            self.block.open(&mut self.source)?;
+        }
+        let (size, ended) = self.block.data(&mut self.source, room)?;
+        self.digest.update(&room[..size]);
+        if ended {
+            self.stage = Stage::Rest;
+        }
+        Ok(size)
+    }
+
+    /// Hands out what a program made at the end of a segment, then reads how the segment ends.
+    fn rest(&mut self, room: &mut [u8]) -> Result<usize, Fault> {
+        let size = match &mut self.block.post {
+            Post::Program(program) => program.take(room)?,
+            _ => 0,
+        };
+        self.digest.update(&room[..size]);
+        if size == 0 {
+            self.end_segment()?;
+        }
+        Ok(size)
+    }
+
+    fn end_segment(&mut self) -> Result<(), Fault> {
+        self.stage = Stage::Segment;
+        match self.source.byte()? {
+            254 => Ok(()),
+            253 => {
+                let sum = (0..20).map(|_| self.source.byte()).collect::<Result<Vec<u8>, Fault>>()?;
+                let made = mem::take(&mut self.digest).finalize();
+                if made[..] == sum[..] { Ok(()) } else { Err(Fault::Bad("its data has another checksum")) }
+            }
+            _ => Err(Fault::Bad("a segment without its end")),
+        }
+    }
+}
+
+impl Block {
+    /// No block.
+    fn none() -> Self {
+        let arrays = Arrays { h_bits: 0, m_bits: 0 };
+        Block { model: Model::Stored, uncoder: Uncoder::new(), post: Post::Open, arrays, memory: 0, left: 0 }
+    }
+
+    /// The next coded byte; `None` at the end of a segment.
+    #[inline]
+    fn byte<R: Read>(&mut self, source: &mut Source<R>) -> Result<Option<u8>, Fault> {
+        match &mut self.model {
+            Model::Stored => self.stored(source),
+            Model::Min(model) => self.uncoder.byte(source, &mut **model),
+            Model::Mid(model) => self.uncoder.byte(source, &mut **model),
+            Model::Max(model) => self.uncoder.byte(source, &mut **model),
+            Model::General(model) => self.uncoder.byte(source, &mut **model),
+        }
+    }
+
+    fn stored<R: Read>(&mut self, source: &mut Source<R>) -> Result<Option<u8>, Fault> {
+        if self.left == 0 {
+            self.left = source.word()?;
+        }
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        source.byte().map(Some)
+    }
+
+    /// Reads what stands before the data of a block's first segment.
+    fn open<R: Read>(&mut self, source: &mut Source<R>) -> Result<(), Fault> {
+        let mut byte = || self.byte(source)?.ok_or(Fault::Bad("a segment without its first byte"));
+        match byte()? {
+            0 => self.post = Post::Pass,
+            1 => {
+                let size = u16::from_le_bytes([byte()?, byte()?]);
+                let program = (0..size).map(|_| byte()).collect::<Result<Vec<u8>, Fault>>()?;
+                if program.is_empty() {
+                    return Err(Fault::Bad("an empty program"));
+                }
+                self.post = Post::Program(Box::new(Program::new(program, self.arrays, self.memory)?));
+            }
+            _ => return Err(Fault::Bad("of a later version of the format")),
+        }
+        Ok(())
+    }
+
+    /// Decodes into `room`. How much was made, and whether the segment's coded data ended.
+    fn data<R: Read>(&mut self, source: &mut Source<R>, room: &mut [u8]) -> Result<(usize, bool), Fault> {
+        let mut made = 0;
+        while made < room.len() {
+            let (size, ended) = self.piece(source, &mut room[made..])?;
+            made += size;
+            if ended {
+                return Ok((made, true));
+            }
+        }
+        Ok((made, false))
+    }
+
+    /// A byte, or what a program makes of one.
+    #[inline]
+    fn piece<R: Read>(&mut self, source: &mut Source<R>, room: &mut [u8]) -> Result<(usize, bool), Fault> {
+        if let Post::Program(program) = &mut self.post {
+            let size = program.take(room)?;
+            if size > 0 {
+                return Ok((size, false));
+            }
+        }
+        let byte = self.byte(source)?;
+        if let Post::Program(program) = &mut self.post {
+            program.give(byte)?;
+            return Ok((0, byte.is_none()));
+        }
+        let Some(byte) = byte else {
+            return Ok((0, true));
+        };
+        room[0] = byte;
+        Ok((1, false))
+    }
+}
+
+impl<R: Read> Read for ZpaqReader<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.fill(room).map_err(|fault| fault.into_io(self.source.taken(), self.memory))
+    }
+}

@@ -48,6 +48,9 @@ pub enum Error {
         /// For what.
         what: String,
     },
+    /// There are no random bytes for salts.
+    #[error("cannot get random bytes: {0}")]
+    Random(#[source] io::Error),
     /// A codec refused to compress: a fault of this program or out of memory.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),

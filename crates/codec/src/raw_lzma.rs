@@ -1,0 +1,116 @@
+//! LZMA alone: no header and no end mark, for containers that keep properties and lengths themselves.
+
+use liblzma_sys as sys;
+
+use crate::bounded::{Bounded, Press, check_block_size};
+use crate::names::LZMA;
+use crate::xz::{Search, Stream, encoded, encoder_usage, options};
+use crate::{CodecError, Encoder};
+
+/// Smallest dictionary that the encoder takes, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
+const MIN_DICT: usize = 4096;
+/// lc 3, lp 0, pb 2: what fits data of all kinds.
+const CONTEXTS: [u32; 3] = [3, 0, 2];
+/// What the library leaves out of its own account: probabilities and the state of the stream.
+const STATE: usize = 256 * 1024;
+
+/// LZMA alone, at a level.
+///
+/// The levels are made for large blocks from which repeats of some 50 bytes and more are gone already, since a search over
+/// all of the input came before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawLzma {
+    level: u32,
+}
+
+impl RawLzma {
+    /// A level, 1 to 9.
+    ///
+    /// # Errors
+    /// [`CodecError::Conflict`] if there is no such level.
+    pub fn new(level: u32) -> Result<RawLzma, CodecError> {
+        if (1..=9).contains(&level) {
+            return Ok(RawLzma { level });
+        }
+        Err(CodecError::Conflict { codec: LZMA, found: format!("level={level}"), expected: "1 to 9".to_owned() })
+    }
+
+    /// The contexts as the byte that begins a .lzma file: `(pb * 5 + lp) * 9 + lc`.
+    pub fn contexts(&self) -> u8 {
+        let [lc, lp, pb] = CONTEXTS;
+        ((pb * 5 + lp) * 9 + lc) as u8
+    }
+
+    /// The largest dictionary that any block asks of a reader, bytes.
+    pub fn dict_size(&self) -> u32 {
+        match self.level {
+            1 => 1 << 20,
+            2 => 2 << 20,
+            3 | 4 => 4 << 20,
+            5 | 6 => 8 << 20,
+            7 => 16 << 20,
+            8 => 32 << 20,
+            _ => 64 << 20,
+        }
+    }
+
+    /// An encoder for blocks of up to `block_size` bytes. What it returns for a block depends on the block and the level alone.
+    ///
+    /// # Errors
+    /// [`CodecError::BlockSize`] if no encoder takes such blocks.
+    pub fn encoder(&self, block_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
+        check_block_size(LZMA, block_size)?;
+        Ok(Bounded::boxed(BareEncoder { stream: Stream::new(LZMA), lzma: *self }, block_size))
+    }
+
+    /// Bytes that an encoder for blocks of up to `block_size` bytes takes; an upper bound.
+    pub fn memory(&self, block_size: usize) -> usize {
+        STATE + encoder_usage(&self.options(block_size))
+    }
+
+    /// The library's options for a block of `size` bytes. The dictionary is no larger than such a block can use, since
+    /// clearing the tables of a large one takes long.
+    fn options(&self, size: usize) -> sys::lzma_options_lzma {
+        let useful = size.max(MIN_DICT).next_power_of_two();
+        options(useful.min(self.dict_size() as usize) as u32, CONTEXTS, self.search())
+    }
+
+    fn search(&self) -> Search {
+        let fast = |nice_len, depth| Search {
+            mode: sys::lzma_mode_LZMA_MODE_FAST,
+            mf: sys::lzma_match_finder_LZMA_MF_HC4,
+            nice_len,
+            depth,
+        };
+        let normal = |nice_len, depth| Search {
+            mode: sys::lzma_mode_LZMA_MODE_NORMAL,
+            mf: sys::lzma_match_finder_LZMA_MF_BT4,
+            nice_len,
+            depth,
+        };
+        match self.level {
+            1 => fast(64, 4),
+            2 => fast(64, 8),
+            3 => fast(128, 24),
+            4 => fast(273, 48),
+            5 => normal(32, 8),
+            6 => normal(32, 16),
+            7 => normal(32, 0),
+            8 => normal(48, 0),
+            _ => normal(64, 0),
+        }
+    }
+}
+
+/// Compresses blocks to LZMA alone.
+struct BareEncoder {
+    stream: Stream,
+    lzma: RawLzma,
+}
+
+impl Press for BareEncoder {
+    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let code = self.stream.encode_bare(&self.lzma.options(src.len()), src, room)?;
+        encoded(&self.stream, code)
+    }
+}

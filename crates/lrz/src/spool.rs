@@ -1,0 +1,168 @@
+//! Bytes put by: in memory while there is room, else in a file without a name.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::{Error, Input};
+
+/// Nobody else may read what is in the file.
+const MODE: u32 = 0o600;
+/// Memory grows by so many bytes at least.
+const STEP: usize = 64 << 10;
+
+/// Bytes that are appended and read again at any offset. Past its limit all of them move to a file without a name, which is
+/// gone with the process.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    memory: Vec<u8>,
+    /// Bytes of memory, at most.
+    limit: usize,
+    directory: Option<PathBuf>,
+    file: Option<File>,
+    /// Bytes in the file; what is in memory does not count.
+    in_file: u64,
+}
+
+impl Spool {
+    /// Nothing yet. `limit`: bytes of memory, at most; `directory`: where the file is made when that is not enough.
+    pub(crate) fn new(limit: u64, directory: Option<&Path>) -> Spool {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Spool { memory: Vec::new(), limit, directory: directory.map(Into::into), file: None, in_file: 0 }
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// [`Error::Scratch`] if the file is needed and cannot be made or written; [`Error::Memory`] if there is no place for it.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if self.file.is_none() && self.memory.len().saturating_add(bytes.len()) <= self.limit {
+            self.grow(bytes.len());
+            self.memory.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.settle_in_file(bytes.len())?;
+        let file = self.file.as_ref().ok_or_else(|| Error::Internal("a temporary file is missing".into()))?;
+        file.write_all_at(bytes, self.in_file).map_err(Error::Scratch)?;
+        self.in_file += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Room for `more` bytes: twice as much as before, but never over the limit.
+    fn grow(&mut self, more: usize) {
+        let needed = self.memory.len() + more;
+        if needed > self.memory.capacity() {
+            let wanted = needed.max(self.memory.capacity().saturating_mul(2)).max(STEP).min(self.limit);
+            self.memory.reserve_exact(wanted - self.memory.len());
+        }
+    }
+
+    /// From now on everything is in the file.
+    fn settle_in_file(&mut self, more: usize) -> Result<(), Error> {
+        if self.file.is_some() {
+            return Ok(());
+        }
+        let Some(directory) = &self.directory else { return Err(self.no_place(more)) };
+        let file = make(directory).map_err(Error::Scratch)?;
+        file.write_all_at(&self.memory, 0).map_err(Error::Scratch)?;
+        self.in_file = self.memory.len() as u64;
+        self.memory = Vec::new();
+        self.file = Some(file);
+        Ok(())
+    }
+
+    fn no_place(&self, more: usize) -> Error {
+        let needed = self.memory.len().saturating_add(more) as u64;
+        let what = "what has to be kept, without a directory for a temporary file".into();
+        Error::Memory { allowed: self.limit as u64, needed, what }
+    }
+
+    /// Forgets all bytes but not the memory or the file they were in.
+    pub(crate) fn clear(&mut self) -> Result<(), Error> {
+        self.memory.clear();
+        self.in_file = 0;
+        self.file.as_ref().map_or(Ok(()), |file| file.set_len(0)).map_err(Error::Scratch)
+    }
+
+    /// All bytes, if they are in memory.
+    pub(crate) fn in_memory(&self) -> Option<&[u8]> {
+        self.file.is_none().then_some(&self.memory)
+    }
+}
+
+impl Input for Spool {
+    fn length(&self) -> u64 {
+        self.in_memory().map_or(self.in_file, |bytes| bytes.len() as u64)
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        match &self.file {
+            Some(file) => file.read_exact_at(into, at),
+            None => self.memory.read_at(at, into),
+        }
+    }
+}
+
+/// A file without a name, or one that loses it at once where the file system has no others.
+fn make(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)) {
+        Ok(file) => Ok(file.into()),
+        Err(_) => make_named(directory),
+    }
+}
+
+fn make_named(directory: &Path) -> io::Result<File> {
+    // Random keys of the standard library: a name that nobody can guess.
+    let name = directory.join(format!(".packline-{:016x}", RandomState::new().hash_one(0)));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&name)?;
+    fs::remove_file(&name)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(spool: &Spool) -> Vec<u8> {
+        let mut bytes = vec![0; spool.length() as usize];
+        spool.read_at(0, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn bytes_move_to_a_nameless_file_past_the_limit() {
+        let place = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(10, Some(place.path()));
+        spool.append(b"0123456789").unwrap();
+        assert_eq!(spool.in_memory(), Some(b"0123456789".as_slice()));
+        assert!(spool.memory.capacity() <= 10, "no more memory than was allowed");
+        spool.append(b"ab").unwrap();
+        assert_eq!((spool.in_memory(), all(&spool)), (None, b"0123456789ab".to_vec()));
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "it has no name");
+        assert!(spool.read_at(5, &mut [0; 8]).is_err(), "past the end");
+        spool.clear().unwrap();
+        spool.append(b"new").unwrap();
+        assert_eq!(all(&spool), b"new");
+    }
+
+    #[test]
+    fn without_a_directory_memory_is_all_there_is() {
+        let mut spool = Spool::new(3, None);
+        spool.append(b"abc").unwrap();
+        assert!(matches!(spool.append(b"d"), Err(Error::Memory { needed: 4, .. })));
+        assert_eq!(all(&spool), b"abc");
+    }
+
+    #[test]
+    fn a_file_that_had_a_name_has_lost_it() {
+        let place = tempfile::tempdir().unwrap();
+        let file = make_named(place.path()).unwrap();
+        file.write_all_at(b"x", 5).unwrap();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,82 @@
+//! The compressors of blocks, behind one call.
+
+use packline_codec::{CodecError, Encoder, MemberEncoder, Outcome, RawLzma, Spec, StreamSpec, ZpaqEncoder};
+
+use crate::BackEnd;
+
+/// What compresses blocks.
+#[derive(Debug, Clone)]
+pub(super) enum Coder {
+    /// Nothing.
+    Stored,
+    /// A codec whose blocks are as the format wants them.
+    Plain(BackEnd, Spec),
+    /// bzip2 streams.
+    Bzip2(StreamSpec),
+    /// LZMA alone.
+    Lzma(RawLzma),
+    /// zpaq, at level 1 to 3.
+    Zpaq(u32),
+}
+
+/// What a worker compresses with.
+pub(super) enum Tool {
+    /// Writes into room that is there.
+    Encoder(Box<dyn Encoder>, Vec<u8>),
+    /// Makes its own.
+    Members(MemberEncoder),
+}
+
+impl Coder {
+    /// What names it in records.
+    pub(super) fn back_end(&self) -> BackEnd {
+        match self {
+            Coder::Stored => BackEnd::None,
+            Coder::Plain(back_end, _) => *back_end,
+            Coder::Bzip2(_) => BackEnd::Bzip2,
+            Coder::Lzma(_) => BackEnd::Lzma,
+            Coder::Zpaq(_) => BackEnd::Zpaq,
+        }
+    }
+
+    /// A tool for blocks of up to `block` bytes; none if blocks are stored.
+    pub(super) fn tool(&self, block: usize) -> Result<Option<Tool>, CodecError> {
+        let encoder = match self {
+            Coder::Stored => return Ok(None),
+            Coder::Bzip2(spec) => return Ok(Some(Tool::Members(spec.encoder()?))),
+            Coder::Plain(_, spec) => spec.encoder(block)?,
+            Coder::Lzma(lzma) => lzma.encoder(block)?,
+            Coder::Zpaq(level) => Box::new(ZpaqEncoder::new(*level)?),
+        };
+        Ok(Some(Tool::Encoder(encoder, vec![0; block])))
+    }
+
+    /// Bytes that a tool for blocks of up to `block` bytes takes; an upper bound.
+    pub(super) fn memory(&self, block: usize) -> u64 {
+        let bytes = match self {
+            Coder::Stored => 0,
+            Coder::Plain(_, spec) => spec.footprint(block).encoder + block,
+            // What comes of a block has memory of its own while it is made.
+            Coder::Bzip2(spec) => spec.memory() + block + block / 64,
+            Coder::Lzma(lzma) => lzma.memory(block) + block,
+            Coder::Zpaq(level) => ZpaqEncoder::footprint(*level).map_or(0, |footprint| footprint.encoder) + block,
+        };
+        bytes as u64
+    }
+}
+
+impl Tool {
+    /// Compresses a block; `None` if it does not get smaller.
+    pub(super) fn press(&mut self, plain: &[u8]) -> Result<Option<Vec<u8>>, CodecError> {
+        match self {
+            Tool::Encoder(encoder, room) => match encoder.compress(plain, room)? {
+                Outcome::Smaller(size) => Ok(room.get(..size).map(<[u8]>::to_vec)),
+                Outcome::NotSmaller => Ok(None),
+            },
+            Tool::Members(encoder) => {
+                let member = encoder.encode(plain)?;
+                Ok(Some(member.bytes).filter(|bytes| bytes.len() < plain.len()))
+            }
+        }
+    }
+}

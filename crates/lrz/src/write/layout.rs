@@ -1,0 +1,163 @@
+//! Where blocks go: all of stream 0, then all of stream 1, each with a record that says where its stream goes on.
+//!
+//! Nothing is ever patched, so that a pipe will do. Two things in front of other data speak of what comes after it: a record
+//! of the next block of its stream, which stands right behind the block, and the head of stream 1 of the end of stream 0. So
+//! stream 0 is kept until all of it is compressed.
+
+use packline_engine::{Caller, Outbox};
+
+use super::StreamSums;
+use super::output::Output;
+use super::press::{PressWork, Pressed};
+use super::seal::{Salt, Seal};
+use crate::format::{Record, Width};
+use crate::spool::Spool;
+use crate::{BackEnd, Error, Input};
+
+/// Bytes copied at a time.
+const PIECE: usize = 256 << 10;
+
+/// The blocks of a chunk on their way to the file.
+pub(super) struct Layout<'a, 'b> {
+    pub(super) out: &'a mut Output<'b>,
+    pub(super) seal: Option<&'a Seal>,
+    /// Width of the numbers in records.
+    pub(super) width: Width,
+    /// The data of stream 0, until all of it is there.
+    pub(super) kept: &'a mut Spool,
+    /// Its records, and how long the data of each is.
+    pub(super) waiting: Vec<Waiting>,
+    /// Blocks of each stream that are still to come.
+    pub(super) left: [u64; 2],
+    /// Where the next record goes, bytes from the first head.
+    pub(super) position: u64,
+    pub(super) sums: &'a mut [StreamSums; 2],
+    /// Told how much of the chunk can be put together from what is written.
+    pub(super) progress: &'a mut dyn FnMut(u64),
+}
+
+/// A block of stream 0 whose data is kept.
+pub(super) struct Waiting {
+    about: About,
+    size: usize,
+}
+
+/// What a record says of its block, and the salt of its data.
+#[derive(Clone, Copy)]
+struct About {
+    back_end: BackEnd,
+    stored: u64,
+    plain: u64,
+    salt: Option<Salt>,
+}
+
+impl Layout<'_, '_> {
+    /// Bytes that a record takes in the file.
+    fn record_size(&self) -> u64 {
+        (self.seal.map_or(0, |_| size_of::<Salt>()) + Record::size(self.width)) as u64
+    }
+
+    /// Bytes that a block takes in the file, with its record.
+    fn block_size(&self, about: &About, size: usize) -> u64 {
+        self.record_size() + (about.salt.map_or(0, |salt| salt.len()) + size) as u64
+    }
+
+    fn record(&mut self, record: Record) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        record.encode(self.width, &mut bytes);
+        if let Some(seal) = self.seal {
+            let salt = seal.salt()?;
+            seal.close(&mut bytes, salt);
+            self.out.write(&salt)?;
+        }
+        self.out.write(&bytes)
+    }
+
+    /// The heads of both streams. All of stream 0 is waiting.
+    fn heads(&mut self) -> Result<(), Error> {
+        let first = 2 * self.record_size();
+        let stream_0: u64 = self.waiting.iter().map(|waiting| self.block_size(&waiting.about, waiting.size)).sum();
+        for next in [first, first + stream_0] {
+            self.record(Record { tag: BackEnd::None.tag(), stored: 0, plain: 0, next })?;
+        }
+        self.position = first;
+        Ok(())
+    }
+
+    /// The record of a block whose data takes `size` bytes and comes next, and the salt of that.
+    fn begin(&mut self, about: About, size: usize, is_last: bool) -> Result<(), Error> {
+        self.position += self.block_size(&about, size);
+        let next = if is_last { 0 } else { self.position };
+        let About { back_end, stored, plain, salt } = about;
+        self.record(Record { tag: back_end.tag(), stored, plain, next })?;
+        salt.map_or(Ok(()), |salt| self.out.write(&salt))
+    }
+
+    /// Writes stream 0.
+    fn release(&mut self) -> Result<(), Error> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut at = 0;
+        for (index, block) in waiting.iter().enumerate() {
+            self.begin(block.about, block.size, index + 1 == waiting.len())?;
+            self.copy(at, block.size)?;
+            at += block.size as u64;
+        }
+        self.kept.clear()
+    }
+
+    /// Writes data that was kept.
+    fn copy(&mut self, at: u64, size: usize) -> Result<(), Error> {
+        let mut buffer = vec![0; size.min(PIECE)];
+        let mut done = 0;
+        while done < size {
+            let now = &mut buffer[..(size - done).min(PIECE)];
+            self.kept.read_at(at + done as u64, now).map_err(Error::Scratch)?;
+            self.out.write(now)?;
+            done += now.len();
+        }
+        Ok(())
+    }
+
+    fn opcodes(&mut self, about: About, bytes: &[u8]) -> Result<(), Error> {
+        self.kept.append(bytes)?;
+        self.waiting.push(Waiting { about, size: bytes.len() });
+        if self.left[0] > 0 {
+            return Ok(());
+        }
+        self.heads()?;
+        self.release()
+    }
+
+    fn literals(&mut self, about: About, bytes: &[u8]) -> Result<(), Error> {
+        self.begin(about, bytes.len(), self.left[1] == 0)?;
+        self.out.write(bytes)
+    }
+
+    fn count(&mut self, pressed: &Pressed) {
+        let sums = &mut self.sums[pressed.from.stream];
+        sums.blocks += 1;
+        sums.raw_blocks += u64::from(pressed.back_end == BackEnd::None);
+        sums.plain += pressed.plain;
+        sums.stored += pressed.stored;
+        self.left[pressed.from.stream] -= 1;
+    }
+}
+
+impl Caller<PressWork> for Layout<'_, '_> {
+    fn decide(&mut self, pressed: Pressed, next: &mut dyn Outbox<PressWork>) -> Result<(), Error> {
+        next.pass(pressed);
+        Ok(())
+    }
+
+    fn commit(&mut self, pressed: Pressed) -> Result<(), Error> {
+        self.count(&pressed);
+        let Pressed { back_end, stored, plain, salt, ref bytes, from, .. } = pressed;
+        let about = About { back_end, stored, plain, salt };
+        match from.stream {
+            0 => self.opcodes(about, bytes)?,
+            _ => self.literals(about, bytes)?,
+        }
+        (self.progress)(from.reached);
+        Ok(())
+    }
+}

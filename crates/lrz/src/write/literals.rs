@@ -1,0 +1,107 @@
+//! Stream 1 as it is made: the bytes that opcodes call for, block by block.
+
+use super::view::View;
+use crate::format::OpcodeForm;
+use crate::spool::Spool;
+use crate::{Error, Input};
+
+/// Bytes of opcodes read at a time.
+const PIECE: usize = 64 << 10;
+
+/// Follows the opcodes of a chunk and gathers its literals.
+pub(super) struct Literals<'a> {
+    opcodes: Opcodes<'a>,
+    view: View<'a>,
+    /// Bytes of the chunk that are behind.
+    position: u64,
+    /// Bytes of the literal at hand that are still to come.
+    pending: u64,
+}
+
+impl<'a> Literals<'a> {
+    /// The literals of a chunk, by opcodes that a [`super::opcodes::Recorder`] made.
+    pub(super) fn new(form: OpcodeForm, opcodes: &'a Spool, view: View<'a>) -> Literals<'a> {
+        Literals { opcodes: Opcodes::new(form, opcodes), view, position: 0, pending: 0 }
+    }
+
+    /// The next `size` bytes; there are so many.
+    pub(super) fn next(&mut self, size: usize) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::with_capacity(size);
+        while out.len() < size {
+            while self.pending == 0 {
+                self.step()?;
+            }
+            let now = self.pending.min((size - out.len()) as u64);
+            self.view.append(self.position, now as usize, &mut out)?;
+            self.position += now;
+            self.pending -= now;
+        }
+        Ok(out)
+    }
+
+    /// Goes on to the next opcode.
+    fn step(&mut self) -> Result<(), Error> {
+        match self.opcodes.next()? {
+            (0, false) => return Err(Error::Internal("the opcodes end before the literals".into())),
+            (length, false) => self.pending = length,
+            (length, true) => self.position += length,
+        }
+        Ok(())
+    }
+
+    /// Bytes of the chunk that are behind.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+/// Reads opcodes again.
+struct Opcodes<'a> {
+    form: OpcodeForm,
+    spool: &'a Spool,
+    /// Bytes read from the spool so far.
+    read: u64,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl<'a> Opcodes<'a> {
+    fn new(form: OpcodeForm, spool: &'a Spool) -> Opcodes<'a> {
+        Opcodes { form, spool, read: 0, buffer: Vec::new(), at: 0 }
+    }
+
+    /// Length of the next run, and whether it is a match.
+    fn next(&mut self) -> Result<(u64, bool), Error> {
+        let head = self.take(self.form.head())?;
+        let (length, is_match) = self.form.decode_head(&self.buffer[head..]);
+        if is_match {
+            self.take(self.form.tail())?;
+        }
+        Ok((length, is_match))
+    }
+
+    /// Goes past so many bytes; where they stand in the buffer.
+    fn take(&mut self, bytes: usize) -> Result<usize, Error> {
+        if self.buffer.len() - self.at < bytes {
+            self.refill()?;
+        }
+        let start = self.at;
+        self.at += bytes;
+        if self.at > self.buffer.len() {
+            return Err(Error::Internal("the opcodes have no end".into()));
+        }
+        Ok(start)
+    }
+
+    /// Keeps what is not used yet, and reads more.
+    fn refill(&mut self) -> Result<(), Error> {
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        let kept = self.buffer.len();
+        let more = (self.spool.length() - self.read).min(PIECE as u64) as usize;
+        self.buffer.resize(kept + more, 0);
+        self.spool.read_at(self.read, &mut self.buffer[kept..]).map_err(Error::Scratch)?;
+        self.read += more as u64;
+        Ok(())
+    }
+}

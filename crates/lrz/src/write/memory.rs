@@ -1,0 +1,147 @@
+//! How memory is shared out: a limit on the whole process becomes workers, room for a chunk, and room on the line.
+//!
+//! None of it changes a byte: what has no room is done with fewer workers, or read again where it lies.
+
+use packline_longrange::Settings;
+
+use super::policy::Policy;
+use crate::{Error, Machine};
+
+/// What the process takes before it does anything, and what nobody accounts for.
+const BASE: u64 = 12 << 20;
+/// A thread's stack and the allocator's arena for it.
+const THREAD: u64 = 1 << 20;
+/// The least that opcodes may take before they go to a file.
+const OPCODES_LEAST: u64 = 1 << 20;
+/// What opcodes may take of the limit.
+const OPCODES_SHARE: u64 = 16;
+/// Opcodes are there twice, plain and compressed.
+const OPCODES_COPIES: u64 = 2;
+/// The least that is worth having on the line where there is memory for it.
+const WINDOW_LEAST: u64 = 16 << 20;
+/// Blocks of the smallest size that tools are made for.
+const BLOCK_LEAST: u64 = 4 << 10;
+
+/// The memory that there is, and who wants it.
+pub(super) struct Memory<'a> {
+    policy: &'a Policy,
+    /// Workers wanted.
+    workers: usize,
+    /// Whether compressing is work for them.
+    presses: bool,
+    limit: Option<u64>,
+}
+
+/// What one chunk gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Workers that look for matches.
+    pub(super) finders: usize,
+    /// Workers that compress.
+    pub(super) pressers: usize,
+    /// Bytes of blocks on the line.
+    pub(super) window: u64,
+}
+
+impl<'a> Memory<'a> {
+    pub(super) fn new(policy: &'a Policy, machine: &Machine, presses: bool) -> Memory<'a> {
+        let workers = if machine.serial { 0 } else { machine.workers };
+        Memory { policy, workers, presses, limit: machine.memory }
+    }
+
+    /// Whether compressing is work for workers.
+    pub(super) fn presses(&self) -> bool {
+        self.presses
+    }
+
+    /// Bytes of opcodes, plain or compressed, that may be in memory.
+    pub(super) fn opcodes(&self) -> u64 {
+        self.limit.map_or(u64::MAX, |limit| (limit / OPCODES_SHARE).max(OPCODES_LEAST))
+    }
+
+    /// Bytes of a block of a chunk of `length` bytes, at most.
+    pub(super) fn block(&self, length: u64) -> u64 {
+        (self.policy.block as u64).min(length.max(BLOCK_LEAST))
+    }
+
+    /// What is taken in any phase by so many workers; one thread more counts what is read.
+    fn fixed(&self, workers: usize) -> u64 {
+        let opcodes = if self.limit.is_some() { OPCODES_COPIES * self.opcodes() } else { 0 };
+        BASE + THREAD * (workers as u64 + 1) + opcodes
+    }
+
+    /// What looking for matches takes.
+    fn finding(&self, length: u64, workers: usize) -> u64 {
+        self.fixed(workers).saturating_add(self.settings(length).memory(workers))
+    }
+
+    /// What compressing takes when each of the workers has a block, and one more is gathered.
+    fn pressing(&self, length: u64, workers: usize) -> u64 {
+        let block = self.block(length);
+        let hands = workers.max(1) as u64;
+        let tool = self.policy.coder.memory(block as usize);
+        self.fixed(workers).saturating_add(hands.saturating_mul(tool + block)).saturating_add(block)
+    }
+
+    /// How matches are looked for in a chunk of `length` bytes.
+    pub(super) fn settings(&self, length: u64) -> Settings {
+        Settings::new(self.policy.level, length).with_least(self.policy.least)
+    }
+
+    fn wanted(&self, length: u64) -> u64 {
+        let pressers = if self.presses { self.workers } else { 0 };
+        self.finding(length, self.workers).max(self.pressing(length, pressers))
+    }
+
+    /// Bytes of a chunk of up to `most` bytes that may be in memory, beside all workers wanted.
+    pub(super) fn held(&self, most: u64) -> u64 {
+        let Some(limit) = self.limit else { return u64::MAX };
+        let fits = |length: u64| self.wanted(length).saturating_add(length) <= limit;
+        // The longest that fits, by halving: what is wanted grows with the length.
+        let (mut fit, mut unfit) = (0, most.min(limit).saturating_add(1));
+        while unfit - fit > 1 {
+            let middle = fit + (unfit - fit) / 2;
+            if fits(middle) { fit = middle } else { unfit = middle }
+        }
+        fit
+    }
+
+    /// Shares memory out for a chunk of `length` bytes, of which `held` are in memory.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
+    pub(super) fn share(&self, length: u64, held: u64) -> Result<Share, Error> {
+        let finders = self.most(self.workers, length, held, "finding matches", Self::finding)?;
+        let wanted = if self.presses { self.workers } else { 0 };
+        let pressers = self.most(wanted, length, held, "compressing blocks", Self::pressing)?;
+        Ok(Share { finders, pressers, window: self.window(length, held, pressers) })
+    }
+
+    /// The most workers for which there is memory.
+    fn most(
+        &self,
+        wanted: usize,
+        length: u64,
+        held: u64,
+        what: &str,
+        need: impl Fn(&Self, u64, usize) -> u64,
+    ) -> Result<usize, Error> {
+        let Some(allowed) = self.limit else { return Ok(wanted) };
+        let least = wanted.min(1);
+        let needs = |workers| need(self, length, workers).saturating_add(held);
+        let granted = (least..=wanted).rev().find(|&workers| needs(workers) <= allowed);
+        granted.ok_or_else(|| {
+            let what = format!("{what} in {length} bytes at a time with {least} worker");
+            Error::Memory { allowed, needed: needs(least), what }
+        })
+    }
+
+    /// Bytes on the line: two blocks for each worker and one to gather, or what there is.
+    fn window(&self, length: u64, held: u64, workers: usize) -> u64 {
+        let block = self.block(length);
+        let wanted = (2 * workers as u64 * block + block).max(WINDOW_LEAST);
+        let least = workers.max(1) as u64 * block + block;
+        let spare = self.limit.map_or(u64::MAX, |limit| limit - held - self.pressing(length, workers));
+        wanted.min(least.saturating_add(spare)).max(least)
+    }
+}

@@ -1,0 +1,56 @@
+//! Writing a .lrz file of format 0.6.
+//!
+//! The bytes are a function of the input and the options. A chunk is done in phases: `search.rs` finds its matches, which
+//! become the opcodes of stream 0; `literals.rs` gathers what they leave, stream 1; `press.rs` compresses the blocks of both,
+//! several at once; `layout.rs` puts them into the file in order. Memory (`memory.rs`) decides how many do so, and whether the
+//! chunk is kept or read again.
+
+mod coder;
+mod digest;
+mod ends;
+mod layout;
+mod literals;
+mod memory;
+mod opcodes;
+mod options;
+mod output;
+mod policy;
+mod press;
+mod probe;
+mod seal;
+mod search;
+mod source;
+mod view;
+mod writer;
+mod written;
+
+pub use ends::{Sink, Source};
+pub use options::{Password, Randomness, WindowSize, WriteOptions};
+pub use written::{StreamSums, Written};
+
+use crate::{Error, Machine, Observer};
+
+/// Compresses a source into a file of format 0.6.
+///
+/// What is written is a function of the source's bytes and the options, whatever the machine and whichever kind the source is;
+/// but a pipe of several chunks whose file cannot be patched is written with a size of 0, which says that it is not known.
+///
+/// # Errors
+/// [`Error::Unsupported`] for options that there are not; [`Error::Input`], [`Error::Changed`], [`Error::Output`],
+/// [`Error::Scratch`] and [`Error::Random`] as they say; [`Error::Memory`] if not even one worker fits;
+/// [`Error::Cancelled`]. What has been written then is no whole file.
+pub fn compress(
+    source: Source<'_>,
+    sink: &mut dyn Sink,
+    options: &WriteOptions,
+    machine: &Machine,
+    observer: &mut dyn Observer,
+) -> Result<Written, Error> {
+    let window = options.window.bytes()?;
+    let mut writer = writer::Writer::new(sink, options, machine, observer)?;
+    match source {
+        Source::At(input) => source::file(&mut writer, input, window, machine)?,
+        Source::Stream(stream) => source::pipe(&mut writer, stream, window, machine)?,
+    }
+    writer.finish()
+}

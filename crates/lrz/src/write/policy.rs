@@ -1,0 +1,95 @@
+//! What a back end and a level come to: the coder, the size of blocks, the shortest match worth an opcode.
+
+use packline_codec::{CodecError, GzipParams, LzoAlgorithm, LzoParams, RawLzma, Spec, StreamSpec};
+
+use super::coder::Coder;
+use crate::format::LzmaProps;
+use crate::{BackEnd, Error, WriteOptions};
+
+/// The levels there are.
+const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
+/// Stored blocks: what a reader takes at once.
+const STORED_BLOCK: usize = 8 << 20;
+/// lzo and gzip look back less than 64 KiB: a block of many times that loses nothing at its beginning.
+const SHORT_SIGHTED_BLOCK: usize = 4 << 20;
+/// Back ends that find short repeats cheaply leave to matches what is worth more than an opcode costs them.
+const LEAST_BEFORE_STRONG: u64 = 64;
+/// The others find little beyond a few KiB, or nothing.
+const LEAST_BEFORE_WEAK: u64 = 32;
+
+/// What is done with blocks. A function of the back end and the level alone.
+#[derive(Debug, Clone)]
+pub(super) struct Policy {
+    /// What compresses them.
+    pub(super) coder: Coder,
+    /// Bytes of a block, at most.
+    pub(super) block: usize,
+    /// Bytes of a match, at least.
+    pub(super) least: u64,
+    /// Effort of the search for matches.
+    pub(super) level: u32,
+    /// Whether blocks are tested before they are compressed.
+    pub(super) probe: bool,
+}
+
+impl Policy {
+    /// # Errors
+    /// [`Error::Unsupported`] if there is no such level.
+    pub(super) fn new(options: &WriteOptions) -> Result<Policy, Error> {
+        let level = options.level;
+        if !LEVELS.contains(&level) {
+            return Err(Error::Unsupported { what: format!("level {level}"), expected: "1 to 9".into() });
+        }
+        let (coder, block) = coder(options.back_end, level)?;
+        let weak = matches!(options.back_end, BackEnd::None | BackEnd::Lzo | BackEnd::Gzip);
+        let least = if weak { LEAST_BEFORE_WEAK } else { LEAST_BEFORE_STRONG };
+        Ok(Policy { coder, block, least, level, probe: options.probe && !weak })
+    }
+
+    /// Whether blocks are compressed at all.
+    pub(super) fn compresses(&self) -> bool {
+        !matches!(self.coder, Coder::Stored)
+    }
+
+    /// Whether compressing takes much longer than finding matches.
+    pub(super) fn is_slow(&self) -> bool {
+        matches!(self.coder, Coder::Bzip2(_) | Coder::Lzma(_) | Coder::Zpaq(_))
+    }
+
+    /// What the magic says of LZMA.
+    pub(super) fn lzma(&self) -> Option<LzmaProps> {
+        match &self.coder {
+            Coder::Lzma(lzma) => Some(LzmaProps { contexts: lzma.contexts(), dict_size: lzma.dict_size() }),
+            _ => None,
+        }
+    }
+}
+
+/// The coder and the size of its blocks.
+fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
+    Ok(match back_end {
+        BackEnd::None => (Coder::Stored, STORED_BLOCK),
+        BackEnd::Lzo => (Coder::Plain(BackEnd::Lzo, Spec::Lzo(lzo(level))), SHORT_SIGHTED_BLOCK),
+        BackEnd::Gzip => {
+            let spec = Spec::Gzip(GzipParams { level, ..GzipParams::default() });
+            (Coder::Plain(BackEnd::Gzip, spec), SHORT_SIGHTED_BLOCK)
+        }
+        BackEnd::Bzip2 => {
+            let spec = StreamSpec::parse(&format!("bzip2:level={level}"))?;
+            (Coder::Bzip2(spec), spec.chunk())
+        }
+        BackEnd::Lzma => {
+            let lzma = RawLzma::new(level)?;
+            (Coder::Lzma(lzma), 2 * lzma.dict_size() as usize)
+        }
+        BackEnd::Zpaq => (Coder::Zpaq(level / 4 + 1), 16 << 20),
+    })
+}
+
+/// lzo is chosen for its speed; only the highest levels ask for more than that.
+fn lzo(level: u32) -> LzoParams {
+    match level {
+        8.. => LzoParams { algorithm: LzoAlgorithm::Lzo1x999, level },
+        _ => LzoParams { algorithm: LzoAlgorithm::Lzo1x1, ..LzoParams::default() },
+    }
+}

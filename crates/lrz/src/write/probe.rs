@@ -1,0 +1,93 @@
+//! Whether a block is worth compressing: a look at samples of it, the same for the same bytes.
+
+use packline_codec::{CodecError, Encoder, Lz4Params, Outcome, Spec};
+
+/// Bytes of a sample.
+const SAMPLE: usize = 4 << 10;
+/// From the beginning of a sample to that of the next, bytes: a sixteenth of a block is looked at.
+const STRIDE: usize = 64 << 10;
+/// Bytes that are spread evenly over all values, as those of compressed data are, come this near to the least sum of
+/// squares of their numbers, in hundredths. Less even bytes have something that a model gets hold of.
+const EVEN: u64 = 103;
+
+/// The test, with what it needs.
+pub(super) struct Probe {
+    lz4: Box<dyn Encoder>,
+    room: Vec<u8>,
+}
+
+impl Probe {
+    /// # Errors
+    /// For lack of memory.
+    pub(super) fn new() -> Result<Probe, CodecError> {
+        Ok(Probe { lz4: Spec::Lz4(Lz4Params::default()).encoder(SAMPLE)?, room: vec![0; SAMPLE] })
+    }
+
+    /// Whether something may come of compressing a block: some sample has repeats, or its bytes are not spread evenly.
+    ///
+    /// # Errors
+    /// Those of LZ4, which there are none of.
+    pub(super) fn promises(&mut self, block: &[u8]) -> Result<bool, CodecError> {
+        let mut counts = [0u64; 256];
+        for sample in block.chunks(STRIDE).map(|stride| &stride[..stride.len().min(SAMPLE)]) {
+            if matches!(self.lz4.compress(sample, &mut self.room)?, Outcome::Smaller(_)) {
+                return Ok(true);
+            }
+            sample.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+        }
+        Ok(!even(&counts))
+    }
+}
+
+/// Whether bytes that came up so often look random. With few of them chance alone makes them uneven: then they promise.
+fn even(counts: &[u64; 256]) -> bool {
+    let total: u64 = counts.iter().sum();
+    let squares: u64 = counts.iter().map(|count| count * count).sum();
+    // The least sum is total² / 256; the sum for random bytes is larger by about the total.
+    squares * 256 * 100 <= total * total * EVEN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that look random and are always the same (xorshift64*).
+    fn random(size: usize) -> Vec<u8> {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 56) as u8
+        };
+        (0..size).map(|_| next()).collect()
+    }
+
+    fn promises(block: &[u8]) -> bool {
+        Probe::new().unwrap().promises(block).unwrap()
+    }
+
+    #[test]
+    fn random_bytes_promise_nothing() {
+        assert!(!promises(&random(1 << 20)));
+        assert!(!promises(&random(3 << 20)));
+    }
+
+    #[test]
+    fn a_little_text_among_random_bytes_promises() {
+        let mut bytes = random(2 << 20);
+        bytes[STRIDE * 5..STRIDE * 6].fill(b'x');
+        assert!(promises(&bytes));
+    }
+
+    #[test]
+    fn bytes_without_repeats_but_of_few_values_promise() {
+        let sixteen: Vec<u8> = random(1 << 20).iter().map(|byte| byte & 0xf7).collect();
+        assert!(promises(&sixteen));
+    }
+
+    #[test]
+    fn short_blocks_are_tried() {
+        assert!(promises(&random(100)));
+    }
+}

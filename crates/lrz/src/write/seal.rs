@@ -1,0 +1,58 @@
+//! Encryption as the writer needs it: a key, and salts.
+
+use std::sync::Arc;
+
+use super::Randomness;
+use super::options::Password;
+use crate::Error;
+use crate::crypt::{CIPHER_BLOCK, Key, SALT_SIZE};
+
+/// What an item is encrypted with, beside the key.
+pub(super) type Salt = [u8; SALT_SIZE];
+
+/// How long passwords are stretched: some 11 million rounds, which is what lrzip takes in 2026; the first byte of a salt is
+/// a shift of the second.
+const STRETCH: [u8; 2] = [16, 0xaa];
+
+/// The key of a file.
+#[derive(Clone)]
+pub(super) struct Seal {
+    key: Arc<Key>,
+    salt: Salt,
+    random: Randomness,
+}
+
+impl Seal {
+    /// Stretches the password, which takes a second or so.
+    pub(super) fn new(password: &Password) -> Result<Seal, Error> {
+        let mut salt = random_salt(&password.random)?;
+        salt[..STRETCH.len()].copy_from_slice(&STRETCH);
+        let key = Arc::new(Key::new(&password.bytes, salt));
+        Ok(Seal { key, salt, random: Arc::clone(&password.random) })
+    }
+
+    /// The salt of the file.
+    pub(super) fn file_salt(&self) -> Salt {
+        self.salt
+    }
+
+    /// A new salt.
+    pub(super) fn salt(&self) -> Result<Salt, Error> {
+        random_salt(&self.random)
+    }
+
+    /// Encrypts an item; what is shorter than a block of the cipher becomes one. Nothing stays nothing.
+    pub(super) fn close(&self, item: &mut Vec<u8>, salt: Salt) {
+        if item.is_empty() {
+            return;
+        }
+        item.reserve_exact(CIPHER_BLOCK.saturating_sub(item.len()));
+        self.key.encrypt(item, salt);
+    }
+}
+
+fn random_salt(random: &Randomness) -> Result<Salt, Error> {
+    let mut salt = [0; SALT_SIZE];
+    random(&mut salt).map_err(Error::Random)?;
+    Ok(salt)
+}

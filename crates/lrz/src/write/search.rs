@@ -1,0 +1,91 @@
+//! The first phase of a chunk: matches are found and become opcodes, while another thread sums the plain bytes.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use packline_engine::CancelToken;
+use packline_longrange::{FindError, Settings, Window, find};
+
+use super::digest::Sums;
+use super::opcodes::{Counts, Recorder};
+use super::view::View;
+use crate::Error;
+
+/// A search of a chunk.
+pub(super) struct Search<'a> {
+    pub(super) view: View<'a>,
+    pub(super) settings: &'a Settings,
+    /// Threads that search; with 0 the caller's does everything.
+    pub(super) workers: usize,
+    pub(super) cancel: &'a CancelToken,
+    /// Told how far matches are known.
+    pub(super) progress: &'a mut dyn FnMut(u64),
+}
+
+impl Search<'_> {
+    /// Finds the matches of the chunk, records them, and adds the chunk to `sums`.
+    pub(super) fn run(self, sums: &mut Sums, mut recorder: Recorder<'_>) -> Result<Counts, Error> {
+        let view = self.view;
+        let crc = if self.workers == 0 { self.alone(sums, &mut recorder) } else { self.beside(sums, &mut recorder) }?;
+        recorder.finish(view.length(), crc)
+    }
+
+    /// One after the other.
+    fn alone(self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
+        let (view, cancel) = (self.view, self.cancel);
+        let summed = sums.chunk(&view, &|| cancel.is_cancelled());
+        let crc = summed_up(&view, summed)?;
+        self.find(&|| cancel.is_cancelled(), recorder)?;
+        Ok(crc)
+    }
+
+    /// Both at once.
+    fn beside(self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
+        let (view, cancel, over) = (self.view, self.cancel, AtomicBool::new(false));
+        let stop = || cancel.is_cancelled() || over.load(Ordering::Relaxed);
+        thread::scope(|scope| {
+            let sum = || {
+                let summed = sums.chunk(&view, &stop);
+                over.fetch_or(summed.is_err(), Ordering::Relaxed);
+                summed
+            };
+            let thread = thread::Builder::new().name("sums".into()).spawn_scoped(scope, sum);
+            let thread = thread.map_err(|cause| Error::Internal(format!("cannot start a thread: {cause}")))?;
+            let found = self.find(&stop, recorder);
+            over.fetch_or(found.is_err(), Ordering::Relaxed);
+            let summed = thread.join().map_err(|_| Error::Internal("a thread panicked".into()))?;
+            match (found, summed) {
+                // Stopped for the other's sake.
+                (Err(Error::Cancelled), Err(cause)) => Err(view.failed(cause)),
+                (found, summed) => found.and_then(|()| summed_up(&view, summed)),
+            }
+        })
+    }
+
+    fn find(self, stop: &(dyn Fn() -> bool + Sync), recorder: &mut Recorder<'_>) -> Result<(), Error> {
+        let Search { view, settings, workers, progress, .. } = self;
+        let mut told = 0;
+        let mut each = |found: packline_longrange::Match| {
+            recorder.take(found)?;
+            if found.end() - told > TELL {
+                told = found.end();
+                progress(told);
+            }
+            Ok(())
+        };
+        find(&view, settings, workers, stop, &mut each).map_err(|error| match error {
+            FindError::Read { source, .. } => view.failed(source),
+            FindError::Stopped => Error::Cancelled,
+            FindError::Taken(error) => error,
+            FindError::TooLong { .. } => Error::Internal(error.to_string()),
+        })
+    }
+}
+
+/// Progress is told after so many bytes.
+const TELL: u64 = 1 << 20;
+
+fn summed_up(view: &View<'_>, summed: io::Result<Option<u32>>) -> Result<u32, Error> {
+    summed.map_err(|cause| view.failed(cause))?.ok_or(Error::Cancelled)
+}

@@ -1,0 +1,121 @@
+//! The input, cut into chunks.
+
+use std::io::{self, Read};
+
+use super::view::View;
+use super::writer::Writer;
+use crate::spool::Spool;
+use crate::{Error, Input, Machine};
+
+/// Bytes read at a time.
+const PIECE: usize = 1 << 20;
+
+/// Writes all of a file, in chunks of `window` bytes.
+pub(super) fn file(writer: &mut Writer<'_>, input: &dyn Input, window: u64, machine: &Machine) -> Result<(), Error> {
+    let total = input.length();
+    writer.begin(Some(total))?;
+    let mut bytes = Vec::new();
+    let mut start = 0;
+    loop {
+        let length = (total - start).min(window);
+        let is_last = start + length == total;
+        if length <= writer.memory().held(window.min(total)) {
+            read(input, start, length, &mut bytes, machine)?;
+            writer.chunk(View::memory(&bytes), length, is_last)?;
+        } else {
+            bytes = Vec::new();
+            writer.chunk(View::input(input, start, length), 0, is_last)?;
+        }
+        start += length;
+        if is_last {
+            break;
+        }
+    }
+    if input.changed().map_err(Error::Input)? { Err(Error::Changed) } else { Ok(()) }
+}
+
+/// Reads a chunk into memory.
+fn read(input: &dyn Input, start: u64, length: u64, bytes: &mut Vec<u8>, machine: &Machine) -> Result<(), Error> {
+    let length = usize::try_from(length).map_err(|_| Error::Internal("a chunk larger than memory".into()))?;
+    if bytes.is_empty() {
+        *bytes = vec![0; length];
+    }
+    bytes.truncate(length);
+    let view = View::input(input, start, length as u64);
+    for (number, piece) in bytes.chunks_mut(PIECE).enumerate() {
+        check(machine)?;
+        let at = start + (number * PIECE) as u64;
+        input.read_at(at, piece).map_err(|cause| view.failed(cause))?;
+    }
+    Ok(())
+}
+
+/// Writes all of a pipe, in chunks of `window` bytes.
+pub(super) fn pipe(
+    writer: &mut Writer<'_>,
+    stream: &mut (dyn Read + Send),
+    window: u64,
+    machine: &Machine,
+) -> Result<(), Error> {
+    let mut spool = Spool::new(writer.memory().held(window), machine.scratch.as_deref());
+    let mut pipe = Pipe { stream, buffer: vec![0; PIECE], ahead: None };
+    pipe.look_ahead()?;
+    let mut is_first = true;
+    loop {
+        spool.clear()?;
+        pipe.fill(&mut spool, window, machine)?;
+        let is_last = pipe.ahead.is_none();
+        if std::mem::replace(&mut is_first, false) {
+            writer.begin(is_last.then_some(spool.length()))?;
+        }
+        let held = spool.in_memory().map_or(0, |bytes| bytes.len() as u64);
+        writer.chunk(View::spool(&spool), held, is_last)?;
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// A pipe of which the next byte is known: whether a chunk is the last is said before it.
+struct Pipe<'a> {
+    stream: &'a mut (dyn Read + Send),
+    buffer: Vec<u8>,
+    ahead: Option<u8>,
+}
+
+impl Pipe<'_> {
+    /// Moves a chunk of `window` bytes into the spool, fewer at the end.
+    fn fill(&mut self, spool: &mut Spool, window: u64, machine: &Machine) -> Result<(), Error> {
+        let Some(first) = self.ahead.take() else { return Ok(()) };
+        spool.append(&[first])?;
+        while spool.length() < window {
+            check(machine)?;
+            let most = (window - spool.length()).min(PIECE as u64) as usize;
+            match read_some(self.stream, &mut self.buffer[..most])? {
+                0 => return Ok(()),
+                size => spool.append(&self.buffer[..size])?,
+            }
+        }
+        self.look_ahead()
+    }
+
+    fn look_ahead(&mut self) -> Result<(), Error> {
+        let mut byte = [0];
+        self.ahead = (read_some(self.stream, &mut byte)? > 0).then_some(byte[0]);
+        Ok(())
+    }
+}
+
+/// Reads once, as often as that takes.
+fn read_some(stream: &mut dyn Read, into: &mut [u8]) -> Result<usize, Error> {
+    loop {
+        match stream.read(into) {
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            read => return read.map_err(Error::Input),
+        }
+    }
+}
+
+fn check(machine: &Machine) -> Result<(), Error> {
+    if machine.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+}

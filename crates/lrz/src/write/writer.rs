@@ -1,0 +1,279 @@
+//! A file from its magic to its digest, one chunk after the other.
+
+use packline_engine::{Fault, Line};
+use packline_longrange::Window;
+
+use super::digest::Sums;
+use super::layout::Layout;
+use super::literals::Literals;
+use super::memory::{Memory, Share};
+use super::opcodes::Recorder;
+use super::output::Output;
+use super::policy::Policy;
+use super::press::{Block, Origin, PressWork, line};
+use super::seal::Seal;
+use super::search::Search;
+use super::view::View;
+use super::{Sink, WriteOptions, Written};
+use crate::format::{ChunkHead, Dialect, Magic, OpcodeForm, Protection, Width, width_for};
+use crate::spool::Spool;
+use crate::{Error, Input, Machine, Observer};
+
+/// Where the magic says how much plain data there is.
+const SIZE_AT: u64 = 6;
+
+/// A file that is being written.
+pub(super) struct Writer<'a> {
+    out: Output<'a>,
+    policy: Policy,
+    seal: Option<Seal>,
+    machine: &'a Machine,
+    observer: &'a mut dyn Observer,
+    sums: Sums,
+    written: Written,
+    /// Bytes of plain data in all, if that is known; the magic says so.
+    total: Option<u64>,
+    /// Opcodes as they are found, and compressed.
+    opcodes: Spool,
+    kept: Spool,
+    warned: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(
+        sink: &'a mut dyn Sink,
+        options: &WriteOptions,
+        machine: &'a Machine,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Writer<'a>, Error> {
+        let policy = Policy::new(options)?;
+        let seal = options.password.as_ref().map(Seal::new).transpose()?;
+        let spool = || Spool::new(Memory::new(&policy, machine, false).opcodes(), machine.scratch.as_deref());
+        let (opcodes, kept) = (spool(), spool());
+        Ok(Writer {
+            out: Output::new(sink),
+            policy,
+            seal,
+            machine,
+            observer,
+            sums: Sums::new(),
+            written: Written { workers: usize::MAX, ..Written::default() },
+            total: None,
+            opcodes,
+            kept,
+            warned: false,
+        })
+    }
+
+    /// What there is for chunks.
+    pub(super) fn memory(&self) -> Memory<'_> {
+        let presses = self.policy.compresses() || self.seal.is_some();
+        Memory::new(&self.policy, self.machine, presses)
+    }
+
+    /// Begins the file. `total`: bytes of plain data, if that is known.
+    pub(super) fn begin(&mut self, total: Option<u64>) -> Result<(), Error> {
+        let protection =
+            self.seal.as_ref().map_or(Protection::None, |seal| Protection::Aes128 { salt: seal.file_salt() });
+        let magic =
+            Magic { dialect: Dialect::V6, size: total, lzma: self.policy.lzma(), md5: true, protection, extra: [0; 2] };
+        self.total = total;
+        self.out.write(&magic.encode())
+    }
+
+    /// Writes a chunk, of which `held` bytes are in memory.
+    pub(super) fn chunk(&mut self, view: View<'_>, held: u64, is_last: bool) -> Result<(), Error> {
+        let length = view.length();
+        let share = self.memory().share(length, held)?;
+        self.tell(share);
+        let width = width_for(length);
+        let form = OpcodeForm::new(Dialect::V6, width);
+        let literals = self.search(view, form, share)?;
+        let mut head = Vec::new();
+        ChunkHead::new(length, is_last, self.seal.is_some()).encode(&mut head);
+        self.out.write(&head)?;
+        self.press(view, form, literals, share)?;
+        self.written.chunks += 1;
+        self.written.plain += length;
+        Ok(())
+    }
+
+    /// Says if memory makes workers fewer.
+    fn tell(&mut self, share: Share) {
+        let fewest = if self.memory().presses() { share.finders.min(share.pressers) } else { share.finders };
+        self.written.workers = self.written.workers.min(fewest);
+        let wanted = if self.machine.serial { 0 } else { self.machine.workers };
+        if fewest < wanted && !std::mem::replace(&mut self.warned, true) {
+            let limit = self.machine.memory.unwrap_or(u64::MAX);
+            self.observer.notice(&format!(
+                "{fewest} workers instead of {wanted}: a memory limit of {limit} bytes has no room for more"
+            ));
+        }
+    }
+
+    /// Finds matches; bytes of literals that they leave. The opcodes are put by.
+    fn search(&mut self, view: View<'_>, form: OpcodeForm, share: Share) -> Result<u64, Error> {
+        self.opcodes.clear()?;
+        let settings = self.memory().settings(view.length());
+        let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
+        let observer = &mut *self.observer;
+        let mut progress = |done: u64| {
+            if half {
+                observer.progress(before + done / 2, total);
+            }
+        };
+        let (workers, cancel) = (share.finders, &self.machine.cancel);
+        let search = Search { view, settings: &settings, workers, cancel, progress: &mut progress };
+        let counts = search.run(&mut self.sums, Recorder::new(form, &mut self.opcodes))?;
+        self.written.matches += counts.matches;
+        self.written.match_bytes += counts.match_bytes;
+        self.written.literals += counts.literals;
+        self.written.literal_bytes += counts.literal_bytes;
+        Ok(counts.literal_bytes)
+    }
+
+    /// Compresses both streams and writes them.
+    fn press(&mut self, view: View<'_>, form: OpcodeForm, literals: u64, share: Share) -> Result<(), Error> {
+        let (length, block) = (view.length(), self.memory().block(view.length()));
+        let work = PressWork { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
+        let window = usize::try_from(share.window).unwrap_or(usize::MAX);
+        let (serial, cancel) = (self.machine.serial, self.machine.cancel.clone());
+        let mut line = line(work, share.pressers, window, serial, cancel)?;
+        let pieces = [Pieces::new(self.opcodes.length(), block), Pieces::new(literals, block)];
+        let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
+        let observer = &mut *self.observer;
+        let mut progress = |reached: u64| {
+            let done = if half { (length + reached) / 2 } else { reached };
+            observer.progress(before + done, total);
+        };
+        let mut layout = Layout {
+            out: &mut self.out,
+            seal: self.seal.as_ref(),
+            width: if self.seal.is_some() { Width::FULL } else { width_for(length) },
+            kept: &mut self.kept,
+            waiting: Vec::new(),
+            left: pieces.map(|pieces| pieces.count),
+            position: 0,
+            sums: &mut self.written.streams,
+            progress: &mut progress,
+        };
+        let feeding = Feeding { line: &mut *line, seal: self.seal.as_ref() };
+        feeding.run(&mut layout, &self.opcodes, pieces, Literals::new(form, &self.opcodes, view))
+    }
+
+    /// Ends the file with the digest.
+    pub(super) fn finish(mut self) -> Result<Written, Error> {
+        self.written.md5 = self.sums.finish();
+        let mut digest = self.written.md5.to_vec();
+        if let Some(seal) = &self.seal {
+            seal.close(&mut digest, seal.file_salt());
+        }
+        self.out.write(&digest)?;
+        if self.total.is_none() && self.seal.is_none() {
+            // A pipe is left with a size of 0, which is how the format says that it is not known.
+            self.out.patch(SIZE_AT, &self.written.plain.to_le_bytes())?;
+        }
+        self.written.stored = self.out.written();
+        self.observer.progress(self.written.plain, Some(self.written.plain));
+        Ok(self.written)
+    }
+}
+
+/// How a stream is cut into blocks: as few as may be, of equal size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pieces {
+    total: u64,
+    count: u64,
+}
+
+impl Pieces {
+    /// One block at least, which is empty if the stream is.
+    fn new(total: u64, block: u64) -> Pieces {
+        Pieces { total, count: total.div_ceil(block).max(1) }
+    }
+
+    /// Bytes of each block, in order.
+    fn sizes(self) -> impl Iterator<Item = usize> {
+        let size = self.total.div_ceil(self.count);
+        (0..self.count).map(move |index| (self.total - (index * size).min(self.total)).min(size) as usize)
+    }
+}
+
+/// The blocks of a chunk on their way to the workers.
+struct Feeding<'a> {
+    line: &'a mut dyn Line<PressWork>,
+    seal: Option<&'a Seal>,
+}
+
+impl Feeding<'_> {
+    fn run(
+        mut self,
+        layout: &mut Layout<'_, '_>,
+        opcodes: &Spool,
+        pieces: [Pieces; 2],
+        mut literals: Literals<'_>,
+    ) -> Result<(), Error> {
+        let mut at = 0;
+        for size in pieces[0].sizes() {
+            let bytes = |at: u64| {
+                let mut bytes = vec![0; size];
+                opcodes.read_at(at, &mut bytes).map_err(Error::Scratch)?;
+                Ok((bytes, Origin { stream: 0, reached: 0 }))
+            };
+            self.feed(size, layout, || bytes(at))?;
+            at += size as u64;
+        }
+        for size in pieces[1].sizes() {
+            let mut next = || {
+                let bytes = literals.next(size)?;
+                Ok((bytes, Origin { stream: 1, reached: literals.position() }))
+            };
+            self.feed(size, layout, &mut next)?;
+        }
+        self.line.drain(layout).map_err(of_fault)
+    }
+
+    /// Puts a block on the line, once there is memory for it.
+    fn feed(
+        &mut self,
+        size: usize,
+        layout: &mut Layout<'_, '_>,
+        bytes: impl FnOnce() -> Result<(Vec<u8>, Origin), Error>,
+    ) -> Result<(), Error> {
+        let permit = self.line.reserve(size, layout).map_err(of_fault)?;
+        let made = bytes().and_then(|made| Ok((made, self.seal.map(Seal::salt).transpose()?)));
+        let ((bytes, from), salt) = match made {
+            Ok(made) => made,
+            // Errors of earlier blocks come first.
+            Err(error) => return Err(self.line.drain(layout).map_or_else(of_fault, |()| error)),
+        };
+        self.line.feed(Block { bytes, from, salt, permit }, layout).map_err(of_fault)
+    }
+}
+
+fn of_fault(fault: Fault<Error>) -> Error {
+    match fault {
+        Fault::Work(error) => error,
+        Fault::Cancelled => Error::Cancelled,
+        Fault::Panic(_) | Fault::Stopped => Error::Internal(fault.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_few_and_alike() {
+        let sizes = |total, block| Pieces::new(total, block).sizes().collect::<Vec<_>>();
+        assert_eq!(sizes(0, 10), [0]);
+        assert_eq!(sizes(10, 10), [10]);
+        assert_eq!(sizes(11, 10), [6, 5]);
+        assert_eq!(sizes(25, 10), [9, 9, 7]);
+        for total in 0..300 {
+            let sizes = sizes(total, 7);
+            assert_eq!(sizes.iter().sum::<usize>() as u64, total);
+            assert!(total == 0 || sizes.iter().all(|&size| (1..=7).contains(&size)), "{total}: {sizes:?}");
+        }
+    }
+}

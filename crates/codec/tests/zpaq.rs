@@ -165,6 +165,26 @@ fn programs_without_an_end_are_stopped() {
 }
 
 #[test]
+fn programs_that_swallow_everything_are_stopped() {
+    let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\0\0\0".to_vec();
+    stream.extend(70_004u32.to_be_bytes());
+    stream.extend([1, 1, 0, 56]);
+    stream.resize(stream.len() + 70_000, 7);
+    stream.extend(b"\0\0\0\0\xFE\xFF");
+    assert!(unpacked(&stream, 9).unwrap_err().to_string().contains("makes nothing"));
+}
+
+#[test]
+fn many_small_blocks_with_large_models_are_refused() {
+    let block = packed(3, &content("text", 400, 1)).unwrap();
+    let mut dst = vec![0; 400 * 40];
+    let limit = ZpaqEncoder::footprint(3).unwrap().decoder;
+    assert_eq!(ZpaqDecoder::new(limit).decompress(&block.repeat(8), &mut dst), Ok(3200));
+    let error = ZpaqDecoder::new(limit).decompress(&block.repeat(40), &mut dst).unwrap_err();
+    assert!(error.to_string().contains("many small blocks"), "{error}");
+}
+
+#[test]
 fn every_truncation_is_an_error() {
     let block = packed(1, &content("text", 600, 1)).unwrap();
     for stream in [&block[..], NINE, SORTED] {

@@ -125,11 +125,11 @@ pub(super) struct General {
 }
 
 impl General {
-    /// The model of a header with at least one component.
-    pub(super) fn new(header: &Header) -> Self {
+    /// The model of a header with at least one component, whose program may run `steps` instructions more than usual.
+    pub(super) fn new(header: &Header, steps: u64) -> Self {
         let components: Vec<Component> = header.components.iter().copied().map(Component::new).collect();
         let count = components.len();
-        let machine = Machine::new(header.program.clone(), header.arrays);
+        let machine = Machine::new(header.program.clone(), header.arrays, steps);
         let (contexts, guesses) = (vec![0; count], vec![0; count]);
         General { components, contexts, guesses, machine, position: Position::start(), made: Vec::new() }
     }

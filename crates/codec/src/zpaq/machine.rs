@@ -7,8 +7,8 @@
 use super::fault::Fault;
 use super::header::Arrays;
 
-/// Instructions that a machine may run before it was given anything.
-const FIRST_STEPS: u64 = 1 << 24;
+/// Instructions that a machine may run beyond those for what it is given and makes, in the first block of a stream.
+pub(super) const FIRST_STEPS: u64 = 1 << 24;
 
 /// Instructions that each byte given to it or made by it adds. What is not used is kept: programs that undo a sort do all of
 /// their work at the end.
@@ -45,11 +45,11 @@ pub(super) struct Machine {
 const STRAY: Fault = Fault::Bad("its program runs into what is no instruction");
 
 impl Machine {
-    /// A machine with everything zero.
-    pub(super) fn new(program: Vec<u8>, arrays: Arrays) -> Self {
+    /// A machine with everything zero, which may run `steps` instructions beyond those for what it is given and makes.
+    pub(super) fn new(program: Vec<u8>, arrays: Arrays, steps: u64) -> Self {
         let (h, m) = (vec![0; 1 << arrays.h_bits], vec![0; 1 << arrays.m_bits]);
         let (a, b, c, d) = (0, 0, 0, 0);
-        Machine { program, h, m, r: [0; 256], a, b, c, d, flag: false, next: 0, steps: FIRST_STEPS }
+        Machine { program, h, m, r: [0; 256], a, b, c, d, flag: false, next: 0, steps }
     }
 
     /// The word of H at an index.
@@ -245,7 +245,7 @@ mod tests {
 
     /// What a program makes of one input.
     fn made(program: &[u8], input: u32) -> Vec<u8> {
-        let mut machine = Machine::new(program.to_vec(), SMALL);
+        let mut machine = Machine::new(program.to_vec(), SMALL, 1000);
         let mut made = Vec::new();
         machine.start(input);
         assert_eq!(machine.run(&mut made).unwrap(), Ran::Whole);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn refused(program: &[u8]) -> &'static str {
-        let mut machine = Machine::new(program.to_vec(), SMALL);
+        let mut machine = Machine::new(program.to_vec(), SMALL, 1000);
         machine.start(0);
         match machine.run(&mut Vec::new()) {
             Err(Fault::Bad(reason)) => reason,
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_program_that_makes_much_is_interrupted() {
-        let mut machine = Machine::new(vec![57, 63, 253], SMALL);
+        let mut machine = Machine::new(vec![57, 63, 253], SMALL, 0);
         let mut made = Vec::new();
         machine.start(3);
         for _ in 0..3 {

@@ -19,8 +19,9 @@ pub(super) enum Model {
 const SMALL: u64 = 64 * 1024;
 
 impl Model {
-    /// The model of a header, which is these bytes, if it takes at most `limit` bytes.
-    pub(super) fn of_header(bytes: &[u8], header: &Header, limit: u64) -> Result<Model, Fault> {
+    /// The model of a header, which is these bytes, if it takes at most `limit` bytes. Its program may run `steps` instructions
+    /// beyond those for each byte.
+    pub(super) fn of_header(bytes: &[u8], header: &Header, limit: u64, steps: u64) -> Result<Model, Fault> {
         let needed = memory(header);
         if needed > limit {
             return Err(Fault::Memory(needed));
@@ -30,7 +31,7 @@ impl Model {
             Some(1) => Model::Mid(Box::new(Mid::new())),
             Some(_) => Model::Max(Box::new(Max::new())),
             None if header.components.is_empty() => Model::Stored,
-            None => Model::General(Box::new(General::new(header))),
+            None => Model::General(Box::new(General::new(header, steps))),
         })
     }
 }

@@ -22,25 +22,38 @@ pub(super) struct Program {
     taken: usize,
     /// Whether it was interrupted.
     paused: bool,
+    /// Bytes given since it made any, and how many that may be: as many as it can remember.
+    swallowed: u64,
+    most: u64,
 }
+
+/// Bytes that a program may take without making any, beside those that its arrays hold.
+const SWALLOWED: u64 = 64 * 1024;
 
 /// What it is given at the end of a segment.
 const END: u32 = u32::MAX;
 
 impl Program {
-    /// A program of these bytes, if its arrays take at most `limit` bytes.
-    pub(super) fn new(program: Vec<u8>, arrays: Arrays, limit: u64) -> Result<Self, Fault> {
+    /// A program of these bytes, if its arrays take at most `limit` bytes. It may run `steps` instructions beyond those for each
+    /// byte.
+    pub(super) fn new(program: Vec<u8>, arrays: Arrays, limit: u64, steps: u64) -> Result<Self, Fault> {
         if arrays.memory() > limit {
             return Err(Fault::Memory(arrays.memory()));
         }
-        let machine = Machine::new(program, arrays);
-        Ok(Program { machine, made: Vec::new(), taken: 0, paused: false })
+        let (machine, most) = (Machine::new(program, arrays, steps), arrays.memory() + SWALLOWED);
+        Ok(Program { machine, made: Vec::new(), taken: 0, paused: false, swallowed: 0, most })
     }
 
     /// Gives it a decoded byte, or the end of a segment. It must want one.
     pub(super) fn give(&mut self, byte: Option<u8>) -> Result<(), Fault> {
         self.machine.start(byte.map_or(END, u32::from));
-        self.run()
+        self.run()?;
+        self.swallowed = if self.made.is_empty() { self.swallowed + 1 } else { 0 };
+        if self.swallowed > self.most {
+            // A few coded bytes can stand for gigabytes that never become data.
+            return Err(Fault::Bad("its program takes more than it can remember and makes nothing"));
+        }
+        Ok(())
     }
 
     /// Takes as much as it has made and fits into `room`. Zero only if it wants more bytes, or without room.

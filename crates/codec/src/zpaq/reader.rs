@@ -9,12 +9,19 @@ use super::coder::Uncoder;
 use super::encoder::START;
 use super::fault::Fault;
 use super::header::{Arrays, Header};
+use super::machine::FIRST_STEPS;
 use super::model::{self, Model};
 use super::post::{Post, Program};
 use super::source::Source;
 
 /// What a block in an archive may begin with, so that it is found among other data.
 const TAG: [u8; 13] = [0x37, 0x6B, 0x53, 0x74, 0xA0, 0x31, 0x83, 0xD3, 0x8C, 0xB2, 0x28, 0xB0, 0xD3];
+
+/// Models of all blocks together may take so many times the memory allowed for one,
+const FREE: u64 = 16;
+
+/// and so many bytes for each compressed byte: setting up a model of 240 MiB takes longer than decoding a few bytes with it.
+const WORTH: u64 = 256 * 1024;
 
 /// What stands next in the stream.
 enum Stage {
@@ -37,7 +44,8 @@ enum Stage {
 ///
 /// Memory is that of the largest model in the stream, which it is not known before; what a block asks for is compared with
 /// the limit before it is taken. Programs in the stream run at most 1024 instructions for each byte that they are given or
-/// make, and 16 million more.
+/// make, and 16 million more. What cheap input could make of that is bounded too: many blocks of hardly any data with large
+/// models, and programs that take all and make nothing, are errors.
 ///
 /// Errors of the stream are of the kind [`InvalidData`](io::ErrorKind::InvalidData), with a [`CodecError`](crate::CodecError)
 /// inside.
@@ -45,6 +53,9 @@ pub struct ZpaqReader<R> {
     source: Source<R>,
     /// Bytes that a model and its programs may take.
     memory: u64,
+    /// Blocks so far, and the bytes that all their models took.
+    blocks: u64,
+    asked: u64,
     stage: Stage,
     block: Block,
     digest: Sha1,
@@ -57,8 +68,9 @@ struct Block {
     post: Post,
     /// The arrays of a program that comes with the data.
     arrays: Arrays,
-    /// Bytes that such a program may take.
+    /// Bytes that such a program may take, and instructions that it may run beyond those for each byte.
     memory: u64,
+    steps: u64,
     /// Bytes that are left of a piece of stored data.
     left: u32,
 }
@@ -69,6 +81,8 @@ impl<R: Read> ZpaqReader<R> {
         ZpaqReader {
             source: Source::new(reader),
             memory: memory as u64,
+            blocks: 0,
+            asked: 0,
             stage: Stage::Block { first: true },
             block: Block::none(),
             digest: Sha1::new(),
@@ -141,9 +155,24 @@ impl<R: Read> ZpaqReader<R> {
         if level == 1 && header.components.is_empty() {
             return Err(Fault::Bad("stored data, which level 1 of the format has not"));
         }
-        let model = Model::of_header(&bytes, &header, self.memory)?;
-        let memory = self.memory - model::memory(&header);
-        Ok(Block { model, uncoder: Uncoder::new(), post: Post::Open, arrays: header.post, memory, left: 0 })
+        let needed = model::memory(&header);
+        self.account(needed)?;
+        // All blocks together may run but few instructions that nothing is made of.
+        let steps = FIRST_STEPS / self.blocks;
+        let model = Model::of_header(&bytes, &header, self.memory, steps)?;
+        let memory = self.memory - needed;
+        Ok(Block { model, uncoder: Uncoder::new(), post: Post::Open, arrays: header.post, memory, steps, left: 0 })
+    }
+
+    /// Notes a block whose model takes `needed` bytes.
+    fn account(&mut self, needed: u64) -> Result<(), Fault> {
+        self.blocks += 1;
+        self.asked = self.asked.saturating_add(needed);
+        let most = self.memory.saturating_mul(FREE).saturating_add(self.source.taken().saturating_mul(WORTH));
+        if needed <= self.memory && self.asked > most {
+            return Err(Fault::Bad("many small blocks with large models"));
+        }
+        Ok(())
     }
 
     fn expect(&mut self, bytes: &[u8]) -> Result<(), Fault> {
@@ -219,7 +248,7 @@ impl Block {
     /// No block.
     fn none() -> Self {
         let arrays = Arrays { h_bits: 0, m_bits: 0 };
-        Block { model: Model::Stored, uncoder: Uncoder::new(), post: Post::Open, arrays, memory: 0, left: 0 }
+        Block { model: Model::Stored, uncoder: Uncoder::new(), post: Post::Open, arrays, memory: 0, steps: 0, left: 0 }
     }
 
     /// The next coded byte; `None` at the end of a segment.
@@ -256,7 +285,7 @@ impl Block {
                 if program.is_empty() {
                     return Err(Fault::Bad("an empty program"));
                 }
-                self.post = Post::Program(Box::new(Program::new(program, self.arrays, self.memory)?));
+                self.post = Post::Program(Box::new(Program::new(program, self.arrays, self.memory, self.steps)?));
             }
             _ => return Err(Fault::Bad("of a later version of the format")),
         }

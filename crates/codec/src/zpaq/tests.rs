@@ -24,7 +24,7 @@ fn bytes() -> Vec<u8> {
 }
 
 fn agree(mut known: impl Predictor, header: &[u8]) {
-    let mut general = General::new(&Header::parse(header).unwrap());
+    let mut general = General::new(&Header::parse(header).unwrap(), 0);
     for (place, &byte) in bytes().iter().enumerate() {
         for at in (0..8).rev() {
             assert_eq!(known.predict(), general.predict(), "byte {place}, bit {at}");

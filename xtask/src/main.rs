@@ -29,6 +29,8 @@ cargo xtask NAME
   bench pack|unpack|codec [--input PATH] [--name NAME] [--out DIR] [--binary PROGRAM] [OPTIONS of packline bench]
                                  packline bench, with its reports kept as bench/results/DATE-NAME.{csv,md,html}; an
                                  option without a value is written --option yes
+  bench longrange FILE [--level N] [--least N] [--jobs LIST] [--runs N] [--offsets yes]
+                                 the long-range stage alone: MB/s with each number of workers, what it finds, memory
   bench mount --input FILE [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--peer PROGRAM]
                                  a large file read through a mount, ours against squashfuse
   bench instructions [--out DIR] [--binary PROGRAM]

@@ -36,7 +36,7 @@ pub fn find<E>(
     if length > WINDOW_MOST {
         return Err(FindError::TooLong { length, most: WINDOW_MOST });
     }
-    // Settings for another length find less, or take more memory than they say; never anything that is not there.
+    // Settings for another length take more memory than they say, or find less; never anything that is not there.
     let settings = &settings.fitted(length);
     let crew = Crew { workers, stop };
     let pool = Pool::default();

@@ -69,15 +69,7 @@ fn folded(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn noise(length: usize) -> Vec<u8> {
-        let mut state = 1_u64;
-        let mut byte = || {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            (state >> 56) as u8
-        };
-        (0..length).map(|_| byte()).collect()
-    }
+    use crate::noise::noise;
 
     fn places(bytes: &[u8], threshold: u32) -> Vec<usize> {
         let mut places = Vec::new();
@@ -90,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_place_is_chosen_by_its_32_bytes_alone() {
-        let bytes = noise(10_000);
+        let bytes = noise(10_000, 1);
         let all = places(&bytes, 1 << 27);
         assert!((200..450).contains(&all.len()), "one in 32, but {} of 9,969", all.len());
         for at in 0..=bytes.len() - WINDOW {

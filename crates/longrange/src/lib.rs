@@ -7,6 +7,8 @@ mod find;
 mod gear;
 mod index;
 mod matching;
+#[cfg(test)]
+mod noise;
 mod pages;
 mod parallel;
 mod runs;

@@ -83,24 +83,16 @@ fn run_of(bytes: &[u8], at: usize, period: usize, floor: usize) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn noise(length: usize) -> Vec<u8> {
-        let mut state = 9_u64;
-        let mut byte = || {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            (state >> 56) as u8
-        };
-        (0..length).map(|_| byte()).collect()
-    }
+    use crate::noise::noise;
 
     #[test]
     fn each_period_is_found_whole_at_any_place() {
         for period in 1..=PERIOD_MOST {
             for before in [0, 1, 63, 100] {
-                let pattern = noise(period);
+                let pattern = noise(period, 9);
                 let stretch: Vec<u8> = pattern.iter().cycle().copied().take(1000).collect();
                 // Neither neighbour goes on with the pattern.
-                let (mut first, mut last) = (noise(before), noise(300));
+                let (mut first, mut last) = (noise(before, 9), noise(300, 9));
                 if let Some(byte) = first.last_mut() {
                     *byte = !pattern[period - 1];
                 }
@@ -125,8 +117,8 @@ mod tests {
 
     #[test]
     fn noise_and_stretches_too_short_make_none() {
-        assert_eq!(runs(&noise(100_000), 0), []);
-        let bytes = [noise(50), vec![3; 60], noise(50)].concat();
+        assert_eq!(runs(&noise(100_000, 9), 0), []);
+        let bytes = [noise(50, 9), vec![3; 60], noise(50, 9)].concat();
         assert_eq!(runs(&bytes, 0), []);
         assert_eq!(runs(&[], 0), []);
     }

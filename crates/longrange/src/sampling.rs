@@ -95,16 +95,8 @@ fn share(settings: &Settings, bytes: &[u8], start: u64, chosen: &[(u32, u32)], s
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::noise;
     use crate::pages::{self, Piles};
-
-    fn noise(length: usize, seed: u64) -> Vec<u8> {
-        let mut state = seed;
-        let mut byte = || {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            (state >> 56) as u8
-        };
-        (0..length).map(|_| byte()).collect()
-    }
 
     fn chosen(settings: &Settings, bytes: &[u8]) -> Vec<(u32, u32)> {
         let mut chosen = Vec::new();

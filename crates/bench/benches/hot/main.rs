@@ -3,6 +3,7 @@
 
 mod codecs;
 mod line;
+mod longrange;
 mod reading;
 mod trees;
 mod writing;
@@ -15,6 +16,7 @@ fn main() {
     let mut criterion = short.sample_size(20).configure_from_args();
     codecs::bench(&mut criterion);
     line::bench(&mut criterion);
+    longrange::bench(&mut criterion);
     trees::bench(&mut criterion);
     writing::bench(&mut criterion);
     reading::bench(&mut criterion);

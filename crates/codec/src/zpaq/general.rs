@@ -83,13 +83,13 @@ impl Component {
             Component::Mix(mix) => mix.predict(context, partial, guesses),
             Component::Icm(icm) => {
                 if position.starts_nibble() {
-                    icm.seek(&icm.home(context, partial));
+                    icm.rows.seek(&icm.rows.home(context, partial));
                 }
                 icm.predict(nibble)
             }
             Component::Isse { isse, from } => {
                 if position.starts_nibble() {
-                    isse.seek(&isse.home(context, partial));
+                    isse.rows.seek(&isse.rows.home(context, partial));
                 }
                 isse.predict(nibble, guesses[usize::from(*from)])
             }

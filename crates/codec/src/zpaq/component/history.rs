@@ -1,18 +1,13 @@
 //! ICM and ISSE: a context's bit history, and what usually follows such a history.
 
-use super::rows::{Home, Rows};
+use super::rows::Rows;
 use crate::zpaq::states::{GUESS, next};
 use crate::zpaq::tables::{clamp12, clamp20, miss, stretch};
 
-/// The context of a half byte: the byte's context, and the first half once it is known.
-#[inline]
-fn of_nibble(context: u32, partial: u32) -> u32 {
-    context.wrapping_add(partial << 4)
-}
-
 /// Indirect context model: history -> probability.
 pub(in crate::zpaq) struct Icm {
-    rows: Rows,
+    /// The histories. For each half byte their row must be looked up.
+    pub(in crate::zpaq) rows: Rows,
     /// Probabilities of a one, 23 bits.
     probabilities: [u32; 256],
     /// Their logits.
@@ -29,18 +24,6 @@ impl Icm {
     /// One with a table of `64 << bits` bytes.
     pub(in crate::zpaq) fn new(bits: u8) -> Self {
         Icm { rows: Rows::new(bits), probabilities: GUESS, logits: GUESS.map(logit), state: 0 }
-    }
-
-    /// Touches the row of a half byte.
-    #[inline]
-    pub(in crate::zpaq) fn home(&self, context: u32, partial: u32) -> Home {
-        self.rows.home(of_nibble(context, partial))
-    }
-
-    /// Goes to the row of a half byte.
-    #[inline]
-    pub(in crate::zpaq) fn seek(&mut self, home: &Home) {
-        self.rows.seek(home);
     }
 
     /// The logit of the next bit.
@@ -69,7 +52,8 @@ fn logit(probability: u32) -> i16 {
 
 /// Indirect secondary estimation: history -> how far another's guess is to be believed.
 pub(in crate::zpaq) struct Isse {
-    rows: Rows,
+    /// The histories. For each half byte their row must be looked up.
+    pub(in crate::zpaq) rows: Rows,
     /// For each state, what the guess is multiplied with and what is added, 16 bits after the point.
     weights: Box<[[i32; 2]; 256]>,
     state: u8,
@@ -87,18 +71,6 @@ impl Isse {
     pub(in crate::zpaq) fn new(bits: u8) -> Self {
         let weights = GUESS.map(|guess| [1 << 15, clamp20(stretch(guess >> 8) * 1024)]);
         Isse { rows: Rows::new(bits), weights: Box::new(weights), state: 0, guess: 0, logit: 0 }
-    }
-
-    /// Touches the row of a half byte.
-    #[inline]
-    pub(in crate::zpaq) fn home(&self, context: u32, partial: u32) -> Home {
-        self.rows.home(of_nibble(context, partial))
-    }
-
-    /// Goes to the row of a half byte.
-    #[inline]
-    pub(in crate::zpaq) fn seek(&mut self, home: &Home) {
-        self.rows.seek(home);
     }
 
     /// The logit of the next bit, from the logit that another guessed.

@@ -47,15 +47,17 @@ impl Rows {
         Rows { rows, mask: count - 1, skip, bits: u32::from(bits) + 2, at: skip, row: [0; 16] }
     }
 
-    /// Touches the row of a context, so that the memory of several tables is waited for at once.
+    /// Touches the row of a half byte, so that the memory of several tables is waited for at once. `partial` is the byte so far
+    /// with a one before it.
     #[inline]
-    pub(in crate::zpaq) fn home(&self, context: u32) -> Home {
+    pub(in crate::zpaq) fn home(&self, context: u32, partial: u32) -> Home {
+        let context = context.wrapping_add(partial << 4);
         let place = (context & 0x0FFF_FFFF) as usize & self.mask;
         let check = (u64::from(context) >> self.bits) as u8;
         Home { place, check, first: self.rows[self.skip + place][0] }
     }
 
-    /// Makes the row of a context the one in use.
+    /// Makes the row of a half byte the one in use.
     #[inline]
     pub(in crate::zpaq) fn seek(&mut self, home: &Home) {
         self.rows[self.at] = self.row;
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
 
     fn seek(rows: &mut Rows, context: u32) -> usize {
-        let home = rows.home(context);
+        let home = rows.home(context, 0);
         rows.seek(&home);
         rows.at - rows.skip
     }

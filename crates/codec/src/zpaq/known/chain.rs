@@ -19,14 +19,15 @@ impl<const REST: usize> Chain<REST> {
     /// Goes to the rows of a half byte. All are touched before one is used.
     #[inline]
     pub(super) fn seek(&mut self, contexts: &[u32], partial: u32) {
-        let Some((&first, rest)) = contexts.split_first_chunk::<1>().map(|([first], rest)| (first, rest)) else {
+        let Some((&first, rest)) = contexts.split_first() else {
             return;
         };
-        let homes: [_; REST] = array::from_fn(|at| self.rest[at].home(rest.get(at).copied().unwrap_or(0), partial));
-        let home = self.first.home(first, partial);
-        self.first.seek(&home);
+        let homes: [_; REST] =
+            array::from_fn(|at| self.rest[at].rows.home(rest.get(at).copied().unwrap_or(0), partial));
+        let home = self.first.rows.home(first, partial);
+        self.first.rows.seek(&home);
         for (isse, home) in self.rest.iter_mut().zip(&homes) {
-            isse.seek(home);
+            isse.rows.seek(home);
         }
     }
 

@@ -162,8 +162,8 @@ impl Max {
         self.chain.seek(&self.contexts.orders, partial);
         self.words.seek(&self.contexts.words, partial);
         for (icm, &context) in self.sparse.iter_mut().zip(&self.contexts.sparse) {
-            let home = icm.home(context, partial);
-            icm.seek(&home);
+            let home = icm.rows.home(context, partial);
+            icm.rows.seek(&home);
         }
     }
 

@@ -1,9 +1,11 @@
-//! Any bytes as a compressed input: no panic, no hang, and the same bytes and error for one thread and for three.
+//! Any bytes as a compressed input: no panic, no hang, and the same bytes and error for one thread and for three. As zpaq, which
+//! has programs of its own: the same bytes at once and in pieces, within the memory allowed.
 #![no_main]
 
 use std::io::{Cursor, Read};
 
 use libfuzzer_sys::fuzz_target;
+use packline_codec::{Decoder, ZpaqDecoder, ZpaqReader};
 use packline_tree::decompress::{Limits, open};
 
 /// Bytes of output that are looked at: bombs are not the point here.
@@ -17,7 +19,38 @@ fn read(bytes: &[u8], threads: usize) -> (Vec<u8>, Option<String>) {
     (out, outcome.err().map(|error| error.to_string()))
 }
 
+/// Memory that zpaq may take: enough for the smallest of the known models, bytes.
+const ZPAQ_MEMORY: usize = 48 << 20;
+
+/// Bytes of zpaq that are looked at: a model of many components is slow.
+const ZPAQ_MOST: usize = 2 << 10;
+
+fn zpaq(bytes: &[u8]) {
+    let mut whole = vec![0; ZPAQ_MOST];
+    let made = ZpaqDecoder::new(ZPAQ_MEMORY).decompress(bytes, &mut whole);
+    let mut pieces = Vec::new();
+    let mut reader = ZpaqReader::new(bytes, ZPAQ_MEMORY);
+    let mut piece = [0; 37];
+    let outcome = loop {
+        match reader.read(&mut piece) {
+            Ok(0) => break Ok(()),
+            Ok(size) => pieces.extend_from_slice(&piece[..size]),
+            Err(error) => break Err(error),
+        }
+        if pieces.len() > ZPAQ_MOST {
+            break Ok(());
+        }
+    };
+    match made {
+        Ok(size) => assert!(outcome.is_ok() && pieces == whole[..size]),
+        Err(_) => assert!(outcome.is_err() || pieces.len() > ZPAQ_MOST),
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
+    if bytes.starts_with(b"zPQ") {
+        return zpaq(bytes);
+    }
     let one = read(bytes, 1);
     // liblzma's own threads report damage in their own way.
     if !bytes.starts_with(b"\xfd7zXZ\0") {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use packline_codec::{Encoder, Outcome, ZpaqEncoder};
 use packline_testkit::hostile::{self, Part};
 
 fn main() -> io::Result<()> {
@@ -117,7 +118,19 @@ fn compressed(place: &Path) -> io::Result<()> {
         fs::write(place.join(name), &output)?;
         fs::write(place.join(format!("{name}-twice")), [&output[..], &output].concat())?;
     }
-    Ok(())
+    zpaq(&place.join("decompress"), &plain)
+}
+
+/// A block of a known model, one of all components, one with a program after its data.
+fn zpaq(place: &Path, plain: &[u8]) -> io::Result<()> {
+    let mut block = vec![0; plain.len()];
+    let made = ZpaqEncoder::new(1).and_then(|mut encoder| encoder.compress(plain, &mut block));
+    if let Outcome::Smaller(size) = made.map_err(io::Error::other)? {
+        fs::write(place.join("zpaq-min"), &block[..size])?;
+    }
+    // Without the mark that lets archives be found in other data: the fuzz target knows streams by what follows it.
+    fs::write(place.join("zpaq-nine"), &include_bytes!("../../crates/codec/tests/data/nine.zpaq")[13..])?;
+    fs::write(place.join("zpaq-sorted"), &include_bytes!("../../crates/codec/tests/data/sorted.zpaq")[13..])
 }
 
 fn filter(program: &str, options: &[&str], input: &[u8]) -> io::Result<Option<Vec<u8>>> {

@@ -14,7 +14,7 @@ const THREAD: u64 = 1 << 20;
 /// The least that opcodes may take before they go to a file.
 const OPCODES_LEAST: u64 = 1 << 20;
 /// What opcodes may take of the limit.
-const OPCODES_SHARE: u64 = 16;
+const OPCODES_SHARE: u64 = 64;
 /// Opcodes are there twice, plain and compressed.
 const OPCODES_COPIES: u64 = 2;
 /// The least that is worth having on the line where there is memory for it.
@@ -75,12 +75,17 @@ impl<'a> Memory<'a> {
         self.fixed(workers).saturating_add(self.settings(length).memory(workers))
     }
 
-    /// What compressing takes when each of the workers has a block, and one more is gathered.
+    /// What compressing takes when each of the workers has a block, and, if there are several, one more is gathered.
     fn pressing(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let hands = workers.max(1) as u64;
         let tool = self.policy.coder.memory(block as usize);
-        self.fixed(workers).saturating_add(hands.saturating_mul(tool + block)).saturating_add(block)
+        self.fixed(workers).saturating_add(hands.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
+    }
+
+    /// Bytes on the line, at least.
+    fn least_window(&self, block: u64, workers: usize) -> u64 {
+        block * (workers as u64 + u64::from(workers != 1))
     }
 
     /// How matches are looked for in a chunk of `length` bytes.
@@ -140,8 +145,74 @@ impl<'a> Memory<'a> {
     fn window(&self, length: u64, held: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let wanted = (2 * workers as u64 * block + block).max(WINDOW_LEAST);
-        let least = workers.max(1) as u64 * block + block;
+        let least = self.least_window(block, workers);
         let spare = self.limit.map_or(u64::MAX, |limit| limit - held - self.pressing(length, workers));
         wanted.min(least.saturating_add(spare)).max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BackEnd, WriteOptions};
+
+    const CHUNK: u64 = (4 << 30) - (64 << 10);
+
+    fn policy(back_end: BackEnd, level: u32) -> Policy {
+        Policy::new(&WriteOptions { back_end, level, ..WriteOptions::default() }).unwrap()
+    }
+
+    fn machine(workers: usize, memory: Option<u64>) -> Machine {
+        Machine { workers, memory, ..Machine::default() }
+    }
+
+    #[test]
+    fn half_a_gigabyte_is_enough_for_a_whole_chunk() {
+        for level in 1..=7 {
+            for back_end in BackEnd::ALL {
+                let policy = policy(back_end, level);
+                let memory = Memory::new(&policy, &machine(2, Some(512 << 20)), true);
+                let share = memory.share(CHUNK, 0).unwrap();
+                assert!(share.finders > 0 && share.pressers > 0, "{back_end:?} {level}: {share:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_limit_everything_is_granted() {
+        let policy = policy(BackEnd::Lzma, 9);
+        let memory = Memory::new(&policy, &machine(64, None), true);
+        assert_eq!(memory.held(CHUNK), u64::MAX);
+        let share = memory.share(CHUNK, CHUNK).unwrap();
+        assert_eq!((share.finders, share.pressers, share.window), (64, 64, 129 * policy.block as u64));
+    }
+
+    #[test]
+    fn nothing_goes_over_the_limit() {
+        for back_end in [BackEnd::None, BackEnd::Gzip, BackEnd::Bzip2, BackEnd::Lzma, BackEnd::Zpaq] {
+            let policy = policy(back_end, 7);
+            let mut all = false;
+            for limit in (0..160).map(|step| step * (37 << 20)) {
+                let memory = Memory::new(&policy, &machine(7, Some(limit)), true);
+                // A long chunk is not held unless all of it is.
+                let held = if memory.held(CHUNK) >= CHUNK { CHUNK } else { 0 };
+                let Ok(share) = memory.share(CHUNK, held) else { continue };
+                let least = memory.least_window(memory.block(CHUNK), share.pressers);
+                let tools = memory.pressing(CHUNK, share.pressers) - least;
+                assert!(held + tools + share.window <= limit, "{back_end:?} {limit} {share:?}");
+                assert!(held + memory.finding(CHUNK, share.finders) <= limit);
+                all = share.pressers == 7 && share.finders == 7;
+            }
+            assert!(all, "{back_end:?}");
+        }
+    }
+
+    #[test]
+    fn small_chunks_need_little() {
+        let policy = policy(BackEnd::Lzma, 9);
+        let memory = Memory::new(&policy, &machine(1, Some(64 << 20)), true);
+        assert!(memory.held(CHUNK) >= 1 << 20, "{}", memory.held(CHUNK));
+        assert_eq!(memory.share(1 << 20, 1 << 20).unwrap().pressers, 1);
+        assert!(memory.share(CHUNK, 0).is_err());
     }
 }

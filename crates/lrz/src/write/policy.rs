@@ -12,8 +12,10 @@ const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
 const STORED_BLOCK: usize = 8 << 20;
 /// lzo and gzip look back less than 64 KiB: a block of many times that loses nothing at its beginning.
 const SHORT_SIGHTED_BLOCK: usize = 4 << 20;
+/// What LZMA compresses at once, bytes, at most.
+const LZMA_BLOCK: usize = 64 << 20;
 /// Back ends that find short repeats cheaply leave to matches what is worth more than an opcode costs them.
-const LEAST_BEFORE_STRONG: u64 = 64;
+const LEAST_BEFORE_STRONG: u64 = 48;
 /// The others find little beyond a few KiB, or nothing.
 const LEAST_BEFORE_WEAK: u64 = 32;
 
@@ -80,10 +82,16 @@ fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
         }
         BackEnd::Lzma => {
             let lzma = RawLzma::new(level)?;
-            (Coder::Lzma(lzma), 2 * lzma.dict_size() as usize)
+            (Coder::Lzma(lzma), lzma_block(lzma.dict_size()))
         }
         BackEnd::Zpaq => (Coder::Zpaq(level / 4 + 1), 16 << 20),
     })
+}
+
+/// Each block begins without a dictionary, so that it should be some times as long. 64 MiB, with an encoder at level 7 and
+/// what comes of the block, fit half a gigabyte.
+fn lzma_block(dict_size: u32) -> usize {
+    (4 * dict_size as usize).clamp(16 << 20, LZMA_BLOCK)
 }
 
 /// lzo is chosen for its speed; only the highest levels ask for more than that.

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use packline_codec::{Encoder, Outcome, ZpaqEncoder};
 use packline_testkit::hostile::{self, Part};
+use packline_testkit::hostile_lrz;
 
 fn main() -> io::Result<()> {
     let place = std::env::args_os().nth(1).unwrap_or_else(|| "corpus".into());
@@ -26,6 +27,7 @@ fn main() -> io::Result<()> {
     }
     odd(place)?;
     images(place)?;
+    lrz(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
 }
@@ -98,6 +100,25 @@ fn images(place: &Path) -> io::Result<()> {
     let parts = [Part::Superblock, Part::Metadata, Part::Inodes, Part::Listing];
     let targets = ["superblock", "metadata", "inode", "directory"];
     targets.iter().zip(parts).try_for_each(|(target, part)| put(target, "sound", &hostile::sound_part(part)))
+}
+
+/// The zoo of .lrz files, and small ones of each back end where lrzip is installed.
+fn lrz(place: &Path) -> io::Result<()> {
+    let place = place.join("lrz");
+    fs::create_dir_all(&place)?;
+    for specimen in hostile_lrz::all() {
+        let bytes = specimen.bytes();
+        if bytes.len() <= LONGEST {
+            fs::write(place.join(specimen.name), bytes)?;
+        }
+    }
+    let plain = b"some words, and some words again, and then others; ".repeat(40);
+    for back_end in ["-n", "-l", "-g", "-b", "--lzma", "-z"] {
+        if let Some(output) = filter("lrzip", &["-q", back_end], &plain)? {
+            fs::write(place.join(format!("lrzip{back_end}")), output)?;
+        }
+    }
+    Ok(())
 }
 
 fn compressed(place: &Path) -> io::Result<()> {

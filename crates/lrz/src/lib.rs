@@ -3,14 +3,20 @@
 //! A file is a magic, chunks, and a digest of the whole. A chunk has two streams: stream 0 are opcodes, literals and matches;
 //! stream 1 are the literals' bytes. Each stream is blocks, compressed one by one.
 
+mod crypt;
 mod error;
 pub mod format;
 mod input;
 mod machine;
 mod observer;
+mod read;
+mod spool;
+mod write;
 
 pub use error::Error;
 pub use format::BackEnd;
 pub use input::{FileInput, Input};
 pub use machine::Machine;
 pub use observer::{Observer, Unobserved};
+pub use read::{Archive, BlockInfo, Blocks, ChunkInfo, Chunks, Pipe, ReadOptions, Target, Unpacked, spooled};
+pub use write::{Password, Randomness, Sink, Source, StreamSums, WindowSize, WriteOptions, Written, compress};

@@ -10,6 +10,7 @@ mod environment;
 pub mod extract;
 pub mod generate;
 pub mod hostile;
+pub mod hostile_lrz;
 pub mod model;
 pub mod mount;
 pub mod packer;

@@ -53,8 +53,14 @@ pub(crate) fn encode(
     src: &[u8],
     room: &mut [u8],
 ) -> Result<Option<usize>, CodecError> {
+    let code = stream.encode(format, options, src, room)?;
+    encoded(stream, code)
+}
+
+/// What coding came to: bytes written, or `None` if they did not fit.
+pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, CodecError> {
     let failed = |stream: &Stream, code| CodecError::Library { codec: stream.codec(), function: "lzma_code", code };
-    match stream.encode(format, options, src, room)? {
+    match code {
         Code::Ended { written, .. } => Ok(Some(written)),
         Code::Full => Ok(None),
         Code::Short => Err(failed(stream, sys::lzma_ret_LZMA_BUF_ERROR.into())),

@@ -21,11 +21,11 @@ pub(crate) struct Settings {
 
 /// How matches are searched. The names are those of the library.
 #[derive(Debug, Clone, Copy)]
-struct Search {
-    mode: sys::lzma_mode,
-    mf: sys::lzma_match_finder,
-    nice_len: u32,
-    depth: u32,
+pub(crate) struct Search {
+    pub(crate) mode: sys::lzma_mode,
+    pub(crate) mf: sys::lzma_match_finder,
+    pub(crate) nice_len: u32,
+    pub(crate) depth: u32,
 }
 
 impl Settings {
@@ -39,33 +39,38 @@ impl Settings {
     pub(crate) fn options(&self, size: usize) -> sys::lzma_options_lzma {
         let useful = size.max(MIN_DICT).next_power_of_two();
         let search = if self.extreme { extreme(self.level) } else { plain(self.level, useful) };
-        let dict_size = useful.min(self.dict_limit as usize) as u32;
-        sys::lzma_options_lzma {
-            dict_size,
-            preset_dict: std::ptr::null(),
-            preset_dict_size: 0,
-            lc: self.lc,
-            lp: self.lp,
-            pb: self.pb,
-            mode: search.mode,
-            nice_len: search.nice_len,
-            mf: search.mf,
-            depth: search.depth,
-            ext_flags: 0,
-            ext_size_low: 0,
-            ext_size_high: 0,
-            reserved_int4: 0,
-            reserved_int5: 0,
-            reserved_int6: 0,
-            reserved_int7: 0,
-            reserved_int8: 0,
-            reserved_enum1: 0,
-            reserved_enum2: 0,
-            reserved_enum3: 0,
-            reserved_enum4: 0,
-            reserved_ptr1: std::ptr::null_mut(),
-            reserved_ptr2: std::ptr::null_mut(),
-        }
+        options(useful.min(self.dict_limit as usize) as u32, [self.lc, self.lp, self.pb], search)
+    }
+}
+
+/// The library's options for a dictionary of so many bytes, `[lc, lp, pb]` and a way to search.
+pub(crate) fn options(dict_size: u32, contexts: [u32; 3], search: Search) -> sys::lzma_options_lzma {
+    let [lc, lp, pb] = contexts;
+    sys::lzma_options_lzma {
+        dict_size,
+        preset_dict: std::ptr::null(),
+        preset_dict_size: 0,
+        lc,
+        lp,
+        pb,
+        mode: search.mode,
+        nice_len: search.nice_len,
+        mf: search.mf,
+        depth: search.depth,
+        ext_flags: 0,
+        ext_size_low: 0,
+        ext_size_high: 0,
+        reserved_int4: 0,
+        reserved_int5: 0,
+        reserved_int6: 0,
+        reserved_int7: 0,
+        reserved_int8: 0,
+        reserved_enum1: 0,
+        reserved_enum2: 0,
+        reserved_enum3: 0,
+        reserved_enum4: 0,
+        reserved_ptr1: std::ptr::null_mut(),
+        reserved_ptr2: std::ptr::null_mut(),
     }
 }
 

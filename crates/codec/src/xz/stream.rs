@@ -16,6 +16,9 @@ pub(crate) enum Format {
     Alone,
 }
 
+/// LZMA1 whose end mark can be left out (lzma/lzma12.h, `LZMA_FILTER_LZMA1EXT`), which the crate does not declare.
+const LZMA1EXT: sys::lzma_vli = 0x4000_0000_0000_0002;
+
 /// What came of coding.
 pub(crate) enum Code {
     /// The stream ended after so many bytes read and written.
@@ -74,6 +77,20 @@ impl Stream {
             }
         };
         self.started(code, "lzma_stream_encoder")?;
+        Ok(self.code(src, dst))
+    }
+
+    /// Compresses `src` to LZMA alone, without a header and without an end mark.
+    pub(crate) fn encode_bare(
+        &mut self,
+        options: &sys::lzma_options_lzma,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<Code, CodecError> {
+        let filters = bare(options);
+        // SAFETY: the stream is initialised; options and filters live during the call, which copies them.
+        let code = unsafe { sys::lzma_raw_encoder(&mut self.inner, filters.as_ptr()) };
+        self.started(code, "lzma_raw_encoder")?;
         Ok(self.code(src, dst))
     }
 
@@ -149,6 +166,13 @@ fn chain(bcj: Option<Bcj>, options: &sys::lzma_options_lzma) -> [sys::lzma_filte
         Some(bcj) => [filter(id(bcj), std::ptr::null_mut()), lzma2, end],
         None => [lzma2, end, filter(sys::LZMA_VLI_UNKNOWN, std::ptr::null_mut())],
     }
+}
+
+/// The filters of LZMA alone.
+pub(super) fn bare(options: &sys::lzma_options_lzma) -> [sys::lzma_filter; 2] {
+    let options = std::ptr::from_ref(options).cast_mut().cast();
+    let end = sys::lzma_filter { id: sys::LZMA_VLI_UNKNOWN, options: std::ptr::null_mut() };
+    [sys::lzma_filter { id: LZMA1EXT, options }, end]
 }
 
 /// What an encoder with these options takes, bytes, by the library's own account.

@@ -91,6 +91,9 @@ impl Magic {
             return Err(Error::corrupt(0, format!("{:02x?}", &bytes[..4]), "'LRZI'"));
         }
         let dialect = Dialect::of(bytes[4], bytes[5])?;
+        if dialect == Dialect::V7 && !is_upstream(bytes) {
+            return Err(ambiguous());
+        }
         let eight = |at: usize| -> [u8; 8] { std::array::from_fn(|index| bytes[at + index]) };
         let protection = Protection::of(bytes[22], eight(6))?;
         let size = Some(u64::from_le_bytes(eight(6))).filter(|&size| size > 0 && protection == Protection::None);
@@ -103,6 +106,20 @@ impl Magic {
             other => return Err(Error::corrupt(21, format!("digest {other}"), "0 or 1")),
         };
         Ok(Magic { dialect, size, lzma, md5, protection, extra: [bytes[14], bytes[23]] })
+    }
+}
+
+/// Whether the bytes that only flags are in have values that lrzip 0.7 writes.
+fn is_upstream(bytes: &[u8; MAGIC_SIZE]) -> bool {
+    bytes[14] <= 1 && bytes[15] == 0 && bytes[21] <= 1 && [0, 1, 3].contains(&bytes[22]) && bytes[23] <= 1
+}
+
+/// Version 0.7, but not of lrzip: its fork has a layout of its own under the same number.
+pub(crate) fn ambiguous() -> Error {
+    Error::Unsupported {
+        what: "version 0.7 in a layout that lrzip never wrote; lrzip-next, another program, has one under this number"
+            .into(),
+        expected: "lrzip's 0.4 to 0.7; decompress it with lrzip-next, or it is damaged".into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod back_end;
 mod chunk_head;
+mod filter;
 mod magic;
 mod opcode;
 mod record;
@@ -9,6 +10,8 @@ mod width;
 
 pub use back_end::BackEnd;
 pub use chunk_head::ChunkHead;
+pub use filter::Filter;
+pub(crate) use magic::ambiguous;
 pub use magic::{Dialect, LzmaProps, MAGIC_SIZE, Magic, Protection};
 pub use opcode::{LONGEST, Opcode, OpcodeForm};
 pub use record::Record;

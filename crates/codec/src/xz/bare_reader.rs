@@ -1,0 +1,163 @@
+//! Decompresses LZMA alone, without header: piece by piece, so that memory is a dictionary and not the data.
+
+use std::io::{self, BufRead, Read};
+use std::mem::MaybeUninit;
+
+use liblzma_sys as sys;
+
+use super::settings::{Search, options};
+use super::stream::bare;
+use crate::CodecError;
+use crate::names::LZMA;
+
+/// The filter's flag by which an end mark is right as well (lzma/lzma12.h, `LZMA_LZMA1EXT_ALLOW_EOPM`).
+const MAY_HAVE_END_MARK: u32 = 1;
+/// Smallest dictionary, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
+const MIN_DICT: u32 = 4096;
+/// Probabilities, the state of the decoder, and what the library adds to the dictionary: bytes, at most.
+const STATE: usize = 128 * 1024;
+/// Values of the byte of contexts.
+const CONTEXTS: u8 = 9 * 5 * 5;
+
+/// Decompresses LZMA without header, with or without an end mark, as raw as `.lzma` files have it after theirs.
+///
+/// Bytes that follow the data are left alone. Errors of the data are of the kind
+/// [`InvalidData`](io::ErrorKind::InvalidData), with a [`CodecError`] inside.
+pub struct RawLzmaReader<R> {
+    stream: sys::lzma_stream,
+    source: R,
+    /// Bytes taken from the source.
+    taken: usize,
+    ended: bool,
+}
+
+// SAFETY: the stream and all it points to is owned by this value alone; liblzma keeps no thread-local state.
+unsafe impl<R: Send> Send for RawLzmaReader<R> {}
+
+impl<R: BufRead> RawLzmaReader<R> {
+    /// A reader of data with these contexts (`(pb * 5 + lp) * 9 + lc`) and this dictionary, bytes, which holds `size` bytes.
+    ///
+    /// # Errors
+    /// Contexts that do not exist or are not supported; lack of memory.
+    pub fn new(source: R, contexts: u8, dict_size: u32, size: u64) -> Result<RawLzmaReader<R>, CodecError> {
+        let bad = |reason| CodecError::Malformed { codec: LZMA, size: 5, reason };
+        if contexts >= CONTEXTS {
+            return Err(bad("there are no such contexts"));
+        }
+        let [lc, lp, pb] = [contexts % 9, contexts / 9 % 5, contexts / 45].map(u32::from);
+        let search = Search {
+            mode: sys::lzma_mode_LZMA_MODE_FAST,
+            mf: sys::lzma_match_finder_LZMA_MF_HC3,
+            nice_len: 32,
+            depth: 1,
+        };
+        let mut options = options(dict_size.max(MIN_DICT), [lc, lp, pb], search);
+        options.ext_flags = MAY_HAVE_END_MARK;
+        options.ext_size_low = size as u32;
+        options.ext_size_high = (size >> 32) as u32;
+        // SAFETY: all fields are integers and raw pointers, and zero is the library's own `LZMA_STREAM_INIT`.
+        let stream = unsafe { MaybeUninit::<sys::lzma_stream>::zeroed().assume_init() };
+        let mut reader = RawLzmaReader { stream, source, taken: 0, ended: size == 0 };
+        // SAFETY: the stream is initialised; options and filters live during the call, which copies them.
+        match unsafe { sys::lzma_raw_decoder(&mut reader.stream, bare(&options).as_ptr()) } {
+            sys::lzma_ret_LZMA_OK => Ok(reader),
+            sys::lzma_ret_LZMA_MEM_ERROR => Err(CodecError::OutOfMemory { codec: LZMA }),
+            _ => Err(bad("its contexts are not supported")),
+        }
+    }
+
+    fn failed(&self, code: sys::lzma_ret) -> io::Error {
+        let bad = |reason| CodecError::Malformed { codec: LZMA, size: self.taken, reason };
+        let error = match code {
+            sys::lzma_ret_LZMA_MEM_ERROR => CodecError::OutOfMemory { codec: LZMA },
+            sys::lzma_ret_LZMA_BUF_ERROR => bad("ends too early"),
+            _ => bad("damaged"),
+        };
+        io::Error::new(io::ErrorKind::InvalidData, error)
+    }
+}
+
+impl RawLzmaReader<&[u8]> {
+    /// Bytes that a reader takes beside its source and what it fills; an upper bound.
+    pub fn memory(dict_size: u32) -> usize {
+        STATE + dict_size.max(MIN_DICT) as usize
+    }
+}
+
+impl<R: BufRead> Read for RawLzmaReader<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut made = 0;
+        while !self.ended && made < into.len() {
+            let input = self.source.fill_buf()?;
+            let room = &mut into[made..];
+            self.stream.next_in = input.as_ptr();
+            self.stream.avail_in = input.len();
+            self.stream.next_out = room.as_mut_ptr();
+            self.stream.avail_out = room.len();
+            let action = if input.is_empty() { sys::lzma_action_LZMA_FINISH } else { sys::lzma_action_LZMA_RUN };
+            // SAFETY: a decoder was set up; input and output are valid for the lengths given and do not overlap.
+            let code = unsafe { sys::lzma_code(&mut self.stream, action) };
+            let read = input.len() - self.stream.avail_in;
+            made += room.len() - self.stream.avail_out;
+            self.source.consume(read);
+            self.taken = self.taken.saturating_add(read);
+            match code {
+                sys::lzma_ret_LZMA_OK => {}
+                sys::lzma_ret_LZMA_STREAM_END => self.ended = true,
+                code => return Err(self.failed(code)),
+            }
+        }
+        Ok(made)
+    }
+}
+
+impl<R> Drop for RawLzmaReader<R> {
+    fn drop(&mut self) {
+        // SAFETY: the stream is initialised and ended once.
+        unsafe { sys::lzma_end(&mut self.stream) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RawLzma;
+
+    fn packed(plain: &[u8]) -> (Vec<u8>, RawLzma) {
+        let raw = RawLzma::new(5).unwrap();
+        let mut room = vec![0; plain.len()];
+        let outcome = raw.encoder(plain.len()).unwrap().compress(plain, &mut room).unwrap();
+        let crate::Outcome::Smaller(size) = outcome else { panic!("not smaller") };
+        room.truncate(size);
+        (room, raw)
+    }
+
+    fn plain() -> Vec<u8> {
+        (0..200_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect()
+    }
+
+    fn read(source: impl BufRead, raw: &RawLzma, size: u64) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        RawLzmaReader::new(source, raw.contexts(), 1 << 20, size).unwrap().read_to_end(&mut out)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn data_come_back_whole_and_in_pieces() {
+        let plain = plain();
+        let (packed, raw) = packed(&plain);
+        assert!(read(&packed[..], &raw, plain.len() as u64).unwrap() == plain);
+        let pieces = io::BufReader::with_capacity(7, &packed[..]);
+        assert!(read(pieces, &raw, plain.len() as u64).unwrap() == plain);
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let plain = plain();
+        let (packed, raw) = packed(&plain);
+        let size = plain.len() as u64;
+        assert!(read(&packed[..packed.len() / 2], &raw, size).unwrap_err().to_string().contains("too early"));
+        assert!(read(&packed[..], &raw, size - 1).is_err(), "longer than it says");
+        assert!(RawLzmaReader::new(&packed[..], 225, 4096, 1).is_err());
+    }
+}

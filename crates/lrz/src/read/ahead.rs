@@ -1,0 +1,334 @@
+//! Blocks of both streams, decompressed ahead on the engine's line and handed out as they are needed.
+//!
+//! Each stream has a share of the memory of its own, and its blocks are used in the order in which they are planned. So the first
+//! block that is waited for is always on its way, or fits; what fits no share at all is decompressed piece by piece by whoever
+//! wants it.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use packline_engine::{
+    Budget, Caller, CancelToken, Config, Fault, Line, Outbox, ParallelLine, Permit, SerialLine, Work,
+};
+
+use super::bytes::Bytes;
+use super::decode::{self, Tools};
+use super::info::{Cursor, Walk, extent};
+use super::plan::Plan;
+use super::{BlockInfo, ChunkInfo};
+use crate::format::BackEnd;
+use crate::{Error, Machine};
+
+/// Bytes of a block that is stored as it is which are read at a time.
+const PART: u64 = 4 << 20;
+/// Blocks of stream 0 that are planned ahead, besides the one in use.
+const OPCODES_AHEAD: usize = 2;
+/// Chunks that are planned ahead, at most.
+const CHUNKS_AHEAD: usize = 8;
+
+/// A block to decompress, or a part of one to read.
+struct Job {
+    block: BlockInfo,
+    part: Option<(u64, usize)>,
+    permit: Permit,
+}
+
+/// What came of a job.
+type Product = Result<Decoded, Error>;
+
+/// Decompressed bytes, which hold their share of the memory.
+pub(super) struct Decoded {
+    pub(super) bytes: Vec<u8>,
+    _permit: Permit,
+}
+
+struct DecodeWork {
+    bytes: Arc<Bytes>,
+    cancel: CancelToken,
+}
+
+impl Work for DecodeWork {
+    type Raw = Job;
+    type Hashed = Product;
+    type Job = Infallible;
+    type Packed = Infallible;
+    type Error = Error;
+    type Tool = Tools;
+
+    fn tool(&self) -> Tools {
+        Tools::new()
+    }
+
+    fn hash(&self, tools: &mut Tools, job: Job) -> Result<Product, Error> {
+        let Job { block, part, mut permit } = job;
+        let bytes = match part {
+            Some((from, size)) => decode::part(&self.bytes, &block, from, size),
+            None => decode::whole(&self.bytes, &block, tools, &self.cancel),
+        };
+        // An error is one when the block is needed, not before.
+        Ok(bytes.map(|bytes| {
+            permit.shrink_to(bytes.len());
+            Decoded { bytes, _permit: permit }
+        }))
+    }
+
+    fn compress(&self, _: &mut Tools, job: Infallible) -> Result<Infallible, Error> {
+        match job {}
+    }
+}
+
+type Slot = Rc<RefCell<Option<Product>>>;
+
+/// Where the products of the jobs on the line go, in the order of the jobs.
+#[derive(Default)]
+struct Promises(VecDeque<Slot>);
+
+impl Caller<DecodeWork> for Promises {
+    fn decide(&mut self, product: Product, _: &mut dyn Outbox<DecodeWork>) -> Result<(), Error> {
+        if let Some(slot) = self.0.pop_front() {
+            *slot.borrow_mut() = Some(product);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, packed: Infallible) -> Result<(), Error> {
+        match packed {}
+    }
+}
+
+/// The next bytes of a stream.
+pub(super) enum Piece {
+    /// A block, or a part of one.
+    Decoded(Decoded),
+    /// A block that has to be decompressed piece by piece, or for which others have to make room.
+    Large(BlockInfo),
+}
+
+enum Planned {
+    Promised(Slot),
+    Large(BlockInfo),
+    Failed(Error),
+}
+
+/// A stream of a chunk, as far as it is planned.
+struct Lane {
+    cursor: Cursor,
+    /// A block that is not planned yet, and how many of its bytes are.
+    next: Option<(BlockInfo, u64)>,
+    ended: bool,
+    planned: VecDeque<Planned>,
+}
+
+impl Lane {
+    fn new(bytes: &Bytes, chunk: &ChunkInfo, stream: usize) -> Lane {
+        Lane { cursor: Cursor::new(bytes, chunk, stream), next: None, ended: false, planned: VecDeque::new() }
+    }
+
+    /// The block to plan next, and how many of its bytes already are.
+    fn peek(&mut self, bytes: &Bytes) -> Option<(BlockInfo, u64)> {
+        if self.next.is_none() && !self.ended {
+            match self.cursor.advance(bytes) {
+                Ok(block) => self.next = block.map(|block| (block, 0)),
+                Err(error) => self.planned.push_back(Planned::Failed(error)),
+            }
+            self.ended = self.next.is_none();
+        }
+        self.next
+    }
+}
+
+/// A chunk that is planned, and its two streams.
+struct Chunk {
+    info: ChunkInfo,
+    lanes: [Lane; 2],
+}
+
+/// Plans, decompresses and hands out.
+pub(super) struct Ahead {
+    bytes: Arc<Bytes>,
+    line: Box<dyn Line<DecodeWork>>,
+    promises: Promises,
+    budgets: [Budget; 2],
+    walk: Walk,
+    /// The chunk in use, and those after it.
+    chunks: VecDeque<Chunk>,
+    /// The last chunk that was planned, behind which the next one begins.
+    last: Option<ChunkInfo>,
+    /// Whether the first chunk is in use.
+    started: bool,
+    /// What stops the planning of further chunks: an error, or that there are none.
+    stopped: Option<Result<(), Error>>,
+    /// Blocks of stream 1 that are planned, at most.
+    literals_ahead: usize,
+    /// Whether workers take what is planned before it is needed.
+    ahead: bool,
+    cancel: CancelToken,
+}
+
+impl Ahead {
+    pub(super) fn new(bytes: &Arc<Bytes>, plan: &Plan, machine: &Machine) -> Result<Ahead, Error> {
+        Ok(Ahead {
+            bytes: Arc::clone(bytes),
+            line: line(bytes, machine)?,
+            promises: Promises::default(),
+            budgets: plan.blocks.map(Budget::new),
+            walk: Walk::new(bytes),
+            chunks: VecDeque::new(),
+            last: None,
+            started: false,
+            stopped: None,
+            literals_ahead: 2 * machine.workers + 2,
+            ahead: machine.workers > 0 && !machine.serial,
+            cancel: machine.cancel.clone(),
+        })
+    }
+
+    /// Goes on to the first chunk, or the one after that in use; `None` after the last.
+    pub(super) fn next_chunk(&mut self) -> Result<Option<ChunkInfo>, Error> {
+        if std::mem::replace(&mut self.started, true) {
+            self.chunks.pop_front();
+        }
+        if self.chunks.is_empty() {
+            self.plan_chunk();
+        }
+        if let Some(chunk) = self.chunks.front() {
+            return Ok(Some(chunk.info));
+        }
+        self.stopped.replace(Ok(())).unwrap_or(Ok(())).map(|()| None)
+    }
+
+    /// Plans one more chunk, if there is one.
+    fn plan_chunk(&mut self) {
+        if self.stopped.is_some() {
+            return;
+        }
+        match self.enter() {
+            Ok(Some(info)) => {
+                let lanes = [0, 1].map(|stream| Lane::new(&self.bytes, &info, stream));
+                self.chunks.push_back(Chunk { info, lanes });
+                self.last = Some(info);
+            }
+            Ok(None) => self.stopped = Some(Ok(())),
+            Err(error) => self.stopped = Some(Err(error)),
+        }
+    }
+
+    /// The chunk after the last that was planned.
+    fn enter(&mut self) -> Result<Option<ChunkInfo>, Error> {
+        if let Some(before) = self.last.take() {
+            let end = extent(&self.bytes, &before)?;
+            self.walk.leave(&self.bytes, &before, end)?;
+        }
+        self.walk.enter(&self.bytes)
+    }
+
+    /// The next bytes of a stream of the chunk in use; `None` at its end.
+    pub(super) fn piece(&mut self, stream: usize) -> Result<Option<Piece>, Error> {
+        self.check()?;
+        self.plan_ahead()?;
+        if self.chunks.front().is_none_or(|chunk| chunk.lanes[stream].planned.is_empty()) {
+            self.plan_one(0, stream, true)?;
+        }
+        let planned = self.chunks.front_mut().and_then(|chunk| chunk.lanes[stream].planned.pop_front());
+        match planned {
+            None => Ok(None),
+            Some(Planned::Failed(error)) => Err(error),
+            Some(Planned::Large(block)) => Ok(Some(Piece::Large(block))),
+            Some(Planned::Promised(slot)) => self.wait(&slot).map(|decoded| Some(Piece::Decoded(decoded))),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    fn wait(&mut self, slot: &Slot) -> Product {
+        loop {
+            if let Some(product) = slot.borrow_mut().take() {
+                return product;
+            }
+            self.line.advance(&mut self.promises).map_err(from_fault)?;
+        }
+    }
+
+    /// Gives the workers all that there is memory for.
+    fn plan_ahead(&mut self) -> Result<(), Error> {
+        let mut index = 0;
+        while self.ahead && index < self.chunks.len() {
+            while self.plan_one(index, 0, false)? {}
+            while self.plan_one(index, 1, false)? {}
+            let whole = self.chunks[index].lanes.iter().all(|lane| lane.ended);
+            if !whole {
+                return Ok(());
+            }
+            index += 1;
+            if index == self.chunks.len() && index < CHUNKS_AHEAD {
+                self.plan_chunk();
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans one more block of a stream; false if there is none, or no room, which there is for what is `needed` at once.
+    fn plan_one(&mut self, index: usize, stream: usize, needed: bool) -> Result<bool, Error> {
+        let ahead = [OPCODES_AHEAD, self.literals_ahead][stream];
+        let Some(chunk) = self.chunks.get_mut(index) else { return Ok(false) };
+        let lane = &mut chunk.lanes[stream];
+        if lane.planned.len() >= ahead && !needed {
+            return Ok(false);
+        }
+        let Some((block, done)) = lane.peek(&self.bytes) else { return Ok(false) };
+        let budget = &self.budgets[stream];
+        let in_parts = block.back_end == BackEnd::None && !self.bytes.seal.is_shut();
+        let part = in_parts.then(|| (done, (block.plain - done).min(PART).min(budget.limit() as u64 / 2)));
+        let bytes = part.map_or_else(|| cost(&self.bytes, &block), |(_, size)| size);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if bytes > budget.limit() {
+            lane.next = None;
+            lane.planned.push_back(Planned::Large(block));
+            return Ok(true);
+        }
+        let permit = match budget.try_take(bytes) {
+            Some(permit) => permit,
+            None if needed => budget.take(bytes),
+            None => return Ok(false),
+        };
+        let slot = Slot::default();
+        lane.planned.push_back(Planned::Promised(Rc::clone(&slot)));
+        let done = done + part.map_or(block.plain, |(_, size)| size);
+        lane.next = Some((block, done)).filter(|_| done < block.plain);
+        let part = part.map(|(from, size)| (from, size as usize));
+        self.promises.0.push_back(slot);
+        self.line.feed(Job { block, part, permit }, &mut self.promises).map_err(from_fault)?;
+        Ok(true)
+    }
+}
+
+/// Bytes that a block takes while it is decompressed as a whole.
+pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
+    let plain = if block.back_end == BackEnd::None { 0 } else { block.plain };
+    block.size.saturating_add(plain).saturating_add(decode::decoder_memory(bytes, block))
+}
+
+fn line(bytes: &Arc<Bytes>, machine: &Machine) -> Result<Box<dyn Line<DecodeWork>>, Error> {
+    let work = DecodeWork { bytes: Arc::clone(bytes), cancel: machine.cancel.clone() };
+    if machine.serial {
+        return Ok(Box::new(SerialLine::with_cancel(work, machine.cancel.clone())));
+    }
+    // Memory is taken from the streams' own budgets before a job is made; the line need not count it again.
+    let config = Config { workers: machine.workers, budget: usize::MAX, cancel: machine.cancel.clone() };
+    let line = ParallelLine::new(work, config);
+    Ok(Box::new(line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))?))
+}
+
+fn from_fault(fault: Fault<Error>) -> Error {
+    match fault {
+        Fault::Work(error) => error,
+        Fault::Panic(message) => Error::Internal(format!("a worker panicked: {message}")),
+        Fault::Cancelled => Error::Cancelled,
+        Fault::Stopped => Error::Internal("the line has already stopped".into()),
+    }
+}

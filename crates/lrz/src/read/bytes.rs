@@ -1,0 +1,89 @@
+//! A file's bytes: within its bounds, and decrypted.
+
+use std::sync::Arc;
+
+use super::seal::Seal;
+use crate::format::{Dialect, MAGIC_SIZE, Magic, Record, Width};
+use crate::{Error, Input};
+
+/// A file that was opened: what everything else reads from.
+pub(super) struct Bytes {
+    input: Arc<dyn Input>,
+    pub(super) magic: Magic,
+    pub(super) seal: Seal,
+    /// Whether chunk heads have the byte for a filter: since 0.7.1.
+    pub(super) filters: bool,
+    /// Where the first chunk begins.
+    pub(super) first: u64,
+    /// Where the last chunk has to end.
+    pub(super) end: u64,
+}
+
+impl Bytes {
+    pub(super) fn open(input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<Bytes, Error> {
+        let length = input.length();
+        if length < MAGIC_SIZE as u64 {
+            let what = format!("a file of {length} bytes");
+            return Err(Error::corrupt(0, what, format!("a .lrz file, {MAGIC_SIZE} bytes at least")));
+        }
+        let mut head = [0; MAGIC_SIZE];
+        input.read_at(0, &mut head).map_err(Error::Input)?;
+        let magic = Magic::decode(&head)?;
+        let open = Seal::open(&magic, &*input, password)?;
+        let first = MAGIC_SIZE as u64 + open.descriptor();
+        let trailer = if magic.md5 { open.digest_size() } else { 0 };
+        let end = length.checked_sub(trailer).filter(|&end| end >= first).ok_or_else(|| {
+            Error::corrupt(length, "the end of the file", format!("an MD5 of {trailer} bytes after the chunks"))
+        })?;
+        Ok(Bytes { input, magic, seal: open, filters: magic.dialect == Dialect::V7, first, end })
+    }
+
+    /// Fills `into` with what stands at `at`, before the digest.
+    pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<(), Error> {
+        self.check(at, into.len() as u64, "bytes")?;
+        self.input.read_at(at, into).map_err(Error::Input)
+    }
+
+    /// That so many bytes of `what` stand at `at`.
+    pub(super) fn check(&self, at: u64, size: u64, what: &str) -> Result<(), Error> {
+        match at.checked_add(size) {
+            Some(end) if end <= self.end => Ok(()),
+            _ => Err(Error::corrupt(
+                at,
+                format!("{size} {what}, past the end of the chunks at byte {}", self.end),
+                "all of them to be there",
+            )),
+        }
+    }
+
+    /// The width of the numbers in records of a chunk.
+    pub(super) fn record_width(&self, chunk: Width) -> Width {
+        match self.magic.dialect {
+            Dialect::V6 | Dialect::V7 if !self.seal.is_shut() => chunk,
+            _ => Width::FULL,
+        }
+    }
+
+    /// Bytes of a record as it stands in the file.
+    pub(super) fn record_size(&self, width: Width) -> u64 {
+        self.seal.record_size(Record::size(width) as u64)
+    }
+
+    /// The record at `at`.
+    pub(super) fn record(&self, at: u64, width: Width) -> Result<Record, Error> {
+        let mut bytes = vec![0; self.record_size(width) as usize];
+        self.check(at, bytes.len() as u64, "bytes of a record")?;
+        self.read(at, &mut bytes)?;
+        self.seal.unseal_record(at, &mut bytes).map(|plain| Record::decode(width, plain))
+    }
+
+    /// The MD5 at the end of the file, if there is one.
+    pub(super) fn digest(&self) -> Result<Option<[u8; 16]>, Error> {
+        if !self.magic.md5 {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; self.seal.digest_size() as usize];
+        self.input.read_at(self.end, &mut bytes).map_err(Error::Input)?;
+        self.seal.unseal_digest(self.end, &mut bytes).map(Some)
+    }
+}

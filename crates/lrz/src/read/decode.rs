@@ -1,0 +1,224 @@
+//! Decompression of one block: of all of it, or piece by piece.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use packline_codec::{CodecError, Decoder, RawLzmaReader, Spec, ZpaqReader};
+use packline_engine::CancelToken;
+
+use super::bytes::Bytes;
+use super::stored::Stored;
+use super::unfilter::Unfilter;
+use super::{BlockInfo, unfiltered::Unfiltered};
+use crate::Error;
+use crate::format::BackEnd;
+
+/// Contexts of LZMA where a file says none: those that lrzip always uses.
+const LZMA_CONTEXTS: u8 = 0x5d;
+/// The least that a dictionary is, bytes.
+const LEAST_DICT: u64 = 4096;
+/// What the model of a zpaq block may take: a little more than the largest of lrzip's three, bytes.
+const ZPAQ_MEMORY: u64 = 256 << 20;
+/// What a decoder of bzip2 takes, bytes.
+const BZIP2_MEMORY: u64 = 4 << 20;
+/// Plain data grow by so many bytes at a time, at least.
+const STEP: usize = 1 << 20;
+/// Plain data of one compressed byte, at most: of zlib 1032, of LZO 255.
+const MOST_RATIO: u64 = 1100;
+/// Buffers of a decoder that works piece by piece, bytes.
+pub(super) const PIECE_BUFFERS: u64 = 2 << 20;
+const INPUT_BUFFER: usize = 256 << 10;
+
+/// Bytes that a decoder of a block takes beside what is read and what is made.
+pub(super) fn decoder_memory(bytes: &Bytes, block: &BlockInfo) -> u64 {
+    match block.back_end {
+        BackEnd::None | BackEnd::Lzo | BackEnd::Gzip => 64 << 10,
+        BackEnd::Bzip2 => BZIP2_MEMORY,
+        BackEnd::Lzma => RawLzmaReader::memory(dictionary(bytes, block)) as u64,
+        BackEnd::Zpaq => ZPAQ_MEMORY,
+    }
+}
+
+/// Whether a block can be decompressed in pieces: not LZO, whose matches reach anywhere, nor what is only known to be genuine at
+/// its end.
+pub(super) fn in_pieces(bytes: &Bytes, block: &BlockInfo) -> bool {
+    block.back_end != BackEnd::Lzo && bytes.seal.in_pieces()
+}
+
+/// The dictionary of a block. lrzip forgets to say it where it writes to a pipe; but no match reaches past its block.
+fn dictionary(bytes: &Bytes, block: &BlockInfo) -> u32 {
+    let said = bytes.magic.lzma.map_or(0, |lzma| u64::from(lzma.dict_size));
+    let needed = if said < LEAST_DICT { block.plain } else { said.min(block.plain) };
+    u32::try_from(needed.max(LEAST_DICT)).unwrap_or(u32::MAX)
+}
+
+/// What a thread keeps from block to block.
+pub(super) struct Tools {
+    zlib: Result<Box<dyn Decoder>, CodecError>,
+    lzo: Result<Box<dyn Decoder>, CodecError>,
+}
+
+impl Tools {
+    pub(super) fn new() -> Tools {
+        // Block sizes and memory matter to other codecs.
+        let decoder = |name| Spec::parse(name).and_then(|spec| spec.decoder(1 << 20, 64 << 20));
+        Tools { zlib: decoder("gzip"), lzo: decoder("lzo") }
+    }
+}
+
+/// The plain bytes of a whole block.
+pub(super) fn whole(
+    bytes: &Bytes,
+    block: &BlockInfo,
+    tools: &mut Tools,
+    cancel: &CancelToken,
+) -> Result<Vec<u8>, Error> {
+    let stored = read(bytes, block)?;
+    let mut plain = match block.back_end {
+        BackEnd::None => stored,
+        BackEnd::Gzip => at_once(&mut tools.zlib, block, &stored)?,
+        BackEnd::Lzo => at_once(&mut tools.lzo, block, &stored)?,
+        BackEnd::Bzip2 | BackEnd::Lzma | BackEnd::Zpaq => {
+            let mut reader = reader(bytes, block, &stored[..], ZPAQ_MEMORY)?;
+            gather(block, &mut *reader, cancel)?
+        }
+    };
+    if let Some(filter) = block.filter {
+        Unfilter::new(filter).undo(&mut plain, true);
+    }
+    Ok(plain)
+}
+
+/// A part of a block that is neither compressed nor encrypted.
+pub(super) fn part(bytes: &Bytes, block: &BlockInfo, from: u64, size: usize) -> Result<Vec<u8>, Error> {
+    let mut plain = room(block, size as u64)?;
+    plain.resize(size, 0);
+    bytes.read(block.data + from, &mut plain)?;
+    Ok(plain)
+}
+
+/// A block's data, decrypted.
+fn read(bytes: &Bytes, block: &BlockInfo) -> Result<Vec<u8>, Error> {
+    let mut stored = room(block, block.size)?;
+    stored.resize(block.size as usize, 0);
+    bytes.read(block.data, &mut stored)?;
+    bytes.seal.unseal_data(block.data, stored, block.stored as usize)
+}
+
+/// An empty buffer for so many bytes.
+fn room(block: &BlockInfo, size: u64) -> Result<Vec<u8>, Error> {
+    let mut buffer = Vec::new();
+    let size = usize::try_from(size).map_err(|_| too_large(block, size))?;
+    buffer.try_reserve_exact(size).map_err(|_| too_large(block, size as u64))?;
+    Ok(buffer)
+}
+
+fn too_large(block: &BlockInfo, needed: u64) -> Error {
+    let what = format!("the block of {} bytes at byte {}", block.plain, block.offset);
+    Error::Memory { allowed: needed.saturating_sub(1), needed, what }
+}
+
+fn at_once(
+    decoder: &mut Result<Box<dyn Decoder>, CodecError>,
+    block: &BlockInfo,
+    stored: &[u8],
+) -> Result<Vec<u8>, Error> {
+    let decoder = decoder.as_mut().map_err(|error| Error::Codec(error.clone()))?;
+    if block.plain > block.stored.saturating_mul(MOST_RATIO) {
+        return Err(wrong(block, &"so few bytes cannot hold that"));
+    }
+    let mut plain = room(block, block.plain)?;
+    plain.resize(block.plain as usize, 0);
+    let size = decoder.decompress(stored, &mut plain).map_err(|error| wrong(block, &error))?;
+    if size as u64 == block.plain { Ok(plain) } else { Err(wrong(block, &format!("it holds {size} bytes"))) }
+}
+
+/// All that a reader gives, which must be as much as the block says: memory is taken as it comes.
+fn gather(block: &BlockInfo, reader: &mut dyn Read, cancel: &CancelToken) -> Result<Vec<u8>, Error> {
+    let mut plain = Vec::new();
+    let size = usize::try_from(block.plain).map_err(|_| too_large(block, block.plain))?;
+    while plain.len() < size {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let begin = plain.len();
+        let end = (begin + begin.max(STEP)).min(size);
+        plain.try_reserve_exact(end - begin).map_err(|_| too_large(block, end as u64))?;
+        plain.resize(end, 0);
+        fill(block, reader, &mut plain[begin..])?;
+    }
+    ended(block, reader)?;
+    Ok(plain)
+}
+
+/// Fills `into` from a reader.
+pub(super) fn fill(block: &BlockInfo, reader: &mut dyn Read, into: &mut [u8]) -> Result<(), Error> {
+    reader.read_exact(into).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => wrong(block, &"it holds fewer bytes"),
+        _ => from_reader(block, error),
+    })
+}
+
+/// That a reader has nothing more.
+pub(super) fn ended(block: &BlockInfo, reader: &mut dyn Read) -> Result<(), Error> {
+    match reader.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(wrong(block, &"it holds more bytes")),
+        Err(error) => Err(from_reader(block, error)),
+    }
+}
+
+/// What is wrong with a block's data.
+fn wrong(block: &BlockInfo, reason: &dyn std::fmt::Display) -> Error {
+    let what = format!("a {} block of {} bytes is wrong: {reason}", block.back_end.name(), block.stored);
+    Error::corrupt(block.data, what, format!("{} bytes of plain data", block.plain))
+}
+
+/// An error of a reader: of the file it reads from, carried through the decoder; of memory; or of the data.
+fn from_reader(block: &BlockInfo, error: io::Error) -> Error {
+    let error = match error.downcast::<Error>() {
+        Ok(error) => return error,
+        Err(error) => error,
+    };
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<CodecError>()) {
+        Some(&CodecError::Memory { needed, limit, .. }) if needed <= ZPAQ_MEMORY => {
+            let what = format!("the model of the block at byte {}", block.offset);
+            Error::Memory { allowed: limit, needed, what }
+        }
+        Some(error @ CodecError::OutOfMemory { .. }) => Error::Codec(error.clone()),
+        _ => wrong(block, &error),
+    }
+}
+
+/// A block's plain data, before filters, from its decrypted bytes.
+fn reader<'a, R: BufRead + Send + 'a>(
+    bytes: &Bytes,
+    block: &BlockInfo,
+    stored: R,
+    memory: u64,
+) -> Result<Box<dyn Read + Send + 'a>, Error> {
+    Ok(match block.back_end {
+        BackEnd::None | BackEnd::Lzo => Box::new(stored),
+        BackEnd::Gzip => Box::new(flate2::bufread::ZlibDecoder::new(stored)),
+        BackEnd::Bzip2 => Box::new(bzip2::bufread::BzDecoder::new(stored)),
+        BackEnd::Zpaq => {
+            Box::new(ZpaqReader::new(stored, usize::try_from(memory.min(ZPAQ_MEMORY)).unwrap_or(usize::MAX)))
+        }
+        BackEnd::Lzma => {
+            let contexts = bytes.magic.lzma.map_or(0, |lzma| lzma.contexts);
+            let contexts = if contexts == 0 { LZMA_CONTEXTS } else { contexts };
+            let reader = RawLzmaReader::new(stored, contexts, dictionary(bytes, block), block.plain);
+            Box::new(reader.map_err(|error| wrong(block, &error))?)
+        }
+    })
+}
+
+/// A block's plain data, piece by piece; zpaq in `memory` bytes, the others in [`decoder_memory`].
+pub(super) fn pieces(bytes: &Arc<Bytes>, block: &BlockInfo, memory: u64) -> Result<Box<dyn Read + Send>, Error> {
+    let stored = BufReader::with_capacity(INPUT_BUFFER, Stored::new(bytes, block)?);
+    let plain = reader(bytes, block, stored, memory)?;
+    Ok(match block.filter {
+        Some(filter) => Box::new(Unfiltered::new(plain, filter)),
+        None => plain,
+    })
+}

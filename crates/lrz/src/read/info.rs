@@ -1,0 +1,365 @@
+//! Where the chunks and blocks of a file lie, read one at a time.
+
+use super::bytes::Bytes;
+use crate::Error;
+use crate::format::{BackEnd, Dialect, Filter, Record, Width};
+
+/// What the blocks of a stream's continuation in 0.7 begin with, and its length.
+const CONTINUATION: (&[u8; 4], u64) = (b"LRZC", 24);
+
+/// A chunk, as its head says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkInfo {
+    /// Where it begins, bytes from the beginning of the file.
+    pub offset: u64,
+    /// Width of its distances, and of its records where nothing is encrypted.
+    pub width: Width,
+    /// Whether its head says that no chunk follows, which is for show where the magic has a size; 0.4 and 0.5 do not say.
+    pub last: Option<bool>,
+    /// Bytes of plain data that its head says, which is for show: those of small chunks are cut off.
+    pub said: Option<u64>,
+    /// What has to be undone once it is put together.
+    pub filter: Option<Filter>,
+    /// Where its first record is; [`Record::next`] counts from here.
+    pub base: u64,
+    /// The records at the head of stream 0 and stream 1.
+    pub heads: [Record; 2],
+}
+
+/// Bytes that the head of a chunk never says fewer of.
+const LEAST_SAID: u64 = 4096;
+
+impl ChunkInfo {
+    /// Bytes of plain data that it may have.
+    pub(super) fn most(&self) -> u64 {
+        self.said.map_or(self.width.most(), |said| said.max(LEAST_SAID))
+    }
+}
+
+/// A block, as its record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// Where its record is, bytes from the beginning of the file.
+    pub offset: u64,
+    /// What compressed it.
+    pub back_end: BackEnd,
+    /// What has to be undone after that.
+    pub filter: Option<Filter>,
+    /// Bytes in the file, without what encryption adds.
+    pub stored: u64,
+    /// Bytes of plain data.
+    pub plain: u64,
+    /// Where the record of the stream's next block is, from [`ChunkInfo::base`]; 0 if there is none.
+    pub next: u64,
+    /// Where its data is, with what encryption adds.
+    pub data: u64,
+    /// Bytes there.
+    pub size: u64,
+}
+
+impl BlockInfo {
+    /// Where its data ends.
+    pub fn end(&self) -> u64 {
+        self.data + self.size
+    }
+}
+
+/// The blocks of a stream, in order. After an error there are no more.
+#[derive(Clone)]
+pub struct Blocks<'a> {
+    bytes: &'a Bytes,
+    cursor: Cursor,
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = Result<BlockInfo, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.cursor.advance(self.bytes).transpose()
+    }
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn new(bytes: &'a Bytes, chunk: &ChunkInfo, stream: usize) -> Blocks<'a> {
+        Blocks { bytes, cursor: Cursor::new(bytes, chunk, stream) }
+    }
+}
+
+/// How far a stream's records were read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor {
+    base: u64,
+    width: Width,
+    stream: usize,
+    /// Where the next record is, from `base`; 0 at the end.
+    next: u64,
+    /// No record of this stream begins before this, from `base`: what keeps records from going round in circles.
+    least: u64,
+    /// Bytes of records and data so far.
+    spent: u64,
+}
+
+impl Cursor {
+    pub(super) fn new(bytes: &Bytes, chunk: &ChunkInfo, stream: usize) -> Cursor {
+        let width = bytes.record_width(chunk.width);
+        let least = 2 * bytes.record_size(width);
+        Cursor { base: chunk.base, width, stream, next: chunk.heads[stream].next, least, spent: 0 }
+    }
+
+    /// The next block; `None` after the last.
+    pub(super) fn advance(&mut self, bytes: &Bytes) -> Result<Option<BlockInfo>, Error> {
+        if self.next == 0 {
+            return Ok(None);
+        }
+        let next = std::mem::take(&mut self.next);
+        let block = self.read(bytes, next)?;
+        self.next = block.next;
+        self.least = block.end() - self.base;
+        self.spent += block.end() - block.offset;
+        Ok(Some(block).filter(|block| block.plain > 0))
+    }
+
+    fn read(&self, bytes: &Bytes, next: u64) -> Result<BlockInfo, Error> {
+        let offset = self.base.saturating_add(next);
+        if next < self.least {
+            let what = format!("the next record of stream {} at {offset}", self.stream);
+            return Err(Error::corrupt(offset, what, format!("it to follow byte {}", self.base + self.least)));
+        }
+        let record = bytes.record(offset, self.width)?;
+        let (back_end, filter) = coding(record.tag, bytes.magic.dialect).ok_or_else(|| {
+            Error::corrupt(offset, format!("a block of type {}", record.tag), "a type between 3 and 8")
+        })?;
+        let data = offset + bytes.record_size(self.width);
+        let size = bytes.seal.data_size(record.stored);
+        let Record { stored, plain, next, .. } = record;
+        let block = BlockInfo { offset, back_end, filter, stored, plain, next, data, size };
+        self.check(&block)?;
+        // The block without data that may stand at the end of stream 1 has no padding where nothing is encrypted.
+        bytes.check(data, size, "bytes of a block")?;
+        Ok(block)
+    }
+
+    fn check(&self, block: &BlockInfo) -> Result<(), Error> {
+        let (stored, plain, stream) = (block.stored, block.plain, self.stream);
+        let empty = stored == 0 && plain == 0 && block.next == 0 && stream == 1;
+        if (stored == 0 || plain == 0) && !empty {
+            let what = format!("a block of stream {stream} of {stored} bytes for {plain}");
+            return Err(Error::corrupt(block.offset, what, "1 of each at least"));
+        }
+        if block.back_end == BackEnd::None && stored != plain {
+            let what = format!("a block of {stored} bytes that are not compressed, for {plain}");
+            return Err(Error::corrupt(block.offset, what, "as many"));
+        }
+        if i64::try_from(plain).is_err() {
+            let what = format!("a block of {plain} bytes");
+            return Err(Error::corrupt(block.offset, what, "fewer than 9223372036854775808"));
+        }
+        Ok(())
+    }
+}
+
+/// What a record's tag stands for.
+fn coding(tag: u8, dialect: Dialect) -> Option<(BackEnd, Option<Filter>)> {
+    if let Some(back_end) = BackEnd::of_tag(tag) {
+        return Some((back_end, None));
+    }
+    let filter = Filter::of_block(tag).filter(|_| dialect == Dialect::V7)?;
+    Some((BackEnd::Lzma, Some(filter)))
+}
+
+/// The chunks of a file, in order. After an error there are no more.
+pub struct Chunks<'a> {
+    bytes: &'a Bytes,
+    walk: Walk,
+    before: Option<ChunkInfo>,
+}
+
+impl<'a> Chunks<'a> {
+    pub(super) fn new(bytes: &'a Bytes) -> Chunks<'a> {
+        Chunks { bytes, walk: Walk::new(bytes), before: None }
+    }
+
+    fn advance(&mut self) -> Result<Option<ChunkInfo>, Error> {
+        if let Some(before) = self.before.take() {
+            let end = extent(self.bytes, &before)?;
+            self.walk.leave(self.bytes, &before, end)?;
+        }
+        let chunk = self.walk.enter(self.bytes)?;
+        self.before = chunk;
+        Ok(chunk)
+    }
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Result<ChunkInfo, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.advance().transpose();
+        if !matches!(item, Some(Ok(_))) {
+            self.walk.ended = true;
+            self.before = None;
+        }
+        item
+    }
+}
+
+/// Where a chunk ends: after the last of its blocks.
+pub(super) fn extent(bytes: &Bytes, chunk: &ChunkInfo) -> Result<u64, Error> {
+    let heads = 2 * bytes.record_size(bytes.record_width(chunk.width));
+    let mut end = chunk.base + heads;
+    let mut sum = heads;
+    for stream in 0..2 {
+        let mut cursor = Cursor::new(bytes, chunk, stream);
+        while cursor.advance(bytes)?.is_some() {}
+        sum += cursor.spent;
+        end = end.max(chunk.base + cursor.least);
+    }
+    if sum > end - chunk.base {
+        let what = format!("blocks of {sum} bytes in a chunk of {}", end - chunk.base);
+        return Err(Error::corrupt(chunk.offset, what, "blocks that do not overlap"));
+    }
+    Ok(end)
+}
+
+/// How far the chunks of a file were read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walk {
+    /// Where the next chunk begins.
+    at: u64,
+    /// Whether there is no other.
+    ended: bool,
+    /// What the head of the next part says of it, in 0.7.
+    part: Option<Part>,
+}
+
+/// The part of a file of 0.7 that a chunk is alone in.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    last: bool,
+    /// Where it ends, if that is said.
+    end: Option<u64>,
+}
+
+impl Walk {
+    pub(super) fn new(bytes: &Bytes) -> Walk {
+        let [streaming, last] = bytes.magic.extra;
+        let parts = bytes.magic.dialect == Dialect::V7 && (streaming == 1 || last == 0);
+        Walk { at: bytes.first, ended: false, part: parts.then_some(Part { last: last == 1, end: None }) }
+    }
+
+    /// The head of the next chunk; `None` after the last.
+    pub(super) fn enter(&mut self, bytes: &Bytes) -> Result<Option<ChunkInfo>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        let chunk = head(bytes, self.at)?;
+        match (self.part, chunk.last) {
+            (Some(part), Some(last)) if part.last != last => {
+                let what = format!("a chunk that says {last} of being the last");
+                Err(Error::corrupt(self.at, what, format!("{}, as before it", part.last)))
+            }
+            _ => Ok(Some(chunk)),
+        }
+    }
+
+    /// Goes on from the end of a chunk.
+    pub(super) fn leave(&mut self, bytes: &Bytes, chunk: &ChunkInfo, end: u64) -> Result<(), Error> {
+        if let Some(said) = self.part.and_then(|part| part.end).filter(|&said| said != end) {
+            return Err(Error::corrupt(
+                chunk.offset,
+                format!("a chunk that ends at {end}"),
+                format!("its end at {said}"),
+            ));
+        }
+        self.at = end;
+        // lrzip 0.651 calls every chunk the last where it knows the size of the whole beforehand.
+        let flag = chunk.last.filter(|_| bytes.magic.size.is_none() || self.part.is_some());
+        self.ended = flag.unwrap_or(end == bytes.end);
+        if self.ended && end != bytes.end {
+            let what = format!("{} bytes after the last chunk", bytes.end - end);
+            return Err(Error::corrupt(end, what, "nothing but a digest"));
+        }
+        if self.part.is_some() && !self.ended {
+            self.part = Some(continuation(bytes, end)?);
+            self.at = end + CONTINUATION.1;
+        }
+        Ok(())
+    }
+}
+
+/// The head of a further part of a file of 0.7.
+fn continuation(bytes: &Bytes, at: u64) -> Result<Part, Error> {
+    let mut head = [0; CONTINUATION.1 as usize];
+    bytes.read(at, &mut head)?;
+    if !head.starts_with(CONTINUATION.0) || head[20] > 1 || head[21..] != [0; 3] {
+        return Err(Error::corrupt(at, format!("{:02x?}", &head[..4]), "'LRZC', and flags 0 or 1"));
+    }
+    let size = u64::from_le_bytes(std::array::from_fn(|index| head[12 + index]));
+    let begin = at + CONTINUATION.1;
+    bytes.check(begin, size, "bytes of a part")?;
+    Ok(Part { last: head[20] == 1, end: Some(begin + size) })
+}
+
+/// The head of the chunk at `at`.
+fn head(bytes: &Bytes, at: u64) -> Result<ChunkInfo, Error> {
+    let dialect = bytes.magic.dialect;
+    let mut place = Place { bytes, at };
+    let width = if dialect == Dialect::V4 { Width::FULL } else { place.width()? };
+    let filter = if bytes.filters { place.filter()? } else { None };
+    let ends = dialect >= Dialect::V6;
+    let last = if ends { Some(place.flag()?) } else { None };
+    let said = if ends && !bytes.seal.is_shut() { Some(place.number(width)?) } else { None };
+    let base = place.at;
+    let record_width = bytes.record_width(width);
+    let second = base + bytes.record_size(record_width);
+    let heads = [stream_head(bytes, base, record_width)?, stream_head(bytes, second, record_width)?];
+    Ok(ChunkInfo { offset: at, width, last, said, filter, base, heads })
+}
+
+/// The record at the head of a stream.
+fn stream_head(bytes: &Bytes, at: u64, width: Width) -> Result<Record, Error> {
+    let record = bytes.record(at, width)?;
+    if (record.tag, record.stored, record.plain) != (BackEnd::None.tag(), 0, 0) {
+        let what = format!("a stream whose head is {} {} {}", record.tag, record.stored, record.plain);
+        return Err(bytes.seal.nonsense(Error::corrupt(at, what, "3 0 0")));
+    }
+    Ok(record)
+}
+
+/// A place in a chunk's head.
+struct Place<'a> {
+    bytes: &'a Bytes,
+    at: u64,
+}
+
+impl Place<'_> {
+    fn take<const N: usize>(&mut self, size: usize) -> Result<[u8; N], Error> {
+        let mut all = [0; N];
+        self.bytes.check(self.at, size as u64, "bytes of a chunk's head")?;
+        self.bytes.read(self.at, &mut all[..size])?;
+        self.at += size as u64;
+        Ok(all)
+    }
+
+    fn width(&mut self) -> Result<Width, Error> {
+        let [byte] = self.take(1)?;
+        Width::new(byte).ok_or_else(|| Error::corrupt(self.at - 1, format!("a width of {byte} bytes"), "1 to 8"))
+    }
+
+    fn flag(&mut self) -> Result<bool, Error> {
+        match self.take(1)? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [other] => Err(Error::corrupt(self.at - 1, format!("{other} for the last chunk"), "0 or 1")),
+        }
+    }
+
+    fn filter(&mut self) -> Result<Option<Filter>, Error> {
+        let [tag] = self.take(1)?;
+        Filter::of_chunk(tag).ok_or_else(|| Error::corrupt(self.at - 1, format!("filter {tag}"), "0, 1 or 2"))
+    }
+
+    fn number(&mut self, width: Width) -> Result<u64, Error> {
+        self.take::<8>(width.bytes()).map(u64::from_le_bytes)
+    }
+}

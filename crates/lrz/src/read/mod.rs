@@ -1,0 +1,43 @@
+//! Reading of .lrz files: listing, decompression, verification.
+
+mod ahead;
+mod archive;
+mod bytes;
+mod decode;
+mod decompress;
+mod info;
+mod plain;
+mod plan;
+mod seal;
+mod spooled;
+mod stored;
+mod stream;
+mod sums;
+mod target;
+mod unfilter;
+mod unfiltered;
+
+pub use archive::Archive;
+pub use info::{BlockInfo, Blocks, ChunkInfo, Chunks};
+pub use spooled::spooled;
+pub use target::{Pipe, Target};
+
+/// How to read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadOptions {
+    /// Compute the MD5 of the plain data even where the file has none to compare it with.
+    pub md5: bool,
+}
+
+/// What came of reading a whole file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Bytes of plain data.
+    pub plain: u64,
+    /// Their MD5, where the file has one or [`ReadOptions::md5`] asked for it.
+    pub md5: Option<[u8; 16]>,
+    /// The MD5 that the file has. It is the same, or reading fails.
+    pub stored_md5: Option<[u8; 16]>,
+    /// Chunks.
+    pub chunks: u64,
+}

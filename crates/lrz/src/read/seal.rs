@@ -1,0 +1,228 @@
+//! What encryption adds to records, data and digest, and how it comes off.
+
+use aes_gcm::aead::{AeadInOut, KeyInit};
+use aes_gcm::{Aes256Gcm, Tag};
+use hmac::{Hmac, Mac};
+use sha2::Sha512;
+
+use crate::crypt::{CIPHER_BLOCK, Decryption, Key, SALT_SIZE};
+use crate::format::{MAGIC_SIZE, Magic, Protection};
+use crate::{Error, Input};
+
+const NONCE: usize = 12;
+const TAG: usize = 16;
+/// Bytes of a record inside: encrypted ones have full width.
+const RECORD: usize = 25;
+/// Bytes after the magic that say how the password of a file of 0.7 is stretched.
+const DESCRIPTOR: usize = 32;
+/// Rounds of stretching that lrzip 0.7 accepts, at most.
+const ROUNDS_MOST: u32 = 5_000_000;
+
+const WRONG: &str = "the password is wrong, or the file is damaged (expected the password that encrypted it)";
+
+/// The encryption of a file.
+pub(super) enum Seal {
+    /// None.
+    Open,
+    /// Of 0.4 to 0.6: each item with a salt before it.
+    Cbc { key: Key, salt: [u8; SALT_SIZE] },
+    /// Of 0.7: each item with a nonce before it and a tag behind, which prove it genuine.
+    Gcm(Box<Gcm>),
+}
+
+impl Seal {
+    /// Stretches the password, which takes seconds.
+    pub(super) fn open(magic: &Magic, input: &dyn Input, password: Option<&[u8]>) -> Result<Seal, Error> {
+        let needed = || password.ok_or(Error::Password("the file is encrypted (expected a password)"));
+        match magic.protection {
+            Protection::None => Ok(Seal::Open),
+            Protection::Aes128 { salt } if !Key::accepts(salt) => Err(Error::corrupt(
+                6,
+                format!("a password to be stretched {} << {} times", salt[1], salt[0]),
+                "268435456 times at most",
+            )),
+            Protection::Aes128 { salt } => Ok(Seal::Cbc { key: Key::new(needed()?, salt), salt }),
+            Protection::Aes256 { .. } => Gcm::open(magic, input, needed()?).map(|gcm| Seal::Gcm(Box::new(gcm))),
+        }
+    }
+
+    pub(super) fn is_shut(&self) -> bool {
+        !matches!(self, Seal::Open)
+    }
+
+    /// Bytes between the magic and the first chunk.
+    pub(super) fn descriptor(&self) -> u64 {
+        if matches!(self, Seal::Gcm(_)) { DESCRIPTOR as u64 } else { 0 }
+    }
+
+    /// Bytes in the file of a record that is `plain` bytes long.
+    pub(super) fn record_size(&self, plain: u64) -> u64 {
+        match self {
+            Seal::Open => plain,
+            Seal::Cbc { .. } => (SALT_SIZE + RECORD) as u64,
+            Seal::Gcm(_) => (NONCE + RECORD + TAG) as u64,
+        }
+    }
+
+    /// Bytes in the file of a block's data of `stored` bytes: encrypted ones have 16 at least.
+    pub(super) fn data_size(&self, stored: u64) -> u64 {
+        let padded = stored.max(CIPHER_BLOCK as u64);
+        match self {
+            Seal::Open => stored,
+            Seal::Cbc { .. } => padded.saturating_add(SALT_SIZE as u64),
+            Seal::Gcm(_) => padded.saturating_add((NONCE + TAG) as u64),
+        }
+    }
+
+    /// Bytes of the digest in the file.
+    pub(super) fn digest_size(&self) -> u64 {
+        match self {
+            Seal::Open | Seal::Cbc { .. } => 16,
+            Seal::Gcm(_) => (NONCE + 16 + TAG) as u64,
+        }
+    }
+
+    /// The plain bytes of the record that stood at `at`.
+    pub(super) fn unseal_record<'b>(&self, at: u64, bytes: &'b mut [u8]) -> Result<&'b [u8], Error> {
+        match self {
+            Seal::Open => Ok(bytes),
+            Seal::Cbc { key, .. } => Ok(unseal_salted(key, bytes)),
+            Seal::Gcm(gcm) => gcm.unseal(at, Context::Record, bytes),
+        }
+    }
+
+    /// The plain bytes of a block's data that stood at `at`: `stored` of them.
+    pub(super) fn unseal_data(&self, at: u64, mut bytes: Vec<u8>, stored: usize) -> Result<Vec<u8>, Error> {
+        let before = match self {
+            Seal::Open => 0,
+            Seal::Cbc { key, .. } => {
+                unseal_salted(key, &mut bytes);
+                SALT_SIZE
+            }
+            Seal::Gcm(gcm) => {
+                gcm.unseal(at, Context::Data, &mut bytes)?;
+                NONCE
+            }
+        };
+        bytes.copy_within(before..before + stored, 0);
+        bytes.truncate(stored);
+        Ok(bytes)
+    }
+
+    /// Whether a block's data can be decrypted piece by piece: not if they are only known to be genuine at their end.
+    pub(super) fn in_pieces(&self) -> bool {
+        !matches!(self, Seal::Gcm(_))
+    }
+
+    /// What decrypts a block's data piece by piece, after the bytes that stand before them; nothing if they are plain.
+    pub(super) fn pieces(&self, before: &[u8]) -> Option<Decryption> {
+        match self {
+            Seal::Cbc { key, .. } => Some(key.decryption(array(before))),
+            Seal::Open | Seal::Gcm(_) => None,
+        }
+    }
+
+    /// Bytes before a block's data: what [`Seal::pieces`] wants.
+    pub(super) fn before_data(&self) -> usize {
+        match self {
+            Seal::Open => 0,
+            Seal::Cbc { .. } => SALT_SIZE,
+            Seal::Gcm(_) => NONCE,
+        }
+    }
+
+    /// The digest that stood at `at`.
+    pub(super) fn unseal_digest(&self, at: u64, bytes: &mut [u8]) -> Result<[u8; 16], Error> {
+        match self {
+            Seal::Open => Ok(array(bytes)),
+            Seal::Cbc { key, salt } => {
+                key.decrypt(bytes, *salt);
+                Ok(array(bytes))
+            }
+            Seal::Gcm(gcm) => gcm.unseal(at, Context::Digest, bytes).map(array),
+        }
+    }
+
+    /// What to say of a record that makes no sense where an encrypted one would if the password were wrong.
+    pub(super) fn nonsense(&self, error: Error) -> Error {
+        if self.is_shut() { Error::Password(WRONG) } else { error }
+    }
+}
+
+fn unseal_salted<'b>(key: &Key, bytes: &'b mut [u8]) -> &'b [u8] {
+    let (salt, item) = bytes.split_at_mut(SALT_SIZE);
+    key.decrypt(item, array(salt));
+    item
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|index| bytes[index])
+}
+
+/// What an item is: part of what its tag vouches for, so that none can take another's place.
+#[derive(Clone, Copy)]
+enum Context {
+    Record = 1,
+    Data = 2,
+    Digest = 3,
+}
+
+/// AES-256 in GCM: one key for records, one for everything else.
+pub(super) struct Gcm {
+    records: Aes256Gcm,
+    rest: Aes256Gcm,
+    /// The first bytes of what tags vouch for besides the item.
+    label: [u8; 7],
+}
+
+impl Gcm {
+    fn open(magic: &Magic, input: &dyn Input, password: &[u8]) -> Result<Gcm, Error> {
+        let at = MAGIC_SIZE as u64;
+        let mut descriptor = [0; DESCRIPTOR];
+        input
+            .read_at(at, &mut descriptor)
+            .map_err(|_| Error::corrupt(at, "the end of the file", "how it is encrypted"))?;
+        let rounds = u32::from_le_bytes(array(&descriptor[2..6]));
+        let salt = &descriptor[8..24];
+        if descriptor[..2] != [1, 16] || descriptor[6..8] != [0; 2] || descriptor[24..] != [0; 8] {
+            return Err(Error::corrupt(
+                at,
+                format!("{:02x?}", &descriptor[..2]),
+                "AES-256-GCM with a salt of 16 bytes",
+            ));
+        }
+        if !(1..=ROUNDS_MOST).contains(&rounds) {
+            let expected = format!("1 to {ROUNDS_MOST}");
+            return Err(Error::corrupt(at + 2, format!("a password to be stretched {rounds} times"), expected));
+        }
+        let mut master = [0; 64];
+        pbkdf2::pbkdf2_hmac::<Sha512>(password, salt, rounds, &mut master);
+        let label = [b'L', b'R', b'Z', b'I', 0, magic.dialect.minor(), 3];
+        Ok(Gcm { records: cipher(&master, b"lrzip-v3-hdr")?, rest: cipher(&master, b"lrzip-v3-data")?, label })
+    }
+
+    fn unseal<'b>(&self, at: u64, context: Context, bytes: &'b mut [u8]) -> Result<&'b [u8], Error> {
+        let wrong = || Error::Password(WRONG);
+        let split = bytes.len().checked_sub(TAG).filter(|&split| split >= NONCE);
+        let split =
+            split.ok_or_else(|| Error::corrupt(at, "an encrypted item without a tag", "12 bytes, it, and 16"))?;
+        let (body, tag) = bytes.split_at_mut(split);
+        let (nonce, item) = body.split_at_mut(NONCE);
+        let mut label = [context as u8; 8];
+        label[..7].copy_from_slice(&self.label);
+        let cipher = if matches!(context, Context::Record) { &self.records } else { &self.rest };
+        let (nonce, tag) = (array::<NONCE>(nonce), Tag::from(array::<TAG>(tag)));
+        cipher.decrypt_inout_detached(&nonce.into(), &label, (&mut *item).into(), &tag).map_err(|_| wrong())?;
+        Ok(item)
+    }
+}
+
+/// The key for a purpose: the first step of HKDF's expansion (RFC 5869).
+fn cipher(master: &[u8], purpose: &[u8]) -> Result<Aes256Gcm, Error> {
+    let internal = |_| Error::Internal("a key of the wrong length".into());
+    let mut mac = <Hmac<Sha512> as hmac::KeyInit>::new_from_slice(master).map_err(internal)?;
+    mac.update(purpose);
+    mac.update(&[1]);
+    let key = mac.finalize().into_bytes();
+    Ok(Aes256Gcm::new(&array::<32>(&key).into()))
+}

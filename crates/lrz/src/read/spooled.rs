@@ -1,0 +1,33 @@
+//! Input that comes through a pipe.
+
+use std::io::{ErrorKind, Read};
+
+use crate::spool::Spool;
+use crate::{Error, Input, Machine};
+
+/// Bytes read at a time.
+const STEP: usize = 1 << 20;
+/// Of the memory, the share that input may stay in: one part of so many.
+const SHARE: u64 = 4;
+
+/// Reads everything that comes, since the records of a .lrz file are not in one direction: into a quarter of the memory, or a
+/// file without a name.
+///
+/// # Errors
+/// [`Error::Input`], [`Error::Scratch`], [`Error::Cancelled`]; [`Error::Memory`] if there is no place for such a file.
+pub fn spooled(from: &mut dyn Read, machine: &Machine) -> Result<impl Input + 'static, Error> {
+    let limit = machine.memory.map_or(u64::MAX, |bytes| bytes / SHARE);
+    let mut spool = Spool::new(limit, machine.scratch.as_deref());
+    let mut piece = vec![0; STEP];
+    loop {
+        if machine.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        match from.read(&mut piece) {
+            Ok(0) => return Ok(spool),
+            Ok(size) => spool.append(&piece[..size])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::Input(error)),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The bytes of a stream, in order, whatever blocks they came in.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use super::BlockInfo;
+use super::ahead::{Ahead, Decoded, Piece, cost};
+use super::bytes::Bytes;
+use super::decode::{self, PIECE_BUFFERS, Tools};
+use super::plain::Plain;
+use super::plan::{Plan, SLAB};
+use crate::Error;
+use crate::format::BackEnd;
+
+/// A stream of the chunk in use.
+pub(super) struct Stream {
+    index: usize,
+    bytes: Arc<Bytes>,
+    plan: Plan,
+    current: Current,
+    /// Bytes of it that were used.
+    at: usize,
+    large: Option<Large>,
+}
+
+/// Bytes to be used.
+enum Current {
+    Shared(Decoded),
+    Own(Vec<u8>),
+}
+
+/// A block that is decompressed piece by piece.
+struct Large {
+    block: BlockInfo,
+    /// Nothing if it was decompressed as a whole after all.
+    reader: Option<Box<dyn Read + Send>>,
+    /// Plain bytes still to come.
+    left: u64,
+    /// Bytes of memory that the plain data gave way for.
+    given: usize,
+}
+
+impl Stream {
+    pub(super) fn new(index: usize, bytes: &Arc<Bytes>, plan: &Plan) -> Stream {
+        Stream { index, bytes: Arc::clone(bytes), plan: *plan, current: Current::Own(Vec::new()), at: 0, large: None }
+    }
+
+    /// What can be used at once; empty if [`Stream::fill`] has to be asked.
+    #[inline]
+    pub(super) fn ready(&self) -> &[u8] {
+        match &self.current {
+            Current::Shared(decoded) => &decoded.bytes[self.at..],
+            Current::Own(bytes) => &bytes[self.at..],
+        }
+    }
+
+    /// So many bytes of [`Stream::ready`] were used.
+    #[inline]
+    pub(super) fn advance(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// Gets more, once nothing is ready; false at the end of the stream.
+    pub(super) fn fill(&mut self, ahead: &mut Ahead, plain: &mut Plain<'_>) -> Result<bool, Error> {
+        while self.ready().is_empty() {
+            if self.large.is_some() {
+                self.fill_large(plain)?;
+                continue;
+            }
+            // What was used goes before anything new comes.
+            self.put(Current::Own(Vec::new()));
+            match ahead.piece(self.index)? {
+                None => return Ok(false),
+                Some(Piece::Decoded(decoded)) => self.put(Current::Shared(decoded)),
+                Some(Piece::Large(block)) => self.large = Some(self.open(block, plain)?),
+            }
+        }
+        Ok(true)
+    }
+
+    fn put(&mut self, current: Current) {
+        self.current = current;
+        self.at = 0;
+    }
+
+    /// Makes room for a block that has none in the stream's share.
+    fn open(&self, block: BlockInfo, plain: &mut Plain<'_>) -> Result<Large, Error> {
+        let share = self.plan.blocks[self.index] as u64;
+        let in_pieces = decode::in_pieces(&self.bytes, &block);
+        let most = share.saturating_add(plain.can_give() as u64);
+        let wanted = match in_pieces {
+            true => decode::decoder_memory(&self.bytes, &block) + PIECE_BUFFERS,
+            false => cost(&self.bytes, &block),
+        };
+        // How much a model of zpaq takes is only known when it is made.
+        let wanted = if block.back_end == BackEnd::Zpaq && in_pieces { wanted.min(most) } else { wanted };
+        if wanted > most {
+            let what = format!("the {} block of {} bytes at byte {}", block.back_end.name(), block.plain, block.offset);
+            let needed = self.plan.allowed_for(self.index, wanted);
+            return Err(Error::Memory { allowed: self.plan.allowed, needed, what });
+        }
+        let given = wanted.saturating_sub(share) as usize;
+        plain.give_way(given)?;
+        let reader = match in_pieces {
+            true => Some(decode::pieces(&self.bytes, &block, wanted.saturating_sub(PIECE_BUFFERS))?),
+            false => None,
+        };
+        Ok(Large { block, reader, left: block.plain, given })
+    }
+
+    fn fill_large(&mut self, plain: &mut Plain<'_>) -> Result<(), Error> {
+        let Some(mut large) = self.large.take() else { return Ok(()) };
+        plain.check()?;
+        if large.left == 0 {
+            self.put(Current::Own(Vec::new()));
+            return plain.take_back(large.given);
+        }
+        let bytes = match &mut large.reader {
+            None => {
+                large.left = 0;
+                decode::whole(&self.bytes, &large.block, &mut Tools::new(), plain.cancel())?
+            }
+            Some(reader) => {
+                let mut bytes = self.buffer();
+                bytes.resize(large.left.min(SLAB as u64) as usize, 0);
+                decode::fill(&large.block, reader, &mut bytes).map_err(|error| self.of_all_memory(error))?;
+                large.left -= bytes.len() as u64;
+                if large.left == 0 {
+                    decode::ended(&large.block, reader)?;
+                }
+                bytes
+            }
+        };
+        self.put(Current::Own(bytes));
+        self.large = Some(large);
+        Ok(())
+    }
+
+    /// An error that says how much a decoder needs, as one that says how much has to be allowed.
+    fn of_all_memory(&self, error: Error) -> Error {
+        let Error::Memory { needed, what, .. } = error else { return error };
+        let needed = self.plan.allowed_for(self.index, needed + PIECE_BUFFERS);
+        Error::Memory { allowed: self.plan.allowed, needed, what }
+    }
+
+    /// The buffer that was used last, to be used again.
+    fn buffer(&mut self) -> Vec<u8> {
+        match std::mem::replace(&mut self.current, Current::Own(Vec::new())) {
+            Current::Own(bytes) => {
+                self.at = 0;
+                bytes
+            }
+            Current::Shared(_) => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Undoes filters, piece by piece.
+//!
+//! The branch filters are those of LZMA's SDK (Bra86.c, Bra.c; the same as in xz): the encoder replaced the relative target of a
+//! call or jump by the absolute one, counted from the beginning of what was filtered.
+
+use crate::format::Filter;
+
+/// Bytes of an instruction of x86: its opcode and a target of four bytes.
+const X86_LENGTH: usize = 5;
+/// How often a target that still looks like an encoded one is decoded again.
+const ROUNDS: usize = 8;
+
+/// A filter being undone. Where a piece ends inside what may be an instruction, its last bytes are left for the next.
+pub(super) struct Unfilter {
+    filter: Filter,
+    /// Bytes undone so far.
+    at: u64,
+    /// x86: which of the three bytes before might have been opcodes, the last in bit 0.
+    mask: u32,
+    /// Delta: the bytes before.
+    before: [u8; 4],
+}
+
+impl Unfilter {
+    pub(super) fn new(filter: Filter) -> Unfilter {
+        Unfilter { filter, at: 0, mask: 0, before: [0; 4] }
+    }
+
+    /// Undoes it in place, and returns how many bytes are done: all if they are the last.
+    pub(super) fn undo(&mut self, bytes: &mut [u8], last: bool) -> usize {
+        let done = match self.filter {
+            Filter::X86 => self.x86(bytes),
+            Filter::Arm64 => self.arm64(bytes),
+            Filter::Delta(distance) => self.delta(bytes, usize::from(distance)),
+        };
+        let done = if last { bytes.len() } else { done };
+        self.at += done as u64;
+        done
+    }
+
+    fn delta(&mut self, bytes: &mut [u8], distance: usize) -> usize {
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let slot = &mut self.before[(self.at as usize + index) % distance];
+            *byte = byte.wrapping_add(*slot);
+            *slot = *byte;
+        }
+        bytes.len()
+    }
+
+    fn arm64(&mut self, bytes: &mut [u8]) -> usize {
+        let mut address = self.at as u32;
+        let words = bytes.as_chunks_mut::<4>().0;
+        for word in &mut *words {
+            *word = arm64_word(u32::from_le_bytes(*word), address).to_le_bytes();
+            address = address.wrapping_add(4);
+        }
+        words.len() * 4
+    }
+
+    /// Goes from opcode to opcode. Those close to each other may be no opcodes at all; the mask says how that is told.
+    fn x86(&mut self, bytes: &mut [u8]) -> usize {
+        let Some(most) = bytes.len().checked_sub(X86_LENGTH - 1) else { return 0 };
+        let mut at = 0;
+        while at < most {
+            if bytes[at] & 0xfe != 0xe8 {
+                self.mask = self.mask << 1 & 7;
+                at += 1;
+            } else if self.x86_call(&mut bytes[at..at + X86_LENGTH], self.at + at as u64) {
+                self.mask = 0;
+                at += X86_LENGTH;
+            } else {
+                self.mask = (self.mask << 1 | 1) & 7;
+                at += 1;
+            }
+        }
+        at
+    }
+
+    /// Undoes one instruction; false if it is none.
+    fn x86_call(&self, bytes: &mut [u8], address: u64) -> bool {
+        let high = |byte: u8| byte == 0 || byte == 0xff;
+        // After three opcodes in a row, or one two and one three before, none is believed; one that is near enough makes its
+        // own operand's byte suspicious.
+        let suspicious = match self.mask {
+            0 => None,
+            1 => Some(3),
+            2 => Some(2),
+            4 => Some(1),
+            _ => return false,
+        };
+        if !high(bytes[4]) || suspicious.is_some_and(|index: usize| high(bytes[index])) {
+            return false;
+        }
+        let here = (address as u32).wrapping_add(X86_LENGTH as u32);
+        let mut target = u32::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]).wrapping_sub(here);
+        if let Some(index) = suspicious {
+            let shift = 8 * (index as u32 - 1);
+            // Twice is enough for what an encoder makes; more only for what none made.
+            for _ in 0..ROUNDS {
+                if !high((target >> shift) as u8) {
+                    break;
+                }
+                target = (target ^ (0x100u32 << shift).wrapping_sub(1)).wrapping_sub(here);
+            }
+        }
+        // The operand has 25 bits that count; the rest repeats the sign.
+        target = (target & 0x01ff_ffff) | 0u32.wrapping_sub(target & 0x0100_0000);
+        bytes[1..].copy_from_slice(&target.to_le_bytes());
+        true
+    }
+}
+
+/// A word of ARM64 code: calls, and the pages of addresses.
+fn arm64_word(word: u32, address: u32) -> u32 {
+    if word >> 26 == 0x25 {
+        return 0x9400_0000 | (word.wrapping_sub(address >> 2) & 0x03ff_ffff);
+    }
+    if word & 0x9f00_0000 != 0x9000_0000 {
+        return word;
+    }
+    let page = (word >> 29 & 3) | (word >> 3 & 0x001f_fffc);
+    // Only pages within 512 MiB were made absolute.
+    if page.wrapping_add(0x0002_0000) & 0x001c_0000 != 0 {
+        return word;
+    }
+    let page = page.wrapping_sub(address >> 12);
+    let sign = 0u32.wrapping_sub(page & 0x0002_0000) & 0x00e0_0000;
+    (word & 0x9000_001f) | (page & 3) << 29 | (page & 0x0003_fffc) << 3 | sign
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes in which every second one might be an opcode, or the high byte of a target.
+    fn code() -> Vec<u8> {
+        let mut state = 1u32;
+        let next = |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            [0xe8, 0xe9, 0, 0xff, (state >> 9) as u8, 0x94, 0x90, 0x10][state as usize >> 29]
+        };
+        (0..20_000).map(next).collect()
+    }
+
+    fn in_pieces(filter: Filter, bytes: &[u8], size: usize) -> Vec<u8> {
+        let (mut unfilter, mut out, mut rest) = (Unfilter::new(filter), Vec::new(), Vec::new());
+        for (index, piece) in bytes.chunks(size).enumerate() {
+            rest.extend_from_slice(piece);
+            let done = unfilter.undo(&mut rest, (index + 1) * size >= bytes.len());
+            out.extend(rest.drain(..done));
+        }
+        out
+    }
+
+    #[test]
+    fn pieces_make_no_difference() {
+        for filter in [Filter::X86, Filter::Arm64, Filter::Delta(1), Filter::Delta(3)] {
+            let mut whole = code();
+            assert_eq!(Unfilter::new(filter).undo(&mut whole, true), whole.len());
+            assert_ne!(whole, code(), "{filter:?}");
+            for size in [1, 4, 5, 7, 4096] {
+                assert!(in_pieces(filter, &code(), size) == whole, "{filter:?} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_becomes_relative() {
+        let mut x86 = *b"\x90\x90\xe8\x10\x00\x00\x00\x90\x90\x90";
+        Unfilter::new(Filter::X86).undo(&mut x86, true);
+        assert_eq!(x86, *b"\x90\x90\xe8\x09\x00\x00\x00\x90\x90\x90");
+        let mut arm = *b"\x1f\x20\x03\xd5\x05\x00\x00\x94";
+        Unfilter::new(Filter::Arm64).undo(&mut arm, true);
+        assert_eq!(arm, *b"\x1f\x20\x03\xd5\x04\x00\x00\x94");
+    }
+}

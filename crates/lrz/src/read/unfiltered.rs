@@ -1,0 +1,54 @@
+//! Plain data of a block whose filter is undone piece by piece.
+
+use std::io::{self, Read};
+
+use super::unfilter::Unfilter;
+use crate::format::Filter;
+
+/// Bytes filtered at a time.
+const PIECE: usize = 64 << 10;
+
+/// A reader of filtered data, unfiltered.
+pub(super) struct Unfiltered<R> {
+    inner: R,
+    unfilter: Unfilter,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were handed out, and that can be.
+    used: usize,
+    done: usize,
+    ended: bool,
+}
+
+impl<R: Read> Unfiltered<R> {
+    pub(super) fn new(inner: R, filter: Filter) -> Unfiltered<R> {
+        Unfiltered { inner, unfilter: Unfilter::new(filter), buffer: Vec::new(), used: 0, done: 0, ended: false }
+    }
+
+    fn refill(&mut self) -> io::Result<()> {
+        self.buffer.drain(..self.done);
+        let kept = self.buffer.len();
+        self.buffer.resize(PIECE, 0);
+        let mut size = kept;
+        while size < PIECE && !self.ended {
+            let more = self.inner.read(&mut self.buffer[size..])?;
+            self.ended = more == 0;
+            size += more;
+        }
+        self.buffer.truncate(size);
+        self.used = 0;
+        self.done = self.unfilter.undo(&mut self.buffer, self.ended);
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Unfiltered<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.used == self.done {
+            self.refill()?;
+        }
+        let size = into.len().min(self.done - self.used);
+        into[..size].copy_from_slice(&self.buffer[self.used..self.used + size]);
+        self.used += size;
+        Ok(size)
+    }
+}

@@ -1,0 +1,81 @@
+//! The zoo: every specimen through everything that reads.
+
+use packline_lrz::Error;
+use packline_testkit::Stopwatch;
+use packline_testkit::hostile_lrz::{self, Specimen};
+
+use crate::support::{list, machines, read, read_piped, verify};
+
+/// What encrypted specimens are opened with; the others do not mind.
+const PASSWORD: Option<&[u8]> = Some(b"password");
+
+/// The message of an error, which must be the file's fault, and say what would have been right.
+fn message(specimen: &Specimen, error: &Error) -> String {
+    let name = specimen.name;
+    let kind =
+        matches!(error, Error::Corrupt { .. } | Error::Unsupported { .. } | Error::Password(_) | Error::Memory { .. });
+    assert!(kind, "{name}: {error:?}");
+    let text = error.to_string();
+    assert!(text.contains("expected"), "{name}: {text}");
+    text
+}
+
+fn check(specimen: &Specimen) {
+    let (name, bytes) = (specimen.name, specimen.bytes());
+    for machine in machines() {
+        let (outcome, piped) = (read(&bytes, PASSWORD, &machine), read_piped(&bytes, PASSWORD, &machine));
+        if specimen.is_sound() {
+            let (plain, unpacked) = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(unpacked.plain, plain.len() as u64, "{name}");
+            assert_eq!(piped.unwrap(), plain, "{name}");
+            assert_eq!(verify(&bytes, PASSWORD, &machine).unwrap(), unpacked, "{name}");
+            continue;
+        }
+        let said = message(specimen, &outcome.map(|(plain, _)| plain.len()).unwrap_err());
+        let lacks_memory = machine.memory.is_some() && said.contains("--mem");
+        assert!(lacks_memory || said.contains(specimen.says), "{name}, where {}: {said}", specimen.wrong);
+        message(specimen, &piped.map(|plain| plain.len()).unwrap_err());
+        message(specimen, &verify(&bytes, PASSWORD, &machine).unwrap_err());
+    }
+    if let Err(error) = list(&bytes, PASSWORD) {
+        assert!(!specimen.is_sound(), "{name}: {error}");
+        message(specimen, &error);
+    }
+}
+
+#[test]
+fn every_specimen_is_read_or_refused_cleanly_and_soon() {
+    let all = hostile_lrz::all();
+    assert!(all.len() > 70, "{}", all.len());
+    for specimen in &all {
+        let watch = Stopwatch::start();
+        check(specimen);
+        let seconds = watch.elapsed().as_secs_f64();
+        assert!(seconds < 40.0, "{}: {seconds} s for 13 readings", specimen.name);
+    }
+}
+
+#[test]
+fn names_are_unique() {
+    let mut names: Vec<_> = hostile_lrz::all().iter().map(|specimen| specimen.name).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+}
+
+/// A file cut anywhere, and one with any byte changed: an error, or (of a byte that does not matter) the same data.
+#[test]
+fn no_cut_and_no_change_gets_through() {
+    let sound = hostile_lrz::sound();
+    let machine = &machines()[3];
+    let (plain, _) = read(&sound, None, machine).unwrap();
+    for length in 0..sound.len() {
+        assert!(read(&sound[..length], None, machine).is_err(), "cut to {length}");
+    }
+    for at in 0..sound.len() {
+        let mut changed = sound.clone();
+        changed[at] ^= 0x55;
+        if let Ok((found, _)) = read(&changed, None, machine) {
+            assert_eq!(found, plain, "byte {at}");
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What is written is the same bytes on any machine, and Debian's lrzip reads all of it.
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use packline_lrz::{
+    BackEnd, Error, Input, Machine, Observer, Password, Sink, Source, Unobserved, WindowSize, WriteOptions, Written,
+    compress,
+};
+use packline_testkit::Random;
+use packline_testkit::tools::need;
+
+/// A file that cannot be patched.
+struct Pipe(Vec<u8>);
+
+impl Sink for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn patch(&mut self, _: u64, _: &[u8]) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+/// Notices, in order.
+#[derive(Default)]
+struct Notices(Vec<String>, u64);
+
+impl Observer for Notices {
+    fn progress(&mut self, done: u64, total: Option<u64>) {
+        assert!(done >= self.1 && total.is_none_or(|total| done <= total), "{done} of {total:?} after {}", self.1);
+        self.1 = done;
+    }
+
+    fn notice(&mut self, message: &str) {
+        self.0.push(message.to_owned());
+    }
+}
+
+fn options(back_end: BackEnd, level: u32, window: u64) -> WriteOptions {
+    WriteOptions { back_end, level, window: WindowSize::Bytes(window), ..WriteOptions::default() }
+}
+
+fn machine(workers: usize) -> Machine {
+    Machine { workers, scratch: Some("/tmp".into()), ..Machine::default() }
+}
+
+fn written(bytes: &[u8], options: &WriteOptions) -> (Vec<u8>, Written) {
+    let mut out = Vec::new();
+    let sums = compress(Source::At(&bytes.to_vec()), &mut out, options, &machine(2), &mut Unobserved).unwrap();
+    assert_eq!((sums.stored, sums.plain), (out.len() as u64, bytes.len() as u64));
+    assert_eq!(sums.literal_bytes + sums.match_bytes, sums.plain);
+    (out, sums)
+}
+
+/// Text, noise, runs and repeats from near and far.
+fn mixed(length: usize, seed: u64) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let mut bytes = random.prose(length / 8);
+    while bytes.len() < length {
+        let size = 1 + random.below(length as u64 / 8) as usize;
+        match random.below(4) {
+            0 => bytes.extend(random.prose(size)),
+            1 => bytes.extend(random.noise(size / 4)),
+            2 => bytes.extend(vec![random.bits() as u8; size / 2]),
+            _ => {
+                let start = random.below(bytes.len() as u64) as usize;
+                bytes.extend_from_within(start..(start + size).min(bytes.len()));
+            }
+        }
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+fn lrzip(directory: &Path, line: &[&str], input: Option<&Path>) -> Output {
+    let mut command = Command::new("lrzip");
+    command.current_dir(directory).env("LRZIP", "NOCONFIG").args(line).stdin(Stdio::null());
+    if let Some(input) = input {
+        command.stdin(File::open(directory.join(input)).unwrap());
+    }
+    command.output().unwrap()
+}
+
+/// Has lrzip decompress a file in every way, and list it. `size`: whether the file says how much there is.
+fn lrzip_reads(file: &[u8], plain: &[u8], password: Option<&str>, what: &str) {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("x.lrz"), file).unwrap();
+    let word = password.map(|password| format!("--encrypt={password}"));
+    let word: Vec<&str> = word.iter().map(String::as_str).collect();
+    let said =
+        |output: &Output| format!("{what}: {}", String::from_utf8_lossy(&[&*output.stdout, &output.stderr].concat()));
+    let made = lrzip(path, &[&["-d", "-f", "-o", "x", "x.lrz"], &*word].concat(), None);
+    assert!(made.status.success() && fs::read(path.join("x")).unwrap() == plain, "{}", said(&made));
+    if password.is_some() {
+        return; // Debian's refuses the rest.
+    }
+    let made = lrzip(path, &["-d", "-q"], Some(Path::new("x.lrz")));
+    assert!(
+        made.status.success() && made.stdout == plain,
+        "{what}: from stdin: {}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    let listed = lrzip(path, &["-i", "-vv", "x.lrz"], None);
+    let text = said(&listed);
+    let bad = ["orrupt", "nvalid", "ailed", "nexpected"].iter().any(|word| text.contains(word));
+    assert!(listed.status.success() && !bad, "{text}");
+    assert!(text.contains(&hex(&file[file.len() - 16..])), "{text}");
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Contents at the edges of the format, with a name and a window.
+fn edges() -> Vec<(&'static str, Vec<u8>, u64)> {
+    let block = mixed(70_000, 1);
+    let twice = [&*block, &block].concat();
+    vec![
+        ("empty", Vec::new(), 1 << 30),
+        ("one byte", vec![7], 1 << 30),
+        ("31 bytes", mixed(31, 2), 1 << 30),
+        ("63 bytes of one kind", vec![b'a'; 63], 1 << 30),
+        ("a run", vec![0; 300_000], 1 << 30),
+        ("noise", Random::new(3).noise(300_000), 1 << 30),
+        ("text", Random::new(4).prose(300_000), 1 << 30),
+        ("a match at the end", twice.clone(), 1 << 30),
+        ("exactly a chunk", block.clone(), 70_000),
+        ("exactly two chunks", twice, 70_000),
+        ("a chunk and a byte", mixed(70_001, 5), 70_000),
+        ("many chunks", mixed(1_000_000, 6), 99_999),
+        ("chunks of all widths", mixed(70_000, 7), 255),
+    ]
+}
+
+fn every_edge(back_end: BackEnd, level: u32) {
+    if !need(&["lrzip"]) {
+        return;
+    }
+    for (name, plain, window) in edges() {
+        // Hundreds of chunks of some bytes each say the same of every back end.
+        if window < 1000 && back_end != BackEnd::None {
+            continue;
+        }
+        let (file, sums) = written(&plain, &options(back_end, level, window));
+        assert_eq!(sums.chunks, (plain.len() as u64).div_ceil(window).max(1), "{name}");
+        lrzip_reads(&file, &plain, None, &format!("{back_end:?} {level} {name}"));
+    }
+}
+
+#[test]
+fn lrzip_reads_stored_blocks() {
+    every_edge(BackEnd::None, 7);
+}
+
+#[test]
+fn lrzip_reads_lzo() {
+    every_edge(BackEnd::Lzo, 7);
+}
+
+#[test]
+fn lrzip_reads_gzip() {
+    every_edge(BackEnd::Gzip, 9);
+}
+
+#[test]
+fn lrzip_reads_bzip2() {
+    every_edge(BackEnd::Bzip2, 1);
+}
+
+#[test]
+fn lrzip_reads_lzma() {
+    every_edge(BackEnd::Lzma, 7);
+}
+
+#[test]
+fn lrzip_reads_zpaq() {
+    every_edge(BackEnd::Zpaq, 1);
+}
+
+#[test]
+fn every_level_is_read() {
+    if !need(&["lrzip"]) {
+        return;
+    }
+    let plain = mixed(50_000, 8);
+    for back_end in BackEnd::ALL {
+        for level in 1..=9 {
+            let (file, _) = written(&plain, &options(back_end, level, 40_000));
+            lrzip_reads(&file, &plain, None, &format!("{back_end:?} {level}"));
+        }
+    }
+}
+
+#[test]
+fn several_blocks_are_read() {
+    if !need(&["lrzip"]) {
+        return;
+    }
+    // Level 1 has the smallest blocks.
+    let plain = [Random::new(9).prose(5_000_000), Random::new(10).noise(3_000_000)].concat();
+    for back_end in [BackEnd::Gzip, BackEnd::Bzip2, BackEnd::Lzma] {
+        let (file, sums) = written(&plain, &options(back_end, 1, 1 << 30));
+        assert!(sums.streams[1].blocks > 1 && sums.streams[1].plain == sums.literal_bytes, "{back_end:?} {sums:?}");
+        lrzip_reads(&file, &plain, None, &format!("{back_end:?}"));
+    }
+}
+
+/// Bytes that no test minds being known.
+fn salted(options: WriteOptions) -> WriteOptions {
+    let counter = Arc::new(AtomicU8::new(0));
+    let random = move |into: &mut [u8]| {
+        into.iter_mut().for_each(|byte| *byte = counter.fetch_add(37, Ordering::Relaxed));
+        Ok(())
+    };
+    WriteOptions { password: Some(Password { bytes: b"pass word".to_vec(), random: Arc::new(random) }), ..options }
+}
+
+#[test]
+fn lrzip_reads_what_is_encrypted() {
+    if !need(&["lrzip"]) {
+        return;
+    }
+    let plain = mixed(200_000, 11);
+    let runs = vec![b'x'; 150_000];
+    for (back_end, window, plain) in
+        [(BackEnd::None, 1 << 30, &plain), (BackEnd::Lzma, 90_000, &plain), (BackEnd::Lzo, 100_000, &runs)]
+    {
+        let (file, _) = written(plain, &salted(options(back_end, 7, window)));
+        assert_eq!((file[6], file[22]), (16, 1));
+        lrzip_reads(&file, plain, Some("pass word"), &format!("{back_end:?}"));
+    }
+}
+
+fn stream(bytes: &[u8], options: &WriteOptions, machine: &Machine) -> [Vec<u8>; 2] {
+    let (mut file, mut pipe) = (Vec::new(), Pipe(Vec::new()));
+    let mut notices = Notices::default();
+    compress(Source::Stream(&mut &*bytes), &mut file, options, machine, &mut notices).unwrap();
+    compress(Source::Stream(&mut &*bytes), &mut pipe, options, machine, &mut Unobserved).unwrap();
+    [file, pipe.0]
+}
+
+#[test]
+fn bytes_depend_on_the_input_and_the_options_alone() {
+    let plain = mixed(1_500_000, 12);
+    for (back_end, window) in
+        [(BackEnd::None, 1 << 30), (BackEnd::Gzip, 499_999), (BackEnd::Bzip2, 1 << 30), (BackEnd::Lzma, 1_000_000)]
+    {
+        let options = options(back_end, 2, window);
+        let (expected, _) = written(&plain, &options);
+        for workers in [0, 1, 2, 7] {
+            for memory in [None, Some(64 << 20), Some(1 << 40)] {
+                for serial in [false, true] {
+                    // The reference has no workers.
+                    if serial && workers > 0 {
+                        continue;
+                    }
+                    let machine = Machine { memory, serial, ..machine(workers) };
+                    let mut out = Vec::new();
+                    let made = compress(Source::At(&plain), &mut out, &options, &machine, &mut Notices::default());
+                    assert!(made.unwrap().workers <= workers && out == expected, "{back_end:?} {machine:?}");
+                    let [file, pipe] = stream(&plain, &options, &machine);
+                    assert!(file == expected, "{back_end:?} {machine:?} from a pipe");
+                    let several = (plain.len() as u64) > window;
+                    assert_eq!(pipe[6..14] == [0; 8], several);
+                    assert!(pipe[14..] == expected[14..] && (several || pipe == expected), "{back_end:?} to a pipe");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn lrzip_reads_a_pipe_of_which_nothing_was_known() {
+    if !need(&["lrzip"]) {
+        return;
+    }
+    let plain = mixed(500_000, 13);
+    let [_, pipe] = stream(&plain, &options(BackEnd::Lzma, 7, 200_000), &machine(2));
+    lrzip_reads(&pipe, &plain, None, "a pipe");
+}
+
+#[test]
+fn noise_is_not_compressed_unless_asked() {
+    let plain = [Random::new(14).noise(2_000_000), b"then a little text ".repeat(3)].concat();
+    let probing = options(BackEnd::Bzip2, 9, 1 << 30);
+    let (quick, sums) = written(&plain, &probing);
+    assert_eq!(sums.streams[1].raw_blocks, sums.streams[1].blocks, "{sums:?}");
+    let (tried, _) = written(&plain, &WriteOptions { probe: false, ..probing });
+    assert_eq!(quick, tried, "trying is of no use here either");
+}
+
+#[test]
+fn the_memory_that_is_asked_for_is_enough() {
+    let plain = mixed(400_000, 15);
+    for back_end in [BackEnd::None, BackEnd::Lzma] {
+        let options = options(back_end, 7, 1 << 30);
+        let run = |memory, workers| {
+            let (mut out, mut notices) = (Vec::new(), Notices::default());
+            let machine = Machine { memory: Some(memory), ..machine(workers) };
+            let made = compress(Source::At(&plain), &mut out, &options, &machine, &mut notices);
+            (made, notices.0)
+        };
+        let mut needed = 0;
+        // Finding and compressing are asked for one by one.
+        for _ in 0..3 {
+            match run(needed, 7) {
+                (Err(Error::Memory { needed: more, allowed, .. }), _) => {
+                    assert!(more > needed && allowed == needed);
+                    needed = more;
+                }
+                (made, notices) => {
+                    assert_eq!(made.unwrap().workers, 1);
+                    assert!(notices.len() == 1 && notices[0].contains("1 workers instead of 7"), "{notices:?}");
+                }
+            }
+        }
+        assert!(matches!(run(needed - 1, 7).0, Err(Error::Memory { .. })));
+        assert!(run(1 << 40, 7).1.is_empty());
+    }
+}
+
+/// A file that somebody writes to, or shortens.
+struct Unsteady {
+    bytes: Vec<u8>,
+    said: u64,
+}
+
+impl Input for Unsteady {
+    fn length(&self) -> u64 {
+        self.said
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.bytes.read_at(at, into)
+    }
+
+    fn changed(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+#[test]
+fn a_file_that_changes_is_an_error() {
+    let bytes = mixed(100_000, 16);
+    for said in [100_000, 120_000] {
+        let input = Unsteady { bytes: bytes.clone(), said };
+        for memory in [None, Some(64 << 20)] {
+            let machine = Machine { memory, ..machine(2) };
+            let options = options(BackEnd::None, 7, 1 << 30);
+            let made = compress(Source::At(&input), &mut Vec::new(), &options, &machine, &mut Unobserved);
+            assert!(matches!(made, Err(Error::Changed)), "{made:?}");
+        }
+    }
+}
+
+/// A disk that is full.
+struct Full;
+
+impl Sink for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn patch(&mut self, _: u64, _: &[u8]) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+#[test]
+fn failures_are_reported_as_what_they_are() {
+    let plain = mixed(100_000, 17);
+    let options = options(BackEnd::Gzip, 7, 1 << 30);
+    let made = compress(Source::At(&plain), &mut Full, &options, &machine(2), &mut Unobserved);
+    assert!(matches!(made, Err(Error::Output(_))), "{made:?}");
+    let stopped = machine(2);
+    stopped.cancel.cancel();
+    let made = compress(Source::At(&plain), &mut Vec::new(), &options, &stopped, &mut Unobserved);
+    assert!(matches!(made, Err(Error::Cancelled)), "{made:?}");
+    let nowhere = Machine { memory: Some(40 << 20), scratch: None, ..machine(2) };
+    let long = vec![1; 60 << 20];
+    let made = compress(Source::Stream(&mut &*long), &mut Vec::new(), &options, &nowhere, &mut Unobserved);
+    assert!(matches!(made, Err(Error::Memory { .. })), "{made:?}");
+    for level in [0, 10] {
+        let options = WriteOptions { level, ..WriteOptions::default() };
+        let made = compress(Source::At(&plain), &mut Vec::new(), &options, &machine(2), &mut Unobserved);
+        assert!(matches!(made, Err(Error::Unsupported { .. })), "{made:?}");
+    }
+}

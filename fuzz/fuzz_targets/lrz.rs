@@ -1,0 +1,86 @@
+//! Any bytes as a .lrz file: listed, and decompressed in little memory, with a password if they ask for one.
+#![no_main]
+
+use std::io;
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use packline_engine::CancelToken;
+use packline_lrz::format::Protection;
+use packline_lrz::{Archive, Error, Machine, ReadOptions, Target, Unobserved};
+
+/// Bytes of plain data after which it is enough.
+const ENOUGH: usize = 4 << 20;
+/// Blocks that are listed, at most.
+const BLOCKS: usize = 1000;
+
+/// Memory that can be read back, up to a limit.
+struct Kept {
+    bytes: Vec<u8>,
+    cancel: CancelToken,
+}
+
+impl Target for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > ENOUGH {
+            self.cancel.cancel();
+        }
+        Ok(())
+    }
+
+    fn read_back(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let at = at as usize;
+        into.copy_from_slice(&self.bytes[at..at + into.len()]);
+        Ok(())
+    }
+}
+
+/// What a successful call gave. An internal error is a bug.
+fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(Error::Internal(bug)) => panic!("{bug}"),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+/// Stretching a password takes longer than a fuzzer has.
+fn is_slow(bytes: &[u8]) -> bool {
+    match bytes.get(22) {
+        Some(1) => bytes[6] > 4,
+        Some(3) => bytes.get(27..30).is_none_or(|rounds| rounds != [0; 3]),
+        _ => false,
+    }
+}
+
+fn list(archive: &Archive) {
+    let chunks = archive.chunks().take(BLOCKS).map_while(no_bug);
+    for chunk in chunks {
+        for stream in 0..2 {
+            let blocks = archive.blocks(&chunk, stream).take(BLOCKS).map_while(no_bug);
+            assert!(blocks.into_iter().all(|block| block.data > chunk.base && block.plain > 0));
+        }
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if is_slow(bytes) {
+        return;
+    }
+    let Some(archive) = no_bug(Archive::open(Arc::new(bytes.to_vec()), Some(b"password"))) else { return };
+    list(&archive);
+    let cancel = CancelToken::new();
+    let machine = Machine { memory: Some(40 << 20), serial: true, cancel: cancel.clone(), ..Machine::default() };
+    let mut kept = Kept { bytes: Vec::new(), cancel };
+    let options = ReadOptions { md5: true };
+    if let Some(unpacked) = no_bug(archive.decompress(&mut kept, &options, &machine, &mut Unobserved)) {
+        assert_eq!(unpacked.plain, kept.bytes.len() as u64);
+        assert!(archive.magic().size.is_none_or(|size| size == unpacked.plain));
+        assert!(unpacked.stored_md5.is_none_or(|md5| Some(md5) == unpacked.md5));
+        assert!(archive.magic().protection != Protection::None || no_bug(archive.md5()) == Some(unpacked.stored_md5));
+    }
+});

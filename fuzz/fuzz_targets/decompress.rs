@@ -19,17 +19,22 @@ fn read(bytes: &[u8], threads: usize) -> (Vec<u8>, Option<String>) {
     (out, outcome.err().map(|error| error.to_string()))
 }
 
-/// Memory that zpaq may take: enough for the smallest of the known models, bytes.
-const ZPAQ_MEMORY: usize = 48 << 20;
+/// What a block of the smallest of the known models begins with, and the memory that it takes, bytes.
+const ZPAQ_MIN: &[u8] = b"zPQ\x01\x01\x1A\0\x01\x02\0\0\x02";
+const ZPAQ_MIN_MEMORY: usize = 48 << 20;
+
+/// Memory of any other: a program may swallow as much before it has to make something, which takes long here.
+const ZPAQ_MEMORY: usize = 512 << 10;
 
 /// Bytes of zpaq that are looked at: a model of many components is slow.
 const ZPAQ_MOST: usize = 2 << 10;
 
 fn zpaq(bytes: &[u8]) {
+    let memory = if bytes.starts_with(ZPAQ_MIN) { ZPAQ_MIN_MEMORY } else { ZPAQ_MEMORY };
     let mut whole = vec![0; ZPAQ_MOST];
-    let made = ZpaqDecoder::new(ZPAQ_MEMORY).decompress(bytes, &mut whole);
+    let made = ZpaqDecoder::new(memory).decompress(bytes, &mut whole);
     let mut pieces = Vec::new();
-    let mut reader = ZpaqReader::new(bytes, ZPAQ_MEMORY);
+    let mut reader = ZpaqReader::new(bytes, memory);
     let mut piece = [0; 37];
     let outcome = loop {
         match reader.read(&mut piece) {

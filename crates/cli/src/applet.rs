@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::Applet;
 use crate::{
-    bench, cat, completions, diff, gensquashfs, info, list, man, mount, pack, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs,
-    unpack, verify,
+    bench, cat, completions, diff, gensquashfs, info, list, lrzip, lrztar, man, mount, pack, rdsquashfs, sqfs2tar,
+    sqfsdiff, tar2sqfs, unpack, verify,
 };
 
 /// Every command, in the order of the help.
@@ -29,6 +29,11 @@ pub static APPLETS: &[Applet] = &[
     sqfs2tar::APPLET,
     rdsquashfs::APPLET,
     sqfsdiff::APPLET,
+    lrzip::LRZIP,
+    lrzip::LRUNZIP,
+    lrzip::LRZCAT,
+    lrztar::LRZTAR,
+    lrztar::LRZUNTAR,
     mount::APPLET,
     bench::APPLET,
     completions::APPLET,

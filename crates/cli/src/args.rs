@@ -44,10 +44,22 @@ impl Args {
         self.matches.get_flag(long)
     }
 
+    /// How often a flag that repeats was given.
+    pub fn count(&self, long: &'static str) -> u8 {
+        self.option(long);
+        self.matches.get_count(long)
+    }
+
     /// Whether an option was given, rather than left at its default.
     pub fn given(&self, long: &'static str) -> bool {
         self.option(long);
         self.matches.value_source(long) == Some(clap::parser::ValueSource::CommandLine)
+    }
+
+    /// An option that was given and is not one of these.
+    pub fn given_beside(&self, longs: &[&str]) -> Option<&'static str> {
+        let others = self.applet.all_options().map(|option| option.long).filter(|long| !longs.contains(long));
+        others.into_iter().find(|long| self.given(long))
     }
 
     /// Where among the arguments an option was given last, if it was: for options that undo each other.

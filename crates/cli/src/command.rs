@@ -70,9 +70,11 @@ fn argument_of(option: &'static Opt, drop_in: bool) -> Arg {
         Some(short) => argument.short(short),
         None => argument,
     };
-    let argument = argument.help_heading(option.group);
+    let argument = argument.help_heading(option.group).visible_short_aliases(option.also.iter().copied());
     match option.takes {
+        Takes::Nothing if option.repeats => argument.action(ArgAction::Count),
         Takes::Nothing => argument.action(ArgAction::SetTrue),
+        Takes::Attached => valued(argument, option),
         _ => valued(argument, option).allow_hyphen_values(drop_in),
     }
 }
@@ -86,6 +88,10 @@ fn valued(argument: Arg, option: &'static Opt) -> Arg {
     };
     match option.takes {
         Takes::Choice(words) => argument.value_parser(PossibleValuesParser::new(words)).hide_possible_values(true),
+        Takes::Attached => {
+            let argument = argument.num_args(0..=1).require_equals(true).default_missing_value("");
+            argument.value_parser(OsStringValueParser::new())
+        }
         Takes::Path => argument.value_parser(OsStringValueParser::new()).value_hint(ValueHint::AnyPath),
         _ => argument.value_parser(OsStringValueParser::new()),
     }
@@ -111,7 +117,7 @@ fn help_of(option: &Opt) -> String {
         Takes::Size { least, most } => Some(format!("{} to {}", show_size(least), show_size(most))),
         Takes::Number { least, most } => Some(format!("{least} to {most}")),
         Takes::Choice(words) => Some(words.join(", ")),
-        Takes::Nothing | Takes::Text | Takes::Path => None,
+        Takes::Nothing | Takes::Text | Takes::Attached | Takes::Path => None,
     };
     if let Some(range) = range {
         help.push_str(&format!(" [{range}]"));

@@ -11,9 +11,21 @@ pub fn source_date_epoch() -> Option<String> {
 
 /// Where files of no lasting use go: `TMPDIR`, else `/var/tmp`, which is seldom memory.
 pub fn scratch() -> PathBuf {
-    std::env::var_os("TMPDIR")
-        .filter(|place| !place.is_empty())
-        .map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+    directory_in("TMPDIR").unwrap_or_else(|| PathBuf::from("/var/tmp"))
+}
+
+fn directory_in(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|place| !place.is_empty()).map(PathBuf::from)
+}
+
+/// The home directory, `HOME`.
+pub fn home() -> Option<PathBuf> {
+    directory_in("HOME")
+}
+
+/// Whether `lrzip.conf` is not to be read: `LRZIP=NOCONFIG`.
+pub fn no_lrzip_conf() -> bool {
+    std::env::var_os("LRZIP").is_some_and(|value| value == "NOCONFIG")
 }
 
 /// The file of this program, for a process that starts itself once more.

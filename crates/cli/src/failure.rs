@@ -37,11 +37,12 @@ impl Failure {
 
     /// The same with the way out, if the command has one.
     pub fn advised(self, applet: &Applet) -> Failure {
+        let way_out = applet.all_options().find(|option| matches!(option.long, "mem" | "maxram"));
         match self {
-            Failure::Memory(message) if applet.all_options().any(|option| option.long == "mem") => {
-                Failure::Failed(format!("{message}; --mem allows more"))
-            }
-            Failure::Memory(message) => Failure::Failed(message),
+            Failure::Memory(message) => match way_out {
+                Some(option) => Failure::Failed(format!("{message}; --{} allows more", option.long)),
+                None => Failure::Failed(message),
+            },
             Failure::Trouble(failure) => Failure::Trouble(Box::new(failure.advised(applet))),
             other => other,
         }

@@ -15,10 +15,16 @@ pub struct Host {
     pub processors: usize,
     /// Memory this process may use, bytes, where a cgroup limits it.
     pub memory_limit: Option<u64>,
+    /// Memory of the machine, bytes, where that is known.
+    pub machine_memory: Option<u64>,
     /// `SOURCE_DATE_EPOCH`, as it stands in the environment.
     pub source_date_epoch: Option<String>,
     /// Where files of no lasting use go.
     pub scratch: PathBuf,
+    /// Where the user's own settings are.
+    pub home: Option<PathBuf>,
+    /// `lrzip.conf` is not to be read.
+    pub no_lrzip_conf: bool,
     /// Now, seconds since 1970.
     pub now: u32,
     /// This program, to be started once more.
@@ -28,6 +34,12 @@ pub struct Host {
 }
 
 impl Host {
+    /// A third of the memory that there is for this process, as lrzip takes.
+    pub fn third_of_memory(&self) -> Option<u64> {
+        let all = self.memory_limit.into_iter().chain(self.machine_memory).min();
+        all.map(|bytes| bytes / 3)
+    }
+
     /// What a command gets that reads an image and was asked for nothing in particular.
     pub fn resources(&self) -> Resources {
         Resources {
@@ -49,6 +61,8 @@ pub struct Io {
     pub stderr: Box<dyn Write>,
     /// Whether standard error is a terminal: only then is a progress bar drawn.
     pub terminal: bool,
+    /// Whether standard input is a terminal, from which no archive is read.
+    pub in_terminal: bool,
     /// Whether standard output is a terminal, to which no archive is written.
     pub out_terminal: bool,
     /// The machine and the environment.

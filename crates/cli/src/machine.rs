@@ -19,9 +19,8 @@ pub fn description() -> String {
 fn describe(processors: usize, cpuinfo: &str, release: &str, meminfo: &str) -> String {
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let model = model.map_or("processors", |(_, name)| name.trim());
-    let memory = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB"));
-    let kibibytes = memory.and_then(|number| number.trim().parse::<f64>().ok());
-    let memory = kibibytes.map_or(String::new(), |number| format!(", {:.1} GiB of memory", number / (1 << 20) as f64));
+    let gibibytes = total_in(meminfo).map(|bytes| bytes as f64 / (1 << 30) as f64);
+    let memory = gibibytes.map_or(String::new(), |number| format!(", {number:.1} GiB of memory"));
     format!("{processors} x {model}, Linux {}{memory}", release.trim())
 }
 
@@ -31,9 +30,23 @@ pub fn peak_memory() -> Option<u64> {
 }
 
 fn peak_in(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    kibibytes_of("VmHWM:", status)
+}
+
+/// The bytes that a line of a file below `/proc` gives in kilobytes.
+fn kibibytes_of(key: &str, text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
+}
+
+/// Memory of the machine, bytes (`MemTotal` of `/proc/meminfo`).
+pub fn memory() -> Option<u64> {
+    total_in(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn total_in(meminfo: &str) -> Option<u64> {
+    kibibytes_of("MemTotal:", meminfo)
 }
 
 /// Memory that this process's cgroup allows, bytes: the smallest limit on the way to the root, version 2 or 1.

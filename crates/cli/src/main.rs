@@ -15,12 +15,15 @@ mod image_args;
 mod info;
 mod io;
 mod list;
+mod lrzip;
+mod lrztar;
 mod machine;
 mod man;
 mod mode;
 mod mount;
 mod options;
 mod pack;
+mod pack_lrz;
 mod progress;
 mod rdsquashfs;
 mod rdsquashfs_describe;
@@ -36,6 +39,7 @@ mod tar2sqfs;
 mod tests;
 mod tools_ng;
 mod unpack;
+mod unpack_lrz;
 mod unpack_tar;
 mod utc;
 mod verify;
@@ -68,6 +72,7 @@ fn standard_io() -> Io {
         stdout: standard_output(),
         stderr: Box::new(stderr()),
         terminal: stderr().is_terminal(),
+        in_terminal: stdin().is_terminal(),
         out_terminal: stdout().is_terminal(),
         host: host(),
         temporaries: Temporaries::default(),
@@ -98,8 +103,11 @@ fn host() -> Host {
     Host {
         processors: machine::processors(),
         memory_limit: machine::memory_limit(),
+        machine_memory: machine::memory(),
         source_date_epoch: environment::source_date_epoch(),
         scratch: environment::scratch(),
+        home: environment::home(),
+        no_lrzip_conf: environment::no_lrzip_conf(),
         now: clock::now(),
         program: environment::program(),
         peak_memory: machine::peak_memory,

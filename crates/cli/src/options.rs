@@ -13,6 +13,8 @@ pub enum Takes {
     Nothing,
     /// Any text.
     Text,
+    /// Any text, but only behind a `=`; without it the value is empty.
+    Attached,
     /// A path, which need not be UTF-8.
     Path,
     /// A number of bytes from `least` to `most`, with an optional suffix K, M, G or T (powers of 1024).
@@ -40,13 +42,15 @@ pub struct Opt {
     pub long: &'static str,
     /// Short name.
     pub short: Option<char>,
+    /// Other short names.
+    pub also: &'static [char],
     /// What it takes.
     pub takes: Takes,
     /// How the value is called in the help.
     pub value: &'static str,
     /// The value when the option is not given, as text: parsed like one that is given.
     pub default: Option<&'static str>,
-    /// Whether it may be given several times, each value counting.
+    /// Whether it may be given several times, each value counting, or each time where it takes nothing.
     pub repeats: bool,
     /// Heading under which the help lists it.
     pub group: &'static str,
@@ -60,6 +64,7 @@ impl Opt {
         Opt {
             long,
             short: None,
+            also: &[],
             takes: Takes::Nothing,
             value: "",
             default: None,
@@ -80,6 +85,12 @@ impl Opt {
     /// With a short name.
     pub const fn short(mut self, short: char) -> Opt {
         self.short = Some(short);
+        self
+    }
+
+    /// With further short names.
+    pub const fn also(mut self, also: &'static [char]) -> Opt {
+        self.also = also;
         self
     }
 
@@ -130,7 +141,7 @@ pub enum Manners {
     /// Those of squashfs-tools-ng (GNU getopt): wrong usage exits with 1, long names may be shortened, the last of several
     /// wins, a value may begin with a dash. The command is also found by the name the binary is called by.
     DropIn,
-    /// As [`Manners::DropIn`], but wrong usage exits with 2, as diff(1) does, because 1 says that something differs.
+    /// As [`Manners::DropIn`], but wrong usage exits with 2, as that of diff(1), where 1 says that something differs, and lrzip(1).
     DropInDiff,
 }
 

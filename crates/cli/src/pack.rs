@@ -12,6 +12,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::pack_lrz;
 use crate::work::{Manner, run_pack};
 
 const COMPRESSION: &str = "Compression";
@@ -115,7 +116,7 @@ const MACHINE_OPTIONS: &[Opt] = &[
 
 const OUTPUT_OPTIONS: &[Opt] = &[
     Opt::flag("force", "Replace an existing image, or overwrite a block device").short('f').group(OUTPUT),
-    Opt::with("format", "FORMAT", Takes::Text, "Container, instead of the one that IMAGE's name says: squashfs")
+    Opt::with("format", "FORMAT", Takes::Text, "Container, instead of the one that IMAGE's name says: squashfs, lrz")
         .group(OUTPUT),
     Opt::flag("quiet", "No progress bar and no summary").short('q').group(OUTPUT),
     Opt::flag("no-progress", "No progress bar").group(OUTPUT),
@@ -138,7 +139,7 @@ pub const APPLET: Applet = Applet {
         },
         Operand {
             name: "IMAGE",
-            help: "The image to write: a file (.sqfs, .squashfs, .sfs), or a block device",
+            help: "The image to write: a file (.sqfs, .squashfs, .sfs), or a block device; or a .lrz file",
             required: true,
             of: &[],
         },
@@ -149,7 +150,7 @@ pub const APPLET: Applet = Applet {
 
 fn details() -> String {
     format!(
-        "Codecs: {}.\n\
+        "Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
          Sizes may end in K, M, G or T. The image appears under its name only when it is whole.\n\
          Examples: packline pack rootfs/ rootfs.sqfs\n          \
          packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs\n          \
@@ -162,6 +163,9 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     if let Some(name) = args.text("codec")?.and_then(|codec| codec.strip_suffix(":help")) {
         let help = Spec::help(name).map_err(|error| args.wrong("codec", &error.to_string()))?;
         return io.print(&help);
+    }
+    if pack_lrz::is_wanted(args)? {
+        return pack_lrz::run(args, io);
     }
     let manner = Manner::Packline {
         quiet: args.flag("quiet"),
@@ -207,7 +211,8 @@ fn refuse_contradictions(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn format(args: &Args, output: &std::path::Path) -> Result<Format, Failure> {
+/// The container.
+pub(crate) fn format(args: &Args, output: &std::path::Path) -> Result<Format, Failure> {
     let format = match args.text("format")? {
         Some(name) => Format::named(name),
         None => Format::of_path(output),
@@ -289,7 +294,8 @@ fn stored(args: &Args) -> Result<Stored, Failure> {
     Ok(stored)
 }
 
-fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
+/// What the machine gives.
+pub(crate) fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
     let wanted = args.number("jobs")?.map_or(io.host.processors, |jobs| jobs as usize);
     Ok(Resources {
         workers: wanted,
@@ -314,7 +320,8 @@ fn changes(args: &Args) -> Result<Changes, Failure> {
 }
 
 /// The source, and what is to be left out of it on the way because it does not see to that itself.
-fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<(SourceSpec, Excludes), Failure> {
+/// What is packed, and what is left out of a tar.
+pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<(SourceSpec, Excludes), Failure> {
     let path = args.required("SOURCE")?;
     let excludes = excludes(args);
     let readers = readers(args, resources)?;

@@ -4,6 +4,7 @@ mod bench;
 mod gensquashfs;
 mod harness;
 mod inspect;
+mod lrzip;
 mod mount;
 mod pack;
 mod table;

@@ -9,8 +9,8 @@ use crate::image_args::{self, IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::size::show_bytes;
-use crate::unpack_tar;
 use crate::work::watched;
+use crate::{unpack_lrz, unpack_tar};
 
 const ENTRIES: &str = "Entries";
 const ATTRIBUTES: &str = "Attributes";
@@ -74,7 +74,7 @@ const OUTPUT_OPTIONS: &[Opt] = &[
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "unpack",
-    about: "Unpack an image to a directory or a tar",
+    about: "Unpack an image, or a tar in a .lrz file, to a directory or a tar",
     details,
     options: &[ENTRY_OPTIONS, ATTRIBUTE_OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS, OUTPUT_OPTIONS],
     operands: &[
@@ -103,6 +103,7 @@ fn details() -> String {
      No symbolic link is followed in or below DEST, whoever made it. Permissions are those of the image, whatever the umask.\n\
      Extended attributes that the user may not set, or the file system does not store, are left out with a warning for each \
      kind (user., security., trusted.).\n\
+     The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
      Exits with 1 if something failed, with 2 if the rest was unpacked all the same (--continue).\n\
      Examples: packline unpack root.sqfs root/\n          \
      packline unpack root.sqfs etc/ --subdir etc -x '*.bak'\n          \
@@ -112,6 +113,9 @@ fn details() -> String {
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    if unpack_lrz::is_wanted(args)? {
+        return unpack_lrz::run(args, io);
+    }
     if unpack_tar::is_wanted(args)? {
         return unpack_tar::run(args, io);
     }
@@ -132,7 +136,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 }
 
 /// Says the way out of what only root may do.
-fn explain(error: Error) -> Failure {
+pub(crate) fn explain(error: Error) -> Failure {
     let device = matches!(&error, Error::Output { action: "cannot create", cause, .. }
         if cause.kind() == std::io::ErrorKind::PermissionDenied && !is_root());
     if device {
@@ -171,7 +175,8 @@ pub(crate) fn subdirectory(args: &Args) -> Result<Vec<u8>, Failure> {
         .map_err(|fault| args.wrong("subdir", &format!("{fault} (expected {})", fault.expected())))
 }
 
-fn kept(args: &Args) -> Result<Kept, Failure> {
+/// Which attributes are set.
+pub(crate) fn kept(args: &Args) -> Result<Kept, Failure> {
     let (yes, no) = (args.flag("owner"), args.flag("no-owner"));
     if yes && no {
         return Err(args.wrong("owner", "cannot be used with --no-owner"));

@@ -74,7 +74,8 @@ fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutReque
     })
 }
 
-fn target(args: &Args, io: &mut Io, path: PathBuf) -> Result<TarTarget, Failure> {
+/// Where the tar goes.
+pub(crate) fn target(args: &Args, io: &mut Io, path: PathBuf) -> Result<TarTarget, Failure> {
     if path.as_os_str() != "-" {
         return Ok(TarTarget::File { path, force: args.flag("force") });
     }

@@ -60,6 +60,15 @@ pub enum Error {
         #[source]
         cause: Box<packline_squashfs::read::ReadError>,
     },
+    /// A .lrz file could not be written or read.
+    #[error("{path}: {cause}", path = path.display())]
+    Lrz {
+        /// The file, or what it is made of, as the user named it.
+        path: PathBuf,
+        /// What is wrong, with the offset.
+        #[source]
+        cause: Box<packline_lrz::Error>,
+    },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {

@@ -9,10 +9,12 @@ use crate::Error;
 pub enum Format {
     /// SquashFS 4.0, which the Linux kernel mounts.
     SquashFs,
+    /// lrzip's, around a tar.
+    Lrz,
 }
 
 /// What this version writes, for messages.
-const WRITTEN: &str = "squashfs (.sqfs, .squashfs, .sfs)";
+const WRITTEN: &str = "squashfs (.sqfs, .squashfs, .sfs), lrz (.lrz)";
 
 impl Format {
     /// The container with this name.
@@ -22,7 +24,8 @@ impl Format {
     pub fn named(name: &str) -> Result<Format, Error> {
         match name {
             "squashfs" => Ok(Format::SquashFs),
-            "lrzip" | "lrz" | "pln" => Err(unwritten(name)),
+            "lrz" => Ok(Format::Lrz),
+            "pln" => Err(unwritten(name)),
             _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: WRITTEN.to_string() }),
         }
     }
@@ -34,7 +37,8 @@ impl Format {
     pub fn of_path(path: &Path) -> Result<Format, Error> {
         let ending = path.extension().map(|ending| ending.to_ascii_lowercase()).unwrap_or_default();
         match ending.to_str() {
-            Some(name @ ("lrz" | "pln")) => Err(unwritten(name)),
+            Some("lrz") => Ok(Format::Lrz),
+            Some(name @ "pln") => Err(unwritten(name)),
             _ => Ok(Format::SquashFs),
         }
     }
@@ -53,11 +57,11 @@ mod tests {
         for name in ["a.sqfs", "a.SquashFS", "a.sfs", "a.img", "a", "/dev/loop0", "lrz"] {
             assert_eq!(Format::of_path(Path::new(name)).unwrap(), Format::SquashFs, "{name}");
         }
-        for name in ["a.lrz", "a.PLN"] {
-            let message = Format::of_path(Path::new(name)).unwrap_err().to_string();
-            assert!(message.contains("cannot write") && message.contains("squashfs"), "{message}");
-        }
+        assert_eq!(Format::of_path(Path::new("a.Lrz")).unwrap(), Format::Lrz);
+        let message = Format::of_path(Path::new("a.PLN")).unwrap_err().to_string();
+        assert!(message.contains("cannot write") && message.contains("squashfs"), "{message}");
         assert_eq!(Format::named("squashfs").unwrap(), Format::SquashFs);
-        assert!(Format::named("lrz").is_err() && Format::named("").is_err());
+        assert_eq!(Format::named("lrz").unwrap(), Format::Lrz);
+        assert!(Format::named("pln").is_err() && Format::named("").is_err());
     }
 }

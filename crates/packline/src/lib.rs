@@ -15,6 +15,7 @@ mod format;
 mod info;
 mod list;
 mod listing;
+mod lrzip;
 mod memory;
 mod mount;
 mod observer;
@@ -44,12 +45,17 @@ pub use format::Format;
 pub use info::{ImageInfo, TreeCounts};
 pub use list::ImageEntries;
 pub use listing::{List, hints_of};
+pub use lrzip::{
+    LrzRequest, LrzSource, LrzTreeCounts, LrzTreeRequest, LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream,
+    lrz_pack, lrz_unpack, lrz_unpack_tree,
+};
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
 pub use observer::{Observer, Progress, Unobserved};
 pub use opened::{ImagePlace, OpenedImage};
 pub use pack::pack;
 pub use packline_codec as codec;
 pub use packline_engine::CancelToken;
+pub use packline_lrz as lrz;
 pub use packline_squashfs as image;
 pub use packline_tree as tree;
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};

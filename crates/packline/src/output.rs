@@ -56,6 +56,15 @@ impl Output {
         Ok(WriteBehind::new(file, limit, self.size.clone()))
     }
 
+    /// The open file, to read what the sink has written and to set attributes.
+    pub fn file(&self) -> Result<File, Error> {
+        let file = match &self.target {
+            Target::File(temporary) => temporary.file(),
+            Target::Device(file) => file,
+        };
+        file.try_clone().map_err(|cause| self.refused("cannot write", cause))
+    }
+
     /// Bytes written so far, as far as the highest offset reached.
     pub fn size(&self) -> u64 {
         self.size.load(Ordering::Relaxed)

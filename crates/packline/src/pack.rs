@@ -15,7 +15,10 @@ use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSp
 /// # Errors
 /// [`Error`], with the name of the file or entry and, where there is one, the offset; nothing about timing is in it.
 pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSummary, Error> {
-    let Format::SquashFs = request.format;
+    if request.format != Format::SquashFs {
+        let what = "a container that holds no image".to_string();
+        return Err(Error::Request { what, expected: "squashfs; .lrz files are packed by lrz_pack".to_string() });
+    }
     let shown = request.output.clone();
     let tool = squashfs::tool_memory(&request.image)
         .map_err(|cause| Error::Image { path: shown.clone(), cause: Box::new(cause) })?;

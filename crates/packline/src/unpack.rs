@@ -26,7 +26,9 @@ use std::sync::Arc;
 use packline_engine::{Config, Fault, Line, ParallelLine, SerialLine};
 use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
 
+pub(crate) use notes::{Note, Topic};
 pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
+pub(crate) use site::Site;
 
 use crate::memory::fewer_workers;
 use crate::read_plan::metadata_cache;
@@ -38,7 +40,6 @@ use later::Later;
 use notes::Outcome;
 use planner::Planner;
 use shop::Shop;
-use site::Site;
 use work::Unpacking;
 
 /// The least memory for the plan, and the most that it gets besides, bytes.

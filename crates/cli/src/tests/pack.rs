@@ -209,14 +209,18 @@ fn an_existing_image_needs_force_and_survives_an_error() {
 fn the_container_follows_the_name_or_the_format() {
     let (place, tar) = (Place::new(), sample_tar());
     for (name, options, status) in [
-        ("a.lrz", &[][..], 2),
+        ("a.lrz", &[][..], 0),
         ("a.pln", &[], 2),
-        ("a.sqfs", &["--format", "lrz"], 2),
+        ("a.sqfs", &["--format", "lrz", "-c", "none:level=3"], 0),
         ("b.lrz", &["--format", "squashfs"], 0),
+        ("c.lrz", &["-c", "zstd"], 2),
+        ("c.lrz", &["-c", "lzo:level=10"], 2),
     ] {
         assert_eq!(pack(&place, name, options, &tar, host()).status, status, "{name} {options:?}");
     }
-    assert_eq!(place.names(), ["b.lrz"]);
+    let magics = ["a.lrz", "a.sqfs", "b.lrz"].map(|name| std::fs::read(place.text(name)).unwrap()[..4].to_vec());
+    assert_eq!(magics, [b"LRZI", b"LRZI", b"hsqs"].map(|magic| magic.to_vec()));
+    assert_eq!(place.names(), ["a.lrz", "a.sqfs", "b.lrz"]);
 }
 
 #[test]

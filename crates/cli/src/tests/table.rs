@@ -27,6 +27,7 @@ fn no_name_is_used_twice_and_every_option_is_described() {
                 applet.name,
                 option.short
             );
+            assert!(option.also.iter().all(|also| names.insert(also.to_string())), "{} {:?}", applet.name, option.also);
             assert!(option.help.len() > 10 && !option.help.ends_with('.'), "{} --{}", applet.name, option.long);
             assert_eq!(option.value.is_empty(), option.takes == Takes::Nothing, "{} --{}", applet.name, option.long);
         }
@@ -41,7 +42,7 @@ fn defaults_are_within_their_ranges() {
             Takes::Size { least, most } => parse_size(default).is_ok_and(|size| (least..=most).contains(&size)),
             Takes::Number { least, most } => parse_number(default).is_ok_and(|number| (least..=most).contains(&number)),
             Takes::Choice(words) => words.iter().any(|word| OsStr::new(word) == default),
-            Takes::Text | Takes::Path => true,
+            Takes::Text | Takes::Attached | Takes::Path => true,
             Takes::Nothing => false,
         };
         assert!(fits, "--{}: {default:?}", option.long);

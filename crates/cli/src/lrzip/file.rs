@@ -1,0 +1,275 @@
+//! One file: compressed, decompressed, tested or described.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use packline::lrz::{Error as LrzError, Unpacked, Written};
+use packline::{Error, LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz, TarTarget};
+
+use super::password::{self, Secret};
+use super::settings::{Mode, Settings};
+use super::{info, names};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::size::show_bytes;
+use crate::work::watched;
+
+/// Where content comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Standard input.
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Place {
+    fn shown(&self) -> &Path {
+        match self {
+            Place::Stdin => Path::new(STDIN),
+            Place::File(path) => path,
+        }
+    }
+}
+
+const STDIN: &str = "standard input";
+
+/// Does what the settings say.
+pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    match settings.mode {
+        Mode::Compress => compress(settings, place, io),
+        Mode::Decompress | Mode::Test => decompress(settings, place, io),
+        Mode::Info => info::show(settings, place.shown(), open(settings, place, io), io),
+    }
+}
+
+// Compressing.
+
+fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    if let Place::File(path) = place
+        && names::has_suffix(path, &settings.suffix)
+        && settings.outfile.is_none()
+    {
+        io.say(&format!("{}: already has the suffix {}, skipped", path.display(), settings.suffix));
+        return Ok(());
+    }
+    let password = password_to_write(settings, place, io)?;
+    let options =
+        packline::lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
+    let output = output_of(settings, place)?;
+    let (target, mut say) = target(settings, output.as_deref(), io)?;
+    let source = match place {
+        Place::File(path) => LrzSource::File(path.clone()),
+        Place::Stdin => LrzSource::Stream(STDIN.to_string(), take_stdin(io)?),
+    };
+    let request = LrzRequest {
+        source,
+        target,
+        options,
+        keep_attributes: true,
+        resources: settings.resources.clone(),
+        temporaries: io.temporaries.clone(),
+    };
+    let written = watched(io, bar(settings), |observer| packline::lrz_pack(request, observer))?;
+    say.line(settings, io, &compressed(settings, place, &written));
+    delete(settings, place)
+}
+
+/// A password for a new file; the terminal is asked twice.
+fn password_to_write(settings: &Settings, place: &Place, io: &mut Io) -> Result<Option<Vec<u8>>, Failure> {
+    match &settings.secret {
+        Secret::None => Ok(None),
+        Secret::Given(password) => Ok(Some(password.clone())),
+        Secret::Ask if *place == Place::Stdin => Err(no_way_to_ask()),
+        Secret::Ask => password::ask(io, true).map(Some),
+    }
+}
+
+fn no_way_to_ask() -> Failure {
+    Failure::failed("standard input cannot give content and a password (expected --encrypt=PASSWORD)")
+}
+
+/// What there is to say of a file that was compressed.
+fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
+    let ratio = written.plain as f64 / written.stored.max(1) as f64;
+    let mut text = format!("{} - Compression Ratio: {ratio:.3}.", place.shown().display());
+    if settings.verbosity > 0 {
+        let [opcodes, literals] = written.streams;
+        text = format!(
+            "{} chunks, {} matches of {}, {} literals of {}, {} workers\n\
+             Stream 0: {} blocks, {} of {}; stream 1: {} blocks, {} of {}\n{text}",
+            written.chunks,
+            written.matches,
+            show_bytes(written.match_bytes),
+            written.literals,
+            show_bytes(written.literal_bytes),
+            written.workers,
+            opcodes.blocks,
+            show_bytes(opcodes.stored),
+            show_bytes(opcodes.plain),
+            literals.blocks,
+            show_bytes(literals.stored),
+            show_bytes(literals.plain),
+        );
+    }
+    if settings.verbosity > 1 {
+        let options = &settings.options;
+        text = format!(
+            "Back end {}, level {}, {:?} window, {} processors\n{text}",
+            options.back_end.name(),
+            options.level,
+            options.window,
+            settings.resources.workers
+        );
+    }
+    if settings.hash || settings.verbosity > 0 { format!("{text}\nMD5: {}", hex(&written.md5)) } else { text }
+}
+
+/// Bytes as lrzip writes them.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+// Decompressing.
+
+fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    let output = if settings.mode == Mode::Test { None } else { Some(output_of(settings, place)?) };
+    let opened = open(settings, place, io)?;
+    let (target, mut say) = match output {
+        None => (None, Say::Stdout),
+        Some(output) => {
+            let (target, say) = target(settings, output.as_deref(), io)?;
+            (Some(target), say)
+        }
+    };
+    if settings.check && matches!(target, Some(TarTarget::Stream(..)) | None) && settings.mode == Mode::Decompress {
+        return Err(Failure::failed(
+            "what goes to standard output cannot be read again (expected no --check, or a file)",
+        ));
+    }
+    let request = LrzUnpackRequest {
+        opened: &opened,
+        check: settings.check && target.is_some(),
+        target,
+        md5: settings.hash,
+        keep_broken: settings.keep_broken,
+        resources: settings.resources.clone(),
+        temporaries: io.temporaries.clone(),
+    };
+    let unpacked = watched(io, bar(settings), |observer| packline::lrz_unpack(request, observer))?;
+    say.line(settings, io, &decompressed(settings, &unpacked));
+    if settings.mode == Mode::Test { Ok(()) } else { delete(settings, place) }
+}
+
+fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
+    let mut lines = Vec::new();
+    if let Some(md5) = unpacked.md5.filter(|_| settings.hash || settings.check || settings.verbosity > 0) {
+        lines.push(format!("MD5: {}", hex(&md5)));
+    }
+    if settings.check && settings.mode == Mode::Decompress {
+        lines.push("MD5 integrity of written file matches archive".to_string());
+    }
+    lines.push(format!("[OK] - {} bytes", unpacked.plain));
+    lines.join("\n")
+}
+
+/// Opens a file; one that is encrypted with the password that was given, or is asked for.
+pub fn open(settings: &Settings, place: &Place, io: &mut Io) -> Result<OpenedLrz, Failure> {
+    let given = match &settings.secret {
+        Secret::Given(password) => Some(password.as_slice()),
+        _ => None,
+    };
+    let path = match place {
+        Place::Stdin => {
+            let mut stream = take_stdin(io)?;
+            let opened = packline::lrz_open_stream(STDIN, &mut stream, given, &settings.resources);
+            return opened.map_err(|error| {
+                if wants_password(&error) && given.is_none() { no_way_to_ask() } else { error.into() }
+            });
+        }
+        Place::File(path) => path,
+    };
+    match settings.mode {
+        Mode::Info => match packline::lrz_open(path, given) {
+            Err(error) if given.is_none() && wants_password(&error) => Err(Failure::Said(0)),
+            opened => Ok(opened?),
+        },
+        _ => open_asking(path, &settings.secret, io),
+    }
+}
+
+/// Opens a file; one that is encrypted with the password that is given, or else asked for.
+pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLrz, Failure> {
+    let given = if let Secret::Given(password) = secret { Some(password.as_slice()) } else { None };
+    match packline::lrz_open(path, given) {
+        Err(error) if given.is_none() && wants_password(&error) => {
+            let password = password::ask(io, false)?;
+            Ok(packline::lrz_open(path, Some(&password))?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn wants_password(error: &Error) -> bool {
+    matches!(error, Error::Lrz { cause, .. } if matches!(**cause, LrzError::Password(_)))
+}
+
+// Both.
+
+fn bar(settings: &Settings) -> bool {
+    !settings.quiet && !settings.silent
+}
+
+fn take_stdin(io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
+    if io.in_terminal {
+        return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
+    }
+    io.stdin.take().ok_or_else(|| Failure::failed("standard input is not there"))
+}
+
+/// The output's name; none for standard output.
+fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Failure> {
+    let output = match place {
+        Place::Stdin => settings.outfile.clone(),
+        Place::File(path) => Some(names::output_of(path, settings)?),
+    };
+    Ok(output.filter(|output| output.as_os_str() != "-"))
+}
+
+/// Where words go: not to standard output if that is the output.
+enum Say {
+    Stdout,
+    Stderr,
+}
+
+impl Say {
+    /// Says something; that nobody reads it is no failure.
+    fn line(&mut self, settings: &Settings, io: &mut Io, text: &str) {
+        match self {
+            _ if settings.silent => {}
+            Say::Stdout => drop(io.print(&format!("{text}\n"))),
+            Say::Stderr => io.say(text),
+        }
+    }
+}
+
+fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<(TarTarget, Say), Failure> {
+    let Some(path) = output else {
+        if io.out_terminal && settings.mode == Mode::Compress {
+            return Err(Failure::usage("standard output is a terminal (expected --outfile, or a file or a pipe)"));
+        }
+        let out = std::mem::replace(&mut io.stdout, Box::new(io::sink()));
+        return Ok((TarTarget::Stream(PathBuf::from("standard output"), out), Say::Stderr));
+    };
+    let mut say = Say::Stdout;
+    say.line(settings, io, &format!("Output filename is: {}", path.display()));
+    Ok((TarTarget::File { path: path.to_path_buf(), force: settings.force }, say))
+}
+
+fn delete(settings: &Settings, place: &Place) -> Result<(), Failure> {
+    let Place::File(path) = place else { return Ok(()) };
+    if !settings.delete {
+        return Ok(());
+    }
+    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot delete: {cause}", path.display())))
+}

@@ -1,0 +1,97 @@
+//! Passwords, from the command line or from standard input, without echo if that is a terminal.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use packline::lrz::{Password, Randomness};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use crate::failure::Failure;
+use crate::io::Io;
+
+/// Longest password, bytes: as lrzip's.
+const LONGEST: usize = 500;
+
+/// What is known of a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Secret {
+    /// None is wanted.
+    None,
+    /// It is to be asked for.
+    Ask,
+    /// This one.
+    Given(Vec<u8>),
+}
+
+/// A password with the system's randomness.
+pub fn for_writing(bytes: Vec<u8>) -> Password {
+    let random: Randomness = Arc::new(|bytes: &mut [u8]| std::fs::File::open("/dev/urandom")?.read_exact(bytes));
+    Password { bytes, random }
+}
+
+/// Asks, twice if nothing else would tell of a slip.
+///
+/// # Errors
+/// [`Failure::Failed`] for one that is empty or too long, for two that differ, and where standard input was used already.
+pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
+    let mut input = io.stdin.take().ok_or_else(|| Failure::failed("no password (expected --encrypt=PASSWORD)"))?;
+    let hidden = io.in_terminal.then(Hidden::new).flatten();
+    if let Some(hidden) = hidden.clone() {
+        io.farewell.set_first(move || hidden.restore());
+    }
+    let first = line("Enter passphrase: ", input.as_mut(), io);
+    let second = if twice { line("Re-enter passphrase: ", input.as_mut(), io).map(Some) } else { Ok(None) };
+    if let Some(hidden) = hidden {
+        hidden.restore();
+        io.farewell.set_first(|| {});
+    }
+    io.stdin = Some(input);
+    let (first, second) = (first?, second?);
+    if second.is_some_and(|second| second != first) {
+        return Err(Failure::failed("the two passwords differ"));
+    }
+    check(&first).map(|()| first)
+}
+
+/// Whether it can be one.
+///
+/// # Errors
+/// [`Failure::Failed`] if it is empty or too long.
+pub fn check(password: &[u8]) -> Result<(), Failure> {
+    match password.len() {
+        0 => Err(Failure::failed("the password is empty")),
+        1..=LONGEST => Ok(()),
+        length => Err(Failure::failed(format!("a password of {length} bytes (expected at most {LONGEST})"))),
+    }
+}
+
+fn line(prompt: &str, input: &mut dyn Read, io: &mut Io) -> Result<Vec<u8>, Failure> {
+    let _: std::io::Result<()> = write!(io.stderr, "{prompt}").and_then(|()| io.stderr.flush());
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    loop {
+        let read = input.read(&mut byte).map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
+        if read == 0 || byte[0] == b'\n' || line.len() > LONGEST {
+            io.say("");
+            return Ok(line);
+        }
+        line.push(byte[0]);
+    }
+}
+
+/// The terminal as it was before its echo was turned off.
+#[derive(Clone)]
+struct Hidden(Termios);
+
+impl Hidden {
+    fn new() -> Option<Hidden> {
+        let before = tcgetattr(std::io::stdin()).ok()?;
+        let mut without = before.clone();
+        without.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(std::io::stdin(), OptionalActions::Flush, &without).ok()?;
+        Some(Hidden(before))
+    }
+
+    fn restore(&self) {
+        let _: rustix::io::Result<()> = tcsetattr(std::io::stdin(), OptionalActions::Flush, &self.0);
+    }
+}

@@ -1,0 +1,109 @@
+//! `packline unpack` of a .lrz file: the tar in it becomes a directory, or stays one.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+use packline::codec::StreamFormat;
+use packline::{LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
+use serde_json::json;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::image_args;
+use crate::io::Io;
+use crate::lrzip::open_asking;
+use crate::lrzip::password::Secret;
+use crate::size::show_bytes;
+use crate::work::watched;
+use crate::{unpack, unpack_tar};
+
+/// Options that mean something for a .lrz file.
+const HONOURED: &[&str] = &["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
+/// Those that do if it becomes a directory.
+const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-xattrs", "no-times", "no-devices", "sync"];
+
+/// Whether the image is a .lrz file: by its first bytes.
+pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
+    let mut magic = [0; 4];
+    let read = File::open(args.required("IMAGE")?).and_then(|mut file| file.read_exact(&mut magic));
+    Ok(read.is_ok() && &magic == b"LRZI" && !args.given("offset"))
+}
+
+/// Unpacks.
+pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let tar = unpack_tar::is_wanted(args)?;
+    let honoured = if tar { HONOURED.to_vec() } else { [HONOURED, OF_DIRECTORIES].concat() };
+    if let Some(long) = args.given_beside(&honoured) {
+        return Err(args.wrong(long, "a .lrz file cannot be unpacked so"));
+    }
+    if !args.operands("PATTERN...").is_empty() {
+        return Err(Failure::usage("the tar in a .lrz file is unpacked as a whole (expected no PATTERN)"));
+    }
+    let opened = open_asking(&args.required("IMAGE")?, &Secret::None, io)?;
+    if tar { to_tar(args, &opened, io) } else { to_directory(args, &opened, io) }
+}
+
+fn resources(args: &Args, io: &Io) -> Result<packline::Resources, Failure> {
+    let memory = args.size("mem")?.or(io.host.third_of_memory());
+    Ok(packline::Resources { memory, ..image_args::resources(args, io)? })
+}
+
+fn to_tar(args: &Args, opened: &OpenedLrz, io: &mut Io) -> Result<(), Failure> {
+    let destination: PathBuf = args.required("DEST")?;
+    if StreamFormat::of_name(destination.as_os_str().as_encoded_bytes()).is_some() {
+        return Err(Failure::usage(
+            "the tar in a .lrz file is not compressed again (expected a name that ends in .tar)",
+        ));
+    }
+    let stdout = destination.as_os_str() == "-";
+    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
+    if stdout && json {
+        return Err(args.wrong("json", "standard output is taken by the tar"));
+    }
+    let resources = resources(args, io)?;
+    let request = LrzUnpackRequest {
+        opened,
+        target: Some(unpack_tar::target(args, io, destination)?),
+        md5: false,
+        check: false,
+        keep_broken: false,
+        resources,
+        temporaries: io.temporaries.clone(),
+    };
+    let unpacked = watched(io, bar && !quiet, |observer| packline::lrz_unpack(request, observer))?;
+    if json {
+        io.print(&format!("{}\n", json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks})))?;
+    } else if !quiet {
+        io.say(&format!("{} of tar", show_bytes(unpacked.plain)));
+    }
+    Ok(())
+}
+
+fn to_directory(args: &Args, opened: &OpenedLrz, io: &mut Io) -> Result<(), Failure> {
+    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
+    let request = LrzTreeRequest {
+        opened,
+        destination: args.required("DEST")?,
+        force: args.flag("force"),
+        kept: unpack::kept(args)?,
+        devices: !args.flag("no-devices"),
+        sync: args.flag("sync"),
+        resources: resources(args, io)?,
+        temporaries: io.temporaries.clone(),
+    };
+    let counts = watched(io, bar && !quiet, |observer| packline::lrz_unpack_tree(request, observer));
+    let counts = counts.map_err(unpack::explain)?;
+    if json {
+        let object = json!({
+            "entries": counts.entries,
+            "devices_left_out": counts.devices_left_out,
+            "content_bytes": counts.content_bytes,
+            "tar_bytes": counts.tar_bytes,
+        });
+        io.print(&format!("{object}\n"))?;
+    } else if !quiet {
+        io.say(&format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes)));
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! .lrz files: written from a file, a stream or a tree, and read into a file, a stream or a tree.
+
+mod ends;
+mod extract;
+mod pipe;
+mod tar_stream;
+mod tree;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_lrz::{Archive, FileInput, Input, Machine, ReadOptions, Source, Unpacked, WriteOptions, Written};
+
+pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
+
+use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
+use ends::End;
+use packline_tree::DirectoryOptions;
+
+/// What a .lrz file is made of.
+pub enum LrzSource {
+    /// A file. One that is no regular file is read as a stream.
+    File(PathBuf),
+    /// A stream, with its name in messages.
+    Stream(String, Box<dyn Read + Send>),
+    /// A tar file or stream, whose own compression is undone.
+    Tar(String, Box<dyn Read + Send>),
+    /// A directory, as a tar.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// What is read of it, and how.
+        options: DirectoryOptions,
+        /// What stands before each name in the tar: empty, or with a slash at its end.
+        prefix: Vec<u8>,
+    },
+}
+
+/// A .lrz file to be written.
+pub struct LrzRequest {
+    /// What is compressed.
+    pub source: LrzSource,
+    /// Where the file goes.
+    pub target: TarTarget,
+    /// What decides its bytes besides the source.
+    pub options: WriteOptions,
+    /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
+    pub keep_attributes: bool,
+    /// What the machine gives. Nothing of it changes a byte.
+    pub resources: Resources,
+    /// Where temporary files are listed while they are in being.
+    pub temporaries: Temporaries,
+}
+
+/// An open .lrz file.
+pub struct OpenedLrz {
+    /// The file.
+    pub archive: Archive,
+    /// How the user called it.
+    pub shown: PathBuf,
+    /// Its size, bytes.
+    pub size: u64,
+    /// What its file system says of it; none for a stream.
+    about: Option<std::fs::Metadata>,
+}
+
+/// What is decompressed, and how.
+pub struct LrzUnpackRequest<'a> {
+    /// The file.
+    pub opened: &'a OpenedLrz,
+    /// Where its content goes; `None` for nowhere: it is only checked.
+    pub target: Option<TarTarget>,
+    /// Compute the MD5 of the content even if the file has none.
+    pub md5: bool,
+    /// Read what was written again, and compare it.
+    pub check: bool,
+    /// Keep an output that is not whole.
+    pub keep_broken: bool,
+    /// What the machine gives.
+    pub resources: Resources,
+    /// Where temporary files are listed while they are in being.
+    pub temporaries: Temporaries,
+}
+
+/// Writes a .lrz file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
+///
+/// # Errors
+/// [`Error`], with the name of the file or entry and, where there is one, the offset.
+pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
+    let LrzRequest { source, target, options, keep_attributes, resources, temporaries } = request;
+    let machine = machine(&resources);
+    let mut end = End::open(target, &temporaries)?;
+    let mut watch = Watch { observer };
+    let (written, about) = match source {
+        LrzSource::File(path) => pack_file(&path, &mut end, &options, &machine, &mut watch)?,
+        LrzSource::Stream(name, mut stream) => {
+            (pack_stream(&name, &mut stream, &mut end, &options, &machine, &mut watch)?, None)
+        }
+        LrzSource::Tar(name, stream) => {
+            let refused = |cause| Error::Source { path: PathBuf::from(&name), action: "cannot read", cause };
+            let limits = packline_tree::decompress::Limits::default();
+            let mut plain = packline_tree::decompress::open(stream, &limits).map_err(refused)?;
+            (pack_stream(&name, &mut plain, &mut end, &options, &machine, &mut watch)?, None)
+        }
+        LrzSource::Directory { path, options: directory, prefix } => {
+            let names = end.names();
+            let tar = tar_stream::Tar { path, options: directory, prefix, outputs: names };
+            (tar_stream::pack(tar, &mut end, &options, &machine, &mut watch)?, None)
+        }
+    };
+    let about = about.filter(|_| keep_attributes);
+    end.finish(about.as_ref())?;
+    Ok(written)
+}
+
+/// Opens a .lrz file; with its password, if it is encrypted, which takes a second.
+///
+/// # Errors
+/// [`Error::Source`] if it cannot be opened, [`Error::Lrz`] if it is no .lrz file or another password is needed.
+pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
+    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
+    let file = File::open(path).map_err(refused)?;
+    let about = file.metadata().map_err(refused)?;
+    let size = about.len();
+    let opened = open(path, Arc::new(FileInput::new(file, size)), password)?;
+    Ok(OpenedLrz { about: Some(about), ..opened })
+}
+
+/// Opens a .lrz file that comes through a stream, which is put by first: in memory, or a file without a name.
+///
+/// # Errors
+/// As [`lrz_open`].
+pub fn lrz_open_stream(
+    name: &str,
+    stream: &mut dyn Read,
+    password: Option<&[u8]>,
+    resources: &Resources,
+) -> Result<OpenedLrz, Error> {
+    let path = Path::new(name);
+    let input = packline_lrz::spooled(stream, &machine(resources)).map_err(|cause| fault(path, path, cause))?;
+    open(path, Arc::new(input), password)
+}
+
+fn open(path: &Path, input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
+    let size = input.length();
+    let archive = Archive::open(input, password).map_err(|cause| fault(path, path, cause))?;
+    Ok(OpenedLrz { archive, shown: path.to_path_buf(), size, about: None })
+}
+
+/// Decompresses a .lrz file to another file, which has its name when this returns `Ok`, to a stream, or to nowhere.
+///
+/// # Errors
+/// [`Error`]; a file is not there then, unless [`LrzUnpackRequest::keep_broken`].
+pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
+    let LrzUnpackRequest { opened, target, resources, temporaries, .. } = request;
+    let (machine, options) = (machine(&resources), ReadOptions { md5: request.md5 || request.check });
+    let mut watch = Watch { observer };
+    let Some(target) = target else {
+        let read = opened.archive.verify(&options, &machine, &mut watch);
+        return read.map_err(|cause| fault(&opened.shown, &opened.shown, cause));
+    };
+    let mut end = End::open(target, &temporaries)?;
+    let shown = end.shown().to_path_buf();
+    let read = opened.archive.decompress(&mut end, &options, &machine, &mut watch);
+    let read = read.map_err(|cause| fault(&opened.shown, &shown, cause));
+    let checked = read.and_then(|unpacked| {
+        if request.check {
+            end.check(unpacked.plain, unpacked.md5)?
+        }
+        Ok(unpacked)
+    });
+    if checked.is_ok() || request.keep_broken {
+        end.finish(opened.about.as_ref())?;
+    }
+    checked
+}
+
+fn pack_file(
+    path: &Path,
+    end: &mut End,
+    options: &WriteOptions,
+    machine: &Machine,
+    watch: &mut Watch<'_>,
+) -> Result<(Written, Option<std::fs::Metadata>), Error> {
+    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
+    let mut file = File::open(path).map_err(refused)?;
+    let about = file.metadata().map_err(refused)?;
+    if about.is_dir() {
+        return Err(refused(io::ErrorKind::IsADirectory.into()));
+    }
+    if !about.is_file() {
+        let written = pack_stream(&path.display().to_string(), &mut file, end, options, machine, watch)?;
+        return Ok((written, None));
+    }
+    let input = FileInput::new(file, about.len());
+    let shown = end.shown().to_path_buf();
+    let written = packline_lrz::compress(Source::At(&input), end, options, machine, watch);
+    Ok((written.map_err(|cause| fault(path, &shown, cause))?, Some(about)))
+}
+
+fn pack_stream(
+    name: &str,
+    stream: &mut (dyn Read + Send),
+    end: &mut End,
+    options: &WriteOptions,
+    machine: &Machine,
+    watch: &mut Watch<'_>,
+) -> Result<Written, Error> {
+    let shown = end.shown().to_path_buf();
+    let written = packline_lrz::compress(Source::Stream(stream), end, options, machine, watch);
+    written.map_err(|cause| fault(Path::new(name), &shown, cause))
+}
+
+fn machine(resources: &Resources) -> Machine {
+    Machine {
+        workers: resources.wanted(),
+        memory: resources.memory,
+        scratch: resources.scratch.clone(),
+        serial: resources.serial,
+        cancel: resources.cancel.clone(),
+    }
+}
+
+/// What went wrong between an input and an output, by the one that it concerns.
+fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
+    use packline_lrz::Error as Lrz;
+    match cause {
+        Lrz::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
+        Lrz::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
+        Lrz::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what },
+        cause => Error::Lrz { path: input.to_path_buf(), cause: Box::new(cause) },
+    }
+}
+
+/// Hands progress on to an observer of ours.
+struct Watch<'o> {
+    observer: &'o mut dyn Observer,
+}
+
+impl packline_lrz::Observer for Watch<'_> {
+    fn progress(&mut self, done: u64, total: Option<u64>) {
+        self.observer.advance(&Progress { source_bytes: done, source_total: total, ..Progress::default() });
+    }
+
+    fn notice(&mut self, message: &str) {
+        self.observer.warning(message);
+    }
+}

@@ -1,0 +1,164 @@
+//! Where bytes go, compressed or decompressed: a file that gets its name when it is whole, or a stream.
+
+use std::fs::{File, FileTimes, Metadata, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use md5::{Digest, Md5};
+use packline_squashfs::Sink as _;
+
+use crate::output::{Output, WriteBehind};
+use crate::{Error, TarTarget, Temporaries};
+
+/// Bytes read again at a time.
+const STEP: usize = 1 << 20;
+/// Permissions that are kept: none that give rights to others' programs.
+const MODE: u32 = 0o777;
+
+/// A target.
+pub(super) struct End {
+    shown: PathBuf,
+    place: Place,
+    /// Bytes appended so far.
+    at: u64,
+}
+
+enum Place {
+    Stream(Box<dyn Write>),
+    File { output: Output, sink: WriteBehind, file: File },
+}
+
+impl End {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Those of [`Output::open`].
+    pub(super) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<End, Error> {
+        match target {
+            TarTarget::Stream(shown, out) => Ok(End { shown, place: Place::Stream(out), at: 0 }),
+            TarTarget::File { path, force } => {
+                let output = Output::open(&path, force, temporaries)?;
+                let (sink, file) = (output.sink()?, output.file()?);
+                Ok(End { shown: path, place: Place::File { output, sink, file }, at: 0 })
+            }
+        }
+    }
+
+    /// How the user called it.
+    pub(super) fn shown(&self) -> &Path {
+        &self.shown
+    }
+
+    /// The names that it has while it is written.
+    pub(super) fn names(&self) -> Vec<PathBuf> {
+        match &self.place {
+            Place::Stream(_) => Vec::new(),
+            Place::File { output, .. } => output.names().map(Path::to_path_buf).collect(),
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.place {
+            Place::Stream(out) => out.write_all(bytes)?,
+            Place::File { sink, .. } => sink.write_at(self.at, bytes)?,
+        }
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Reads what was written to a file again, and compares it with what was decompressed.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if it cannot be read or is not the same; [`Error::Target`] for a stream.
+    pub(super) fn check(&mut self, size: u64, expected: Option<[u8; 16]>) -> Result<(), Error> {
+        let Place::File { sink, file, .. } = &mut self.place else {
+            let (what, expected) = ("a stream cannot be read again".into(), "a file, or no check".into());
+            return Err(Error::Target { path: self.shown.clone(), what, expected });
+        };
+        let found =
+            sink.flush().and_then(|()| digest(file, size)).map_err(|cause| self.refused("cannot check", cause))?;
+        if expected != Some(found) {
+            let cause = io::Error::other("what was written is not what is read back (expected the MD5 of the archive)");
+            return Err(self.refused("cannot check", cause));
+        }
+        Ok(())
+    }
+
+    /// Puts a file in place, with attributes of another.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(super) fn finish(mut self, about: Option<&Metadata>) -> Result<(), Error> {
+        let flushed = match &mut self.place {
+            Place::Stream(out) => out.flush(),
+            Place::File { sink, .. } => sink.flush(),
+        };
+        flushed.map_err(|cause| self.refused("cannot write", cause))?;
+        let Place::File { output, file, sink } = self.place else { return Ok(()) };
+        drop(sink);
+        if let Some(about) = about {
+            dress(&file, about).map_err(|cause| Error::Output {
+                path: self.shown,
+                action: "cannot set attributes",
+                cause,
+            })?;
+        }
+        output.finish()
+    }
+
+    fn refused(&self, action: &'static str, cause: io::Error) -> Error {
+        Error::Output { path: self.shown.clone(), action, cause }
+    }
+}
+
+impl packline_lrz::Sink for End {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.append(bytes)
+    }
+
+    fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<bool> {
+        match &mut self.place {
+            Place::Stream(_) => Ok(false),
+            Place::File { sink, .. } => sink.write_at(at, bytes).map(|()| true),
+        }
+    }
+}
+
+impl packline_lrz::Target for End {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.append(bytes)
+    }
+
+    fn read_back(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        match &mut self.place {
+            Place::Stream(_) => Err(io::ErrorKind::Unsupported.into()),
+            Place::File { sink, file, .. } => {
+                sink.flush()?;
+                file.read_exact_at(into, at)
+            }
+        }
+    }
+
+    fn reads_back(&self) -> bool {
+        matches!(self.place, Place::File { .. })
+    }
+}
+
+fn digest(file: &File, size: u64) -> io::Result<[u8; 16]> {
+    let (mut sum, mut at, mut bytes) = (Md5::new(), 0, vec![0; STEP]);
+    while at < size {
+        let now = (size - at).min(STEP as u64) as usize;
+        file.read_exact_at(&mut bytes[..now], at)?;
+        sum.update(&bytes[..now]);
+        at += now as u64;
+    }
+    Ok(sum.finalize().into())
+}
+
+/// Owner, permissions and time. Who may not give files away keeps them.
+fn dress(file: &File, about: &Metadata) -> io::Result<()> {
+    let _: io::Result<()> = fchown(file, Some(about.uid()), Some(about.gid()));
+    file.set_permissions(Permissions::from_mode(about.mode() & MODE))?;
+    file.set_times(FileTimes::new().set_accessed(about.accessed()?).set_modified(about.modified()?))
+}

@@ -1,0 +1,308 @@
+//! Entries of a tar into a directory, by handles that follow nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, XattrRefusal};
+use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
+use rustix::io::Errno;
+
+use super::tree::LrzTreeCounts;
+use crate::unpack::{Note, Topic};
+use crate::{Error, Kept};
+
+/// Bytes of content read at a time.
+const STEP: usize = 256 << 10;
+/// What is kept of directories and links to the end, bytes, at most: a few bytes of a tar can ask for all there is.
+const KEPT_MOST: usize = 160 << 20;
+/// What a directory or a link takes besides its names and attributes, bytes.
+const KEPT_EACH: usize = 128;
+
+/// A tree being made.
+pub(super) struct Extraction {
+    root: Directory,
+    shown: PathBuf,
+    kept: Kept,
+    devices: bool,
+    /// The directory that was used last, which the next entry probably is in too.
+    present: Option<(Bytes, Directory)>,
+    /// Attributes of directories, set when everything is in them. The last entry of a path wins.
+    directories: BTreeMap<Bytes, (Meta, Vec<Xattr>)>,
+    /// Further names of files that were not there yet.
+    links: Vec<(Bytes, Bytes)>,
+    /// Bytes of both.
+    kept_bytes: usize,
+    told: BTreeSet<Topic>,
+    warnings: Vec<String>,
+    counts: LrzTreeCounts,
+    buffer: Vec<u8>,
+}
+
+impl Extraction {
+    /// An empty tree, or one that is there; `shown` is how the user called it.
+    pub(super) fn new(root: Directory, shown: PathBuf, kept: Kept, devices: bool) -> Extraction {
+        Extraction {
+            root,
+            shown,
+            kept,
+            devices,
+            present: None,
+            directories: BTreeMap::new(),
+            links: Vec::new(),
+            kept_bytes: 0,
+            told: BTreeSet::new(),
+            warnings: Vec::new(),
+            counts: LrzTreeCounts::default(),
+            buffer: vec![0; STEP],
+        }
+    }
+
+    /// Makes an entry. What has its name gives way, but for directories, which are kept.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the path; those of the source; [`Error::Memory`] for too many directories or links.
+    pub(super) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
+        if entry.kind == Kind::Dir {
+            return self.directory(entry);
+        }
+        self.counts.entries += 1;
+        let (parent, name) = split(&entry.path);
+        self.enter(parent)?;
+        match &entry.kind {
+            Kind::HardLink(target) => self.link_or_wait(entry, target),
+            Kind::File { size } => self.file(entry, name, *size, source),
+            Kind::BlockDevice(_) | Kind::CharDevice(_) if !self.devices => {
+                self.counts.devices_left_out += 1;
+                let note = Note::device(&self.path(&entry.path));
+                self.tell(note);
+                Ok(())
+            }
+            _ => self.node(entry, name),
+        }
+    }
+
+    /// Sees to what had to wait: links, then attributes of directories, those below before those above.
+    ///
+    /// # Errors
+    /// As [`Extraction::entry`].
+    pub(super) fn finish(mut self) -> Result<(LrzTreeCounts, Vec<String>), Error> {
+        for (path, target) in std::mem::take(&mut self.links) {
+            self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
+        }
+        for (path, (meta, xattrs)) in std::mem::take(&mut self.directories).into_iter().rev() {
+            if !path.is_empty() || self.kept.destination {
+                self.enter(&path)?;
+                self.dress_present(&path, &meta, &xattrs)?;
+            }
+        }
+        Ok((self.counts, self.warnings))
+    }
+
+    fn path(&self, path: &[u8]) -> PathBuf {
+        if path.is_empty() { self.shown.clone() } else { self.shown.join(OsStr::from_bytes(path)) }
+    }
+
+    fn refused(&self, path: &[u8], refusal: Refusal) -> Error {
+        Error::Output { path: self.path(path), action: refusal.action(), cause: refusal.cause() }
+    }
+
+    fn tell(&mut self, note: Note) {
+        if self.told.insert(note.topic) {
+            self.warnings.push(note.text);
+        }
+    }
+
+    fn keep(&mut self, bytes: usize) -> Result<(), Error> {
+        self.kept_bytes += bytes + KEPT_EACH;
+        if self.kept_bytes <= KEPT_MOST {
+            return Ok(());
+        }
+        let what = "the names of so many directories and hard links".to_string();
+        Err(Error::Memory { allowed: KEPT_MOST as u64, needed: self.kept_bytes as u64, what })
+    }
+
+    // Directories.
+
+    fn directory(&mut self, entry: &Entry) -> Result<(), Error> {
+        self.counts.entries += u64::from(!entry.path.is_empty());
+        self.enter(&entry.path)?;
+        let xattrs: usize = entry.xattrs.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
+        self.keep(entry.path.len() + xattrs)?;
+        self.directories.insert(entry.path.clone(), (entry.meta, entry.xattrs.clone()));
+        Ok(())
+    }
+
+    /// Makes a directory the present one; it and those above it are made if they are not there.
+    fn enter(&mut self, path: &[u8]) -> Result<(), Error> {
+        if self.present.as_ref().is_some_and(|(present, _)| present == path) {
+            return Ok(());
+        }
+        let opened = self.open(path).or_else(|refusal| match refusal.errno() {
+            Some(Errno::NOENT) => self.make_way(path),
+            _ => Err(refusal),
+        });
+        let opened = opened.map_err(|refusal| self.refused(path, refusal))?;
+        self.present = Some((path.to_vec(), opened));
+        Ok(())
+    }
+
+    fn open(&self, path: &[u8]) -> Result<Directory, Refusal> {
+        let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).collect();
+        match self.root.open_way(&names)? {
+            Some(found) => Ok(found),
+            None => self.root.again(),
+        }
+    }
+
+    fn make_way(&self, path: &[u8]) -> Result<Directory, Refusal> {
+        let mut at = self.root.again()?;
+        for name in path.split(|&byte| byte == b'/') {
+            at = match at.open(name) {
+                Err(Refusal::Os(_, Errno::NOENT)) => at.make(name)?,
+                opened => opened?,
+            };
+        }
+        Ok(at)
+    }
+
+    fn dress_present(&mut self, path: &[u8], meta: &Meta, xattrs: &[Xattr]) -> Result<(), Error> {
+        let Some((name, directory)) = self.present.take() else { return Ok(()) };
+        let dressed = self.dress(path, meta, xattrs, Some(meta.mode), directory.attributes());
+        self.present = Some((name, directory));
+        dressed
+    }
+
+    // Everything else.
+
+    /// Does something in the present directory; what has the name there gives way.
+    fn make<T>(&self, path: &[u8], name: &[u8], make: impl Fn(&Directory) -> Result<T, Refusal>) -> Result<T, Error> {
+        let (_, directory) = self.present.as_ref().ok_or_else(|| self.refused(path, Refusal::Replaced))?;
+        let made = match make(directory) {
+            Err(Refusal::Os(_, Errno::EXIST)) => directory.unlink(name).and_then(|()| make(directory)),
+            made => made,
+        };
+        made.map_err(|refusal| self.refused(path, refusal))
+    }
+
+    fn file(&mut self, entry: &Entry, name: &[u8], size: u64, source: &mut dyn Source) -> Result<(), Error> {
+        let file = self.make(&entry.path, name, |directory| directory.create(name))?;
+        let written = self.content(entry, &file, size, source);
+        let dressed = written.and_then(|()| {
+            self.dress(&entry.path, &entry.meta, &entry.xattrs, Some(entry.meta.mode), file.attributes())
+        });
+        if dressed.is_err()
+            && let Some((_, directory)) = &self.present
+        {
+            // Half a file is worse than none.
+            let _: Result<(), Refusal> = directory.unlink(name);
+        }
+        dressed
+    }
+
+    fn content(
+        &mut self,
+        entry: &Entry,
+        file: &DestinationFile,
+        size: u64,
+        source: &mut dyn Source,
+    ) -> Result<(), Error> {
+        let mut at = 0;
+        loop {
+            match source.read(&mut self.buffer)? {
+                Extent::Data(bytes) => {
+                    let written = file.write_at(&self.buffer[..bytes], at);
+                    written.map_err(|refusal| self.refused(&entry.path, refusal))?;
+                    at += bytes as u64;
+                }
+                Extent::Hole(bytes) => at += bytes,
+                Extent::End => break,
+            }
+        }
+        self.counts.content_bytes += size;
+        file.set_size(size).map_err(|refusal| self.refused(&entry.path, refusal))
+    }
+
+    fn node(&mut self, entry: &Entry, name: &[u8]) -> Result<(), Error> {
+        let link = if let Kind::Symlink(target) = &entry.kind { Some(target) } else { None };
+        let node = self.make(&entry.path, name, |directory| match link {
+            Some(target) => directory.symlink(name, target),
+            None => directory.special(name, &entry.kind),
+        })?;
+        let mode = link.is_none().then_some(entry.meta.mode);
+        self.dress(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
+    }
+
+    /// Makes a further name, now or, if its file is yet to come, at the end.
+    fn link_or_wait(&mut self, entry: &Entry, target: &Bytes) -> Result<(), Error> {
+        match self.link(&entry.path, target) {
+            Err(Refusal::Os(_, Errno::NOENT)) => {
+                self.keep(entry.path.len() + target.len())?;
+                self.links.push((entry.path.clone(), target.clone()));
+                Ok(())
+            }
+            linked => linked.map_err(|refusal| self.refused(&entry.path, refusal)),
+        }
+    }
+
+    fn link(&self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
+        let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
+        let (to, from) = (self.open(parent)?, self.open(target_parent)?);
+        match from.link(target_name, &to, name) {
+            Err(Refusal::Os(_, Errno::EXIST)) if path != target => {
+                to.unlink(name)?;
+                from.link(target_name, &to, name)
+            }
+            Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),
+            linked => linked,
+        }
+    }
+
+    /// Owner first, because that clears other things; times last.
+    fn dress(
+        &mut self,
+        path: &[u8],
+        meta: &Meta,
+        xattrs: &[Xattr],
+        mode: Option<u16>,
+        attributes: Attributes<'_>,
+    ) -> Result<(), Error> {
+        if self.kept.owners {
+            attributes.set_owner(meta.uid, meta.gid).map_err(|refusal| self.refused(path, refusal))?;
+        }
+        if self.kept.xattrs {
+            self.set_xattrs(path, xattrs, attributes)?;
+        }
+        if let Some(mode) = mode {
+            let mode = if self.kept.set_id { mode } else { mode & 0o1777 };
+            attributes.set_mode(mode).map_err(|refusal| self.refused(path, refusal))?;
+        }
+        if self.kept.times {
+            attributes.set_time(meta.mtime).map_err(|refusal| self.refused(path, refusal))?;
+        }
+        Ok(())
+    }
+
+    fn set_xattrs(&mut self, path: &[u8], xattrs: &[Xattr], attributes: Attributes<'_>) -> Result<(), Error> {
+        for xattr in xattrs {
+            match attributes.set_xattr(xattr) {
+                Ok(()) => {}
+                Err(XattrRefusal::Other(refusal)) => return Err(self.refused(path, refusal)),
+                Err(other) => {
+                    let note = Note::xattr(&self.path(path), xattr, other == XattrRefusal::Forbidden);
+                    self.tell(note);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The directory that an entry is in, and its name there.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}

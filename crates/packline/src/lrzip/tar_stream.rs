@@ -1,0 +1,163 @@
+//! A directory as a tar, made on a thread of its own while it is compressed.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::thread;
+
+use packline_engine::CancelToken;
+use packline_lrz::{Machine, WriteOptions, Written};
+use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source};
+
+use super::ends::End;
+use super::pipe::{Giver, PIPE_BYTES, pipe};
+use super::{Watch, pack_stream};
+use crate::Error;
+use crate::source::place_within;
+
+/// Bytes of content read at a time.
+const STEP: usize = 256 << 10;
+/// Memory that the tar takes, bytes: the pipe, a buffer, names.
+const TAR_BYTES: u64 = PIPE_BYTES + (2 << 20);
+
+/// A directory to be packed.
+pub(super) struct Tar {
+    /// Its path.
+    pub(super) path: PathBuf,
+    /// What is read of it.
+    pub(super) options: DirectoryOptions,
+    /// What stands before each name.
+    pub(super) prefix: Bytes,
+    /// What is left out: names that the output has.
+    pub(super) outputs: Vec<PathBuf>,
+}
+
+/// Packs a directory.
+///
+/// # Errors
+/// Those of the directory come before those of the file.
+pub(super) fn pack(
+    tar: Tar,
+    end: &mut End,
+    options: &WriteOptions,
+    machine: &Machine,
+    watch: &mut Watch<'_>,
+) -> Result<Written, Error> {
+    let besides = TAR_BYTES + tar.options.ahead_bytes as u64;
+    let machine = Machine { memory: machine.memory.map(|memory| memory.saturating_sub(besides)), ..machine.clone() };
+    let (giver, mut taker) = pipe();
+    let (name, cancel) = (tar.path.display().to_string(), machine.cancel.clone());
+    thread::scope(|threads| {
+        let making = threads.spawn(move || make(&tar, giver, &cancel));
+        let written = pack_stream(&name, &mut taker, end, options, &machine, watch);
+        drop(taker);
+        let made = making.join().unwrap_or_else(|_| Err(internal()));
+        match (made, written) {
+            (Ok(warnings), Ok(written)) => {
+                warnings.iter().for_each(|warning| watch.observer.warning(warning));
+                Ok(written)
+            }
+            // That nobody reads any more is no fault of the directory.
+            (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
+        }
+    })
+}
+
+fn internal() -> Error {
+    let what = "internal error: the thread that reads the directory panicked".to_string();
+    Error::Request { what, expected: "no panic".to_string() }
+}
+
+/// Writes the tar; what was left out.
+fn make(tar: &Tar, mut giver: Giver, cancel: &CancelToken) -> Result<Vec<String>, Error> {
+    let mut writing = Writing { writer: TarWriter::new(tar.prefix.clone()), header: Vec::new(), length: 0 };
+    let made = writing.all(tar, &mut giver, cancel);
+    if made.is_err() {
+        giver.fail();
+    }
+    made
+}
+
+struct Writing {
+    writer: TarWriter,
+    header: Vec<u8>,
+    /// Bytes of the tar so far.
+    length: u64,
+}
+
+impl Writing {
+    fn all(&mut self, tar: &Tar, giver: &mut Giver, cancel: &CancelToken) -> Result<Vec<String>, Error> {
+        let mut source = DirectorySource::open(&tar.path, tar.options.clone())?;
+        let without: Vec<Bytes> = tar.outputs.iter().filter_map(|output| place_within(&tar.path, output)).collect();
+        let (mut warnings, mut buffer) = (Vec::new(), vec![0; STEP]);
+        while let Some(entry) = source.next_entry()? {
+            if cancel.is_cancelled() {
+                return Err(stopped(io::ErrorKind::Interrupted.into()));
+            }
+            if without.contains(&entry.path) {
+                continue;
+            }
+            self.header.clear();
+            match self.writer.entry(&mut self.header, &entry) {
+                Ok(()) => self.entry(&entry, &mut source, &mut buffer, giver)?,
+                Err(Unstorable::Socket) => warnings.push(left_out(tar, &entry)),
+                Err(fault) => return Err(unstorable(tar, &entry, &fault)),
+            }
+        }
+        self.zeros(end_of_archive(self.length) as u64, giver)?;
+        giver.flush().map_err(stopped)?;
+        Ok(warnings)
+    }
+
+    fn entry(
+        &mut self,
+        entry: &Entry,
+        source: &mut DirectorySource,
+        buffer: &mut [u8],
+        giver: &mut Giver,
+    ) -> Result<(), Error> {
+        self.length += self.header.len() as u64;
+        giver.write_all(&self.header).map_err(stopped)?;
+        let Kind::File { size } = entry.kind else { return Ok(()) };
+        loop {
+            match source.read(buffer)? {
+                Extent::Data(bytes) => self.put(&buffer[..bytes], giver)?,
+                Extent::Hole(bytes) => self.zeros(bytes, giver)?,
+                Extent::End => return self.zeros(padding(size) as u64, giver),
+            }
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8], giver: &mut Giver) -> Result<(), Error> {
+        self.length += bytes.len() as u64;
+        giver.write_all(bytes).map_err(stopped)
+    }
+
+    fn zeros(&mut self, mut count: u64, giver: &mut Giver) -> Result<(), Error> {
+        static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+        while count > 0 {
+            let now = count.min(ZEROS.len() as u64);
+            self.put(&ZEROS[..now as usize], giver)?;
+            count -= now;
+        }
+        Ok(())
+    }
+}
+
+/// The other end of the pipe is gone, which has its own reason.
+fn stopped(cause: io::Error) -> Error {
+    Error::Output { path: PathBuf::from("tar"), action: "cannot go on with", cause }
+}
+
+fn left_out(tar: &Tar, entry: &Entry) -> String {
+    format!("{}: left out, since a tar cannot hold a socket", shown(tar, entry).display())
+}
+
+fn shown(tar: &Tar, entry: &Entry) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    tar.path.join(std::ffi::OsStr::from_bytes(&entry.path))
+}
+
+fn unstorable(tar: &Tar, entry: &Entry, fault: &Unstorable) -> Error {
+    Error::Source { path: shown(tar, entry), action: "cannot pack", cause: io::Error::other(fault.to_string()) }
+}

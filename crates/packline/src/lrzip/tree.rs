@@ -1,0 +1,122 @@
+//! The tree in a tar in a .lrz file, unpacked into a directory while it is decompressed.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::thread;
+
+use packline_lrz::{Machine, Pipe, ReadOptions};
+use packline_tree::decompress::Limits;
+use packline_tree::tar::{self, TarOptions};
+
+use super::extract::Extraction;
+use super::pipe::{Giver, PIPE_BYTES, Taker, pipe};
+use super::{OpenedLrz, Watch, fault, machine};
+use crate::unpack::Site;
+use crate::{Error, Kept, Observer, Resources, Temporaries};
+
+/// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.
+const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
+
+/// A tar in a .lrz file that is to become a directory again.
+pub struct LrzTreeRequest<'a> {
+    /// The file.
+    pub opened: &'a OpenedLrz,
+    /// The directory to make, or one that is there.
+    pub destination: PathBuf,
+    /// Whether an existing directory may have something in it: files are then replaced, directories kept.
+    pub force: bool,
+    /// Which attributes are set.
+    pub kept: Kept,
+    /// Whether block and character devices are made.
+    pub devices: bool,
+    /// Whether everything is on the medium before the destination gets its name.
+    pub sync: bool,
+    /// What the machine gives.
+    pub resources: Resources,
+    /// Where temporary files and directories are listed while they are in being.
+    pub temporaries: Temporaries,
+}
+
+/// What was unpacked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LrzTreeCounts {
+    /// Entries of the tar, the root's not counted.
+    pub entries: u64,
+    /// Devices that were left out because that was asked for.
+    pub devices_left_out: u64,
+    /// Bytes of content, holes included.
+    pub content_bytes: u64,
+    /// Bytes of the tar.
+    pub tar_bytes: u64,
+}
+
+/// Unpacks the tar in a .lrz file. Nothing is made outside the destination, and no link is followed there. A destination that was
+/// not there has its name, whole, when this returns `Ok`; in one that was there, what has been written so far stays.
+///
+/// # Errors
+/// [`Error`], with the entry or the path; what is wrong with the .lrz file comes before what is wrong with the tar.
+pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer) -> Result<LrzTreeCounts, Error> {
+    let site = Site::open(&request.destination, request.force, &request.temporaries)?;
+    let extraction = Extraction::new(site.root()?, request.destination.clone(), request.kept, request.devices);
+    let machine = machine(&request.resources);
+    let machine = Machine { memory: machine.memory.map(|memory| memory.saturating_sub(TREE_BYTES)), ..machine };
+    let counts = run(request.opened, extraction, &machine, observer)?;
+    site.clear_away()?;
+    site.finish(request.sync)?;
+    Ok(counts)
+}
+
+fn run(
+    opened: &OpenedLrz,
+    extraction: Extraction,
+    machine: &Machine,
+    observer: &mut dyn Observer,
+) -> Result<LrzTreeCounts, Error> {
+    let (giver, taker) = pipe();
+    let name = opened.shown.display().to_string();
+    thread::scope(|threads| {
+        let extracting = threads.spawn(move || extract(taker, name, extraction));
+        let read = decompress(opened, giver, machine, observer);
+        let extracted = extracting.join().unwrap_or_else(|_| Err(internal()));
+        match (read, extracted) {
+            // The pipe breaks when the tree cannot be made; that has a reason of its own.
+            (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
+            (Ok(tar_bytes), Ok((counts, warnings))) => {
+                warnings.iter().for_each(|warning| observer.warning(warning));
+                Ok(LrzTreeCounts { tar_bytes, ..counts })
+            }
+        }
+    })
+}
+
+fn decompress(
+    opened: &OpenedLrz,
+    mut giver: Giver,
+    machine: &Machine,
+    observer: &mut dyn Observer,
+) -> Result<u64, Error> {
+    let mut watch = Watch { observer };
+    let read = opened.archive.decompress(&mut Pipe(&mut giver), &ReadOptions::default(), machine, &mut watch);
+    let read = read.and_then(|unpacked| giver.flush().map_err(packline_lrz::Error::Output).map(|()| unpacked));
+    match read {
+        Ok(unpacked) => Ok(unpacked.plain),
+        Err(cause) => {
+            giver.fail();
+            Err(fault(&opened.shown, &opened.shown, cause))
+        }
+    }
+}
+
+/// Makes the tree; what a user should know besides.
+fn extract(taker: Taker, name: String, mut extraction: Extraction) -> Result<(LrzTreeCounts, Vec<String>), Error> {
+    let mut source = tar::open_stream(taker, TarOptions::named(name), &Limits::default())?;
+    while let Some(entry) = source.next_entry()? {
+        extraction.entry(&entry, source.as_mut())?;
+    }
+    extraction.finish()
+}
+
+fn internal() -> Error {
+    let what = "internal error: the thread that makes the tree panicked".to_string();
+    Error::Request { what, expected: "no panic".to_string() }
+}

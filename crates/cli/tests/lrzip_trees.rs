@@ -157,3 +157,13 @@ fn an_output_in_its_own_directory_is_left_out() {
     let names = tools::run(&mut place.command("tar", &["-t", "-f", "x.tar"])).unwrap().stdout;
     assert!(!String::from_utf8_lossy(&names).contains("x.lrz"));
 }
+
+#[test]
+fn too_little_memory_is_said_and_enough_is_enough() {
+    let place = Place::new();
+    let pack = ["pack", "-f", "-q", "-c", "lzo", "tree", "x.lrz", "--mem"];
+    let said = place.fails(&[&pack[..], &["1M"]].concat());
+    assert!(said.contains("1048576 bytes of memory") && said.contains("; --mem allows more"), "{said}");
+    let needed = said.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    place.run(PACKLINE, &[&pack[..], &[needed]].concat());
+}

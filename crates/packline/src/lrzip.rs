@@ -18,6 +18,14 @@ pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
 use ends::End;
 use packline_tree::DirectoryOptions;
+use packline_tree::decompress::Limits;
+
+/// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
+const TAR_WINDOW_LEAST: u64 = 9 << 20;
+/// Largest one.
+const TAR_WINDOW_MOST: u64 = 128 << 20;
+/// Bytes under way while a tar is decompressed.
+const TAR_BUFFERS: u64 = 4 << 20;
 
 /// What a .lrz file is made of.
 pub enum LrzSource {
@@ -100,9 +108,11 @@ pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Writ
         }
         LrzSource::Tar(name, stream) => {
             let refused = |cause| Error::Source { path: PathBuf::from(&name), action: "cannot read", cause };
-            let limits = packline_tree::decompress::Limits::default();
+            let (limits, besides) = tar_limits(machine.memory);
             let mut plain = packline_tree::decompress::open(stream, &limits).map_err(refused)?;
-            (pack_stream(&name, &mut plain, &mut end, &options, &machine, &mut watch)?, None)
+            let less = with_less(&machine, besides);
+            let written = pack_stream(&name, &mut plain, &mut end, &options, &less, &mut watch);
+            (written.map_err(|error| needing_more(error, &machine, besides))?, None)
         }
         LrzSource::Directory { path, options: directory, prefix } => {
             let names = end.names();
@@ -220,6 +230,29 @@ fn machine(resources: &Resources) -> Machine {
         scratch: resources.scratch.clone(),
         serial: resources.serial,
         cancel: resources.cancel.clone(),
+    }
+}
+
+/// What a tar's own compression may take, and how much that is, bytes.
+fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
+    let Some(memory) = memory else { return (Limits::default(), 0) };
+    let limits =
+        Limits { threads: 1, window: (memory / 8).clamp(TAR_WINDOW_LEAST, TAR_WINDOW_MOST), buffers: TAR_BUFFERS };
+    (limits, limits.window + limits.buffers)
+}
+
+/// A machine of which somebody else takes so many bytes.
+fn with_less(machine: &Machine, besides: u64) -> Machine {
+    Machine { memory: machine.memory.map(|memory| memory.saturating_sub(besides)), ..machine.clone() }
+}
+
+/// An error of one that was given so much less memory, in terms of all there is.
+fn needing_more(error: Error, machine: &Machine, besides: u64) -> Error {
+    match (error, machine.memory) {
+        (Error::Memory { needed, what, .. }, Some(allowed)) => {
+            Error::Memory { allowed, needed: needed.saturating_add(besides), what }
+        }
+        (error, _) => error,
     }
 }
 

@@ -11,7 +11,7 @@ use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kin
 
 use super::ends::End;
 use super::pipe::{Giver, PIPE_BYTES, pipe};
-use super::{Watch, pack_stream};
+use super::{Watch, needing_more, pack_stream, with_less};
 use crate::Error;
 use crate::source::place_within;
 
@@ -44,12 +44,13 @@ pub(super) fn pack(
     watch: &mut Watch<'_>,
 ) -> Result<Written, Error> {
     let besides = TAR_BYTES + tar.options.ahead_bytes as u64;
-    let machine = Machine { memory: machine.memory.map(|memory| memory.saturating_sub(besides)), ..machine.clone() };
+    let less = with_less(machine, besides);
     let (giver, mut taker) = pipe();
     let (name, cancel) = (tar.path.display().to_string(), machine.cancel.clone());
     thread::scope(|threads| {
         let making = threads.spawn(move || make(&tar, giver, &cancel));
-        let written = pack_stream(&name, &mut taker, end, options, &machine, watch);
+        let written = pack_stream(&name, &mut taker, end, options, &less, watch);
+        let written = written.map_err(|error| needing_more(error, machine, besides));
         drop(taker);
         let made = making.join().unwrap_or_else(|_| Err(internal()));
         match (made, written) {

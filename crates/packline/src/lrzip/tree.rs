@@ -10,7 +10,7 @@ use packline_tree::tar::{self, TarOptions};
 
 use super::extract::Extraction;
 use super::pipe::{Giver, PIPE_BYTES, Taker, pipe};
-use super::{OpenedLrz, Watch, fault, machine};
+use super::{OpenedLrz, Watch, fault, machine, needing_more, tar_limits, with_less};
 use crate::unpack::Site;
 use crate::{Error, Kept, Observer, Resources, Temporaries};
 
@@ -59,8 +59,10 @@ pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer)
     let site = Site::open(&request.destination, request.force, &request.temporaries)?;
     let extraction = Extraction::new(site.root()?, request.destination.clone(), request.kept, request.devices);
     let machine = machine(&request.resources);
-    let machine = Machine { memory: machine.memory.map(|memory| memory.saturating_sub(TREE_BYTES)), ..machine };
-    let counts = run(request.opened, extraction, &machine, observer)?;
+    let (limits, inner) = tar_limits(machine.memory);
+    let besides = TREE_BYTES + inner;
+    let counts = run(request.opened, extraction, limits, &with_less(&machine, besides), observer);
+    let counts = counts.map_err(|error| needing_more(error, &machine, besides))?;
     site.clear_away()?;
     site.finish(request.sync)?;
     Ok(counts)
@@ -69,13 +71,14 @@ pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer)
 fn run(
     opened: &OpenedLrz,
     extraction: Extraction,
+    limits: Limits,
     machine: &Machine,
     observer: &mut dyn Observer,
 ) -> Result<LrzTreeCounts, Error> {
     let (giver, taker) = pipe();
     let name = opened.shown.display().to_string();
     thread::scope(|threads| {
-        let extracting = threads.spawn(move || extract(taker, name, extraction));
+        let extracting = threads.spawn(move || extract(taker, name, limits, extraction));
         let read = decompress(opened, giver, machine, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal()));
         match (read, extracted) {
@@ -108,8 +111,13 @@ fn decompress(
 }
 
 /// Makes the tree; what a user should know besides.
-fn extract(taker: Taker, name: String, mut extraction: Extraction) -> Result<(LrzTreeCounts, Vec<String>), Error> {
-    let mut source = tar::open_stream(taker, TarOptions::named(name), &Limits::default())?;
+fn extract(
+    taker: Taker,
+    name: String,
+    limits: Limits,
+    mut extraction: Extraction,
+) -> Result<(LrzTreeCounts, Vec<String>), Error> {
+    let mut source = tar::open_stream(taker, TarOptions::named(name), &limits)?;
     while let Some(entry) = source.next_entry()? {
         extraction.entry(&entry, source.as_mut())?;
     }

@@ -58,7 +58,12 @@ pub fn command_of_all(applets: &'static [Applet]) -> Command {
 
 /// Both spellings print the same: one help text to read, not two.
 fn with_help_and_version(command: Command) -> Command {
-    let help = Arg::new("help").long("help").short('h').action(ArgAction::HelpLong).help("Print this help and exit");
+    let help = Arg::new("help")
+        .long("help")
+        .short('h')
+        .short_alias('?')
+        .action(ArgAction::HelpLong)
+        .help("Print this help and exit");
     let version =
         Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
     command.disable_help_flag(true).disable_version_flag(true).arg(help).arg(version)

@@ -47,6 +47,7 @@ fn what_contradicts_itself_is_refused() {
 
 #[test]
 fn flags_may_stand_together_as_getopt_takes_them() {
+    assert!(run(&["lrzip", "-?"]).out.contains("--no-compress"));
     let ran = run(&["lrzip", "-divvqfp4", "missing"]);
     assert!(ran.status == 1 && ran.err.contains("missing: cannot open"), "{ran:?}");
     // The password is only behind a `=`: this one is a number of threads.

@@ -262,7 +262,9 @@ fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
     match cause {
         Lrz::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
         Lrz::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
-        Lrz::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what },
+        Lrz::Memory { allowed, needed, what } => {
+            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.display()) }
+        }
         cause => Error::Lrz { path: input.to_path_buf(), cause: Box::new(cause) },
     }
 }

@@ -1,4 +1,4 @@
-//! Runs the binary on hostile images: with limits, and with a canary around everything it could write.
+//! Runs the binary on hostile files: with limits, and with a canary around everything it could write.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -75,7 +75,7 @@ impl Place {
         clear(&self.at("dest"));
         let canary = snapshot::of_directory(&self.at("outside")).unwrap();
         let lines = snapshot::differences(&self.canary, &canary, snapshot::Except::default());
-        let known = ["bad.sqfs", "good.sqfs", "outside", "peak", "said", "point"];
+        let known = ["bad.sqfs", "bad.lrz", "good.sqfs", "outside", "peak", "said", "point"];
         let names = fs::read_dir(self.top.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let strange: Vec<OsString> = names.filter(|name| !known.iter().any(|known| name == *known)).collect();
         strange.iter().for_each(|name| clear(&self.at(name.to_str().unwrap())));
@@ -86,6 +86,11 @@ impl Place {
 
     /// Runs `packline WORDS`, or a drop-in under its name.
     pub fn run(&self, words: &[&str]) -> Ran {
+        self.run_on(words, Stdio::null())
+    }
+
+    /// The same with something on standard input.
+    pub fn run_on(&self, words: &[&str], input: Stdio) -> Ran {
         let (peak, said) = (self.at("peak"), self.at("said"));
         let mut child = Command::new("timeout")
             .args(["-s", "KILL", &HANGS.to_string()])
@@ -98,7 +103,8 @@ impl Place {
             .current_dir(self.top.path())
             .env_remove("SOURCE_DATE_EPOCH")
             .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::null())
+            .env("LRZIP", "NOCONFIG")
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(File::create(&said).unwrap())
             .spawn()
@@ -172,7 +178,12 @@ pub struct Wrong(Vec<String>);
 
 impl Wrong {
     pub fn note(&mut self, specimen: &Specimen, words: &[&str], what: &str) {
-        self.0.push(format!("{} ({:?}): {}: {what}", specimen.name, specimen.expect, words.join(" ")));
+        self.note_of(&format!("{} ({:?})", specimen.name, specimen.expect), words, what);
+    }
+
+    /// The same of a specimen of another zoo.
+    pub fn note_of(&mut self, specimen: &str, words: &[&str], what: &str) {
+        self.0.push(format!("{specimen}: {}: {what}", words.join(" ")));
     }
 
     pub fn end(self) {

@@ -39,6 +39,15 @@ pub(super) fn decoder_memory(bytes: &Bytes, block: &BlockInfo) -> u64 {
     }
 }
 
+/// That a block's data could be all that it says: no memory is found, or asked for, to learn that they are not.
+pub(super) fn plausible(block: &BlockInfo) -> Result<(), Error> {
+    let bounded = matches!(block.back_end, BackEnd::Gzip | BackEnd::Lzo);
+    if bounded && block.plain > block.stored.saturating_mul(MOST_RATIO) {
+        return Err(wrong(block, &"so few bytes cannot hold that"));
+    }
+    Ok(())
+}
+
 /// Whether a block can be decompressed in pieces: not LZO, whose matches reach anywhere, nor what is only known to be genuine at
 /// its end.
 pub(super) fn in_pieces(bytes: &Bytes, block: &BlockInfo) -> bool {
@@ -124,9 +133,7 @@ fn at_once(
     stored: &[u8],
 ) -> Result<Vec<u8>, Error> {
     let decoder = decoder.as_mut().map_err(|error| Error::Codec(error.clone()))?;
-    if block.plain > block.stored.saturating_mul(MOST_RATIO) {
-        return Err(wrong(block, &"so few bytes cannot hold that"));
-    }
+    plausible(block)?;
     let mut plain = room(block, block.plain)?;
     plain.resize(block.plain as usize, 0);
     let size = decoder.decompress(stored, &mut plain).map_err(|error| wrong(block, &error))?;

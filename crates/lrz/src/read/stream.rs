@@ -85,6 +85,7 @@ impl Stream {
 
     /// Makes room for a block that has none in the stream's share.
     fn open(&self, block: BlockInfo, plain: &mut Plain<'_>) -> Result<Large, Error> {
+        decode::plausible(&block)?;
         let share = self.plan.blocks[self.index] as u64;
         let in_pieces = decode::in_pieces(&self.bytes, &block);
         let most = share.saturating_add(plain.can_give() as u64);

@@ -64,7 +64,7 @@ mod tests {
         // "abc" with init 0 and no last inversion, by the polynomial's definition.
         let crc = sums.chunk(&View::memory(b"abc"), &|| false).unwrap();
         assert_eq!(crc, Some(bitwise(b"abc")));
-        let long: Vec<u8> = (0..300_000u32).map(|number| (number * 7 >> 3) as u8).collect();
+        let long: Vec<u8> = (0..300_000u32).map(|number| ((number * 7) >> 3) as u8).collect();
         assert_eq!(sums.chunk(&View::memory(&long), &|| false).unwrap(), Some(bitwise(&long)));
         assert_eq!(sums.chunk(&View::memory(b""), &|| true).unwrap(), Some(0));
         assert_eq!(sums.finish(), <[u8; 16]>::from(Md5::digest([b"abc".as_slice(), &long].concat())));

@@ -62,22 +62,27 @@ pub(super) fn all() -> Vec<Specimen> {
         }),
         Specimen::new("bad-plain-zlib", "gzip", "2^40 bytes of plain data from 23 of zlib", || {
             wide(Block::new(ZLIB, &zlib(WORDS), 1 << 40))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-plain-lzo", "lzo", "2^34 bytes of plain data from 16 of LZO", || {
             wide(Block::new(LZO, &lzo(WORDS), 1 << 34))
-        }),
+        })
+        .in_data(),
         Specimen::new(
             "bad-plain-lzma",
             "lzma",
             "2^40 bytes of plain data from a little LZMA, and no dictionary said",
             || with_props(wide(Block::new(LZMA, &lzma(&plain()), 1 << 40)), [0x5d, 0, 0, 0, 0]),
-        ),
+        )
+        .in_data(),
         Specimen::new("bad-plain-bzip2", "bzip2", "2^40 bytes of plain data from no bzip2", || {
             wide(Block::new(BZIP2, WORDS, 1 << 40))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-plain-zpaq", "zpaq", "2^40 bytes of plain data from a little zpaq", || {
             wide(Block::new(ZPAQ, &zpaq(&plain()), 1 << 40))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-empty-opcodes", "0 bytes for 0", "an empty block of stream 0", || {
             let mut chunk = chunk(true);
             chunk.streams[0].push(Block::stored(&[]));
@@ -91,35 +96,46 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-no-plain", "for 0", "a block that holds nothing", || literals(Block::new(ZLIB, WORDS, 0))),
         Specimen::new("bad-zlib-less", "gzip", "zlib that holds less than it says", || {
             literals(Block::new(ZLIB, &zlib(WORDS), LENGTH + 1))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-zlib-more", "gzip", "zlib that holds more than it says", || {
             literals(Block::new(ZLIB, &zlib(WORDS), LENGTH - 1))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-lzo-less", "lzo", "LZO that holds less than it says", || {
             literals(Block::new(LZO, &lzo(WORDS), LENGTH + 1))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-lzo-more", "lzo", "LZO that holds more than it says", || {
             literals(Block::new(LZO, &lzo(WORDS), LENGTH - 1))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-lzo-back", "lzo", "LZO whose match reaches before the block", || {
             literals(Block::new(LZO, &[18, b'a', 0xff, 0xff, 0x11, 0, 0], LENGTH))
-        }),
-        Specimen::new("bad-bzip2", "bzip2", "no bzip2", || literals(Block::new(BZIP2, b"BZh9 is all", LENGTH))),
+        })
+        .in_data(),
+        Specimen::new("bad-bzip2", "bzip2", "no bzip2", || literals(Block::new(BZIP2, b"BZh9 is all", LENGTH)))
+            .in_data(),
         Specimen::new("bad-lzma", "lzma", "no LZMA", || {
             with_props(literals(Block::new(LZMA, &[0xff; 40], LENGTH)), LZMA_PROPS)
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-lzma-more", "lzma", "LZMA that holds more than it says", || {
             with_props(literals(Block::new(LZMA, &lzma(&plain()), LENGTH)), LZMA_PROPS)
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-lzma-contexts", "contexts", "LZMA with contexts that do not exist", || {
             with_props(literals(Block::new(LZMA, &lzma(&plain()), SIZE)), [0xff, 0, 0, 16, 0])
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-zpaq-more", "zpaq", "zpaq that holds more than it says", || {
             literals(Block::new(ZPAQ, &zpaq(&plain()), LENGTH))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-zpaq-less", "zpaq", "zpaq that holds less than it says", || {
             literals(Block::new(ZPAQ, &zpaq(&plain()), SIZE + 1))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-zpaq-model", "zpaq", "zpaq whose model takes 2^32 bytes and more", || {
             // One direct context model of 2^30 numbers, and no program.
             let header = [0, 0, 0, 0, 1, 2, 30, 0, 0, 56, 0];
@@ -128,6 +144,7 @@ pub(super) fn all() -> Vec<Specimen> {
             block.extend_from_slice(&header);
             block.extend_from_slice(&[1, 0, 0, 0, 9, 9, 9, 9]);
             literals(Block::new(ZPAQ, &block, LENGTH))
-        }),
+        })
+        .in_data(),
     ]
 }

@@ -44,7 +44,8 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-said", "4096", "more plain data than the chunk says", || {
             let opcodes = Opcodes::new(2).literals(1).repeat(60_000, 1).end(&vec![b'x'; 60_001]);
             file(0, &Chunk::new(2, true, 0, vec![opcodes], vec![Block::stored(b"x")]))
-        }),
+        })
+        .in_data(),
         Specimen::new("bad-head-type", "head is 6", "a stream whose head has a type", || {
             changed(|chunk| chunk.heads[1] = Some((6, 0, 0, 20)))
         }),

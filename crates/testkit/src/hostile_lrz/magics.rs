@@ -62,9 +62,10 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-no-room-for-md5", "MD5", "a digest that the file has no room for", || {
             with(21, &[1])[..MAGIC + 10].to_vec()
         }),
-        Specimen::new("bad-md5", "MD5", "a digest of something else", || [with(21, &[1]), vec![0; 16]].concat()),
-        Specimen::new("bad-size-less", "119", "a size less than there is", || file(SIZE - 1, &chunk(true))),
-        Specimen::new("bad-size-more", "121", "a size more than there is", || file(SIZE + 1, &chunk(true))),
+        Specimen::new("bad-md5", "MD5", "a digest of something else", || [with(21, &[1]), vec![0; 16]].concat())
+            .in_data(),
+        Specimen::new("bad-size-less", "119", "a size less than there is", || file(SIZE - 1, &chunk(true))).in_data(),
+        Specimen::new("bad-size-more", "121", "a size more than there is", || file(SIZE + 1, &chunk(true))).in_data(),
         Specimen::new("bad-trailing", "after the last chunk", "a byte after the last chunk", || {
             [file(0, &chunk(true)), vec![0]].concat()
         }),

@@ -21,12 +21,19 @@ pub struct Specimen {
     pub wrong: &'static str,
     /// What the message of a reader has to contain; empty if it is sound.
     pub says: &'static str,
+    /// Whether all heads and records are as they should be: who decompresses nothing sees nothing wrong.
+    pub lists: bool,
     make: fn() -> Vec<u8>,
 }
 
 impl Specimen {
     fn new(name: &'static str, says: &'static str, wrong: &'static str, make: fn() -> Vec<u8>) -> Specimen {
-        Specimen { name, wrong, says, make }
+        Specimen { name, wrong, says, lists: says.is_empty(), make }
+    }
+
+    /// The same, wrong in nothing but what blocks hold and what comes of them.
+    fn in_data(self) -> Specimen {
+        Specimen { lists: true, ..self }
     }
 
     /// Its bytes.
@@ -42,5 +49,6 @@ impl Specimen {
 
 /// All of them.
 pub fn all() -> Vec<Specimen> {
-    [magics::all(), chunks::all(), blocks::all(), opcodes::all(), sound::all()].concat()
+    let opcodes = opcodes::all().into_iter().map(Specimen::in_data).collect();
+    [magics::all(), chunks::all(), blocks::all(), opcodes, sound::all()].concat()
 }

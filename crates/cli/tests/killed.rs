@@ -3,12 +3,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
+mod killing;
+
+use killing::{kill, moments, names_in, run};
 use packline_testkit::model::Node;
 use packline_testkit::snapshot::{self, Except, Kind, Snapshot};
-use packline_testkit::{Random, Stopwatch, plant};
+use packline_testkit::{Random, plant};
 
 const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
 /// Kills of each command in the short form, and in the long one.
@@ -61,32 +64,9 @@ impl Place {
 }
 
 fn command(words: &[&str], paths: &[&Path]) -> Command {
-    let mut command = Command::new(PACKLINE);
-    command.args(words).args(paths).env_remove("SOURCE_DATE_EPOCH");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut command = killing::command(PACKLINE);
+    command.args(words).args(paths);
     command
-}
-
-/// Runs to the end, which must be a good one; how long it took.
-fn run(command: &mut Command) -> Duration {
-    let watch = Stopwatch::start();
-    let ran = command.output().unwrap();
-    assert!(ran.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ran.stderr));
-    watch.elapsed()
-}
-
-/// Starts it and kills it after a moment.
-fn kill(mut command: Command, moment: Duration) {
-    let mut child = command.spawn().unwrap();
-    std::thread::sleep(moment);
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-/// Moments between the start and a little after the end of a run that takes `whole`.
-fn moments(seed: u64, count: u64, whole: Duration) -> impl Iterator<Item = Duration> {
-    let mut random = Random::new(seed);
-    (0..count).map(move |_| whole.mul_f64(random.below(1100) as f64 / 1000.0))
 }
 
 fn pack_is_killed(count: u64) {
@@ -106,13 +86,6 @@ fn pack_is_killed(count: u64) {
     run(&mut place.pack("image.sqfs"));
     assert!(fs::read(&image).unwrap() == whole, "the run after the kills made another image");
     assert_eq!(names_in(place.top.path()), ["image.sqfs", "source", "whole.sqfs"]);
-}
-
-fn names_in(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 /// Every file under a name of the source has the source's content.

@@ -1,0 +1,83 @@
+//! Kill -9 at any moment of `lrzip`, both ways: nothing under a final name is half there, and the next run succeeds.
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+mod killing;
+
+use killing::{kill, moments, names_in, run};
+use packline_testkit::Random;
+
+const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
+/// Kills of each way.
+const KILLS: u64 = 24;
+
+/// A file, and what `lrzip` made of it in peace.
+struct Place {
+    top: tempfile::TempDir,
+    plain: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+impl Place {
+    fn new() -> Place {
+        let mut place =
+            Place { top: tempfile::tempdir().unwrap(), plain: Random::new(5).noise(3 << 20), packed: Vec::new() };
+        place.plain.extend_from_within(..1 << 20);
+        fs::write(place.at("plain"), &place.plain).unwrap();
+        run(&mut place.compress("plain.lrz"));
+        place.packed = fs::read(place.at("plain.lrz")).unwrap();
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.top.path().join(name)
+    }
+
+    fn lrzip(&self, words: &[&str]) -> Command {
+        let mut command = killing::command(PACKLINE);
+        command.arg("lrzip").args(words).current_dir(self.top.path()).env("LRZIP", "NOCONFIG");
+        command
+    }
+
+    fn compress(&self, output: &str) -> Command {
+        self.lrzip(&["-f", "-q", "-g", "-o", output, "plain"])
+    }
+
+    fn decompress(&self, output: &str) -> Command {
+        self.lrzip(&["-d", "-f", "-q", "-o", output, "plain.lrz"])
+    }
+
+    /// Kills a command that makes `out`, which must be what it was before or all of `whole`.
+    fn is_killed(&self, seed: u64, command: impl Fn() -> Command, whole: &[u8]) {
+        let output = self.at("out");
+        let time = run(&mut command());
+        for (round, moment) in moments(seed, KILLS, time).enumerate() {
+            // By turns there is nothing before, and something that must stay until the new file is whole.
+            let before = (round % 2 == 1).then_some(b"what was there".to_vec());
+            let _ = fs::remove_file(&output);
+            before.iter().for_each(|bytes| fs::write(&output, bytes).unwrap());
+            kill(command(), moment);
+            let after = fs::read(&output).ok();
+            assert!(after == before || after.as_deref() == Some(whole), "killed after {moment:?}: half a file");
+            assert!(fs::read(self.at("plain")).unwrap() == self.plain, "killed after {moment:?}: the source changed");
+        }
+        run(&mut command());
+        assert!(fs::read(&output).unwrap() == whole, "the run after the kills made another file");
+        assert_eq!(names_in(self.top.path()), ["out", "plain", "plain.lrz"], "the run after the kills tidies up");
+    }
+}
+
+#[test]
+fn a_killed_lrzip_leaves_all_or_nothing() {
+    let place = Place::new();
+    place.is_killed(3, || place.compress("out"), &place.packed);
+}
+
+#[test]
+fn a_killed_lrunzip_leaves_all_or_nothing() {
+    let place = Place::new();
+    place.is_killed(4, || place.decompress("out"), &place.plain);
+}

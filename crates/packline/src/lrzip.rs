@@ -112,7 +112,7 @@ pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Writ
             let mut plain = packline_tree::decompress::open(stream, &limits).map_err(refused)?;
             let less = with_less(&machine, besides);
             let written = pack_stream(&name, &mut plain, &mut end, &options, &less, &mut watch);
-            (written.map_err(|error| needing_more(error, &machine, besides))?, None)
+            (written.map_err(|error| needing_more(error, &machine, |memory| tar_limits(Some(memory)).1))?, None)
         }
         LrzSource::Directory { path, options: directory, prefix } => {
             let names = end.names();
@@ -246,13 +246,25 @@ fn with_less(machine: &Machine, besides: u64) -> Machine {
     Machine { memory: machine.memory.map(|memory| memory.saturating_sub(besides)), ..machine.clone() }
 }
 
-/// An error of one that was given so much less memory, in terms of all there is.
-fn needing_more(error: Error, machine: &Machine, besides: u64) -> Error {
+/// An error of one that was given less memory, in terms of all there is: `besides` says how much less that is of how much.
+fn needing_more(error: Error, machine: &Machine, besides: impl Fn(u64) -> u64) -> Error {
     match (error, machine.memory) {
         (Error::Memory { needed, what, .. }, Some(allowed)) => {
-            Error::Memory { allowed, needed: needed.saturating_add(besides), what }
+            Error::Memory { allowed, needed: with_besides(needed, besides), what }
         }
         (error, _) => error,
+    }
+}
+
+/// The least of which `needed` is left. What goes besides grows with the whole, but far less.
+fn with_besides(needed: u64, besides: impl Fn(u64) -> u64) -> u64 {
+    let mut all = needed;
+    loop {
+        let more = needed.saturating_add(besides(all));
+        if more <= all {
+            return all;
+        }
+        all = more;
     }
 }
 

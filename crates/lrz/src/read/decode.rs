@@ -220,6 +220,18 @@ fn reader<'a, R: BufRead + Send + 'a>(
     })
 }
 
+/// Bytes that the decoder of a block takes which is decompressed piece by piece. How much a model of zpaq takes is what is missing
+/// where there is nothing for it.
+pub(super) fn piece_memory(bytes: &Arc<Bytes>, block: &BlockInfo) -> Result<u64, Error> {
+    if block.back_end != BackEnd::Zpaq {
+        return Ok(decoder_memory(bytes, block));
+    }
+    match fill(block, &mut pieces(bytes, block, 0)?, &mut [0]) {
+        Err(Error::Memory { needed, .. }) => Ok(needed),
+        read => read.map(|()| 0),
+    }
+}
+
 /// A block's plain data, piece by piece; zpaq in `memory` bytes, the others in [`decoder_memory`].
 pub(super) fn pieces(bytes: &Arc<Bytes>, block: &BlockInfo, memory: u64) -> Result<Box<dyn Read + Send>, Error> {
     let stored = BufReader::with_capacity(INPUT_BUFFER, Stored::new(bytes, block)?);

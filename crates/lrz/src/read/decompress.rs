@@ -23,7 +23,7 @@ pub(super) fn decompress(
     observer: &mut dyn Observer,
 ) -> Result<Unpacked, Error> {
     let stored_md5 = bytes.digest()?;
-    let plan = Plan::new(machine);
+    let plan = Plan::new(machine)?;
     let summing = Summing::new(options.md5 || stored_md5.is_some(), machine.workers > 0 && !machine.serial)?;
     let mut ahead = Ahead::new(bytes, &plan, machine)?;
     let mut plain = Plain::new(target, observer, summing, bytes.magic.size, &plan, machine);

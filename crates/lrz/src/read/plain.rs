@@ -263,6 +263,11 @@ impl<'t> Plain<'t> {
         self.most.saturating_mul(SLAB).saturating_sub(self.given).saturating_sub(HISTORY_LEAST * SLAB)
     }
 
+    /// Bytes that it has given to blocks.
+    pub(super) fn given(&self) -> usize {
+        self.given
+    }
+
     /// Gives so many bytes of memory to a block.
     pub(super) fn give_way(&mut self, bytes: usize) -> Result<(), Error> {
         self.given += bytes;

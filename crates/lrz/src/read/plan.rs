@@ -1,6 +1,6 @@
 //! What memory is used for.
 
-use crate::Machine;
+use crate::{Error, Machine};
 
 /// Bytes of plain data that are handed on at a time.
 pub(super) const SLAB: usize = 1 << 20;
@@ -15,6 +15,9 @@ const FIXED: u64 = (SUMS_AHEAD as u64 + 6) << 20;
 /// Bytes of blocks of each stream on their way, where memory has no limit.
 const BLOCKS_FREELY: u64 = 1 << 30;
 
+/// What decompression takes even if blocks take next to nothing, bytes.
+const LEAST: u64 = FIXED + 2 * BLOCKS_LEAST as u64 + (HISTORY_LEAST * SLAB) as u64;
+
 /// How much of the memory each part gets, bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
@@ -27,18 +30,87 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(machine: &Machine) -> Plan {
-        let Some(allowed) = machine.memory else {
-            return Plan { allowed: u64::MAX, blocks: [BLOCKS_FREELY as usize; 2], history: usize::MAX };
-        };
-        let room = allowed.saturating_sub(FIXED);
-        let share = |eighths: u64| usize::try_from(room / 8 * eighths).unwrap_or(usize::MAX).max(BLOCKS_LEAST);
-        Plan { allowed, blocks: [share(1), share(3)], history: (share(4) / SLAB).max(HISTORY_LEAST) }
+    /// Shares out what a machine has.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if that is less than anything takes.
+    pub(super) fn new(machine: &Machine) -> Result<Plan, Error> {
+        match machine.memory {
+            None => Ok(Plan { allowed: u64::MAX, blocks: [BLOCKS_FREELY as usize; 2], history: usize::MAX }),
+            Some(allowed) if allowed < LEAST => {
+                Err(Error::Memory { allowed, needed: LEAST, what: "decompressing anything".into() })
+            }
+            Some(allowed) => Ok(Plan::of(allowed)),
+        }
     }
 
-    /// Bytes that would have to be allowed for a block of a stream that takes `bytes`.
-    pub(super) fn allowed_for(&self, stream: usize, bytes: u64) -> u64 {
-        let other = self.blocks[1 - stream] as u64;
-        FIXED.saturating_add(other).saturating_add(bytes).saturating_add((HISTORY_LEAST * SLAB) as u64)
+    fn of(allowed: u64) -> Plan {
+        // What is left when each part has its least.
+        let room = allowed.saturating_sub(LEAST);
+        let share = |eighths: u64| usize::try_from(room / 8 * eighths).unwrap_or(usize::MAX);
+        let blocks = [share(1), share(3)].map(|share| share.saturating_add(BLOCKS_LEAST));
+        Plan { allowed, blocks, history: HISTORY_LEAST + share(4) / SLAB }
+    }
+
+    /// Bytes for a block of a stream when history gives way, as it may have done for one of the other that takes `other` bytes.
+    fn most_for(&self, stream: usize, other: u64) -> u64 {
+        let given = other.saturating_sub(self.blocks[1 - stream] as u64);
+        let history = (self.history - HISTORY_LEAST).saturating_mul(SLAB);
+        (self.blocks[stream].saturating_add(history) as u64).saturating_sub(given)
+    }
+
+    /// The least that would have to be allowed for a block of a stream that takes `bytes`, while one of the other
+    /// takes `other`.
+    pub(super) fn allowed_for(stream: usize, bytes: u64, other: u64) -> u64 {
+        // By halving: parts grow with the whole. Each stream gets an eighth of what is not fixed, at least.
+        let (mut less, mut enough) = (LEAST - 1, LEAST.saturating_add(bytes.saturating_add(other).saturating_mul(8)));
+        while enough - less > 1 {
+            let middle = less + (enough - less) / 2;
+            if Plan::of(middle).most_for(stream, other) >= bytes { enough = middle } else { less = middle }
+        }
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(allowed: u64) -> Result<Plan, Error> {
+        Plan::new(&Machine { memory: Some(allowed), ..Machine::default() })
+    }
+
+    #[test]
+    fn less_than_the_least_is_refused() {
+        assert!(matches!(plan(LEAST - 1), Err(Error::Memory { allowed, needed: LEAST, .. }) if allowed == LEAST - 1));
+        let plan = plan(LEAST).unwrap();
+        let sum = FIXED + (plan.blocks[0] + plan.blocks[1] + plan.history * SLAB) as u64;
+        assert_eq!(sum, LEAST);
+    }
+
+    #[test]
+    fn shares_are_no_more_than_all() {
+        for allowed in [32 << 20, 100 << 20, 1 << 30, 1 << 40] {
+            let plan = plan(allowed).unwrap();
+            let sum = FIXED + (plan.blocks[0] + plan.blocks[1] + plan.history * SLAB) as u64;
+            assert!(sum <= allowed && sum > allowed * 7 / 8, "{sum} of {allowed}");
+        }
+    }
+
+    #[test]
+    fn what_a_block_needs_is_the_least_that_works() {
+        for stream in 0..2 {
+            for (bytes, other) in [(0, 0), (1 << 20, 0), (5 << 20, 9 << 20), (159 << 20, 159 << 20), ((3 << 30) + 1, 1)]
+            {
+                let needed = Plan::allowed_for(stream, bytes, other);
+                assert!(plan(needed).unwrap().most_for(stream, other) >= bytes, "{stream} {bytes}");
+                let less = plan(needed - 1);
+                assert!(
+                    !less.is_ok_and(|less| less.most_for(stream, other) >= bytes),
+                    "{stream} {bytes}: {needed} is not the least"
+                );
+            }
+        }
+        assert_eq!(Plan::allowed_for(0, u64::MAX, 0), u64::MAX);
     }
 }

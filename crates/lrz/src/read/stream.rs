@@ -10,7 +10,6 @@ use super::decode::{self, PIECE_BUFFERS, Tools};
 use super::plain::Plain;
 use super::plan::{Plan, SLAB};
 use crate::Error;
-use crate::format::BackEnd;
 
 /// A stream of the chunk in use.
 pub(super) struct Stream {
@@ -90,14 +89,12 @@ impl Stream {
         let in_pieces = decode::in_pieces(&self.bytes, &block);
         let most = share.saturating_add(plain.can_give() as u64);
         let wanted = match in_pieces {
-            true => decode::decoder_memory(&self.bytes, &block) + PIECE_BUFFERS,
+            true => decode::piece_memory(&self.bytes, &block)? + PIECE_BUFFERS,
             false => cost(&self.bytes, &block),
         };
-        // How much a model of zpaq takes is only known when it is made.
-        let wanted = if block.back_end == BackEnd::Zpaq && in_pieces { wanted.min(most) } else { wanted };
         if wanted > most {
             let what = format!("the {} block of {} bytes at byte {}", block.back_end.name(), block.plain, block.offset);
-            let needed = self.plan.allowed_for(self.index, wanted);
+            let needed = Plan::allowed_for(self.index, wanted, self.of_other(plain.given()));
             return Err(Error::Memory { allowed: self.plan.allowed, needed, what });
         }
         let given = wanted.saturating_sub(share) as usize;
@@ -124,7 +121,8 @@ impl Stream {
             Some(reader) => {
                 let mut bytes = self.buffer();
                 bytes.resize(large.left.min(SLAB as u64) as usize, 0);
-                decode::fill(&large.block, reader, &mut bytes).map_err(|error| self.of_all_memory(error))?;
+                decode::fill(&large.block, reader, &mut bytes)
+                    .map_err(|error| self.of_all_memory(error, plain.given() - large.given))?;
                 large.left -= bytes.len() as u64;
                 if large.left == 0 {
                     decode::ended(&large.block, reader)?;
@@ -137,10 +135,16 @@ impl Stream {
         Ok(())
     }
 
-    /// An error that says how much a decoder needs, as one that says how much has to be allowed.
-    fn of_all_memory(&self, error: Error) -> Error {
+    /// Bytes that a block of the other stream takes, for which history gave way with so many.
+    fn of_other(&self, given: usize) -> u64 {
+        if given > 0 { (given + self.plan.blocks[1 - self.index]) as u64 } else { 0 }
+    }
+
+    /// An error that says how much a decoder needs, as one that says how much has to be allowed, where the other stream was given
+    /// so many bytes.
+    fn of_all_memory(&self, error: Error, given: usize) -> Error {
         let Error::Memory { needed, what, .. } = error else { return error };
-        let needed = self.plan.allowed_for(self.index, needed + PIECE_BUFFERS);
+        let needed = Plan::allowed_for(self.index, needed + PIECE_BUFFERS, self.of_other(given));
         Error::Memory { allowed: self.plan.allowed, needed, what }
     }
 

@@ -50,7 +50,7 @@ pub(super) fn pack(
     thread::scope(|threads| {
         let making = threads.spawn(move || make(&tar, giver, &cancel));
         let written = pack_stream(&name, &mut taker, end, options, &less, watch);
-        let written = written.map_err(|error| needing_more(error, machine, besides));
+        let written = written.map_err(|error| needing_more(error, machine, |_| besides));
         drop(taker);
         let made = making.join().unwrap_or_else(|_| Err(internal()));
         match (made, written) {

@@ -62,7 +62,8 @@ pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer)
     let (limits, inner) = tar_limits(machine.memory);
     let besides = TREE_BYTES + inner;
     let counts = run(request.opened, extraction, limits, &with_less(&machine, besides), observer);
-    let counts = counts.map_err(|error| needing_more(error, &machine, besides))?;
+    let counts =
+        counts.map_err(|error| needing_more(error, &machine, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
     site.clear_away()?;
     site.finish(request.sync)?;
     Ok(counts)

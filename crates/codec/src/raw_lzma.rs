@@ -95,7 +95,7 @@ impl RawLzma {
             4 => fast(273, 48),
             5 => normal(32, 8),
             6 => normal(32, 16),
-            7 => normal(32, 0),
+            7 => normal(48, 24),
             8 => normal(48, 0),
             _ => normal(64, 0),
         }

@@ -206,7 +206,7 @@ fn several_blocks_are_read() {
         return;
     }
     // Level 1 has the smallest blocks.
-    let plain = [Random::new(9).prose(5_000_000), Random::new(10).noise(3_000_000)].concat();
+    let plain = [Random::new(9).prose(5_000_000), Random::new(10).noise(14_000_000)].concat();
     for back_end in [BackEnd::Gzip, BackEnd::Bzip2, BackEnd::Lzma] {
         let (file, sums) = written(&plain, &options(back_end, 1, 1 << 30));
         assert!(sums.streams[1].blocks > 1 && sums.streams[1].plain == sums.literal_bytes, "{back_end:?} {sums:?}");

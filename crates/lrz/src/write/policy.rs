@@ -13,7 +13,7 @@ const STORED_BLOCK: usize = 8 << 20;
 /// lzo and gzip look back less than 64 KiB: a block of many times that loses nothing at its beginning.
 const SHORT_SIGHTED_BLOCK: usize = 4 << 20;
 /// What LZMA compresses at once, bytes, at most.
-const LZMA_BLOCK: usize = 64 << 20;
+const LZMA_BLOCK: usize = 92 << 20;
 /// Back ends that find short repeats cheaply leave to matches what is worth more than an opcode costs them.
 const LEAST_BEFORE_STRONG: u64 = 48;
 /// The others find little beyond a few KiB, or nothing.
@@ -45,7 +45,8 @@ impl Policy {
         let (coder, block) = coder(options.back_end, level)?;
         let weak = matches!(options.back_end, BackEnd::None | BackEnd::Lzo | BackEnd::Gzip);
         let least = if weak { LEAST_BEFORE_WEAK } else { LEAST_BEFORE_STRONG };
-        Ok(Policy { coder, block, least, level, probe: options.probe && !weak })
+        let effort = if weak { level } else { effort_before_strong(level) };
+        Ok(Policy { coder, block, least, level: effort, probe: options.probe && !weak })
     }
 
     /// Whether blocks are compressed at all.
@@ -65,6 +66,12 @@ impl Policy {
             _ => None,
         }
     }
+}
+
+/// Beside a slow back end the search costs little, and what it finds need not be compressed: it is done one level harder, as
+/// long as half a gigabyte is enough for it.
+fn effort_before_strong(level: u32) -> u32 {
+    if level < 8 { level + 1 } else { level }
 }
 
 /// The coder and the size of its blocks.
@@ -88,7 +95,7 @@ fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
     })
 }
 
-/// Each block begins without a dictionary, so that it should be some times as long. 64 MiB, with an encoder at level 7 and
+/// Each block begins without a dictionary, so that it should be some times as long. 92 MiB, with an encoder at level 7 and
 /// what comes of the block, fit half a gigabyte.
 fn lzma_block(dict_size: u32) -> usize {
     (4 * dict_size as usize).clamp(16 << 20, LZMA_BLOCK)

@@ -179,7 +179,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How a stream is cut into blocks: as few as may be, of equal size.
+/// How a stream is cut into blocks of equal size: as few as may be, but where there are several an even number, since most
+/// machines have an even number of processors and the last of them should not wait for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pieces {
     total: u64,
@@ -189,7 +190,11 @@ struct Pieces {
 impl Pieces {
     /// One block at least, which is empty if the stream is.
     fn new(total: u64, block: u64) -> Pieces {
-        Pieces { total, count: total.div_ceil(block).max(1) }
+        match total.div_ceil(block) {
+            count @ (0 | 1) => Pieces { total, count: count.max(1) },
+            // Rounded up, sizes may add up before the last.
+            count => Pieces { total, count: total.div_ceil(total.div_ceil(count.next_multiple_of(2))) },
+        }
     }
 
     /// Bytes of each block, in order.
@@ -269,7 +274,7 @@ mod tests {
         assert_eq!(sizes(0, 10), [0]);
         assert_eq!(sizes(10, 10), [10]);
         assert_eq!(sizes(11, 10), [6, 5]);
-        assert_eq!(sizes(25, 10), [9, 9, 7]);
+        assert_eq!(sizes(25, 10), [7, 7, 7, 4]);
         for total in 0..300 {
             let sizes = sizes(total, 7);
             assert_eq!(sizes.iter().sum::<usize>() as u64, total);

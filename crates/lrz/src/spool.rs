@@ -1,17 +1,14 @@
 //! Bytes put by: in memory while there is room, else in a file without a name.
 
-use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use packline_tree::nameless;
 
 use crate::{Error, Input};
 
-/// Nobody else may read what is in the file.
-const MODE: u32 = 0o600;
 /// Memory grows by so many bytes at least.
 const STEP: usize = 64 << 10;
 
@@ -67,7 +64,7 @@ impl Spool {
             return Ok(());
         }
         let Some(directory) = &self.directory else { return Err(self.no_place(more)) };
-        let file = make(directory).map_err(Error::Scratch)?;
+        let file = nameless(directory).map_err(Error::Scratch)?;
         file.write_all_at(&self.memory, 0).map_err(Error::Scratch)?;
         self.in_file = self.memory.len() as u64;
         self.memory = Vec::new();
@@ -107,26 +104,10 @@ impl Input for Spool {
     }
 }
 
-/// A file without a name, or one that loses it at once where the file system has no others.
-fn make(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)) {
-        Ok(file) => Ok(file.into()),
-        Err(_) => make_named(directory),
-    }
-}
-
-fn make_named(directory: &Path) -> io::Result<File> {
-    // Random keys of the standard library: a name that nobody can guess.
-    let name = directory.join(format!(".packline-{:016x}", RandomState::new().hash_one(0)));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&name)?;
-    fs::remove_file(&name)?;
-    Ok(file)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn all(spool: &Spool) -> Vec<u8> {
         let mut bytes = vec![0; spool.length() as usize];
@@ -156,13 +137,5 @@ mod tests {
         spool.append(b"abc").unwrap();
         assert!(matches!(spool.append(b"d"), Err(Error::Memory { needed: 4, .. })));
         assert_eq!(all(&spool), b"abc");
-    }
-
-    #[test]
-    fn a_file_that_had_a_name_has_lost_it() {
-        let place = tempfile::tempdir().unwrap();
-        let file = make_named(place.path()).unwrap();
-        file.write_all_at(b"x", 5).unwrap();
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 }

@@ -5,15 +5,14 @@
 //! once the last file of its block is through. It saves time and nothing else, so whatever goes wrong with it is no error: the
 //! block is decoded again.
 
-use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rustix::fs::{Mode, OFlags};
+use packline_tree::nameless;
 
 use super::Image;
 
@@ -22,8 +21,6 @@ use super::Image;
 const IMAGES_MOST: u64 = 64;
 /// The file may grow to so many bytes in any case.
 const BYTES_LEAST: u64 = 64 << 20;
-/// Nobody else may read what is in it.
-const MODE: u32 = 0o600;
 
 /// The file, and which of its places are free. All places are of one block's size. Any thread may write to it and read from it.
 #[derive(Debug)]
@@ -126,7 +123,7 @@ impl Scratch {
     }
 
     fn file(&self) -> Option<&File> {
-        let file = self.file.get_or_init(|| self.directory.as_deref().and_then(|place| make(place).ok())).as_ref();
+        let file = self.file.get_or_init(|| self.directory.as_deref().and_then(|place| nameless(place).ok())).as_ref();
         if file.is_none() {
             self.sound.store(false, Ordering::Relaxed);
         }
@@ -160,23 +157,6 @@ impl Drop for Stowed {
     }
 }
 
-/// A file without a name, or one that loses it at once where the file system has no others.
-fn make(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)) {
-        Ok(file) => Ok(file.into()),
-        Err(_) => make_named(directory),
-    }
-}
-
-fn make_named(directory: &Path) -> io::Result<File> {
-    // Random keys of the standard library: a name that nobody can guess.
-    let name = directory.join(format!(".packline-{:016x}", RandomState::new().hash_one(0)));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&name)?;
-    fs::remove_file(&name)?;
-    Ok(file)
-}
-
 #[cfg(test)]
 impl Scratch {
     /// From now on the file refuses what is written.
@@ -200,6 +180,7 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn read(stowed: &Stowed, start: usize, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
@@ -262,13 +243,5 @@ mod tests {
             assert_eq!(read(&stowed.1, 0, stowed.0 + 500), vec![number; stowed.0 + 500]);
         }
         assert_eq!(scratch.written(), 800);
-    }
-
-    #[test]
-    fn a_file_that_had_a_name_has_lost_it() {
-        let place = tempfile::tempdir().unwrap();
-        let file = make_named(place.path()).unwrap();
-        file.write_all_at(b"x", 5).unwrap();
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 }

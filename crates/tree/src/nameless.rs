@@ -1,0 +1,47 @@
+//! Files without a name: for what memory has no room for, and gone with whoever has them open.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+/// Nobody else may read what is in it.
+const MODE: u32 = 0o600;
+
+/// A file in `directory` without a name, or one that loses it at once where the file system has no others. It can be written and
+/// read, and never gets a name again.
+///
+/// # Errors
+/// The operating system's refusal.
+pub fn nameless(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)) {
+        Ok(file) => Ok(file.into()),
+        Err(_) => make_named(directory),
+    }
+}
+
+fn make_named(directory: &Path) -> io::Result<File> {
+    // Random keys of the standard library: a name that nobody can guess.
+    let name = directory.join(format!(".packline-{:016x}", RandomState::new().hash_one(0)));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&name)?;
+    fs::remove_file(&name)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_file_that_had_a_name_has_lost_it() {
+        let place = tempfile::tempdir().unwrap();
+        let file = make_named(place.path()).unwrap();
+        file.write_all_at(b"x", 5).unwrap();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+}

@@ -21,6 +21,12 @@ const NONE: &str = "\
 none: blocks are stored as they are; no parameters
 ";
 
+/// What `slack` does.
+pub(crate) const SLACK: &str = "\
+slack: zeros at the end of a record are not stored; no parameters
+  slack+CODEC        the rest is compressed by a codec, such as slack+lz4 or slack+zstd:level=3
+";
+
 const GZIP: &str = "\
 gzip: DEFLATE in a zlib wrapper; any reader reads all of these
   level=1..12        effort (default 9); 10 to 12 are slow and about 2 % smaller

@@ -24,6 +24,11 @@ pub(crate) fn items<'a>(codec: &'static str, list: &'a str) -> impl Iterator<Ite
     })
 }
 
+/// Refuses any parameter.
+pub(crate) fn no_items(codec: &'static str, list: &str) -> Result<(), CodecError> {
+    items(codec, list).next().map_or(Ok(()), |item| Err(item.unknown("no parameters")))
+}
+
 impl<'a> Item<'a> {
     /// Checks that no value was given.
     pub(crate) fn flag(&self) -> Result<(), CodecError> {

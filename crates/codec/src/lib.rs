@@ -1,9 +1,10 @@
 //! Codecs: pure functions of (input, parameters), with their parameters, limits and memory stated.
 //!
 //! A codec is named `NAME[:key=value,...]` ([`Spec`]), the same way everywhere. A [`Spec`] makes [`Encoder`]s and
-//! [`Decoder`]s. What an encoder returns never depends on what it did before.
+//! [`Decoder`]s; a [`Coding`] has zeros at the end cut off before. What an encoder returns never depends on what it did before.
 
 mod bounded;
+mod coding;
 mod error;
 mod footprint;
 mod gzip;
@@ -12,12 +13,15 @@ mod item;
 mod lz4;
 mod lzma;
 mod lzo;
+#[allow(unsafe_code)] // memory from the system
+mod mapping;
 mod names;
 mod none;
 mod raw_lzma;
 mod set;
 #[allow(unsafe_code)] // memory from the system
 mod slabs;
+pub mod slack;
 mod spec;
 mod stream;
 mod traits;
@@ -25,6 +29,7 @@ mod xz;
 mod zpaq;
 mod zstd;
 
+pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};
 pub use lz4::Lz4Params;

@@ -13,6 +13,8 @@ pub(crate) const LZMA: &str = "lzma";
 pub(crate) const ZSTD: &str = "zstd";
 pub(crate) const LZ4: &str = "lz4";
 pub(crate) const LZO: &str = "lzo";
+/// Not for [`crate::Spec`], but before one in a [`crate::Coding`].
+pub(crate) const SLACK: &str = "slack";
 /// Not for [`crate::Spec`]: no container lets its users choose it by name.
 pub(crate) const ZPAQ: &str = "zpaq";
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::bounded::{Bounded, check_block_size};
 use crate::gzip::{Inflater, Trial};
+use crate::item::no_items;
 use crate::lz4::{Lz4Decoder, Lz4Encoder};
 use crate::lzma::{LzmaDecoder, LzmaEncoder};
 use crate::lzo::{LzoDecoder, LzoEncoder};
@@ -67,7 +68,7 @@ impl Spec {
     /// parameters that squashfs-tools-ng and squashfs-tools use. Errors as for [`Spec::parse`].
     pub fn parse_with_name(name: &str, list: &str) -> Result<Spec, CodecError> {
         match name {
-            names::NONE => none(list),
+            names::NONE => no_items(names::NONE, list).map(|()| Spec::None),
             names::GZIP => GzipParams::parse(list).map(Spec::Gzip),
             names::XZ => XzParams::parse(list).map(Spec::Xz),
             names::LZMA => LzmaParams::parse(list).map(Spec::Lzma),
@@ -183,13 +184,6 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Spec, CodecError> {
         Spec::parse(text)
-    }
-}
-
-fn none(list: &str) -> Result<Spec, CodecError> {
-    match crate::item::items(names::NONE, list).next() {
-        Some(item) => Err(item.unknown("no parameters")),
-        None => Ok(Spec::None),
     }
 }
 

@@ -1,0 +1,182 @@
+//! What is done to a record: slack or not, then a codec.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::item::no_items;
+use crate::{CodecError, Decoder, Encoder, Footprint, Spec, help, names, slack};
+
+/// What stands between `slack` and the codec that sees what is left.
+const THEN: char = '+';
+
+/// A codec, and whether the zeros at the end of a record are cut off before it: written `slack`, `slack+zstd:level=3` or
+/// `zstd:level=3`.
+///
+/// To compress a record is to compress its [`Coding::view`]; where that does not get smaller the view itself is stored. To
+/// decompress one is to decompress what is stored and to follow it by zeros up to the record's logical size, which the
+/// container knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coding {
+    /// Whether zeros at the end are cut off.
+    pub slack: bool,
+    /// What becomes of the rest; [`Spec::None`] for `slack` alone.
+    pub spec: Spec,
+}
+
+impl Coding {
+    /// The names with which a coding may begin: `slack` and those of all codecs.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        std::iter::once(names::SLACK).chain(Spec::names().iter().copied())
+    }
+
+    /// Reads `slack`, `slack+CODEC` or `CODEC`, each codec as [`Spec::parse`] has it.
+    ///
+    /// # Errors
+    /// What is wrong in it, quoted, and what would be right.
+    pub fn parse(text: &str) -> Result<Coding, CodecError> {
+        let (first, rest) = text.split_once(THEN).unwrap_or((text, names::NONE));
+        let (name, list) = first.split_once(':').unwrap_or((first, ""));
+        if name != names::SLACK {
+            return Spec::parse(text).map(Coding::from).map_err(with_slack);
+        }
+        no_items(names::SLACK, list)?;
+        Ok(Coding { slack: true, spec: Spec::parse(rest)? })
+    }
+
+    /// As [`Spec::help`], for `slack` too.
+    ///
+    /// # Errors
+    /// If there is no such name.
+    pub fn help(name: &str) -> Result<String, CodecError> {
+        if name == names::SLACK { Ok(help::SLACK.to_owned()) } else { Spec::help(name).map_err(with_slack) }
+    }
+
+    /// The part of a record that the codec gets: all of it, or all before the zeros at its end.
+    pub fn view<'a>(&self, record: &'a [u8]) -> &'a [u8] {
+        if self.slack { slack::trim(record) } else { record }
+    }
+
+    /// Checks the parameters, and that they go with records of up to `record_size` bytes, as [`Spec::validate`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn validate(&self, record_size: usize) -> Result<(), CodecError> {
+        self.spec.validate(record_size)
+    }
+
+    /// The encoder of the codec, for views of records of up to `record_size` bytes. An empty view is not smaller.
+    ///
+    /// # Errors
+    /// As [`Spec::encoder`].
+    pub fn encoder(&self, record_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
+        self.spec.encoder(record_size)
+    }
+
+    /// The decoder of the codec, for records of up to `record_size` bytes.
+    ///
+    /// # Errors
+    /// As [`Spec::decoder`].
+    pub fn decoder(&self, record_size: usize, memory_limit: usize) -> Result<Box<dyn Decoder>, CodecError> {
+        self.spec.decoder(record_size, memory_limit)
+    }
+
+    /// What one encoder and one decoder take, bytes; slack takes nothing.
+    pub fn footprint(&self, record_size: usize) -> Footprint {
+        self.spec.footprint(record_size)
+    }
+}
+
+impl From<Spec> for Coding {
+    fn from(spec: Spec) -> Coding {
+        Coding { slack: false, spec }
+    }
+}
+
+impl fmt::Display for Coding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.slack, &self.spec) {
+            (false, spec) => write!(f, "{spec}"),
+            (true, Spec::None) => f.write_str(names::SLACK),
+            (true, spec) => write!(f, "{}{THEN}{spec}", names::SLACK),
+        }
+    }
+}
+
+impl FromStr for Coding {
+    type Err = CodecError;
+
+    fn from_str(text: &str) -> Result<Coding, CodecError> {
+        Coding::parse(text)
+    }
+}
+
+/// A list of names for who may type `slack` as well.
+fn with_slack(error: CodecError) -> CodecError {
+    match error {
+        CodecError::UnknownCodec { found, .. } => {
+            CodecError::UnknownCodec { found, known: Coding::names().collect::<Vec<_>>().join(", ") }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Outcome;
+
+    #[test]
+    fn what_is_printed_reads_back() {
+        for (typed, printed, slack) in [
+            ("slack", "slack", true),
+            ("slack+none", "slack", true),
+            ("none", "none", false),
+            ("slack+zstd:level=3", "slack+zstd:level=3", true),
+            ("slack+zstd:level=15", "slack+zstd", true),
+            ("zstd:level=-3", "zstd:level=-3", false),
+        ] {
+            let coding = Coding::parse(typed).unwrap();
+            assert_eq!((coding.to_string().as_str(), coding.slack), (printed, slack));
+            assert_eq!(printed.parse(), Ok(coding));
+        }
+    }
+
+    #[test]
+    fn errors_name_what_would_be_right() {
+        let error = |typed| Coding::parse(typed).unwrap_err().to_string();
+        for typed in ["slak", "slak+lz4", "lz4+slack", ""] {
+            assert!(error(typed).starts_with(&format!("unknown codec '{typed}' (expected one of slack, none, ")));
+        }
+        for (typed, found) in [("slack+", ""), ("slack+slack", "slack"), ("slack+lz4+zle", "lz4+zle")] {
+            assert!(error(typed).starts_with(&format!("unknown codec '{found}' (expected one of none, ")));
+        }
+        assert_eq!(error("slack:level=1"), "slack: unknown parameter 'level' (expected one of no parameters)");
+        assert_eq!(error("slack+none:x"), "none: unknown parameter 'x' (expected one of no parameters)");
+    }
+
+    #[test]
+    fn the_codec_sees_what_slack_leaves() {
+        let record = [b"no zeros at its end".repeat(9), vec![0; 900]].concat();
+        let coding = Coding::parse("slack+lz4").unwrap();
+        let view = coding.view(&record);
+        assert_eq!(view.len(), 171);
+        assert_eq!(Coding::parse("lz4").unwrap().view(&record), record);
+        let mut room = vec![0xA5; record.len()];
+        let Outcome::Smaller(size) = coding.encoder(2048).unwrap().compress(view, &mut room).unwrap() else { panic!() };
+        let mut back = vec![0; record.len()];
+        let made = coding.decoder(2048, 1 << 20).unwrap().decompress(&room[..size], &mut back).unwrap();
+        assert_eq!(made, view.len());
+        assert_eq!(&back[..made], view);
+        assert_eq!(coding.encoder(2048).unwrap().compress(b"", &mut room), Ok(Outcome::NotSmaller));
+        assert_eq!(coding.footprint(2048), Spec::parse("lz4").unwrap().footprint(2048));
+        assert!(coding.validate(0).is_err());
+    }
+
+    #[test]
+    fn every_name_has_help() {
+        for name in Coding::names() {
+            assert!(Coding::help(name).unwrap().starts_with(&format!("{name}: ")), "{name}");
+        }
+        assert!(Coding::help("slak").unwrap_err().to_string().contains("one of slack, none"));
+    }
+}

@@ -1,0 +1,109 @@
+//! slack: the zeros at the end of a record are not stored. What is stored is a shorter view of the same bytes.
+
+/// Bytes that are looked at as one: eight of the widest words there are.
+const STRIDE: usize = 256;
+
+/// The bytes before the zeros at the end of `record`: none if all are zeros, all if the last is none. In place: nothing is
+/// copied, and what is not a zero at the end is not read.
+pub fn trim(record: &[u8]) -> &[u8] {
+    &record[..length(record)]
+}
+
+/// How many bytes [`trim`] leaves.
+fn length(record: &[u8]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        return avx2::length(record);
+    }
+    length_with(record)
+}
+
+/// The same search, compiled for words of 32 bytes. Compilers make of it what the processor named has.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)] // calls a function for some processors only
+mod avx2 {
+    /// As [`super::length_with`]. To be called where AVX2 was found.
+    pub(super) fn length(record: &[u8]) -> usize {
+        #[target_feature(enable = "avx2")]
+        fn with_avx2(record: &[u8]) -> usize {
+            super::length_with(record)
+        }
+        // SAFETY: the caller has asked the processor.
+        unsafe { with_avx2(record) }
+    }
+}
+
+/// Strides from the end while they are zeros, then bytes: up to a stride of the record's beginning, or the stride that the
+/// last byte which is no zero lies in.
+#[inline(always)] // into functions for other processors
+fn length_with(record: &[u8]) -> usize {
+    let mut rest = record;
+    while let Some((before, stride)) = rest.split_last_chunk::<STRIDE>() {
+        if !is_zero(stride) {
+            break;
+        }
+        rest = before;
+    }
+    rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
+}
+
+/// Whether all bytes are zeros. Without a branch for each word, so that words are wide.
+#[inline(always)]
+fn is_zero(stride: &[u8; STRIDE]) -> bool {
+    let (words, _) = stride.as_chunks::<8>();
+    words.iter().fold(0, |all, &word| all | u64::from_ne_bytes(word)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Search = fn(&[u8]) -> usize;
+
+    /// All ways of searching that this processor has.
+    fn searches() -> Vec<Search> {
+        let mut all: Vec<Search> = vec![length, length_with];
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            all.push(avx2::length);
+        }
+        all
+    }
+
+    #[test]
+    fn every_length_at_every_alignment() {
+        let mut memory = vec![0xFF; 3 * STRIDE + 64];
+        for start in 0..33 {
+            for size in (0..2 * STRIDE + 40).step_by(1 + start % 3) {
+                memory[start..start + size].fill(0);
+                check(&mut memory, start, size);
+                memory[start..start + size].fill(0xFF);
+            }
+        }
+    }
+
+    /// A record of zeros between bytes that are none, with one byte in it that is none, or without.
+    fn check(memory: &mut [u8], start: usize, size: usize) {
+        for search in searches() {
+            assert_eq!(search(&memory[start..start + size]), 0);
+        }
+        for kept in (1..=size).rev().step_by(1 + size / 5) {
+            memory[start + kept - 1] = 0x80;
+            for search in searches() {
+                assert_eq!(search(&memory[start..start + size]), kept, "{size} bytes at {start}");
+            }
+            memory[start + kept - 1] = 0;
+        }
+    }
+
+    #[test]
+    fn the_view_is_of_the_same_memory() {
+        let record = [vec![1; 1000], vec![0; 5000]].concat();
+        let view = trim(&record);
+        assert_eq!((view.as_ptr(), view.len()), (record.as_ptr(), 1000));
+        assert_eq!(trim(view), view);
+        assert_eq!(trim(&record[1000..]), b"");
+        assert_eq!(trim(b""), b"");
+        assert_eq!(trim(b"\0\0x"), b"\0\0x");
+    }
+}

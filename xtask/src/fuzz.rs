@@ -52,11 +52,11 @@ fn seeds() -> PathBuf {
     environment::target_directory().join("fuzz/seeds")
 }
 
-/// Makes the seeds. Without the flags, since that program has no fuzzer in it.
+/// Makes the seeds. The program is an example of the workspace, which its tests have built by then.
 fn make_seeds() -> Result<(), String> {
     let mut command = shell::cargo();
-    command.args(["run", "--quiet", "--manifest-path", "fuzz/Cargo.toml", "--bin", "seeds", "--"]).arg(seeds());
-    shell::run(command.env("CARGO_TARGET_DIR", environment::target_directory().join("fuzz")))
+    command.args(["run", "--quiet", "--package", "packline-testkit", "--example", "seeds", "--"]);
+    shell::run(command.arg(seeds()))
 }
 
 /// Builds all targets and makes their seeds; where the programs are.

@@ -11,6 +11,7 @@ use packline_testkit::hostile::{self, Part};
 use packline_testkit::hostile_lrz;
 
 fn main() -> io::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "a program of its own, which has to be told where to write")]
     let place = std::env::args_os().nth(1).unwrap_or_else(|| "corpus".into());
     let place = Path::new(&place);
     fs::create_dir_all(place.join("tar_reader"))?;
@@ -150,8 +151,8 @@ fn zpaq(place: &Path, plain: &[u8]) -> io::Result<()> {
         fs::write(place.join("zpaq-min"), &block[..size])?;
     }
     // Without the mark that lets archives be found in other data: the fuzz target knows streams by what follows it.
-    fs::write(place.join("zpaq-nine"), &include_bytes!("../../crates/codec/tests/data/nine.zpaq")[13..])?;
-    fs::write(place.join("zpaq-sorted"), &include_bytes!("../../crates/codec/tests/data/sorted.zpaq")[13..])
+    fs::write(place.join("zpaq-nine"), &include_bytes!("../../codec/tests/data/nine.zpaq")[13..])?;
+    fs::write(place.join("zpaq-sorted"), &include_bytes!("../../codec/tests/data/sorted.zpaq")[13..])
 }
 
 fn filter(program: &str, options: &[&str], input: &[u8]) -> io::Result<Option<Vec<u8>>> {

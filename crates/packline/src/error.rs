@@ -69,6 +69,15 @@ pub enum Error {
         #[source]
         cause: Box<packline_lrz::Error>,
     },
+    /// A .pln file could not be written or read.
+    #[error("{path}: {cause}", path = path.display())]
+    Pln {
+        /// The file, or what it is made of, as the user named it.
+        path: PathBuf,
+        /// What is wrong, with the part and its offset.
+        #[source]
+        cause: Box<packline_pln::Error>,
+    },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {

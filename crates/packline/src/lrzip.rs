@@ -1,6 +1,5 @@
 //! .lrz files: written from a file, a stream or a tree, and read into a file, a stream or a tree.
 
-mod ends;
 mod extract;
 mod pipe;
 mod tar_stream;
@@ -15,8 +14,8 @@ use packline_lrz::{Archive, FileInput, Input, Machine, ReadOptions, Source, Unpa
 
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
+use crate::end::End;
 use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
-use ends::End;
 use packline_tree::DirectoryOptions;
 use packline_tree::decompress::Limits;
 

@@ -9,10 +9,10 @@ use packline_lrz::{Machine, WriteOptions, Written};
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source};
 
-use super::ends::End;
 use super::pipe::{Giver, PIPE_BYTES, pipe};
 use super::{Watch, needing_more, pack_stream, with_less};
 use crate::Error;
+use crate::end::End;
 use crate::source::place_within;
 
 /// Bytes of content read at a time.

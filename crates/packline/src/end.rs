@@ -17,7 +17,7 @@ const STEP: usize = 1 << 20;
 const MODE: u32 = 0o777;
 
 /// A target.
-pub(super) struct End {
+pub(crate) struct End {
     shown: PathBuf,
     place: Place,
     /// Bytes appended so far.
@@ -34,7 +34,7 @@ impl End {
     ///
     /// # Errors
     /// Those of [`Output::open`].
-    pub(super) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<End, Error> {
+    pub(crate) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<End, Error> {
         match target {
             TarTarget::Stream(shown, out) => Ok(End { shown, place: Place::Stream(out), at: 0 }),
             TarTarget::File { path, force } => {
@@ -46,12 +46,17 @@ impl End {
     }
 
     /// How the user called it.
-    pub(super) fn shown(&self) -> &Path {
+    pub(crate) fn shown(&self) -> &Path {
         &self.shown
     }
 
+    /// Whether it is a stream, which keeps what it has got.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.place, Place::Stream(_))
+    }
+
     /// The names that it has while it is written.
-    pub(super) fn names(&self) -> Vec<PathBuf> {
+    pub(crate) fn names(&self) -> Vec<PathBuf> {
         match &self.place {
             Place::Stream(_) => Vec::new(),
             Place::File { output, .. } => output.names().map(Path::to_path_buf).collect(),
@@ -71,7 +76,7 @@ impl End {
     ///
     /// # Errors
     /// [`Error::Output`] if it cannot be read or is not the same; [`Error::Target`] for a stream.
-    pub(super) fn check(&mut self, size: u64, expected: Option<[u8; 16]>) -> Result<(), Error> {
+    pub(crate) fn check(&mut self, size: u64, expected: Option<[u8; 16]>) -> Result<(), Error> {
         let Place::File { sink, file, .. } = &mut self.place else {
             let (what, expected) = ("a stream cannot be read again".into(), "a file, or no check".into());
             return Err(Error::Target { path: self.shown.clone(), what, expected });
@@ -89,12 +94,8 @@ impl End {
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub(super) fn finish(mut self, about: Option<&Metadata>) -> Result<(), Error> {
-        let flushed = match &mut self.place {
-            Place::Stream(out) => out.flush(),
-            Place::File { sink, .. } => sink.flush(),
-        };
-        flushed.map_err(|cause| self.refused("cannot write", cause))?;
+    pub(crate) fn finish(mut self, about: Option<&Metadata>) -> Result<(), Error> {
+        Write::flush(&mut self).map_err(|cause| self.refused("cannot write", cause))?;
         let Place::File { output, file, sink } = self.place else { return Ok(()) };
         drop(sink);
         if let Some(about) = about {
@@ -109,6 +110,19 @@ impl End {
 
     fn refused(&self, action: &'static str, cause: io::Error) -> Error {
         Error::Output { path: self.shown.clone(), action, cause }
+    }
+}
+
+impl Write for End {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.append(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.place {
+            Place::Stream(out) => out.flush(),
+            Place::File { sink, .. } => sink.flush(),
+        }
     }
 }
 

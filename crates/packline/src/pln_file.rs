@@ -1,0 +1,202 @@
+//! .pln files: any file or stream compressed, and back.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_pln::{FileInput, Info, Machine, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written};
+
+use crate::end::End;
+use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
+
+/// Where bytes come from, compressed or not.
+pub enum PlnSource {
+    /// A file. One that is no regular file is read as a stream.
+    File(PathBuf),
+    /// A stream, with its name in messages.
+    Stream(String, Box<dyn Read + Send>),
+}
+
+/// A .pln file to be written.
+pub struct PlnRequest {
+    /// What is compressed.
+    pub source: PlnSource,
+    /// Where the file goes.
+    pub target: TarTarget,
+    /// What decides its bytes besides the source.
+    pub options: WriteOptions,
+    /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
+    pub keep_attributes: bool,
+    /// What the machine gives. Nothing of it changes a byte.
+    pub resources: Resources,
+    /// Where temporary files are listed while they are in being.
+    pub temporaries: Temporaries,
+}
+
+/// What is decompressed, and how.
+pub struct PlnUnpackRequest {
+    /// The .pln file.
+    pub source: PlnSource,
+    /// Which bytes of its content.
+    pub span: Span,
+    /// Where they go.
+    pub target: TarTarget,
+    /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
+    pub keep_attributes: bool,
+    /// Keep an output that is not whole.
+    pub keep_broken: bool,
+    /// What the machine gives.
+    pub resources: Resources,
+    /// Where temporary files are listed while they are in being.
+    pub temporaries: Temporaries,
+}
+
+/// Writes a .pln file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
+///
+/// # Errors
+/// [`Error`], with the name of the file and, where there is one, the offset.
+pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
+    let PlnRequest { source, target, options, keep_attributes, resources, temporaries } = request;
+    let mut opened = Opened::new(source)?;
+    let mut end = End::open(target, &temporaries)?;
+    let mut watch = Watch { observer };
+    let written = packline_pln::compress(opened.source(), &mut end, &options, &machine(&resources), &mut watch);
+    let written = written.map_err(|cause| fault(&opened.shown, end.shown(), cause))?;
+    end.finish(opened.about.as_ref().filter(|_| keep_attributes))?;
+    Ok(written)
+}
+
+/// Decompresses a .pln file, or a span of it, to a file, which has its name when this returns `Ok`, or to a stream. A stream has got
+/// what stands before damage, if there is any.
+///
+/// # Errors
+/// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
+pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
+    let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, resources, temporaries } = request;
+    let mut opened = Opened::new(source)?;
+    let mut end = End::open(target, &temporaries)?;
+    let mut watch = Watch { observer };
+    let read = packline_pln::decompress(opened.source(), span, &mut end, &machine(&resources), &mut watch);
+    let read = read.map_err(|cause| fault(&opened.shown, end.shown(), cause));
+    let about = opened.about.as_ref().filter(|_| keep_attributes);
+    match read {
+        Ok(unpacked) => end.finish(about).map(|()| unpacked),
+        Err(error) if keep_broken || end.is_stream() => {
+            // Damage that was found says more than that the rest cannot be kept.
+            let _: Result<(), Error> = end.finish(about);
+            Err(error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Checks all of a .pln file. What is wrong with it is `found`, in the order of the file.
+///
+/// # Errors
+/// [`Error`] if it cannot be read, or is of a kind that is not known here.
+pub fn pln_verify(
+    source: PlnSource,
+    resources: &Resources,
+    found: &mut dyn FnMut(&packline_pln::Error),
+    observer: &mut dyn Observer,
+) -> Result<Verified, Error> {
+    let mut opened = Opened::new(source)?;
+    let read = packline_pln::verify(opened.source(), found, &machine(resources), &mut Watch { observer });
+    read.map_err(|cause| fault(&opened.shown, &opened.shown, cause))
+}
+
+/// What is in a .pln file, by its tables; no record is read.
+///
+/// # Errors
+/// [`Error`] if it cannot be read or is no .pln file; a pipe has no tables to begin with.
+pub fn pln_info(path: &Path) -> Result<Info, Error> {
+    let opened = Opened::new(PlnSource::File(path.to_path_buf()))?;
+    let Bytes::At(input) = opened.bytes else {
+        let (what, expected) = ("what is in a stream cannot be listed".into(), "a file".into());
+        return Err(Error::Target { path: path.to_path_buf(), what, expected });
+    };
+    let info = Reader::open(input).and_then(|reader| reader.info());
+    info.map_err(|cause| fault(path, path, cause))
+}
+
+/// An open source.
+struct Opened {
+    shown: PathBuf,
+    bytes: Bytes,
+    about: Option<std::fs::Metadata>,
+}
+
+enum Bytes {
+    At(Arc<FileInput>),
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Opened {
+    fn new(source: PlnSource) -> Result<Opened, Error> {
+        match source {
+            PlnSource::File(path) => Opened::file(path),
+            PlnSource::Stream(name, stream) => {
+                Ok(Opened { shown: PathBuf::from(name), bytes: Bytes::Stream(stream), about: None })
+            }
+        }
+    }
+
+    fn file(path: PathBuf) -> Result<Opened, Error> {
+        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+        let file = File::open(&path).map_err(refused)?;
+        let about = file.metadata().map_err(refused)?;
+        if about.is_dir() {
+            return Err(refused(io::ErrorKind::IsADirectory.into()));
+        }
+        if !about.is_file() {
+            return Ok(Opened { shown: path, bytes: Bytes::Stream(Box::new(file)), about: None });
+        }
+        let input = FileInput::new(file).map_err(refused)?;
+        Ok(Opened { shown: path, bytes: Bytes::At(Arc::new(input)), about: Some(about) })
+    }
+
+    fn source(&mut self) -> Source<'_> {
+        match &mut self.bytes {
+            Bytes::At(input) => Source::At(input.clone()),
+            Bytes::Stream(stream) => Source::Stream(stream),
+        }
+    }
+}
+
+fn machine(resources: &Resources) -> Machine {
+    Machine {
+        workers: resources.wanted(),
+        memory: resources.memory,
+        serial: resources.serial,
+        cancel: resources.cancel.clone(),
+    }
+}
+
+/// What went wrong between an input and an output, by the one that it concerns.
+fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
+    use packline_pln::Error as Pln;
+    match cause {
+        Pln::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
+        Pln::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
+        Pln::Memory { allowed, needed, what } => {
+            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.display()) }
+        }
+        cause => Error::Pln { path: input.to_path_buf(), cause: Box::new(cause) },
+    }
+}
+
+/// Hands progress on to an observer of ours.
+struct Watch<'o> {
+    observer: &'o mut dyn Observer,
+}
+
+impl packline_pln::Observer for Watch<'_> {
+    fn progress(&mut self, done: u64, total: Option<u64>) {
+        self.observer.advance(&Progress { source_bytes: done, source_total: total, ..Progress::default() });
+    }
+
+    fn notice(&mut self, message: &str) {
+        self.observer.warning(message);
+    }
+}

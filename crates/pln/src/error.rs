@@ -1,0 +1,125 @@
+//! What can go wrong with a .pln file.
+
+use std::fmt;
+use std::io;
+
+/// A part of a .pln file. Numbers count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The head of the file.
+    Head,
+    /// A record.
+    Record(u64),
+    /// The table behind a group of records.
+    Table(u64),
+    /// The index of the tables.
+    Index,
+    /// The trailer.
+    Trailer,
+    /// What is behind the trailer.
+    Behind,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Head => f.write_str("the head"),
+            Part::Record(number) => write!(f, "record {number}"),
+            Part::Table(number) => write!(f, "the table of group {number}"),
+            Part::Index => f.write_str("the index"),
+            Part::Trailer => f.write_str("the trailer"),
+            Part::Behind => f.write_str("what is behind the trailer"),
+        }
+    }
+}
+
+/// Why a .pln file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A part of the file is not what it should be. Whoever made it is at fault, or what it lies on.
+    #[error("{part}, at byte {offset}: {what} (expected {expected})")]
+    Corrupt {
+        /// Which part.
+        part: Part,
+        /// Where it begins in the file, bytes.
+        offset: u64,
+        /// What was found.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
+    /// The file ends too early. What was whole before that has been handed out.
+    #[error(
+        "cut off at byte {length}, in {part}, which begins at byte {offset} (expected {missing} bytes more at least); \
+         whole are {records} records, {bytes} bytes of content"
+    )]
+    Cut {
+        /// Bytes of the file.
+        length: u64,
+        /// The part that is not whole.
+        part: Part,
+        /// Where it begins, bytes.
+        offset: u64,
+        /// Bytes that it lacks, as far as that is known.
+        missing: u64,
+        /// Records that are whole.
+        records: u64,
+        /// Bytes of their content.
+        bytes: u64,
+    },
+    /// The file, or what is asked for, is of a kind that there is not here. Nobody is at fault.
+    #[error("{what} (expected {expected})")]
+    Unsupported {
+        /// What it is.
+        what: String,
+        /// What would have been possible.
+        expected: String,
+    },
+    /// A range was asked for that is not within the content. The user's to change.
+    #[error("there are no bytes {start} to {end} of the content (expected a range within its {size} bytes)")]
+    Range {
+        /// The first byte asked for.
+        start: u64,
+        /// The byte behind the last.
+        end: u64,
+        /// Bytes of the content.
+        size: u64,
+    },
+    /// The input could not be read.
+    #[error("cannot read: {0}")]
+    Input(#[source] io::Error),
+    /// The output could not be written.
+    #[error("cannot write: {0}")]
+    Output(#[source] io::Error),
+    /// The memory that was allowed is not enough. The user's to change.
+    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes; see --mem)")]
+    Memory {
+        /// Bytes allowed.
+        allowed: u64,
+        /// Smallest amount that works.
+        needed: u64,
+        /// For what.
+        what: String,
+    },
+    /// A codec cannot be made, or cannot compress: wrong parameters, a fault of this program, or out of memory.
+    #[error(transparent)]
+    Codec(#[from] packline_codec::CodecError),
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Cancelled,
+    /// A fault of this program.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// A part that begins at byte `offset` is not what it should be.
+    pub(crate) fn corrupt(part: Part, offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
+        Error::Corrupt { part, offset, what: what.into(), expected: expected.into() }
+    }
+
+    /// Whether the file is at fault, rather than who reads it or the machine.
+    pub fn is_of_file(&self) -> bool {
+        matches!(self, Error::Corrupt { .. } | Error::Cut { .. })
+    }
+}

@@ -1,0 +1,81 @@
+//! The numbers of the codecs, fixed for good.
+
+use packline_codec::Spec;
+
+use crate::Error;
+
+/// What a record is compressed with, as its head says it. Up to 6 the numbers are SquashFS's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum CodecId {
+    /// Stored as it is.
+    None = 0,
+    /// A zlib stream.
+    Gzip = 1,
+    /// A legacy .lzma stream.
+    Lzma = 2,
+    /// Raw LZO1X.
+    Lzo = 3,
+    /// A .xz stream.
+    Xz = 4,
+    /// A raw LZ4 block.
+    Lz4 = 5,
+    /// A Zstandard frame.
+    Zstd = 6,
+    /// A .bz2 stream.
+    Bzip2 = 7,
+    /// Huff0 blocks.
+    Huff0 = 8,
+    /// Zero runs as OpenZFS writes them.
+    Zle = 9,
+}
+
+impl CodecId {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [CodecId; 10] = [
+        Self::None,
+        Self::Gzip,
+        Self::Lzma,
+        Self::Lzo,
+        Self::Xz,
+        Self::Lz4,
+        Self::Zstd,
+        Self::Bzip2,
+        Self::Huff0,
+        Self::Zle,
+    ];
+
+    /// The codec of this number.
+    pub(crate) fn from_number(number: u8) -> Option<CodecId> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// What decodes what this specification's encoder makes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if records cannot be compressed with it.
+    pub(crate) fn of(spec: &Spec) -> Result<CodecId, Error> {
+        // One decoder for whatever an encoder of LZ4 tries.
+        let name = if spec.name() == "lz4hc" { "lz4" } else { spec.name() };
+        Self::ALL.into_iter().find(|id| id.name() == name).ok_or_else(|| Error::Unsupported {
+            what: format!("records compressed with {name}"),
+            expected: Self::ALL.map(CodecId::name).join(", "),
+        })
+    }
+
+    /// Its name, which is that of its codec.
+    pub fn name(self) -> &'static str {
+        match self {
+            CodecId::None => "none",
+            CodecId::Gzip => "gzip",
+            CodecId::Lzma => "lzma",
+            CodecId::Lzo => "lzo",
+            CodecId::Xz => "xz",
+            CodecId::Lz4 => "lz4",
+            CodecId::Zstd => "zstd",
+            CodecId::Bzip2 => "bzip2",
+            CodecId::Huff0 => "huff0",
+            CodecId::Zle => "zle",
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The table of a group: an entry for each of its records.
+
+use super::head::{hex, number};
+use super::piece::{Kind, Piece, Stored};
+use super::{Node, PIECE_BYTES, Shape, Tree};
+use crate::{Error, Part};
+
+/// Bytes of an entry.
+pub(crate) const ENTRY_BYTES: usize = 40;
+
+/// What a table says of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) stored: Stored,
+    /// The node of its content.
+    pub(crate) node: Node,
+}
+
+impl Entry {
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.stored.size.to_le_bytes());
+        into.extend_from_slice(&[self.stored.codec as u8, self.stored.flags(), 0, 0]);
+        into.extend_from_slice(&self.node);
+    }
+
+    /// An entry for a record of so many bytes.
+    fn parse(bytes: &[u8], logical: u32) -> Result<Entry, (String, String)> {
+        let stored = Stored::parse(bytes[4], bytes[5], number(&bytes[..4]) as u32, logical)?;
+        if bytes[6..8] != [0; 2] {
+            return Err(("reserved bytes have a value".to_owned(), "zeros".to_owned()));
+        }
+        Ok(Entry { stored, node: std::array::from_fn(|at| bytes[8 + at]) })
+    }
+
+    /// Bytes of the record in the file.
+    pub(crate) fn physical(&self) -> u64 {
+        PIECE_BYTES as u64 + u64::from(self.stored.size)
+    }
+}
+
+/// The table of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Table {
+    /// Bytes of a table of so many entries in the file.
+    pub(crate) fn physical(entries: u64) -> u64 {
+        PIECE_BYTES as u64 + entries * ENTRY_BYTES as u64
+    }
+
+    /// Its head and its entries.
+    pub(crate) fn encode(&self, group: u64) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.entries.len() * ENTRY_BYTES);
+        self.entries.iter().for_each(|entry| entry.encode(&mut bytes));
+        let head = Piece::entries(Kind::Table, self.entries.len() as u32, &bytes).encode(group);
+        [&head, &*bytes].concat()
+    }
+
+    /// The table of a group of a content of this shape, which stands at byte `offset`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn parse(piece: &Piece, bytes: &[u8], shape: Shape, group: u64, offset: u64) -> Result<Table, Error> {
+        let part = Part::Table(group);
+        let (first, count) = shape.group(group);
+        piece.check_entries(bytes, part, offset)?;
+        let mut entries = Vec::with_capacity(count as usize);
+        for (record, bytes) in (first..first + count).zip(bytes.chunks_exact(ENTRY_BYTES)) {
+            let entry = Entry::parse(bytes, shape.length(record) as u32);
+            let wrong =
+                |(what, expected)| Error::corrupt(part, offset, format!("of record {record}: {what}"), expected);
+            entries.push(entry.map_err(wrong)?);
+        }
+        Ok(Table { entries })
+    }
+
+    /// The tree above its records.
+    pub(crate) fn tree(&self) -> Tree {
+        let mut tree = Tree::default();
+        self.entries.iter().for_each(|entry| tree.push(entry.node));
+        tree
+    }
+
+    /// Checks that the node of its group is this one.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn check_node(&self, node: &Node, group: u64, offset: u64) -> Result<(), Error> {
+        let found = self.tree().node().unwrap_or_default();
+        if found == *node {
+            return Ok(());
+        }
+        let what = format!("its records' nodes come to {}", hex(&found));
+        Err(Error::corrupt(Part::Table(group), offset, what, format!("{}, as in the index", hex(node))))
+    }
+}

@@ -1,0 +1,76 @@
+//! The head of a file.
+
+use super::{RecordSize, sum};
+use crate::{Error, Part};
+
+/// Bytes of the head.
+pub(crate) const HEAD_BYTES: usize = 32;
+/// The version of the format that is written, and the only one that is read.
+pub(crate) const VERSION: u8 = 1;
+/// What a file begins with. Bytes that transfers as text would change are among them.
+const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
+/// Bytes that the check is made of.
+const CHECKED: usize = 24;
+
+/// What the head of a file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) record_size: RecordSize,
+}
+
+impl Head {
+    pub(crate) fn encode(&self) -> [u8; HEAD_BYTES] {
+        let mut bytes = [0; HEAD_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8] = VERSION;
+        bytes[9] = self.record_size.log();
+        let check: [u8; 8] = sum(&[&bytes[..CHECKED]]);
+        bytes[CHECKED..].copy_from_slice(&check);
+        bytes
+    }
+
+    /// # Errors
+    /// [`Error::Corrupt`]; [`Error::Unsupported`] for a version, or a flag that must be understood, which is not known here.
+    pub(crate) fn parse(bytes: &[u8; HEAD_BYTES]) -> Result<Head, Error> {
+        if bytes[..8] != MAGIC {
+            return Err(wrong(format!("the file begins with {}", hex(&bytes[..8])), hex(&MAGIC)));
+        }
+        let check: [u8; 8] = sum(&[&bytes[..CHECKED]]);
+        if bytes[CHECKED..] != check {
+            return Err(wrong(format!("its check is {}", hex(&bytes[CHECKED..])), hex(&check)));
+        }
+        // Sound, so it means what it says.
+        if bytes[8] != VERSION {
+            return Err(unsupported(format!("version {} of the format", bytes[8]), format!("version {VERSION}")));
+        }
+        let must = number(&bytes[12..16]);
+        if must != 0 {
+            return Err(unsupported(format!("flags {must:#010x} that must be understood"), "none of them".to_owned()));
+        }
+        if bytes[10..12] != [0; 2] || bytes[20..24] != [0; 4] {
+            return Err(wrong("reserved bytes have a value".to_owned(), "zeros".to_owned()));
+        }
+        let size = RecordSize::from_log(bytes[9]);
+        let record_size =
+            size.ok_or_else(|| wrong(format!("records of 2^{} bytes", bytes[9]), "2^12 to 2^24".into()))?;
+        Ok(Head { record_size })
+    }
+}
+
+fn wrong(what: String, expected: String) -> Error {
+    Error::corrupt(Part::Head, 0, what, expected)
+}
+
+fn unsupported(what: String, expected: String) -> Error {
+    Error::Unsupported { what, expected }
+}
+
+/// Bytes for a message.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A little-endian number of up to eight bytes.
+pub(super) fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}

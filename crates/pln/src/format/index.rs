@@ -1,0 +1,85 @@
+//! The index: where the table of each group is.
+
+use super::head::{hex, number};
+use super::piece::{Kind, Piece};
+use super::{ENTRY_BYTES, HEAD_BYTES, Node, PIECE_BYTES, Root, Shape, Table, Tree};
+use crate::{Error, Part};
+
+/// Where a group is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Where its table begins, bytes.
+    pub(crate) table: u64,
+    /// The node of its content.
+    pub(crate) node: Node,
+}
+
+/// The index of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Index {
+    pub(crate) places: Vec<Place>,
+}
+
+impl Index {
+    /// Bytes of an index of so many groups in the file.
+    pub(crate) fn physical(groups: u64) -> u64 {
+        PIECE_BYTES as u64 + groups * ENTRY_BYTES as u64
+    }
+
+    /// Its head and its entries, for a file of so many records.
+    pub(crate) fn encode(&self, records: u64) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.places.len() * ENTRY_BYTES);
+        for place in &self.places {
+            bytes.extend_from_slice(&place.table.to_le_bytes());
+            bytes.extend_from_slice(&place.node);
+        }
+        let head = Piece::entries(Kind::Index, self.places.len() as u32, &bytes).encode(records);
+        [&head, &*bytes].concat()
+    }
+
+    /// The index of a file, which begins at byte `offset`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if it is not right, or its groups do not lie one behind the other from the head to itself.
+    pub(crate) fn parse(piece: &Piece, bytes: &[u8], shape: Shape, offset: u64) -> Result<Index, Error> {
+        let wrong = |what, expected: &str| Error::corrupt(Part::Index, offset, what, expected);
+        piece.check_entries(bytes, Part::Index, offset)?;
+        let place = |bytes: &[u8]| Place { table: number(&bytes[..8]), node: std::array::from_fn(|at| bytes[8 + at]) };
+        let index = Index { places: bytes.chunks_exact(ENTRY_BYTES).map(place).collect() };
+        let mut at = HEAD_BYTES as u64;
+        for (group, place) in (0..).zip(&index.places) {
+            let (_, records) = shape.group(group);
+            if place.table < at.saturating_add(records * PIECE_BYTES as u64) || place.table >= offset {
+                let what = format!("the table of group {group} at byte {}", place.table);
+                return Err(wrong(what, &format!("behind {records} records from byte {at} on, before the index")));
+            }
+            at = place.table + Table::physical(records);
+        }
+        if at != offset {
+            return Err(wrong(format!("the groups end at byte {at}"), &format!("byte {offset}, where it begins")));
+        }
+        Ok(index)
+    }
+
+    /// Where a group begins.
+    pub(crate) fn start(&self, group: u64, shape: Shape) -> u64 {
+        let before = group.checked_sub(1).and_then(|before| Some((before, self.places.get(before as usize)?)));
+        before.map_or(HEAD_BYTES as u64, |(before, place)| place.table + Table::physical(shape.group(before).1))
+    }
+
+    /// Checks that the content's root is this one, as far as that can be said without the tables.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn check_root(&self, root: &Root, offset: u64) -> Result<(), Error> {
+        let mut tree = Tree::default();
+        self.places.iter().for_each(|place| tree.push(place.node));
+        match tree.root().filter(|found| found != root) {
+            None => Ok(()),
+            Some(found) => {
+                let what = format!("its groups' nodes come to {}", hex(&found));
+                Err(Error::corrupt(Part::Index, offset, what, format!("{}, as in the trailer", hex(root))))
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The bytes of the format: docs/format/pln.md has them in tables.
+
+mod codec_id;
+mod entry;
+mod head;
+mod index;
+mod piece;
+mod record_size;
+mod shape;
+mod sums;
+mod trailer;
+mod tree;
+
+pub use codec_id::CodecId;
+pub(crate) use entry::{ENTRY_BYTES, Entry, Table};
+pub(crate) use head::{HEAD_BYTES, Head, VERSION};
+pub(crate) use index::{Index, Place};
+pub(crate) use piece::{Kind, PIECE_BYTES, Piece, Stored};
+pub use record_size::RecordSize;
+pub(crate) use shape::{GROUP, RECORDS_MOST, Shape};
+pub(crate) use sums::{Digest, Node, Root, sum};
+pub(crate) use trailer::{TRAILER_BYTES, Trailer};
+pub(crate) use tree::Tree;

@@ -1,0 +1,170 @@
+//! What every record, table and index begins with.
+
+use super::head::{hex, number};
+use super::{CodecId, sum};
+use crate::{Error, Part};
+
+/// Bytes of it.
+pub(crate) const PIECE_BYTES: usize = 24;
+/// Bytes of it that its check is made of.
+const CHECKED: usize = 20;
+/// The flag of records whose zeros at the end are not stored.
+const SLACK: u8 = 1;
+
+/// What follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Record = 1,
+    Table = 2,
+    Index = 3,
+}
+
+/// How a record is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) codec: CodecId,
+    /// Whether zeros at its end are left out.
+    pub(crate) slack: bool,
+    /// Bytes that are stored.
+    pub(crate) size: u32,
+}
+
+impl Stored {
+    /// Whether what is stored is the content itself.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.codec == CodecId::None && !self.slack
+    }
+
+    pub(super) fn flags(&self) -> u8 {
+        if self.slack { SLACK } else { 0 }
+    }
+
+    /// From its fields, for a record of so many bytes.
+    ///
+    /// # Errors
+    /// What was found, and what was expected.
+    pub(super) fn parse(codec: u8, flags: u8, size: u32, logical: u32) -> Result<Stored, (String, String)> {
+        let known = || CodecId::ALL.map(|codec| format!("{} ({})", codec as u8, codec.name())).join(", ");
+        let codec = CodecId::from_number(codec).ok_or_else(|| (format!("codec {codec}"), known()))?;
+        if flags & !SLACK != 0 {
+            return Err((format!("flags {flags:#04x}"), "0x00 or 0x01 (slack)".to_owned()));
+        }
+        let stored = Stored { codec, slack: flags & SLACK != 0, size };
+        let range = match (codec, stored.slack) {
+            (CodecId::None, false) => logical..=logical,
+            (CodecId::None, true) => 0..=logical,
+            _ => 1..=logical,
+        };
+        if !range.contains(&size) {
+            let expected = format!("{} to {} for {logical} bytes of content", range.start(), range.end());
+            return Err((format!("{size} bytes stored"), expected));
+        }
+        Ok(stored)
+    }
+}
+
+/// What a record, a table or an index begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) kind: Kind,
+    /// Zero but for records.
+    codec: u8,
+    flags: u8,
+    /// Bytes of content of a record; entries of the others.
+    pub(crate) logical: u32,
+    /// Bytes that follow.
+    pub(crate) size: u32,
+    /// Sum of them.
+    pub(crate) sum: [u8; 8],
+}
+
+impl Piece {
+    /// The head of a record.
+    pub(crate) fn record(stored: Stored, logical: u32, sum: [u8; 8]) -> Piece {
+        Piece { kind: Kind::Record, codec: stored.codec as u8, flags: stored.flags(), logical, size: stored.size, sum }
+    }
+
+    /// The head of so many entries, which are these bytes.
+    pub(super) fn entries(kind: Kind, count: u32, bytes: &[u8]) -> Piece {
+        Piece { kind, codec: 0, flags: 0, logical: count, size: bytes.len() as u32, sum: sum(&[bytes]) }
+    }
+
+    /// Its bytes. `number`: of the record or the group; of an index how many records there are.
+    pub(crate) fn encode(&self, number: u64) -> [u8; PIECE_BYTES] {
+        let mut bytes = [0; PIECE_BYTES];
+        bytes[..4].copy_from_slice(&[self.kind as u8, self.codec, self.flags, 0]);
+        bytes[4..8].copy_from_slice(&self.logical.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.size.to_le_bytes());
+        bytes[12..CHECKED].copy_from_slice(&self.sum);
+        let check = check(&bytes, number);
+        bytes[CHECKED..].copy_from_slice(&check);
+        bytes
+    }
+
+    /// What a piece is, before its check is known to be right.
+    pub(crate) fn kind(bytes: &[u8; PIECE_BYTES]) -> Option<Kind> {
+        [Kind::Record, Kind::Table, Kind::Index].into_iter().find(|&kind| kind as u8 == bytes[0])
+    }
+
+    /// # Errors
+    /// [`Error::Corrupt`] if it is not of this kind and number.
+    pub(crate) fn parse(
+        bytes: &[u8; PIECE_BYTES],
+        (wanted, of): (Kind, u64),
+        part: Part,
+        offset: u64,
+    ) -> Result<Piece, Error> {
+        let wrong = |what, expected| Err(Error::corrupt(part, offset, what, expected));
+        let check = check(bytes, of);
+        if bytes[CHECKED..] != check {
+            return wrong(format!("the check of its head is {}", hex(&bytes[CHECKED..])), hex(&check));
+        }
+        if bytes[0] != wanted as u8 {
+            return wrong(format!("a piece of kind {}", bytes[0]), format!("kind {}", wanted as u8));
+        }
+        if bytes[3] != 0 || (wanted != Kind::Record && bytes[1..3] != [0; 2]) {
+            return wrong("reserved bytes have a value".to_owned(), "zeros".to_owned());
+        }
+        let field = |at: usize| number(&bytes[at..at + 4]) as u32;
+        let sum = std::array::from_fn(|at| bytes[12 + at]);
+        Ok(Piece { kind: wanted, codec: bytes[1], flags: bytes[2], logical: field(4), size: field(8), sum })
+    }
+
+    /// How a record is stored, which has up to `most` bytes of content.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn stored(&self, most: usize, part: Part, offset: u64) -> Result<Stored, Error> {
+        if self.logical == 0 || self.logical as usize > most {
+            let what = format!("{} bytes of content", self.logical);
+            return Err(Error::corrupt(part, offset, what, format!("1 to {most}")));
+        }
+        let stored = Stored::parse(self.codec, self.flags, self.size, self.logical);
+        stored.map_err(|(what, expected)| Error::corrupt(part, offset, what, expected))
+    }
+
+    /// Checks that these are its entries.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(super) fn check_entries(&self, bytes: &[u8], part: Part, offset: u64) -> Result<(), Error> {
+        self.check_sum(sum(&[bytes]), part, offset)
+    }
+
+    /// Checks that what follows has this sum.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn check_sum(&self, found: [u8; 8], part: Part, offset: u64) -> Result<(), Error> {
+        if found == self.sum {
+            return Ok(());
+        }
+        let what = format!("the sum of what is stored is {}", hex(&found));
+        Err(Error::corrupt(part, offset, what, hex(&self.sum)))
+    }
+}
+
+/// The check of a piece: its number is in it, so that no piece can be in another's place.
+fn check(bytes: &[u8; PIECE_BYTES], number: u64) -> [u8; 4] {
+    sum(&[&number.to_le_bytes(), &bytes[..CHECKED]])
+}

@@ -1,0 +1,58 @@
+//! How long records are.
+
+use std::fmt;
+
+use crate::Error;
+
+/// Bytes of content in a record, the last of a file excepted: a power of two from 4 KiB to 16 MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordSize {
+    log: u8,
+}
+
+impl RecordSize {
+    /// The smallest.
+    pub const MIN: RecordSize = RecordSize { log: 12 };
+    /// The largest.
+    pub const MAX: RecordSize = RecordSize { log: 24 };
+
+    /// Records of so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for anything but a power of two from 4 KiB to 16 MiB.
+    pub fn new(bytes: u64) -> Result<RecordSize, Error> {
+        let log = bytes.is_power_of_two().then(|| bytes.ilog2() as u8);
+        log.and_then(RecordSize::from_log).ok_or_else(|| Error::Unsupported {
+            what: format!("records of {bytes} bytes"),
+            expected: "a power of two from 4096 to 16777216".to_owned(),
+        })
+    }
+
+    /// By the binary logarithm of its bytes.
+    pub(crate) fn from_log(log: u8) -> Option<RecordSize> {
+        (Self::MIN.log..=Self::MAX.log).contains(&log).then_some(RecordSize { log })
+    }
+
+    /// The binary logarithm of its bytes.
+    pub(crate) fn log(self) -> u8 {
+        self.log
+    }
+
+    /// Bytes.
+    pub fn bytes(self) -> usize {
+        1 << self.log
+    }
+}
+
+impl Default for RecordSize {
+    /// 1 MiB: long enough that a strong codec loses little, short enough for a range to be read fast.
+    fn default() -> RecordSize {
+        RecordSize { log: 20 }
+    }
+}
+
+impl fmt::Display for RecordSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.bytes())
+    }
+}

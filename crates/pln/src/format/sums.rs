@@ -1,0 +1,50 @@
+//! Sums: all are BLAKE3, as it is, cut short, or as a node of the content's tree.
+
+use blake3::Hasher;
+use blake3::hazmat::HasherExt;
+
+use super::RecordSize;
+
+/// The chaining value of a part of the content that is a subtree of it (BLAKE3 paper, section 2.1).
+pub(crate) type Node = [u8; 32];
+/// The BLAKE3 of the whole content.
+pub(crate) type Root = [u8; 32];
+
+/// The first `N` bytes of the BLAKE3 of some bytes.
+pub(crate) fn sum<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
+    let mut hasher = Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    cut(hasher.finalize().as_bytes())
+}
+
+/// The first bytes of a hash.
+pub(crate) fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
+    std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
+}
+
+/// What the content of a record comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Digest {
+    /// Its node in the tree.
+    pub(crate) node: Node,
+    /// The root, if it is all of the content. Of the first record alone, since no other can be.
+    pub(crate) alone: Option<Root>,
+}
+
+impl Digest {
+    /// The digest of a record's content, which is not empty.
+    pub(crate) fn of(content: &[u8], number: u64, record_size: RecordSize) -> Digest {
+        let mut hasher = Hasher::new();
+        hasher.set_input_offset(number << record_size.log());
+        hasher.update(content);
+        let alone = (number == 0).then(|| *hasher.finalize().as_bytes());
+        Digest { node: hasher.finalize_non_root(), alone }
+    }
+
+    /// The sum of a record whose payload is its content: no byte is hashed twice.
+    pub(crate) fn sum(&self) -> [u8; 8] {
+        cut(&self.node)
+    }
+}

@@ -1,0 +1,92 @@
+//! The part of BLAKE3's tree that is above the records.
+
+use blake3::hazmat::{Mode, merge_subtrees_non_root, merge_subtrees_root};
+
+use super::{Node, Root};
+
+/// Nodes side by side, joined as far as it is known that others follow them. All but the last have to be of one size, which is a
+/// power of two of chunks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tree {
+    /// Whole subtrees, the largest first; and the last node.
+    stack: Vec<Node>,
+    count: u64,
+}
+
+impl Tree {
+    /// Puts a node to the right of the others.
+    pub(crate) fn push(&mut self, node: Node) {
+        // What was kept apart because it might have been the root is joined.
+        while self.stack.len() > self.count.count_ones() as usize {
+            self.join();
+        }
+        self.stack.push(node);
+        self.count += 1;
+    }
+
+    fn join(&mut self) {
+        if let (Some(right), Some(left)) = (self.stack.pop(), self.stack.pop()) {
+            self.stack.push(merge_subtrees_non_root(&left, &right, Mode::Hash));
+        }
+    }
+
+    /// The node above all, where they are a part of the content; none if there are no nodes.
+    pub(crate) fn node(mut self) -> Option<Node> {
+        while self.stack.len() > 1 {
+            self.join();
+        }
+        self.stack.pop()
+    }
+
+    /// The root, where they are all of the content; none if they are less than two, of which it cannot be made.
+    pub(crate) fn root(mut self) -> Option<Root> {
+        while self.stack.len() > 2 {
+            self.join();
+        }
+        match self.stack.as_slice() {
+            [left, right] => Some(*merge_subtrees_root(left, right, Mode::Hash).as_bytes()),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RecordSize;
+    use crate::format::Digest;
+
+    fn digests(content: &[u8], size: RecordSize) -> Vec<Digest> {
+        (0..).zip(content.chunks(size.bytes())).map(|(number, record)| Digest::of(record, number, size)).collect()
+    }
+
+    #[test]
+    fn the_root_is_the_hash_of_the_whole() {
+        let content: Vec<u8> = (0..40 * 4096 + 77u32).map(|number| (number * number >> 7) as u8).collect();
+        for length in (0..=40).flat_map(|records| [records * 4096, records * 4096 + 1, records * 4096 + 77]) {
+            let content = &content[..length];
+            let digests = digests(content, RecordSize::MIN);
+            let mut tree = Tree::default();
+            digests.iter().for_each(|digest| tree.push(digest.node));
+            let root = match digests.as_slice() {
+                [] => None,
+                [only] => only.alone,
+                _ => tree.root(),
+            };
+            assert_eq!(root.unwrap_or(*blake3::hash(b"").as_bytes()), *blake3::hash(content).as_bytes(), "{length}");
+        }
+    }
+
+    #[test]
+    fn groups_are_nodes_too() {
+        let content: Vec<u8> = (0..37 * 4096 + 5u32).map(|number| (number >> 3) as u8).collect();
+        let digests = digests(&content, RecordSize::MIN);
+        let mut above = Tree::default();
+        for group in digests.chunks(8) {
+            let mut tree = Tree::default();
+            group.iter().for_each(|digest| tree.push(digest.node));
+            above.push(tree.node().unwrap());
+        }
+        assert_eq!(above.root(), Some(*blake3::hash(&content).as_bytes()));
+    }
+}

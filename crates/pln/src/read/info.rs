@@ -1,0 +1,39 @@
+//! What is in a file.
+
+use crate::{CodecId, RecordSize};
+
+/// What is in a file, by its tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Info {
+    /// Version of the format.
+    pub version: u8,
+    /// Bytes of a record.
+    pub record_size: RecordSize,
+    /// Records.
+    pub records: u64,
+    /// Groups of records, each with a table.
+    pub groups: u64,
+    /// Bytes of content.
+    pub logical: u64,
+    /// Bytes of the file.
+    pub physical: u64,
+    /// BLAKE3 of the content.
+    pub blake3: [u8; 32],
+    /// What records are stored as, in the order of the codecs' numbers, without slack first.
+    pub kinds: Vec<Kind>,
+}
+
+/// Records that are stored in the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Their codec.
+    pub codec: CodecId,
+    /// Whether zeros at their ends were cut off.
+    pub slack: bool,
+    /// How many there are.
+    pub records: u64,
+    /// Bytes of their content.
+    pub logical: u64,
+    /// Bytes that are stored of them.
+    pub stored: u64,
+}

@@ -1,0 +1,43 @@
+//! What decides the bytes of a file besides its content.
+
+use packline_codec::Coding;
+
+use crate::{Error, RecordSize};
+
+/// What decides the bytes of a file besides its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Bytes of a record.
+    pub record_size: RecordSize,
+    /// How records are compressed. Where there are several, each record is compressed with all of them, and what is shortest stays:
+    /// the first of those that are alike. What does not get shorter is stored. None at all stores everything.
+    pub codings: Vec<Coding>,
+}
+
+/// What [`WriteOptions::auto`] tries, those first that are decoded fastest.
+const AUTO: [&str; 2] = ["slack+lz4", "slack+zstd:level=3"];
+/// What records are compressed with where nobody says anything else.
+const DEFAULT: &str = "slack+zstd:level=3";
+
+impl WriteOptions {
+    /// Records of the default size, all with one coding.
+    pub fn with(coding: Coding) -> WriteOptions {
+        WriteOptions { record_size: RecordSize::default(), codings: vec![coding] }
+    }
+
+    /// Records of the default size, compressed with what `DEFAULT` says.
+    ///
+    /// # Errors
+    /// None, unless this program is at fault.
+    pub fn usual() -> Result<WriteOptions, Error> {
+        Ok(WriteOptions::with(Coding::parse(DEFAULT)?))
+    }
+
+    /// What is tried of each record where the user asks for `auto`: codecs of several kinds, fast ones first.
+    ///
+    /// # Errors
+    /// None, unless this program is at fault.
+    pub fn auto() -> Result<Vec<Coding>, Error> {
+        Ok(AUTO.iter().map(|text| Coding::parse(text)).collect::<Result<_, _>>()?)
+    }
+}

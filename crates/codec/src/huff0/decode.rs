@@ -1,0 +1,100 @@
+//! Decoding of one or four streams by the tables of their code.
+
+use super::bits::Backward;
+use super::fast;
+use super::kernel::Kernel;
+use super::table::Tables;
+
+/// Bytes of the table that says where four streams begin: the sizes of the first three, two bytes each, the low one first.
+pub(super) const JUMP: usize = 6;
+
+/// One of the streams of a block: where it lies in the block, how far it is read, and what is left to fill.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// Where it begins in the block.
+    pub(super) start: usize,
+    /// Where it ends.
+    pub(super) end: usize,
+    /// Bits from its beginning on that are not read; negative if more were read than there are.
+    pub(super) left: isize,
+    /// The next byte to make.
+    pub(super) next: usize,
+    /// Where the bytes end that it makes.
+    pub(super) stop: usize,
+}
+
+impl Lane {
+    /// A lane of which nothing is read, if the stream has its end mark.
+    fn new(block: &[u8], start: usize, end: usize, out: std::ops::Range<usize>) -> Result<Self, &'static str> {
+        let stream = block.get(start..end).ok_or("a stream that is cut off")?;
+        let bits = Backward::new(stream).ok_or("a stream without an end mark")?;
+        Ok(Lane { start, end, left: bits.left(), next: out.start, stop: out.end })
+    }
+
+    /// Makes what is left to make, and checks that the stream ends there.
+    fn finish(&self, block: &[u8], out: &mut [u8], tables: &Tables) -> Result<(), &'static str> {
+        let left = usize::try_from(self.left).map_err(|_| TOO_SHORT)?;
+        let mut bits = Backward::resumed(&block[self.start..self.end], left).ok_or(TOO_SHORT)?;
+        let (groups, rest) = out[self.next..self.stop].as_chunks_mut::<4>();
+        groups.iter_mut().for_each(|group| symbols(&mut bits, group, tables));
+        symbols(&mut bits, rest, tables);
+        match bits.left() {
+            0 => Ok(()),
+            1.. => Err("a stream that goes on after the last symbol"),
+            _ => Err(TOO_SHORT),
+        }
+    }
+}
+
+const TOO_SHORT: &str = "a stream that ends before the last symbol";
+
+/// Makes up to 4 symbols: the 57 bits of a window hold so many, however long.
+fn symbols(bits: &mut Backward, out: &mut [u8], tables: &Tables) {
+    let mut window = bits.window();
+    let mut taken = 0;
+    for byte in out {
+        let entry = tables.single[(window >> (64 - tables.log)) as usize];
+        *byte = (entry >> 8) as u8;
+        window <<= entry & 63;
+        taken += u32::from(entry & 63);
+    }
+    bits.skip(taken);
+}
+
+/// Decodes a block's one stream, which begins at `start`.
+pub(super) fn one(block: &[u8], start: usize, out: &mut [u8], tables: &Tables) -> Result<(), &'static str> {
+    Lane::new(block, start, block.len(), 0..out.len())?.finish(block, out, tables)
+}
+
+/// Where each of four streams of a block lies, and what it makes.
+fn lanes(block: &[u8], start: usize, out: usize) -> Result<[Lane; 4], &'static str> {
+    let jump = block.get(start..start + JUMP).ok_or("a jump table that is cut off")?;
+    let size = |stream: usize| usize::from(u16::from_le_bytes([jump[2 * stream], jump[2 * stream + 1]]));
+    let quarter = out.div_ceil(4);
+    if 3 * quarter > out {
+        return Err("four streams for too few bytes");
+    }
+    let first = start + JUMP;
+    let (second, third) = (first + size(0), first + size(0) + size(1));
+    let fourth = third + size(2);
+    Ok([
+        Lane::new(block, first, second, 0..quarter)?,
+        Lane::new(block, second, third, quarter..2 * quarter)?,
+        Lane::new(block, third, fourth, 2 * quarter..3 * quarter)?,
+        Lane::new(block, fourth, block.len(), 3 * quarter..out)?,
+    ])
+}
+
+/// Decodes a block's four streams, whose jump table is at `start`; each step of the way up to three symbols if `multiple`, for
+/// which the tables must be set.
+pub(super) fn four(
+    kernel: Kernel,
+    (block, start): (&[u8], usize),
+    out: &mut [u8],
+    tables: &Tables,
+    multiple: bool,
+) -> Result<(), &'static str> {
+    let mut lanes = lanes(block, start, out.len())?;
+    fast::run(kernel, block, &mut lanes, out, tables, multiple);
+    lanes.iter().try_for_each(|lane| lane.finish(block, out, tables))
+}

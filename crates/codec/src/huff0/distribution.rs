@@ -1,0 +1,164 @@
+//! A distribution of weights over the states of FSE, and how it is written (RFC 8878, 4.1.1).
+
+use super::bits::Forward;
+
+/// Weights there are: 0 for a symbol that does not occur, up to 12 for a code of one bit.
+pub(super) const WEIGHTS: usize = 13;
+/// Bits of a state number, at most.
+pub(super) const MAX_LOG: u32 = 6;
+const MIN_LOG: u32 = 5;
+
+/// How many of the states each weight has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Distribution {
+    /// Bits of a state number.
+    pub(super) log: u32,
+    /// States by weight; -1 is one state at the end of the table.
+    pub(super) states: [i32; WEIGHTS],
+}
+
+impl Distribution {
+    /// A distribution close to `counts`, of which at least two are not zero: states go one by one to where they save most
+    /// (Webster's method), and each weight that occurs has one.
+    pub(super) fn near(counts: &[u32; WEIGHTS], log: u32) -> Self {
+        let mut states = [0; WEIGHTS];
+        let total: u32 = counts.iter().sum();
+        let mut left = 1_i32 << log;
+        for (states, count) in states.iter_mut().zip(counts).filter(|(_, count)| **count > 0) {
+            *states = ((count << log) / total).max(1) as i32;
+            left -= *states;
+        }
+        while left != 0 {
+            let step = left.signum();
+            states[best(counts, &states, step)] += step;
+            left -= step;
+        }
+        Distribution { log, states }
+    }
+
+    /// Bits for a number of states, given the number of weights to say.
+    pub(super) fn log_for(weights: usize) -> u32 {
+        (weights - 1).ilog2().saturating_sub(2).clamp(MIN_LOG, MAX_LOG)
+    }
+
+    /// Writes it. `None` if there is no room.
+    pub(super) fn write(&self, room: &mut [u8]) -> Option<usize> {
+        let mut bits = Forward::new(room);
+        bits.put(u64::from(self.log - MIN_LOG), 4)?;
+        let (mut left, mut weight) = (1 << self.log, 0);
+        while left > 0 {
+            let states = self.states[weight];
+            weight += 1;
+            put_number(&mut bits, (states + 1) as u32, left + 1)?;
+            left -= states.unsigned_abs();
+            if states == 0 {
+                weight += put_zeros(&mut bits, &self.states[weight..])?;
+            }
+        }
+        bits.end()
+    }
+
+    /// Reads it from the beginning of `bytes`, and says how many it took.
+    pub(super) fn read(bytes: &[u8]) -> Result<(Self, usize), &'static str> {
+        let mut bits = Reader { bytes, at: 0 };
+        let log = bits.take(4) + MIN_LOG;
+        if log > MAX_LOG {
+            return Err("a distribution of weights with more than 64 states");
+        }
+        let mut states = [0; WEIGHTS];
+        let (mut left, mut weight) = (1_u32 << log, 0);
+        while left > 0 {
+            let found = bits.number(left + 1) as i32 - 1;
+            *states.get_mut(weight).ok_or("a distribution of weights that names one over 12")? = found;
+            weight += 1;
+            left -= found.unsigned_abs();
+            if found == 0 {
+                weight += bits.zeros();
+            }
+        }
+        let size = bits.at.div_ceil(8);
+        if size > bytes.len() {
+            return Err("a distribution of weights that is cut off");
+        }
+        Ok((Distribution { log, states }, size))
+    }
+}
+
+/// The weight that gains most by a state more, or loses least by one less.
+fn best(counts: &[u32; WEIGHTS], states: &[i32; WEIGHTS], step: i32) -> usize {
+    // What the state between n and n + 1 is worth goes with count / (2n + 1).
+    let worth = |weight: usize| (u64::from(counts[weight]) << 20) / (2 * states[weight] + step) as u64;
+    let able = (0..WEIGHTS).filter(|weight| states[*weight] > i32::from(step < 0));
+    let chosen =
+        if step > 0 { able.max_by_key(|weight| worth(*weight)) } else { able.min_by_key(|weight| worth(*weight)) };
+    chosen.unwrap_or(0)
+}
+
+/// Writes a number of 0 to `most` in as few bits as tell those apart: the first few numbers take a bit less.
+fn put_number(bits: &mut Forward, number: u32, most: u32) -> Option<()> {
+    let (width, short) = widths(most);
+    let number = u64::from(number);
+    match number {
+        _ if number < short => bits.put(number, width - 1),
+        _ if number < 1 << (width - 1) => bits.put(number, width),
+        _ => bits.put(number + short, width),
+    }
+}
+
+/// Bits of a number of up to `most`, and how many numbers take one less.
+fn widths(most: u32) -> (u32, u64) {
+    let width = most.ilog2() + 1;
+    (width, (1 << width) - 1 - u64::from(most))
+}
+
+/// Says how many more weights without states follow the first, in digits of two bits of which 3 has another follow.
+fn put_zeros(bits: &mut Forward, states: &[i32]) -> Option<usize> {
+    let zeros = states.iter().take_while(|states| **states == 0).count();
+    for _ in 0..zeros / 3 {
+        bits.put(3, 2)?;
+    }
+    bits.put((zeros % 3) as u64, 2)?;
+    Some(zeros)
+}
+
+/// Bits from the lowest of the first byte on; zeros behind the end, which `at` tells.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self, bits: u32) -> u32 {
+        let byte = |place: usize| u32::from(self.bytes.get(self.at / 8 + place).copied().unwrap_or(0));
+        let word = byte(0) | byte(1) << 8;
+        (word >> (self.at % 8)) & ((1 << bits) - 1)
+    }
+
+    fn take(&mut self, bits: u32) -> u32 {
+        let found = self.peek(bits);
+        self.at += bits as usize;
+        found
+    }
+
+    fn number(&mut self, most: u32) -> u32 {
+        let (width, short) = widths(most);
+        let short = short as u32;
+        let low = self.peek(width - 1);
+        if low < short {
+            return self.take(width - 1);
+        }
+        let found = self.take(width);
+        if found < 1 << (width - 1) { found } else { found - short }
+    }
+
+    fn zeros(&mut self) -> usize {
+        let mut zeros = 0;
+        loop {
+            let digit = self.take(2) as usize;
+            zeros += digit;
+            if digit < 3 || zeros > WEIGHTS {
+                return zeros;
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Encoding of streams: from the last symbol to the first, so that a reader that begins at the end finds the first one first.
+
+use super::bits::Forward;
+use super::kernel::Kernel;
+use super::lengths::{Lengths, SYMBOLS};
+
+/// The codes of all symbols, ready to be put together.
+#[derive(Debug)]
+pub(super) struct Codes {
+    /// By symbol: the code in the highest bits, its length in the lowest.
+    of: [u64; SYMBOLS],
+    longest: u32,
+}
+
+impl Codes {
+    /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code.
+    pub(super) fn new(lengths: &Lengths) -> Self {
+        let mut at = [0_u64; 16];
+        lengths.of.iter().for_each(|bits| at[usize::from(bits & 15)] += 1);
+        let mut next = [0_u64; 16];
+        let mut code = 0;
+        for bits in (1..=lengths.longest as usize).rev() {
+            next[bits] = code;
+            code = (code + at[bits]) >> 1;
+        }
+        let mut of = [0; SYMBOLS];
+        for (packed, bits) in of.iter_mut().zip(lengths.of).filter(|(_, bits)| *bits > 0) {
+            let code = &mut next[usize::from(bits & 15)];
+            *packed = *code << (64 - u32::from(bits)) | u64::from(bits);
+            *code += 1;
+        }
+        Codes { of, longest: lengths.longest }
+    }
+}
+
+/// Writes the stream of `src`, which is not empty and has only symbols of the code. `None` if there is no room.
+pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+    match kernel {
+        Kernel::Portable => any(src, codes, room),
+        // SAFETY: `Kernel::detect` alone makes this one, where the processor has the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Bmi2 => unsafe { any_bmi2(src, codes, room) },
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2")]
+fn any_bmi2(src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+    any(src, codes, room)
+}
+
+/// Takes as many symbols at a time as surely fit into 56 bits.
+#[inline(always)]
+fn any(src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+    match codes.longest {
+        0..=7 => groups::<8>(src, codes, room),
+        8 => groups::<7>(src, codes, room),
+        9 => groups::<6>(src, codes, room),
+        10..=11 => groups::<5>(src, codes, room),
+        _ => groups::<4>(src, codes, room),
+    }
+}
+
+#[inline(always)]
+fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+    let (first, groups) = src.as_rchunks::<SIZE>();
+    let mut groups = groups.iter().rev();
+    let (mut held, mut bits, mut size) = (0, 0, 0);
+    // As long as a whole word may be written, however few of its bits are meant.
+    while let Some(to) = room.get_mut(size..size + 8) {
+        let Some(group) = groups.next() else { break };
+        let (code, length) = join(group, codes);
+        held |= code << bits;
+        to.copy_from_slice(&held.to_le_bytes());
+        bits += length;
+        size += (bits >> 3) as usize;
+        // At most 63 bits are held, so that the shift is at most 56.
+        held >>= bits & !7;
+        bits &= 7;
+    }
+    let mut end = Forward::resumed(room, size, held, bits);
+    for group in groups {
+        let (code, length) = join(group, codes);
+        end.put(code, length)?;
+    }
+    for symbol in first.iter().rev() {
+        let packed = codes.of[usize::from(*symbol)];
+        end.put(packed >> (64 - (packed & 63)), (packed & 63) as u32)?;
+    }
+    end.end_marked()
+}
+
+/// The codes of a group, the last symbol's lowest, and their length. Its own chain of shifts, so that groups overlap.
+#[inline(always)]
+fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
+    let (mut code, mut length) = (0, 0);
+    for symbol in group.iter().rev() {
+        let packed = codes.of[usize::from(*symbol)];
+        // The length in the lowest bits of what is added stays below the 56 bits that count.
+        code = code >> (packed & 63) | packed;
+        length += packed as u32 & 0xff;
+    }
+    (code >> (64 - length), length)
+}

@@ -1,0 +1,148 @@
+//! Weights coded by two alternating states of FSE (RFC 8878, 4.1 and 4.2.1.2): a state is left by as many bits as tell apart
+//! the states that lead to it.
+
+use super::bits::{Backward, Forward};
+use super::distribution::{Distribution, MAX_LOG, WEIGHTS};
+
+const STATES: usize = 1 << MAX_LOG;
+
+/// Spreads weights over the states, those with -1 at the end.
+fn spread(distribution: &Distribution) -> [u8; STATES] {
+    let size = 1_usize << distribution.log;
+    let mut weights = [0; STATES];
+    let mut end = size;
+    for (weight, _) in distribution.states.iter().enumerate().filter(|(_, states)| **states < 0) {
+        end -= 1;
+        weights[end] = weight as u8;
+    }
+    // Odd, so that each state is met once.
+    let step = (size >> 1) + (size >> 3) + 3;
+    let mut place = 0;
+    for (weight, states) in distribution.states.iter().enumerate() {
+        for _ in 0..(*states).max(0) {
+            weights[place] = weight as u8;
+            place = (place + step) & (size - 1);
+            while place >= end && end > 0 {
+                place = (place + step) & (size - 1);
+            }
+        }
+    }
+    weights
+}
+
+/// Writes `weights`, of which there are two or more of two or more kinds. `None` if there is no room.
+pub(super) fn write(weights: &[u8], room: &mut [u8]) -> Option<usize> {
+    let mut counts = [0; WEIGHTS];
+    weights.iter().for_each(|weight| counts[usize::from(*weight)] += 1);
+    let distribution = Distribution::near(&counts, Distribution::log_for(weights.len()));
+    let size = distribution.write(room)?;
+    let bits = Forward::new(&mut room[size..]);
+    Some(size + Coder::new(&distribution).write(weights, bits)?)
+}
+
+/// States to go to when a weight is written.
+struct Coder {
+    log: u32,
+    /// The states of each weight in order, weight after weight.
+    states: [u8; STATES],
+    /// Where those of a weight begin.
+    starts: [u8; WEIGHTS],
+    /// How many there are.
+    sizes: [u8; WEIGHTS],
+}
+
+impl Coder {
+    fn new(distribution: &Distribution) -> Self {
+        let mut coder = Coder { log: distribution.log, states: [0; STATES], starts: [0; WEIGHTS], sizes: [0; WEIGHTS] };
+        let mut ends = [0; WEIGHTS];
+        let mut sum = 0;
+        for (weight, states) in distribution.states.iter().enumerate() {
+            coder.starts[weight] = sum;
+            ends[weight] = sum;
+            coder.sizes[weight] = states.unsigned_abs() as u8;
+            sum += coder.sizes[weight];
+        }
+        for (state, weight) in spread(distribution)[..1 << distribution.log].iter().enumerate() {
+            let end = &mut ends[usize::from(*weight)];
+            coder.states[usize::from(*end)] = state as u8;
+            *end += 1;
+        }
+        coder
+    }
+
+    /// The state to end in, of those that stand for `weight` the one that is left by most bits: by that a reader knows that
+    /// nothing follows.
+    fn last(&self, weight: u8) -> u32 {
+        u32::from(self.states[usize::from(self.starts[usize::from(weight)])])
+    }
+
+    /// Goes back from `state` to one that stands for `weight` and leads there; says which of all that it leads to.
+    fn back(&self, state: &mut u32, weight: u8, bits: &mut Forward) -> Option<()> {
+        let size = u32::from(self.sizes[usize::from(weight)]);
+        let from = *state + (1 << self.log);
+        let fewest = self.log - size.ilog2();
+        let width = fewest - u32::from(from >> fewest < size);
+        bits.put(u64::from(from & ((1 << width) - 1)), width)?;
+        let index = u32::from(self.starts[usize::from(weight)]) + (from >> width) - size;
+        *state = u32::from(self.states[index as usize]);
+        Some(())
+    }
+
+    fn write(&self, weights: &[u8], mut bits: Forward) -> Option<usize> {
+        let [before @ .., one, other] = weights else { return None };
+        // What is read last is written first. Weights at even places have the first state.
+        let mut states = [self.last(*one), self.last(*other)];
+        if weights.len() % 2 == 1 {
+            states.swap(0, 1);
+        }
+        for (place, weight) in before.iter().enumerate().rev() {
+            self.back(&mut states[place % 2], *weight, &mut bits)?;
+        }
+        bits.put(u64::from(states[1]), self.log)?;
+        bits.put(u64::from(states[0]), self.log)?;
+        bits.end_marked()
+    }
+}
+
+/// What a reader does in a state.
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    weight: u8,
+    bits: u8,
+    next: u8,
+}
+
+fn states(distribution: &Distribution) -> [State; STATES] {
+    let mut seen = distribution.states.map(i32::unsigned_abs);
+    let mut states = [State::default(); STATES];
+    let weights = spread(distribution);
+    for (state, weight) in states.iter_mut().zip(weights).take(1 << distribution.log) {
+        let number = seen[usize::from(weight)];
+        seen[usize::from(weight)] += 1;
+        let bits = distribution.log - number.max(1).ilog2();
+        *state = State { weight, bits: bits as u8, next: ((number << bits) - (1 << distribution.log)) as u8 };
+    }
+    states
+}
+
+/// Reads weights from all of `bytes` and returns how many there are.
+pub(super) fn read(bytes: &[u8], weights: &mut [u8; 255]) -> Result<usize, &'static str> {
+    let (distribution, size) = Distribution::read(bytes)?;
+    let mut bits = Backward::new(&bytes[size..]).ok_or("coded weights without an end mark")?;
+    let table = states(&distribution);
+    let mut states = [bits.read(distribution.log), bits.read(distribution.log)];
+    if bits.left() < 0 {
+        return Err("coded weights that are cut off");
+    }
+    // The stream ends where a state is left by more bits than there are: that of the other state is the last weight.
+    for place in 0..weights.len() - 1 {
+        let state = table[states[place % 2] as usize & (STATES - 1)];
+        weights[place] = state.weight;
+        states[place % 2] = u32::from(state.next) + bits.read(u32::from(state.bits));
+        if bits.left() < 0 {
+            weights[place + 1] = table[states[(place + 1) % 2] as usize & (STATES - 1)].weight;
+            return Ok(place + 2);
+        }
+    }
+    Err("more than 255 coded weights")
+}

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use packline::codec::Spec;
-use packline::image::{Fragments, Options, Stored};
+use packline::image::{CODECS, Fragments, Options, Stored, codec_help, parse_codec};
 use packline::tree::{DirectoryOptions, Excludes, MountPoints};
 use packline::{Changes, Format, NewRoot, PackRequest, Resources, SourceSpec};
 
@@ -155,13 +154,13 @@ fn details() -> String {
          Examples: packline pack rootfs/ rootfs.sqfs\n          \
          packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs\n          \
          podman export x | packline pack --time 0 - x.sqfs",
-        Spec::names().join(", ")
+        CODECS.join(", ")
     )
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     if let Some(name) = args.text("codec")?.and_then(|codec| codec.strip_suffix(":help")) {
-        let help = Spec::help(name).map_err(|error| args.wrong("codec", &error.to_string()))?;
+        let help = codec_help(name).map_err(|error| args.wrong("codec", &error.to_string()))?;
         return io.print(&help);
     }
     if pack_lrz::is_wanted(args)? {
@@ -244,7 +243,7 @@ fn time(args: &Args, io: &Io) -> Result<Option<u32>, Failure> {
 
 fn image_options(args: &Args, created: u32) -> Result<Options, Failure> {
     let codec = args.text("codec")?.unwrap_or_default();
-    let mut image = Options::new(Spec::parse(codec).map_err(|error| args.wrong("codec", &error.to_string()))?);
+    let mut image = Options::new(parse_codec(codec).map_err(|error| args.wrong("codec", &error.to_string()))?);
     image.block_size = block_size(args)?;
     image.codec.validate(image.block_size as usize).map_err(|error| args.wrong("codec", &error.to_string()))?;
     image.stored = stored(args)?;

@@ -14,6 +14,16 @@ pub enum CodecError {
         /// The names there are, separated by commas.
         known: String,
     },
+    /// The user chose a codec that the format to be written does not have.
+    #[error("{format} has no {codec} (expected one of {known})")]
+    NotOfFormat {
+        /// The codec.
+        codec: &'static str,
+        /// The format.
+        format: &'static str,
+        /// The names of those that it has, separated by commas.
+        known: String,
+    },
     /// The user named a parameter that the codec does not have.
     #[error("{codec}: unknown parameter '{found}' (expected one of {known})")]
     UnknownParameter {

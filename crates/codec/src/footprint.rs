@@ -1,5 +1,6 @@
 //! The memory of encoders and decoders.
 
+use crate::bzip2;
 use crate::gzip;
 use crate::lz4;
 use crate::lzo::LzoEncoder;
@@ -18,7 +19,7 @@ pub(crate) fn of(spec: &Spec, block_size: usize) -> Footprint {
 
 fn encoder(spec: &Spec, block_size: usize) -> usize {
     match spec {
-        Spec::None => 0,
+        Spec::None | Spec::Zle => 0,
         Spec::Gzip(params) => deflate(params, block_size),
         Spec::Xz(params) => {
             let spare = if params.filters.is_empty() { 0 } else { block_size };
@@ -28,6 +29,7 @@ fn encoder(spec: &Spec, block_size: usize) -> usize {
         Spec::Zstd(params) => zstd::encoder_memory(params, block_size),
         Spec::Lz4(params) => lz4::state_size(params.hc),
         Spec::Lzo(params) => LzoEncoder::memory(params),
+        Spec::Bzip2(params) => bzip2::encoder_memory(params, block_size),
     }
 }
 
@@ -70,7 +72,8 @@ fn decoder(spec: &Spec, block_size: usize) -> usize {
 /// What a decoder takes whatever its input is.
 pub(crate) fn fixed_decoder(spec: &Spec) -> usize {
     match spec {
-        Spec::None | Spec::Lz4(_) | Spec::Lzo(_) => 0,
+        Spec::None | Spec::Zle | Spec::Lz4(_) | Spec::Lzo(_) => 0,
+        Spec::Bzip2(_) => bzip2::decoder_memory(),
         Spec::Gzip(_) => 16 * 1024,
         // liblzma's own account: a fixed amount and the dictionary.
         Spec::Xz(_) | Spec::Lzma(_) => 96 * 1024,

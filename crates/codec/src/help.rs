@@ -11,7 +11,10 @@ pub(crate) fn text(name: &str) -> Option<String> {
         names::LZMA => format!("{LZMA}{MODEL}"),
         names::ZSTD => ZSTD.to_owned(),
         names::LZ4 => LZ4.to_owned(),
+        names::LZ4HC => LZ4HC.to_owned(),
         names::LZO => LZO.to_owned(),
+        names::BZIP2 => BZIP2.to_owned(),
+        names::ZLE => ZLE.to_owned(),
         _ => return None,
     };
     Some(text)
@@ -25,6 +28,15 @@ none: blocks are stored as they are; no parameters
 pub(crate) const SLACK: &str = "\
 slack: zeros at the end of a record are not stored; no parameters
   slack+CODEC        the rest is compressed by a codec, such as slack+lz4 or slack+zstd:level=3
+";
+
+const BZIP2: &str = "\
+bzip2: a bzip2 stream a block
+  level=1..9         sorts up to so many times 100,000 bytes together (default 9); also compression-level=
+";
+
+const ZLE: &str = "\
+zle: runs of zeros by their length, all else as it is, as OpenZFS has it; no parameters
 ";
 
 const GZIP: &str = "\
@@ -81,6 +93,11 @@ lz4: raw blocks
   hc                 compress slower and better; readers are as fast
   level=1..12        effort of hc (default 12); also compression-level=
   acceleration=1..65537  without hc: faster and larger (default 1)
+";
+
+const LZ4HC: &str = "\
+lz4hc: raw LZ4 blocks, compressed slower and better: the same as lz4:hc
+  level=1..12        effort (default 12); also compression-level=
 ";
 
 const LZO: &str = "\

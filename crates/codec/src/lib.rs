@@ -4,13 +4,12 @@
 //! [`Decoder`]s; a [`Coding`] has zeros at the end cut off before. What an encoder returns never depends on what it did before.
 
 mod bounded;
+mod bzip2;
 mod coding;
 mod error;
 mod footprint;
 mod gzip;
 mod help;
-#[allow(unsafe_code)] // the hot loops
-mod huff0;
 mod item;
 mod lz4;
 mod lzma;
@@ -28,13 +27,14 @@ mod spec;
 mod stream;
 mod traits;
 mod xz;
+mod zle;
 mod zpaq;
 mod zstd;
 
+pub use self::bzip2::Bzip2Params;
 pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};
-pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
 pub use lz4::Lz4Params;
 pub use lzma::LzmaParams;
 pub use lzo::{LzoAlgorithm, LzoParams};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::bounded::{Bounded, check_block_size};
+use crate::bzip2::{Bzip2Decoder, Bzip2Encoder};
 use crate::gzip::{Inflater, Trial};
 use crate::item::no_items;
 use crate::lz4::{Lz4Decoder, Lz4Encoder};
@@ -12,10 +13,11 @@ use crate::lzo::{LzoDecoder, LzoEncoder};
 use crate::names::{self, METADATA_BLOCK_SIZE};
 use crate::none::Stored;
 use crate::xz::{DictSize, XzDecoder, XzEncoder};
+use crate::zle::{ZleDecoder, ZleEncoder};
 use crate::zstd::{ZstdDecoder, ZstdEncoder};
 use crate::{
-    CodecError, Decoder, Encoder, Footprint, GzipParams, Lz4Params, LzmaParams, LzoParams, XzParams, ZstdParams,
-    footprint, help,
+    Bzip2Params, CodecError, Decoder, Encoder, Footprint, GzipParams, Lz4Params, LzmaParams, LzoParams, XzParams,
+    ZstdParams, footprint, help,
 };
 
 /// A codec with its parameters, written `NAME[:key=value,flag,...]`.
@@ -37,10 +39,14 @@ pub enum Spec {
     Lz4(Lz4Params),
     /// Raw LZO1X.
     Lzo(LzoParams),
+    /// A bzip2 stream.
+    Bzip2(Bzip2Params),
+    /// ZLE of OpenZFS.
+    Zle,
 }
 
 impl Spec {
-    /// The names of all codecs.
+    /// The names of all codecs. No container has to have all of them.
     pub fn names() -> &'static [&'static str] {
         names::ALL
     }
@@ -55,6 +61,8 @@ impl Spec {
             Spec::Zstd(_) => names::ZSTD,
             Spec::Lz4(_) => names::LZ4,
             Spec::Lzo(_) => names::LZO,
+            Spec::Bzip2(_) => names::BZIP2,
+            Spec::Zle => names::ZLE,
         }
     }
 
@@ -74,7 +82,10 @@ impl Spec {
             names::LZMA => LzmaParams::parse(list).map(Spec::Lzma),
             names::ZSTD => ZstdParams::parse(list).map(Spec::Zstd),
             names::LZ4 => Lz4Params::parse(list).map(Spec::Lz4),
+            names::LZ4HC => Lz4Params::parse_hc(list).map(Spec::Lz4),
             names::LZO => LzoParams::parse(list).map(Spec::Lzo),
+            names::BZIP2 => Bzip2Params::parse(list).map(Spec::Bzip2),
+            names::ZLE => no_items(names::ZLE, list).map(|()| Spec::Zle),
             _ => Err(unknown(name)),
         }
     }
@@ -89,13 +100,14 @@ impl Spec {
     pub fn validate(&self, block_size: usize) -> Result<(), CodecError> {
         check_block_size(self.name(), block_size)?;
         match self {
-            Spec::None => Ok(()),
+            Spec::None | Spec::Zle => Ok(()),
             Spec::Gzip(params) => params.check(),
             Spec::Xz(params) => params.model.check(names::XZ).and(params.dict_size(block_size).map(drop)),
             Spec::Lzma(params) => params.model.check(names::LZMA).and(params.dict_size(block_size).map(drop)),
             Spec::Zstd(params) => params.check(),
             Spec::Lz4(params) => params.check(),
             Spec::Lzo(params) => params.check(),
+            Spec::Bzip2(params) => params.check(),
         }
     }
 
@@ -113,6 +125,8 @@ impl Spec {
             Spec::Zstd(params) => Bounded::boxed(ZstdEncoder::new(params, limit)?, limit),
             Spec::Lz4(params) => Bounded::boxed(Lz4Encoder::new(params), limit),
             Spec::Lzo(params) => Bounded::boxed(LzoEncoder::new(params), limit),
+            Spec::Bzip2(params) => Bounded::boxed(Bzip2Encoder::new(params), limit),
+            Spec::Zle => Bounded::boxed(ZleEncoder, limit),
         })
     }
 
@@ -153,6 +167,8 @@ impl Spec {
             Spec::Zstd(_) => Box::new(ZstdDecoder::new(block_size)?),
             Spec::Lz4(_) => Box::new(Lz4Decoder),
             Spec::Lzo(_) => Box::new(LzoDecoder),
+            Spec::Bzip2(_) => Box::new(Bzip2Decoder),
+            Spec::Zle => Box::new(ZleDecoder),
         })
     }
 
@@ -166,13 +182,14 @@ impl Spec {
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = match self {
-            Spec::None => String::new(),
+            Spec::None | Spec::Zle => String::new(),
             Spec::Gzip(params) => params.print(),
             Spec::Xz(params) => params.print(),
             Spec::Lzma(params) => params.print(),
             Spec::Zstd(params) => params.print(),
             Spec::Lz4(params) => params.print(),
             Spec::Lzo(params) => params.print(),
+            Spec::Bzip2(params) => params.print(),
         };
         let colon = if list.is_empty() { "" } else { ":" };
         write!(f, "{}{colon}{list}", self.name())

@@ -20,6 +20,9 @@ fn defaults_are_those_of_other_packers() {
     assert_eq!(zstd.level, 15);
     let Spec::Lz4(lz4) = spec("lz4:hc") else { panic!() };
     assert_eq!((lz4.level, lz4.acceleration), (12, 1));
+    assert_eq!(spec("lz4hc"), spec("lz4:hc"));
+    let Spec::Bzip2(bzip2) = spec("bzip2") else { panic!() };
+    assert_eq!(bzip2.level, 9);
     let Spec::Lzo(lzo) = spec("lzo") else { panic!() };
     assert_eq!((lzo.algorithm, lzo.level), (LzoAlgorithm::Lzo1x999, 8));
 }
@@ -38,9 +41,14 @@ fn the_canonical_spelling_leaves_out_defaults() {
         ("lzma:level=5,dictsize=65536", "lzma:dictsize=64K"),
         ("zstd:compression-level=-7", "zstd:level=-7"),
         ("lz4:level=12,hc", "lz4:hc"),
+        ("lz4hc:level=12", "lz4:hc"),
+        ("lz4hc:compression-level=5", "lz4:hc,level=5"),
         ("lz4:acceleration=1", "lz4"),
         ("lzo:algorithm=lzo1x_1_15", "lzo:algorithm=lzo1x_1_15"),
         ("lzo:level=8", "lzo"),
+        ("bzip2:level=9", "bzip2"),
+        ("bzip2:compression-level=1", "bzip2:level=1"),
+        ("zle:", "zle"),
         ("none:", "none"),
     ] {
         assert_eq!(spec(typed).to_string(), printed);
@@ -62,7 +70,7 @@ fn lists_are_read_without_a_name_too() {
 #[test]
 fn errors_quote_the_user_and_name_the_way_out() {
     for (typed, message) in [
-        ("brotli", "unknown codec 'brotli' (expected one of none, gzip, xz, lzma, zstd, lz4, lzo)"),
+        ("brotli", "unknown codec 'brotli' (expected one of none, gzip, xz, lzma, zstd, lz4, lz4hc, lzo, bzip2, zle)"),
         ("gzip:level=13", "gzip: level is '13' (expected a whole number from 1 to 12)"),
         ("gzip:level=x", "gzip: level is 'x' (expected a whole number from 1 to 12)"),
         ("gzip:level", "gzip: level is '' (expected level=VALUE, a whole number from 1 to 12)"),
@@ -96,6 +104,11 @@ fn errors_quote_the_user_and_name_the_way_out() {
         ("zstd:fast", "zstd: unknown parameter 'fast' (expected one of level)"),
         ("lz4:level=5", "lz4: level=5 without hc (expected hc,level=... : only hc has levels)"),
         ("lz4:hc,acceleration=3", "lz4: acceleration=3 with hc (expected one of the two)"),
+        ("lz4hc:level=13", "lz4hc: level is '13' (expected a whole number from 1 to 12)"),
+        ("lz4hc:acceleration=2", "lz4hc: unknown parameter 'acceleration' (expected one of level)"),
+        ("bzip2:level=0", "bzip2: level is '0' (expected a whole number from 1 to 9)"),
+        ("bzip2:fast", "bzip2: unknown parameter 'fast' (expected one of level)"),
+        ("zle:level=1", "zle: unknown parameter 'level' (expected one of no parameters)"),
         (
             "lzo:algorithm=lzo1x_1,level=5",
             "lzo: level=5 with algorithm=lzo1x_1 (expected algorithm=lzo1x_999: no other has levels)",
@@ -151,6 +164,7 @@ fn parameters_set_by_hand_are_checked() {
     (xz.model.lc, xz.model.pb) = (3, 5);
     assert!(Spec::Xz(xz).validate(4096).is_err());
     assert!(Spec::Zstd(packline_codec::ZstdParams { level: 23 }).validate(4096).is_err());
+    assert!(Spec::Bzip2(packline_codec::Bzip2Params { level: 10 }).validate(4096).is_err());
     assert!(Spec::Lz4(packline_codec::Lz4Params { hc: true, level: 13, acceleration: 1 }).validate(4096).is_err());
 }
 
@@ -167,6 +181,8 @@ fn every_codec_has_help_that_names_its_parameters() {
         ("lzma", "level= extreme dictsize= lc= lp= pb="),
         ("zstd", "level="),
         ("lz4", "hc level= acceleration="),
+        ("lz4hc", "level="),
+        ("bzip2", "level="),
         ("lzo", "algorithm= level= lzo1x_1 lzo1x_1_11 lzo1x_1_12 lzo1x_1_15 lzo1x_999"),
     ] {
         let help = Spec::help(name).unwrap();
@@ -190,7 +206,9 @@ fn any_spec() -> impl Strategy_<Value = String> {
     let lz4 = (1u32..=12).prop_map(|level| format!("lz4:hc,level={level}"));
     let fast = (1u32..=65_537).prop_map(|factor| format!("lz4:acceleration={factor}"));
     let lzo = (1u32..=9).prop_map(|level| format!("lzo:level={level}"));
-    prop_oneof![gzip, xz.prop_filter("at most 100%", |text| !text.contains("=100.25")), zstd, lz4, fast, lzo]
+    let bzip2 = (1u32..=9).prop_map(|level| format!("bzip2:level={level}"));
+    let hc = (1u32..=12).prop_map(|level| format!("lz4hc:level={level}"));
+    prop_oneof![gzip, xz.prop_filter("at most 100%", |text| !text.contains("=100.25")), zstd, lz4, fast, lzo, bzip2, hc]
 }
 
 use proptest::strategy::Strategy as Strategy_;
@@ -205,7 +223,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_typed_is_read_or_refused(typed in "(gzip|xz|lzma|zstd|lz4|lzo|none|x):?[a-z=,%.0-9KM]{0,24}") {
+    fn anything_typed_is_read_or_refused(typed in "(gzip|xz|lzma|zstd|lz4|lz4hc|lzo|bzip2|zle|none|x):?[a-z=,%.0-9KM]{0,24}") {
         if let Ok(spec) = Spec::parse(&typed) {
             prop_assert_eq!(&Spec::parse(&spec.to_string()).unwrap(), &spec);
         }

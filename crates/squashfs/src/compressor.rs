@@ -5,9 +5,11 @@
 //! for the rest it informs tools and people.
 
 use packline_codec::{
-    Bcj, Choice, GzipParams, Lz4Params, LzoAlgorithm, LzoParams, METADATA_BLOCK_SIZE, Spec, XzParams, ZstdParams,
+    Bcj, Choice, CodecError, GzipParams, Lz4Params, LzoAlgorithm, LzoParams, METADATA_BLOCK_SIZE, Spec, XzParams,
+    ZstdParams,
 };
 
+use crate::codecs::no_number;
 use crate::superblock::SUPERBLOCK_BYTES;
 use crate::wire::Put;
 use crate::{Error, Options};
@@ -19,21 +21,30 @@ pub(crate) const LZ4_LEGACY: u32 = 1;
 
 /// The number of a codec in the superblock. An image whose blocks are all stored needs none: it says gzip, which every
 /// reader knows.
-pub fn compressor_id(codec: &Spec) -> u16 {
-    match codec {
+///
+/// # Errors
+/// [`Error::Codec`] if SquashFS does not have the codec.
+pub fn compressor_id(codec: &Spec) -> Result<u16, Error> {
+    Ok(number(codec)?)
+}
+
+pub(crate) fn number(codec: &Spec) -> Result<u16, CodecError> {
+    Ok(match codec {
         Spec::None | Spec::Gzip(_) => 1,
         Spec::Lzma(_) => 2,
         Spec::Lzo(_) => 3,
         Spec::Xz(_) => 4,
         Spec::Lz4(_) => 5,
         Spec::Zstd(_) => 6,
-    }
+        Spec::Bzip2(_) | Spec::Zle => return Err(no_number(codec)),
+    })
 }
 
 /// The compressor options block, header included; empty if the image has none.
 ///
 /// # Errors
-/// [`Error::Codec`] if xz cannot have the dictionary size that was asked for with blocks of this size.
+/// [`Error::Codec`] if xz cannot have the dictionary size that was asked for with blocks of this size, or if SquashFS does
+/// not have the codec.
 pub fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
     let words = match &options.codec {
         Spec::None | Spec::Lzma(_) => None,
@@ -42,6 +53,7 @@ pub fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
         Spec::Lzo(params) => lzo(params),
         Spec::Lz4(params) => Some(lz4(params)),
         Spec::Zstd(params) => zstd(params),
+        other @ (Spec::Bzip2(_) | Spec::Zle) => return Err(no_number(other).into()),
     };
     Ok(words.map_or_else(Vec::new, |payload| block(&payload)))
 }

@@ -4,6 +4,7 @@ mod area;
 mod batch;
 mod blocks;
 mod buffer;
+mod codecs;
 mod compressor;
 mod compressor_decode;
 mod decision;
@@ -39,6 +40,7 @@ mod writer;
 mod writer_tests;
 mod xattr;
 
+pub use codecs::{CODECS, check_codec, codec_help, parse_codec};
 pub use compressor::{compressor_id, data_start, options_block};
 pub use decision::Saved;
 pub use error::Error;

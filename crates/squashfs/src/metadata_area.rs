@@ -134,7 +134,7 @@ fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblo
         created: options.created,
         block_size: options.block_size,
         fragments: fragments.map_err(|_| Error::Internal("2^32 fragment blocks or more".into()))?,
-        compressor: compressor_id(&options.codec),
+        compressor: compressor_id(&options.codec)?,
         flags: option_flags(options) | more,
         ids: tables.ids.count(),
         root: tables.root,

@@ -5,6 +5,7 @@ use packline_engine::{CancelToken, Config, Line, ParallelLine, Permit, SerialLin
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
 use crate::area::Area;
+use crate::codecs::check_codec;
 use crate::decision::{Decisions, Saved};
 use crate::fault::from_fault;
 use crate::feeder::{Feeder, FileCut, slab_memory};
@@ -117,10 +118,11 @@ impl Writer {
     /// Starts an image in an empty sink.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the block size is not a power of two in the format's range, [`Error::Codec`] if the codec
-    /// cannot take its parameters with it, [`Error::Internal`] if threads cannot be started.
+    /// [`Error::Limit`] if the block size is not a power of two in the format's range, [`Error::Codec`] if SquashFS does
+    /// not have the codec or it cannot take its parameters with it, [`Error::Internal`] if threads cannot be started.
     pub fn new(sink: Box<dyn Sink>, options: Options, crew: Crew, start: Start) -> Result<Writer, Error> {
         check_block_size(options.block_size)?;
+        check_codec(&options.codec)?;
         options.codec.validate(options.block_size as usize)?;
         let decisions =
             Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), crew.window);

@@ -103,6 +103,10 @@ impl Settings {
             what.ok_or_else(|| Failure::usage(format!("missing argument: WHAT ({})", What::NAMES.join(", "))))?;
         refuse_misplaced(args, what)?;
         let (codecs, notes) = codecs(args)?;
+        if what == What::Pack {
+            let fits = codecs.iter().try_for_each(packline::image::check_codec);
+            fits.map_err(|error| args.wrong("codec", &error.to_string()))?;
+        }
         let (input, further) = inputs(args, what)?;
         Ok(Settings {
             what,

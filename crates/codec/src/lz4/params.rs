@@ -2,7 +2,7 @@
 
 use crate::CodecError;
 use crate::item::{Printed, items};
-use crate::names::LZ4;
+use crate::names::{LZ4, LZ4HC};
 
 /// Names of all parameters, for error messages.
 const KNOWN: &str = "hc, level, acceleration";
@@ -46,6 +46,18 @@ impl Lz4Params {
         }
         params.level = level.unwrap_or(params.level);
         params.acceleration = acceleration.unwrap_or(params.acceleration);
+        Ok(params)
+    }
+
+    /// Reads the list of `lz4hc`, which is lz4 with `hc`.
+    pub(crate) fn parse_hc(list: &str) -> Result<Self, CodecError> {
+        let mut params = Lz4Params { hc: true, ..Lz4Params::default() };
+        for item in items(LZ4HC, list) {
+            match item.key {
+                "level" | "compression-level" => params.level = item.number(1..=Self::MAX_LEVEL)?,
+                _ => return Err(item.unknown("level")),
+            }
+        }
         Ok(params)
     }
 

@@ -123,6 +123,8 @@ pub const SPECS: &[&str] = &[
     "lz4:hc",
     "lz4:hc,level=3",
     "lzo",
+    "bzip2",
+    "zle",
 ];
 
 pub fn spec(text: &str) -> Spec {

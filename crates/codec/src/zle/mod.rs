@@ -1,0 +1,27 @@
+//! ZLE: runs of zeros by their length, all else as it is. The format is that of OpenZFS (`module/zfs/zle.c`) with n = 64.
+//!
+//! A block is a sequence of tokens of a byte each:
+//!
+//! | token | followed by | says |
+//! |---|---|---|
+//! | 0 to 63 | token + 1 bytes | these bytes |
+//! | 64 to 255 | nothing | token - 63 zeros |
+//!
+//! A zero that stands alone is one of the bytes of a token below 64; two in a row end it. The encoder makes what that of
+//! OpenZFS makes, byte for byte, wherever that one has room enough.
+
+mod decode;
+mod encode;
+#[allow(unsafe_code)] // words of 16 bytes
+mod window;
+
+pub(crate) use decode::ZleDecoder;
+pub(crate) use encode::ZleEncoder;
+
+/// Most bytes after one token, and the first token that stands for zeros.
+const N: usize = 64;
+/// Most zeros of one token.
+const MOST_ZEROS: usize = 256 - N;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! Vectors worked out by hand from the format, and a plain encoder to compare with.
+
+use proptest::prelude::*;
+
+use super::{MOST_ZEROS, N, ZleDecoder, ZleEncoder};
+use crate::bounded::Press;
+use crate::{CodecError, Decoder};
+
+/// The block, in as much room as it can take.
+fn encode(src: &[u8]) -> Vec<u8> {
+    let mut room = vec![0xA5; src.len() * 2];
+    let size = ZleEncoder.press(src, &mut room).unwrap().unwrap();
+    room.truncate(size);
+    room
+}
+
+fn decode(src: &[u8], room: usize) -> Result<Vec<u8>, CodecError> {
+    let mut dst = vec![0xA5; room];
+    let made = ZleDecoder.decompress(src, &mut dst)?;
+    dst.truncate(made);
+    Ok(dst)
+}
+
+/// The rules of OpenZFS's encoder, a byte at a time.
+fn plain(src: &[u8]) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    while at < src.len() {
+        let rest = &src[at..];
+        let zeros = rest.iter().take(MOST_ZEROS).take_while(|byte| **byte == 0).count();
+        if zeros > 0 {
+            out.push((N + zeros - 1) as u8);
+            at += zeros;
+            continue;
+        }
+        let limit = rest.len().min(N);
+        let pair = (0..limit - 1).find(|&at| rest[at] == 0 && rest[at + 1] == 0);
+        let length = pair.unwrap_or(limit - usize::from(rest[limit - 1] == 0));
+        out.push((length - 1) as u8);
+        out.extend_from_slice(&rest[..length]);
+        at += length;
+    }
+    out
+}
+
+#[test]
+fn known_blocks() {
+    let long = [b'x'; 65];
+    let lone_at_end = [&[b'y'; 63][..], &[0, b'z']].concat();
+    for (content, block) in [
+        (&b""[..], &b""[..]),
+        (b"a", b"\x00a"),
+        (b"\0", b"\x40"),
+        (b"\0\0\0", b"\x42"),
+        (b"a\0", b"\x00a\x40"),
+        (b"a\0b", b"\x02a\0b"),
+        (b"a\0\0b", b"\x00a\x41\x00b"),
+        (b"\0a\0b\0\0", b"\x40\x02a\0b\x41"),
+        (&[0; 192], b"\xFF"),
+        (&[0; 193], b"\xFF\x40"),
+        (&long, &[&[63][..], &long[..64], &[0, b'x']].concat()),
+        // A zero alone in the last place of a run is taken for the first of two.
+        (&lone_at_end, &[&[62][..], &lone_at_end[..63], &[64, 0, b'z']].concat()),
+    ] {
+        assert_eq!(encode(content), block, "{content:?}");
+        assert_eq!(plain(content), block, "{content:?}");
+        assert_eq!(decode(block, content.len()).unwrap(), content);
+    }
+}
+
+#[test]
+fn what_no_encoder_makes_is_read_as_it_says() {
+    assert_eq!(decode(b"\x40\x40\x02\0\0\0\x41", 7).unwrap(), [0; 7]);
+}
+
+#[test]
+fn blocks_that_are_cut_or_too_long_are_errors() {
+    let cut = CodecError::Malformed { codec: "zle", size: 3, reason: "ends within a run of bytes" };
+    for room in [0, 3, 400] {
+        assert_eq!(decode(b"\x02ab", room), Err(cut.clone()));
+    }
+    assert_eq!(decode(b"\x01ab\xFF", 193), Err(CodecError::TooLong { codec: "zle", size: 4, room: 193 }));
+    assert_eq!(decode(b"\x01ab", 1), Err(CodecError::TooLong { codec: "zle", size: 3, room: 1 }));
+    assert_eq!(decode(b"\x40", 0), Err(CodecError::TooLong { codec: "zle", size: 1, room: 0 }));
+}
+
+#[test]
+fn no_room_is_not_an_error_but_not_smaller() {
+    let content = [&[b'x'; 70][..], &[0; 300], &[b'y'; 30]].concat();
+    let whole = encode(&content);
+    for room in 0..whole.len() + 70 {
+        let made = ZleEncoder.press(&content, &mut vec![0; room]).unwrap();
+        assert_eq!(made, (room >= whole.len()).then_some(whole.len()), "{room}");
+    }
+}
+
+/// Runs of zeros and of other bytes, of lengths round those of tokens.
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    let length = prop_oneof![1usize..5, 60usize..68, 124usize..132, 188usize..196, 380usize..388];
+    let run = (length, any::<bool>(), 1u8..4).prop_map(|(length, zeros, seed)| {
+        let byte = |at: usize| if zeros || at * usize::from(seed) % 7 == 6 { 0 } else { seed };
+        (0..length).map(byte).collect::<Vec<u8>>()
+    });
+    proptest::collection::vec(run, 0..12).prop_map(|runs| runs.concat())
+}
+
+proptest! {
+    #[test]
+    fn blocks_are_those_of_the_plain_encoder_and_come_back(content in content()) {
+        let block = encode(&content);
+        prop_assert_eq!(&block, &plain(&content));
+        for spare in [0, 1, 63, 64, 200] {
+            prop_assert_eq!(&decode(&block, content.len() + spare).unwrap(), &content);
+        }
+        if !content.is_empty() {
+            prop_assert!(decode(&block, content.len() - 1).is_err());
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(block in proptest::collection::vec(any::<u8>(), 0..200), room in 0usize..3000) {
+        if let Ok(content) = decode(&block, room) {
+            prop_assert!(content.len() <= room);
+            prop_assert_eq!(decode(&plain(&content), room).unwrap(), content);
+        }
+    }
+}

@@ -11,8 +11,10 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{Advice, madvise};
 use rustix::param::page_size;
+
+use crate::mapping::Mapping;
 
 /// Bytes of a piece, or one buffer if that is larger.
 const PIECE: usize = 2 << 20;
@@ -31,7 +33,7 @@ struct State {
     ready: Vec<Place>,
     /// Buffers that wait, whose memory is with the system.
     empty: Vec<Place>,
-    pieces: Vec<Piece>,
+    pieces: Vec<Mapping>,
 }
 
 /// Where a buffer is.
@@ -42,16 +44,6 @@ struct Place(NonNull<u8>);
 unsafe impl Send for Place {}
 // SAFETY: nothing can be done with a shared place but to read its bytes.
 unsafe impl Sync for Place {}
-
-/// A mapping of its own.
-#[derive(Debug)]
-struct Piece {
-    start: NonNull<u8>,
-    length: usize,
-}
-
-// SAFETY: a mapping belongs to the process, not to a thread.
-unsafe impl Send for Piece {}
 
 /// A buffer; it goes back when it is dropped. Its bytes are zeros, or what an earlier user left.
 #[derive(Debug)]
@@ -105,9 +97,9 @@ impl Slabs {
     /// Another piece, cut into buffers whose memory is still with the system.
     fn grow(&self, state: &mut State) -> io::Result<()> {
         let count = (PIECE / self.size).max(1);
-        let piece = Piece::new(count * self.size)?;
+        let piece = Mapping::new(count * self.size)?;
         // SAFETY: each offset lies within the piece.
-        let places = (0..count).rev().map(|number| Place(unsafe { piece.start.add(number * self.size) }));
+        let places = (0..count).rev().map(|number| Place(unsafe { piece.start().add(number * self.size) }));
         state.empty.extend(places);
         state.pieces.push(piece);
         Ok(())
@@ -124,22 +116,6 @@ impl Slabs {
         // SAFETY: the bytes are whole pages, and belong to the buffer that is being dropped.
         let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxDontNeed) };
         self.lock().empty.push(place);
-    }
-}
-
-impl Piece {
-    fn new(length: usize) -> io::Result<Piece> {
-        let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
-        // SAFETY: a new mapping of no particular address overlaps nothing.
-        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, kind) }?;
-        Ok(Piece { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, length })
-    }
-}
-
-impl Drop for Piece {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and each buffer in it keeps the list of pieces alive.
-        let _: Result<(), Errno> = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
 

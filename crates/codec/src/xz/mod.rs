@@ -9,6 +9,8 @@ mod params;
 mod settings;
 #[allow(unsafe_code)] // calls a C library
 mod stream;
+#[allow(unsafe_code)] // memory for a C library
+mod tables;
 
 pub use bare_reader::RawLzmaReader;
 pub use dict::{DictSize, Percent};

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use liblzma_sys as sys;
 
 use super::Bcj;
+use super::tables::Tables;
 use crate::CodecError;
 
 /// The layout round the compressed data.
@@ -40,6 +41,8 @@ pub(crate) enum Code {
 pub(crate) struct Stream {
     inner: sys::lzma_stream,
     codec: &'static str,
+    /// Dropped after the stream is ended.
+    _tables: Tables,
 }
 
 // SAFETY: the stream and all it points to is owned by this value alone; liblzma keeps no thread-local state.
@@ -49,8 +52,10 @@ impl Stream {
     /// A stream without memory yet.
     pub(crate) fn new(codec: &'static str) -> Self {
         // SAFETY: all fields are integers and raw pointers, and zero is the library's own `LZMA_STREAM_INIT`.
-        let inner = unsafe { MaybeUninit::<sys::lzma_stream>::zeroed().assume_init() };
-        Stream { inner, codec }
+        let mut inner = unsafe { MaybeUninit::<sys::lzma_stream>::zeroed().assume_init() };
+        let tables = Tables::new();
+        inner.allocator = tables.allocator();
+        Stream { inner, codec, _tables: tables }
     }
 
     /// The codec it was made for.

@@ -7,7 +7,7 @@ use crate::lzo::LzoEncoder;
 use crate::names::METADATA_BLOCK_SIZE;
 use crate::xz::{self, DictSize, Settings};
 use crate::zstd;
-use crate::{Footprint, GzipParams, LzmaModel, Spec};
+use crate::{Footprint, GzipParams, Huff0Decoder, Huff0Encoder, LzmaModel, Spec};
 
 /// Allocators round up and keep a header; so do the small structures round each codec.
 const SLACK: usize = 4 * 1024;
@@ -29,6 +29,7 @@ fn encoder(spec: &Spec, block_size: usize) -> usize {
         Spec::Zstd(params) => zstd::encoder_memory(params, block_size),
         Spec::Lz4(params) => lz4::state_size(params.hc),
         Spec::Lzo(params) => LzoEncoder::memory(params),
+        Spec::Huff0 => Huff0Encoder::MEMORY,
         Spec::Bzip2(params) => bzip2::encoder_memory(params, block_size),
     }
 }
@@ -73,6 +74,7 @@ fn decoder(spec: &Spec, block_size: usize) -> usize {
 pub(crate) fn fixed_decoder(spec: &Spec) -> usize {
     match spec {
         Spec::None | Spec::Zle | Spec::Lz4(_) | Spec::Lzo(_) => 0,
+        Spec::Huff0 => Huff0Decoder::MEMORY,
         Spec::Bzip2(_) => bzip2::decoder_memory(),
         Spec::Gzip(_) => 16 * 1024,
         // liblzma's own account: a fixed amount and the dictionary.

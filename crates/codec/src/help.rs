@@ -14,6 +14,7 @@ pub(crate) fn text(name: &str) -> Option<String> {
         names::LZ4HC => LZ4HC.to_owned(),
         names::LZO => LZO.to_owned(),
         names::BZIP2 => BZIP2.to_owned(),
+        names::HUFF0 => HUFF0.to_owned(),
         names::ZLE => ZLE.to_owned(),
         _ => return None,
     };
@@ -33,6 +34,10 @@ slack: zeros at the end of a record are not stored; no parameters
 const BZIP2: &str = "\
 bzip2: a bzip2 stream a block
   level=1..9         sorts up to so many times 100,000 bytes together (default 9); also compression-level=
+";
+
+const HUFF0: &str = "\
+huff0: bytes by how often they occur, without repeats: Huff0 blocks of up to 128 KiB; no parameters
 ";
 
 const ZLE: &str = "\

@@ -10,6 +10,8 @@ mod error;
 mod footprint;
 mod gzip;
 mod help;
+#[allow(unsafe_code)] // the hot loops
+mod huff0;
 mod item;
 mod lz4;
 mod lzma;
@@ -35,6 +37,7 @@ pub use self::bzip2::Bzip2Params;
 pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};
+pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
 pub use lz4::Lz4Params;
 pub use lzma::LzmaParams;
 pub use lzo::{LzoAlgorithm, LzoParams};

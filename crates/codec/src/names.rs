@@ -17,10 +17,11 @@ pub(crate) const LZ4HC: &str = "lz4hc";
 pub(crate) const LZO: &str = "lzo";
 pub(crate) const BZIP2: &str = "bzip2";
 pub(crate) const ZLE: &str = "zle";
+pub(crate) const HUFF0: &str = "huff0";
 /// Not for [`crate::Spec`], but before one in a [`crate::Coding`].
 pub(crate) const SLACK: &str = "slack";
 /// Not for [`crate::Spec`]: no container lets its users choose it by name.
 pub(crate) const ZPAQ: &str = "zpaq";
 
 /// All names, in the order in which they are listed to a user.
-pub(crate) const ALL: &[&str] = &[NONE, GZIP, XZ, LZMA, ZSTD, LZ4, LZ4HC, LZO, BZIP2, ZLE];
+pub(crate) const ALL: &[&str] = &[NONE, GZIP, XZ, LZMA, ZSTD, LZ4, LZ4HC, LZO, BZIP2, HUFF0, ZLE];

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::bounded::{Bounded, check_block_size};
 use crate::bzip2::{Bzip2Decoder, Bzip2Encoder};
 use crate::gzip::{Inflater, Trial};
+use crate::huff0::{Huff0Decoder, Huff0Encoder};
 use crate::item::no_items;
 use crate::lz4::{Lz4Decoder, Lz4Encoder};
 use crate::lzma::{LzmaDecoder, LzmaEncoder};
@@ -41,6 +42,8 @@ pub enum Spec {
     Lzo(LzoParams),
     /// A bzip2 stream.
     Bzip2(Bzip2Params),
+    /// Huff0 blocks of up to 128 KiB.
+    Huff0,
     /// ZLE of OpenZFS.
     Zle,
 }
@@ -62,6 +65,7 @@ impl Spec {
             Spec::Lz4(_) => names::LZ4,
             Spec::Lzo(_) => names::LZO,
             Spec::Bzip2(_) => names::BZIP2,
+            Spec::Huff0 => names::HUFF0,
             Spec::Zle => names::ZLE,
         }
     }
@@ -85,6 +89,7 @@ impl Spec {
             names::LZ4HC => Lz4Params::parse_hc(list).map(Spec::Lz4),
             names::LZO => LzoParams::parse(list).map(Spec::Lzo),
             names::BZIP2 => Bzip2Params::parse(list).map(Spec::Bzip2),
+            names::HUFF0 => no_items(names::HUFF0, list).map(|()| Spec::Huff0),
             names::ZLE => no_items(names::ZLE, list).map(|()| Spec::Zle),
             _ => Err(unknown(name)),
         }
@@ -100,7 +105,7 @@ impl Spec {
     pub fn validate(&self, block_size: usize) -> Result<(), CodecError> {
         check_block_size(self.name(), block_size)?;
         match self {
-            Spec::None | Spec::Zle => Ok(()),
+            Spec::None | Spec::Huff0 | Spec::Zle => Ok(()),
             Spec::Gzip(params) => params.check(),
             Spec::Xz(params) => params.model.check(names::XZ).and(params.dict_size(block_size).map(drop)),
             Spec::Lzma(params) => params.model.check(names::LZMA).and(params.dict_size(block_size).map(drop)),
@@ -126,6 +131,7 @@ impl Spec {
             Spec::Lz4(params) => Bounded::boxed(Lz4Encoder::new(params), limit),
             Spec::Lzo(params) => Bounded::boxed(LzoEncoder::new(params), limit),
             Spec::Bzip2(params) => Bounded::boxed(Bzip2Encoder::new(params), limit),
+            Spec::Huff0 => Bounded::boxed(Huff0Encoder::new(), limit),
             Spec::Zle => Bounded::boxed(ZleEncoder, limit),
         })
     }
@@ -168,6 +174,7 @@ impl Spec {
             Spec::Lz4(_) => Box::new(Lz4Decoder),
             Spec::Lzo(_) => Box::new(LzoDecoder),
             Spec::Bzip2(_) => Box::new(Bzip2Decoder),
+            Spec::Huff0 => Box::new(Huff0Decoder::new()),
             Spec::Zle => Box::new(ZleDecoder),
         })
     }
@@ -182,7 +189,7 @@ impl Spec {
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = match self {
-            Spec::None | Spec::Zle => String::new(),
+            Spec::None | Spec::Huff0 | Spec::Zle => String::new(),
             Spec::Gzip(params) => params.print(),
             Spec::Xz(params) => params.print(),
             Spec::Lzma(params) => params.print(),

@@ -7,7 +7,7 @@ use common::{MEMORY, Numbers, compress, content, spec};
 use packline_codec::{CodecError, Decoder};
 use proptest::prelude::*;
 
-const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo", "bzip2", "zle"];
+const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo", "bzip2", "huff0", "zle"];
 
 fn packed(name: &str, size: usize) -> Vec<u8> {
     compress(&mut *spec(name).encoder(size).unwrap(), &subject(name, size)).unwrap()
@@ -44,7 +44,7 @@ fn every_truncation_is_an_error() {
 
 #[test]
 fn bytes_after_the_end_are_an_error() {
-    for name in ["gzip", "xz", "lzma", "zstd", "lzo", "bzip2"] {
+    for name in ["gzip", "xz", "lzma", "zstd", "lzo", "bzip2", "huff0"] {
         for tail in [&[0u8][..], &[0; 4], b"garbage"] {
             let mut packed = packed(name, 3000);
             packed.extend_from_slice(tail);

@@ -49,6 +49,7 @@ fn the_canonical_spelling_leaves_out_defaults() {
         ("bzip2:level=9", "bzip2"),
         ("bzip2:compression-level=1", "bzip2:level=1"),
         ("zle:", "zle"),
+        ("huff0", "huff0"),
         ("none:", "none"),
     ] {
         assert_eq!(spec(typed).to_string(), printed);
@@ -70,7 +71,10 @@ fn lists_are_read_without_a_name_too() {
 #[test]
 fn errors_quote_the_user_and_name_the_way_out() {
     for (typed, message) in [
-        ("brotli", "unknown codec 'brotli' (expected one of none, gzip, xz, lzma, zstd, lz4, lz4hc, lzo, bzip2, zle)"),
+        (
+            "brotli",
+            "unknown codec 'brotli' (expected one of none, gzip, xz, lzma, zstd, lz4, lz4hc, lzo, bzip2, huff0, zle)",
+        ),
         ("gzip:level=13", "gzip: level is '13' (expected a whole number from 1 to 12)"),
         ("gzip:level=x", "gzip: level is 'x' (expected a whole number from 1 to 12)"),
         ("gzip:level", "gzip: level is '' (expected level=VALUE, a whole number from 1 to 12)"),
@@ -108,6 +112,7 @@ fn errors_quote_the_user_and_name_the_way_out() {
         ("lz4hc:acceleration=2", "lz4hc: unknown parameter 'acceleration' (expected one of level)"),
         ("bzip2:level=0", "bzip2: level is '0' (expected a whole number from 1 to 9)"),
         ("bzip2:fast", "bzip2: unknown parameter 'fast' (expected one of level)"),
+        ("huff0:level=1", "huff0: unknown parameter 'level' (expected one of no parameters)"),
         ("zle:level=1", "zle: unknown parameter 'level' (expected one of no parameters)"),
         (
             "lzo:algorithm=lzo1x_1,level=5",
@@ -223,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_typed_is_read_or_refused(typed in "(gzip|xz|lzma|zstd|lz4|lz4hc|lzo|bzip2|zle|none|x):?[a-z=,%.0-9KM]{0,24}") {
+    fn anything_typed_is_read_or_refused(typed in "(gzip|xz|lzma|zstd|lz4|lz4hc|lzo|bzip2|huff0|zle|none|x):?[a-z=,%.0-9KM]{0,24}") {
         if let Ok(spec) = Spec::parse(&typed) {
             prop_assert_eq!(&Spec::parse(&spec.to_string()).unwrap(), &spec);
         }

@@ -36,7 +36,7 @@ pub(crate) fn number(codec: &Spec) -> Result<u16, CodecError> {
         Spec::Xz(_) => 4,
         Spec::Lz4(_) => 5,
         Spec::Zstd(_) => 6,
-        Spec::Bzip2(_) | Spec::Zle => return Err(no_number(codec)),
+        Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle => return Err(no_number(codec)),
     })
 }
 
@@ -53,7 +53,7 @@ pub fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
         Spec::Lzo(params) => lzo(params),
         Spec::Lz4(params) => Some(lz4(params)),
         Spec::Zstd(params) => zstd(params),
-        other @ (Spec::Bzip2(_) | Spec::Zle) => return Err(no_number(other).into()),
+        other @ (Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle) => return Err(no_number(other).into()),
     };
     Ok(words.map_or_else(Vec::new, |payload| block(&payload)))
 }

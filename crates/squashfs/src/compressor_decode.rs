@@ -38,7 +38,7 @@ pub(crate) fn codec(
         Spec::Lz4(params) => lz4(params, &Options::new(&bytes, 8)?)?,
         Spec::Zstd(params) => zstd(params, &Options::new(&bytes, 4)?),
         // Has no options, or is none that an image can name.
-        Spec::None | Spec::Lzma(_) | Spec::Bzip2(_) | Spec::Zle => {}
+        Spec::None | Spec::Lzma(_) | Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle => {}
     }
     Ok(codec)
 }

@@ -142,7 +142,7 @@ fn entrant(program: &Program, ask: &Ask<'_>, source: &Source, made: &Path, said:
 fn has_levels(spec: &Spec) -> bool {
     match spec {
         Spec::Lz4(_) => spec.to_string().contains("hc"),
-        Spec::None | Spec::Lzo(_) | Spec::Zle => false,
+        Spec::None | Spec::Lzo(_) | Spec::Huff0 | Spec::Zle => false,
         _ => true,
     }
 }

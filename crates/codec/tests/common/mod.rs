@@ -124,6 +124,7 @@ pub const SPECS: &[&str] = &[
     "lz4:hc,level=3",
     "lzo",
     "bzip2",
+    "huff0",
     "zle",
 ];
 

@@ -2,6 +2,10 @@
 
 /// Bytes that are looked at as one: eight of the widest words there are.
 const STRIDE: usize = 256;
+/// Bytes that are looked at from their beginning, once [`MANY`] are zeros.
+const WINDOW: usize = 1 << 20;
+/// So many zeros at the end, bytes, that there will be more.
+const MANY: usize = 64 << 10;
 
 /// The bytes before the zeros at the end of `record`: none if all are zeros, all if the last is none. In place: nothing is
 /// copied, and what is not a zero at the end is not read.
@@ -33,18 +37,41 @@ mod avx2 {
     }
 }
 
-/// Strides from the end while they are zeros, then bytes: up to a stride of the record's beginning, or the stride that the
-/// last byte which is no zero lies in.
+/// Zeros from the end, the most of them in strides. Many are many more as a rule: from then on a window is read from its
+/// beginning, since processors fetch ahead better in that direction.
 #[inline(always)] // into functions for other processors
 fn length_with(record: &[u8]) -> usize {
+    let mut rest = backwards(record, MANY);
+    if record.len() - rest.len() == MANY {
+        rest = backwards(windows(rest), usize::MAX);
+    }
+    rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
+}
+
+/// What is before strides of zeros, at most `limit` bytes of them.
+#[inline(always)]
+fn backwards(record: &[u8], limit: usize) -> &[u8] {
     let mut rest = record;
     while let Some((before, stride)) = rest.split_last_chunk::<STRIDE>() {
-        if !is_zero(stride) {
+        if record.len() - rest.len() == limit || !is_zero(stride) {
             break;
         }
         rest = before;
     }
-    rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
+    rest
+}
+
+/// What is before whole windows of zeros.
+#[inline(always)]
+fn windows(record: &[u8]) -> &[u8] {
+    let mut rest = record;
+    while let Some((before, window)) = rest.split_last_chunk::<WINDOW>() {
+        if !window.as_chunks::<STRIDE>().0.iter().all(is_zero) {
+            break;
+        }
+        rest = before;
+    }
+    rest
 }
 
 /// Whether all bytes are zeros. Without a branch for each word, so that words are wide.
@@ -93,6 +120,27 @@ mod tests {
                 assert_eq!(search(&memory[start..start + size]), kept, "{size} bytes at {start}");
             }
             memory[start + kept - 1] = 0;
+        }
+    }
+
+    #[test]
+    fn many_zeros_of_every_kind_of_length() {
+        let mut memory = vec![0; 3 * WINDOW + MANY + 2 * STRIDE];
+        let sizes = [0, 1, STRIDE, MANY - 1, MANY, MANY + 1, MANY + STRIDE, MANY + WINDOW, MANY + 2 * WINDOW + 7];
+        for zeros in sizes.into_iter().flat_map(|size| [size, size + 3]) {
+            let kept = memory.len() - zeros;
+            memory[kept - 1] = 1;
+            // Bytes before it make no difference, wherever they are in a window.
+            for other in [0, kept / 2, kept.saturating_sub(WINDOW)] {
+                memory[other] = 1;
+            }
+            for search in searches() {
+                assert_eq!(search(&memory), kept, "{zeros} zeros");
+            }
+            memory.fill(0);
+        }
+        for search in searches() {
+            assert_eq!(search(&memory), 0);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::Broken;
 use crate::index::Index;
+use crate::leftover::{Keeper, Leftover};
 use crate::matching::Matcher;
 use crate::pages::{Pile, Piles, Pool};
 use crate::parallel::Crew;
@@ -17,8 +18,10 @@ use std::sync::Mutex;
 /// What is found depends on the bytes and on `settings` alone. `workers` threads do it, started and ended within the call;
 /// with 0 or 1 there is none but the caller's, with the same result. `stop` is asked before each segment, from any thread.
 ///
+/// Where little is left over that repeats nothing, that is searched once more, with denser samples.
+///
 /// Memory is bounded by [`Settings::memory`]. Time is bounded too, whatever the window contains: the window is read
-/// twice, [`Settings::samples_most`] words are sorted twice, and no byte is compared more than [`Settings::candidates`]
+/// twice, [`Settings::samples_most`] words are sorted twice (both twice as often with a second round), and no byte is compared more than [`Settings::candidates`]
 /// times forwards, nor backwards for each of them and each sample more than the shortest match or what is covered by it.
 ///
 /// # Errors
@@ -39,23 +42,71 @@ pub fn find<E>(
     // Settings for another length take more memory than they say, or find less; never anything that is not there.
     let settings = &settings.fitted(length);
     let crew = Crew { workers, stop };
+    let mut keeper = Keeper::new(settings.kept_most(), each);
+    first(window, settings, &crew, &mut |found| keeper.add(found))?;
+    match keeper.into_kept() {
+        Some(matches) => second(window, settings, &crew, &Leftover::new(matches, length), each),
+        None => Ok(()),
+    }
+}
+
+/// Searches all of the window.
+fn first<E>(
+    window: &dyn Window,
+    settings: &Settings,
+    crew: &Crew,
+    each: &mut dyn FnMut(Match) -> Result<(), E>,
+) -> Result<(), FindError<E>> {
     let pool = Pool::default();
-    let shards = sampled(window, settings, &pool, &crew)?;
-    let index = Index::new(settings, &shards, &pool, &crew)?;
+    let shards = sampled(window, settings, &pool, crew, |sampler, number| sampler.sample(number))?;
+    let index = Index::new(settings, &shards, &pool, crew)?;
     drop(shards);
     let matcher = || Matcher::new(settings, &index, Sight::new(window));
     let mut stitch = Stitch::new(settings.least(), each);
     let job = |matcher: &mut Matcher, number| matcher.matches(number);
-    let ahead = workers * 2;
-    crew.ordered(settings.segments(), ahead, matcher, job, |found| {
+    crew.ordered(settings.segments(), crew.workers * 2, matcher, job, |found| {
         found.into_iter().try_for_each(|next| stitch.add(next))
     })?;
     stitch.finish()
 }
 
-/// The samples of the window, in shards.
-fn sampled(window: &dyn Window, settings: &Settings, pool: &Pool, crew: &Crew) -> Result<Vec<Mutex<Pile>>, Broken> {
+/// Searches what is left over more closely, if that is little enough, and gives what was found in both rounds.
+///
+/// Where nearly everything is a repeat, what is left over is all that there is of it: the first time that something stands
+/// there. What is short and repeats is found there with little work.
+fn second<E>(
+    window: &dyn Window,
+    settings: &Settings,
+    crew: &Crew,
+    left: &Leftover,
+    each: &mut dyn FnMut(Match) -> Result<(), E>,
+) -> Result<(), FindError<E>> {
+    let mut stitch = Stitch::new(settings.least(), each);
+    let mut give = |next| stitch.add(next);
+    let mut given = 0;
+    if let Some(settings) = &settings.again(left.bytes()) {
+        let pool = Pool::default();
+        let shards = sampled(window, settings, &pool, crew, |sampler, number| sampler.sample_left(number, left))?;
+        let index = Index::new(settings, &shards, &pool, crew)?;
+        drop(shards);
+        let matcher = || Matcher::new(settings, &index, Sight::new(window));
+        let job = |matcher: &mut Matcher, number| matcher.matches_left(number, left);
+        let take = |more| left.merged(&mut given, more, &mut give);
+        crew.ordered(settings.segments(), crew.workers * 2, matcher, job, take)?;
+    }
+    left.before(&mut given, u64::MAX, &mut give)?;
+    stitch.finish()
+}
+
+/// The samples that `sample` takes of the segments, in shards.
+fn sampled(
+    window: &dyn Window,
+    settings: &Settings,
+    pool: &Pool,
+    crew: &Crew,
+    sample: impl Fn(&mut Sampler, usize) -> Result<(), Broken> + Sync,
+) -> Result<Vec<Mutex<Pile>>, Broken> {
     let sampler = || Sampler::new(settings, Sight::new(window), pool);
-    let samplers = crew.each(settings.segments(), sampler, |sampler, number| sampler.sample(number))?;
+    let samplers = crew.each(settings.segments(), sampler, sample)?;
     Ok(Piles::merge(samplers.into_iter().map(Sampler::into_shards).collect(), SHARDS))
 }

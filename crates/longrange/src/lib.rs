@@ -6,6 +6,7 @@ mod error;
 mod find;
 mod gear;
 mod index;
+mod leftover;
 mod matching;
 #[cfg(test)]
 mod noise;

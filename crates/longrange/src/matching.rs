@@ -1,4 +1,4 @@
-//! Third phase: the matches of a segment, from the links of its samples and from its runs.
+//! Third phase: the matches of a segment, or of what is left over of it, from the links of its samples and from its runs.
 
 use std::ops::Range;
 
@@ -6,6 +6,7 @@ use crate::Match;
 use crate::error::Broken;
 use crate::gear::WINDOW;
 use crate::index::{Index, Link};
+use crate::leftover::Leftover;
 use crate::runs::{self, PERIOD_MOST, Run};
 use crate::settings::Settings;
 use crate::sight::{AROUND, Sight};
@@ -22,7 +23,7 @@ pub(crate) struct Matcher<'a> {
 
 /// What is found of a segment so far.
 struct Found {
-    /// Where matches of the segment may begin.
+    /// Where matches may begin.
     start: u64,
     /// How far they may reach: some way into the next segment, so that none is cut at the end of this one.
     reach: u64,
@@ -47,15 +48,35 @@ impl<'a> Matcher<'a> {
             while let Some(run) = runs.next_if(|run| run.at <= link.at) {
                 found.add_run(run, self.settings.least());
             }
-            // A sample within the last match says nothing new; one that crosses its end may.
-            if link.at + WINDOW as u64 > found.covered
-                && let Some(best) = self.best(link, &found)?
-            {
-                self.settle(best, &mut found)?;
-            }
+            self.follow(link, &mut found)?;
         }
         runs.for_each(|run| found.add_run(run, self.settings.least()));
         Ok(found.matches)
+    }
+
+    /// The matches in what is left over of segment `number`, none longer than what they are found in.
+    pub(crate) fn matches_left(&mut self, number: usize, left: &Leftover) -> Result<Vec<Match>, Broken> {
+        let segment = self.sight.turn_to(number, self.settings.length())?;
+        let mut matches = Vec::new();
+        for gap in left.within(&segment).filter(|gap| gap.end - gap.start >= self.settings.least()) {
+            let mut found = Found { start: gap.start, reach: gap.end, covered: gap.start, matches };
+            for link in self.index.from(gap.start).take_while(|link| link.at + WINDOW as u64 <= gap.end) {
+                self.follow(link, &mut found)?;
+            }
+            matches = found.matches;
+        }
+        Ok(matches)
+    }
+
+    /// Adds what a sample leads to.
+    fn follow(&mut self, link: Link, found: &mut Found) -> Result<(), Broken> {
+        // A sample within the last match says nothing new; one that crosses its end may.
+        if link.at + WINDOW as u64 > found.covered
+            && let Some(best) = self.best(link, found)?
+        {
+            self.settle(best, found)?;
+        }
+        Ok(())
     }
 
     /// The runs of a segment, as matches.

@@ -1,10 +1,13 @@
 //! First phase: samples of each segment, chosen by content, put into shards by their fingerprints.
 
+use std::ops::Range;
+
 use crate::error::Broken;
 use crate::gear::{self, WINDOW};
+use crate::leftover::Leftover;
 use crate::pages::{Piles, Pool};
 use crate::runs::{self, PERIOD_MOST, Run};
-use crate::settings::{SHARDS, Settings};
+use crate::settings::{SHARDS, Settings, part_of};
 use crate::sight::Sight;
 
 /// A worker that takes samples.
@@ -28,8 +31,23 @@ impl<'a> Sampler<'a> {
         let start = segment.start.saturating_sub(PERIOD_MOST as u64);
         let bytes = self.sight.near(start..segment.end + WINDOW as u64 - 1);
         let from = (segment.start - start) as usize;
-        choose(self.settings, bytes, from, &mut self.chosen);
-        share(self.settings, bytes, start, &self.chosen, &mut self.shards);
+        let most = self.settings.segment_samples_most(segment.end - segment.start);
+        let runs = runs::runs(bytes, from);
+        let pieces = apart_from(&runs, from, bytes.len());
+        choose(self.settings.threshold(), most, bytes, pieces, &mut self.chosen);
+        share(self.settings, most, bytes, start, &self.chosen, &mut self.shards);
+        Ok(())
+    }
+
+    /// Takes the samples of what is left over of segment `number`.
+    pub(crate) fn sample_left(&mut self, number: usize, left: &Leftover) -> Result<(), Broken> {
+        let segment = self.sight.turn_to(number, self.settings.length())?;
+        let start = segment.start;
+        let bytes = self.sight.near(segment.clone());
+        let most = self.settings.segment_samples_most(left.within(&segment).map(|gap| gap.end - gap.start).sum());
+        let pieces = left.within(&segment).map(|gap| (gap.start - start) as usize..(gap.end - start) as usize);
+        choose(self.settings.threshold(), most, bytes, pieces, &mut self.chosen);
+        share(self.settings, most, bytes, start, &self.chosen, &mut self.shards);
         Ok(())
     }
 
@@ -39,14 +57,18 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Chooses the samples that begin at `from` or later: where the hash is low, but in no run.
+/// Chooses the samples of some pieces of `bytes`: where the hash is below a threshold.
 ///
-/// Where there are too many, those of the lowest hashes stay: still a choice by content, as if taken more sparsely.
-fn choose(settings: &Settings, bytes: &[u8], from: usize, chosen: &mut Vec<(u32, u32)>) {
-    let most = settings.segment_samples_most();
-    let mut threshold = settings.threshold();
+/// Where there are more than `most`, those of the lowest hashes stay: still a choice by content, as if taken more sparsely.
+fn choose(
+    mut threshold: u32,
+    most: usize,
+    bytes: &[u8],
+    pieces: impl Iterator<Item = Range<usize>>,
+    chosen: &mut Vec<(u32, u32)>,
+) {
     chosen.clear();
-    for piece in apart_from(&runs::runs(bytes, from), from, bytes.len()) {
+    for piece in pieces {
         gear::scan(&bytes[piece.clone()], threshold, |at, hash| {
             chosen.push((hash, (piece.start + at) as u32));
             if chosen.len() == 2 * most {
@@ -70,15 +92,15 @@ fn thin(chosen: &mut Vec<(u32, u32)>, most: usize) -> u32 {
 }
 
 /// The pieces of `from..end` in which samples may begin and end: they overlap runs, but no sample lies within one.
-fn apart_from(runs: &[Run], from: usize, end: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn apart_from(runs: &[Run], from: usize, end: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = std::iter::once(from).chain(runs.iter().map(move |run| (run.end - (WINDOW - 1)).max(from)));
     let ends = runs.iter().map(|run| run.start - run.period + WINDOW - 1).chain(std::iter::once(end));
     starts.zip(ends).map(|(start, end)| start..end.max(start))
 }
 
 /// Puts the samples into shards: fingerprint and position in a word, so much of the fingerprint as there is room for.
-fn share(settings: &Settings, bytes: &[u8], start: u64, chosen: &[(u32, u32)], shards: &mut Piles) {
-    let most = settings.part_samples_most() as u32;
+fn share(settings: &Settings, most: usize, bytes: &[u8], start: u64, chosen: &[(u32, u32)], shards: &mut Piles) {
+    let most = part_of(most) as u32;
     let bits = settings.position_bits();
     let mut counts = [0; SHARDS];
     for (_, at) in chosen {
@@ -98,9 +120,15 @@ mod tests {
     use crate::noise::noise;
     use crate::pages::{self, Piles};
 
+    fn most(settings: &Settings) -> usize {
+        settings.segment_samples_most(settings.length())
+    }
+
     fn chosen(settings: &Settings, bytes: &[u8]) -> Vec<(u32, u32)> {
         let mut chosen = Vec::new();
-        choose(settings, bytes, 0, &mut chosen);
+        let runs = runs::runs(bytes, 0);
+        let pieces = apart_from(&runs, 0, bytes.len());
+        choose(settings.threshold(), most(settings), bytes, pieces, &mut chosen);
         chosen
     }
 
@@ -115,7 +143,7 @@ mod tests {
             });
             count
         };
-        patterns.find(|bytes| samples(bytes) > 3 * settings.segment_samples_most()).unwrap_or_default()
+        patterns.find(|bytes| samples(bytes) > 3 * most(settings)).unwrap_or_default()
     }
 
     #[test]
@@ -123,7 +151,7 @@ mod tests {
         let settings = Settings::new(1, 1 << 20);
         let bytes = crowded(&settings);
         let few = chosen(&settings, &bytes);
-        assert_eq!(few.len(), settings.segment_samples_most());
+        assert_eq!(few.len(), most(&settings));
         assert!(few.is_sorted_by_key(|(_, at)| *at));
         let highest = few.iter().map(|(hash, _)| *hash).max();
         let lower = |hash| highest.is_some_and(|highest| hash < highest);
@@ -141,14 +169,14 @@ mod tests {
         let bytes = crowded(&settings);
         let (pool, few) = (Pool::default(), chosen(&settings, &bytes));
         let mut shards = Piles::new(SHARDS, &pool);
-        share(&settings, &bytes, 0, &few, &mut shards);
+        share(&settings, most(&settings), &bytes, 0, &few, &mut shards);
         let mut flat = Vec::new();
         let mut sizes: Vec<usize> = Vec::new();
         for pile in Piles::merge(vec![shards], SHARDS) {
             pages::taken(&pile).flatten(&mut flat, &pool);
             sizes.push(flat.len());
         }
-        assert_eq!(sizes.iter().max(), Some(&settings.part_samples_most()));
+        assert_eq!(sizes.iter().max(), Some(&part_of(most(&settings))));
     }
 
     #[test]

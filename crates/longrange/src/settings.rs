@@ -16,6 +16,15 @@ pub(crate) const SEGMENT: u64 = 4 << 20;
 /// How many shards the fingerprints are divided into.
 pub(crate) const SHARDS: usize = 256;
 
+/// A second round is so many times as dense as the first at most,
+const DENSER: u64 = 8;
+
+/// and takes a sample in so many bytes.
+const FINEST: u64 = 3;
+
+/// For so many samples a match of the first round is kept: a tenth of the index's memory more.
+const SAMPLES_OF_A_MATCH: u64 = 32;
+
 /// What a level means.
 struct Level {
     /// One sample in this many bytes, where memory allows it.
@@ -53,6 +62,8 @@ const TABLE: [Level; 9] = [
 pub struct Settings {
     length: u64,
     gap: u64,
+    /// The gap of a second round, at least.
+    finest: u64,
     candidates: u32,
     least: u64,
 }
@@ -65,7 +76,21 @@ impl Settings {
         let Level { gap, index, candidates } = &TABLE[place as usize];
         // A segment may have a quarter more samples than the average, at 8 bytes each.
         let sparse = length.saturating_mul(10).div_ceil(*index);
-        Self { length, gap: sparse.max(*gap), candidates: *candidates, least: WINDOW as u64 }
+        let gap = sparse.max(*gap);
+        let finest = (gap / DENSER).max(FINEST);
+        Self { length, gap, finest, candidates: *candidates, least: WINDOW as u64 }
+    }
+
+    /// The settings for a second round over the `left` bytes that nothing was found for: as many samples as in the first at
+    /// most, so as dense as that allows. `None` where they would not be twice as dense, which is not worth it.
+    pub(crate) fn again(&self, left: u64) -> Option<Self> {
+        let gap = (left * self.gap).div_ceil(self.length.max(1)).max(self.finest);
+        (left > 0 && gap * 2 <= self.gap).then(|| Self { gap, ..self.clone() })
+    }
+
+    /// How many matches of the first round are kept for a second; where there are more there is none.
+    pub(crate) fn kept_most(&self) -> usize {
+        (self.samples_most() / SAMPLES_OF_A_MATCH) as usize
     }
 
     /// The same, with no match shorter than `least` bytes (32 if this is not called, and at least). More than 32 is for
@@ -102,7 +127,7 @@ impl Settings {
     /// The most samples that are taken, whatever the window contains.
     #[must_use]
     pub fn samples_most(&self) -> u64 {
-        self.segments() as u64 * self.segment_samples_most() as u64
+        self.segments() as u64 * self.whole_segment_samples_most() as u64
     }
 
     /// An upper bound, in bytes, for what a search with so many workers allocates: the index and everything beside it,
@@ -113,11 +138,17 @@ impl Settings {
         self.index_memory() + workers * self.worker_memory()
     }
 
+    /// The most samples of a segment in a round of either kind.
+    fn dense_samples_most(&self) -> u64 {
+        let gap = if self.finest * 2 <= self.gap { self.finest } else { self.gap };
+        samples_of(SEGMENT.min(self.length), gap) as u64
+    }
+
     /// The index alone: a word for each sample in pages, and the directories of the zones.
     fn index_memory(&self) -> u64 {
         let pages = self.samples_most().div_ceil(PAGE as u64) * PAGE_BYTES;
-        let directories = self.length / self.granule() * 4 + 4096;
-        pages + directories
+        let directories = self.length / granule(self.gap.min(2 * self.finest)) * 4 + 4096;
+        pages + directories + self.kept_most() as u64 * size_of::<Match>() as u64
     }
 
     /// Half-filled pages of two phases, and whichever phase needs most: a segment with its samples, two copies of a shard
@@ -125,7 +156,7 @@ impl Settings {
     fn worker_memory(&self) -> u64 {
         let pages = 2 * SHARDS as u64 * PAGE_BYTES;
         let segment = SEGMENT + 2 * sight::AROUND + runs::MEMORY;
-        let sampling = segment + 2 * 16 * self.segment_samples_most() as u64;
+        let sampling = segment + 2 * 16 * self.dense_samples_most();
         let sorting = 16 * (self.shard_samples_most() + self.zone_samples_most());
         let matches = 2 * size_of::<Match>() as u64 * (SEGMENT / WINDOW as u64);
         let matching = segment + sight::CACHE + 2 * matches;
@@ -147,23 +178,22 @@ impl Settings {
         ((1_u64 << 32) / self.gap) as u32
     }
 
-    /// The most samples of a segment: a quarter more than the average, and a few for those with hardly any.
-    pub(crate) fn segment_samples_most(&self) -> usize {
-        (SEGMENT.min(self.length) / self.gap * 5 / 4 + 64) as usize
-    }
-
-    /// The most samples that a segment puts into one shard: twice the average, so that no content fills a single shard.
-    pub(crate) fn part_samples_most(&self) -> usize {
-        self.segment_samples_most() / SHARDS * 2 + 32
+    /// The most samples of a segment of which `bytes` are searched.
+    pub(crate) fn segment_samples_most(&self, bytes: u64) -> usize {
+        samples_of(bytes, self.gap)
     }
 
     fn shard_samples_most(&self) -> u64 {
-        self.segments() as u64 * self.part_samples_most() as u64
+        self.segments() as u64 * part_of(self.whole_segment_samples_most()) as u64
     }
 
     fn zone_samples_most(&self) -> u64 {
         let segments = (1 << self.zone_bits()) / SEGMENT;
-        segments * self.segment_samples_most() as u64
+        (segments * self.dense_samples_most()).min(self.samples_most())
+    }
+
+    fn whole_segment_samples_most(&self) -> usize {
+        self.segment_samples_most(SEGMENT.min(self.length))
     }
 
     /// Bits of a position.
@@ -176,10 +206,24 @@ impl Settings {
         self.position_bits().saturating_sub(8).max(SEGMENT.trailing_zeros())
     }
 
-    /// Bytes between two entries of a zone's directory, a power of two: some 16 samples.
+    /// Bytes between two entries of a zone's directory, a power of two: some 16 samples, or 32 of the densest.
     pub(crate) fn granule(&self) -> u64 {
-        (self.gap * 16).next_power_of_two().min(SEGMENT)
+        granule(self.gap.max(2 * self.finest))
     }
+}
+
+/// The most samples of `bytes` bytes: a quarter more than the average, and a few for those with hardly any.
+fn samples_of(bytes: u64, gap: u64) -> usize {
+    (bytes / gap * 5 / 4 + 64) as usize
+}
+
+/// The most of a segment's samples that are put into one shard: twice the average, so that no content fills a single shard.
+pub(crate) fn part_of(samples: usize) -> usize {
+    samples / SHARDS * 2 + 32
+}
+
+fn granule(gap: u64) -> u64 {
+    (gap * 16).next_power_of_two().min(SEGMENT)
 }
 
 #[cfg(test)]
@@ -195,9 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_level_needs_less_than_256_mib_at_4_gib() {
+    fn the_default_level_needs_less_than_270_mib_at_4_gib() {
         let memory = Settings::new(7, (4 << 30) - (64 << 10)).memory(2);
-        assert!((100 << 20..256 << 20).contains(&memory), "{memory}");
+        assert!((100 << 20..270 << 20).contains(&memory), "{memory}");
     }
 
     #[test]
@@ -210,6 +254,22 @@ mod tests {
                 let few = settings.segments() as u64 * 64 * 8;
                 assert!(words <= row.index + few, "level {level}, {length} bytes: {words}");
             }
+        }
+    }
+
+    #[test]
+    fn a_second_round_takes_no_more_samples_than_the_first() {
+        for (level, length) in [(1, 1 << 30), (7, 345_000_000), (7, 4 << 30), (9, 50_000_000)] {
+            let settings = Settings::new(level, length);
+            for left in [1, length / 100, length / 8, length / 3, length / 2, length] {
+                let Some(again) = settings.again(left) else {
+                    assert!(left > length / 2 - length / 50 || settings.gap() < 6, "level {level}: {left} of {length}");
+                    continue;
+                };
+                assert!(again.gap() * 2 <= settings.gap() && again.gap() >= 3, "level {level}: {}", again.gap());
+                assert!(left / again.gap() <= length / settings.gap(), "level {level}: {left} of {length}");
+            }
+            assert_eq!(settings.again(0), None);
         }
     }
 

@@ -62,6 +62,35 @@ fn short_windows() {
     assert_eq!(found(&twice, &Settings::new(9, 400), 1), [Match { at: 200, length: 200, distance: 200 }]);
 }
 
+/// Versions of one file, each with the same short pieces put in at other places.
+fn versions() -> Vec<u8> {
+    let original = noise(700_000, 11);
+    let mut bytes = original.clone();
+    for version in 1..14_usize {
+        for (number, part) in original.chunks(1000).enumerate() {
+            bytes.extend(part);
+            bytes.extend(noise(44, (number * 331 + version * 97) as u64 % 700 + 1000));
+        }
+    }
+    bytes
+}
+
+#[test]
+fn what_is_little_is_searched_closely() {
+    let bytes = versions();
+    let settings = Settings::new(7, bytes.len() as u64);
+    let matches = found(&bytes, &settings, 1);
+    check(&bytes, &matches, 32);
+    // The original, each piece once, and one in some thirty more of them for which no sample was taken.
+    let fresh = 700_000 + 700 * 44;
+    let left = bytes.len() as u64 - covered(&matches);
+    assert!((fresh..fresh + 12 * 700 * 44 / 20).contains(&left), "{left} bytes are left over");
+    for workers in [0, 2, 7] {
+        assert_eq!(found(&bytes, &settings, workers), matches, "{workers} workers, in memory");
+        assert_eq!(found(&Offsets(&bytes), &settings, workers), matches, "{workers} workers, at offsets");
+    }
+}
+
 #[test]
 fn runs_and_short_periods_are_one_match() {
     for period in [1, 2, 3, 7, 8, 31, 32, 33, 63, 64] {

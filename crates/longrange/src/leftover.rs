@@ -1,0 +1,135 @@
+//! What the first round leaves over: the matches that were found, and the gaps between them.
+
+use std::ops::Range;
+
+use crate::gear::WINDOW;
+use crate::{FindError, Match};
+
+/// Keeps matches as long as there is room for all of them; then gives them on, and all that come behind them.
+pub(crate) struct Keeper<'a, E> {
+    room: usize,
+    kept: Option<Vec<Match>>,
+    each: &'a mut dyn FnMut(Match) -> Result<(), E>,
+}
+
+impl<'a, E> Keeper<'a, E> {
+    /// Room for `room` matches.
+    pub(crate) fn new(room: usize, each: &'a mut dyn FnMut(Match) -> Result<(), E>) -> Self {
+        Self { room, kept: Some(Vec::with_capacity(room)), each }
+    }
+
+    /// Takes the next match.
+    pub(crate) fn add(&mut self, next: Match) -> Result<(), E> {
+        match &mut self.kept {
+            Some(kept) if kept.len() < self.room => {
+                kept.push(next);
+                Ok(())
+            }
+            kept => {
+                kept.take().into_iter().flatten().try_for_each(&mut *self.each)?;
+                (self.each)(next)
+            }
+        }
+    }
+
+    /// All matches, if none was given on.
+    pub(crate) fn into_kept(self) -> Option<Vec<Match>> {
+        self.kept
+    }
+}
+
+/// The gaps between matches.
+pub(crate) struct Leftover {
+    matches: Vec<Match>,
+    length: u64,
+}
+
+impl Leftover {
+    /// What `matches`, in order and apart from each other, leave of a window of `length` bytes.
+    pub(crate) fn new(matches: Vec<Match>, length: u64) -> Self {
+        Self { matches, length }
+    }
+
+    /// How many bytes no match covers.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.length - self.matches.iter().map(|found| found.length).sum::<u64>()
+    }
+
+    /// The gaps within `range`, cut off at its ends, of those that are long enough for a sample.
+    pub(crate) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let (start, end) = (range.start, range.end);
+        let first = self.matches.partition_point(|found| found.end() <= start);
+        let last = first + self.matches[first..].partition_point(|found| found.at < end);
+        let near = &self.matches[first..last];
+        let starts = std::iter::once(start).chain(near.iter().map(Match::end));
+        let ends = near.iter().map(|found| found.at).chain(std::iter::once(end));
+        starts.zip(ends).filter(|(start, end)| start + WINDOW as u64 <= *end).map(|(start, end)| start..end)
+    }
+
+    /// Gives each match, and those of `more`, which lie in the gaps, on in their order.
+    pub(crate) fn merged<E>(
+        &self,
+        given: &mut usize,
+        more: Vec<Match>,
+        each: &mut impl FnMut(Match) -> Result<(), FindError<E>>,
+    ) -> Result<(), FindError<E>> {
+        for next in more {
+            self.before(given, next.at, each)?;
+            each(next)?;
+        }
+        Ok(())
+    }
+
+    /// Gives on the matches that stand before `at`, of those not yet given.
+    pub(crate) fn before<E>(
+        &self,
+        given: &mut usize,
+        at: u64,
+        each: &mut impl FnMut(Match) -> Result<(), FindError<E>>,
+    ) -> Result<(), FindError<E>> {
+        while let Some(found) = self.matches.get(*given).filter(|found| found.at < at) {
+            each(*found)?;
+            *given += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(at: u64, length: u64) -> Match {
+        Match { at, length, distance: 1 }
+    }
+
+    #[test]
+    fn matches_are_kept_or_given_on_in_order() {
+        for (room, kept) in [(3, Some(3)), (4, Some(3)), (2, None), (0, None)] {
+            let mut given = Vec::new();
+            let mut each = |found| {
+                given.push(found);
+                Ok::<(), ()>(())
+            };
+            let mut keeper = Keeper::new(room, &mut each);
+            let all = [at(1, 40), at(50, 40), at(100, 40)];
+            assert!(all.iter().all(|found| keeper.add(*found).is_ok()));
+            let list = keeper.into_kept();
+            assert_eq!(list.as_ref().map(Vec::len), kept, "room for {room}");
+            assert_eq!([given, list.unwrap_or_default()].concat(), all, "room for {room}");
+        }
+    }
+
+    #[test]
+    fn gaps_are_what_no_match_covers_and_long_enough() {
+        let left = Leftover::new(vec![at(100, 100), at(200, 50), at(281, 10), at(323, 77)], 500);
+        let gaps = |range| left.within(&range).collect::<Vec<_>>();
+        assert_eq!(left.bytes(), 500 - 237);
+        assert_eq!(gaps(0..500), [0..100, 291..323, 400..500], "31 bytes are too few, 32 are not");
+        assert_eq!(gaps(0..68), vec![0..68]);
+        assert_eq!(gaps(69..150), [], "too short where it is cut off");
+        assert_eq!(gaps(120..200), []);
+        assert_eq!(gaps(250..460), [291..323, 400..460]);
+        assert_eq!(Leftover::new(Vec::new(), 40).within(&(0..40)).collect::<Vec<_>>(), vec![0..40]);
+    }
+}

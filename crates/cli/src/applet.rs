@@ -6,12 +6,12 @@ use std::path::Path;
 use clap::error::ErrorKind;
 
 use crate::args::Args;
-use crate::command::{command_of, command_of_all, with_name};
+use crate::command::{command_of, command_of_all, with_name, without_digits};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::Applet;
 use crate::{
-    bench, cat, completions, diff, gensquashfs, info, list, lrzip, lrztar, man, mount, pack, rdsquashfs, sqfs2tar,
+    bench, cat, completions, diff, gensquashfs, info, list, lrzip, lrztar, man, mount, pack, pln, rdsquashfs, sqfs2tar,
     sqfsdiff, tar2sqfs, unpack, verify,
 };
 
@@ -24,6 +24,8 @@ pub static APPLETS: &[Applet] = &[
     info::APPLET,
     diff::APPLET,
     verify::APPLET,
+    pln::COMPRESS,
+    pln::DECOMPRESS,
     tar2sqfs::APPLET,
     gensquashfs::APPLET,
     sqfs2tar::APPLET,
@@ -84,7 +86,8 @@ fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
 
 /// Parses and runs; `called` begins each message.
 fn run_applet(applet: &'static Applet, called: &str, arguments: &[OsString], io: &mut Io) -> u8 {
-    let matches = match command_of(applet).try_get_matches_from(with_name(applet.name, arguments)) {
+    let words = with_name(applet.name, &without_digits(applet, arguments));
+    let matches = match command_of(applet).try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return answer(&error, called, applet.usage_status(), io),
     };

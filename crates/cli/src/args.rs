@@ -56,6 +56,11 @@ impl Args {
         self.matches.value_source(long) == Some(clap::parser::ValueSource::CommandLine)
     }
 
+    /// Whether the command has an option at all: some share their code with others that have more.
+    pub fn has(&self, long: &str) -> bool {
+        self.applet.all_options().any(|option| option.long == long)
+    }
+
     /// An option that was given and is not one of these.
     pub fn given_beside(&self, longs: &[&str]) -> Option<&'static str> {
         let others = self.applet.all_options().map(|option| option.long).filter(|long| !longs.contains(long));

@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand};
+use crate::pln;
 
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "cat",
-    about: "Print the contents of files in an image",
+    about: "Print the contents of files in an image, or of a .pln file",
     details,
-    options: &[MACHINE_OPTIONS, PLACE_OPTIONS],
+    options: &[&[pln::cat::RANGE], MACHINE_OPTIONS, PLACE_OPTIONS],
     operands: &[
         IMAGE,
         Operand { name: "PATH...", help: "Paths of files in the image, in the order wanted", required: true, of: &[] },
@@ -24,14 +25,22 @@ pub const APPLET: Applet = Applet {
 
 fn details() -> String {
     "Symbolic links are followed inside the image. If a path leads to no file, nothing is printed.\n\
-     Example: packline cat root.sqfs etc/passwd etc/group"
+     Of a .pln file, or of one on standard input if that is -, the content is printed, or a range of it.\n\
+     Examples: packline cat root.sqfs etc/passwd etc/group\n          \
+     packline cat --range 1M..2M disk.img.pln"
         .to_string()
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let place = args.required("IMAGE")?;
+    if place.as_os_str() == "-" || pln::is_one(&place) {
+        return pln::cat::run(args, io);
+    }
+    if args.given("range") {
+        return Err(args.wrong("range", "only .pln files have ranges (expected one, or no --range)"));
+    }
     let paths: Vec<Vec<u8>> = args.operands("PATH...").iter().map(|path| path.as_bytes().to_vec()).collect();
     let resources = resources(args, io)?;
-    args.required("IMAGE")?;
     if paths.is_empty() {
         return Err(Failure::usage("missing argument: PATH"));
     }

@@ -116,6 +116,9 @@ fn operand_of(operand: &'static Operand) -> Arg {
 /// The help text, with the range and the default that the table states.
 fn help_of(option: &Opt) -> String {
     let mut help = option.help.to_string();
+    if option.digits {
+        help.insert_str(0, "Also -1, -2 and so on. ");
+    }
     let range = match option.takes {
         Takes::Size { least: 0, most: u64::MAX } | Takes::Number { least: i64::MIN, most: i64::MAX } => None,
         Takes::Size { least, most: u64::MAX } => Some(format!("at least {}", show_size(least))),
@@ -131,6 +134,20 @@ fn help_of(option: &Opt) -> String {
         help.push_str(&format!(" [default: {default}]"));
     }
     help
+}
+
+/// The arguments with each `-NUMBER` as the option that it stands for, if the command has such. Those behind `--` are files.
+pub fn without_digits(applet: &Applet, arguments: &[OsString]) -> Vec<OsString> {
+    let Some(option) = applet.all_options().find(|option| option.digits) else { return arguments.to_vec() };
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let mut arguments = arguments.to_vec();
+    for argument in &mut arguments[..end] {
+        let number = argument.to_str().and_then(|text| text.strip_prefix('-'));
+        if let Some(number) = number.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())) {
+            *argument = OsString::from(format!("--{}={number}", option.long));
+        }
+    }
+    arguments
 }
 
 /// The arguments that clap parses: the program's name first.

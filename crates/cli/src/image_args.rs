@@ -11,6 +11,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Operand, Opt, Takes};
+use crate::pln;
 
 /// Bytes of decompressed metadata that are kept.
 const METADATA: usize = 8 << 20;
@@ -52,7 +53,9 @@ pub const IMAGE: Operand =
 /// # Errors
 /// The operand is missing, or `--offset` is no size.
 pub fn place(args: &Args) -> Result<ImagePlace, Failure> {
-    Ok(ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? })
+    let path = args.required("IMAGE")?;
+    pln::refuse(&path)?;
+    Ok(ImagePlace { path, offset: args.size("offset")? })
 }
 
 /// Opens the image that the operand names.
@@ -80,6 +83,7 @@ fn open_keeping(args: &Args, metadata: usize) -> Result<OpenedImage, Failure> {
 /// # Errors
 /// Those of opening it.
 pub fn open_path(path: PathBuf) -> Result<OpenedImage, Failure> {
+    pln::refuse(&path)?;
     Ok(ImagePlace::new(path).open(METADATA)?)
 }
 

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::image_args::{IMAGE, PLACE_OPTIONS, open};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Opt};
+use crate::pln;
 use crate::size::show_bytes;
 use crate::utc::Moment;
 
@@ -39,7 +40,7 @@ pub const FLAGS: &[(u16, &str)] = &[
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "info",
-    about: "Show what an image says of itself: codec, sizes, tables, numbers of entries",
+    about: "Show what an image or a .pln file says of itself: codecs, sizes, tables, numbers of entries",
     details,
     options: &[OPTIONS, PLACE_OPTIONS],
     operands: &[IMAGE],
@@ -52,6 +53,10 @@ fn details() -> String {
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let place = args.required("IMAGE")?;
+    if pln::is_one(&place) {
+        return pln::info::run(args, &place, io);
+    }
     let quick = args.flag("quick");
     let as_json = args.flag("json");
     let image = open(args)?;

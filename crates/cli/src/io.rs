@@ -1,7 +1,9 @@
 //! What a command may touch of the world, handed to it by `main` so that tests can hand it something else.
 
+use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use packline::{Resources, Temporaries};
 
@@ -79,8 +81,29 @@ impl Io {
         self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()).map_err(Failure::printing)
     }
 
+    /// Standard output for something that keeps it; what others write comes in between.
+    pub fn share_stdout(&mut self) -> Box<dyn Write> {
+        let shared = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stdout, Box::new(io::sink())))));
+        self.stdout = Box::new(shared.clone());
+        Box::new(shared)
+    }
+
     /// Writes one line to standard error. Failing to is no failure: there is nowhere to say so.
     pub fn say(&mut self, line: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{line}");
+    }
+}
+
+/// One stream that several write to.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<Box<dyn Write>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().flush()
     }
 }

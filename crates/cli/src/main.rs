@@ -24,6 +24,7 @@ mod mount;
 mod options;
 mod pack;
 mod pack_lrz;
+mod pln;
 mod progress;
 mod rdsquashfs;
 mod rdsquashfs_describe;

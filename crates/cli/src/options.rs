@@ -52,6 +52,8 @@ pub struct Opt {
     pub default: Option<&'static str>,
     /// Whether it may be given several times, each value counting, or each time where it takes nothing.
     pub repeats: bool,
+    /// Whether `-7` says `--level=7`, where this is `level`.
+    pub digits: bool,
     /// Heading under which the help lists it.
     pub group: &'static str,
     /// What it does, one or two sentences.
@@ -69,6 +71,7 @@ impl Opt {
             value: "",
             default: None,
             repeats: false,
+            digits: false,
             group: "Options",
             help,
         }
@@ -103,6 +106,12 @@ impl Opt {
     /// May be given several times.
     pub const fn repeats(mut self) -> Opt {
         self.repeats = true;
+        self
+    }
+
+    /// May be given as a dash and the number.
+    pub const fn digits(mut self) -> Opt {
+        self.digits = true;
         self
     }
 

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Opt};
+use crate::pln;
 use crate::progress::Bar;
 use crate::shown::{escaped_path, put_json};
 use crate::size::show_bytes;
@@ -22,7 +23,7 @@ const OPTIONS: &[Opt] = &[
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "verify",
-    about: "Read every byte of an image and check every rule of the format",
+    about: "Read every byte of an image or a .pln file and check every rule of the format",
     details,
     options: &[OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS],
     operands: &[IMAGE],
@@ -32,7 +33,7 @@ pub const APPLET: Applet = Applet {
 
 fn details() -> String {
     "Each fault is printed with its place, in bytes from the start of the image, and the file concerned if it is a file's \
-     content. Contents have no checksums but for those that the codec adds (gzip, xz): of a block stored as it is, nobody can \
+     content. Contents of images have no checksums but for those that the codec adds (gzip, xz): of a block stored as it is, nobody can \
      say whether its bytes are the right ones.\n\
      Exits with 1 if there are faults, 2 if the image could not be verified."
         .to_string()
@@ -46,6 +47,10 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 }
 
 fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
+    let place = args.required("IMAGE")?;
+    if pln::is_one(&place) {
+        return pln::verify::run(args, &place, io);
+    }
     let (json, quiet) = (args.flag("json"), args.flag("quiet"));
     let resources = resources(args, io)?;
     let image = open_within(args, &resources)?;

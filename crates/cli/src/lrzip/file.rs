@@ -258,8 +258,7 @@ fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<(Ta
         if io.out_terminal && settings.mode == Mode::Compress {
             return Err(Failure::usage("standard output is a terminal (expected --outfile, or a file or a pipe)"));
         }
-        let out = std::mem::replace(&mut io.stdout, Box::new(io::sink()));
-        return Ok((TarTarget::Stream(PathBuf::from("standard output"), out), Say::Stderr));
+        return Ok((TarTarget::Stream(PathBuf::from("standard output"), io.share_stdout()), Say::Stderr));
     };
     let mut say = Say::Stdout;
     say.line(settings, io, &format!("Output filename is: {}", path.display()));

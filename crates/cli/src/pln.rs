@@ -1,0 +1,206 @@
+//! `packline compress` and `decompress`: .pln files and whatever they are made of, with options as zstd(1) has them.
+
+pub(crate) mod cat;
+mod file;
+pub(crate) mod info;
+mod names;
+mod said;
+mod settings;
+pub(crate) mod verify;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use packline::codec::Coding;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use file::Place;
+use settings::{Mode, Settings};
+
+const OUTPUT: &str = "Output";
+const COMPRESSION: &str = "Compression";
+const MACHINE: &str = "Machine";
+
+const DECOMPRESS_OPTIONS: &[Opt] = &[Opt::flag("decompress", "Decompress files").short('d')];
+
+const GENERAL_OPTIONS: &[Opt] = &[
+    Opt::flag("test", "Decompress to nowhere, to see whether files are whole").short('t'),
+    Opt::flag("quiet", "No progress bar, and no words but errors").short('q'),
+    Opt::flag("verbose", "Say more, also of what goes to standard output").short('v'),
+    Opt::flag("no-progress", "No progress bar"),
+    Opt::flag("json", "Print what came of each file as a JSON object on a line of its own"),
+];
+
+const OUTPUT_OPTIONS: &[Opt] = &[
+    Opt::flag("stdout", "Write to standard output").short('c').group(OUTPUT),
+    Opt::with("output", "FILE", Takes::Path, "The output; - is standard output").short('o').group(OUTPUT),
+    Opt::flag("force", "Replace existing files, and write compressed data to a terminal").short('f').group(OUTPUT),
+    Opt::flag("keep", "Keep the files that were read, which is the default").short('k').group(OUTPUT),
+    Opt::flag("rm", "Remove each file once its output is whole").group(OUTPUT),
+    Opt::flag("keep-broken", "Keep what could be decompressed of a file that is damaged or cut off").group(OUTPUT),
+];
+
+const COMPRESSION_OPTIONS: &[Opt] = &[
+    Opt::with(
+        "level",
+        "LEVEL",
+        Takes::Number { least: 1, most: 19 },
+        "Effort: level N is the coding slack+zstd:level=N [default: 3]",
+    )
+    .digits()
+    .group(COMPRESSION),
+    Opt::with(
+        "codec",
+        "CODING",
+        Takes::Text,
+        "A codec, NAME[:key=value,...], slack, or slack+CODEC; or auto. Given several times, or auto, each record gets \
+         what makes it smallest. CODING:help explains",
+    )
+    .short('C')
+    .repeats()
+    .group(COMPRESSION),
+    Opt::with(
+        "record-size",
+        "SIZE",
+        Takes::Size { least: 4 << 10, most: 16 << 20 },
+        "Bytes that are compressed as one: a power of two",
+    )
+    .default("1M")
+    .group(COMPRESSION),
+];
+
+const MACHINE_OPTIONS: &[Opt] = &[
+    Opt::with(
+        "threads",
+        "COUNT",
+        Takes::Number { least: 0, most: 1024 },
+        "Worker threads, 0 for all processors; the output is the same [default: all]",
+    )
+    .short('T')
+    .group(MACHINE),
+    Opt::with(
+        "mem",
+        "SIZE",
+        Takes::Size { least: 0, most: u64::MAX },
+        "Most memory to use; if it is short fewer threads run, and the output is the same \
+         [default: what the cgroup allows]",
+    )
+    .group(MACHINE),
+];
+
+const FILES: &[Operand] = &[Operand {
+    name: "FILE...",
+    help: "The files; - or none at all: standard input, to standard output",
+    required: false,
+    of: &[],
+}];
+
+/// Compresses.
+pub const COMPRESS: Applet = Applet {
+    name: "compress",
+    about: "Compress files or a stream into .pln files",
+    details: compress_details,
+    options: &[DECOMPRESS_OPTIONS, GENERAL_OPTIONS, OUTPUT_OPTIONS, COMPRESSION_OPTIONS, MACHINE_OPTIONS],
+    operands: FILES,
+    manners: Manners::Packline,
+    run: |args, io| {
+        let mode = if args.flag("decompress") { Mode::Decompress } else { Mode::Compress };
+        run(args, io, mode)
+    },
+};
+
+/// Decompresses.
+pub const DECOMPRESS: Applet = Applet {
+    name: "decompress",
+    about: "Decompress .pln files or a stream",
+    details: decompress_details,
+    options: &[GENERAL_OPTIONS, OUTPUT_OPTIONS, MACHINE_OPTIONS],
+    operands: FILES,
+    manners: Manners::Packline,
+    run: |args, io| run(args, io, Mode::Decompress),
+};
+
+fn compress_details() -> String {
+    let names: Vec<&str> = Coding::names().collect();
+    format!(
+        "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and \
+         one that is cut off is read up to there. Files that exist are replaced only with --force; an output has its name \
+         when it is whole.\n\
+         Codecs: {}. auto is slack+lz4 and slack+zstd:level=3.\n\
+         Sizes may end in K, M or G. Exits with 1 if something failed, with 2 for wrong usage.\n\
+         Examples: packline compress -9 disk.img\n          \
+         packline compress -C slack+lz4hc --record-size 128K -o x.pln x\n          \
+         tar -c tree | packline compress -T0 > tree.tar.pln\n          \
+         packline compress -d disk.img.pln",
+        names.join(", ")
+    )
+}
+
+fn decompress_details() -> String {
+    "Each byte is checked before it is written. Of a file that is damaged or cut off standard output gets what is whole \
+     before that, and a file is there only with --keep-broken.\n\
+     A part of a file is printed by packline cat --range.\n\
+     Exits with 1 if something failed, with 2 for wrong usage."
+        .to_string()
+}
+
+fn run(args: &Args, io: &mut Io, mode: Mode) -> Result<(), Failure> {
+    if let Some(help) = settings::codec_help(args, mode)? {
+        return io.print(&help);
+    }
+    let settings = Settings::new(args, io, mode)?;
+    let places = places(&args.operands("FILE..."));
+    settings.check(args, &places)?;
+    match places.as_slice() {
+        [place] => file::run(&settings, place, io),
+        several => each(&settings, several, io),
+    }
+}
+
+/// One after the other; what is wrong with one is said, and the others are done.
+fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failure> {
+    let mut failed = false;
+    for place in places {
+        match file::run(settings, place, io) {
+            Err(Failure::Failed(what)) => {
+                io.say(&format!("packline: {what}"));
+                failed = true;
+            }
+            other => other?,
+        }
+    }
+    if failed { Err(Failure::Said(1)) } else { Ok(()) }
+}
+
+fn places(files: &[OsString]) -> Vec<Place> {
+    let place = |name: &OsString| if name == "-" { Place::Stdin } else { Place::File(PathBuf::from(name)) };
+    if files.is_empty() { vec![Place::Stdin] } else { files.iter().map(place).collect() }
+}
+
+/// What a .pln file begins with (docs/format/pln.md).
+const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
+
+/// Whether a file is a .pln file, by its first bytes.
+pub(crate) fn is_one(path: &Path) -> bool {
+    let mut magic = [0; 8];
+    // A pipe that is opened to be looked at would be one that nobody can read any more.
+    let regular = path.metadata().is_ok_and(|about| about.is_file());
+    regular && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == MAGIC
+}
+
+/// Refuses a .pln file where an image is wanted.
+///
+/// # Errors
+/// [`Failure::Failed`], with the commands that read it.
+pub(crate) fn refuse(path: &Path) -> Result<(), Failure> {
+    if !is_one(path) {
+        return Ok(());
+    }
+    let what = "a .pln file, which holds no tree (expected an image; packline decompress, cat --range, info and verify read it)";
+    Err(Failure::failed(format!("{}: {what}", path.display())))
+}

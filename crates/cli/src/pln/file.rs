@@ -1,0 +1,147 @@
+//! One file: compressed, decompressed or tested.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use packline::pln::{Span, WriteOptions};
+use packline::{PlnRequest, PlnSource, PlnUnpackRequest, TarTarget};
+
+use super::settings::{Mode, Settings};
+use super::{names, said};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::work::watched;
+
+/// Where content comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Standard input.
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Place {
+    /// How the user is told of it.
+    pub fn shown(&self) -> &Path {
+        match self {
+            Place::Stdin => Path::new(STDIN),
+            Place::File(path) => path,
+        }
+    }
+
+    /// The same for the library. Standard input is taken.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if standard input is a terminal.
+    pub fn source(&self, io: &mut Io) -> Result<PlnSource, Failure> {
+        match self {
+            Place::File(path) => Ok(PlnSource::File(path.clone())),
+            Place::Stdin if io.in_terminal => {
+                Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"))
+            }
+            Place::Stdin => {
+                let stream = io.stdin.take().ok_or_else(|| Failure::failed("standard input is not there"))?;
+                Ok(PlnSource::Stream(STDIN.to_string(), stream))
+            }
+        }
+    }
+}
+
+const STDIN: &str = "standard input";
+
+/// Does what the settings say.
+///
+/// # Errors
+/// Those of the library, and of names.
+pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    match &settings.options {
+        Some(options) => compress(settings, options, place, io),
+        None => decompress(settings, place, io),
+    }
+}
+
+fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    if let Place::File(path) = place
+        && names::has_suffix(path)
+        && !settings.force
+        && settings.output.is_none()
+        && !settings.stdout
+    {
+        if !settings.quiet {
+            io.say(&format!("{}: already has the suffix .pln, skipped", path.display()));
+        }
+        return Ok(());
+    }
+    let output = output_of(settings, place)?;
+    let request = PlnRequest {
+        target: target(settings, output.as_deref(), io)?,
+        source: place.source(io)?,
+        options: options.clone(),
+        keep_attributes: true,
+        resources: settings.resources.clone(),
+        temporaries: io.temporaries.clone(),
+    };
+    let written = watched(io, settings.bar, |observer| packline::pln_compress(request, observer))?;
+    said::compressed(settings, options, place, output.as_deref(), &written, io)?;
+    remove(settings, place)
+}
+
+fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    let (output, target) = if settings.mode == Mode::Test {
+        (None, TarTarget::Stream(PathBuf::from("nowhere"), Box::new(io::sink())))
+    } else {
+        let output = output_of(settings, place)?;
+        let target = target(settings, output.as_deref(), io)?;
+        (output, target)
+    };
+    let request = PlnUnpackRequest {
+        source: place.source(io)?,
+        span: Span::ALL,
+        target,
+        keep_attributes: true,
+        keep_broken: settings.keep_broken,
+        resources: settings.resources.clone(),
+        temporaries: io.temporaries.clone(),
+    };
+    let unpacked = watched(io, settings.bar, |observer| packline::pln_unpack(request, observer))?;
+    said::decompressed(settings, place, output.as_deref(), &unpacked, io)?;
+    remove(settings, place)
+}
+
+/// The output's name; none for standard output.
+fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Failure> {
+    if settings.to_stdout(place) {
+        return Ok(None);
+    }
+    let Place::File(path) = place else { return Ok(settings.output.clone()) };
+    let output = match &settings.output {
+        Some(output) => output.clone(),
+        None if settings.mode == Mode::Compress => names::with_suffix(path),
+        None => names::without_suffix(path)?,
+    };
+    names::must_differ(path, &output)?;
+    Ok(Some(output))
+}
+
+fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<TarTarget, Failure> {
+    let Some(path) = output else {
+        // Content that is asked for in so many words is what a terminal shows.
+        let unasked = settings.mode == Mode::Compress || !settings.stdout;
+        if io.out_terminal && unasked && !settings.force {
+            return Err(Failure::usage(
+                "standard output is a terminal (expected --output, or a file or a pipe; or -f)",
+            ));
+        }
+        return Ok(TarTarget::Stream(PathBuf::from("standard output"), io.share_stdout()));
+    };
+    Ok(TarTarget::File { path: path.to_path_buf(), force: settings.force })
+}
+
+fn remove(settings: &Settings, place: &Place) -> Result<(), Failure> {
+    let Place::File(path) = place else { return Ok(()) };
+    if !settings.remove {
+        return Ok(());
+    }
+    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot remove: {cause}", path.display())))
+}

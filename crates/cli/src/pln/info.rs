@@ -1,0 +1,82 @@
+//! `packline info` of a .pln file: what its tables say.
+
+use std::path::Path;
+
+use packline::pln::{Info, Kind};
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::lrzip::hex;
+use crate::size::show_bytes;
+
+/// Shows it.
+///
+/// # Errors
+/// Options that are for images, and those of reading the tables.
+pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
+    if let Some(long) = args.given_beside(&["json"]) {
+        return Err(args.wrong(long, "has no effect on a .pln file"));
+    }
+    let info = packline::pln_info(path)?;
+    let text = if args.flag("json") { format!("{}\n", object(&info)) } else { text(&info) };
+    io.print(&text)
+}
+
+fn text(info: &Info) -> String {
+    let percent = info.physical as f64 * 100.0 / info.logical.max(1) as f64;
+    let lines = [
+        ("Format", format!("pln, version {}", info.version)),
+        ("Record size", show_bytes(info.record_size.bytes() as u64)),
+        ("Content", both(info.logical)),
+        ("Size", format!("{} ({percent:.2}% of the content)", both(info.physical))),
+        ("Records", format!("{}, in {} groups", info.records, info.groups)),
+        ("BLAKE3", hex(&info.blake3)),
+    ];
+    let mut out: String =
+        lines.into_iter().map(|(what, value)| format!("{:<12} {value}\n", format!("{what}:"))).collect();
+    out.push_str("Stored as:\n");
+    for kind in &info.kinds {
+        let (logical, stored) = (show_bytes(kind.logical), show_bytes(kind.stored));
+        out.push_str(&format!("  {:<12} {:>10} records, {logical} => {stored}\n", name(kind), kind.records));
+    }
+    out
+}
+
+/// As a coding is written, without the parameters, which nobody needs to decompress.
+fn name(kind: &Kind) -> String {
+    match (kind.slack, kind.codec.name()) {
+        (false, codec) => codec.to_string(),
+        (true, "none") => "slack".to_string(),
+        (true, codec) => format!("slack+{codec}"),
+    }
+}
+
+fn both(bytes: u64) -> String {
+    if bytes < 1024 { show_bytes(bytes) } else { format!("{bytes} bytes, {}", show_bytes(bytes)) }
+}
+
+fn object(info: &Info) -> Value {
+    let kind = |kind: &Kind| {
+        json!({
+            "coding": name(kind),
+            "codec": kind.codec.name(),
+            "slack": kind.slack,
+            "records": kind.records,
+            "logical_bytes": kind.logical,
+            "stored_bytes": kind.stored,
+        })
+    };
+    json!({
+        "format": "pln",
+        "version": info.version,
+        "record_size": info.record_size.bytes(),
+        "records": info.records,
+        "groups": info.groups,
+        "logical_bytes": info.logical,
+        "physical_bytes": info.physical,
+        "blake3": hex(&info.blake3),
+        "kinds": info.kinds.iter().map(kind).collect::<Vec<_>>(),
+    })
+}

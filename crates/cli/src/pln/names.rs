@@ -1,0 +1,49 @@
+//! Names of outputs.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// What names of .pln files end in.
+const SUFFIX: &[u8] = b".pln";
+
+/// Whether a name ends in `.pln`, and is more than that.
+pub fn has_suffix(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    name.len() > SUFFIX.len() && name.ends_with(SUFFIX)
+}
+
+/// The name of a file compressed.
+pub fn with_suffix(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    path.with_file_name(OsStr::from_bytes(&[name, SUFFIX].concat()))
+}
+
+/// The name of a file decompressed.
+///
+/// # Errors
+/// [`Failure::Failed`] if it does not end in `.pln`.
+pub fn without_suffix(path: &Path) -> Result<PathBuf, Failure> {
+    if !has_suffix(path) {
+        let what = "its name does not end in '.pln' (expected that, or --output, or --stdout)";
+        return Err(Failure::failed(format!("{}: {what}", path.display())));
+    }
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    Ok(path.with_file_name(OsStr::from_bytes(&name[..name.len() - SUFFIX.len()])))
+}
+
+/// Refuses to write over what is read.
+///
+/// # Errors
+/// [`Failure::Failed`].
+pub fn must_differ(input: &Path, output: &Path) -> Result<(), Failure> {
+    let identity = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+    if identity(output).is_none() || identity(output) != identity(input) {
+        return Ok(());
+    }
+    let what = format!("is the input itself (expected another output than {})", output.display());
+    Err(Failure::failed(format!("{}: {what}", input.display())))
+}

@@ -1,0 +1,107 @@
+//! What is said of a file that was compressed, decompressed or tested.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use packline::pln::{Unpacked, WriteOptions, Written};
+use serde_json::{Map, Value, json};
+
+use super::file::Place;
+use super::settings::{Mode, Settings};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::lrzip::hex;
+use crate::shown::put_json;
+use crate::size::{show_bytes, show_size};
+
+/// Tells of a file that was compressed.
+///
+/// # Errors
+/// JSON that cannot be printed.
+pub fn compressed(
+    settings: &Settings,
+    options: &WriteOptions,
+    place: &Place,
+    output: Option<&Path>,
+    written: &Written,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    if settings.json {
+        let object = json!({
+            "logical_bytes": written.logical,
+            "physical_bytes": written.physical,
+            "record_size": options.record_size.bytes(),
+            "codings": options.codings.iter().map(|coding| coding.to_string()).collect::<Vec<_>>(),
+            "records": written.records,
+            "stored_records": written.stored_records,
+            "blake3": hex(&written.blake3),
+            "workers": written.workers,
+        });
+        return print(place, output, object, io);
+    }
+    let percent = written.physical as f64 * 100.0 / written.logical.max(1) as f64;
+    let sizes = format!("{} => {}", show_bytes(written.logical), show_bytes(written.physical));
+    let mut text = format!("{}: {percent:.2}% ({sizes}{})", place.shown().display(), name(output));
+    if settings.verbose {
+        text.push_str(&format!(
+            "\n{} records of {}, {} of them stored; {} workers; BLAKE3 {}",
+            written.records,
+            show_size(options.record_size.bytes() as u64),
+            written.stored_records,
+            written.workers,
+            hex(&written.blake3)
+        ));
+    }
+    say(settings, output, &text, io);
+    Ok(())
+}
+
+/// Tells of a file that was decompressed or tested.
+///
+/// # Errors
+/// JSON that cannot be printed.
+pub fn decompressed(
+    settings: &Settings,
+    place: &Place,
+    output: Option<&Path>,
+    unpacked: &Unpacked,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let sum = unpacked.blake3.map(|sum| hex(&sum));
+    if settings.json {
+        let object = json!({ "bytes": unpacked.bytes, "records": unpacked.records, "blake3": sum });
+        return print(place, output, object, io);
+    }
+    let verdict = if settings.mode == Mode::Test { "sound, " } else { "" };
+    let mut text = format!("{}: {verdict}{}{}", place.shown().display(), show_bytes(unpacked.bytes), name(output));
+    if let Some(sum) = sum.filter(|_| settings.verbose) {
+        text.push_str(&format!("\n{} records; BLAKE3 {sum}", unpacked.records));
+    }
+    say(settings, output, &text, io);
+    Ok(())
+}
+
+fn name(output: Option<&Path>) -> String {
+    output.map_or(String::new(), |output| format!(", {}", output.display()))
+}
+
+/// Nothing is said of what goes to standard output, as it may go on to a program that says enough, unless that is asked for.
+fn say(settings: &Settings, output: Option<&Path>, text: &str, io: &mut Io) {
+    let stream = output.is_none() && settings.mode != Mode::Test;
+    if !settings.quiet && (!stream || settings.verbose) {
+        io.say(text);
+    }
+}
+
+/// Prints an object with the names in front.
+fn print(place: &Place, output: Option<&Path>, figures: Value, io: &mut Io) -> Result<(), Failure> {
+    let mut object = Map::new();
+    put_json(&mut object, "file", place.shown().as_os_str().as_bytes());
+    if let Some(output) = output {
+        put_json(&mut object, "output", output.as_os_str().as_bytes());
+    }
+    if let Value::Object(figures) = figures {
+        object.extend(figures);
+    }
+    io.print(&format!("{}\n", Value::Object(object)))
+}

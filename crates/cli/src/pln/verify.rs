@@ -1,0 +1,122 @@
+//! `packline verify` of a .pln file: every byte is read, every sum checked.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+
+use packline::pln::{Error, Verified};
+use packline::{Observer, PlnSource, Progress};
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::image_args::resources;
+use crate::io::Io;
+use crate::lrzip::hex;
+use crate::progress::Bar;
+use crate::size::show_bytes;
+
+/// Verifies.
+///
+/// # Errors
+/// [`Failure::Said`] if something is wrong with the file, which has been said; options that are for images; those of reading.
+pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
+    if let Some(long) = args.given_beside(&["json", "quiet", "jobs", "mem"]) {
+        return Err(args.wrong(long, "has no effect on a .pln file"));
+    }
+    let (json, quiet) = (args.flag("json"), args.flag("quiet"));
+    let resources = resources(args, io)?;
+    let bar = (io.terminal && !quiet).then(Bar::new);
+    let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
+    let source = PlnSource::File(path.to_path_buf());
+    let outcome = packline::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);
+    let Printer { bar, failed, .. } = printer;
+    if let Some(bar) = bar {
+        bar.clear();
+    }
+    if let Some(failure) = failed.into_inner() {
+        return Err(failure);
+    }
+    let verified = outcome?;
+    match (json, quiet) {
+        (true, _) => io.print(&format!("{}\n", totals_object(&verified)))?,
+        (false, false) => io.print(&totals_text(path, &verified))?,
+        _ => {}
+    }
+    if verified.findings > 0 { Err(Failure::Said(1)) } else { Ok(()) }
+}
+
+/// Prints findings as they come, and shows how far it is.
+struct Printer<'p> {
+    io: RefCell<&'p mut Io>,
+    bar: Option<Bar>,
+    path: &'p Path,
+    json: bool,
+    /// Printing failed: nothing more is printed.
+    failed: Cell<Option<Failure>>,
+}
+
+impl Printer<'_> {
+    fn found(&self, error: &Error) {
+        let failed = self.failed.take();
+        if failed.is_some() {
+            return self.failed.set(failed);
+        }
+        let line =
+            if self.json { format!("{}\n", object(error)) } else { format!("{}: {error}\n", self.path.display()) };
+        let print = || self.io.borrow_mut().print(&line);
+        self.failed.set(self.aside(print).err());
+    }
+
+    fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.aside(work),
+            None => work(),
+        }
+    }
+}
+
+impl Observer for &Printer<'_> {
+    fn advance(&mut self, progress: &Progress) {
+        if let Some(bar) = &self.bar {
+            bar.show(progress);
+        }
+    }
+
+    fn warning(&mut self, message: &str) {
+        self.aside(|| self.io.borrow_mut().say(&format!("packline: warning: {message}")));
+    }
+}
+
+fn object(error: &Error) -> Value {
+    match error {
+        Error::Corrupt { part, offset, what, expected } => json!({
+            "finding": "fault", "part": part.to_string(), "offset": offset, "what": what, "expected": expected,
+        }),
+        Error::Cut { length, part, offset, missing, records, bytes } => json!({
+            "finding": "fault", "part": part.to_string(), "offset": offset, "what": format!("cut off at byte {length}"),
+            "missing_bytes": missing, "whole_records": records, "whole_bytes": bytes,
+        }),
+        other => json!({ "finding": "fault", "what": other.to_string() }),
+    }
+}
+
+fn totals_text(path: &Path, verified: &Verified) -> String {
+    let verdict = match verified.findings {
+        0 => "sound".to_string(),
+        1 => "1 fault".to_string(),
+        faults => format!("{faults} faults"),
+    };
+    let sum = verified.blake3.map_or(String::new(), |sum| format!("; BLAKE3 {}", hex(&sum)));
+    let content = show_bytes(verified.bytes);
+    format!("{}: {verdict}\n{} records with {content} of content are right{sum}\n", path.display(), verified.records)
+}
+
+fn totals_object(verified: &Verified) -> Value {
+    json!({
+        "faults": verified.findings,
+        "records": verified.records,
+        "content_bytes": verified.bytes,
+        "physical_bytes": verified.physical,
+        "blake3": verified.blake3.map(|sum| hex(&sum)),
+    })
+}

@@ -8,9 +8,12 @@
 mod error;
 mod format;
 mod input;
+mod line;
 mod machine;
+mod memory;
 mod observer;
 mod read;
+mod room;
 mod source;
 mod write;
 

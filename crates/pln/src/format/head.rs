@@ -29,12 +29,21 @@ impl Head {
         bytes
     }
 
+    /// Checks the first bytes of a file, up to eight.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn check_magic(bytes: &[u8]) -> Result<(), Error> {
+        if MAGIC.starts_with(bytes) {
+            return Ok(());
+        }
+        Err(wrong(format!("the file begins with {}", hex(bytes)), hex(&MAGIC)))
+    }
+
     /// # Errors
     /// [`Error::Corrupt`]; [`Error::Unsupported`] for a version, or a flag that must be understood, which is not known here.
     pub(crate) fn parse(bytes: &[u8; HEAD_BYTES]) -> Result<Head, Error> {
-        if bytes[..8] != MAGIC {
-            return Err(wrong(format!("the file begins with {}", hex(&bytes[..8])), hex(&MAGIC)));
-        }
+        Head::check_magic(&bytes[..8])?;
         let check: [u8; 8] = sum(&[&bytes[..CHECKED]]);
         if bytes[CHECKED..] != check {
             return Err(wrong(format!("its check is {}", hex(&bytes[CHECKED..])), hex(&check)));

@@ -1,7 +1,7 @@
 //! What every record, table and index begins with.
 
 use super::head::{hex, number};
-use super::{CodecId, sum};
+use super::{CodecId, ENTRY_BYTES, sum};
 use crate::{Error, Part};
 
 /// Bytes of it.
@@ -11,12 +11,20 @@ const CHECKED: usize = 20;
 /// The flag of records whose zeros at the end are not stored.
 const SLACK: u8 = 1;
 
-/// What follows.
+/// What follows. Any two numbers differ in three bits at least, so that a kind is known although one bit is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Record = 1,
-    Table = 2,
-    Index = 3,
+    Record = 0x52,
+    Table = 0x74,
+    Index = 0x69,
+}
+
+impl Kind {
+    /// The kind of a piece, or what is most like it: whether it is right is for its check to say.
+    pub(crate) fn nearest(bytes: &[u8; PIECE_BYTES]) -> Kind {
+        let wrong = |kind: &Kind| (*kind as u8 ^ bytes[0]).count_ones();
+        [Kind::Record, Kind::Table, Kind::Index].into_iter().min_by_key(wrong).unwrap_or(Kind::Record)
+    }
 }
 
 /// How a record is stored.
@@ -33,6 +41,12 @@ impl Stored {
     /// Whether what is stored is the content itself.
     pub(crate) fn is_plain(&self) -> bool {
         self.codec == CodecId::None && !self.slack
+    }
+
+    /// For a message.
+    pub(crate) fn shown(&self) -> String {
+        let slack = if self.slack { "slack and " } else { "" };
+        format!("{} stored with {slack}{}", self.size, self.codec.name())
     }
 
     pub(super) fn flags(&self) -> u8 {
@@ -101,11 +115,6 @@ impl Piece {
         bytes
     }
 
-    /// What a piece is, before its check is known to be right.
-    pub(crate) fn kind(bytes: &[u8; PIECE_BYTES]) -> Option<Kind> {
-        [Kind::Record, Kind::Table, Kind::Index].into_iter().find(|&kind| kind as u8 == bytes[0])
-    }
-
     /// # Errors
     /// [`Error::Corrupt`] if it is not of this kind and number.
     pub(crate) fn parse(
@@ -141,6 +150,19 @@ impl Piece {
         }
         let stored = Stored::parse(self.codec, self.flags, self.size, self.logical);
         stored.map_err(|(what, expected)| Error::corrupt(part, offset, what, expected))
+    }
+
+    /// Bytes of its entries, of which there must be so many.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn entry_bytes(&self, count: u64, part: Part, offset: u64) -> Result<usize, Error> {
+        let bytes = count * ENTRY_BYTES as u64;
+        if u64::from(self.logical) == count && u64::from(self.size) == bytes {
+            return Ok(bytes as usize);
+        }
+        let what = format!("{} entries in {} bytes", self.logical, self.size);
+        Err(Error::corrupt(part, offset, what, format!("{count} entries in {bytes} bytes")))
     }
 
     /// Checks that these are its entries.

@@ -70,6 +70,18 @@ impl Trailer {
         Ok(trailer)
     }
 
+    /// Checks that the content's root is what it says.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub(crate) fn check_root(&self, found: &Root, offset: u64) -> Result<(), Error> {
+        if self.root == *found {
+            return Ok(());
+        }
+        let what = format!("the hash of the content is {}", hex(&self.root));
+        Err(Error::corrupt(Part::Trailer, offset, what, hex(found)))
+    }
+
     /// How the content is divided.
     pub(crate) fn shape(&self, record_size: RecordSize) -> Shape {
         Shape { record_size, logical: self.logical }

@@ -3,6 +3,7 @@
 use blake3::hazmat::{Mode, merge_subtrees_non_root, merge_subtrees_root};
 
 use super::{Node, Root};
+use crate::Error;
 
 /// Nodes side by side, joined as far as it is known that others follow them. All but the last have to be of one size, which is a
 /// power of two of chunks.
@@ -39,13 +40,26 @@ impl Tree {
     }
 
     /// The root, where they are all of the content; none if they are less than two, of which it cannot be made.
-    pub(crate) fn root(mut self) -> Option<Root> {
-        while self.stack.len() > 2 {
-            self.join();
+    pub(crate) fn root(&self) -> Option<Root> {
+        let mut tree = self.clone();
+        while tree.stack.len() > 2 {
+            tree.join();
         }
-        match self.stack.as_slice() {
+        match tree.stack.as_slice() {
             [left, right] => Some(*merge_subtrees_root(left, right, Mode::Hash).as_bytes()),
             _ => None,
+        }
+    }
+
+    /// The root of a content whose records they are. `alone`: the root of the last of them, if it is the first.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if that is not known although there is one record.
+    pub(crate) fn root_of_all(&self, alone: Option<Root>) -> Result<Root, Error> {
+        match self.count {
+            0 => Ok(*blake3::hash(b"").as_bytes()),
+            1 => alone.ok_or_else(|| Error::Internal("the hash of the only record is not known".to_owned())),
+            _ => self.root().ok_or_else(|| Error::Internal("the tree of the records has no root".to_owned())),
         }
     }
 }
@@ -62,18 +76,14 @@ mod tests {
 
     #[test]
     fn the_root_is_the_hash_of_the_whole() {
-        let content: Vec<u8> = (0..40 * 4096 + 77u32).map(|number| (number * number >> 7) as u8).collect();
+        let content: Vec<u8> = (0..40 * 4096 + 77u32).map(|number| (number.wrapping_mul(number) >> 7) as u8).collect();
         for length in (0..=40).flat_map(|records| [records * 4096, records * 4096 + 1, records * 4096 + 77]) {
             let content = &content[..length];
             let digests = digests(content, RecordSize::MIN);
             let mut tree = Tree::default();
             digests.iter().for_each(|digest| tree.push(digest.node));
-            let root = match digests.as_slice() {
-                [] => None,
-                [only] => only.alone,
-                _ => tree.root(),
-            };
-            assert_eq!(root.unwrap_or(*blake3::hash(b"").as_bytes()), *blake3::hash(content).as_bytes(), "{length}");
+            let alone = digests.last().and_then(|digest| digest.alone);
+            assert_eq!(tree.root_of_all(alone).unwrap(), *blake3::hash(content).as_bytes(), "{length}");
         }
     }
 

@@ -1,56 +1,37 @@
 //! Reading of .pln files: decompression of all or a part, a listing, verification.
 
+mod decode;
+mod decoders;
+mod follow;
+mod front;
 mod info;
+mod reader;
+mod sequence;
 mod span;
+mod taking;
 mod unpacked;
 
 use std::io;
 use std::sync::Arc;
 
 pub use info::{Info, Kind};
+pub use reader::Reader;
 pub use span::Span;
 pub use unpacked::{Unpacked, Verified};
 
-use crate::{Error, Input, Machine, Observer, RecordSize, Source};
+use crate::format::{Head, RecordSize, Root};
+use crate::line::{first, line, of_fault};
+use crate::memory::Demand;
+use crate::room::Rooms;
+use crate::{Error, Machine, Observer, Source};
+use decode::DecodeWork;
+use follow::Follow;
+use front::{Front, Onwards};
+use sequence::Sequence;
+use taking::{Bounds, Goal, Taking};
 
-/// An open .pln file: its head, its trailer and its index have been read and agree.
-pub struct Reader {
-    input: Arc<dyn Input>,
-}
-
-impl Reader {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] if head, trailer or index are not right, [`Error::Unsupported`] for a version or a flag that is not known
-    /// here, [`Error::Input`].
-    pub fn open(input: Arc<dyn Input>) -> Result<Reader, Error> {
-        Ok(Reader { input })
-    }
-
-    /// Bytes of a record.
-    pub fn record_size(&self) -> RecordSize {
-        RecordSize::default()
-    }
-
-    /// Bytes of content.
-    pub fn size(&self) -> u64 {
-        self.input.length()
-    }
-
-    /// BLAKE3 of the content, as the trailer has it. The index agrees with it.
-    pub fn blake3(&self) -> [u8; 32] {
-        [0; 32]
-    }
-
-    /// What the file has of which kind, by its tables; no record is read.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] if a table is not right, [`Error::Input`].
-    pub fn info(&self) -> Result<Info, Error> {
-        Err(Error::Internal("nothing is read yet".into()))
-    }
-}
+/// Bytes of a table that is read, and of what was found beside it.
+const TABLES: u64 = 256 << 10;
 
 /// Decompresses a file, or a span of its content, into a sink, which is not flushed. Each byte has been checked before it is handed
 /// out. Of something with offsets the index leads workers to what is wanted; a stream is read from front to back.
@@ -67,8 +48,27 @@ pub fn decompress(
     machine: &Machine,
     observer: &mut dyn Observer,
 ) -> Result<Unpacked, Error> {
-    let _ = (source, span, sink, machine, observer);
-    Err(Error::Internal("nothing is read yet".into()))
+    let bounds = Bounds::new(span);
+    let input = match source {
+        Source::Stream(stream) => return onwards(stream, Goal::Content(sink), bounds, machine, observer)?.unpacked(),
+        Source::At(input) => input,
+    };
+    match Reader::open(Arc::clone(&input)) {
+        Ok(reader) => {
+            bounds.check(reader.size())?;
+            by_index(&reader, Goal::Content(sink), bounds, machine, observer)?.unpacked()
+        }
+        Err(error) if error.is_of_file() => {
+            // What is before the damage is there all the same.
+            let read = onwards(&mut Onwards::new(&*input, 0), Goal::Content(sink), bounds, machine, observer)?;
+            if read.ended {
+                return Err(error);
+            }
+            observer.notice(&format!("the file is damaged, though not in what was asked for: {error}"));
+            read.unpacked()
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads a whole file and checks all of it. What is wrong is `found`, in the order of the file: [`Error::Corrupt`] and [`Error::Cut`],
@@ -82,6 +82,115 @@ pub fn verify(
     machine: &Machine,
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
-    let _ = (source, found, machine, observer);
-    Err(Error::Internal("nothing is read yet".into()))
+    let bounds = Bounds::new(Span::ALL);
+    let input = match source {
+        Source::Stream(stream) => {
+            return Ok(onwards(stream, Goal::Findings(found), bounds, machine, observer)?.verified());
+        }
+        Source::At(input) => input,
+    };
+    match Reader::open(Arc::clone(&input)) {
+        Ok(reader) => Ok(by_index(&reader, Goal::Findings(found), bounds, machine, observer)?.verified()),
+        Err(error) if error.is_of_file() => {
+            let mut stream = Onwards::new(&*input, 0);
+            let mut read = onwards(&mut stream, Goal::Findings(&mut *found), bounds, machine, observer)?;
+            if read.findings == 0 {
+                found(&error);
+                read.findings = 1;
+            }
+            Ok(read.verified())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What came of reading.
+struct Done {
+    records: u64,
+    /// Bytes of content of these records.
+    right: u64,
+    handed: u64,
+    findings: u64,
+    physical: u64,
+    root: Option<Root>,
+    /// Whether all was read that there is.
+    ended: bool,
+}
+
+impl Done {
+    fn new(taking: &Taking<'_>, physical: u64, root: Option<Root>, ended: bool) -> Done {
+        let Taking { records, right, handed, findings, .. } = *taking;
+        Done { records, right, handed, findings, physical, root: root.filter(|_| findings == 0), ended }
+    }
+
+    fn unpacked(self) -> Result<Unpacked, Error> {
+        Ok(Unpacked { bytes: self.handed, records: self.records, blake3: self.root })
+    }
+
+    fn verified(self) -> Verified {
+        let Done { records, right, findings, physical, root, .. } = self;
+        Verified { findings, records, bytes: right, physical, blake3: root }
+    }
+}
+
+/// Reads a file as its index says.
+fn by_index<'a>(
+    reader: &Reader,
+    goal: Goal<'a>,
+    bounds: Bounds,
+    machine: &Machine,
+    observer: &'a mut dyn Observer,
+) -> Result<Done, Error> {
+    let size = reader.record_size();
+    let plan = demand(size, reader.index_bytes())?.told(machine, observer)?;
+    let rooms = Rooms::new(size, plan.window);
+    let mut line = line(DecodeWork { record_size: size, rooms: rooms.clone() }, plan, machine)?;
+    let mut taking = Taking::new(goal, observer, size, bounds, Some(reader.size()));
+    let cancel = machine.cancel.clone();
+    let followed = Follow { reader, line: &mut *line, taking: &mut taking, rooms, cancel }.run();
+    followed.map_err(|error| first(&mut *line, &mut taking, error))?;
+    let root = bounds.are_all().then(|| reader.blake3());
+    Ok(Done::new(&taking, reader.input.length(), root, true))
+}
+
+/// Reads a file from front to back.
+fn onwards<'a>(
+    stream: &mut dyn io::Read,
+    mut goal: Goal<'a>,
+    bounds: Bounds,
+    machine: &Machine,
+    observer: &'a mut dyn Observer,
+) -> Result<Done, Error> {
+    let mut front = Front::new(stream, 0);
+    let head = front.head().and_then(|bytes| Head::parse(&bytes));
+    let size = match (head, &mut goal) {
+        (Ok(head), _) => head.record_size,
+        (Err(error), Goal::Findings(found)) if error.is_of_file() => {
+            found(&error);
+            let none =
+                Done { records: 0, right: 0, handed: 0, findings: 1, physical: front.at, root: None, ended: true };
+            return Ok(none);
+        }
+        (Err(error), _) => return Err(error),
+    };
+    let plan = demand(size, 0)?.told(machine, observer)?;
+    let rooms = Rooms::new(size, plan.window);
+    let mut line = line(DecodeWork { record_size: size, rooms: rooms.clone() }, plan, machine)?;
+    let mut taking = Taking::new(goal, observer, size, bounds, None);
+    let mut sequence = Sequence::new(front, &mut *line, &mut taking, (rooms, size), machine.cancel.clone());
+    let (read, physical) = (sequence.run(), sequence.front.at);
+    // What is on the line comes before what has just been read.
+    let read = match read {
+        Ok(read) => line.drain(&mut taking).map(|()| read).map_err(of_fault),
+        Err(error) => Err(first(&mut *line, &mut taking, error)),
+    };
+    let (root, ended) = read.or_else(|error| taking.damage(error).map(|()| (None, true)))?;
+    Ok(Done::new(&taking, physical, root, ended))
+}
+
+/// The memory that reading takes.
+fn demand(size: RecordSize, index: u64) -> Result<Demand, Error> {
+    let record = 2 * Rooms::bytes(size) as u64;
+    let tool = decode::tool(size)?;
+    Ok(Demand { tool, record, besides: TABLES + 2 * index, what: "decompressing records" })
 }

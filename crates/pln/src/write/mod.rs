@@ -3,15 +3,26 @@
 //! The bytes are a function of the content and the options. The caller's thread cuts content into records, which workers compress
 //! and hash (`press.rs`) and which go into the file in their order (`layout.rs`).
 
+mod layout;
 mod options;
+mod press;
 mod written;
 
 use std::io;
+use std::sync::Arc;
+
+use packline_engine::Line;
 
 pub use options::WriteOptions;
 pub use written::Written;
 
-use crate::{Error, Machine, Observer, Source};
+use crate::input::fill;
+use crate::line::{first, line, of_fault};
+use crate::memory::Demand;
+use crate::room::Rooms;
+use crate::{CodecId, Error, Input, Machine, Observer, RecordSize, Source};
+use layout::Layout;
+use press::{Content, PressWork, Task};
 
 /// Compresses a source into a .pln file, from front to back: the sink may be a pipe.
 ///
@@ -20,7 +31,8 @@ use crate::{Error, Machine, Observer, Source};
 ///
 /// # Errors
 /// [`Error::Unsupported`] and [`Error::Codec`] for options that cannot be; [`Error::Input`] and [`Error::Output`];
-/// [`Error::Memory`] if not even one worker fits; [`Error::Cancelled`]. What has been written then is no whole file.
+/// [`Error::Changed`]; [`Error::Memory`] if not even one worker fits; [`Error::Cancelled`]. What has been written then is no
+/// whole file.
 pub fn compress(
     source: Source<'_>,
     sink: &mut dyn io::Write,
@@ -28,6 +40,91 @@ pub fn compress(
     machine: &Machine,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let _ = (source, sink, options, machine, observer);
-    Err(Error::Internal("nothing is written yet".into()))
+    let plan = demand(options)?.told(machine, observer)?;
+    let rooms = Rooms::new(options.record_size, plan.window);
+    let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
+    let codings = codings.collect::<Result<_, Error>>()?;
+    let work = PressWork { record_size: options.record_size, codings, rooms: rooms.clone() };
+    let total = if let Source::At(input) = &source { Some(input.length()) } else { None };
+    let mut feeding = Feeding {
+        line: line(work, plan, machine)?,
+        layout: Layout::new(sink, options.record_size, total, observer)?,
+        record_size: options.record_size,
+        rooms,
+        next: 0,
+    };
+    let fed = match source {
+        Source::At(input) => feeding.input(&input),
+        Source::Stream(stream) => feeding.stream(stream),
+    };
+    fed.map_err(|error| first(&mut *feeding.line, &mut feeding.layout, error))?;
+    feeding.line.drain(&mut feeding.layout).map_err(of_fault)?;
+    Ok(Written { workers: plan.workers, ..feeding.layout.finish()? })
+}
+
+/// The memory that writing takes.
+fn demand(options: &WriteOptions) -> Result<Demand, Error> {
+    let size = options.record_size.bytes();
+    options.codings.iter().try_for_each(|coding| coding.validate(size))?;
+    let tool = options.codings.iter().map(|coding| coding.footprint(size).encoder as u64).sum::<u64>();
+    // To tell of several which is shortest takes one form more.
+    let spare = if options.codings.len() > 1 { Rooms::bytes(options.record_size) as u64 } else { 0 };
+    Ok(Demand {
+        tool: tool + spare,
+        record: 2 * Rooms::bytes(options.record_size) as u64,
+        besides: 0,
+        what: "compressing records",
+    })
+}
+
+/// Records on their way to the workers.
+struct Feeding<'a> {
+    line: Box<dyn Line<PressWork>>,
+    layout: Layout<'a>,
+    record_size: RecordSize,
+    rooms: Rooms,
+    /// The number of the next record.
+    next: u64,
+}
+
+impl Feeding<'_> {
+    /// Feeds all of something with offsets, which workers read.
+    fn input(&mut self, input: &Arc<dyn Input>) -> Result<(), Error> {
+        let (length, size) = (input.length(), self.record_size.bytes());
+        for number in 0..length.div_ceil(size as u64) {
+            let left = length - (number << self.record_size.log());
+            self.feed(|_| Ok(Some((left.min(size as u64) as usize, Content::There(Arc::clone(input))))))?;
+        }
+        // What is behind the length that was asked for once must not be lost without a word.
+        match input.read_at(length, &mut [0]) {
+            Ok(()) => Err(Error::Changed),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Feeds all that a stream gives.
+    fn stream(&mut self, stream: &mut dyn io::Read) -> Result<(), Error> {
+        let size = self.record_size.bytes();
+        loop {
+            let next = |rooms: &Rooms| {
+                let mut room = rooms.take()?;
+                let length = fill(stream, room.content_mut(size)).map_err(Error::Input)?;
+                Ok((length > 0).then_some((length, Content::Here(room))))
+            };
+            if !self.feed(next)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Puts the next record on the line, once there is memory for it; false if there is none.
+    fn feed(&mut self, next: impl FnOnce(&Rooms) -> Result<Option<(usize, Content)>, Error>) -> Result<bool, Error> {
+        let room = 2 * Rooms::bytes(self.record_size);
+        let permit = self.line.reserve(room, &mut self.layout).map_err(of_fault)?;
+        let Some((length, content)) = next(&self.rooms)? else { return Ok(false) };
+        let task = Task { number: self.next, length, content, permit };
+        self.next += 1;
+        self.line.feed(task, &mut self.layout).map_err(of_fault)?;
+        Ok(true)
+    }
 }

@@ -1,0 +1,191 @@
+//! What workers do with a record: read it, check it, decompress it, hash it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use packline_codec::CodecError;
+use packline_engine::{Permit, Work};
+
+use super::decoders::Decoders;
+use crate::format::{Digest, Entry, Kind, PIECE_BYTES, Piece, Stored, sum};
+use crate::room::{Room, Rooms};
+use crate::{CodecId, Error, Input, Part, RecordSize};
+
+/// A record on its way to a worker.
+pub(super) struct Task {
+    pub(super) number: u64,
+    /// Where it begins in the file, bytes.
+    pub(super) offset: u64,
+    /// Bytes of its content.
+    pub(super) length: usize,
+    pub(super) place: Place,
+    pub(super) permit: Permit,
+}
+
+/// Where a record is.
+pub(super) enum Place {
+    /// It has been read: its head, and what is stored.
+    Here(Piece, Stored, Room),
+    /// It is where its task says, and as its table says.
+    There(Arc<dyn Input>, Entry),
+}
+
+/// What came of a record.
+pub(super) struct Product {
+    pub(super) number: u64,
+    pub(super) length: usize,
+    pub(super) outcome: Result<Good, Error>,
+    _permit: Permit,
+}
+
+/// A record that is right.
+pub(super) struct Good {
+    pub(super) content: Room,
+    pub(super) entry: Entry,
+    pub(super) digest: Digest,
+}
+
+/// The workers' part of reading.
+pub(super) struct DecodeWork {
+    pub(super) record_size: RecordSize,
+    pub(super) rooms: Rooms,
+}
+
+/// What a worker keeps.
+#[derive(Default)]
+pub(super) struct Bench {
+    decoders: Decoders,
+    /// A record as it is stored.
+    stored: Vec<u8>,
+}
+
+/// Bytes that the tools of a worker take.
+///
+/// # Errors
+/// None, unless this program is at fault.
+pub(super) fn tool(record_size: RecordSize) -> Result<u64, Error> {
+    Ok((Decoders::memory(record_size)? + PIECE_BYTES + record_size.bytes()) as u64)
+}
+
+/// A record that is being checked.
+struct Check<'a> {
+    work: &'a DecodeWork,
+    number: u64,
+    offset: u64,
+    length: usize,
+}
+
+impl Check<'_> {
+    fn part(&self) -> Part {
+        Part::Record(self.number)
+    }
+
+    fn corrupt(&self, what: String, expected: String) -> Error {
+        Error::corrupt(self.part(), self.offset, what, expected)
+    }
+
+    fn read(&self, bench: &mut Bench, place: Place) -> Result<Good, Error> {
+        match place {
+            Place::Here(piece, stored, room) if stored.is_plain() => self.plain(&piece, stored, room),
+            Place::Here(piece, stored, room) => {
+                self.packed(&mut bench.decoders, &piece, stored, room.content(stored.size as usize))
+            }
+            Place::There(input, entry) => self.there(bench, &*input, entry),
+        }
+    }
+
+    fn there(&self, bench: &mut Bench, input: &dyn Input, entry: Entry) -> Result<Good, Error> {
+        let size = entry.stored.size as usize;
+        let good = if entry.stored.is_plain() {
+            let mut room = self.work.rooms.take()?;
+            input.read_at(self.offset, room.record_mut(size)).map_err(Error::Input)?;
+            let piece = self.head(room.record(0), entry)?;
+            self.plain(&piece, entry.stored, room)?
+        } else {
+            bench.stored.resize(PIECE_BYTES + size, 0);
+            input.read_at(self.offset, &mut bench.stored).map_err(Error::Input)?;
+            let (head, payload) = bench.stored.split_at(PIECE_BYTES);
+            let piece = self.head(head, entry)?;
+            self.packed(&mut bench.decoders, &piece, entry.stored, payload)?
+        };
+        if good.digest.node != entry.node {
+            let expected = "the one that the table of its group has".to_owned();
+            return Err(self.corrupt("its content has another hash".to_owned(), expected));
+        }
+        Ok(good)
+    }
+
+    /// The head of a record, which has to say what its table says.
+    fn head(&self, bytes: &[u8], entry: Entry) -> Result<Piece, Error> {
+        let bytes = bytes.try_into().map_err(|_| Error::Internal("a head is not whole".to_owned()))?;
+        let piece = Piece::parse(bytes, (Kind::Record, self.number), self.part(), self.offset)?;
+        let stored = piece.stored(self.work.record_size.bytes(), self.part(), self.offset)?;
+        if stored == entry.stored && piece.logical as usize == self.length {
+            return Ok(piece);
+        }
+        let what = format!("{} bytes of content, {}", piece.logical, stored.shown());
+        let expected = format!("{} bytes, {}, as its table says", self.length, entry.stored.shown());
+        Err(self.corrupt(what, expected))
+    }
+
+    /// A record that is stored as it is.
+    fn plain(&self, piece: &Piece, stored: Stored, room: Room) -> Result<Good, Error> {
+        let digest = Digest::of(room.content(self.length), self.number, self.work.record_size);
+        piece.check_sum(digest.sum(), self.part(), self.offset)?;
+        Ok(Good { content: room, entry: Entry { stored, node: digest.node }, digest })
+    }
+
+    fn packed(&self, decoders: &mut Decoders, piece: &Piece, stored: Stored, payload: &[u8]) -> Result<Good, Error> {
+        piece.check_sum(sum(&[payload]), self.part(), self.offset)?;
+        let mut room = self.work.rooms.take()?;
+        let content = room.content_mut(self.length);
+        let made = self.unpack(decoders, stored.codec, payload, content)?;
+        match content.get_mut(made..) {
+            Some([]) => {}
+            Some(rest) if stored.slack => rest.fill(0),
+            _ => return Err(self.corrupt(format!("it holds {made} bytes"), self.length.to_string())),
+        }
+        let digest = Digest::of(content, self.number, self.work.record_size);
+        Ok(Good { content: room, entry: Entry { stored, node: digest.node }, digest })
+    }
+
+    /// Decompresses what is stored; how many bytes that makes.
+    fn unpack(
+        &self,
+        decoders: &mut Decoders,
+        codec: CodecId,
+        payload: &[u8],
+        content: &mut [u8],
+    ) -> Result<usize, Error> {
+        let decoder = decoders.of(codec, self.work.record_size)?;
+        decoder.decompress(payload, content).map_err(|error| match error {
+            CodecError::OutOfMemory { .. } | CodecError::Library { .. } => Error::Codec(error),
+            error => self.corrupt(error.to_string(), format!("{} that holds {} bytes", codec.name(), self.length)),
+        })
+    }
+}
+
+impl Work for DecodeWork {
+    type Raw = Task;
+    type Hashed = Product;
+    type Job = Infallible;
+    type Packed = Infallible;
+    type Error = Error;
+    type Tool = Bench;
+
+    fn tool(&self) -> Bench {
+        Bench::default()
+    }
+
+    fn hash(&self, bench: &mut Bench, task: Task) -> Result<Product, Error> {
+        let Task { number, offset, length, place, mut permit } = task;
+        let outcome = Check { work: self, number, offset, length }.read(bench, place);
+        permit.shrink_to(Rooms::bytes(self.record_size));
+        // Whether others are wanted after damage is not for a worker to say.
+        Ok(Product { number, length, outcome, _permit: permit })
+    }
+
+    fn compress(&self, _: &mut Bench, job: Infallible) -> Result<Infallible, Error> {
+        match job {}
+    }
+}

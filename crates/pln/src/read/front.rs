@@ -1,0 +1,100 @@
+//! A file from front to back.
+
+use std::io;
+
+use crate::format::{HEAD_BYTES, Head, PIECE_BYTES};
+use crate::input::fill;
+use crate::{Error, Input, Part};
+
+/// A stream, and how far it has been read.
+pub(super) struct Front<'a> {
+    stream: &'a mut dyn io::Read,
+    /// Bytes that have been read.
+    pub(super) at: u64,
+    /// Records that are whole, and bytes of their content.
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+}
+
+impl<'a> Front<'a> {
+    /// A stream that begins at byte `at` of a file.
+    pub(super) fn new(stream: &'a mut dyn io::Read, at: u64) -> Front<'a> {
+        Front { stream, at, records: 0, bytes: 0 }
+    }
+
+    /// Fills a buffer with bytes of a part that begins at byte `offset`.
+    ///
+    /// # Errors
+    /// [`Error::Cut`] if there are fewer, [`Error::Input`].
+    pub(super) fn read(&mut self, into: &mut [u8], part: Part, offset: u64) -> Result<(), Error> {
+        let filled = fill(self.stream, into).map_err(Error::Input)?;
+        self.at += filled as u64;
+        if filled == into.len() {
+            return Ok(());
+        }
+        let missing = (into.len() - filled) as u64;
+        Err(Error::Cut { length: self.at, part, offset, missing, records: self.records, bytes: self.bytes })
+    }
+
+    /// The head of a file.
+    ///
+    /// # Errors
+    /// As [`Front::read`], and [`Error::Corrupt`] if it is that of another kind of file.
+    pub(super) fn head(&mut self) -> Result<[u8; HEAD_BYTES], Error> {
+        let mut bytes = [0; HEAD_BYTES];
+        let read = self.read(&mut bytes, Part::Head, 0);
+        // Of something short that is no .pln file it is not said that it is cut off.
+        Head::check_magic(&bytes[..self.at.min(8) as usize])?;
+        read.map(|()| bytes)
+    }
+
+    /// The head of the next piece, which is this part.
+    ///
+    /// # Errors
+    /// As [`Front::read`].
+    pub(super) fn piece(&mut self, part: Part) -> Result<[u8; PIECE_BYTES], Error> {
+        let (mut bytes, offset) = ([0; PIECE_BYTES], self.at);
+        self.read(&mut bytes, part, offset)?;
+        Ok(bytes)
+    }
+
+    /// Checks that nothing follows.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Input`].
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        match fill(self.stream, &mut [0]).map_err(Error::Input)? {
+            0 => Ok(()),
+            _ => Err(behind(self.at)),
+        }
+    }
+}
+
+/// Something follows the trailer, which ends at byte `offset`.
+pub(super) fn behind(offset: u64) -> Error {
+    let expected = "the end: a file has one content, and files put together are none";
+    Error::corrupt(Part::Behind, offset, "there are more bytes", expected)
+}
+
+/// A file with offsets, read from front to back.
+pub(super) struct Onwards<'a> {
+    input: &'a dyn Input,
+    at: u64,
+}
+
+impl<'a> Onwards<'a> {
+    /// From byte `at` on.
+    pub(super) fn new(input: &'a dyn Input, at: u64) -> Onwards<'a> {
+        Onwards { input, at }
+    }
+}
+
+impl io::Read for Onwards<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.input.length().saturating_sub(self.at);
+        let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.input.read_at(self.at, &mut into[..bytes])?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,143 @@
+//! What is done with records in their order: handed out, compared, counted.
+
+use std::convert::Infallible;
+use std::io;
+
+use packline_engine::{Caller, Outbox};
+
+use super::decode::{DecodeWork, Product};
+use crate::format::{Entry, Root};
+use crate::{Error, Observer, RecordSize, Span};
+
+/// Bytes of the content that are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) start: u64,
+    /// Behind the last; above all that there can be if that is the end of the content.
+    pub(super) end: u64,
+}
+
+impl Bounds {
+    pub(super) fn new(span: Span) -> Bounds {
+        let end = span.length.map_or(u64::MAX, |length| span.start.saturating_add(length));
+        Bounds { start: span.start, end }
+    }
+
+    /// Whether these are all bytes of whatever content.
+    pub(super) fn are_all(&self) -> bool {
+        self.start == 0 && self.end == u64::MAX
+    }
+
+    /// Checks that there are such bytes in a content of `size` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Range`].
+    pub(super) fn check(&self, size: u64) -> Result<(), Error> {
+        let end = if self.end == u64::MAX { size } else { self.end };
+        if self.start <= size && end <= size {
+            return Ok(());
+        }
+        Err(Error::Range { start: self.start, end: end.max(self.start), size })
+    }
+}
+
+/// Who gets what.
+pub(super) enum Goal<'a> {
+    /// Content goes to a sink; the first damage ends it.
+    Content(&'a mut dyn io::Write),
+    /// Damage is told of, and nothing ends it.
+    Findings(&'a mut dyn FnMut(&Error)),
+}
+
+/// What is done with records in their order.
+pub(super) struct Taking<'a> {
+    goal: Goal<'a>,
+    observer: &'a mut dyn Observer,
+    record_size: RecordSize,
+    bounds: Bounds,
+    /// Bytes of content in all, if that is known.
+    total: Option<u64>,
+    /// Records that are right, and bytes of their content.
+    pub(super) records: u64,
+    pub(super) right: u64,
+    /// Bytes handed out.
+    pub(super) handed: u64,
+    pub(super) findings: u64,
+    /// The root of the content, if it is the first record alone that was read last.
+    pub(super) alone: Option<Root>,
+    /// What was found of records that are right, if they are to be compared with a table that comes behind them.
+    pub(super) made: Option<Vec<(u64, Entry)>>,
+}
+
+impl<'a> Taking<'a> {
+    pub(super) fn new(
+        goal: Goal<'a>,
+        observer: &'a mut dyn Observer,
+        record_size: RecordSize,
+        bounds: Bounds,
+        total: Option<u64>,
+    ) -> Taking<'a> {
+        let (records, right, handed, findings) = (0, 0, 0, 0);
+        Taking { goal, observer, record_size, bounds, total, records, right, handed, findings, alone: None, made: None }
+    }
+
+    /// Bytes that are wanted.
+    pub(super) fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// Whether a record has wanted bytes.
+    pub(super) fn wants(&self, number: u64) -> bool {
+        let Bounds { start, end } = self.bounds;
+        let at = number << self.record_size.log();
+        start < end && at < end && start < at + self.record_size.bytes() as u64
+    }
+
+    /// Takes damage: whoever wants to know of all of it is told, for others it is the end.
+    ///
+    /// # Errors
+    /// The damage.
+    pub(super) fn damage(&mut self, error: Error) -> Result<(), Error> {
+        match &mut self.goal {
+            Goal::Findings(found) if error.is_of_file() => {
+                found(&error);
+                self.findings += 1;
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Hands out what is wanted of a record.
+    fn hand_out(&mut self, number: u64, content: &[u8]) -> Result<(), Error> {
+        let Goal::Content(sink) = &mut self.goal else { return Ok(()) };
+        let at = number << self.record_size.log();
+        let within = |byte: u64| byte.saturating_sub(at).min(content.len() as u64) as usize;
+        let wanted = content.get(within(self.bounds.start)..within(self.bounds.end)).unwrap_or_default();
+        sink.write_all(wanted).map_err(Error::Output)?;
+        self.handed += wanted.len() as u64;
+        Ok(())
+    }
+}
+
+impl Caller<DecodeWork> for Taking<'_> {
+    fn decide(&mut self, product: Product, _: &mut dyn Outbox<DecodeWork>) -> Result<(), Error> {
+        let good = match product.outcome {
+            Ok(good) => good,
+            Err(error) => return self.damage(error),
+        };
+        self.records += 1;
+        self.right += product.length as u64;
+        self.alone = good.digest.alone;
+        if let Some(made) = &mut self.made {
+            made.push((product.number, good.entry));
+        }
+        self.hand_out(product.number, good.content.content(product.length))?;
+        self.observer.progress((product.number << self.record_size.log()) + product.length as u64, self.total);
+        Ok(())
+    }
+
+    fn commit(&mut self, packed: Infallible) -> Result<(), Error> {
+        match packed {}
+    }
+}

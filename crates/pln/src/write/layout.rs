@@ -1,0 +1,107 @@
+//! The order of a file: records, a table behind each group, the index, the trailer.
+
+use std::convert::Infallible;
+use std::io;
+
+use packline_engine::{Caller, Outbox};
+
+use super::Written;
+use super::press::{PressWork, Pressed};
+use crate::format::{Entry, GROUP, Head, Index, Place, RECORDS_MOST, RecordSize, Root, Table, Trailer, Tree};
+use crate::{CodecId, Error, Observer};
+
+/// A file that is being written.
+pub(super) struct Layout<'a> {
+    sink: &'a mut dyn io::Write,
+    observer: &'a mut dyn Observer,
+    /// Bytes of content in all, if that is known.
+    total: Option<u64>,
+    /// The group that is not whole.
+    table: Table,
+    index: Index,
+    /// Above all records.
+    tree: Tree,
+    /// The root, if there is one record.
+    alone: Option<Root>,
+    written: Written,
+}
+
+impl<'a> Layout<'a> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(super) fn new(
+        sink: &'a mut dyn io::Write,
+        record_size: RecordSize,
+        total: Option<u64>,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Layout<'a>, Error> {
+        let written =
+            Written { logical: 0, physical: 0, records: 0, stored_records: 0, blake3: Root::default(), workers: 0 };
+        let (table, index, tree) = (Table::default(), Index::default(), Tree::default());
+        let mut layout = Layout { sink, observer, total, table, index, tree, alone: None, written };
+        layout.write(&Head { record_size }.encode())?;
+        Ok(layout)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.sink.write_all(bytes).map_err(Error::Output)?;
+        self.written.physical += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn record(&mut self, pressed: &Pressed) -> Result<(), Error> {
+        let number = self.written.records;
+        if number == RECORDS_MOST {
+            let expected = format!("up to {RECORDS_MOST}, so larger records");
+            return Err(Error::Unsupported { what: format!("more than {number} records"), expected });
+        }
+        self.write(pressed.bytes())?;
+        self.written.records += 1;
+        self.written.logical += pressed.length as u64;
+        self.written.stored_records += u64::from(pressed.stored.codec == CodecId::None);
+        self.alone = pressed.digest.alone;
+        self.tree.push(pressed.digest.node);
+        self.table.entries.push(Entry { stored: pressed.stored, node: pressed.digest.node });
+        if self.table.entries.len() as u64 == GROUP {
+            self.table()?;
+        }
+        self.observer.progress(self.written.logical, self.total);
+        Ok(())
+    }
+
+    /// Ends a group, if there is one.
+    fn table(&mut self) -> Result<(), Error> {
+        let Some(node) = self.table.tree().node() else { return Ok(()) };
+        let (group, table) = (self.index.places.len() as u64, self.written.physical);
+        self.index.places.push(Place { table, node });
+        let bytes = self.table.encode(group);
+        self.table.entries.clear();
+        self.write(&bytes)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(super) fn finish(mut self) -> Result<Written, Error> {
+        self.table()?;
+        let Written { records, logical, physical, .. } = self.written;
+        let root = self.tree.root_of_all(self.alone)?;
+        let index = self.index.encode(records);
+        self.write(&index)?;
+        self.write(&Trailer { index: physical, records, logical, root }.encode())?;
+        Ok(Written { blake3: root, ..self.written })
+    }
+}
+
+impl Caller<PressWork> for Layout<'_> {
+    fn decide(&mut self, pressed: Pressed, _: &mut dyn Outbox<PressWork>) -> Result<(), Error> {
+        self.record(&pressed)
+    }
+
+    fn commit(&mut self, packed: Infallible) -> Result<(), Error> {
+        match packed {}
+    }
+}

@@ -1,0 +1,73 @@
+//! Spans of the content.
+
+use packline_pln::{Error, Span};
+use packline_testkit::Random;
+
+use crate::support::*;
+
+fn span(start: u64, length: u64) -> Span {
+    Span { start, length: Some(length) }
+}
+
+#[test]
+fn any_span_is_what_it_says() {
+    let content = mixed(4096 * 1030 + 77, 1);
+    let size = content.len() as u64;
+    let file = file(&content, &["slack+lz4"], 4096);
+    let mut random = Random::new(2);
+    let mut spans: Vec<Span> = [0, 1, 4095, 4096, 4097, 4096 * 1024, size - 1, size]
+        .into_iter()
+        .flat_map(|start| [0, 1, 4096, size - start].map(|length| span(start, length.min(size - start))))
+        .collect();
+    spans.extend((0..20).map(|_| {
+        let start = random.below(size);
+        span(start, random.below((size - start).min(50_000)))
+    }));
+    spans.push(Span { start: 5000, length: None });
+    for span in spans {
+        let end = span.length.map_or(size, |length| span.start + length);
+        let expected = &content[span.start as usize..end as usize];
+        for (out, read) in [read_span(&file, span, &machine(2)), read_span_piped(&file, span, &machine(2))] {
+            let read = read.unwrap_or_else(|error| panic!("{span:?}: {error}"));
+            assert!(out == expected, "{span:?}");
+            assert_eq!(read.bytes, expected.len() as u64);
+            let records = if expected.is_empty() { 0 } else { end.div_ceil(4096) - span.start / 4096 };
+            assert_eq!(read.records, records, "{span:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_refused() {
+    let file = file(&mixed(10_000, 3), &["lz4"], 4096);
+    for wrong in [
+        span(10_001, 0),
+        span(9999, 2),
+        span(0, 10_001),
+        span(u64::MAX, u64::MAX),
+        Span { start: 20_000, length: None },
+    ] {
+        for (_, read) in [read_span(&file, wrong, &machine(2)), read_span_piped(&file, wrong, &machine(0))] {
+            assert!(matches!(read, Err(Error::Range { size: 10_000, .. })), "{wrong:?}: {read:?}");
+        }
+    }
+}
+
+#[test]
+fn damage_elsewhere_does_not_matter() {
+    let content = mixed(100_000, 4);
+    let mut file = file(&content, &["lz4"], 4096);
+    let (first, last) = (span(0, 5000), span(90_000, 10_000));
+    let middle = file.len() / 2;
+    file[middle] ^= 1;
+    for piped in [false, true] {
+        let read = if piped { read_span_piped } else { read_span };
+        assert!(read(&file, first, &machine(2)).0 == content[..5000]);
+        assert!(read(&file, last, &machine(2)).0 == content[90_000..]);
+        assert!(read(&file, Span::ALL, &machine(2)).1.is_err());
+    }
+    // Not even that of the index.
+    let end = file.len() - 100;
+    file[end] ^= 1;
+    assert!(read_span(&file, first, &machine(2)).0 == content[..5000]);
+}

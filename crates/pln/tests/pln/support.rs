@@ -1,0 +1,136 @@
+//! What all tests here need.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use packline_codec::Coding;
+use packline_pln::{
+    Error, Input, Machine, RecordSize, Source, Span, Unobserved, Unpacked, Verified, WriteOptions, Written, compress,
+    decompress, verify,
+};
+use packline_testkit::Random;
+
+/// One coding of each kind.
+pub const CODINGS: [&str; 14] = [
+    "none",
+    "slack",
+    "gzip:level=1",
+    "lzma",
+    "lzo",
+    "xz",
+    "lz4",
+    "zstd:level=3",
+    "slack+zstd:level=1",
+    "bzip2",
+    "huff0",
+    "zle",
+    "slack+zle",
+    "lz4hc",
+];
+
+/// A stream that gives bytes in pieces of odd sizes.
+pub struct Drip<'a>(pub &'a [u8], pub usize);
+
+impl Read for Drip<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.1 = (self.1 * 7 + 3) % 5000;
+        let bytes = into.len().min(self.1 + 1).min(self.0.len());
+        into[..bytes].copy_from_slice(&self.0[..bytes]);
+        self.0 = &self.0[bytes..];
+        Ok(bytes)
+    }
+}
+
+pub fn options(codings: &[&str], record_size: u64) -> WriteOptions {
+    let codings = codings.iter().map(|text| Coding::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")));
+    WriteOptions { record_size: RecordSize::new(record_size).unwrap(), codings: codings.collect() }
+}
+
+pub fn machine(workers: usize) -> Machine {
+    Machine { workers, ..Machine::default() }
+}
+
+/// No threads, some, many, too little memory for all of them, and the reference.
+pub fn machines() -> Vec<Machine> {
+    vec![
+        machine(0),
+        machine(1),
+        machine(2),
+        machine(7),
+        Machine { memory: Some(22 << 20), ..machine(7) },
+        Machine { serial: true, ..machine(2) },
+    ]
+}
+
+/// Text, noise, zeros and runs: records of many kinds.
+pub fn mixed(length: usize, seed: u64) -> Vec<u8> {
+    let (mut random, mut bytes) = (Random::new(seed), Vec::new());
+    while bytes.len() < length {
+        let size = 1 + random.below(12_000) as usize;
+        match random.below(4) {
+            0 => bytes.extend(random.prose(size)),
+            1 => bytes.extend(random.noise(size)),
+            2 => bytes.extend(vec![0; 2 * size]),
+            _ => bytes.extend(vec![random.bits() as u8; size]),
+        }
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+pub fn written_by(bytes: &[u8], options: &WriteOptions, machine: &Machine) -> (Vec<u8>, Written) {
+    let (mut out, input) = (Vec::new(), Arc::new(bytes.to_vec()));
+    let written = compress(Source::At(input), &mut out, options, machine, &mut Unobserved).unwrap();
+    assert_eq!((written.logical, written.physical), (bytes.len() as u64, out.len() as u64));
+    (out, written)
+}
+
+/// A file with this content.
+pub fn file(bytes: &[u8], codings: &[&str], record_size: u64) -> Vec<u8> {
+    written_by(bytes, &options(codings, record_size), &machine(2)).0
+}
+
+/// Bytes that came out, and how it ended.
+pub type Outcome = (Vec<u8>, Result<Unpacked, Error>);
+
+pub fn read_span(file: &[u8], span: Span, machine: &Machine) -> Outcome {
+    let (mut out, input) = (Vec::new(), Arc::new(file.to_vec()));
+    let read = decompress(Source::At(input as Arc<dyn Input>), span, &mut out, machine, &mut Unobserved);
+    (out, read)
+}
+
+pub fn read_span_piped(file: &[u8], span: Span, machine: &Machine) -> Outcome {
+    let mut out = Vec::new();
+    let read = decompress(Source::Stream(&mut Drip(file, 1)), span, &mut out, machine, &mut Unobserved);
+    (out, read)
+}
+
+pub fn read(file: &[u8], machine: &Machine) -> Outcome {
+    read_span(file, Span::ALL, machine)
+}
+
+pub fn read_piped(file: &[u8], machine: &Machine) -> Outcome {
+    read_span_piped(file, Span::ALL, machine)
+}
+
+/// What is wrong with a file: found by its index, and in a pipe.
+pub fn verified(file: &[u8], piped: bool) -> (Vec<Error>, Verified) {
+    let (mut found, mut stream) = (Vec::new(), file);
+    let input: Arc<dyn Input> = Arc::new(file.to_vec());
+    let source = if piped { Source::Stream(&mut stream) } else { Source::At(input) };
+    let verified = verify(source, &mut |error| found.push(copy(error)), &machine(2), &mut Unobserved).unwrap();
+    assert_eq!(verified.findings, found.len() as u64);
+    (found, verified)
+}
+
+fn copy(error: &Error) -> Error {
+    match error {
+        Error::Corrupt { part, offset, what, expected } => {
+            Error::Corrupt { part: *part, offset: *offset, what: what.clone(), expected: expected.clone() }
+        }
+        &Error::Cut { length, part, offset, missing, records, bytes } => {
+            Error::Cut { length, part, offset, missing, records, bytes }
+        }
+        other => panic!("not the file's fault: {other}"),
+    }
+}

@@ -1,0 +1,246 @@
+//! What is written is the same on any machine, and is read again.
+
+use std::sync::Arc;
+
+use packline_codec::Coding;
+use packline_pln::{CodecId, Error, Reader, RecordSize, Source, Unobserved, WriteOptions, compress};
+use packline_testkit::Random;
+use packline_testkit::tools::need;
+
+use crate::support::*;
+
+/// Writes on every machine, from a file and from a pipe; reads on every machine, as a file and as a pipe.
+fn round(content: &[u8], options: &WriteOptions, what: &str) -> Vec<u8> {
+    let (file, written) = written_by(content, options, &machines()[5]);
+    assert_eq!(written.blake3, *blake3::hash(content).as_bytes(), "{what}");
+    for machine in machines() {
+        assert!(written_by(content, options, &machine).0 == file, "{what}: {machine:?}");
+        let mut piped = Vec::new();
+        compress(Source::Stream(&mut Drip(content, 1)), &mut piped, options, &machine, &mut Unobserved).unwrap();
+        assert!(piped == file, "{what}: from a pipe: {machine:?}");
+        for (out, read) in [read(&file, &machine), read_piped(&file, &machine)] {
+            let read = read.unwrap_or_else(|error| panic!("{what}: {machine:?}: {error}"));
+            assert!(out == content, "{what}: {machine:?}");
+            assert_eq!((read.bytes, read.records), (content.len() as u64, written.records), "{what}");
+            assert_eq!(read.blake3, Some(written.blake3), "{what}");
+        }
+    }
+    for piped in [false, true] {
+        let (found, verified) = verified(&file, piped);
+        assert!(found.is_empty(), "{what}: {found:?}");
+        assert_eq!((verified.bytes, verified.blake3), (content.len() as u64, Some(written.blake3)), "{what}");
+        assert_eq!(verified.physical, file.len() as u64, "{what}");
+    }
+    file
+}
+
+#[test]
+fn every_codec_on_every_machine() {
+    let content = mixed(150_000, 1);
+    for coding in CODINGS {
+        round(&content, &options(&[coding], 16 << 10), coding);
+    }
+}
+
+#[test]
+fn every_length() {
+    for length in [0, 1, 2, 4095, 4096, 4097, 8192, 12_287, 40_960] {
+        round(&mixed(length, 2), &options(&["slack+lz4"], 4096), &format!("{length} bytes"));
+    }
+}
+
+#[test]
+fn every_record_size() {
+    let content = mixed(300_000, 3);
+    for log in 12..=24 {
+        let (file, written) = written_by(&content, &options(&["zstd:level=1"], 1 << log), &machine(2));
+        assert_eq!(written.records, 300_000u64.div_ceil(1 << log));
+        assert!(read(&file, &machine(2)).0 == content && read_piped(&file, &machine(0)).0 == content, "{log}");
+    }
+}
+
+/// More than two groups of records, so that tables, the index and the tree have several entries.
+#[test]
+fn several_groups() {
+    let content = mixed(4096 * 2100 + 5, 4);
+    let file = file(&content, &["slack+lz4"], 4096);
+    for machine in [machine(0), machine(2)] {
+        assert!(read(&file, &machine).0 == content);
+        let (out, read) = read_piped(&file, &machine);
+        assert!(out == content);
+        assert_eq!(read.unwrap().blake3, Some(*blake3::hash(&content).as_bytes()));
+    }
+    let reader = Reader::open(Arc::new(file)).unwrap();
+    assert_eq!(reader.info().unwrap().groups, 3);
+    for exact in [1024 * 4096, 2048 * 4096] {
+        let content = &content[..exact];
+        let file = crate::support::file(content, &["zstd:level=1"], 4096);
+        assert!(read_piped(&file, &machine(2)).0 == content && read(&file, &machine(2)).0 == content);
+    }
+}
+
+#[test]
+fn what_does_not_get_smaller_is_stored() {
+    let noise = Random::new(5).noise(40_000);
+    for coding in CODINGS {
+        let (file, written) = written_by(&noise, &options(&[coding], 4096), &machine(1));
+        let coded = written.records - written.stored_records;
+        // An entropy coder may save a byte of noise now and then.
+        assert!(coded <= 1 && file.len() <= noise.len() + 32 + 10 * 24 + 24 + 10 * 40 + 24 + 40 + 72, "{coding}");
+    }
+}
+
+#[test]
+fn the_shortest_of_several_stays_and_the_first_of_equals() {
+    let content = [Random::new(6).prose(8192), vec![0; 4096], Random::new(7).noise(4096)].concat();
+    let kinds = |codings: &[&str]| {
+        let info = Reader::open(Arc::new(file(&content, codings, 4096))).unwrap().info().unwrap();
+        info.kinds.iter().map(|kind| (kind.codec, kind.slack, kind.records)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        kinds(&["lz4", "slack+zstd:level=3"]),
+        [(CodecId::None, false, 1), (CodecId::None, true, 1), (CodecId::Zstd, false, 2)]
+    );
+    // One and the same, so the order has no say but for equals.
+    let both = [file(&content, &["lz4", "zstd:level=3"], 4096), file(&content, &["zstd:level=3", "lz4"], 4096)];
+    assert!(both[0] == both[1]);
+    assert_eq!(kinds(&["slack", "slack+lz4"]).len(), 3);
+    let auto = WriteOptions { record_size: RecordSize::MIN, codings: WriteOptions::auto().unwrap() };
+    round(&mixed(60_000, 8), &auto, "auto");
+    assert!(WriteOptions::usual().is_ok());
+}
+
+#[test]
+fn kinds_and_sizes_are_listed() {
+    let content = [vec![0; 4096], Random::new(8).noise(4096), vec![b'a'; 100]].concat();
+    let file = file(&content, &["slack+gzip"], 4096);
+    let info = Reader::open(Arc::new(file.clone())).unwrap().info().unwrap();
+    assert_eq!((info.logical, info.physical, info.records), (8292, file.len() as u64, 3));
+    let sizes: u64 = info.kinds.iter().map(|kind| kind.stored).sum();
+    assert_eq!(sizes + 32 + 3 * 24 + 24 + 3 * 40 + 24 + 40 + 72, file.len() as u64);
+    assert_eq!(info.kinds.iter().map(|kind| kind.logical).sum::<u64>(), 8292);
+    assert_eq!(info.blake3, *blake3::hash(&content).as_bytes());
+}
+
+#[test]
+fn zeros_cost_little() {
+    let size = 256u64 << 20;
+    let sparse = tempfile::tempfile().unwrap();
+    sparse.set_len(size).unwrap();
+    let mut out = Vec::new();
+    let input = Arc::new(packline_pln::FileInput::new(sparse).unwrap());
+    let options = options(&["slack"], 1 << 20);
+    let written = compress(Source::At(input), &mut out, &options, &machine(2), &mut Unobserved).unwrap();
+    assert_eq!((written.logical, written.records), (size, 256));
+    assert!(out.len() < 256 * 64 + 300, "{}", out.len());
+    let (found, verified) = verified(&out, false);
+    assert_eq!((found.len(), verified.bytes), (0, size));
+}
+
+#[test]
+fn options_that_cannot_be_are_refused() {
+    for size in [0, 1, 4095, 5000, 1 << 11, 1 << 25, u64::MAX] {
+        assert!(matches!(RecordSize::new(size), Err(Error::Unsupported { .. })), "{size}");
+    }
+    let wrong = WriteOptions::with(Coding::parse("zstd:level=3").unwrap());
+    let little = packline_pln::Machine { memory: Some(1 << 20), ..machine(2) };
+    let said = compress(Source::Stream(&mut &b"x"[..]), &mut Vec::new(), &wrong, &little, &mut Unobserved).unwrap_err();
+    assert!(said.to_string().contains("expected at least"), "{said}");
+}
+
+/// Fails after so many bytes.
+struct Narrow(usize);
+
+impl std::io::Write for Narrow {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn ends_that_fail_are_told_of() {
+    let content = mixed(100_000, 9);
+    for machine in machines() {
+        for room in [0, 40, 5000, 15_000] {
+            let options = options(&["lz4"], 4096);
+            let input = Arc::new(content.clone());
+            let said = compress(Source::At(input), &mut Narrow(room), &options, &machine, &mut Unobserved).unwrap_err();
+            assert!(matches!(said, Error::Output(_)), "{said}");
+            let file = file(&content, &["lz4"], 4096);
+            let source = Source::At(Arc::new(file));
+            let span = packline_pln::Span::ALL;
+            let read = packline_pln::decompress(source, span, &mut Narrow(room), &machine, &mut Unobserved);
+            assert!(matches!(read, Err(Error::Output(_))));
+        }
+        machine.cancel.cancel();
+        let options = options(&["lz4"], 4096);
+        let source = Source::Stream(&mut &content[..]);
+        let said = compress(source, &mut Vec::new(), &options, &machine, &mut Unobserved).unwrap_err();
+        assert!(matches!(said, Error::Cancelled), "{said}");
+    }
+}
+
+/// Gives some bytes, then fails.
+struct Broken(usize);
+
+impl std::io::Read for Broken {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.0 == 0 {
+            return Err(std::io::ErrorKind::ConnectionReset.into());
+        }
+        let bytes = into.len().min(self.0);
+        self.0 -= bytes;
+        into[..bytes].fill(b'x');
+        Ok(bytes)
+    }
+}
+
+#[test]
+fn a_source_that_fails_is_told_of() {
+    let options = options(&["lz4"], 4096);
+    let mut out = Vec::new();
+    let said = compress(Source::Stream(&mut Broken(9000)), &mut out, &options, &machine(2), &mut Unobserved);
+    assert!(matches!(said, Err(Error::Input(_))));
+    // What stood before the failure has been written.
+    assert!(out.len() > 32 + 2 * 24);
+}
+
+/// A file that is longer than it says.
+struct Growing(Vec<u8>);
+
+impl packline_pln::Input for Growing {
+    fn length(&self) -> u64 {
+        self.0.len() as u64 - 1
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
+        self.0.read_at(at, into)
+    }
+}
+
+#[test]
+fn a_file_that_grows_is_told_of() {
+    let options = options(&["lz4"], 4096);
+    let input = Arc::new(Growing(vec![0; 5000]));
+    let said = compress(Source::At(input), &mut Vec::new(), &options, &machine(2), &mut Unobserved);
+    assert!(matches!(said, Err(Error::Changed)));
+}
+
+#[test]
+fn the_hash_is_that_of_b3sum() {
+    if !need(&["b3sum"]) {
+        return;
+    }
+    let content = mixed(100_000, 10);
+    let place = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(place.path(), &content).unwrap();
+    let said = std::process::Command::new("b3sum").arg("--no-names").arg(place.path()).output().unwrap();
+    let (_, written) = written_by(&content, &options(&["lz4"], 4096), &machine(2));
+    let hex: String = written.blake3.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), hex);
+}

@@ -6,6 +6,9 @@
 /// Bytes on which a hash, and a fingerprint, depends.
 pub(crate) const WINDOW: usize = 32;
 
+/// The same in a second round, where short matches are wanted.
+pub(crate) const SHORT_WINDOW: usize = 24;
+
 const TABLE: [u32; 256] = table();
 
 /// 256 words of the generator splitmix64, of which the higher halves are kept.
@@ -27,17 +30,22 @@ fn step(hash: u32, byte: u8) -> u32 {
     (hash << 1).wrapping_add(TABLE[usize::from(byte)])
 }
 
-/// Tells `found` each place in `bytes` at which 32 bytes begin whose hash is below `threshold`, with the hash.
+/// Tells `found` each place in `bytes` at which `LENGTH` bytes begin, 32 at most, whose hash is below `threshold`, with the hash.
 ///
 /// `found` returns the threshold from there on.
-pub(crate) fn scan(bytes: &[u8], mut threshold: u32, mut found: impl FnMut(usize, u32) -> u32) {
-    let Some((head, rest)) = bytes.split_at_checked(WINDOW - 1) else { return };
-    let mut hash = head.iter().fold(0, |hash, &byte| step(hash, byte));
+pub(crate) fn scan<const LENGTH: usize>(bytes: &[u8], mut threshold: u32, mut found: impl FnMut(usize, u32) -> u32) {
+    let Some((head, rest)) = bytes.split_at_checked(LENGTH - 1) else { return };
+    let mut state = head.iter().fold(0, |hash, &byte| step(hash, byte));
+    // The lowest bits are those that no byte before these has reached.
+    let mut next = |byte| {
+        state = step(state, byte);
+        state << (WINDOW - LENGTH)
+    };
     let (words, tail) = rest.as_chunks::<8>();
     let mut at = 0;
     for word in words {
         for (place, &byte) in word.iter().enumerate() {
-            hash = step(hash, byte);
+            let hash = next(byte);
             if hash < threshold {
                 threshold = found(at + place, hash);
             }
@@ -45,11 +53,19 @@ pub(crate) fn scan(bytes: &[u8], mut threshold: u32, mut found: impl FnMut(usize
         at += word.len();
     }
     for (place, &byte) in tail.iter().enumerate() {
-        hash = step(hash, byte);
+        let hash = next(byte);
         if hash < threshold {
             threshold = found(at + place, hash);
         }
     }
+}
+
+/// 64 well mixed bits of up to 32 bytes; of fewer with as many zeros as are missing.
+pub(crate) fn fingerprint_of(bytes: &[u8]) -> u64 {
+    let mut window = [0; WINDOW];
+    let length = bytes.len().min(WINDOW);
+    window[..length].copy_from_slice(&bytes[..length]);
+    fingerprint(&window)
 }
 
 /// 64 well mixed bits of 32 bytes. Two folded products (as in wyhash), mixed once more.
@@ -71,34 +87,42 @@ mod tests {
     use super::*;
     use crate::noise::noise;
 
-    fn places(bytes: &[u8], threshold: u32) -> Vec<usize> {
+    fn places<const LENGTH: usize>(bytes: &[u8], threshold: u32) -> Vec<usize> {
         let mut places = Vec::new();
-        scan(bytes, threshold, |at, _| {
+        scan::<LENGTH>(bytes, threshold, |at, _| {
             places.push(at);
             threshold
         });
         places
     }
 
-    #[test]
-    fn a_place_is_chosen_by_its_32_bytes_alone() {
+    fn chosen_by_its_own_bytes<const LENGTH: usize>() {
         let bytes = noise(10_000, 1);
-        let all = places(&bytes, 1 << 27);
-        assert!((200..450).contains(&all.len()), "one in 32, but {} of 9,969", all.len());
-        for at in 0..=bytes.len() - WINDOW {
-            let alone = places(&bytes[at..at + WINDOW], 1 << 27);
+        let all = places::<LENGTH>(&bytes, 1 << 27);
+        assert!((200..450).contains(&all.len()), "one in 32, but {} of some 10,000", all.len());
+        for at in 0..=bytes.len() - LENGTH {
+            let alone = places::<LENGTH>(&bytes[at..at + LENGTH], 1 << 27);
             assert_eq!(alone.len(), usize::from(all.binary_search(&at).is_ok()), "at {at}");
         }
     }
 
     #[test]
+    fn a_place_is_chosen_by_its_own_bytes_alone() {
+        chosen_by_its_own_bytes::<WINDOW>();
+        chosen_by_its_own_bytes::<SHORT_WINDOW>();
+    }
+
+    #[test]
     fn nothing_is_chosen_of_too_few_bytes() {
-        assert_eq!(places(&[0; WINDOW - 1], u32::MAX), []);
-        assert_eq!(places(&[], u32::MAX), []);
+        assert_eq!(places::<WINDOW>(&[0; WINDOW - 1], u32::MAX), []);
+        assert_eq!(places::<SHORT_WINDOW>(&[0; SHORT_WINDOW - 1], u32::MAX), []);
+        assert_eq!(places::<WINDOW>(&[], u32::MAX), []);
     }
 
     #[test]
     fn each_bit_tells_in_a_fingerprint() {
+        assert_eq!(fingerprint_of(&[7; WINDOW + 1]), fingerprint(&[7; WINDOW]));
+        assert_ne!(fingerprint_of(&[7; SHORT_WINDOW]), fingerprint_of(&[7; SHORT_WINDOW + 1]));
         let plain = [7; WINDOW];
         for bit in 0..WINDOW * 8 {
             let mut other = plain;

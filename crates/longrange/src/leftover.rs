@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::gear::WINDOW;
 use crate::{FindError, Match};
 
 /// Keeps matches as long as there is room for all of them; then gives them on, and all that come behind them.
@@ -55,15 +54,15 @@ impl Leftover {
         self.length - self.matches.iter().map(|found| found.length).sum::<u64>()
     }
 
-    /// The gaps within `range`, cut off at its ends, of those that are long enough for a sample.
-    pub(crate) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    /// The gaps within `range`, cut off at its ends, of those that have `least` bytes.
+    pub(crate) fn within(&self, range: &Range<u64>, least: u64) -> impl Iterator<Item = Range<u64>> {
         let (start, end) = (range.start, range.end);
         let first = self.matches.partition_point(|found| found.end() <= start);
         let last = first + self.matches[first..].partition_point(|found| found.at < end);
         let near = &self.matches[first..last];
         let starts = std::iter::once(start).chain(near.iter().map(Match::end));
         let ends = near.iter().map(|found| found.at).chain(std::iter::once(end));
-        starts.zip(ends).filter(|(start, end)| start + WINDOW as u64 <= *end).map(|(start, end)| start..end)
+        starts.zip(ends).filter(move |(start, end)| start + least <= *end).map(|(start, end)| start..end)
     }
 
     /// Gives each match, and those of `more`, which lie in the gaps, on in their order.
@@ -123,13 +122,13 @@ mod tests {
     #[test]
     fn gaps_are_what_no_match_covers_and_long_enough() {
         let left = Leftover::new(vec![at(100, 100), at(200, 50), at(281, 10), at(323, 77)], 500);
-        let gaps = |range| left.within(&range).collect::<Vec<_>>();
+        let gaps = |range| left.within(&range, 32).collect::<Vec<_>>();
         assert_eq!(left.bytes(), 500 - 237);
         assert_eq!(gaps(0..500), [0..100, 291..323, 400..500], "31 bytes are too few, 32 are not");
         assert_eq!(gaps(0..68), vec![0..68]);
         assert_eq!(gaps(69..150), [], "too short where it is cut off");
         assert_eq!(gaps(120..200), []);
         assert_eq!(gaps(250..460), [291..323, 400..460]);
-        assert_eq!(Leftover::new(Vec::new(), 40).within(&(0..40)).collect::<Vec<_>>(), vec![0..40]);
+        assert_eq!(Leftover::new(Vec::new(), 40).within(&(0..40), 32).collect::<Vec<_>>(), vec![0..40]);
     }
 }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::Match;
 use crate::error::Broken;
-use crate::gear::WINDOW;
 use crate::index::{Index, Link};
 use crate::leftover::Leftover;
 use crate::runs::{self, PERIOD_MOST, Run};
@@ -57,10 +56,11 @@ impl<'a> Matcher<'a> {
     /// The matches in what is left over of segment `number`, none longer than what they are found in.
     pub(crate) fn matches_left(&mut self, number: usize, left: &Leftover) -> Result<Vec<Match>, Broken> {
         let segment = self.sight.turn_to(number, self.settings.length())?;
+        let sample = self.settings.sample() as u64;
         let mut matches = Vec::new();
-        for gap in left.within(&segment).filter(|gap| gap.end - gap.start >= self.settings.least()) {
+        for gap in left.within(&segment, self.settings.least()) {
             let mut found = Found { start: gap.start, reach: gap.end, covered: gap.start, matches };
-            for link in self.index.from(gap.start).take_while(|link| link.at + WINDOW as u64 <= gap.end) {
+            for link in self.index.from(gap.start).take_while(|link| link.at + sample <= gap.end) {
                 self.follow(link, &mut found)?;
             }
             matches = found.matches;
@@ -71,7 +71,7 @@ impl<'a> Matcher<'a> {
     /// Adds what a sample leads to.
     fn follow(&mut self, link: Link, found: &mut Found) -> Result<(), Broken> {
         // A sample within the last match says nothing new; one that crosses its end may.
-        if link.at + WINDOW as u64 > found.covered
+        if link.at + self.settings.sample() as u64 > found.covered
             && let Some(best) = self.best(link, found)?
         {
             self.settle(best, found)?;
@@ -107,8 +107,8 @@ impl<'a> Matcher<'a> {
     /// What is the same around a sample and around an earlier one.
     fn candidate(&mut self, at: u64, before: u64, found: &Found) -> Result<Option<Match>, Broken> {
         let ahead = self.sight.forward(before, at..found.reach)?;
-        // Another 32 bytes with the same fingerprint.
-        if ahead < WINDOW as u64 {
+        // Other bytes with the same fingerprint.
+        if ahead < self.settings.sample() as u64 {
             return Ok(None);
         }
         let behind = if at > found.covered { self.sight.backward(before, found.covered..at)? } else { 0 };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Broken;
-use crate::gear::{self, WINDOW};
+use crate::gear::{self, SHORT_WINDOW, WINDOW};
 use crate::leftover::Leftover;
 use crate::pages::{Piles, Pool};
 use crate::runs::{self, PERIOD_MOST, Run};
@@ -34,7 +34,7 @@ impl<'a> Sampler<'a> {
         let most = self.settings.segment_samples_most(segment.end - segment.start);
         let runs = runs::runs(bytes, from);
         let pieces = apart_from(&runs, from, bytes.len());
-        choose(self.settings.threshold(), most, bytes, pieces, &mut self.chosen);
+        choose(self.settings, most, bytes, pieces, &mut self.chosen);
         share(self.settings, most, bytes, start, &self.chosen, &mut self.shards);
         Ok(())
     }
@@ -44,9 +44,10 @@ impl<'a> Sampler<'a> {
         let segment = self.sight.turn_to(number, self.settings.length())?;
         let start = segment.start;
         let bytes = self.sight.near(segment.clone());
-        let most = self.settings.segment_samples_most(left.within(&segment).map(|gap| gap.end - gap.start).sum());
-        let pieces = left.within(&segment).map(|gap| (gap.start - start) as usize..(gap.end - start) as usize);
-        choose(self.settings.threshold(), most, bytes, pieces, &mut self.chosen);
+        let gaps = || left.within(&segment, self.settings.sample() as u64);
+        let most = self.settings.segment_samples_most(gaps().map(|gap| gap.end - gap.start).sum());
+        let pieces = gaps().map(|gap| (gap.start - start) as usize..(gap.end - start) as usize);
+        choose(self.settings, most, bytes, pieces, &mut self.chosen);
         share(self.settings, most, bytes, start, &self.chosen, &mut self.shards);
         Ok(())
     }
@@ -61,21 +62,27 @@ impl<'a> Sampler<'a> {
 ///
 /// Where there are more than `most`, those of the lowest hashes stay: still a choice by content, as if taken more sparsely.
 fn choose(
-    mut threshold: u32,
+    settings: &Settings,
     most: usize,
     bytes: &[u8],
     pieces: impl Iterator<Item = Range<usize>>,
     chosen: &mut Vec<(u32, u32)>,
 ) {
+    let mut threshold = settings.threshold();
     chosen.clear();
     for piece in pieces {
-        gear::scan(&bytes[piece.clone()], threshold, |at, hash| {
+        let from = threshold;
+        let take = |at: usize, hash| {
             chosen.push((hash, (piece.start + at) as u32));
             if chosen.len() == 2 * most {
                 threshold = thin(chosen, most);
             }
             threshold
-        });
+        };
+        match settings.sample() {
+            SHORT_WINDOW => gear::scan::<SHORT_WINDOW>(&bytes[piece.clone()], from, take),
+            _ => gear::scan::<WINDOW>(&bytes[piece.clone()], from, take),
+        }
     }
     if chosen.len() > most {
         thin(chosen, most);
@@ -104,8 +111,8 @@ fn share(settings: &Settings, most: usize, bytes: &[u8], start: u64, chosen: &[(
     let bits = settings.position_bits();
     let mut counts = [0; SHARDS];
     for (_, at) in chosen {
-        let Some(window) = bytes.get(*at as usize..).and_then(|rest| rest.first_chunk()) else { continue };
-        let fingerprint = gear::fingerprint(window);
+        let Some(sample) = bytes.get(*at as usize..).and_then(|rest| rest.get(..settings.sample())) else { continue };
+        let fingerprint = gear::fingerprint_of(sample);
         let shard = (fingerprint >> 56) as usize;
         counts[shard] += 1;
         if counts[shard] <= most {
@@ -128,7 +135,7 @@ mod tests {
         let mut chosen = Vec::new();
         let runs = runs::runs(bytes, 0);
         let pieces = apart_from(&runs, 0, bytes.len());
-        choose(settings.threshold(), most(settings), bytes, pieces, &mut chosen);
+        choose(settings, most(settings), bytes, pieces, &mut chosen);
         chosen
     }
 
@@ -137,7 +144,7 @@ mod tests {
         let mut patterns = (1..).map(|seed| noise(65, seed).into_iter().cycle().take(1 << 20).collect::<Vec<u8>>());
         let samples = |bytes: &Vec<u8>| {
             let mut count = 0;
-            gear::scan(bytes, settings.threshold(), |_, _| {
+            gear::scan::<WINDOW>(bytes, settings.threshold(), |_, _| {
                 count += 1;
                 settings.threshold()
             });
@@ -156,7 +163,7 @@ mod tests {
         let highest = few.iter().map(|(hash, _)| *hash).max();
         let lower = |hash| highest.is_some_and(|highest| hash < highest);
         let mut all_lower = 0;
-        gear::scan(&bytes, settings.threshold(), |_, hash| {
+        gear::scan::<WINDOW>(&bytes, settings.threshold(), |_, hash| {
             all_lower += usize::from(lower(hash));
             settings.threshold()
         });
@@ -186,7 +193,7 @@ mod tests {
         let bytes = [&before[..], &[b'Z'; 3000], &after].concat();
         let places: Vec<u32> = chosen(&settings, &bytes).iter().map(|(_, at)| *at).collect();
         let mut expected = Vec::new();
-        gear::scan(&bytes, settings.threshold(), |at, _| {
+        gear::scan::<WINDOW>(&bytes, settings.threshold(), |at, _| {
             // Noise may begin or end with a byte of the run.
             let within = at >= 5000 && at + WINDOW <= 8000;
             expected.extend((!within).then_some(at as u32));

@@ -1,6 +1,6 @@
 //! How densely a window is sampled and how hard a repeat is looked for: a function of the level and the length alone.
 
-use crate::gear::WINDOW;
+use crate::gear::{SHORT_WINDOW, WINDOW};
 use crate::pages::{PAGE, PAGE_BYTES};
 use crate::{Match, runs, sight};
 
@@ -23,7 +23,7 @@ const DENSER: u64 = 8;
 const FINEST: u64 = 3;
 
 /// For so many samples a match of the first round is kept: a tenth of the index's memory more.
-const SAMPLES_OF_A_MATCH: u64 = 32;
+const SAMPLES_OF_A_MATCH: u64 = 48;
 
 /// What a level means.
 struct Level {
@@ -66,6 +66,8 @@ pub struct Settings {
     finest: u64,
     candidates: u32,
     least: u64,
+    /// Bytes of a sample.
+    sample: usize,
 }
 
 impl Settings {
@@ -78,14 +80,15 @@ impl Settings {
         let sparse = length.saturating_mul(10).div_ceil(*index);
         let gap = sparse.max(*gap);
         let finest = (gap / DENSER).max(FINEST);
-        Self { length, gap, finest, candidates: *candidates, least: WINDOW as u64 }
+        Self { length, gap, finest, candidates: *candidates, least: WINDOW as u64, sample: WINDOW }
     }
 
     /// The settings for a second round over the `left` bytes that nothing was found for: as many samples as in the first at
     /// most, so as dense as that allows. `None` where they would not be twice as dense, which is not worth it.
     pub(crate) fn again(&self, left: u64) -> Option<Self> {
         let gap = (left * self.gap).div_ceil(self.length.max(1)).max(self.finest);
-        (left > 0 && gap * 2 <= self.gap).then(|| Self { gap, ..self.clone() })
+        let sample = if self.least < WINDOW as u64 { SHORT_WINDOW } else { WINDOW };
+        (left > 0 && gap * 2 <= self.gap).then(|| Self { gap, sample, ..self.clone() })
     }
 
     /// How many matches of the first round are kept for a second; where there are more there is none.
@@ -93,11 +96,17 @@ impl Settings {
         (self.samples_most() / SAMPLES_OF_A_MATCH) as usize
     }
 
-    /// The same, with no match shorter than `least` bytes (32 if this is not called, and at least). More than 32 is for
-    /// back ends that find short repeats themselves, and better.
+    /// The same, with no match shorter than `least` bytes (32 if this is not called, and 24 at least). More than 32 is for
+    /// back ends that find short repeats themselves, and better; less than 32 for none. Such short ones are runs, and what is
+    /// found where little is left over and searched again.
     #[must_use]
     pub fn with_least(self, least: u64) -> Self {
-        Self { least: least.max(WINDOW as u64), ..self }
+        Self { least: least.max(SHORT_WINDOW as u64), ..self }
+    }
+
+    /// Bytes of a sample.
+    pub(crate) fn sample(&self) -> usize {
+        self.sample
     }
 
     /// The length of the window in bytes.
@@ -158,7 +167,7 @@ impl Settings {
         let segment = SEGMENT + 2 * sight::AROUND + runs::MEMORY;
         let sampling = segment + 2 * 16 * self.dense_samples_most();
         let sorting = 16 * (self.shard_samples_most() + self.zone_samples_most());
-        let matches = 2 * size_of::<Match>() as u64 * (SEGMENT / WINDOW as u64);
+        let matches = 2 * size_of::<Match>() as u64 * (SEGMENT / self.least);
         let matching = segment + sight::CACHE + 2 * matches;
         pages + sampling.max(sorting).max(matching)
     }
@@ -285,7 +294,8 @@ mod tests {
 
     #[test]
     fn no_match_is_shorter_than_what_is_hashed() {
-        assert_eq!(Settings::new(5, 1).with_least(1).least(), 32);
+        assert_eq!(Settings::new(5, 1).with_least(1).least(), 24);
+        assert_eq!(Settings::new(5, 1).least(), 32);
         assert_eq!(Settings::new(5, 1).with_least(48).least(), 48);
     }
 }

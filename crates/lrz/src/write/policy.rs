@@ -16,8 +16,10 @@ const SHORT_SIGHTED_BLOCK: usize = 4 << 20;
 const LZMA_BLOCK: usize = 92 << 20;
 /// Back ends that find short repeats cheaply leave to matches what is worth more than an opcode costs them.
 const LEAST_BEFORE_STRONG: u64 = 48;
-/// The others find little beyond a few KiB, or nothing.
-const LEAST_BEFORE_WEAK: u64 = 32;
+/// gzip finds no more than what stands 32 KiB before, but codes words in less than a byte each.
+const LEAST_BEFORE_GZIP: u64 = 28;
+/// lzo finds little beyond a few KiB, and stored blocks nothing.
+const LEAST_BEFORE_WEAK: u64 = 24;
 
 /// What is done with blocks. A function of the back end and the level alone.
 #[derive(Debug, Clone)]
@@ -44,7 +46,11 @@ impl Policy {
         }
         let (coder, block) = coder(options.back_end, level)?;
         let weak = matches!(options.back_end, BackEnd::None | BackEnd::Lzo | BackEnd::Gzip);
-        let least = if weak { LEAST_BEFORE_WEAK } else { LEAST_BEFORE_STRONG };
+        let least = match options.back_end {
+            BackEnd::Gzip => LEAST_BEFORE_GZIP,
+            _ if weak => LEAST_BEFORE_WEAK,
+            _ => LEAST_BEFORE_STRONG,
+        };
         let effort = if weak { level } else { effort_before_strong(level) };
         Ok(Policy { coder, block, least, level: effort, probe: options.probe && !weak })
     }

@@ -7,6 +7,7 @@ mod inspect;
 mod lrzip;
 mod mount;
 mod pack;
+mod pln;
 mod table;
 mod tar2sqfs;
 mod unpack;

@@ -30,7 +30,11 @@ pub struct Kept(Rc<RefCell<Vec<u8>>>);
 
 impl Kept {
     pub fn text(&self) -> String {
-        String::from_utf8(self.0.borrow().clone()).unwrap()
+        String::from_utf8(self.bytes()).unwrap()
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.borrow().clone()
     }
 }
 

@@ -46,6 +46,16 @@ fn what_contradicts_itself_is_refused() {
 }
 
 #[test]
+fn several_files_go_to_standard_output_one_after_the_other() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        std::fs::write(place.at(name), format!("{name} ")).unwrap();
+        assert_eq!(run(&["lrzip", "-nq", &place.text(name)]).status, 0);
+    }
+    assert_eq!(run(&["lrzcat", &place.text("one.lrz"), &place.text("two.lrz")]).out, "one two ");
+}
+
+#[test]
 fn flags_may_stand_together_as_getopt_takes_them() {
     assert!(run(&["lrzip", "-?"]).out.contains("--no-compress"));
     let ran = run(&["lrzip", "-divvqfp4", "missing"]);

@@ -1,0 +1,141 @@
+//! Tests of compress and decompress in process: every option is asked for, and what contradicts itself is refused.
+
+use std::ffi::OsString;
+
+use super::harness::{Kept, Place, Ran, assert_options_are, host, io, run, run_on};
+use crate::applet;
+use crate::args::Args;
+use crate::command::{command_of, with_name, without_digits};
+use crate::options::Applet;
+use crate::pln::{COMPRESS, DECOMPRESS};
+
+/// Options that nothing asked for.
+fn unasked(applet: &'static Applet, words: &[&str]) -> Vec<&'static str> {
+    let arguments: Vec<OsString> = words.iter().map(Into::into).collect();
+    let matches = command_of(applet).try_get_matches_from(with_name(applet.name, &arguments)).unwrap();
+    let args = Args::new(applet, matches);
+    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
+    let _outcome = (applet.run)(&args, &mut io);
+    args.unasked()
+}
+
+#[test]
+fn no_option_is_parsed_and_ignored() {
+    let place = Place::new();
+    let missing = place.text("missing.pln");
+    for applet in [&COMPRESS, &DECOMPRESS] {
+        assert_eq!(unasked(applet, &[&missing, "-o", "x"]), Vec::<&str>::new(), "{}", applet.name);
+    }
+}
+
+#[test]
+fn both_have_the_options_that_they_have_in_common() {
+    let of_compress = ["decompress", "level", "codec", "record-size"];
+    let shared = COMPRESS.all_options().map(|option| option.long).filter(|long| !of_compress.contains(long));
+    assert_options_are(&DECOMPRESS, shared);
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let cases: [(&[&str], &str); 21] = [
+        (&["compress", "-9", "-C", "lz4", "x"], "--level: cannot be used with --codec"),
+        (&["compress", "-C", "lz5", "x"], "--codec: unknown codec 'lz5' (expected one of slack, none"),
+        (&["compress", "-C", "slack+slack", "x"], "--codec: unknown codec 'slack'"),
+        (&["compress", "-C", "xz:dictsize=70%", "x"], "--codec: xz: dictsize=70%"),
+        (&["compress", "-C", "lz5:help"], "--codec: unknown codec 'lz5'"),
+        (&["compress", "-20", "x"], "--level: 20 is out of range (expected 1 to 19)"),
+        (&["compress", "-0", "x"], "--level: 0 is out of range"),
+        (&["compress", "--record-size", "5000", "x"], "--record-size: records of 5000 bytes (expected a power of two"),
+        (&["compress", "--record-size", "2K", "x"], "--record-size: 2048 is out of range (expected 4K to 16M)"),
+        (&["compress", "-c", "-o", "y", "x"], "--stdout: cannot be used with --output"),
+        (&["compress", "-o", "y", "x", "z"], "--output: several files"),
+        (&["compress", "-c", "x", "z"], "several .pln files behind each other are none"),
+        (&["compress", "-", "-"], "standard input can be read once"),
+        (&["compress", "--rm", "-c", "x"], "--rm: expected files"),
+        (&["compress", "--rm", "-o", "y"], "--rm: expected files"),
+        (&["compress", "--json", "-c", "x"], "--json: standard output is taken"),
+        (&["compress", "-q", "-v", "x"], "--quiet: cannot be used with --verbose"),
+        (&["compress", "--keep-broken", "x"], "--keep-broken: has no effect"),
+        (&["compress", "-d", "-3", "x.pln"], "--level: has no effect on what is decompressed"),
+        (&["compress", "-t", "-f", "x.pln"], "--force: has no effect with --test"),
+        (&["decompress", "-t", "--rm", "x.pln"], "--rm: has no effect with --test"),
+    ];
+    for (words, message) in cases {
+        let ran = run(words);
+        assert!(ran.status == 2 && ran.err.contains(message), "{words:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_dash_and_a_number_is_a_level() {
+    let words = |words: &[&str]| {
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
+        without_digits(&COMPRESS, &words).iter().map(|word| word.to_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&["-19", "-T2", "x"]), ["--level=19", "-T2", "x"]);
+    assert_eq!(words(&["-", "-x9", "--", "-3"]), ["-", "-x9", "--", "-3"]);
+    assert!(run(&["compress", "--help"]).out.contains("-1, -2 and so on"));
+    // Of a command without levels it is an option that there is not.
+    assert_eq!(run(&["decompress", "-3", "x.pln"]).status, 2);
+}
+
+#[test]
+fn codec_help_needs_nothing_else() {
+    for (name, words) in [("slack", "not stored"), ("slack+lz4hc", "level=1..12"), ("huff0", "Huff0")] {
+        let ran = run(&["compress", "-C", &format!("{name}:help")]);
+        assert!(ran.status == 0 && ran.out.contains(words), "{ran:?}");
+    }
+}
+
+/// Runs it with terminals at standard input and output.
+fn at_a_terminal(words: &[&str], stdin: &[u8], input: bool) -> Ran {
+    let (out, err) = (Kept::default(), Kept::default());
+    let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host());
+    (io.in_terminal, io.out_terminal) = (input, true);
+    let words: Vec<OsString> = std::iter::once(&"packline").chain(words).map(Into::into).collect();
+    let status = applet::run(&words, &mut io);
+    Ran { status, out: out.bytes().len().to_string(), err: err.text() }
+}
+
+#[test]
+fn a_terminal_gets_no_compressed_data_and_gives_none() {
+    let place = Place::new();
+    let (plain, packed) = (place.text("x"), place.text("x.pln"));
+    std::fs::write(&plain, "content").unwrap();
+    assert_eq!(run(&["compress", &plain]).status, 0);
+    for words in [&["compress", "-c", &plain][..], &["compress", "-"], &["decompress", "-o", "-", &packed]] {
+        let ran = at_a_terminal(words, b"content", false);
+        assert!(ran.status == 2 && ran.out == "0" && ran.err.contains("is a terminal"), "{words:?}: {ran:?}");
+    }
+    assert_ne!(at_a_terminal(&["compress", "-cf", &plain], b"", false).out, "0");
+    assert_eq!(at_a_terminal(&["decompress", "-c", &packed], b"", false).out, "7");
+    let ran = at_a_terminal(&["decompress", "-o", &place.text("y")], b"", true);
+    assert!(ran.status == 2 && ran.err.contains("standard input is a terminal"), "{ran:?}");
+}
+
+#[test]
+fn a_pln_file_is_no_image_and_an_image_no_pln_file() {
+    let place = Place::new();
+    let (packed, image) = (place.text("x.pln"), place.text("x.sqfs"));
+    assert_eq!(run_on(&["compress", "-o", &packed], b"content", host()).status, 0);
+    assert_eq!(run_on(&["pack", "-q", "-", &image], &super::harness::sample_tar(), host()).status, 0);
+    for words in [&["list", &packed][..], &["unpack", &packed, "d"], &["rdsquashfs", "-l", "/", &packed]] {
+        let ran = run(words);
+        assert!(ran.status != 0 && ran.err.contains("a .pln file, which holds no tree"), "{words:?}: {ran:?}");
+    }
+    let cases: [(&[&str], &str); 8] = [
+        (&["pack", "-", "y.pln"], "holds one file or stream, not a tree"),
+        (&["pack", "--format", "pln", "-", "y"], "packline compress makes .pln files"),
+        (&["cat", "--range", "0..5", &image, "a"], "--range: only .pln files have ranges"),
+        (&["cat", &packed, "a"], "a .pln file holds no paths"),
+        (&["cat", "--offset", "0", &packed], "--offset: has no effect"),
+        (&["info", "--quick", &packed], "--quick: has no effect"),
+        (&["verify", "--notes", &packed], "--notes: has no effect"),
+        (&["cat", "--range", "5..4", &packed], "--range: '5..4' (expected START..END"),
+    ];
+    for (words, message) in cases {
+        let ran = run(words);
+        assert!(ran.status != 0 && ran.err.contains(message), "{words:?}: {ran:?}");
+    }
+    assert_eq!(run(&["cat", "--range", "3..", &packed]).out, "tent");
+}

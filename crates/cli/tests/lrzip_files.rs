@@ -25,6 +25,7 @@ const WAYS: &[&[&str]] = &[
     &["-L9"],
     &["-T", "--lzma", "-L4"],
     &["-z", "-L1"],
+    &["-z"],
     &["-z", "-L9"],
     &["-U", "-l"],
     &["-w1", "-g", "-L9"],
@@ -117,7 +118,16 @@ fn lrzip_reads_what_we_write() {
     every_way(ours, theirs, |place, way| {
         let seen = good(&mut place.theirs("lrzip", &["-i", "-vv", "a.lrz"]));
         assert!(String::from_utf8_lossy(&seen.stdout).contains("MD5 Checksum"), "{way:?}");
+        let seen = good(&mut place.ours(&["lrzip", "-i", "-vv", "--json", "a.lrz"]));
+        let block = format!("\"back_end\":\"{}\"", back_end(way));
+        assert!(String::from_utf8_lossy(&seen.stdout).contains(&block), "{way:?}: no block by {block}");
     });
+}
+
+/// What compresses blocks in that way.
+fn back_end(way: &[&str]) -> &'static str {
+    const NAMES: [(&str, &str); 5] = [("-n", "none"), ("-l", "lzo"), ("-g", "gzip"), ("-b", "bzip2"), ("-z", "zpaq")];
+    NAMES.iter().find(|(option, _)| way.contains(option)).map_or("lzma", |(_, name)| name)
 }
 
 #[test]

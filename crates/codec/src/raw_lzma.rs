@@ -54,6 +54,11 @@ impl RawLzma {
         }
     }
 
+    /// Whether the level weighs ways to say the same, so that it makes the most of short repeats. The others take what they find.
+    pub fn weighs(&self) -> bool {
+        self.search().mode == sys::lzma_mode_LZMA_MODE_NORMAL
+    }
+
     /// An encoder for blocks of up to `block_size` bytes. What it returns for a block depends on the block and the level alone.
     ///
     /// # Errors
@@ -63,7 +68,8 @@ impl RawLzma {
         Ok(Bounded::boxed(BareEncoder { stream: Stream::new(LZMA), lzma: *self }, block_size))
     }
 
-    /// Bytes that an encoder for blocks of up to `block_size` bytes takes; an upper bound.
+    /// Bytes that an encoder for blocks of up to `block_size` bytes takes; an upper bound. Tables are counted whole, since large
+    /// pages are in memory where a byte of them is used.
     pub fn memory(&self, block_size: usize) -> usize {
         STATE + encoder_usage(&self.options(block_size))
     }
@@ -95,7 +101,7 @@ impl RawLzma {
             4 => fast(273, 48),
             5 => normal(32, 8),
             6 => normal(32, 16),
-            7 => normal(48, 24),
+            7 => normal(48, 16),
             8 => normal(48, 0),
             _ => normal(64, 0),
         }

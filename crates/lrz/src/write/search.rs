@@ -9,6 +9,7 @@ use packline_longrange::{FindError, Settings, Window, find};
 
 use super::digest::Sums;
 use super::opcodes::{Counts, Recorder};
+use super::policy::Policy;
 use super::view::View;
 use crate::Error;
 
@@ -16,6 +17,8 @@ use crate::Error;
 pub(super) struct Search<'a> {
     pub(super) view: View<'a>,
     pub(super) settings: &'a Settings,
+    /// Which of the matches found are recorded.
+    pub(super) policy: &'a Policy,
     /// Threads that search; with 0 the caller's does everything.
     pub(super) workers: usize,
     pub(super) cancel: &'a CancelToken,
@@ -64,10 +67,12 @@ impl Search<'_> {
     }
 
     fn find(self, stop: &(dyn Fn() -> bool + Sync), recorder: &mut Recorder<'_>) -> Result<(), Error> {
-        let Search { view, settings, workers, progress, .. } = self;
+        let Search { view, settings, policy, workers, progress, .. } = self;
         let mut told = 0;
         let mut each = |found: packline_longrange::Match| {
-            recorder.take(found)?;
+            if policy.wants(&found) {
+                recorder.take(found)?;
+            }
             if found.end() - told > TELL {
                 told = found.end();
                 progress(told);

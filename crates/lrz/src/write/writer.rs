@@ -123,7 +123,8 @@ impl<'a> Writer<'a> {
             }
         };
         let (workers, cancel) = (share.finders, &self.machine.cancel);
-        let search = Search { view, settings: &settings, workers, cancel, progress: &mut progress };
+        let policy = &self.policy;
+        let search = Search { view, settings: &settings, policy, workers, cancel, progress: &mut progress };
         let counts = search.run(&mut self.sums, Recorder::new(form, &mut self.opcodes))?;
         self.written.matches += counts.matches;
         self.written.match_bytes += counts.match_bytes;

@@ -1,11 +1,12 @@
 //! Any bytes as a compressed input: no panic, no hang, and the same bytes and error for one thread and for three. As zpaq, which
-//! has programs of its own: the same bytes at once and in pieces, within the memory allowed.
+//! has programs of its own: the same bytes at once and in pieces, within the memory allowed. As a block of any codec, behind its
+//! name: the same from a decoder that has seen others, and what it holds comes back from the encoder.
 #![no_main]
 
 use std::io::{Cursor, Read};
 
 use libfuzzer_sys::fuzz_target;
-use packline_codec::{Decoder, ZpaqDecoder, ZpaqReader};
+use packline_codec::{Decoder, Outcome, Spec, ZpaqDecoder, ZpaqReader};
 use packline_tree::decompress::{Limits, open};
 
 /// Bytes of output that are looked at: bombs are not the point here.
@@ -52,7 +53,43 @@ fn zpaq(bytes: &[u8]) {
     }
 }
 
+/// Bytes that a block may hold, and the memory that its decoder may take.
+const BLOCK: usize = 64 << 10;
+const BLOCK_MEMORY: usize = 8 << 20;
+
+/// `block NAME\n` stands before a block.
+fn block(spec: &Spec, bytes: &[u8]) {
+    let Ok(mut decoder) = spec.decoder(BLOCK, BLOCK_MEMORY) else { return };
+    let mut content = vec![0; BLOCK];
+    let made = decoder.decompress(bytes, &mut content);
+    let mut again = vec![0xFF; BLOCK];
+    assert_eq!(made, decoder.decompress(bytes, &mut again), "{spec} remembers");
+    let Ok(size) = made else { return };
+    assert!(content[..size] == again[..size], "{spec} leaves bytes as they were");
+    let room = size.saturating_sub(1);
+    assert!(size == 0 || decoder.decompress(bytes, &mut again[..room]).is_err(), "{spec} fits into less");
+    let mut packed = vec![0; size];
+    let outcome = spec.encoder(BLOCK).and_then(|mut encoder| encoder.compress(&content[..size], &mut packed));
+    if let Outcome::Smaller(length) = outcome.expect("a block that fits") {
+        assert_eq!(decoder.decompress(&packed[..length], &mut again), Ok(size), "{spec}");
+        assert!(content[..size] == again[..size], "{spec} does not come back");
+    }
+}
+
+/// The codec that is named, and the block.
+fn named(bytes: &[u8]) -> Option<(Spec, &[u8])> {
+    let rest = bytes.strip_prefix(b"block ")?;
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let name = std::str::from_utf8(&rest[..end]).ok()?;
+    // Without parameters: those that are slow would be found first.
+    let spec = Spec::parse(name.split(':').next()?).ok()?;
+    Some((spec, &rest[end + 1..]))
+}
+
 fuzz_target!(|bytes: &[u8]| {
+    if let Some((spec, bytes)) = named(bytes) {
+        return block(&spec, bytes);
+    }
     if bytes.starts_with(b"zPQ") {
         return zpaq(bytes);
     }

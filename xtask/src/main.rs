@@ -33,6 +33,8 @@ cargo xtask NAME
                                  the long-range stage alone: MB/s with each number of workers, what it finds, memory
   bench mount --input FILE [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--peer PROGRAM]
                                  a large file read through a mount, ours against squashfuse
+  bench slack [--seconds N] [--sizes LIST] [--codecs LIST] [--jobs N] [--place DIR] [--out DIR]
+                                 files round the size of a record, in .pln files: open, write, fsync, close in a loop
   bench instructions [--out DIR] [--binary PROGRAM]
                                  instructions of a small workload, counted by valgrind; results go to bench/results
   bench compare [OLD NEW] [--in DIR] [--fail yes]

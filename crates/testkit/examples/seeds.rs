@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use packline_codec::{Encoder, Outcome, ZpaqEncoder};
+use packline_codec::{Encoder, Outcome, Spec, ZpaqEncoder};
 use packline_testkit::hostile::{self, Part};
 use packline_testkit::hostile_lrz;
 
@@ -140,7 +140,24 @@ fn compressed(place: &Path) -> io::Result<()> {
         fs::write(place.join(name), &output)?;
         fs::write(place.join(format!("{name}-twice")), [&output[..], &output].concat())?;
     }
+    blocks(&place.join("decompress"), &plain)?;
     zpaq(&place.join("decompress"), &plain)
+}
+
+/// A block of each codec, behind its name.
+fn blocks(place: &Path, plain: &[u8]) -> io::Result<()> {
+    let content = [plain, &[0; 700], b"and an end"].concat();
+    for name in Spec::names() {
+        let mut block = vec![0; content.len()];
+        let spec = Spec::parse(name).map_err(io::Error::other)?;
+        let made = spec.encoder(content.len()).and_then(|mut encoder| encoder.compress(&content, &mut block));
+        let block = match made.map_err(io::Error::other)? {
+            Outcome::Smaller(size) => &block[..size],
+            Outcome::NotSmaller => &content,
+        };
+        fs::write(place.join(format!("block-{name}")), [format!("block {name}\n").as_bytes(), block].concat())?;
+    }
+    Ok(())
 }
 
 /// A block of a known model, one of all components, one with a program after its data.

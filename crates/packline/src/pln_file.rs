@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_pln::{FileInput, Info, Machine, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written};
+use packline_pln::{
+    FileInput, Info, Input as _, Machine, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written,
+};
 
 use crate::end::End;
 use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
@@ -58,7 +60,7 @@ pub struct PlnUnpackRequest {
 /// [`Error`], with the name of the file and, where there is one, the offset.
 pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
     let PlnRequest { source, target, options, keep_attributes, resources, temporaries } = request;
-    let mut opened = Opened::new(source)?;
+    let mut opened = Opened::new(source)?.unless_sizeless()?;
     let mut end = End::open(target, &temporaries)?;
     let mut watch = Watch { observer };
     let written = packline_pln::compress(opened.source(), &mut end, &options, &machine(&resources), &mut watch);
@@ -156,6 +158,16 @@ impl Opened {
         Ok(Opened { shown: path, bytes: Bytes::At(Arc::new(input)), about: Some(about) })
     }
 
+    /// The same; what is said to be an empty file is a stream, since those of the kernel are said to be that.
+    fn unless_sizeless(mut self) -> Result<Opened, Error> {
+        if matches!(&self.bytes, Bytes::At(input) if input.length() == 0) {
+            let file = File::open(&self.shown);
+            let refused = |cause| Error::Source { path: self.shown.clone(), action: "cannot open", cause };
+            self.bytes = Bytes::Stream(Box::new(file.map_err(refused)?));
+        }
+        Ok(self)
+    }
+
     fn source(&mut self) -> Source<'_> {
         match &mut self.bytes {
             Bytes::At(input) => Source::At(input.clone()),
@@ -200,3 +212,6 @@ impl packline_pln::Observer for Watch<'_> {
         self.observer.warning(message);
     }
 }
+
+#[cfg(test)]
+mod tests;

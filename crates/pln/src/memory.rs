@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_everything_is_granted() {
-        assert_eq!(DEMAND.plan(&machine(64, None)).unwrap(), Plan { workers: 64, window: 257 * 2 << 20 });
+        assert_eq!(DEMAND.plan(&machine(64, None)).unwrap(), Plan { workers: 64, window: (257 * 2) << 20 });
     }
 
     #[test]

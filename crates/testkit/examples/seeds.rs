@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use packline_codec::{Encoder, Outcome, Spec, ZpaqEncoder};
 use packline_testkit::hostile::{self, Part};
-use packline_testkit::hostile_lrz;
+use packline_testkit::{hostile_lrz, hostile_pln};
 
 fn main() -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a program of its own, which has to be told where to write")]
@@ -29,6 +29,7 @@ fn main() -> io::Result<()> {
     odd(place)?;
     images(place)?;
     lrz(place)?;
+    pln(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
 }
@@ -120,6 +121,13 @@ fn lrz(place: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The zoo of .pln files.
+fn pln(place: &Path) -> io::Result<()> {
+    let place = place.join("pln");
+    fs::create_dir_all(&place)?;
+    hostile_pln::all().iter().try_for_each(|specimen| fs::write(place.join(specimen.name), specimen.bytes()))
 }
 
 fn compressed(place: &Path) -> io::Result<()> {

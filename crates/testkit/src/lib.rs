@@ -11,6 +11,7 @@ pub mod extract;
 pub mod generate;
 pub mod hostile;
 pub mod hostile_lrz;
+pub mod hostile_pln;
 pub mod model;
 pub mod mount;
 pub mod packer;

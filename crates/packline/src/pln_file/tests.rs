@@ -1,0 +1,195 @@
+//! .pln files from end to end: files and streams, whole and damaged.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use packline_codec::Coding;
+use packline_pln::RecordSize;
+
+use super::*;
+use crate::Unobserved;
+
+/// What went to a stream.
+#[derive(Clone, Default)]
+struct Caught(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Caught {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Caught {
+    fn target(&self) -> TarTarget {
+        TarTarget::Stream(PathBuf::from("standard output"), Box::new(self.clone()))
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+fn file(path: &Path) -> TarTarget {
+    TarTarget::File { path: path.to_path_buf(), force: false }
+}
+
+fn resources() -> Resources {
+    Resources { workers: 2, ..Resources::default() }
+}
+
+fn compress(source: PlnSource, target: TarTarget) -> Result<Written, Error> {
+    let codings = vec![Coding::parse("slack+lz4").unwrap()];
+    let request = PlnRequest {
+        source,
+        target,
+        options: WriteOptions { record_size: RecordSize::MIN, codings },
+        keep_attributes: true,
+        resources: resources(),
+        temporaries: Temporaries::default(),
+    };
+    pln_compress(request, &mut Unobserved)
+}
+
+fn unpack(source: PlnSource, span: Span, target: TarTarget, keep_broken: bool) -> Result<Unpacked, Error> {
+    let request = PlnUnpackRequest {
+        source,
+        span,
+        target,
+        keep_attributes: true,
+        keep_broken,
+        resources: resources(),
+        temporaries: Temporaries::default(),
+    };
+    pln_unpack(request, &mut Unobserved)
+}
+
+fn stream(bytes: &[u8]) -> PlnSource {
+    PlnSource::Stream("standard input".to_owned(), Box::new(io::Cursor::new(bytes.to_vec())))
+}
+
+fn content() -> Vec<u8> {
+    let line = |number: u32| format!("line {number} of some\n");
+    (0..3000).map(line).collect::<String>().into_bytes()
+}
+
+/// A directory with a file, and the same file compressed.
+fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let (plain, packed) = (place.path().join("plain"), place.path().join("plain.pln"));
+    fs::write(&plain, content()).unwrap();
+    fs::set_permissions(&plain, Permissions::from_mode(0o640)).unwrap();
+    compress(PlnSource::File(plain.clone()), file(&packed)).unwrap();
+    (place, plain, packed)
+}
+
+#[test]
+fn files_and_streams_make_the_same() {
+    let (place, plain, packed) = place();
+    let caught = Caught::default();
+    compress(stream(&content()), caught.target()).unwrap();
+    assert!(caught.bytes() == fs::read(&packed).unwrap());
+    let (again, caught) = (place.path().join("again"), Caught::default());
+    let whole = unpack(PlnSource::File(packed.clone()), Span::ALL, file(&again), false).unwrap();
+    assert!(fs::read(&again).unwrap() == content());
+    assert_eq!(unpack(stream(&fs::read(&packed).unwrap()), Span::ALL, caught.target(), false).unwrap(), whole);
+    assert!(caught.bytes() == content());
+    for path in [&packed, &again] {
+        let about = fs::metadata(path).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o640);
+        assert_eq!(about.modified().unwrap(), fs::metadata(&plain).unwrap().modified().unwrap());
+    }
+}
+
+#[test]
+fn a_span_is_what_is_asked_for() {
+    let (_place, _, packed) = place();
+    let caught = Caught::default();
+    let span = Span { start: 5000, length: Some(3000) };
+    unpack(PlnSource::File(packed.clone()), span, caught.target(), false).unwrap();
+    assert!(caught.bytes() == content()[5000..8000]);
+    let beyond = Span { start: 1 << 40, length: None };
+    let said = unpack(PlnSource::File(packed.clone()), beyond, caught.target(), false).unwrap_err();
+    assert!(said.to_string().starts_with(&format!("{}: there are no bytes", packed.display())), "{said}");
+}
+
+#[test]
+fn what_is_in_a_file_is_listed_and_checked() {
+    let (_place, _, packed) = place();
+    let info = pln_info(&packed).unwrap();
+    assert_eq!((info.logical, info.physical), (content().len() as u64, fs::metadata(&packed).unwrap().len()));
+    let mut found = 0;
+    let verified =
+        pln_verify(PlnSource::File(packed.clone()), &resources(), &mut |_| found += 1, &mut Unobserved).unwrap();
+    assert_eq!((found, verified.findings, verified.blake3), (0, 0, Some(info.blake3)));
+    let mut bytes = fs::read(&packed).unwrap();
+    bytes[100] ^= 1;
+    for source in [stream(&bytes), PlnSource::File(packed.clone())] {
+        fs::write(&packed, &bytes).unwrap();
+        let mut said = String::new();
+        pln_verify(source, &resources(), &mut |error| said += &error.to_string(), &mut Unobserved).unwrap();
+        assert!(said.starts_with("record 0, at byte 32: "), "{said}");
+    }
+    assert!(pln_info(Path::new("/dev/null")).unwrap_err().to_string().contains("expected a file"));
+}
+
+#[test]
+fn a_stream_gets_what_is_whole_and_a_file_only_if_that_is_asked_for() {
+    let (place, _, packed) = place();
+    let half = fs::metadata(&packed).unwrap().len() / 2;
+    File::options().write(true).open(&packed).unwrap().set_len(half).unwrap();
+    let (out, caught) = (place.path().join("out"), Caught::default());
+    let said = unpack(PlnSource::File(packed.clone()), Span::ALL, caught.target(), false).unwrap_err().to_string();
+    assert!(said.starts_with(&format!("{}: cut off at byte {half}, in record", packed.display())), "{said}");
+    assert!(caught.bytes().len() > 4096 && content().starts_with(&caught.bytes()));
+    assert!(unpack(PlnSource::File(packed.clone()), Span::ALL, file(&out), false).is_err());
+    assert!(!out.exists());
+    assert!(unpack(PlnSource::File(packed), Span::ALL, file(&out), true).is_err());
+    assert!(fs::read(&out).unwrap() == caught.bytes());
+}
+
+#[test]
+fn what_is_there_is_not_replaced_and_what_fails_leaves_nothing() {
+    let (place, plain, packed) = place();
+    let said = compress(PlnSource::File(plain.clone()), file(&packed)).unwrap_err().to_string();
+    assert!(said.contains("plain.pln"), "{said}");
+    let gone = place.path().join("gone");
+    let said = compress(PlnSource::File(gone.clone()), file(&place.path().join("gone.pln"))).unwrap_err().to_string();
+    assert!(said.starts_with(&format!("{}: cannot open", gone.display())), "{said}");
+    assert!(compress(PlnSource::File(place.path().to_path_buf()), Caught::default().target()).is_err());
+    let out = place.path().join("out");
+    let said = unpack(PlnSource::File(plain), Span::ALL, file(&out), false).unwrap_err().to_string();
+    assert!(said.contains("the head, at byte 0: the file begins with"), "{said}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn files_of_the_kernel_are_read_although_they_have_no_size() {
+    let (caught, back) = (Caught::default(), Caught::default());
+    let written = compress(PlnSource::File(PathBuf::from("/proc/self/status")), caught.target()).unwrap();
+    assert!(written.logical > 100);
+    unpack(stream(&caught.bytes()), Span::ALL, back.target(), false).unwrap();
+    assert!(back.bytes().starts_with(b"Name:"));
+}
+
+#[test]
+fn memory_that_is_too_little_is_named_with_what_it_is_for() {
+    let (_place, plain, _) = place();
+    let request = PlnRequest {
+        source: PlnSource::File(plain),
+        target: Caught::default().target(),
+        options: WriteOptions::usual().unwrap(),
+        keep_attributes: false,
+        resources: Resources { memory: Some(1 << 20), ..resources() },
+        temporaries: Temporaries::default(),
+    };
+    let said = pln_compress(request, &mut Unobserved).unwrap_err().to_string();
+    assert!(said.contains("compressing records with 1 worker, in ") && said.contains("expected at least"), "{said}");
+}

@@ -1,0 +1,142 @@
+//! Any bytes as a .pln file: listed, read by its index and onwards, and verified; and as content that is written and read again.
+#![no_main]
+
+use std::io;
+use std::sync::Arc;
+
+use blake3::hazmat::HasherExt;
+use libfuzzer_sys::fuzz_target;
+use packline_codec::Coding;
+use packline_engine::CancelToken;
+use packline_pln::{
+    Error, Input, Machine, Reader, RecordSize, Source, Span, Unobserved, Unpacked, WriteOptions, compress, decompress,
+    verify,
+};
+
+/// Bytes of content after which it is enough.
+const ENOUGH: usize = 4 << 20;
+/// What content is written with; a byte of the input chooses.
+const CODINGS: [&str; 8] = ["none", "slack", "lz4", "slack+lzo", "zstd:level=1", "gzip:level=1", "huff0", "slack+zle"];
+
+/// Memory up to a limit.
+struct Kept {
+    bytes: Vec<u8>,
+    cancel: CancelToken,
+}
+
+impl io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > ENOUGH {
+            self.cancel.cancel();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a successful call gave. An internal error is a bug.
+fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(Error::Internal(bug)) => panic!("{bug}"),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn machine(cancel: &CancelToken) -> Machine {
+    Machine { memory: Some(128 << 20), serial: true, cancel: cancel.clone(), ..Machine::default() }
+}
+
+/// The content as far as it is read, and what came of that.
+fn read(source: Source<'_>) -> (Vec<u8>, Result<Unpacked, Error>) {
+    let cancel = CancelToken::new();
+    let machine = machine(&cancel);
+    let mut kept = Kept { bytes: Vec::new(), cancel };
+    let read = decompress(source, Span::ALL, &mut kept, &machine, &mut Unobserved);
+    (kept.bytes, read)
+}
+
+/// A file that is read in one way is read in the other, and is sound.
+fn as_file(bytes: &[u8]) {
+    let input: Arc<dyn Input> = Arc::new(bytes.to_vec());
+    let (by_index, read_by_index) = read(Source::At(Arc::clone(&input)));
+    let (onwards, read_onwards) = read(Source::Stream(&mut &*bytes));
+    if matches!(read_by_index, Err(Error::Cancelled)) || matches!(read_onwards, Err(Error::Cancelled)) {
+        return;
+    }
+    let (by, on) = (no_bug(read_by_index), no_bug(read_onwards));
+    assert_eq!(by, on);
+    let mut findings = 0;
+    let verified = verify(Source::At(input), &mut |_| findings += 1, &machine(&CancelToken::new()), &mut Unobserved);
+    if let Some(unpacked) = by {
+        assert!(by_index == onwards && unpacked.bytes == onwards.len() as u64);
+        assert_eq!(unpacked.blake3, Some(*blake3::hash(&onwards).as_bytes()));
+        assert_eq!(no_bug(verified).map(|verified| (verified.findings, verified.blake3)), Some((0, unpacked.blake3)));
+        let listed = no_bug(Reader::open(Arc::new(bytes.to_vec())).and_then(|reader| reader.info()));
+        assert_eq!(listed.map(|info| info.logical), Some(unpacked.bytes));
+    } else if let Some(verified) = no_bug(verified) {
+        assert!(verified.findings > 0 && verified.findings == findings);
+    }
+}
+
+fn as_content(bytes: &[u8]) {
+    let Some((first, content)) = bytes.split_first() else { return };
+    let coding = CODINGS[usize::from(*first) % CODINGS.len()];
+    let options = WriteOptions {
+        record_size: RecordSize::new(4096 << (first >> 6)).expect("a power of two"),
+        codings: vec![Coding::parse(coding).expect("a coding")],
+    };
+    let mut file = Vec::new();
+    let machine = machine(&CancelToken::new());
+    let written = compress(Source::Stream(&mut &*content), &mut file, &options, &machine, &mut Unobserved);
+    let written = written.expect("content of any kind can be written");
+    let (out, unpacked) = read(Source::At(Arc::new(file)));
+    assert!(out == content && unpacked.expect("it is read again").blake3 == Some(written.blake3));
+}
+
+/// Puts right what a fuzzer cannot: checks, and sums of what is stored.
+fn repair(bytes: &mut [u8]) -> Option<()> {
+    let end = bytes.len().checked_sub(72)?;
+    put(bytes.get_mut(..32)?, 24, &[]);
+    put(&mut bytes[end..], 64, &[]);
+    let (mut at, mut record, mut group) = (32, 0u64, 0u64);
+    loop {
+        let size = u32::from_le_bytes(bytes.get(at + 8..at + 12)?.try_into().ok()?) as usize;
+        let kind = (at + 24 + size <= end).then_some(bytes[at])?;
+        let number = if kind == 0x74 { &mut group } else { &mut record };
+        let (head, payload) = bytes[at..at + 24 + size].split_at_mut(24);
+        let plain = kind == 0x52 && head[1..3] == [0; 2] && size > 0 && size <= 4096;
+        let mut hasher = blake3::Hasher::new();
+        let sum = if plain {
+            hasher.set_input_offset(*number << 12).update(payload).finalize_non_root()
+        } else {
+            *hasher.update(payload).finalize().as_bytes()
+        };
+        head[12..20].copy_from_slice(&sum[..8]);
+        put(head, 20, &number.to_le_bytes());
+        *number += 1;
+        at += 24 + size;
+    }
+}
+
+/// The check of the first bytes, with what stands before them, behind them.
+fn put(part: &mut [u8], length: usize, before: &[u8]) {
+    let hash = blake3::Hasher::new().update(before).update(&part[..length]).finalize();
+    let rest = part.len() - length;
+    part[length..].copy_from_slice(&hash.as_bytes()[..rest]);
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    as_file(bytes);
+    let mut repaired = bytes.to_vec();
+    repair(&mut repaired);
+    as_file(&repaired);
+    as_content(bytes);
+});

@@ -5,7 +5,7 @@ use super::kernel::Kernel;
 use super::lengths::{Lengths, SYMBOLS};
 use super::table::{Tables, USUAL_LOG};
 use super::weights::{self, Weights};
-use super::{HUFF0, Huff0Block, Huff0Streams, MAX_BLOCK, USED_BITS, decode, histogram};
+use super::{HUFF0, Huff0Block, Huff0Streams, MAX_BLOCK, USED_BITS, decode, fast, histogram};
 use crate::CodecError;
 
 /// Bytes below which four streams are not worth their jump table, nor can be told apart by it.
@@ -29,7 +29,7 @@ pub(super) fn compress(
     if looks_flat(&counts, src.len()) {
         return Ok(Huff0Block::NotCompressible);
     }
-    let size = coded(kernel, src, &counts, room, streams);
+    let size = coded(kernel, src, &counts, USED_BITS, room, streams);
     Ok(size.map_or(Huff0Block::NotCompressible, Huff0Block::Compressed))
 }
 
@@ -45,17 +45,25 @@ fn looks_flat(counts: &[u32; SYMBOLS], size: usize) -> bool {
     squares * SYMBOLS as u64 <= size * size + size * size / 16 + size * SYMBOLS as u64
 }
 
-/// `None` if the block is not smaller than `src`, or than `room`.
-fn coded(kernel: Kernel, src: &[u8], counts: &[u32; SYMBOLS], room: &mut [u8], streams: Huff0Streams) -> Option<usize> {
-    let lengths = Lengths::of(counts, USED_BITS);
+/// With codes of up to `limit` bits. `None` if the block is not smaller than `src`, or than `room`.
+pub(super) fn coded(
+    kernel: Kernel,
+    src: &[u8],
+    counts: &[u32; SYMBOLS],
+    limit: u32,
+    room: &mut [u8],
+    streams: Huff0Streams,
+) -> Option<usize> {
+    let lengths = Lengths::of(counts, limit);
     let mut description = [0; weights::MAX_SIZE];
     let head = weights::write(&lengths, &mut description)?;
-    let least = head + (lengths.total(counts) / 8) as usize;
+    let bits = lengths.total(counts);
+    let least = head + (bits / 8) as usize;
     if least >= src.len().min(room.len()) {
         return None;
     }
     room[..head].copy_from_slice(&description[..head]);
-    let codes = Codes::new(&lengths);
+    let codes = Codes::new(&lengths, src.len(), bits);
     let size = head
         + match streams {
             Huff0Streams::One => encode::stream(kernel, src, &codes, &mut room[head..])?,
@@ -95,15 +103,13 @@ pub(super) fn decompress(
     }
     let (weights, head) = weights::read(block).map_err(malformed)?;
     tables.set(&weights);
+    let multiple = worth_joining(&weights, out.len());
+    if multiple {
+        fast::set_multiple(kernel, tables, &weights);
+    }
     let done = match streams {
-        Huff0Streams::One => decode::one(block, head, out, tables),
-        Huff0Streams::Four => {
-            let multiple = worth_joining(&weights, out.len());
-            if multiple {
-                tables.set_multiple();
-            }
-            decode::four(kernel, (block, head), out, tables, multiple)
-        }
+        Huff0Streams::One => decode::one(kernel, (block, head), out, tables, multiple),
+        Huff0Streams::Four => decode::four(kernel, (block, head), out, tables, multiple),
     };
     done.map_err(malformed)
 }
@@ -111,16 +117,18 @@ pub(super) fn decompress(
 /// Whether symbols should be decoded up to three at a time. That needs a table of its own, and a step takes a little longer.
 fn worth_joining(weights: &Weights, size: usize) -> bool {
     // How often a second symbol fits behind the first, in 2^-24; a symbol of n bits comes once in 2^n.
-    let share = |weight: usize| u64::from(weights.symbols[weight]) << (weight - 1);
     let log = weights.longest as usize;
-    let room = log.max(USUAL_LOG as usize);
+    let share = |weight: usize| u64::from(weights.symbols[weight]) << (weight - 1);
+    // Weights of two codes that fit have at least this sum. As the first one gets shorter, longer ones fit behind it.
+    let least = (2 * (log + 1)).saturating_sub(log.max(USUAL_LOG as usize)).max(1);
+    let mut frequent: u64 = (least..=log).map(share).sum();
     let mut both = 0;
     for first in 1..=log {
-        for second in 1..=log {
-            if 2 * (log + 1) <= room + first + second {
-                both += share(first) * share(second);
-            }
+        let second = least.saturating_sub(first);
+        if (1..=log).contains(&second) {
+            frequent += share(second);
         }
+        both += share(first) * frequent;
     }
     size >= 4096 && both << (24 - 2 * log) > 1 << 22
 }

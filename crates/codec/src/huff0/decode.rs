@@ -61,9 +61,17 @@ fn symbols(bits: &mut Backward, out: &mut [u8], tables: &Tables) {
     bits.skip(taken);
 }
 
-/// Decodes a block's one stream, which begins at `start`.
-pub(super) fn one(block: &[u8], start: usize, out: &mut [u8], tables: &Tables) -> Result<(), &'static str> {
-    Lane::new(block, start, block.len(), 0..out.len())?.finish(block, out, tables)
+/// Decodes a block's one stream, which begins at `start`; as [`four`] otherwise.
+pub(super) fn one(
+    kernel: Kernel,
+    (block, start): (&[u8], usize),
+    out: &mut [u8],
+    tables: &Tables,
+    multiple: bool,
+) -> Result<(), &'static str> {
+    let mut lane = [Lane::new(block, start, block.len(), 0..out.len())?];
+    fast::run(kernel, block, &mut lane, out, tables, multiple);
+    lane[0].finish(block, out, tables)
 }
 
 /// Where each of four streams of a block lies, and what it makes.

@@ -3,6 +3,8 @@
 use super::bits::Forward;
 use super::kernel::Kernel;
 use super::lengths::{Lengths, SYMBOLS};
+#[cfg(target_arch = "x86_64")]
+use super::wide;
 
 /// The codes of all symbols, ready to be put together.
 #[derive(Debug)]
@@ -10,11 +12,14 @@ pub(super) struct Codes {
     /// By symbol: the code in the highest bits, its length in the lowest.
     of: [u64; SYMBOLS],
     longest: u32,
+    /// Whether eight symbols are often more than fit into a word.
+    pub(super) dense: bool,
 }
 
 impl Codes {
-    /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code.
-    pub(super) fn new(lengths: &Lengths) -> Self {
+    /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code. `symbols`
+    /// will take `total` bits.
+    pub(super) fn new(lengths: &Lengths, symbols: usize, total: u64) -> Self {
         let mut at = [0_u64; 16];
         lengths.of.iter().for_each(|bits| at[usize::from(bits & 15)] += 1);
         let mut next = [0_u64; 16];
@@ -29,43 +34,70 @@ impl Codes {
             *packed = *code << (64 - u32::from(bits)) | u64::from(bits);
             *code += 1;
         }
-        Codes { of, longest: lengths.longest }
+        Codes { of, longest: lengths.longest, dense: total > 6 * symbols as u64 }
+    }
+
+    /// As 16 bits each: the code, and its length in the highest four.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn words(&self) -> [u16; SYMBOLS] {
+        self.of.map(|packed| {
+            let length = packed & 63;
+            (packed.unbounded_shr(64 - length as u32) | length << 12) as u16
+        })
     }
 }
 
 /// Writes the stream of `src`, which is not empty and has only symbols of the code. `None` if there is no room.
 pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+    let mut tail = Tail { size: 0, held: 0, bits: 0 };
     match kernel {
-        Kernel::Portable => any(src, codes, room),
+        Kernel::Portable => any(src, codes, room, tail),
         // SAFETY: `Kernel::detect` alone makes this one, where the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Kernel::Bmi2 => unsafe { any_bmi2(src, codes, room) },
+        Kernel::Bmi2 => unsafe { any_bmi2(src, codes, room, tail) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512 => unsafe {
+            let rest = wide::most(src, codes, room, &mut tail);
+            any_bmi2(rest, codes, room, tail)
+        },
     }
 }
 
+/// Where a stream that is being written ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tail {
+    /// Bytes written.
+    pub(super) size: usize,
+    /// Bits behind them.
+    pub(super) held: u64,
+    /// How many those are, fewer than 8.
+    pub(super) bits: u32,
+}
+
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2")]
-fn any_bmi2(src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
-    any(src, codes, room)
+#[target_feature(enable = "bmi1,bmi2,avx2")]
+fn any_bmi2(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
+    any(src, codes, room, tail)
 }
 
 /// Takes as many symbols at a time as surely fit into 56 bits.
 #[inline(always)]
-fn any(src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+fn any(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
     match codes.longest {
-        0..=7 => groups::<8>(src, codes, room),
-        8 => groups::<7>(src, codes, room),
-        9 => groups::<6>(src, codes, room),
-        10..=11 => groups::<5>(src, codes, room),
-        _ => groups::<4>(src, codes, room),
+        0..=7 => groups::<8>(src, codes, room, tail),
+        8 => groups::<7>(src, codes, room, tail),
+        9 => groups::<6>(src, codes, room, tail),
+        10..=11 => groups::<5>(src, codes, room, tail),
+        _ => groups::<4>(src, codes, room, tail),
     }
 }
 
 #[inline(always)]
-fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
     let (first, groups) = src.as_rchunks::<SIZE>();
     let mut groups = groups.iter().rev();
-    let (mut held, mut bits, mut size) = (0, 0, 0);
+    let Tail { mut size, mut held, mut bits } = tail;
     // As long as a whole word may be written, however few of its bits are meant.
     while let Some(to) = room.get_mut(size..size + 8) {
         let Some(group) = groups.next() else { break };
@@ -93,12 +125,14 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8]) -> Opti
 /// The codes of a group, the last symbol's lowest, and their length. Its own chain of shifts, so that groups overlap.
 #[inline(always)]
 fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
-    let (mut code, mut length) = (0, 0);
+    let (mut code, mut lengths) = (0, 0_u64);
     for symbol in group.iter().rev() {
         let packed = codes.of[usize::from(*symbol)];
         // The length in the lowest bits of what is added stays below the 56 bits that count.
         code = code >> (packed & 63) | packed;
-        length += packed as u32 & 0xff;
+        // Codes are added as well, above what is looked at.
+        lengths = lengths.wrapping_add(packed);
     }
+    let length = lengths as u32 & 63;
     (code >> (64 - length), length)
 }

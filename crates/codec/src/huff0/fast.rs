@@ -2,26 +2,73 @@
 
 use super::decode::Lane;
 use super::kernel::Kernel;
-use super::table::{Tables, USUAL_LOG};
+use super::table::{ENTRIES, Tables, USUAL_LOG};
+use super::weights::Weights;
 
-/// Goes on with the lanes as far as no bound can be reached; none of them, if a stream is too short to begin with.
-pub(super) fn run(
-    kernel: Kernel,
-    block: &[u8],
-    lanes: &mut [Lane; 4],
-    out: &mut [u8],
-    tables: &Tables,
-    multiple: bool,
-) {
-    if lanes.iter().any(|lane| lane.end - lane.start < WORD) {
-        return;
+/// Makes the table of up to three symbols.
+pub(super) fn set_multiple(kernel: Kernel, tables: &mut Tables, weights: &Weights) {
+    match kernel {
+        Kernel::Portable => tables.set_multiple(weights),
+        // SAFETY: `Kernel::detect` alone makes these, where the processor has the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Bmi2 | Kernel::Avx512 => unsafe { set_multiple_bmi2(tables, weights) },
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,avx2")]
+fn set_multiple_bmi2(tables: &mut Tables, weights: &Weights) {
+    tables.set_multiple(weights);
+}
+
+/// Goes on with the lanes, four or one, as far as no bound can be reached. Changes their order.
+pub(super) fn run(kernel: Kernel, block: &[u8], lanes: &mut [Lane], out: &mut [u8], tables: &Tables, multiple: bool) {
     let work = Work { block, out, tables, multiple };
     match kernel {
         Kernel::Portable => steps(lanes, work),
-        // SAFETY: `Kernel::detect` alone makes this one, where the processor has the instructions.
+        // SAFETY: `Kernel::detect` alone makes these, where the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Kernel::Bmi2 => unsafe { steps_bmi2(lanes, work) },
+        Kernel::Bmi2 | Kernel::Avx512 => unsafe { steps_bmi2(lanes, work) },
+    }
+}
+
+/// Tables in which an entry is found without a check, and what it stands for by a read of its own: that is less work than to shift
+/// it out of the entry.
+trait LookUp {
+    type Entry;
+    type Made;
+
+    /// The entry at `index`, which is at most 12 bits, and what it stands for.
+    fn look_up(&self, index: usize) -> (Self::Entry, Self::Made);
+}
+
+impl LookUp for [u16; ENTRIES] {
+    type Entry = u16;
+    type Made = u8;
+
+    #[inline(always)]
+    fn look_up(&self, index: usize) -> (u16, u8) {
+        let entry = self[index & (ENTRIES - 1)];
+        if cfg!(target_endian = "big") {
+            return (entry, (entry >> 8) as u8);
+        }
+        // SAFETY: this is the upper byte of the entry.
+        (entry, unsafe { *self.as_ptr().add(index & (ENTRIES - 1)).cast::<u8>().add(1) })
+    }
+}
+
+impl LookUp for [u32; ENTRIES + 1] {
+    type Entry = u32;
+    type Made = [u8; 4];
+
+    #[inline(always)]
+    fn look_up(&self, index: usize) -> (u32, [u8; 4]) {
+        let entry = self[index & (ENTRIES - 1)];
+        if cfg!(target_endian = "big") {
+            return (entry, (entry >> 8).to_le_bytes());
+        }
+        // SAFETY: these are three bytes of the entry and one of the next. There is a next one, which is why the table has one more.
+        (entry, unsafe { self.as_ptr().add(index & (ENTRIES - 1)).cast::<u8>().add(1).cast::<[u8; 4]>().read() })
     }
 }
 
@@ -33,19 +80,40 @@ struct Work<'a> {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2")]
-fn steps_bmi2(lanes: &mut [Lane; 4], work: Work) {
+#[target_feature(enable = "bmi1,bmi2,avx2")]
+fn steps_bmi2(lanes: &mut [Lane], work: Work) {
     steps(lanes, work);
 }
 
 #[inline(always)]
-fn steps(lanes: &mut [Lane; 4], work: Work) {
+fn steps(lanes: &mut [Lane], mut work: Work) {
     match (work.tables.log, work.multiple) {
-        (USUAL_LOG, false) => singles::<11, 5>(lanes, work),
-        (USUAL_LOG, true) => multiples::<11, 5>(lanes, work),
-        (_, false) => singles::<12, 4>(lanes, work),
-        (_, true) => multiples::<12, 4>(lanes, work),
+        (USUAL_LOG, false) => in_step::<11, 5>(lanes, &mut work),
+        (USUAL_LOG, true) => by_turns::<11, 5>(lanes, &mut work),
+        (_, false) => in_step::<12, 4>(lanes, &mut work),
+        (_, true) => by_turns::<12, 4>(lanes, &mut work),
     }
+}
+
+/// One symbol of each lane at a time: all come to their ends together.
+#[inline(always)]
+fn in_step<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work) {
+    match <&mut [Lane; 4]>::try_from(&mut *lanes) {
+        Ok(four) => singles::<LOG, PER, 4>(four, work),
+        Err(_) => lanes.iter_mut().for_each(|lane| singles::<LOG, PER, 1>(std::array::from_mut(lane), work)),
+    }
+}
+
+/// Several symbols of each lane at a time: some come to their ends sooner, and the others go on without them.
+#[inline(always)]
+fn by_turns<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work) {
+    if let Ok(four) = <&mut [Lane; 4]>::try_from(&mut *lanes) {
+        multiples::<LOG, PER, 4>(four, work);
+        lanes.sort_unstable_by_key(|lane| lane.next.wrapping_sub(lane.stop));
+        lanes.first_chunk_mut().into_iter().for_each(|lanes| multiples::<LOG, PER, 3>(lanes, work));
+        lanes.first_chunk_mut().into_iter().for_each(|lanes| multiples::<LOG, PER, 2>(lanes, work));
+    }
+    lanes.iter_mut().for_each(|lane| multiples::<LOG, PER, 1>(std::array::from_mut(lane), work));
 }
 
 /// Bytes of what is looked up at a time.
@@ -53,134 +121,142 @@ const WORD: usize = 8;
 /// Bytes that a lane goes back between two looks at the bounds, at most: 55 bits and the 7 that may be left from before.
 const BACK: usize = 7;
 
-/// The words that four lanes are reading.
+/// The words that lanes are reading.
 ///
-/// Invariants: `at[lane]` bytes into the block there are `WORD` more. `bits[lane]` is the word there, its read bits shifted out and
-/// a one shifted in behind the last bit, in place of that one. So the number of zeros below is that of bits read of the word.
-struct Words {
-    bits: [u64; 4],
-    at: [usize; 4],
+/// Invariants: (1) `at[lane]` points into the block, at `WORD` bytes of it. (2) `bits[lane]` is the word there, the bits shifted out
+/// that were read, and a one shifted in behind the last bit, in place of that one: the number of zeros below it is that of bits
+/// read of the word.
+struct Words<const LANES: usize> {
+    bits: [u64; LANES],
+    at: [*const u8; LANES],
 }
 
-impl Words {
-    /// Words at the ends of all lanes, each of which has at least `WORD` bytes.
+impl<const LANES: usize> Words<LANES> {
+    /// The words that come next. `None` if a lane is so close to the beginning of the block that there is none.
     #[inline(always)]
-    fn new(block: &[u8], lanes: &[Lane; 4]) -> Self {
-        let mut words = Words { bits: [0; 4], at: [0; 4] };
+    fn new(block: &[u8], lanes: &[Lane; LANES]) -> Option<Self> {
+        let mut words = Words { bits: [0; LANES], at: [block.as_ptr(); LANES] };
         for (lane, from) in lanes.iter().enumerate() {
-            words.at[lane] = from.end - WORD;
-            let bytes = block[words.at[lane]..].first_chunk().copied().unwrap_or_default();
-            let read = (from.end - from.start) as isize * 8 - from.left;
-            words.bits[lane] = (u64::from_le_bytes(bytes) | 1) << read;
+            let position = from.start * 8 + usize::try_from(from.left).ok()?;
+            let end = position.div_ceil(8);
+            let word = block.get(end.checked_sub(WORD)?..end)?;
+            words.at[lane] = word.as_ptr();
+            words.bits[lane] = (u64::from_le_bytes(*word.first_chunk()?) | 1) << (end * 8 - position);
         }
-        words
+        Some(words)
     }
 
     /// Steps that all lanes can go back before one might come to the beginning of the block.
     #[inline(always)]
-    fn steps(&self) -> usize {
-        self.at.iter().min().map_or(0, |at| at / BACK)
+    fn steps(&self, block: &[u8]) -> usize {
+        let start = block.as_ptr().addr();
+        self.at.iter().map(|at| at.addr() - start).min().unwrap_or(0) / BACK
     }
 
     /// Takes the next word of a lane.
     ///
     /// # Safety
-    /// `block` is the beginning of the block, `at[lane]` at least `BACK`, and at most 55 bits were read since the last time.
+    /// `at[lane]` is at least `BACK` bytes into the block, and at most 55 bits were read since the last time.
     #[inline(always)]
-    unsafe fn refill(&mut self, block: *const u8, lane: usize) {
+    unsafe fn refill(&mut self, lane: usize) {
         let read = self.bits[lane].trailing_zeros();
-        self.at[lane] -= (read >> 3) as usize;
-        // SAFETY: at most 62 bits are read, which is no more than `BACK` bytes; so the place is still in the block, and as
-        // places only go back there are `WORD` bytes.
-        let word = unsafe { block.add(self.at[lane]).cast::<u64>().read_unaligned() };
+        // SAFETY: at most 62 bits are read, so that this goes back by `BACK` bytes at most and stays in the block; what is there is a
+        // word, as invariant (1) was true further on.
+        let word = unsafe {
+            self.at[lane] = self.at[lane].sub((read >> 3) as usize);
+            self.at[lane].cast::<u64>().read_unaligned()
+        };
         self.bits[lane] = (u64::from_le(word) | 1) << (read & 7);
     }
 
     /// Tells the lanes how far they are read.
     #[inline(always)]
-    fn leave(&self, lanes: &mut [Lane; 4]) {
+    fn leave(&self, block: &[u8], lanes: &mut [Lane; LANES]) {
         for (lane, to) in lanes.iter_mut().enumerate() {
             let read = self.bits[lane].trailing_zeros() as isize;
-            to.left = (self.at[lane] as isize - to.start as isize + WORD as isize) * 8 - read;
+            let at = self.at[lane].addr() - block.as_ptr().addr();
+            to.left = (at as isize - to.start as isize + WORD as isize) * 8 - read;
         }
     }
 }
 
 /// One symbol at a time.
 #[inline(always)]
-fn singles<const LOG: u32, const PER: usize>(lanes: &mut [Lane; 4], work: Work) {
-    let table = work.tables.single.as_ptr();
-    let block = work.block.as_ptr();
-    let mut words = Words::new(work.block, lanes);
-    let quarter = lanes[1].next - lanes[0].next;
-    // The last lane makes no more than the others, and all are in step.
-    let (mut done, end) = (0, lanes[3].stop - lanes[3].next);
+fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [Lane; LANES], work: &mut Work) {
+    let Some(mut words) = Words::new(work.block, lanes) else { return };
+    let table = &work.tables.single;
+    let (first, last) = (&lanes[0], &lanes[LANES - 1]);
+    // What lanes make lies at equal distances, and the last one makes no more than the others.
+    let apart = (last.next - first.next) / LANES.saturating_sub(1).max(1);
+    let (mut out, mut left) = (work.out[first.next..].as_mut_ptr(), last.stop - last.next);
+    let end = left;
     loop {
-        let steps = words.steps().min((end - done) / PER);
+        let steps = words.steps(work.block).min(left / PER);
         if steps == 0 {
             break;
         }
         for _ in 0..steps {
-            // SAFETY: `done + PER` is at most what the last lane makes, so the place is in the quarter of each.
-            let out = unsafe { work.out.as_mut_ptr().add(done) };
             for symbol in 0..PER {
-                for lane in 0..4 {
+                for lane in 0..LANES {
                     let index = (words.bits[lane] >> (64 - LOG)) as usize;
-                    // SAFETY: `LOG` bits are an index into a table that has 2^12 entries; the place is in the lane's quarter.
-                    unsafe {
-                        let entry = *table.add(index);
-                        words.bits[lane] <<= entry & 63;
-                        *out.add(lane * quarter + symbol) = (entry >> 8) as u8;
-                    }
+                    let (entry, made) = table.look_up(index);
+                    words.bits[lane] <<= entry & 63;
+                    // SAFETY: no lane makes more than the last, and that has room for `left / PER` such steps.
+                    unsafe { *out.add(lane * apart + symbol) = made };
                 }
             }
-            for lane in 0..4 {
+            for lane in 0..LANES {
                 // SAFETY: `Words::steps` has allowed for this step, and `PER` codes are no more than 55 bits.
-                unsafe { words.refill(block, lane) };
+                unsafe { words.refill(lane) };
             }
-            done += PER;
+            // SAFETY: as above, this is in the lane or at its end.
+            out = unsafe { out.add(PER) };
         }
+        left -= steps * PER;
     }
-    lanes.iter_mut().for_each(|lane| lane.next += done);
-    words.leave(lanes);
+    lanes.iter_mut().for_each(|lane| lane.next += end - left);
+    words.leave(work.block, lanes);
 }
 
 /// One to three symbols at a time.
+#[expect(clippy::needless_range_loop, reason = "several arrays are gone through together")]
 #[inline(always)]
-fn multiples<const LOG: u32, const PER: usize>(lanes: &mut [Lane; 4], work: Work) {
-    let table = work.tables.multiple.as_ptr();
-    let block = work.block.as_ptr();
-    let out = work.out.as_mut_ptr();
-    let mut words = Words::new(work.block, lanes);
-    let mut next = [lanes[0].next, lanes[1].next, lanes[2].next, lanes[3].next];
+fn multiples<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [Lane; LANES], work: &mut Work) {
+    let Some(mut words) = Words::new(work.block, lanes) else { return };
+    let table = &work.tables.multiple;
     // Three symbols a time are made at most, and a fourth byte written behind the last.
     let most = 3 * PER;
+    let start = work.out.as_mut_ptr();
+    let mut next = [start; LANES];
+    for (next, lane) in next.iter_mut().zip(&*lanes) {
+        *next = work.out[lane.next..lane.stop].as_mut_ptr();
+    }
     loop {
-        let room = (0..4).map(|lane| (lanes[lane].stop - next[lane]).saturating_sub(1) / most).min().unwrap_or(0);
-        let steps = words.steps().min(room);
+        let made = |lane: usize| next[lane].addr() - start.addr();
+        let room = (0..LANES).map(|lane| (lanes[lane].stop - made(lane)).saturating_sub(1) / most).min();
+        let steps = words.steps(work.block).min(room.unwrap_or(0));
         if steps == 0 {
             break;
         }
         for _ in 0..steps {
             for _ in 0..PER {
-                for lane in 0..4 {
+                for lane in 0..LANES {
                     let index = (words.bits[lane] >> (64 - LOG)) as usize;
-                    // SAFETY: `LOG` bits are an index into a table that has 2^12 entries; `room` steps write nothing behind
-                    // the end of the lane.
+                    let (entry, symbols) = table.look_up(index);
+                    words.bits[lane] <<= entry & 63;
+                    // SAFETY: `room` steps write nothing behind the end of any lane.
                     unsafe {
-                        let entry = *table.add(index);
-                        words.bits[lane] <<= entry & 63;
-                        out.add(next[lane]).cast::<u32>().write_unaligned((entry >> 8).to_le());
-                        next[lane] += ((entry >> 6) & 3) as usize;
+                        next[lane].cast::<[u8; 4]>().write_unaligned(symbols);
+                        next[lane] = next[lane].add(((entry & 0xff) >> 6) as usize);
                     }
                 }
             }
-            for lane in 0..4 {
+            for lane in 0..LANES {
                 // SAFETY: `Words::steps` has allowed for this step, and `PER` entries are no more than 55 bits.
-                unsafe { words.refill(block, lane) };
+                unsafe { words.refill(lane) };
             }
         }
     }
-    lanes.iter_mut().zip(next).for_each(|(lane, next)| lane.next = next);
-    words.leave(lanes);
+    lanes.iter_mut().zip(next).for_each(|(lane, next)| lane.next = next.addr() - start.addr());
+    words.leave(work.block, lanes);
 }

@@ -1,7 +1,7 @@
 //! How often each byte occurs.
 
 /// Tables counted in turn, so that a byte that repeats does not wait for its own count.
-const TABLES: usize = 4;
+const TABLES: usize = 8;
 
 /// Occurrences of each byte of `src`, which is shorter than 4 GiB.
 pub(super) fn count(src: &[u8]) -> [u32; 256] {
@@ -16,8 +16,8 @@ pub(super) fn count(src: &[u8]) -> [u32; 256] {
     for byte in rest {
         tables[0][usize::from(*byte)] += 1;
     }
-    let [mut sums, others @ ..] = tables;
-    for table in &others {
+    let mut sums = [0; 256];
+    for table in &tables {
         sums.iter_mut().zip(table).for_each(|(sum, count)| *sum += count);
     }
     sums

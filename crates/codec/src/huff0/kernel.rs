@@ -5,17 +5,21 @@
 pub(super) enum Kernel {
     /// What every processor of the architecture has.
     Portable,
-    /// With BMI1 and BMI2: shifts by a variable amount that leave flags alone.
+    /// With BMI1 and BMI2 (shifts by a variable amount that leave flags alone) and AVX2 (what is done to a table).
     #[cfg(target_arch = "x86_64")]
     Bmi2,
+    /// Those, and AVX-512 F and BW for encoding.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Kernel {
     /// The fastest that this processor can go.
     pub(super) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2") {
-            return Kernel::Bmi2;
+        if is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("avx2") {
+            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+            return if wide { Kernel::Avx512 } else { Kernel::Bmi2 };
         }
         Kernel::Portable
     }
@@ -23,8 +27,14 @@ impl Kernel {
     /// All that this processor can go.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
-        let mut all = vec![Kernel::Portable, Kernel::detect()];
-        all.dedup();
+        #[allow(unused_mut)] // on other architectures
+        let mut all = vec![Kernel::Portable];
+        #[cfg(target_arch = "x86_64")]
+        match Kernel::detect() {
+            Kernel::Portable => {}
+            Kernel::Bmi2 => all.push(Kernel::Bmi2),
+            Kernel::Avx512 => all.extend([Kernel::Bmi2, Kernel::Avx512]),
+        }
         all
     }
 }

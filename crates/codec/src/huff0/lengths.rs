@@ -1,4 +1,6 @@
-//! Lengths of codes: Huffman's where they keep within the limit, else the best of those that do (package-merge).
+//! Lengths of codes: Huffman's, and where those go over the limit, lengths near the best within it (`limited.rs`).
+
+use super::limited;
 
 /// Symbols of an alphabet.
 pub(super) const SYMBOLS: usize = 256;
@@ -15,7 +17,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Lengths of least total size for `counts`, of which at least two are not zero, none over `limit` (8 to 12). Every sum
+    /// Lengths for `counts`, of which at least two are not zero, none over `limit` (11 or 12). Every sum
     /// of counts is less than 2^24.
     pub(super) fn of(counts: &[u32; SYMBOLS], limit: u32) -> Self {
         let mut sorted = [0; SYMBOLS];
@@ -24,7 +26,7 @@ impl Lengths {
         let mut at = [0; 64];
         huffman(sorted, &mut at);
         if at[limit as usize + 1..].iter().any(|symbols| *symbols > 0) {
-            package_merge(sorted, limit, &mut at);
+            limited::shorten(sorted, limit, &mut at);
         }
         Lengths::assign(sorted, &at)
     }
@@ -59,7 +61,8 @@ fn symbol(key: u32) -> usize {
     (key & 0xff) as usize
 }
 
-fn weight(key: u32) -> u32 {
+/// How often a symbol occurs.
+pub(super) fn weight(key: u32) -> u32 {
     key >> 8
 }
 
@@ -105,48 +108,4 @@ fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     for parent in &leaf_parents[..symbols] {
         at[usize::from(depths[usize::from(*parent)] + 1) & 63] += 1;
     }
-}
-
-/// Counts into `at` how many symbols have a code of each length in the best code within `limit`.
-///
-/// Package-merge (Larmore and Hirschberg 1990): at each level the symbols and the pairs of what is cheapest one level deeper
-/// are merged by weight. Of the uppermost level the cheapest 2n - 2 are taken, and of each pair both its parts. A symbol's
-/// length is the number of levels at which it was taken; as the cheaper are taken first, a number a level says all.
-fn package_merge(sorted: &[u32], limit: u32, at: &mut [usize; 64]) {
-    let symbols = sorted.len();
-    let mut level = [0; 2 * SYMBOLS];
-    let mut next = [0; 2 * SYMBOLS];
-    let mut leaves_before = [[0_u16; 2 * SYMBOLS + 1]; 13];
-    let mut size = 0;
-    for before in leaves_before.iter_mut().take(limit as usize) {
-        size = merge(sorted, &level[..size], &mut next, before);
-        std::mem::swap(&mut level, &mut next);
-    }
-    let mut wanted = 2 * symbols - 2;
-    let mut deeper = symbols;
-    *at = [0; 64];
-    for (bits, before) in leaves_before.iter().take(limit as usize).rev().enumerate() {
-        let taken = usize::from(before[wanted]);
-        at[bits] = deeper - taken;
-        deeper = taken;
-        wanted = 2 * (wanted - taken);
-    }
-    at[limit as usize] = deeper;
-}
-
-/// Merges symbols and pairs of `below`, and says how many of the first so many are symbols.
-fn merge(sorted: &[u32], below: &[u32], merged: &mut [u32; 2 * SYMBOLS], before: &mut [u16; 2 * SYMBOLS + 1]) -> usize {
-    let (mut leaf, mut pair) = (0, 0);
-    let size = sorted.len() + below.len() / 2;
-    let pairs: &[[u32; 2]] = below.as_chunks().0;
-    for item in 0..size {
-        let package = pairs.get(pair).map_or(u32::MAX, |pair| pair[0] + pair[1]);
-        let single = sorted.get(leaf).map_or(u32::MAX, |key| weight(*key));
-        let is_leaf = single <= package;
-        merged[item] = single.min(package);
-        leaf += usize::from(is_leaf);
-        pair += usize::from(!is_leaf);
-        before[item + 1] = leaf as u16;
-    }
-    size
 }

@@ -1,4 +1,46 @@
 //! Huff0, the entropy coder of Collet's Finite State Entropy and of Zstandard's literals (RFC 8878, 4.2), bit for bit.
+//!
+//! # A block
+//!
+//! What `HUF_compress` makes, and a literals section of Zstandard holds behind its head. It says neither its size, nor its content's
+//! (up to 131,072 bytes), nor how many streams it has.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | h. From 128 on: h - 127 weights follow, of 4 bits each; below: h bytes of coded weights |
+//! | (h - 126) / 2 or h | the weights of symbols 0, 1, ...: as nibbles, the first in the upper half; or coded by FSE |
+//! | 6 | four streams only: bytes of the first, second and third, two each, the low one first |
+//! | the rest | the stream or streams, with nothing between and behind them |
+//!
+//! - A weight w of 1 to 12 means a code of m + 1 - w bits, m the bits of the longest code; 0 a symbol that does not occur. Weight w
+//!   counts 2^(w - 1). One more weight, that of the symbol behind the last one said, is what the sum lacks of the next power of two above it,
+//!   2^m; it has to be a power of two, m at most 12 (11 here when writing), and the number of codes of m bits even and not 0.
+//! - Codes: those of m bits have the lowest values, then those of m - 1, and so on; of one length the lower symbol has the lower code.
+//! - Coded weights: a distribution as in RFC 8878, 4.1.1, of 32 or 64 states, then a stream that is read from its end: the first state, the
+//!   second, and then by turns each gives its weight and is left by as many bits as its entry says. When more bits are wanted than there
+//!   are, the other state's weight is the last. At most 255 weights.
+//! - Streams are read from the end: the highest set bit of the last byte is a mark; below it is the first code, its highest bit first. A
+//!   stream must end with the first bit of its first byte. Four streams have a quarter of the content each, rounded up, the last one the rest.
+//!
+//! # Blocks that say what they are
+//!
+//! What [`Encoder`] and [`Decoder`] have: blocks one behind the other, up to the end of the data, one at least. Here all but the last have
+//! 131,072 bytes of content; a reader takes any. A block begins with a number of 3 or 5 bytes, the low one first:
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0, 1 | kind: 0 stored, 1 a single symbol, 2 one stream, 3 four streams |
+//! | 2 to 18 | bytes of content, less 1 |
+//! | 19 to 35 | kinds 2 and 3: bytes of the block that follows, less 1 |
+//! | the rest | 0: up to bit 23 of the 3 bytes of kinds 0 and 1, up to bit 39 of the 5 bytes of kinds 2 and 3 |
+//!
+//! Then come the content, the one symbol, or a block as above. Content of less than 1,024 bytes has one stream here.
+//!
+//! # How it is done
+//!
+//! Encoding looks up codes 32 at a time with AVX-512 (`wide.rs`), else 5 (`encode.rs`). Decoding takes one symbol or up to three at a step
+//! (`table.rs`), as the code makes worth it, of four streams together (`fast.rs`), with bounds looked at every few steps; what is left is
+//! done with care (`decode.rs`). Which instructions are used (`kernel.rs`) changes no byte.
 
 mod bits;
 mod block;
@@ -11,10 +53,13 @@ mod fse;
 mod histogram;
 mod kernel;
 mod lengths;
+mod limited;
 mod table;
 #[cfg(test)]
 mod tests;
 mod weights;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use crate::bounded::Press;
 use crate::{CodecError, Decoder, Encoder, Outcome};

@@ -6,7 +6,8 @@ use super::weights::Weights;
 
 /// Bits that tables are looked up by, unless a code is longer.
 pub(super) const USUAL_LOG: u32 = 11;
-const ENTRIES: usize = 1 << MAX_BITS;
+/// Entries of a table, at most.
+pub(super) const ENTRIES: usize = 1 << MAX_BITS;
 
 /// Tables of one code, of 2^`log` entries each. No entry stands for 0 bits.
 #[derive(Debug)]
@@ -16,14 +17,14 @@ pub(super) struct Tables {
     /// The next symbol: bits it takes in the low byte, the symbol above.
     pub(super) single: [u16; ENTRIES],
     /// The next one to three symbols: bits they take in the lowest 6 bits, their number in the 2 above, then the symbols from
-    /// the first on, a byte each.
-    pub(super) multiple: [u32; ENTRIES],
+    /// the first on, a byte each. One entry more, so that four bytes may be read from the second on.
+    pub(super) multiple: [u32; ENTRIES + 1],
 }
 
 impl Tables {
     /// Tables of no code yet.
     pub(super) fn new() -> Self {
-        Tables { log: USUAL_LOG, single: [0; ENTRIES], multiple: [0; ENTRIES] }
+        Tables { log: USUAL_LOG, single: [0; ENTRIES], multiple: [0; ENTRIES + 1] }
     }
 
     /// Makes the table of single symbols.
@@ -32,7 +33,7 @@ impl Tables {
         let order = by_weight(weights);
         let mut symbols = &order[..];
         let mut table = &mut self.single[..1 << self.log];
-        for (weight, count) in (1..).zip(&weights.symbols[1..]) {
+        for (weight, count) in (1..=weights.longest).zip(&weights.symbols[1..]) {
             let (these, others) = symbols.split_at(usize::from(*count));
             let bits = weights.longest + 1 - weight;
             let run = 1 << (self.log - bits);
@@ -43,39 +44,63 @@ impl Tables {
     }
 
     /// Makes the table of up to three symbols out of that of single ones.
-    pub(super) fn set_multiple(&mut self) {
+    #[inline(always)]
+    pub(super) fn set_multiple(&mut self, weights: &Weights) {
         match self.log {
-            USUAL_LOG => self.join::<USUAL_LOG>(),
-            _ => self.join::<MAX_BITS>(),
+            USUAL_LOG => self.join::<USUAL_LOG>(weights),
+            _ => self.join::<MAX_BITS>(weights),
         }
     }
 
-    fn join<const LOG: u32>(&mut self) {
+    #[inline(always)]
+    fn join<const LOG: u32>(&mut self, weights: &Weights) {
         let single = &self.single[..1 << LOG];
-        let mask = (1 << LOG) - 1;
-        // The last entry has the shortest code; where not even that one fits behind the first, there is but one symbol.
-        let shortest = u32::from(single[mask]) & 0xff;
-        let alone = single.partition_point(|entry| (u32::from(*entry) & 0xff) + shortest > LOG);
-        for (multiple, entry) in self.multiple.iter_mut().zip(&single[..alone]) {
-            *multiple = u32::from(*entry) + (1 << 6);
+        let mut next = 0;
+        let mut followers = [0; ENTRIES / 2];
+        for (weight, count) in (1..=weights.longest).zip(&weights.symbols[1..]).filter(|(_, count)| **count > 0) {
+            let bits = weights.longest + 1 - weight;
+            let run = 1 << (LOG - bits);
+            let end = next + usize::from(*count) * run;
+            follow::<LOG>(single, bits, &mut followers[..run]);
+            let (from, to) = (&single[next..end], &mut self.multiple[next..end]);
+            match run {
+                1 => put_before::<1>(from, to, &followers[..1]),
+                2 => put_before::<2>(from, to, &followers[..2]),
+                4 => put_before::<4>(from, to, &followers[..4]),
+                _ => put_before::<8>(from, to, &followers[..run]),
+            }
+            next = end;
         }
-        for index in alone..=mask {
-            let first = u32::from(single[index]);
-            let bits = first & 0xff;
-            let second = u32::from(single[(index << bits) & mask]);
-            let two = bits + (second & 0xff);
-            let third = u32::from(single[(index << two) & mask]);
-            let three = two + (third & 0xff);
-            let (has_two, has_three) = (u32::from(two <= LOG), u32::from(three <= LOG));
-            let taken = if three <= LOG {
-                three
-            } else if two <= LOG {
-                two
-            } else {
-                bits
-            };
-            let symbols = first & 0xff00 | (second & 0xff00) << 8 | (third & 0xff00) << 16;
-            self.multiple[index] = symbols | (1 + has_two + has_three) << 6 | taken;
+    }
+}
+
+/// What may follow a code of `bits`: for each number of the bits that are left of an index, up to two symbols that fit. As
+/// entries of the table of multiple symbols are, but for the place of the first symbol.
+#[inline(always)]
+fn follow<const LOG: u32>(single: &[u16], bits: u32, followers: &mut [u32]) {
+    let mask = (1 << LOG) - 1;
+    let room = LOG - bits;
+    for (index, follower) in followers.iter_mut().enumerate() {
+        let first = u32::from(single[(index << bits) & mask]);
+        let one = first & 0xff;
+        let second = u32::from(single[(index << (bits + one)) & mask]);
+        let two = one + (second & 0xff);
+        let alone = (first & 0xff00) << 8 | 1 << 6 | one;
+        let pair = (first & 0xff00) << 8 | (second & 0xff00) << 16 | 2 << 6 | two;
+        let fitting = if one <= room { alone } else { 0 };
+        *follower = if two <= room { pair } else { fitting };
+    }
+}
+
+/// Puts each symbol of a run before what may follow it, `RUN` entries at a time.
+#[inline(always)]
+fn put_before<const RUN: usize>(from: &[u16], to: &mut [u32], followers: &[u32]) {
+    let (from, to, followers) =
+        (from.as_chunks::<RUN>().0, to.as_chunks_mut::<RUN>().0, followers.as_chunks::<RUN>().0);
+    for (from, to) in from.chunks_exact(followers.len()).zip(to.chunks_exact_mut(followers.len())) {
+        let own = u32::from(from[0][0]) + (1 << 6);
+        for (to, followers) in to.iter_mut().zip(followers) {
+            *to = followers.map(|follower| follower + own);
         }
     }
 }

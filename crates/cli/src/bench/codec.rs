@@ -247,7 +247,9 @@ mod tests {
 
     #[test]
     fn every_block_is_compressed_and_comes_back() {
-        let text: Vec<u8> = (0..3000u32).flat_map(|number| number.to_string().into_bytes()).collect();
+        let mut text: Vec<u8> = (0..3000u32).flat_map(|number| number.to_string().into_bytes()).collect();
+        // For codecs that know of nothing else.
+        text.chunks_exact_mut(50).for_each(|part| part[..10].fill(0));
         let mut noise = vec![0; 4096];
         blake3::Hasher::new().finalize_xof().fill(&mut noise);
         for name in Spec::names() {

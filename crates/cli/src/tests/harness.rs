@@ -12,6 +12,8 @@ use packline_testkit::model::{Content, Node, NodeKind};
 use tempfile::TempDir;
 
 use crate::applet;
+use crate::args::Args;
+use crate::command::{command_of, with_name};
 use crate::io::{Host, Io};
 use crate::options::Applet;
 use crate::signals::Farewell;
@@ -168,4 +170,22 @@ pub fn sample_tar() -> Vec<u8> {
 pub fn assert_options_are<'a>(applet: &Applet, names: impl Iterator<Item = &'a str>) {
     let there: BTreeSet<&str> = applet.all_options().map(|option| option.long).collect();
     assert_eq!(names.collect::<BTreeSet<&str>>(), there);
+}
+
+/// Options that nothing asked for when a command ran, however that ended.
+pub fn unasked(applet: &'static Applet, words: &[&str]) -> Vec<&'static str> {
+    let arguments: Vec<OsString> = words.iter().map(Into::into).collect();
+    let matches = command_of(applet).try_get_matches_from(with_name(applet.name, &arguments)).unwrap();
+    let args = Args::new(applet, matches);
+    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
+    let _outcome = (applet.run)(&args, &mut io);
+    args.unasked()
+}
+
+/// Each of these is wrong usage, and answered with that.
+pub fn assert_misuse(cases: &[(&[&str], &str)]) {
+    for (words, message) in cases {
+        let ran = run(words);
+        assert!(ran.status == 2 && ran.err.contains(message), "{words:?}: {ran:?}");
+    }
 }

@@ -1,28 +1,15 @@
 //! Tests of lrzip and lrztar in process: every option is asked for, and what contradicts itself is refused.
 
-use super::harness::{Kept, Place, host, io, run};
-use crate::args::Args;
-use crate::command::{command_of, with_name};
+use super::harness::{Place, assert_misuse, run, unasked};
 use crate::lrzip::{LRUNZIP, LRZCAT, LRZIP};
 use crate::lrztar::{LRZTAR, LRZUNTAR};
-use crate::options::Applet;
-
-/// Options that nothing asked for.
-fn unasked(applet: &'static Applet, words: &[String]) -> Vec<&'static str> {
-    let arguments: Vec<_> = words.iter().map(Into::into).collect();
-    let matches = command_of(applet).try_get_matches_from(with_name(applet.name, &arguments)).unwrap();
-    let args = Args::new(applet, matches);
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    let _outcome = (applet.run)(&args, &mut io);
-    args.unasked()
-}
 
 #[test]
 fn no_option_is_parsed_and_ignored() {
     let place = Place::new();
     let missing = place.text("missing");
     for applet in [&LRZIP, &LRUNZIP, &LRZCAT, &LRZTAR, &LRZUNTAR] {
-        assert_eq!(unasked(applet, std::slice::from_ref(&missing)), Vec::<&str>::new(), "{}", applet.name);
+        assert_eq!(unasked(applet, &[&missing]), Vec::<&str>::new(), "{}", applet.name);
     }
 }
 
@@ -39,10 +26,7 @@ fn what_contradicts_itself_is_refused() {
         (&["lrzip", "-N", "20", "x"], "--nice-level"),
         (&["lrzuntar", "-o", "a", "x"], "--outfile"),
     ];
-    for (words, option) in cases {
-        let ran = run(words);
-        assert!(ran.status == 2 && ran.err.contains(option), "{words:?}: {ran:?}");
-    }
+    assert_misuse(&cases);
 }
 
 #[test]

@@ -2,22 +2,10 @@
 
 use std::ffi::OsString;
 
-use super::harness::{Kept, Place, Ran, assert_options_are, host, io, run, run_on};
+use super::harness::{Kept, Place, Ran, assert_misuse, assert_options_are, host, io, run, run_on, unasked};
 use crate::applet;
-use crate::args::Args;
-use crate::command::{command_of, with_name, without_digits};
-use crate::options::Applet;
+use crate::command::without_digits;
 use crate::pln::{COMPRESS, DECOMPRESS};
-
-/// Options that nothing asked for.
-fn unasked(applet: &'static Applet, words: &[&str]) -> Vec<&'static str> {
-    let arguments: Vec<OsString> = words.iter().map(Into::into).collect();
-    let matches = command_of(applet).try_get_matches_from(with_name(applet.name, &arguments)).unwrap();
-    let args = Args::new(applet, matches);
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    let _outcome = (applet.run)(&args, &mut io);
-    args.unasked()
-}
 
 #[test]
 fn no_option_is_parsed_and_ignored() {
@@ -60,10 +48,7 @@ fn what_contradicts_itself_is_refused() {
         (&["compress", "-t", "-f", "x.pln"], "--force: has no effect with --test"),
         (&["decompress", "-t", "--rm", "x.pln"], "--rm: has no effect with --test"),
     ];
-    for (words, message) in cases {
-        let ran = run(words);
-        assert!(ran.status == 2 && ran.err.contains(message), "{words:?}: {ran:?}");
-    }
+    assert_misuse(&cases);
 }
 
 #[test]

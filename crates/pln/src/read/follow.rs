@@ -11,7 +11,7 @@ use super::sequence::Sequence;
 use super::taking::Taking;
 use crate::Error;
 use crate::format::{GROUP, Table};
-use crate::line::of_fault;
+use crate::line::{first, of_fault};
 use crate::room::Rooms;
 
 /// Records on their way to the workers, which read them.
@@ -78,11 +78,12 @@ impl Follow<'_, '_> {
         let with = (self.rooms.clone(), self.reader.record_size());
         let mut sequence = Sequence::new(front, self.line, self.taking, with, self.cancel.clone());
         match sequence.walk(group.first, group.count, group.table) {
-            Err(error) if error.is_of_file() => {
-                self.line.settle(self.taking).map_err(of_fault)?;
+            // It may be what has stopped the line.
+            Err(error) => {
+                let error = first(self.line, self.taking, error);
                 self.taking.damage(error)
             }
-            walked => walked,
+            Ok(()) => Ok(()),
         }
     }
 }

@@ -123,6 +123,27 @@ fn all_damage_is_found() {
     assert_eq!(named(&verified(&flipped, true).0), wanted[..1]);
 }
 
+/// Where its table is damaged a group is read onwards, and what is damaged in it comes first.
+#[test]
+fn a_record_and_its_table() {
+    let content = mixed(4096 * 40, 10);
+    let mut file = file(&content, &["lz4"], 4096);
+    let wanted = [Part::Record(30), Part::Table(0)];
+    for (start, part) in parts(&file) {
+        file[start + PIECE] ^= u8::from(wanted.contains(&part));
+    }
+    for machine in machines() {
+        for (out, read) in [read(&file, &machine), read_piped(&file, &machine)] {
+            assert!(out == content[..30 * 4096], "{machine:?}: {}", out.len());
+            assert!(matches!(read, Err(Error::Corrupt { part: Part::Record(30), .. })), "{machine:?}: {read:?}");
+        }
+    }
+    for piped in [false, true] {
+        let (found, verified) = verified(&file, piped);
+        assert_eq!((found.len(), verified.records), (2, 39), "{piped}: {found:?}");
+    }
+}
+
 #[test]
 fn records_that_change_places_are_found() {
     let content = Random::new(5).noise(4096 * 4);

@@ -20,6 +20,7 @@ pub mod plant;
 mod random;
 pub mod reader;
 pub mod snapshot;
+mod specimen;
 pub mod tar;
 pub mod tools;
 pub mod views;

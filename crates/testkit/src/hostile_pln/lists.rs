@@ -71,14 +71,14 @@ fn tables() -> Vec<Specimen> {
                 }
             })
         })
-        .in_record(),
+        .in_data(),
         Specimen::new("bad-entry-codec", "codec 99", "a codec that there is not, in the table alone", || {
             with(|draft| draft.table.entries = |entries| entries[44] = 99)
         }),
         Specimen::new("bad-entry-slack", "record 1", "slack that is not so, in the table alone", || {
             with(|draft| draft.table.entries = |entries| entries[45] = 1)
         })
-        .in_record(),
+        .in_data(),
         Specimen::new("bad-entry-reserved", "reserved", "a reserved byte of an entry", || {
             with(|draft| draft.table.entries = |entries| entries[46] = 1)
         }),
@@ -166,7 +166,7 @@ fn trailers() -> Vec<Specimen> {
                 draft.trailer = |trailer| trailer[40] ^= 1;
             })
         })
-        .in_record(),
+        .in_data(),
         Specimen::new("bad-hash-of-nothing", "the hash of the content", "the same, in a file of none", || {
             let mut draft = Draft::new(vec![]);
             draft.trailer = |trailer| trailer[40] ^= 1;

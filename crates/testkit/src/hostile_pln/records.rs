@@ -85,5 +85,5 @@ pub(super) fn all() -> Vec<Specimen> {
             with(|draft| draft.records[1].first[1] = 8)
         }),
     ];
-    [heads, contents.into_iter().map(Specimen::in_record).collect()].concat()
+    [heads, contents.into_iter().map(Specimen::in_data).collect()].concat()
 }

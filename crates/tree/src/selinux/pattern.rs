@@ -68,8 +68,8 @@ struct Translator<'a> {
     regex: String,
     prefix: Bytes,
     prefix_ends: bool,
-    /// Whether a repeat was just written: another one right after it is refused.
-    repeated: bool,
+    /// Signs of the repeat that was just written: one, or two if it is lazy. A further one is refused.
+    repeats: u8,
     depth: u32,
 }
 
@@ -103,12 +103,10 @@ impl Translator<'_> {
         }
         self.end_prefix();
         self.regex.push(byte as char);
-        self.repeated = byte == b'(' && self.rest.first() == Some(&b'?');
-        if self.repeated {
-            // The question mark of `(?:` repeats nothing.
-            self.rest = &self.rest[1..];
-            self.regex.push('?');
-            self.repeated = false;
+        self.repeats = 0;
+        // The question mark of `(?:` repeats nothing.
+        if byte == b'(' {
+            self.take_if(b'?');
         }
     }
 
@@ -119,7 +117,7 @@ impl Translator<'_> {
         }
         self.end_prefix();
         self.regex.push('|');
-        self.repeated = false;
+        self.repeats = 0;
     }
 
     fn literal(&mut self, byte: u8) {
@@ -127,7 +125,7 @@ impl Translator<'_> {
             self.regex.push('\\');
         }
         self.regex.push(byte as char);
-        self.repeated = false;
+        self.repeats = 0;
         if !self.prefix_ends {
             self.prefix.push(byte);
         }
@@ -145,21 +143,20 @@ impl Translator<'_> {
             return Ok(());
         }
         self.end_prefix();
-        self.repeated = false;
+        self.repeats = 0;
         self.regex.push('\\');
         self.regex.push(byte as char);
         Ok(())
     }
 
     fn repeat(&mut self, byte: u8) -> Result<(), &'static str> {
-        let lazy = byte == b'?' && self.repeated;
-        if self.repeated && !lazy {
+        let lazy = byte == b'?' && self.repeats == 1;
+        if self.repeats > 0 && !lazy {
             return Err("a repeat of a repeat");
         }
         self.unfix_last(byte == b'+');
         self.regex.push(byte as char);
-        // After `*?` too a further sign is one too many.
-        self.repeated = true;
+        self.repeats += 1;
         Ok(())
     }
 
@@ -172,7 +169,7 @@ impl Translator<'_> {
     }
 
     fn count(&mut self) -> Result<(), &'static str> {
-        if self.repeated {
+        if self.repeats > 0 {
             return Err("a repeat of a repeat");
         }
         self.unfix_last(false);
@@ -180,13 +177,13 @@ impl Translator<'_> {
         self.regex.push('{');
         self.regex.extend(self.rest[..end].iter().map(|&byte| byte as char));
         self.rest = &self.rest[end..];
-        self.repeated = true;
+        self.repeats = 1;
         Ok(())
     }
 
     fn class(&mut self) -> Result<(), &'static str> {
         self.end_prefix();
-        self.repeated = false;
+        self.repeats = 0;
         self.regex.push('[');
         self.take_if(b'^');
         // A bracket that comes first stands for itself.
@@ -307,7 +304,9 @@ mod tests {
 
     #[test]
     fn what_only_perl_has_is_refused() {
-        for perl in ["/a++b", "/a**", "/a{2}+", "/a*?+", r"/a\", "/[a", "/[[:alpha]", "/[[:foo:]]"] {
+        for perl in
+            ["/a++b", "/a**", "/a{2}+", "/a*?+", "/a+??", "/a???", "/a{2}??", r"/a\", "/[a", "/[[:alpha]", "/[[:foo:]]"]
+        {
             assert!(Pattern::translate(perl).is_err(), "{perl}");
         }
         for perl in ["/(?=a)", "/(?<!a)b", r"/(a)\1", r"/\Qa\E", "/(a", "/a)", "*a", "/[b-a]"] {

@@ -21,8 +21,8 @@ use std::sync::Mutex;
 /// Where little is left over that repeats nothing, that is searched once more, with denser samples.
 ///
 /// Memory is bounded by [`Settings::memory`]. Time is bounded too, whatever the window contains: the window is read
-/// twice, [`Settings::samples_most`] words are sorted twice (both twice as often with a second round), and no byte is compared more than [`Settings::candidates`]
-/// times forwards, nor backwards for each of them and each sample more than the shortest match or what is covered by it.
+/// twice, [`Settings::samples_most`] words are sorted twice (both twice as often where it is searched once more), and no byte is
+/// compared more than [`Settings::candidates`] times forwards, nor backwards for each of them and each sample more than the shortest match or what is covered by it.
 ///
 /// # Errors
 ///
@@ -43,38 +43,23 @@ pub fn find<E>(
     let settings = &settings.fitted(length);
     let crew = Crew { workers, stop };
     let mut keeper = Keeper::new(settings.kept_most(), each);
-    first(window, settings, &crew, &mut |found| keeper.add(found))?;
+    let mut keep = |found| keeper.add(found);
+    let mut stitch = Stitch::new(settings.least(), &mut keep);
+    let sample = |sampler: &mut Sampler, number| sampler.sample(number);
+    let matches = |matcher: &mut Matcher, number| matcher.matches(number);
+    round(window, settings, &crew, sample, matches, |next| stitch.add(next))?;
+    stitch.finish()?;
     match keeper.into_kept() {
-        Some(matches) => second(window, settings, &crew, &Leftover::new(matches, length), each),
+        Some(matches) => again(window, settings, &crew, &Leftover::new(matches, length), each),
         None => Ok(()),
     }
-}
-
-/// Searches all of the window.
-fn first<E>(
-    window: &dyn Window,
-    settings: &Settings,
-    crew: &Crew,
-    each: &mut dyn FnMut(Match) -> Result<(), E>,
-) -> Result<(), FindError<E>> {
-    let pool = Pool::default();
-    let shards = sampled(window, settings, &pool, crew, |sampler, number| sampler.sample(number))?;
-    let index = Index::new(settings, &shards, &pool, crew)?;
-    drop(shards);
-    let matcher = || Matcher::new(settings, &index, Sight::new(window));
-    let mut stitch = Stitch::new(settings.least(), each);
-    let job = |matcher: &mut Matcher, number| matcher.matches(number);
-    crew.ordered(settings.segments(), crew.workers * 2, matcher, job, |found| {
-        found.into_iter().try_for_each(|next| stitch.add(next))
-    })?;
-    stitch.finish()
 }
 
 /// Searches what is left over more closely, if that is little enough, and gives what was found in both rounds.
 ///
 /// Where nearly everything is a repeat, what is left over is all that there is of it: the first time that something stands
 /// there. What is short and repeats is found there with little work.
-fn second<E>(
+fn again<E>(
     window: &dyn Window,
     settings: &Settings,
     crew: &Crew,
@@ -82,20 +67,38 @@ fn second<E>(
     each: &mut dyn FnMut(Match) -> Result<(), E>,
 ) -> Result<(), FindError<E>> {
     let mut stitch = Stitch::new(settings.least(), each);
-    let mut give = |next| stitch.add(next);
-    let mut given = 0;
+    let mut known = left.matches().iter().copied().peekable();
     if let Some(settings) = &settings.again(left.bytes()) {
-        let pool = Pool::default();
-        let shards = sampled(window, settings, &pool, crew, |sampler, number| sampler.sample_left(number, left))?;
-        let index = Index::new(settings, &shards, &pool, crew)?;
-        drop(shards);
-        let matcher = || Matcher::new(settings, &index, Sight::new(window));
-        let job = |matcher: &mut Matcher, number| matcher.matches_left(number, left);
-        let take = |more| left.merged(&mut given, more, &mut give);
-        crew.ordered(settings.segments(), crew.workers * 2, matcher, job, take)?;
+        let sample = |sampler: &mut Sampler, number| sampler.sample_left(number, left);
+        let matches = |matcher: &mut Matcher, number| matcher.matches_left(number, left);
+        round(window, settings, crew, sample, matches, |next| {
+            while let Some(before) = known.next_if(|found| found.at < next.at) {
+                stitch.add(before)?;
+            }
+            stitch.add(next)
+        })?;
     }
-    left.before(&mut given, u64::MAX, &mut give)?;
+    known.try_for_each(|found| stitch.add(found))?;
     stitch.finish()
+}
+
+/// Samples each segment, makes the index, and gives the matches of each segment to `take`, in order.
+fn round<E>(
+    window: &dyn Window,
+    settings: &Settings,
+    crew: &Crew,
+    sample: impl Fn(&mut Sampler, usize) -> Result<(), Broken> + Sync,
+    matches: impl Fn(&mut Matcher, usize) -> Result<Vec<Match>, Broken> + Sync,
+    mut take: impl FnMut(Match) -> Result<(), FindError<E>>,
+) -> Result<(), FindError<E>> {
+    let pool = Pool::default();
+    let shards = sampled(window, settings, &pool, crew, sample)?;
+    let index = Index::new(settings, &shards, &pool, crew)?;
+    drop(shards);
+    let matcher = || Matcher::new(settings, &index, Sight::new(window));
+    crew.ordered(settings.segments(), crew.workers * 2, matcher, matches, |found| {
+        found.into_iter().try_for_each(&mut take)
+    })
 }
 
 /// The samples that `sample` takes of the segments, in shards.

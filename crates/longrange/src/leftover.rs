@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{FindError, Match};
+use crate::Match;
 
 /// Keeps matches as long as there is room for all of them; then gives them on, and all that come behind them.
 pub(crate) struct Keeper<'a, E> {
@@ -49,6 +49,11 @@ impl Leftover {
         Self { matches, length }
     }
 
+    /// The matches.
+    pub(crate) fn matches(&self) -> &[Match] {
+        &self.matches
+    }
+
     /// How many bytes no match covers.
     pub(crate) fn bytes(&self) -> u64 {
         self.length - self.matches.iter().map(|found| found.length).sum::<u64>()
@@ -63,34 +68,6 @@ impl Leftover {
         let starts = std::iter::once(start).chain(near.iter().map(Match::end));
         let ends = near.iter().map(|found| found.at).chain(std::iter::once(end));
         starts.zip(ends).filter(move |(start, end)| start + least <= *end).map(|(start, end)| start..end)
-    }
-
-    /// Gives each match, and those of `more`, which lie in the gaps, on in their order.
-    pub(crate) fn merged<E>(
-        &self,
-        given: &mut usize,
-        more: Vec<Match>,
-        each: &mut impl FnMut(Match) -> Result<(), FindError<E>>,
-    ) -> Result<(), FindError<E>> {
-        for next in more {
-            self.before(given, next.at, each)?;
-            each(next)?;
-        }
-        Ok(())
-    }
-
-    /// Gives on the matches that stand before `at`, of those not yet given.
-    pub(crate) fn before<E>(
-        &self,
-        given: &mut usize,
-        at: u64,
-        each: &mut impl FnMut(Match) -> Result<(), FindError<E>>,
-    ) -> Result<(), FindError<E>> {
-        while let Some(found) = self.matches.get(*given).filter(|found| found.at < at) {
-            each(*found)?;
-            *given += 1;
-        }
-        Ok(())
     }
 }
 

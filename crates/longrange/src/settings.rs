@@ -22,7 +22,7 @@ const DENSER: u64 = 8;
 /// and takes a sample in so many bytes.
 const FINEST: u64 = 3;
 
-/// For so many samples a match of the first round is kept: a tenth of the index's memory more.
+/// For so many samples a match of the first round is kept: a sixteenth of the index's memory more.
 const SAMPLES_OF_A_MATCH: u64 = 48;
 
 /// What a level means.

@@ -14,6 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use packline::codec::Coding;
+use packline::pln;
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -182,15 +183,12 @@ fn places(files: &[OsString]) -> Vec<Place> {
     if files.is_empty() { vec![Place::Stdin] } else { files.iter().map(place).collect() }
 }
 
-/// What a .pln file begins with (docs/format/pln.md).
-const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
-
 /// Whether a file is a .pln file, by its first bytes.
 pub(crate) fn is_one(path: &Path) -> bool {
-    let mut magic = [0; 8];
+    let mut magic = [0; pln::MAGIC.len()];
     // A pipe that is opened to be looked at would be one that nobody can read any more.
     let regular = path.metadata().is_ok_and(|about| about.is_file());
-    regular && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == MAGIC
+    regular && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == pln::MAGIC
 }
 
 /// Refuses a .pln file where an image is wanted.

@@ -18,7 +18,7 @@ mod source;
 mod write;
 
 pub use error::{Error, Part};
-pub use format::{CodecId, RecordSize};
+pub use format::{CodecId, MAGIC, RecordSize};
 pub use input::{FileInput, Input};
 pub use machine::Machine;
 pub use observer::{Observer, Unobserved};

@@ -7,8 +7,8 @@ use crate::{Error, Part};
 pub(crate) const HEAD_BYTES: usize = 32;
 /// The version of the format that is written, and the only one that is read.
 pub(crate) const VERSION: u8 = 1;
-/// What a file begins with. Bytes that transfers as text would change are among them.
-const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
+/// The 8 bytes that a .pln file begins with, of every version. Bytes that transfers as text would change are among them.
+pub const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
 /// Bytes that the check is made of.
 const CHECKED: usize = 24;
 

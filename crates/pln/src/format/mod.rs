@@ -13,6 +13,7 @@ mod tree;
 
 pub use codec_id::CodecId;
 pub(crate) use entry::{ENTRY_BYTES, Entry, Table};
+pub use head::MAGIC;
 pub(crate) use head::{HEAD_BYTES, Head, VERSION};
 pub(crate) use index::{Index, Place};
 pub(crate) use piece::{Kind, PIECE_BYTES, Piece, Stored};

@@ -79,7 +79,7 @@ impl<'a> Memory<'a> {
     fn pressing(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let hands = workers.max(1) as u64;
-        let tool = self.policy.coder.memory(block as usize);
+        let tool = self.policy.tools(block as usize);
         self.fixed(workers).saturating_add(hands.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }
 

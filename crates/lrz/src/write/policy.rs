@@ -21,6 +21,8 @@ const LEAST_BEFORE_STRONG: u64 = 48;
 const LEAST_NEAR: u64 = 256;
 /// gzip finds no more than what stands 32 KiB before, but codes words in less than a byte each.
 const LEAST_BEFORE_GZIP: u64 = 28;
+/// Levels of gzip, whose highest is 12, that opcodes are compressed above literals.
+const ABOVE_FOR_OPCODES: u32 = 3;
 /// lzo finds little beyond a few KiB, and stored blocks nothing.
 const LEAST_BEFORE_WEAK: u64 = 24;
 
@@ -29,6 +31,8 @@ const LEAST_BEFORE_WEAK: u64 = 24;
 pub(super) struct Policy {
     /// What compresses them.
     pub(super) coder: Coder,
+    /// What compresses those of stream 0, where that is not the same.
+    pub(super) opcodes: Option<Coder>,
     /// Bytes of a block, at most.
     pub(super) block: usize,
     /// Bytes of a match, at least.
@@ -58,12 +62,18 @@ impl Policy {
         };
         let effort = if weak { level } else { effort_before_strong(level) };
         let near = reach(&coder);
-        Ok(Policy { coder, block, least, near, level: effort, probe: options.probe && !weak })
+        let opcodes = opcodes(options.back_end, level);
+        Ok(Policy { coder, opcodes, block, least, near, level: effort, probe: options.probe && !weak })
     }
 
     /// Whether a match is worth an opcode.
     pub(super) fn wants(&self, found: &Match) -> bool {
         found.distance > self.near || found.length >= LEAST_NEAR
+    }
+
+    /// Bytes that a worker's tools take, at most, for blocks of up to `block` bytes.
+    pub(super) fn tools(&self, block: usize) -> u64 {
+        self.coder.memory(block) + self.opcodes.as_ref().map_or(0, |coder| coder.memory(block))
     }
 
     /// Whether blocks are compressed at all.
@@ -106,10 +116,7 @@ fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
     Ok(match back_end {
         BackEnd::None => (Coder::Stored, STORED_BLOCK),
         BackEnd::Lzo => (Coder::Plain(BackEnd::Lzo, Spec::Lzo(lzo(level))), SHORT_SIGHTED_BLOCK),
-        BackEnd::Gzip => {
-            let spec = Spec::Gzip(GzipParams { level, ..GzipParams::default() });
-            (Coder::Plain(BackEnd::Gzip, spec), SHORT_SIGHTED_BLOCK)
-        }
+        BackEnd::Gzip => (gzip(level), SHORT_SIGHTED_BLOCK),
         BackEnd::Bzip2 => {
             let spec = StreamSpec::parse(&format!("bzip2:level={level}"))?;
             (Coder::Bzip2(spec), spec.chunk())
@@ -120,6 +127,15 @@ fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
         }
         BackEnd::Zpaq => (Coder::Zpaq(level / 4 + 1), 16 << 20),
     })
+}
+
+/// Opcodes are few bytes, and up to half of a file of many versions: gzip weighs what it finds in them, which is slow.
+fn opcodes(back_end: BackEnd, level: u32) -> Option<Coder> {
+    (back_end == BackEnd::Gzip).then(|| gzip(level + ABOVE_FOR_OPCODES))
+}
+
+fn gzip(level: u32) -> Coder {
+    Coder::Plain(BackEnd::Gzip, Spec::Gzip(GzipParams { level, ..GzipParams::default() }))
 }
 
 /// Each block begins without a dictionary, so that it should be some times as long. 92 MiB, with an encoder at level 7 and

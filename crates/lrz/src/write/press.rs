@@ -58,18 +58,24 @@ pub(super) struct PressWork {
 pub(super) struct Bench {
     probe: Option<Probe>,
     tool: Option<Tool>,
+    /// That of opcodes, if they have one of their own.
+    opcodes: Option<Tool>,
 }
 
 impl PressWork {
     /// The block compressed, if that is tried and makes it smaller.
-    fn smaller(&self, bench: &mut Bench, plain: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    fn smaller(&self, bench: &mut Bench, plain: &[u8], stream: usize) -> Result<Option<Vec<u8>>, Error> {
         if plain.len() < SHORTEST || (self.policy.probe && !bench.probe()?.promises(plain)?) {
             return Ok(None);
         }
-        if bench.tool.is_none() {
-            bench.tool = self.policy.coder.tool(self.block)?;
+        let (coder, tool) = match &self.policy.opcodes {
+            Some(coder) if stream == 0 => (coder, &mut bench.opcodes),
+            _ => (&self.policy.coder, &mut bench.tool),
+        };
+        if tool.is_none() {
+            *tool = coder.tool(self.block)?;
         }
-        Ok(bench.tool.as_mut().map(|tool| tool.press(plain)).transpose()?.flatten())
+        Ok(tool.as_mut().map(|tool| tool.press(plain)).transpose()?.flatten())
     }
 }
 
@@ -97,7 +103,7 @@ impl Work for PressWork {
     fn hash(&self, bench: &mut Bench, block: Block) -> Result<Pressed, Error> {
         let Block { bytes: plain_bytes, from, salt, mut permit } = block;
         let plain = plain_bytes.len() as u64;
-        let (back_end, mut bytes) = match self.smaller(bench, &plain_bytes)? {
+        let (back_end, mut bytes) = match self.smaller(bench, &plain_bytes, from.stream)? {
             Some(bytes) => (self.policy.coder.back_end(), bytes),
             None => (BackEnd::None, plain_bytes),
         };

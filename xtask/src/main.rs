@@ -35,6 +35,8 @@ cargo xtask NAME
                                  a large file read through a mount, ours against squashfuse
   bench slack [--seconds N] [--sizes LIST] [--codecs LIST] [--jobs N] [--place DIR] [--out DIR]
                                  files round the size of a record, in .pln files: open, write, fsync, close in a loop
+  bench stream --input FILE [--runs N] [--jobs N] [--codecs LIST] [--peers LIST] [--place DIR] [--out DIR] [--binary PROGRAM]
+                                 one file made a .pln file and back, beside lz4, zstd, pigz, xz and lrzip
   bench instructions [--out DIR] [--binary PROGRAM]
                                  instructions of a small workload, counted by valgrind; results go to bench/results
   bench compare [OLD NEW] [--in DIR] [--fail yes]

@@ -9,12 +9,13 @@ mod machine;
 mod mount;
 mod recorded;
 mod slack;
+mod stream;
 
 use crate::arguments::Arguments;
 use crate::{environment, shell};
 use std::path::{Path, PathBuf};
 
-/// `bench pack`, `bench unpack`, `bench codec`, `bench longrange`, `bench mount`, `bench slack`, `bench instructions`, `bench compare`.
+/// `bench pack`, `bench unpack`, `bench codec`, `bench longrange`, `bench mount`, `bench slack`, `bench stream`, `bench instructions`, `bench compare`.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     let operands: Vec<&str> = arguments.operands.iter().map(String::as_str).collect();
     match operands[..] {
@@ -22,10 +23,11 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         ["longrange", file] => longrange::run(Path::new(file), arguments),
         ["mount"] => mount::run(arguments),
         ["slack"] => slack::run(arguments),
+        ["stream"] => stream::run(arguments),
         ["instructions"] => instructions::run(arguments),
         ["compare", ..] => compare::run(arguments),
         _ => Err(format!(
-            "{operands:?} is no benchmark (expected pack, unpack, codec, longrange FILE, mount, slack, instructions or compare)"
+            "{operands:?} is no benchmark (expected pack, unpack, codec, longrange FILE, mount, slack, stream, instructions or compare)"
         )),
     }
 }

@@ -22,9 +22,6 @@ const DENSER: u64 = 8;
 /// and takes a sample in so many bytes.
 const FINEST: u64 = 3;
 
-/// For so many samples a match of the first round is kept: a sixteenth of the index's memory more.
-const SAMPLES_OF_A_MATCH: u64 = 48;
-
 /// What a level means.
 struct Level {
     /// One sample in this many bytes, where memory allows it.
@@ -33,10 +30,14 @@ struct Level {
     index: u64,
     /// How many earlier places with the same fingerprint are compared, the nearest first.
     candidates: u32,
+    /// For so many samples a match of the first round is kept: 16 is three sixteenths of the index's memory more.
+    samples_of_a_match: u64,
 }
 
+/// The highest levels have so large an index that half a gigabyte would not be enough for more matches and a block of LZMA.
 const fn level(gap: u64, index_mib: u64, candidates: u32) -> Level {
-    Level { gap, index: index_mib << 20, candidates }
+    let samples_of_a_match = if candidates < 8 { 16 } else { 48 };
+    Level { gap, index: index_mib << 20, candidates, samples_of_a_match }
 }
 
 /// Measured on archives of a Debian root: halving the gap makes what is left some 3 % smaller and takes half as long again;
@@ -65,6 +66,7 @@ pub struct Settings {
     /// The gap of a second round, at least.
     finest: u64,
     candidates: u32,
+    samples_of_a_match: u64,
     least: u64,
     /// Bytes of a sample.
     sample: usize,
@@ -75,12 +77,13 @@ impl Settings {
     #[must_use]
     pub fn new(level: u32, length: u64) -> Self {
         let place = level.clamp(*LEVELS.start(), *LEVELS.end()) - LEVELS.start();
-        let Level { gap, index, candidates } = &TABLE[place as usize];
+        let Level { gap, index, candidates, samples_of_a_match } = &TABLE[place as usize];
         // A segment may have a quarter more samples than the average, at 8 bytes each.
         let sparse = length.saturating_mul(10).div_ceil(*index);
         let gap = sparse.max(*gap);
         let finest = (gap / DENSER).max(FINEST);
-        Self { length, gap, finest, candidates: *candidates, least: WINDOW as u64, sample: WINDOW }
+        let (candidates, samples_of_a_match) = (*candidates, *samples_of_a_match);
+        Self { length, gap, finest, candidates, samples_of_a_match, least: WINDOW as u64, sample: WINDOW }
     }
 
     /// The settings for a second round over the `left` bytes that nothing was found for: as many samples as in the first at
@@ -93,7 +96,7 @@ impl Settings {
 
     /// How many matches of the first round are kept for a second; where there are more there is none.
     pub(crate) fn kept_most(&self) -> usize {
-        (self.samples_most() / SAMPLES_OF_A_MATCH) as usize
+        (self.samples_most() / self.samples_of_a_match) as usize
     }
 
     /// The same, with no match shorter than `least` bytes (32 if this is not called, and 24 at least). More than 32 is for

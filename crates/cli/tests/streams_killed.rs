@@ -1,4 +1,4 @@
-//! Kill -9 at any moment of `lrzip`, both ways: nothing under a final name is half there, and the next run succeeds.
+//! Kill -9 at any moment of `lrzip`, `compress` and `decompress`: nothing under a final name is half there, and the next run succeeds.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may")]
 
 use std::fs;
@@ -14,21 +14,41 @@ const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
 /// Kills of each way.
 const KILLS: u64 = 24;
 
-/// A file, and what `lrzip` made of it in peace.
+/// Words that make an output of an input: `compress` and `decompress`.
+struct Way {
+    packed_name: &'static str,
+    compress: &'static [&'static str],
+    decompress: &'static [&'static str],
+}
+
+const LRZ: Way = Way {
+    packed_name: "plain.lrz",
+    compress: &["lrzip", "-f", "-q", "-g", "-o"],
+    decompress: &["lrzip", "-d", "-f", "-q", "-o"],
+};
+
+const PLN: Way = Way {
+    packed_name: "plain.pln",
+    compress: &["compress", "-f", "-q", "--codec", "gzip", "--record-size", "64K", "-o"],
+    decompress: &["decompress", "-f", "-q", "-o"],
+};
+
+/// A file, and what was made of it in peace.
 struct Place {
+    way: Way,
     top: tempfile::TempDir,
     plain: Vec<u8>,
     packed: Vec<u8>,
 }
 
 impl Place {
-    fn new() -> Place {
-        let mut place =
-            Place { top: tempfile::tempdir().unwrap(), plain: Random::new(5).noise(3 << 20), packed: Vec::new() };
+    fn new(way: Way) -> Place {
+        let (top, plain) = (tempfile::tempdir().unwrap(), Random::new(5).noise(3 << 20));
+        let mut place = Place { way, top, plain, packed: Vec::new() };
         place.plain.extend_from_within(..1 << 20);
         fs::write(place.at("plain"), &place.plain).unwrap();
-        run(&mut place.compress("plain.lrz"));
-        place.packed = fs::read(place.at("plain.lrz")).unwrap();
+        run(&mut place.compress(place.way.packed_name));
+        place.packed = fs::read(place.at(place.way.packed_name)).unwrap();
         place
     }
 
@@ -36,18 +56,18 @@ impl Place {
         self.top.path().join(name)
     }
 
-    fn lrzip(&self, words: &[&str]) -> Command {
+    fn packline(&self, words: &[&str], output: &str, input: &str) -> Command {
         let mut command = killing::command(PACKLINE);
-        command.arg("lrzip").args(words).current_dir(self.top.path()).env("LRZIP", "NOCONFIG");
+        command.args(words).args([output, input]).current_dir(self.top.path()).env("LRZIP", "NOCONFIG");
         command
     }
 
     fn compress(&self, output: &str) -> Command {
-        self.lrzip(&["-f", "-q", "-g", "-o", output, "plain"])
+        self.packline(self.way.compress, output, "plain")
     }
 
     fn decompress(&self, output: &str) -> Command {
-        self.lrzip(&["-d", "-f", "-q", "-o", output, "plain.lrz"])
+        self.packline(self.way.decompress, output, self.way.packed_name)
     }
 
     /// Kills a command that makes `out`, which must be what it was before or all of `whole`.
@@ -66,18 +86,34 @@ impl Place {
         }
         run(&mut command());
         assert!(fs::read(&output).unwrap() == whole, "the run after the kills made another file");
-        assert_eq!(names_in(self.top.path()), ["out", "plain", "plain.lrz"], "the run after the kills tidies up");
+        assert_eq!(
+            names_in(self.top.path()),
+            ["out", "plain", self.way.packed_name],
+            "the run after the kills tidies up"
+        );
     }
 }
 
 #[test]
 fn a_killed_lrzip_leaves_all_or_nothing() {
-    let place = Place::new();
+    let place = Place::new(LRZ);
     place.is_killed(3, || place.compress("out"), &place.packed);
 }
 
 #[test]
 fn a_killed_lrunzip_leaves_all_or_nothing() {
-    let place = Place::new();
+    let place = Place::new(LRZ);
     place.is_killed(4, || place.decompress("out"), &place.plain);
+}
+
+#[test]
+fn a_killed_compress_leaves_all_or_nothing() {
+    let place = Place::new(PLN);
+    place.is_killed(5, || place.compress("out"), &place.packed);
+}
+
+#[test]
+fn a_killed_decompress_leaves_all_or_nothing() {
+    let place = Place::new(PLN);
+    place.is_killed(6, || place.decompress("out"), &place.plain);
 }

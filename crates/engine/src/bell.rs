@@ -1,19 +1,14 @@
 //! How the caller sleeps, and how a worker wakes it: the caller only, and only while it sleeps.
 
-use std::hint;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 use crate::CancelToken;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{self, Mutex};
 
 /// How often a sleeping caller looks at its cancel token, which a signal handler can set but not ring for.
 const CANCEL_POLL: Duration = Duration::from_millis(50);
-
-/// Pauses before a thread parks: 2 to 4 microseconds, about what parking and being woken costs, so that waiting never
-/// costs more than twice the cheaper of the two.
-pub(crate) const SPINS: u32 = 60;
 
 /// One sleeper, many ringers.
 ///
@@ -29,10 +24,9 @@ pub(crate) struct Bell {
 impl Bell {
     /// Announces that the current thread is about to sleep.
     pub(crate) fn arm(&self) {
-        let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
-        *sleeper = Some(thread::current());
-        drop(sleeper);
+        *sync::lock(&self.sleeper) = Some(thread::current());
         self.armed.store(true, Ordering::SeqCst);
+        sync::store_then_look();
     }
 
     /// Ends a sleep, or takes the announcement back.
@@ -43,7 +37,7 @@ impl Bell {
     /// Wakes the sleeper if there is one. Costs one load otherwise.
     pub(crate) fn ring(&self) {
         if self.armed.load(Ordering::SeqCst) && self.armed.swap(false, Ordering::SeqCst) {
-            let sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
+            let sleeper = sync::lock(&self.sleeper);
             if let Some(thread) = sleeper.as_ref() {
                 thread.unpark();
             }
@@ -58,24 +52,24 @@ impl Bell {
             return false;
         }
         while self.armed.load(Ordering::SeqCst) && !cancel.is_cancelled() {
-            thread::park_timeout(CANCEL_POLL);
+            sync::park_timeout(CANCEL_POLL);
         }
         true
     }
 
     /// Whether the bell rang during a bounded spin.
     fn spin(&self) -> bool {
-        for _ in 0..SPINS {
+        for _ in 0..sync::SPINS {
             if !self.armed.load(Ordering::SeqCst) {
                 return true;
             }
-            hint::spin_loop();
+            sync::hint::spin_loop();
         }
         false
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use std::sync::Arc;

@@ -1,20 +1,21 @@
 //! Memory in bytes: how much is in flight, who holds it, and who is told when some comes back.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bell::Bell;
+use crate::sync;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// A number of bytes that may be in flight at a time. Clones share it.
 ///
 /// The budget counts; it does not allocate. Whoever holds memory holds a [`Permit`] for it.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    pool: Arc<Pool>,
+    meter: Arc<Meter>,
 }
 
 #[derive(Debug)]
-struct Pool {
+struct Meter {
     limit: usize,
     used: AtomicUsize,
     peak: AtomicUsize,
@@ -38,33 +39,38 @@ impl Budget {
 
     /// A budget that rings `bell` when memory its caller waits for comes back.
     pub(crate) fn with_bell(limit: usize, bell: Arc<Bell>) -> Self {
-        let pool =
-            Pool { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0), wake_below: AtomicUsize::new(0), bell };
-        Self { pool: Arc::new(pool) }
+        let meter = Meter {
+            limit,
+            used: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            wake_below: AtomicUsize::new(0),
+            bell,
+        };
+        Self { meter: Arc::new(meter) }
     }
 
     /// The limit in bytes.
     #[must_use]
     pub fn limit(&self) -> usize {
-        self.pool.limit
+        self.meter.limit
     }
 
     /// Bytes in flight now, over the limit if `take` went over it.
     #[must_use]
     pub fn used(&self) -> usize {
-        self.pool.used.load(Ordering::SeqCst)
+        self.meter.used.load(Ordering::SeqCst)
     }
 
     /// The most bytes that were ever in flight.
     #[must_use]
     pub fn peak(&self) -> usize {
-        self.pool.peak.load(Ordering::Relaxed)
+        self.meter.peak.load(Ordering::Relaxed)
     }
 
     /// Takes `bytes` whether they fit or not.
     #[must_use]
     pub fn take(&self, bytes: usize) -> Permit {
-        let before = self.pool.add(bytes, usize::MAX).unwrap_or(usize::MAX);
+        let before = self.meter.add(bytes, usize::MAX).unwrap_or(usize::MAX);
         // Saturates at usize::MAX, so that no sum of requests wraps round to nothing in use.
         self.permit(bytes.min(usize::MAX - before))
     }
@@ -77,8 +83,8 @@ impl Budget {
 
     /// Takes `bytes` if they fit beside `others` bytes that the caller accounts for without permits.
     pub(crate) fn try_take_beside(&self, bytes: usize, others: usize) -> Option<Permit> {
-        let limit = self.pool.limit.checked_sub(others)?;
-        self.pool.add(bytes, limit).map(|_| self.permit(bytes))
+        let limit = self.meter.limit.checked_sub(others)?;
+        self.meter.add(bytes, limit).map(|_| self.permit(bytes))
     }
 
     /// Asks for a ring when `bytes` fit beside `others`; false if there is no need to wait.
@@ -86,23 +92,24 @@ impl Budget {
     /// A waiting caller would be woken for every block that comes back, to take one block and wait again. So it waits
     /// until a quarter of the budget is free as well, and then does that many blocks at one wake-up.
     pub(crate) fn want(&self, bytes: usize, others: usize) -> bool {
-        let limit = self.pool.limit;
+        let limit = self.meter.limit;
         let low = limit.saturating_sub(bytes).saturating_sub(others).min(limit - limit / 4);
-        self.pool.wake_below.store(low.saturating_add(1), Ordering::SeqCst);
+        self.meter.wake_below.store(low.saturating_add(1), Ordering::SeqCst);
+        sync::store_then_look();
         self.used() > low
     }
 
     /// Takes the request of `want` back.
     pub(crate) fn unwant(&self) {
-        self.pool.wake_below.store(0, Ordering::SeqCst);
+        self.meter.wake_below.store(0, Ordering::SeqCst);
     }
 
     fn permit(&self, bytes: usize) -> Permit {
-        Permit { pool: Some(Arc::clone(&self.pool)), bytes }
+        Permit { meter: Some(Arc::clone(&self.meter)), bytes }
     }
 }
 
-impl Pool {
+impl Meter {
     /// Adds `bytes` unless the sum exceeds `limit`; what was in use before. A limit of `usize::MAX` saturates instead.
     fn add(&self, bytes: usize, limit: usize) -> Option<usize> {
         let grow = |used: usize| Some(used.saturating_add(bytes)).filter(|&sum| sum <= limit);
@@ -114,6 +121,7 @@ impl Pool {
     /// Gives `bytes` back and rings if the caller waits for them.
     fn release(&self, bytes: usize) {
         let left = self.used.fetch_sub(bytes, Ordering::SeqCst) - bytes;
+        sync::store_then_look();
         if left < self.wake_below.load(Ordering::SeqCst) {
             self.bell.ring();
         }
@@ -124,7 +132,7 @@ impl Pool {
 #[derive(Debug)]
 pub struct Permit {
     /// `None` for bytes no budget counts.
-    pool: Option<Arc<Pool>>,
+    meter: Option<Arc<Meter>>,
     bytes: usize,
 }
 
@@ -132,7 +140,7 @@ impl Permit {
     /// A permit that belongs to no budget.
     #[must_use]
     pub fn detached(bytes: usize) -> Self {
-        Self { pool: None, bytes }
+        Self { meter: None, bytes }
     }
 
     /// Bytes it stands for.
@@ -146,17 +154,17 @@ impl Permit {
     pub fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        Self { pool: self.pool.clone(), bytes }
+        Self { meter: self.meter.clone(), bytes }
     }
 
     /// Joins `other` to it. If the two belong to different budgets, the bytes move to this one's.
     pub fn merge(&mut self, mut other: Self) {
-        if self.pool.is_none() {
+        if self.meter.is_none() {
             std::mem::swap(self, &mut other);
         }
-        match (&self.pool, &other.pool) {
+        match (&self.meter, &other.meter) {
             (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => self.bytes += std::mem::take(&mut other.bytes),
-            (Some(mine), _) => self.bytes += Budget { pool: Arc::clone(mine) }.take(other.bytes).leak(),
+            (Some(mine), _) => self.bytes += Budget { meter: Arc::clone(mine) }.take(other.bytes).leak(),
             (None, _) => self.bytes = self.bytes.saturating_add(other.bytes),
         }
     }
@@ -175,13 +183,13 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(pool) = self.pool.as_ref().filter(|_| self.bytes > 0) {
-            pool.release(self.bytes);
+        if let Some(meter) = self.meter.as_ref().filter(|_| self.bytes > 0) {
+            meter.release(self.bytes);
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::CancelToken;

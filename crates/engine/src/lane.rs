@@ -3,63 +3,83 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::slot::{Outcome, Slot};
+use crate::slot::{Origin, Slot};
+use crate::stage::{Made, Stage};
 
 /// What stands in one place of a lane.
-#[derive(Debug)]
-enum Entry<T, E> {
+enum Entry<S: Stage> {
     /// Needed no worker.
-    Ready(T),
+    Ready(S::Out),
     /// A worker fills it.
-    Slot(Arc<Slot<T, E>>),
+    Slot(Arc<Slot<S>>, Origin),
 }
 
 /// Results in order. Only the caller holds a lane; workers hold single slots of it.
-#[derive(Debug)]
-pub(crate) struct Lane<T, E> {
-    entries: VecDeque<Entry<T, E>>,
+pub(crate) struct Lane<S: Stage> {
+    entries: VecDeque<Entry<S>>,
     /// How many entries there ever were: the ticket of the next.
     tickets: u64,
+    /// Of the slot taken last.
+    origin: Origin,
 }
 
-impl<T, E> Lane<T, E> {
+impl<S: Stage> Lane<S> {
     /// An empty lane.
     pub(crate) fn new() -> Self {
-        Self { entries: VecDeque::new(), tickets: 0 }
+        Self { entries: VecDeque::new(), tickets: 0, origin: Origin::default() }
     }
 
-    /// Adds a slot at the end: its ticket, and the slot for the job that fills it.
-    pub(crate) fn open(&mut self) -> (u64, Arc<Slot<T, E>>) {
-        let slot = Arc::new(Slot::new());
-        (self.add(Entry::Slot(Arc::clone(&slot))), slot)
+    /// Adds a slot with a job at the end: its ticket, and the slot for the queue.
+    pub(crate) fn open(&mut self, job: S::In, origin: Origin) -> (u64, Arc<Slot<S>>) {
+        let slot = Arc::new(Slot::new(job));
+        (self.add(Entry::Slot(Arc::clone(&slot), origin)), slot)
     }
 
     /// Adds a result that is here already.
-    pub(crate) fn put(&mut self, value: T) {
+    pub(crate) fn put(&mut self, value: S::Out) {
         self.add(Entry::Ready(value));
     }
 
-    fn add(&mut self, entry: Entry<T, E>) -> u64 {
+    fn add(&mut self, entry: Entry<S>) -> u64 {
         self.entries.push_back(entry);
         self.tickets += 1;
         self.tickets - 1
     }
 
     /// Takes the head, if its result is here.
-    pub(crate) fn take_ready(&mut self) -> Option<Outcome<T, E>> {
-        let outcome = match self.entries.front()? {
-            Entry::Slot(slot) => slot.take()?,
+    pub(crate) fn take_ready(&mut self) -> Option<Made<S>> {
+        let made = match self.entries.front()? {
+            Entry::Slot(slot, origin) => {
+                let made = slot.take()?;
+                self.origin = Origin { queue: slot.ran_at(), ..*origin };
+                made
+            }
             Entry::Ready(_) => return self.take_put(),
         };
         self.entries.pop_front();
-        Some(outcome)
+        Some(made)
     }
 
-    fn take_put(&mut self) -> Option<Outcome<T, E>> {
+    fn take_put(&mut self) -> Option<Made<S>> {
         match self.entries.pop_front() {
             Some(Entry::Ready(value)) => Some(Ok(value)),
             _ => None,
         }
+    }
+
+    /// What the slot taken last hands down.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The ticket of the next entry.
+    pub(crate) fn next_ticket(&self) -> u64 {
+        self.tickets
+    }
+
+    /// The ticket of the head.
+    pub(crate) fn head_ticket(&self) -> u64 {
+        self.tickets - self.entries.len() as u64
     }
 
     /// Entries in the lane.
@@ -85,12 +105,13 @@ impl<T, E> Lane<T, E> {
 
     fn want_at(&self, index: usize) -> bool {
         match self.entries.get(index) {
-            Some(Entry::Slot(slot)) => slot.want(),
+            Some(Entry::Slot(slot, _)) => slot.want(),
             Some(Entry::Ready(_)) | None => false,
         }
     }
 
-    /// Drops every entry from `length` on. Jobs that fill them still run; their results go nowhere.
+    /// Drops every entry from `length` on. Jobs that fill them still run; their results go nowhere. Their tickets are
+    /// not used again.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.entries.truncate(length);
     }
@@ -101,12 +122,18 @@ impl<T, E> Lane<T, E> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::bell::Bell;
+    use crate::stage::HashStage;
+    use crate::task::tests::Echo;
 
-    type Row = Lane<u32, ()>;
+    type Row = Lane<HashStage<Echo>>;
+
+    fn open(lane: &mut Row) -> Arc<Slot<HashStage<Echo>>> {
+        lane.open(0, Origin::default()).1
+    }
 
     fn head(lane: &mut Row) -> Option<u32> {
         lane.take_ready().map(Result::unwrap)
@@ -115,14 +142,15 @@ mod tests {
     #[test]
     fn results_leave_in_order_whenever_they_came() {
         let (mut lane, bell) = (Row::new(), Bell::default());
-        let (_, first) = lane.open();
+        let first = open(&mut lane);
         lane.put(1);
-        let (ticket, third) = lane.open();
-        assert_eq!((ticket, lane.len()), (2, 3));
-        third.fill(Ok(2), &bell);
+        let (ticket, third) = lane.open(0, Origin { item: None, time: 8, queue: 0 });
+        assert_eq!((ticket, lane.len(), lane.head_ticket(), lane.next_ticket()), (2, 3, 0, 3));
+        third.fill(Ok(2), 5, &bell);
         assert_eq!(head(&mut lane), None);
-        first.fill(Ok(0), &bell);
+        first.fill(Ok(0), 0, &bell);
         assert_eq!([head(&mut lane), head(&mut lane), head(&mut lane)], [Some(0), Some(1), Some(2)]);
+        assert_eq!(lane.origin(), Origin { item: None, time: 8, queue: 5 });
         assert!(lane.is_empty() && head(&mut lane).is_none());
     }
 
@@ -130,10 +158,10 @@ mod tests {
     fn waits_a_quarter_ahead_but_leaves_the_workers_busy() {
         let rung = |busy: usize, done: usize| {
             let (mut lane, bell) = (Row::new(), Bell::default());
-            let slots: Vec<_> = (0..16).map(|_| lane.open().1).collect();
+            let slots: Vec<_> = (0..16).map(|_| open(&mut lane)).collect();
             bell.arm();
             assert!(lane.want(busy));
-            slots[done].fill(Ok(0), &bell);
+            slots[done].fill(Ok(0), 0, &bell);
             !bell_armed(&bell)
         };
         assert!(rung(4, 4) && !rung(4, 0) && !rung(4, 3));
@@ -149,11 +177,11 @@ mod tests {
     #[test]
     fn waits_for_the_head_when_what_is_ahead_is_here() {
         let (mut lane, bell) = (Row::new(), Bell::default());
-        let slots: Vec<_> = (0..8).map(|_| lane.open().1).collect();
-        slots[2].fill(Ok(2), &bell);
+        let slots: Vec<_> = (0..8).map(|_| open(&mut lane)).collect();
+        slots[2].fill(Ok(2), 0, &bell);
         bell.arm();
         assert!(lane.want(0));
-        slots[0].fill(Ok(0), &bell);
+        slots[0].fill(Ok(0), 0, &bell);
         assert!(!bell_armed(&bell));
         assert!(!lane.want(0) || head(&mut lane).is_some());
     }

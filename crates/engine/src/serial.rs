@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::job::Bench;
+use crate::desk::Bench;
 use crate::slot::Outcome;
-use crate::{Budget, Caller, CancelToken, Fault, Line, Outbox, Permit, Stats, Work};
+use crate::{Budget, Caller, CancelToken, Class, Fault, Line, Outbox, Permit, Stats, Work};
 
 /// A line that does one thing after the other on the caller's thread, and defines what every other line must give.
 ///
@@ -36,7 +36,7 @@ enum Step<W: Work> {
 }
 
 impl<W: Work> Outbox<W> for HandedOn<W> {
-    fn submit(&mut self, job: W::Job) {
+    fn submit_as(&mut self, _: Class, job: W::Job) {
         if self.open {
             self.submitted += 1;
             self.steps.push_back(Step::Compress(job));

@@ -1,6 +1,9 @@
-//! What a line counted.
+//! What a line and its pool counted.
 
 /// Counters of a line, since it was made. They say how it ran; nothing it does depends on them.
+///
+/// Times are measured only with a [`Tracer`](crate::Tracer), and are 0 otherwise. What is said to be the pool's is
+/// counted over all lines on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Items fed: jobs of the hash stage.
@@ -13,14 +16,32 @@ pub struct Stats {
     pub passed: u64,
     /// Results committed.
     pub committed: u64,
-    /// Workers woken for a job: at most one a job of either stage. 0 on a line without threads.
+    /// Workers woken for a job: at most one a job of either stage. 0 on a line without threads. The pool's.
     pub wakes: u64,
-    /// Times a worker went to sleep because there was no job.
+    /// Times a worker went to sleep because there was no job. The pool's.
     pub parks: u64,
     /// Times the caller had to wait for a result or for memory.
     pub waits: u64,
     /// Those of `waits` that were long enough to put its thread to sleep.
     pub sleeps: u64,
+    /// Jobs the caller ran itself while it waited.
+    pub helped: u64,
+    /// Jobs made due now because the caller waited for them.
+    pub promoted: u64,
+    /// Times a run queue was locked: twice a job, or little more. The pool's.
+    pub locks: u64,
+    /// Times a run queue was found locked by somebody else. The pool's.
+    pub contended: u64,
+    /// Jobs that were taken from another queue than the taker's own. The pool's.
+    pub steals: u64,
+    /// The longest time a job was queued, in nanoseconds. The pool's.
+    pub longest_wait_ns: u64,
+    /// What 999 of 1000 jobs were not queued longer than, in nanoseconds, at most a quarter too much. The pool's.
+    pub p999_wait_ns: u64,
+    /// Nanoseconds the caller waited for the first result in order, or for memory: head-of-line stall.
+    pub stall_ns: u64,
+    /// Nanoseconds the workers had nothing to do, all together. The pool's.
+    pub idle_ns: u64,
     /// Bytes of permits in flight now.
     pub bytes_in_flight: usize,
     /// The most bytes of permits ever in flight.
@@ -33,4 +54,44 @@ impl Stats {
     pub fn jobs(&self) -> u64 {
         self.fed + self.submitted
     }
+}
+
+/// Counters of one run queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Jobs taken from it.
+    pub jobs: u64,
+    /// Times it was locked.
+    pub locks: u64,
+    /// Times it was found locked by somebody else.
+    pub contended: u64,
+    /// Workers woken for a job in it.
+    pub wakes: u64,
+    /// Jobs taken from it by somebody whose own queue is another.
+    pub steals: u64,
+    /// The longest time a job was in it, in nanoseconds; 0 without a tracer.
+    pub longest_wait_ns: u64,
+    /// What 999 of 1000 jobs were not in it longer than, in nanoseconds, at most a quarter too much; 0 without a tracer.
+    pub p999_wait_ns: u64,
+}
+
+impl QueueStats {
+    /// Counts a job that was taken.
+    pub(crate) fn took(&mut self, stolen: bool) {
+        self.jobs += 1;
+        self.steals += u64::from(stolen);
+    }
+}
+
+/// Counters of one worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerStats {
+    /// Its own queue.
+    pub queue: usize,
+    /// Jobs it took.
+    pub jobs: u64,
+    /// Times it went to sleep because there was no job.
+    pub parks: u64,
+    /// Nanoseconds it had nothing to do, spinning or asleep; 0 without a tracer.
+    pub idle_ns: u64,
 }

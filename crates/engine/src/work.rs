@@ -1,6 +1,6 @@
 //! What a container tells the line: the work of its two parallel stages, and its decisions between them.
 
-use crate::{Fault, Permit, Stats};
+use crate::{Class, Fault, Permit, QueueStats, Stats, WorkerStats};
 
 /// The two parallel stages of a line, as pure functions run by workers.
 ///
@@ -26,6 +26,23 @@ pub trait Work: Send + Sync + 'static {
     fn hash(&self, tool: &mut Self::Tool, raw: Self::Raw) -> Result<Self::Hashed, Self::Error>;
     /// The second stage.
     fn compress(&self, tool: &mut Self::Tool, job: Self::Job) -> Result<Self::Packed, Self::Error>;
+
+    /// Bytes of content in what is fed. These four are asked for traces only; they say 0 where it is not known.
+    fn raw_bytes(&self, _: &Self::Raw) -> u64 {
+        0
+    }
+    /// Bytes of content in what the first stage has made.
+    fn hashed_bytes(&self, _: &Self::Hashed) -> u64 {
+        0
+    }
+    /// Bytes to compress.
+    fn job_bytes(&self, _: &Self::Job) -> u64 {
+        0
+    }
+    /// Bytes for the sink.
+    fn packed_bytes(&self, _: &Self::Packed) -> u64 {
+        0
+    }
 }
 
 /// The container's in-order steps. All calls come on the thread that calls the line, one at a time.
@@ -47,7 +64,11 @@ pub trait Caller<W: Work> {
 /// Where a decision goes. Each call takes the next place in the commit order. It never waits and never fails.
 pub trait Outbox<W: Work> {
     /// A job for the compress stage.
-    fn submit(&mut self, job: W::Job);
+    fn submit(&mut self, job: W::Job) {
+        self.submit_as(Class::Normal, job);
+    }
+    /// A job for the compress stage, with how urgent it is. That changes when it is run, and nothing else.
+    fn submit_as(&mut self, class: Class, job: W::Job);
     /// Something that needs no worker: committed as it is, in its place.
     fn pass(&mut self, packed: W::Packed);
 }
@@ -93,4 +114,12 @@ pub trait Line<W: Work> {
     fn drain(&mut self, caller: &mut dyn Caller<W>) -> Result<(), Fault<W::Error>>;
     /// Counters so far.
     fn stats(&self) -> Stats;
+    /// Counters of each run queue of the line's pool; none on a line without.
+    fn queue_stats(&self) -> Vec<QueueStats> {
+        Vec::new()
+    }
+    /// Counters of each worker of the line's pool; none on a line without.
+    fn worker_stats(&self) -> Vec<WorkerStats> {
+        Vec::new()
+    }
 }

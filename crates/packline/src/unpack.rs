@@ -146,7 +146,7 @@ impl<'r> Run<'r> {
         if resources.serial {
             return Ok(Box::new(SerialLine::with_cancel(work, resources.cancel.clone())));
         }
-        let config = Config { workers: plan.workers, budget: plan.window, cancel: resources.cancel.clone() };
+        let config = Config { cancel: resources.cancel.clone(), ..Config::new(plan.workers, plan.window) };
         let line = ParallelLine::new(work, config);
         Ok(Box::new(line.map_err(|cause| self.shop.opened.fault(ReadError::Internal(cause.to_string())))?))
     }

@@ -14,7 +14,7 @@ pub(crate) fn line<W: Work<Error = Error>>(work: W, plan: Plan, machine: &Machin
     if machine.serial {
         return Ok(Box::new(SerialLine::with_cancel(work, cancel)));
     }
-    let config = Config { workers: plan.workers, budget: plan.window, cancel };
+    let config = Config { cancel, ..Config::new(plan.workers, plan.window) };
     let line = ParallelLine::new(work, config);
     Ok(Box::new(line.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))?))
 }

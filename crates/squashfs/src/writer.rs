@@ -284,7 +284,7 @@ fn line(options: &Options, crew: &Crew) -> Result<Box<dyn Line<BlockWork>>, Erro
     if crew.serial {
         return Ok(Box::new(SerialLine::new(work)));
     }
-    let config = Config { workers: crew.workers, budget: crew.window, cancel: crew.cancel.clone() };
+    let config = Config { cancel: crew.cancel.clone(), ..Config::new(crew.workers, crew.window) };
     let line = ParallelLine::new(work, config);
     Ok(Box::new(line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))?))
 }

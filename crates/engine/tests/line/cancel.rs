@@ -41,7 +41,7 @@ fn cancel_ends_every_wait() {
 #[test]
 fn a_cancelled_line_refuses_the_next_call() {
     let cancel = CancelToken::new();
-    let config = Config { workers: 0, budget: 0, cancel: cancel.clone() };
+    let config = Config { cancel: cancel.clone(), ..Config::default() };
     let mut inline = ParallelLine::new(Fake::default(), config).unwrap();
     let mut serial = SerialLine::with_cancel(Fake::default(), cancel.clone());
     cancel.cancel();

@@ -1,6 +1,6 @@
 //! Any number of workers and any budget give what the serial line gives.
 
-use packline_engine::{Config, Line, ParallelLine, SerialLine, Stats};
+use packline_engine::{Config, Line, ParallelLine, Policy, Pool, Scheduling, SerialLine, Share, Site, Stats, Topology};
 use proptest::prelude::*;
 
 use crate::fake::{Fake, Item, Log, items, run};
@@ -17,6 +17,26 @@ pub fn serial(items: &[Item]) -> (Log, Stats) {
 
 pub fn parallel(items: &[Item], workers: usize, budget: usize) -> (Log, Stats) {
     let mut line = ParallelLine::new(Fake::default(), Config::new(workers, budget)).unwrap();
+    let log = run(&mut line, items);
+    (log, line.stats())
+}
+
+/// Six workers a package, two a cache.
+fn topology() -> Topology {
+    Topology::new((0..12).map(|n| Site { core: n, cache: n / 2, package: n / 6 }).collect())
+}
+
+/// Every way of scheduling.
+fn schedulings() -> Vec<Scheduling> {
+    let ways = Share::EVERY.into_iter().flat_map(|share| Policy::EVERY.map(|policy| (share, policy)));
+    let one = |(share, policy)| Scheduling { share, policy, topology: topology(), ..Scheduling::default() };
+    let plain = Scheduling { plain: true, ..Scheduling::default() };
+    ways.map(one).chain([plain]).collect()
+}
+
+/// Sends `items` down a line of `config`.
+fn configured(items: &[Item], config: Config) -> (Log, Stats) {
+    let mut line = ParallelLine::new(Fake::default(), config).unwrap();
     let log = run(&mut line, items);
     (log, line.stats())
 }
@@ -42,6 +62,41 @@ proptest! {
                 prop_assert!(stats.wakes <= stats.jobs(), "{:?}", stats);
                 prop_assert!(workers > 0 || stats.wakes + stats.parks + stats.sleeps == 0, "{:?}", stats);
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn every_way_of_scheduling_gives_the_same(items in items(80), running in prop::option::of(0usize..4)) {
+        let (expected, reference) = serial(&items);
+        for scheduling in schedulings() {
+            for (help_out, workers, budget) in [(false, 5, 300), (true, 5, 300), (true, 2, 1 << 20), (true, 1, 0), (false, 0, 300)] {
+                let config = Config { scheduling: scheduling.clone(), help_out, running, ..Config::new(workers, budget) };
+                let (log, stats) = configured(&items, config);
+                prop_assert_eq!(&log, &expected, "{:?}, {} workers, help {}", scheduling, workers, help_out);
+                prop_assert_eq!(done(&stats), done(&reference));
+                prop_assert!(stats.wakes <= stats.jobs() && (help_out || stats.helped == 0), "{:?}", stats);
+            }
+        }
+    }
+
+    #[test]
+    fn lines_on_one_pool_do_not_meet(items in items(80), workers in 0usize..4) {
+        let (expected, _) = serial(&items);
+        for scheduling in schedulings() {
+            let pool = Pool::new(workers, &scheduling, None).unwrap();
+            let line = |help_out| {
+                let config = Config { pool: Some(pool.clone()), help_out, ..Config::new(99, 500) };
+                configured(&items, config).0
+            };
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|n| scope.spawn({ let line = &line; move || line(n % 2 == 0) })).collect();
+                threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), expected));
+            });
+            prop_assert_eq!(pool.worker_stats().len(), workers);
         }
     }
 }

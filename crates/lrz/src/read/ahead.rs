@@ -319,7 +319,7 @@ fn line(bytes: &Arc<Bytes>, machine: &Machine) -> Result<Box<dyn Line<DecodeWork
         return Ok(Box::new(SerialLine::with_cancel(work, machine.cancel.clone())));
     }
     // Memory is taken from the streams' own budgets before a job is made; the line need not count it again.
-    let config = Config { workers: machine.workers, budget: usize::MAX, cancel: machine.cancel.clone() };
+    let config = Config { cancel: machine.cancel.clone(), ..Config::new(machine.workers, usize::MAX) };
     let line = ParallelLine::new(work, config);
     Ok(Box::new(line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))?))
 }

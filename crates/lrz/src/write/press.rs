@@ -131,6 +131,6 @@ pub(super) fn line(
     if serial {
         return Ok(Box::new(SerialLine::with_cancel(work, cancel)));
     }
-    let line = ParallelLine::new(work, Config { workers, budget: window, cancel });
+    let line = ParallelLine::new(work, Config { cancel, ..Config::new(workers, window) });
     Ok(Box::new(line.map_err(|cause| Error::Internal(cause.to_string()))?))
 }

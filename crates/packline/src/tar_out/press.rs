@@ -106,7 +106,7 @@ impl Press {
         let line: Box<dyn Line<PressWork>> = if serial {
             Box::new(SerialLine::with_cancel(work, cancel))
         } else {
-            Box::new(ParallelLine::new(work, Config { workers, budget: window, cancel })?)
+            Box::new(ParallelLine::new(work, Config { cancel, ..Config::new(workers, window) })?)
         };
         let writing = Writing { out, end: spec.end(), written: 0 };
         let mut press = Press { spec, line, writing, filling: None };

@@ -282,7 +282,7 @@ fn line(image: &Image, settings: &ReadSettings) -> Result<Box<dyn Line<ReadWork>
         return Ok(Box::new(SerialLine::with_cancel(work, settings.cancel.clone())));
     }
     // The plan takes memory from a budget of its own, before it makes a job; the line need not count it again.
-    let config = Config { workers: settings.workers, budget: usize::MAX, cancel: settings.cancel.clone() };
+    let config = Config { cancel: settings.cancel.clone(), ..Config::new(settings.workers, usize::MAX) };
     let line = ParallelLine::new(work, config);
     Ok(Box::new(line.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))?))
 }

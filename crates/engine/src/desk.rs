@@ -1,36 +1,56 @@
-//! One job of either stage, and how it is run so that a panic stays inside it.
+//! Where a thread runs the jobs of one line: the line's work, and a tool of the thread's own.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::bell::Bell;
-use crate::slot::{Outcome, Slot};
+use crate::gate::Gate;
+use crate::slot::Outcome;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::{Fault, Work};
 
-/// What a worker is given: the input of a stage, and where its result goes.
-pub(crate) enum Job<W: Work> {
-    /// The first stage.
-    Hash(W::Raw, Arc<Slot<W::Hashed, W::Error>>),
-    /// The second stage.
-    Compress(W::Job, Arc<Slot<W::Packed, W::Error>>),
+/// What the caller of a line and the workers share.
+pub(crate) struct Shared<W: Work> {
+    /// The two stages.
+    pub(crate) work: W,
+    /// Wakes the caller.
+    pub(crate) bell: Arc<Bell>,
+    /// Keeps compress jobs back, if not all may run at once.
+    pub(crate) gate: Option<Gate>,
+    /// No job of it is run any more.
+    pub(crate) closed: AtomicBool,
 }
 
-impl<W: Work> Job<W> {
-    /// Runs it and fills its slot, whatever happens.
-    pub(crate) fn run(self, work: &W, bench: &mut Bench<W>, bell: &Bell) {
-        match self {
-            Self::Hash(raw, slot) => fill(slot, bench.hash(work, raw), bell),
-            Self::Compress(job, slot) => fill(slot, bench.compress(work, job), bell),
-        }
+/// A line as its pool knows it, whatever its work.
+pub(crate) trait AnyLine: Send + Sync {
+    /// A desk for the current thread: a [`Desk`] of the line's work.
+    fn desk(self: Arc<Self>) -> Box<dyn Any>;
+    /// Whether the line has ended.
+    fn is_closed(&self) -> bool;
+}
+
+impl<W: Work> AnyLine for Shared<W> {
+    fn desk(self: Arc<Self>) -> Box<dyn Any> {
+        Box::new(Desk::new(self))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 }
 
-/// Fills `slot`. If the caller has given the slot up meanwhile, the result ends here; a drop of it that panics must not
-/// take the worker along.
-fn fill<T, E>(slot: Arc<Slot<T, E>>, outcome: Outcome<T, E>, bell: &Bell) {
-    slot.fill(outcome, bell);
-    discard(slot);
+/// What one thread needs to run jobs of a line.
+pub(crate) struct Desk<W: Work> {
+    pub(crate) shared: Arc<Shared<W>>,
+    pub(crate) bench: Bench<W>,
+}
+
+impl<W: Work> Desk<W> {
+    /// A desk without a tool yet.
+    pub(crate) fn new(shared: Arc<Shared<W>>) -> Self {
+        Self { shared, bench: Bench::new() }
+    }
 }
 
 /// Where jobs are run: the tool of one thread, once it has been needed.
@@ -78,7 +98,7 @@ fn message(payload: Box<dyn Any + Send>) -> String {
 }
 
 /// Drops `value`; if that panics, the worker still lives.
-fn discard<T>(value: T) {
+pub(crate) fn discard<T>(value: T) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(second);
     }

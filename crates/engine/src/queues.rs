@@ -1,0 +1,213 @@
+//! All run queues of a pool: where a job is put, and which queue a worker takes from.
+
+use crate::hand::Taker;
+use crate::histogram::Histogram;
+use crate::key::Key;
+use crate::rows::{Entry, Owner};
+use crate::run_queue::{RunQueue, Taken};
+use crate::{Policy, QueueStats};
+
+/// Run queues, each under its own lock.
+#[derive(Debug)]
+pub(crate) struct Queues<J> {
+    queues: Box<[RunQueue<J>]>,
+    policy: Policy,
+}
+
+impl<J> Queues<J> {
+    /// `count` empty queues, one at least.
+    pub(crate) fn new(count: usize, policy: Policy) -> Self {
+        Self { queues: (0..count.max(1)).map(|_| RunQueue::new()).collect(), policy }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Adds a job to a queue.
+    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<J>) {
+        self.queues[queue].push(owner, entry);
+    }
+
+    /// A queue that has a job, if any has.
+    pub(crate) fn first(&self) -> Option<usize> {
+        self.queues.iter().position(|queue| !queue.is_empty())
+    }
+
+    /// The latest virtual time of a job that was taken from any queue: the present.
+    pub(crate) fn present(&self) -> u64 {
+        self.queues.iter().map(RunQueue::begun).max().unwrap_or(0)
+    }
+
+    /// Takes a job as the policy says, unless there is none to be seen.
+    ///
+    /// A queue whose lock is held is passed by: what stood first in it is being taken. Only when all that have jobs
+    /// are held does the taker wait for one, the earliest.
+    pub(crate) fn take(&self, taker: &Taker<'_>) -> Option<Taken<J>> {
+        if self.len() == 1 {
+            let queue = &self.queues[0];
+            return if queue.is_empty() { None } else { queue.take(0, taker) };
+        }
+        if self.policy == Policy::Local
+            && let Some(taken) = self.take_local(taker)
+        {
+            return Some(taken);
+        }
+        let mut passed = None;
+        while let Some(next) = self.earliest_after(passed, taker.hand.queue) {
+            if let Some(taken) = self.queues[next.queue].try_take(next.queue, taker) {
+                return Some(taken);
+            }
+            passed = Some(next);
+        }
+        let first = self.earliest_after(None, taker.hand.queue)?;
+        self.queues[first.queue].take(first.queue, taker)
+    }
+
+    /// Takes from the own queue, unless another one is longer and its first job earlier.
+    fn take_local(&self, taker: &Taker<'_>) -> Option<Taken<J>> {
+        let own = &self.queues[taker.hand.queue];
+        let (best, len) = (own.best(), own.len());
+        let longer = |queue: &RunQueue<J>| queue.len() > len && queue.best() < best;
+        if best == Key::NONE || self.queues.iter().any(longer) {
+            return None;
+        }
+        own.try_take(taker.hand.queue, taker)
+    }
+
+    /// The queue with the earliest job behind `passed`. Among equals the taker's own comes first, then those after it.
+    fn earliest_after(&self, passed: Option<Sight>, own: usize) -> Option<Sight> {
+        let count = self.len();
+        let seen = (0..count).map(|distance| {
+            let queue = (own + distance) % count;
+            Sight { key: self.queues[queue].best(), distance, queue }
+        });
+        seen.filter(|sight| sight.key != Key::NONE && passed.is_none_or(|passed| *sight > passed)).min()
+    }
+
+    /// Takes the earliest job of `line` that can be found, for its caller.
+    pub(crate) fn take_of(&self, line: u64, taker: &Taker<'_>) -> Option<Taken<J>> {
+        let mut numbers: Vec<(Key, usize)> = self.queues.iter().map(RunQueue::best).zip(0..).collect();
+        numbers.sort_unstable();
+        let with_jobs = numbers.into_iter().filter(|&(key, _)| key != Key::NONE);
+        with_jobs.map(|(_, queue)| queue).find_map(|queue| self.queues[queue].take_of(line, queue, taker))
+    }
+
+    /// Makes a job due now, if it is still queued; the queue it is in.
+    pub(crate) fn promote(&self, owner: Owner, ticket: u64) -> Option<usize> {
+        (0..self.len()).find(|&queue| !self.queues[queue].is_empty() && self.queues[queue].promote(owner, ticket))
+    }
+
+    /// Drops every job of `line`.
+    pub(crate) fn clear(&self, line: u64) {
+        self.queues.iter().for_each(|queue| queue.clear(line));
+    }
+
+    /// Drops every job.
+    pub(crate) fn clear_all(&self) {
+        self.queues.iter().for_each(RunQueue::clear_all);
+    }
+
+    /// What each counted, with how long all jobs waited.
+    pub(crate) fn stats(&self) -> (Vec<QueueStats>, Histogram) {
+        let mut waits = Histogram::default();
+        let stats = self.queues.iter().map(|queue| queue.stats(&mut waits)).collect();
+        (stats, waits)
+    }
+}
+
+/// A queue as somebody saw it who looks for the earliest job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sight {
+    key: Key,
+    /// From the own queue.
+    distance: usize,
+    queue: usize,
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::Class;
+    use crate::hand::Hand;
+    use crate::rows::LaneName;
+
+    const OWNER: Owner = Owner { line: 0, lane: LaneName::Hash };
+
+    fn entry(time: u64) -> Entry<u64> {
+        Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job: time }
+    }
+
+    /// What a taker at queue `own` gets, one job after the other.
+    fn taken(queues: &Queues<u64>, own: usize) -> Vec<u64> {
+        let hand = Hand::new(own);
+        let taker = Taker { hand: &hand, clock: None };
+        std::iter::from_fn(|| queues.take(&taker)).map(|taken| taken.entry.job).collect()
+    }
+
+    fn spread(policy: Policy, jobs: &[(usize, u64)]) -> Queues<u64> {
+        let queues = Queues::new(3, policy);
+        jobs.iter().for_each(|&(queue, time)| queues.push(queue, OWNER, entry(time)));
+        queues
+    }
+
+    #[test]
+    fn the_earliest_of_all_queues_comes_first() {
+        let jobs = [(0, 5), (1, 0), (2, 1), (1, 2), (0, 6), (2, 3)];
+        assert_eq!(taken(&spread(Policy::Earliest, &jobs), 0), [0, 1, 2, 3, 5, 6]);
+        assert!(spread(Policy::Earliest, &[]).first().is_none());
+    }
+
+    #[test]
+    fn a_local_taker_stays_until_another_queue_is_longer() {
+        let jobs = [(0, 5), (0, 6), (1, 0), (1, 1), (1, 2)];
+        // Queue 1 is longer and earlier, then they are even.
+        assert_eq!(taken(&spread(Policy::Local, &jobs), 0), [0, 5, 1, 6, 2]);
+        // A longer queue with later jobs does not tempt.
+        let later = [(0, 0), (1, 1), (1, 2)];
+        assert_eq!(taken(&spread(Policy::Local, &later), 0), [0, 1, 2]);
+        assert_eq!(taken(&spread(Policy::Local, &later), 2), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_present_is_what_was_begun_last() {
+        let queues = spread(Policy::Earliest, &[(0, 5), (1, 9), (2, 2)]);
+        assert_eq!(queues.present(), 0);
+        taken(&queues, 0);
+        assert_eq!(queues.present(), 9);
+    }
+
+    #[test]
+    fn a_caller_takes_only_its_own() {
+        let (queues, hand) = (spread(Policy::Earliest, &[(0, 5), (1, 0)]), Hand::new(0));
+        queues.push(2, Owner { line: 1, ..OWNER }, entry(3));
+        let taker = Taker { hand: &hand, clock: None };
+        let own = |number| queues.take_of(number, &taker).map(|taken| taken.entry.job);
+        assert_eq!([own(1), own(1), own(0), own(0), own(0)], [Some(3), None, Some(0), Some(5), None]);
+    }
+
+    #[test]
+    fn a_promoted_job_is_found_wherever_it_is() {
+        let queues = spread(Policy::Earliest, &[(0, 5), (1, 0), (2, 8)]);
+        assert_eq!(
+            (queues.promote(OWNER, 8), queues.promote(OWNER, 8), queues.promote(OWNER, 1)),
+            (Some(2), None, None)
+        );
+        assert_eq!(taken(&queues, 0), [8, 0, 5]);
+        let (stats, _) = queues.stats();
+        assert_eq!(stats.iter().map(|queue| (queue.jobs, queue.steals)).collect::<Vec<_>>(), [(1, 0), (1, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn clearing_takes_jobs_from_every_queue() {
+        let queues = spread(Policy::Local, &[(0, 5), (1, 0), (2, 8)]);
+        queues.push(1, Owner { line: 1, ..OWNER }, entry(3));
+        queues.clear(0);
+        assert_eq!(queues.first(), Some(1));
+        assert_eq!(taken(&queues, 0), [3]);
+        queues.push(1, OWNER, entry(3));
+        queues.clear_all();
+        assert_eq!(queues.first(), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! One run queue: jobs under a lock, and beside it what others may see of them without it.
+
+use crate::QueueStats;
+use crate::hand::Taker;
+use crate::histogram::Histogram;
+use crate::key::Key;
+use crate::rows::{Entry, Owner, Rows};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{self, Mutex, MutexGuard, Padded};
+
+/// A queue of jobs, the earliest first.
+#[derive(Debug)]
+pub(crate) struct RunQueue<J> {
+    face: Padded<Face>,
+    inner: Padded<Mutex<Inner<J>>>,
+}
+
+/// What is seen without the lock. It is rewritten under the lock at each change, so it is never wrong for longer than
+/// somebody holds the lock.
+#[derive(Debug)]
+struct Face {
+    /// Key of the earliest job.
+    best: AtomicU64,
+    /// Jobs in the queue.
+    len: AtomicUsize,
+    /// The latest virtual time of a job that was taken.
+    begun: AtomicU64,
+    /// Times somebody who tried the lock went on without it.
+    passed_by: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Inner<J> {
+    rows: Rows<J>,
+    begun: u64,
+    counts: QueueStats,
+    waits: Histogram,
+}
+
+/// A job taken from a queue.
+#[derive(Debug)]
+pub(crate) struct Taken<J> {
+    pub(crate) owner: Owner,
+    pub(crate) entry: Entry<J>,
+    /// The queue it was in.
+    pub(crate) queue: usize,
+    /// When it was taken, in nanoseconds of the tracer's clock; 0 without one.
+    pub(crate) now: u64,
+}
+
+impl<J> RunQueue<J> {
+    /// An empty queue.
+    pub(crate) fn new() -> Self {
+        let face = Face {
+            best: AtomicU64::new(Key::NONE.to_bits()),
+            len: AtomicUsize::new(0),
+            begun: AtomicU64::new(0),
+            passed_by: AtomicU64::new(0),
+        };
+        let inner = Inner { rows: Rows::new(), begun: 0, counts: QueueStats::default(), waits: Histogram::default() };
+        Self { face: Padded(face), inner: Padded(Mutex::new(inner)) }
+    }
+
+    /// The key of the earliest job.
+    pub(crate) fn best(&self) -> Key {
+        Key::from_bits(self.face.0.best.load(Ordering::SeqCst))
+    }
+
+    /// Whether there is none; may be out of date at once.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.best() == Key::NONE
+    }
+
+    /// Jobs in the queue.
+    pub(crate) fn len(&self) -> usize {
+        self.face.0.len.load(Ordering::Relaxed)
+    }
+
+    /// The latest virtual time of a job that was taken.
+    pub(crate) fn begun(&self) -> u64 {
+        self.face.0.begun.load(Ordering::Relaxed)
+    }
+
+    /// Adds a job.
+    pub(crate) fn push(&self, owner: Owner, entry: Entry<J>) {
+        let mut inner = self.lock();
+        inner.rows.push(owner, entry);
+        self.publish(&inner);
+    }
+
+    /// Takes the earliest job. `queue` is this queue's number.
+    pub(crate) fn take(&self, queue: usize, taker: &Taker<'_>) -> Option<Taken<J>> {
+        self.take_from(self.lock(), queue, taker, Rows::pop)
+    }
+
+    /// Takes the earliest job unless somebody holds the lock: then the queue is passed by.
+    pub(crate) fn try_take(&self, queue: usize, taker: &Taker<'_>) -> Option<Taken<J>> {
+        let Some(inner) = sync::try_lock(&self.inner.0) else {
+            self.face.0.passed_by.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        self.take_from(counted(inner), queue, taker, Rows::pop)
+    }
+
+    /// Takes the earliest job of `line`.
+    pub(crate) fn take_of(&self, line: u64, queue: usize, taker: &Taker<'_>) -> Option<Taken<J>> {
+        self.take_from(self.lock(), queue, taker, |rows| rows.pop_of(line))
+    }
+
+    fn take_from(
+        &self,
+        mut inner: MutexGuard<'_, Inner<J>>,
+        queue: usize,
+        taker: &Taker<'_>,
+        pop: impl FnOnce(&mut Rows<J>) -> Option<(Owner, Entry<J>)>,
+    ) -> Option<Taken<J>> {
+        let (owner, entry) = pop(&mut inner.rows)?;
+        let now = taker.now();
+        inner.begun = inner.begun.max(entry.key.time());
+        inner.counts.took(taker.hand.queue != queue);
+        if taker.clock.is_some() {
+            inner.waits.add(now.saturating_sub(entry.queued));
+        }
+        taker.hand.begins_for(owner.line);
+        self.publish(&inner);
+        Some(Taken { owner, entry, queue, now })
+    }
+
+    /// Makes a job due now, if it is here.
+    pub(crate) fn promote(&self, owner: Owner, ticket: u64) -> bool {
+        let mut inner = self.lock();
+        let promoted = inner.rows.promote(owner, ticket);
+        self.publish(&inner);
+        promoted
+    }
+
+    /// Drops every job of `line`.
+    pub(crate) fn clear(&self, line: u64) {
+        let mut inner = self.lock();
+        let gone = inner.rows.remove(line);
+        self.publish(&inner);
+        drop(inner);
+        // Outside the lock: a job's own drop may take long, or give back memory.
+        drop(gone);
+    }
+
+    /// Drops every job.
+    pub(crate) fn clear_all(&self) {
+        let mut inner = self.lock();
+        let gone = inner.rows.remove_all();
+        self.publish(&inner);
+        drop(inner);
+        drop(gone);
+    }
+
+    /// What it counted; how long jobs waited goes into `waits` as well.
+    pub(crate) fn stats(&self, waits: &mut Histogram) -> QueueStats {
+        let inner = sync::lock(&self.inner.0);
+        waits.merge(&inner.waits);
+        let passed_by = self.face.0.passed_by.load(Ordering::Relaxed);
+        QueueStats {
+            contended: inner.counts.contended + passed_by,
+            longest_wait_ns: inner.waits.longest(),
+            p999_wait_ns: inner.waits.p999(),
+            ..inner.counts
+        }
+    }
+
+    fn publish(&self, inner: &Inner<J>) {
+        let face = &self.face.0;
+        face.len.store(inner.rows.len(), Ordering::Relaxed);
+        face.begun.store(inner.begun, Ordering::Relaxed);
+        // The one that somebody looks at who is about to sleep; see `Lobby`.
+        face.best.store(inner.rows.best().to_bits(), Ordering::SeqCst);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<J>> {
+        match sync::try_lock(&self.inner.0) {
+            Some(inner) => counted(inner),
+            None => {
+                let mut inner = counted(sync::lock(&self.inner.0));
+                inner.counts.contended += 1;
+                inner
+            }
+        }
+    }
+}
+
+fn counted<J>(mut inner: MutexGuard<'_, Inner<J>>) -> MutexGuard<'_, Inner<J>> {
+    inner.counts.locks += 1;
+    inner
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::Class;
+    use crate::hand::{Hand, Stopped};
+    use crate::rows::LaneName;
+
+    fn entry(time: u64, queued: u64) -> Entry<u64> {
+        Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued, job: time }
+    }
+
+    #[test]
+    fn its_face_shows_what_is_behind_the_lock() {
+        let (queue, hand, clock) = (RunQueue::new(), Hand::new(1), Stopped(50));
+        let taker = Taker { hand: &hand, clock: Some(&clock) };
+        let owner = Owner { line: 3, lane: LaneName::Hash };
+        assert!(queue.is_empty() && queue.take(0, &taker).is_none());
+        queue.push(owner, entry(7, 10));
+        queue.push(owner, entry(8, 45));
+        assert_eq!((queue.best(), queue.len(), queue.begun()), (Key::new(Class::Normal, 7), 2, 0));
+        assert_eq!(queue.take(1, &taker).map(|taken| taken.entry.job), Some(7));
+        assert_eq!((queue.len(), queue.begun(), hand.works_for()), (1, 7, 3));
+        assert!(queue.take_of(4, 0, &taker).is_none());
+        assert_eq!(queue.take_of(3, 0, &taker).map(|taken| taken.entry.job), Some(8));
+        let stats = queue.stats(&mut Histogram::default());
+        assert_eq!((stats.jobs, stats.steals, stats.locks, stats.contended), (2, 1, 6, 0));
+        assert_eq!((stats.longest_wait_ns, stats.p999_wait_ns), (40, 40));
+    }
+
+    #[test]
+    fn a_held_queue_is_passed_by() {
+        let (queue, hand) = (RunQueue::new(), Hand::new(0));
+        let taker = Taker { hand: &hand, clock: None };
+        queue.push(Owner { line: 0, lane: LaneName::Hash }, entry(0, 0));
+        let held = queue.lock();
+        assert!(queue.try_take(0, &taker).is_none());
+        drop(held);
+        assert!(queue.try_take(0, &taker).is_some());
+        assert_eq!(queue.stats(&mut Histogram::default()).contended, 1);
+    }
+}

@@ -1,0 +1,107 @@
+//! The whole engine under shuttle: small lines, each of whose threads may be stopped at any lock or atomic, in random
+//! orders and in orders with few but ill-chosen switches (PCT). A hang or a wrong result is reported with the schedule.
+//!
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p packline-engine --release --lib schedules`
+#![allow(clippy::unwrap_used)]
+
+use shuttle::thread;
+
+use crate::task::tests::Echo;
+use crate::{Caller, Class, Config, Line, Outbox, ParallelLine, Policy, Pool, Scheduling, SerialLine, Share};
+
+/// Hands each item on once, twice or not at all, in every class.
+#[derive(Default)]
+struct Packer(Vec<u32>);
+
+impl Caller<Echo> for Packer {
+    fn decide(&mut self, hashed: u32, next: &mut dyn Outbox<Echo>) -> Result<(), ()> {
+        let classes = [Class::Now, Class::Normal, Class::Idle];
+        match hashed % 4 {
+            0 => next.pass(hashed),
+            1 => {}
+            _ => next.submit_as(classes[hashed as usize % 3], hashed),
+        }
+        if hashed % 5 == 2 {
+            next.submit(hashed + 100);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, packed: u32) -> Result<(), ()> {
+        self.0.push(packed);
+        Ok(())
+    }
+}
+
+const ITEMS: u32 = 6;
+
+fn pack(line: &mut dyn Line<Echo>) -> Vec<u32> {
+    let mut packer = Packer::default();
+    for item in 0..ITEMS {
+        drop(line.reserve(40, &mut packer).unwrap());
+        line.feed(item, &mut packer).unwrap();
+    }
+    line.settle(&mut packer).unwrap();
+    line.outbox().submit(500);
+    line.drain(&mut packer).unwrap();
+    packer.0
+}
+
+fn expected() -> Vec<u32> {
+    pack(&mut SerialLine::new(Echo))
+}
+
+fn scheduling(share: Share, policy: Policy) -> Scheduling {
+    Scheduling { share, policy, ..Scheduling::default() }
+}
+
+/// Both kinds of schedules.
+fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
+    shuttle::check_random(model.clone(), 1500);
+    shuttle::check_pct(model, 1500, 3);
+}
+
+#[test]
+fn a_line_of_its_own() {
+    let plain = Scheduling { plain: true, ..Scheduling::default() };
+    let ways = [plain, scheduling(Share::All, Policy::Earliest), scheduling(Share::None, Policy::Local)];
+    for (help_out, scheduling) in [false, true].into_iter().flat_map(|help| ways.clone().map(|way| (help, way))) {
+        check(move || {
+            let config = Config { scheduling: scheduling.clone(), help_out, ..Config::new(2, 300) };
+            assert_eq!(pack(&mut ParallelLine::new(Echo, config).unwrap()), expected());
+        });
+    }
+}
+
+#[test]
+fn one_job_at_a_time() {
+    check(|| {
+        let config = Config { running: Some(1), ..Config::new(2, 1000) };
+        assert_eq!(pack(&mut ParallelLine::new(Echo, config).unwrap()), expected());
+    });
+}
+
+#[test]
+fn two_lines_on_one_pool() {
+    check(|| {
+        let pool = Pool::new(2, &scheduling(Share::None, Policy::Earliest), None).unwrap();
+        let line = || ParallelLine::on(&pool, Echo, Config::new(0, 300));
+        let (mut first, mut second) = (line(), line());
+        let other = thread::spawn(move || assert_eq!(pack(&mut second), expected()));
+        assert_eq!(pack(&mut first), expected());
+        drop(first);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_line_dropped_in_the_middle() {
+    check(|| {
+        let pool = Pool::new(2, &Scheduling::default(), None).unwrap();
+        let mut line = ParallelLine::on(&pool, Echo, Config::new(0, 300));
+        let mut packer = Packer::default();
+        (0..3).for_each(|item| line.feed(item, &mut packer).unwrap());
+        drop(line);
+        assert_eq!(pack(&mut ParallelLine::on(&pool, Echo, Config::new(0, 0))), expected());
+    });
+}

@@ -319,7 +319,7 @@ fn the_memory_that_is_asked_for_is_enough() {
                 }
                 (made, notices) => {
                     assert_eq!(made.unwrap().workers, 1);
-                    assert!(notices.len() == 1 && notices[0].contains("1 workers instead of 7"), "{notices:?}");
+                    assert!(notices.len() == 1 && notices[0].contains("workers: 1 instead of 7"), "{notices:?}");
                 }
             }
         }

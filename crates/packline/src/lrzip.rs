@@ -6,7 +6,7 @@ mod tar_stream;
 mod tree;
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 use crate::end::End;
 use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
 use packline_tree::DirectoryOptions;
-use packline_tree::decompress::Limits;
+use packline_tree::decompress::{self, Limits};
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
@@ -105,14 +105,7 @@ pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Writ
         LrzSource::Stream(name, mut stream) => {
             (pack_stream(&name, &mut stream, &mut end, &options, &machine, &mut watch)?, None)
         }
-        LrzSource::Tar(name, stream) => {
-            let refused = |cause| Error::Source { path: PathBuf::from(&name), action: "cannot read", cause };
-            let (limits, besides) = tar_limits(machine.memory);
-            let mut plain = packline_tree::decompress::open(stream, &limits).map_err(refused)?;
-            let less = with_less(&machine, besides);
-            let written = pack_stream(&name, &mut plain, &mut end, &options, &less, &mut watch);
-            (written.map_err(|error| needing_more(error, &machine, |memory| tar_limits(Some(memory)).1))?, None)
-        }
+        LrzSource::Tar(name, stream) => (pack_tar(&name, stream, &mut end, &options, &machine, &mut watch)?, None),
         LrzSource::Directory { path, options: directory, prefix } => {
             let names = end.names();
             let tar = tar_stream::Tar { path, options: directory, prefix, outputs: names };
@@ -220,6 +213,26 @@ fn pack_stream(
     let shown = end.shown().to_path_buf();
     let written = packline_lrz::compress(Source::Stream(stream), end, options, machine, watch);
     written.map_err(|cause| fault(Path::new(name), &shown, cause))
+}
+
+/// Packs a tar without what it was compressed with, which takes memory only if it was.
+fn pack_tar(
+    name: &str,
+    mut stream: Box<dyn Read + Send>,
+    end: &mut End,
+    options: &WriteOptions,
+    machine: &Machine,
+    watch: &mut Watch<'_>,
+) -> Result<Written, Error> {
+    let refused = |cause| Error::Source { path: PathBuf::from(name), action: "cannot read", cause };
+    let head = decompress::read_head(&mut stream).map_err(refused)?;
+    let compressed = decompress::detect(&head) != decompress::Format::Plain;
+    let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
+    let (whole, limits) = (Cursor::new(head).chain(stream), tar_limits(machine.memory).0);
+    let mut plain = decompress::open(whole, &limits).map_err(refused)?;
+    let less = with_less(machine, besides(machine.memory));
+    let written = pack_stream(name, &mut plain, end, options, &less, watch);
+    written.map_err(|error| needing_more(error, machine, |memory| besides(Some(memory))))
 }
 
 fn machine(resources: &Resources) -> Machine {

@@ -102,7 +102,7 @@ impl Demand {
 pub(crate) fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
     let limit = limit.unwrap_or(u64::MAX);
     let message =
-        || format!("{granted} workers instead of {wanted}: a memory limit of {limit} bytes has no room for more");
+        || format!("workers: {granted} instead of {wanted}: a memory limit of {limit} bytes has no room for more");
     (granted < wanted).then(message)
 }
 

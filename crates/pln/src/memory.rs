@@ -59,7 +59,7 @@ impl Demand {
         let (plan, wanted) = (self.plan(machine)?, machine.wanted());
         if let Some(limit) = machine.memory.filter(|_| plan.workers < wanted) {
             observer.notice(&format!(
-                "{} workers instead of {wanted}: a memory limit of {limit} bytes has no room for more",
+                "workers: {} instead of {wanted}: a memory limit of {limit} bytes has no room for more",
                 plan.workers
             ));
         }

@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
         if fewest < wanted && !std::mem::replace(&mut self.warned, true) {
             let limit = self.machine.memory.unwrap_or(u64::MAX);
             self.observer.notice(&format!(
-                "{fewest} workers instead of {wanted}: a memory limit of {limit} bytes has no room for more"
+                "workers: {fewest} instead of {wanted}: a memory limit of {limit} bytes has no room for more"
             ));
         }
     }

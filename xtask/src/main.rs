@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod calibrate;
 mod ci;
 mod clock;
 mod corpus;
@@ -11,6 +12,7 @@ mod generate;
 mod matrix;
 mod scale;
 mod shell;
+mod simulate;
 mod tidy;
 mod zoo;
 
@@ -45,20 +47,30 @@ cargo xtask NAME
                                  n and 10n of everything that could be quadratic, and the memory of it
   matrix [--input TAR] [--codecs LIST]
                                  one hash over workers, budgets and the serial reference, on a large input
+  calibrate [--out FILE]         what locks, wake-ups, caches and memory cost on this machine, as JSON
+  simulate [TRACE] [--workload none|lz4|gzip|xz] [--calibration FILE] [--workers LIST] [--design LIST] [--queues N]
+           [--wake one|broadcast] [--window items|bytes] [--budget MIB] [--caller packline|toolsng]
+           [--cores enough|here|published|N] [--csv FILE] [--json FILE]
+                                 what a traced or a published workload would take with 1 to 1024 workers, by design of the
+                                 queues (fifo, heap, multiqueue, steal)
+  simulate --validate yes        the simulator against the published table; fails if a point is off by more than 5 %
+  simulate --efficiency yes      packline's rules beside tar2sqfs's on the machine of that table
   generate NAME COUNT            a generated tar on standard output
   zoo DIR                        the hostile images that tests use, and a README with a line for each
 ";
 
 type Step = fn(&Arguments) -> Result<(), String>;
 
-const COMMANDS: [(&str, Step); 9] = [
+const COMMANDS: [(&str, Step); 11] = [
     ("bench", bench::run),
+    ("calibrate", calibrate::run),
     ("ci", ci::run),
     ("corpus", corpus::run),
     ("fuzz", fuzz::run),
     ("generate", generate::run),
     ("matrix", matrix::run),
     ("scale", scale::run),
+    ("simulate", simulate::run),
     ("tidy", tidy::run),
     ("zoo", zoo::run),
 ];

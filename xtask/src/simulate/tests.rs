@@ -1,0 +1,214 @@
+//! Whole runs whose answers can be worked out by hand.
+
+use super::callers::Window;
+use super::designs::NAMES;
+use super::machine::{Costs, Machine};
+use super::outcome::Outcome;
+use super::published::COSTS;
+use super::setup::{Line, Setup};
+use super::trace::{self, tests::made};
+use super::workload::{Item, Press, Workload};
+use super::world::Wake;
+
+const ITEM: Item = Item { bytes: 100.0, read: 0.0, hash: 0.0, decide: 0.0, whole: true, first: 0, presses: 0 };
+const PRESS: Press = Press { bytes_in: 100.0, bytes_out: 50.0, compress: Some(0.0), commit: 0.0 };
+
+/// Equal items that each hand on one press.
+fn equal(count: usize, item: &Item, press: &Press) -> Workload {
+    let mut work = Workload::default();
+    (0..count).for_each(|_| work.add(item.clone(), std::slice::from_ref(press)));
+    work
+}
+
+fn free(workers: usize) -> Machine {
+    Machine::ideal(workers + 1, Costs::FREE)
+}
+
+fn run(setup: &Setup, machine: &Machine, work: &Workload) -> Outcome {
+    setup.run(machine, work).unwrap()
+}
+
+fn close(wall: f64, expected: f64) {
+    assert!((wall - expected).abs() < 1e-6 * expected.max(1.0), "{wall} (expected {expected})");
+}
+
+#[test]
+fn one_worker_takes_the_sum() {
+    let work = equal(100, &Item { hash: 3.0, ..ITEM }, &Press { compress: Some(7.0), ..PRESS });
+    for design in NAMES {
+        let setup = Setup { design: design.to_owned(), ..Setup::packline(1, 100.0) };
+        let outcome = run(&setup, &free(1), &work);
+        close(outcome.wall, 1000.0);
+        close(outcome.workers, 1.0);
+        assert_eq!(outcome.jobs, 200);
+    }
+    close(run(&Setup::toolsng(1), &free(1), &work).wall, 1000.0);
+}
+
+#[test]
+fn many_workers_leave_the_callers_path() {
+    let item = Item { read: 10.0, hash: 1.0, decide: 2.0, ..ITEM };
+    let mut work = equal(50, &item, &Press { compress: Some(4.0), commit: 3.0, ..PRESS });
+    work.tail = 40.0;
+    for design in NAMES {
+        let setup = Setup { design: design.to_owned(), ..Setup::packline(16, 100.0) };
+        // All is hidden behind the caller's work but the last compress job: the last hash job runs while the item before
+        // is committed.
+        close(run(&setup, &free(16), &work).wall, 50.0 * 15.0 + 40.0 + 4.0);
+    }
+    assert_eq!(work.caller_work(), 790.0);
+}
+
+#[test]
+fn workers_share_equal_work() {
+    let work = equal(64, &Item { hash: 100.0, ..ITEM }, &Press { compress: Some(300.0), ..PRESS });
+    for workers in [2, 4, 8, 16, 64] {
+        let wall = run(&Setup::packline(workers, 100.0), &free(workers), &work).wall;
+        let least = 64.0 * 400.0 / workers as f64;
+        assert!((least..=least + 300.0).contains(&wall), "{workers} workers: {wall} of {least}");
+    }
+    // Four workers on two cores are as two.
+    let two = run(&Setup::packline(4, 100.0), &Machine::ideal(2, Costs::FREE), &work).wall;
+    assert!((12_800.0..13_400.0).contains(&two), "{two}");
+}
+
+#[test]
+fn a_slow_head_holds_up_a_small_window() {
+    let mut work = equal(1, &Item { hash: 100.0, ..ITEM }, &PRESS);
+    (0..3).for_each(|_| work.add(Item { hash: 10.0, ..ITEM }, &[PRESS]));
+    let small = Setup { window: Window::Items(2), ..Setup::packline(2, 100.0) };
+    let outcome = run(&small, &free(2), &work);
+    // The second is done at 10, but the third and fourth come in when the first is out: at 100, side by side.
+    close(outcome.wall, 110.0);
+    close(outcome.stalled, 90.0);
+    assert_eq!(outcome.peak_bytes, 200.0);
+    let large = Setup::packline(2, 100.0);
+    close(run(&large, &free(2), &work).wall, 100.0);
+}
+
+#[test]
+fn a_window_in_bytes_is_never_exceeded() {
+    let work = equal(40, &Item { hash: 10.0, ..ITEM }, &Press { compress: Some(50.0), ..PRESS });
+    let setup = Setup { window: Window::Bytes(350.0), ..Setup::packline(8, 100.0) };
+    let outcome = run(&setup, &free(8), &work);
+    assert!(outcome.peak_bytes <= 350.0, "{}", outcome.peak_bytes);
+    let wide = run(&Setup::packline(8, 100.0), &free(8), &work);
+    assert!(outcome.wall > wide.wall && wide.peak_bytes > 350.0);
+}
+
+#[test]
+fn a_fragment_block_blocks_the_window_of_tools_ng() {
+    // A fragment fills its block at once: the block goes to the end of the queue, and what is read after it waits.
+    let fragment = Item { whole: false, hash: 1.0, ..ITEM };
+    let mut work = Workload::default();
+    for _ in 0..10 {
+        work.add(fragment.clone(), &[Press { compress: Some(50.0), ..PRESS }]);
+        (0..10).for_each(|_| work.add(Item { hash: 1.0, ..ITEM }, &[Press { compress: Some(9.0), ..PRESS }]));
+    }
+    let (ours, theirs) = (Setup::packline(4, 100.0), Setup { window: Window::Items(6), ..Setup::toolsng(4) });
+    let least = work.worker_work() / 4.0;
+    let (ours, theirs) = (run(&ours, &free(4), &work), run(&theirs, &free(4), &work));
+    assert!(ours.wall < least * 1.05, "{} of {least}", ours.wall);
+    assert!(theirs.wall > least * 1.2, "{} of {least}", theirs.wall);
+}
+
+#[test]
+fn one_is_woken_for_a_job_and_a_broadcast_wakes_all() {
+    let work = equal(200, &Item { read: 50_000.0, hash: 1000.0, ..ITEM }, &Press { compress: None, ..PRESS });
+    let machine = Machine::ideal(32, COSTS);
+    let one = run(&Setup::packline(16, 100.0), &machine, &work);
+    assert_eq!((one.jobs, one.wakes), (200, 200));
+    assert_eq!(one.locks.contended, 0);
+    let all = Setup { wake: Wake::Broadcast, ..Setup::packline(16, 100.0) };
+    let all = run(&all, &machine, &work);
+    assert!(all.wakes > 200 * 15, "{}", all.wakes);
+    assert!(all.wall > one.wall + 200.0 * 10.0 * COSTS.wake_more);
+}
+
+#[test]
+fn two_locks_a_job() {
+    let work = equal(500, &Item { read: 3000.0, hash: 2000.0, ..ITEM }, &Press { compress: Some(9000.0), ..PRESS });
+    for design in ["fifo", "heap", "multiqueue"] {
+        let setup = Setup { design: design.to_owned(), queues: 4, ..Setup::packline(8, 100.0) };
+        let outcome = run(&setup, &Machine::ideal(9, COSTS), &work);
+        // One to push and one to take, and now and then one that finds the queue emptied meanwhile.
+        let locks = outcome.locks.taken;
+        assert!((2 * outcome.jobs..outcome.jobs * 9 / 4).contains(&locks), "{design}: {:?}", outcome.locks);
+        assert!(outcome.wakes <= outcome.jobs);
+    }
+}
+
+#[test]
+fn a_thousand_workers_and_equal_questions() {
+    let item = Item { read: 20.0, hash: 5000.0, ..ITEM };
+    let work = equal(3000, &item, &Press { compress: Some(90_000.0), commit: 30.0, ..PRESS });
+    for design in NAMES {
+        let setup = Setup { design: design.to_owned(), queues: 128, ..Setup::packline(1024, 100.0) };
+        let outcome = run(&setup, &Machine::ideal(1025, COSTS), &work);
+        assert!(outcome.wall >= work.worker_work() / 1024.0, "{design}");
+        assert_eq!(outcome, run(&setup, &Machine::ideal(1025, COSTS), &work), "{design}");
+    }
+}
+
+#[test]
+fn an_empty_workload_ends_at_once() {
+    for setup in [Setup::packline(2, 1.0), Setup::toolsng(2)] {
+        close(run(&setup, &free(2), &Workload::default()).wall, 0.0);
+    }
+    let bytes = Setup { line: Line::ToolsNg, ..Setup::packline(2, 1.0) };
+    assert!(bytes.run(&free(2), &Workload::default()).is_err());
+}
+
+/// Microseconds of an item in the trace below, on each of its threads.
+const READ: f64 = 2.0;
+const HASH: f64 = 50.0;
+const COMPRESS: f64 = 150.0;
+const DECIDE: f64 = 0.5;
+const COMMIT: f64 = 1.0;
+
+/// Two workers take turns with 40 items, each as long as it takes times `slower`: the trace, and its microseconds.
+fn two_workers(slower: f64) -> (String, f64) {
+    let tickets: Vec<(String, String)> = (0..40)
+        .map(|k| (format!("\"ticket\":{k},\"bytes_in\":100"), format!("\"bytes_out\":50,\"item\":{k}")))
+        .collect();
+    let compress: Vec<String> = tickets.iter().map(|(ticket, more)| format!("{ticket},{more}")).collect();
+    let mut rows = Vec::new();
+    let round = (HASH + COMPRESS) * slower + DECIDE + COMMIT;
+    for (k, (ticket, _)) in tickets.iter().enumerate() {
+        let begin = 40.0 * READ + (k / 2) as f64 * round;
+        let hashed = begin + HASH * slower;
+        rows.push(("read", 0, k as f64 * READ, READ, ticket.as_str()));
+        rows.push(("hash", 1 + k % 2, begin, HASH * slower, ticket));
+        rows.push(("decide", 0, hashed + (k % 2) as f64 * DECIDE / 2.0, DECIDE / 2.0, ticket));
+        rows.push(("compress", 1 + k % 2, hashed + DECIDE, COMPRESS * slower, &compress[k]));
+        rows.push(("commit", 0, begin + round - COMMIT + (k % 2) as f64 * COMMIT / 2.0, COMMIT / 2.0, ticket));
+    }
+    let wall = 40.0 * READ + 20.0 * round;
+    (made(2, wall, &rows), wall)
+}
+
+#[test]
+fn a_trace_is_reproduced_and_asked_for_other_machines() {
+    let (text, wall) = two_workers(1.0);
+    let seen = trace::read(&text, &free(2)).unwrap();
+    assert_eq!((seen.workers, seen.work.items.len(), seen.work.presses.len()), (2, 40, 40));
+    close(seen.work.worker_work(), 40.0 * (HASH + COMPRESS) * 1e3);
+    let again = run(&Setup::packline(2, 100.0), &free(2), &seen.work).wall / 1e3;
+    assert!((again / wall - 1.0).abs() < 0.05, "{again} of {wall}");
+    // With four workers it takes little more than half of it: the trace's own pauses between jobs fall away.
+    let four = run(&Setup::packline(4, 100.0), &free(4), &seen.work).wall / 1e3;
+    assert!((0.45..0.56).contains(&(four / wall)), "{four} of {wall}");
+}
+
+#[test]
+fn what_threads_lost_to_each_other_is_found_again() {
+    // Both workers on one core, or two cores that fall to a half: each job takes twice its own time.
+    let (text, wall) = two_workers(2.0);
+    let halved = Machine { fall: 0.5, ..Machine::ideal(2, Costs::FREE) };
+    for machine in [Machine::ideal(1, Costs::FREE), halved] {
+        let seen = trace::read(&text, &machine).unwrap();
+        close(seen.work.worker_work(), 40.0 * (HASH + COMPRESS) * 1e3);
+        let again = run(&Setup::packline(2, 100.0), &machine, &seen.work).wall / 1e3;
+        assert!((again / wall - 1.0).abs() < 0.05, "{again} of {wall}");
+    }
+}

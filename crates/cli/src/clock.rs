@@ -21,6 +21,11 @@ impl Stopwatch {
         Stopwatch(Instant::now())
     }
 
+    /// Nanoseconds since it was started.
+    pub fn nanoseconds(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// Seconds since it was started.
     pub fn seconds(&self) -> f64 {
         self.0.elapsed().as_secs_f64()

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use packline::line::Topology;
 use packline::{Resources, Temporaries};
 
 use crate::failure::Failure;
@@ -15,6 +16,8 @@ use crate::signals::Farewell;
 pub struct Host {
     /// Processors this process may use: scheduling affinity and cgroup quota counted.
     pub processors: usize,
+    /// Where those are.
+    pub topology: Topology,
     /// Memory this process may use, bytes, where a cgroup limits it.
     pub memory_limit: Option<u64>,
     /// Memory of the machine, bytes, where that is known.

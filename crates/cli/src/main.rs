@@ -7,6 +7,7 @@ mod cat;
 mod clock;
 mod command;
 mod completions;
+mod counters;
 mod diff;
 mod environment;
 mod failure;
@@ -30,6 +31,7 @@ mod rdsquashfs;
 mod rdsquashfs_describe;
 mod rdsquashfs_show;
 mod report;
+mod scheduling;
 mod shown;
 mod signals;
 mod size;
@@ -39,6 +41,8 @@ mod tar2sqfs;
 #[cfg(test)]
 mod tests;
 mod tools_ng;
+mod topology;
+mod trace;
 mod unpack;
 mod unpack_lrz;
 mod unpack_tar;
@@ -103,6 +107,7 @@ fn standard_output() -> Box<dyn Write> {
 fn host() -> Host {
     Host {
         processors: machine::processors(),
+        topology: topology::topology(),
         memory_limit: machine::memory_limit(),
         machine_memory: machine::memory(),
         source_date_epoch: environment::source_date_epoch(),

@@ -11,8 +11,8 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::pack_lrz;
 use crate::work::{Manner, run_pack};
+use crate::{pack_lrz, scheduling};
 
 const COMPRESSION: &str = "Compression";
 const LAYOUT: &str = "Image";
@@ -128,7 +128,7 @@ pub const APPLET: Applet = Applet {
     name: "pack",
     about: "Pack a directory, a tar or standard input into an image",
     details,
-    options: &[COMPRESSION_OPTIONS, IMAGE_OPTIONS, ENTRY_OPTIONS, MACHINE_OPTIONS, OUTPUT_OPTIONS],
+    options: &[COMPRESSION_OPTIONS, IMAGE_OPTIONS, ENTRY_OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, OUTPUT_OPTIONS],
     operands: &[
         Operand {
             name: "SOURCE",
@@ -172,8 +172,11 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         json: args.flag("json"),
         stats: args.flag("stats"),
     };
-    let request = request(args, io)?;
-    run_pack(request, manner, io)
+    let (line, watched) = scheduling::read(args, io, args.flag("stats"))?;
+    let mut request = request(args, io)?;
+    request.resources.line = line;
+    let summary = run_pack(request, manner, io)?;
+    watched.write(&summary, args, io)
 }
 
 /// The pack that the arguments ask for.

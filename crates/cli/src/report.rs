@@ -3,6 +3,7 @@
 use packline::PackSummary;
 use serde_json::{Value, json};
 
+use crate::counters;
 use crate::size::show_bytes;
 
 /// For people: a few lines. `peak` is the most memory the process has had.
@@ -49,29 +50,17 @@ fn workers(summary: &PackSummary) -> String {
 }
 
 fn counters(summary: &PackSummary) -> Vec<String> {
-    let (end, line) = (&summary.image.end, &summary.image.line);
-    vec![
-        format!(
-            "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
-            show_bytes(end.inode_table),
-            show_bytes(end.directory_table),
-            show_bytes(end.other_tables),
-            end.ids,
-            end.xattr_sets
-        ),
-        format!(
-            "line: {} fed, {} compressed, {} passed; {} wake-ups, {} parks, {} waits, {} sleeps; at most {} of {} under way",
-            line.fed,
-            line.submitted,
-            line.passed,
-            line.wakes,
-            line.parks,
-            line.waits,
-            line.sleeps,
-            show_bytes(line.peak_bytes as u64),
-            show_bytes(summary.window as u64)
-        ),
-    ]
+    let end = &summary.image.end;
+    let mut lines = vec![format!(
+        "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
+        show_bytes(end.inode_table),
+        show_bytes(end.directory_table),
+        show_bytes(end.other_tables),
+        end.ids,
+        end.xattr_sets
+    )];
+    lines.extend(counters::text(summary));
+    lines
 }
 
 /// As JSON: one object on one line.
@@ -79,7 +68,9 @@ pub fn json(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
     let mut object = overview(summary, peak);
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
-        members.insert("line".to_string(), line(summary));
+        members.insert("line".to_string(), counters::line(summary));
+        members.insert("queues".to_string(), counters::queues(summary));
+        members.insert("crew".to_string(), counters::crew(summary));
     }
     format!("{object}\n")
 }
@@ -122,22 +113,5 @@ fn tables(summary: &PackSummary) -> Value {
         "other_bytes": end.other_tables,
         "ids": end.ids,
         "xattr_sets": end.xattr_sets,
-    })
-}
-
-fn line(summary: &PackSummary) -> Value {
-    let line = &summary.image.line;
-    json!({
-        "fed": line.fed,
-        "decided": line.decided,
-        "submitted": line.submitted,
-        "passed": line.passed,
-        "committed": line.committed,
-        "wakes": line.wakes,
-        "parks": line.parks,
-        "waits": line.waits,
-        "sleeps": line.sleeps,
-        "peak_bytes": line.peak_bytes,
-        "window_bytes": summary.window,
     })
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use packline_engine::CancelToken;
+use packline_engine::{CancelToken, Config};
 use packline_squashfs::{FileHints, Options};
 use packline_tree::{DirectoryOptions, Entry, Meta, Source};
 
@@ -55,6 +55,8 @@ pub struct Resources {
     pub serial: bool,
     /// Stops the pack when set.
     pub cancel: CancelToken,
+    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
+    pub line: Config,
 }
 
 impl Resources {

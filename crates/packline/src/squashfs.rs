@@ -59,6 +59,7 @@ fn write_to(job: Job<'_>, sink: Box<dyn Sink>, source: &mut Watched<'_>) -> Resu
         memory: job.plan.shared,
         cancel: job.resources.cancel,
         serial: job.resources.serial,
+        line: job.resources.line,
     };
     let start = Start { defaults: job.defaults, input: job.input };
     let mut writer = Writer::new(sink, job.options, crew, start)?;

@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 
 use packline_codec::Spec;
-use packline_engine::CancelToken;
+use packline_engine::{CancelToken, Config};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
 use crate::{Crew, FileHints, Options, Sink, Start, Writer};
@@ -67,7 +67,14 @@ pub(crate) fn image(
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
     change(&mut options);
-    let crew = Crew { workers: 0, window: 1 << 20, memory: usize::MAX, cancel: CancelToken::new(), serial: true };
+    let crew = Crew {
+        workers: 0,
+        window: 1 << 20,
+        memory: usize::MAX,
+        cancel: CancelToken::new(),
+        serial: true,
+        line: Config::default(),
+    };
     let start = Start { defaults: META, input: "test".into() };
     let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
     for (entry, bytes) in entries {

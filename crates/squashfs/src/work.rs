@@ -112,6 +112,35 @@ impl Work for BlockWork {
         Ok(Hashed { slab, verdicts })
     }
 
+    fn raw_bytes(&self, slab: &Slab) -> u64 {
+        slab.filled as u64
+    }
+
+    fn hashed_bytes(&self, hashed: &Hashed) -> u64 {
+        hashed.slab.filled as u64
+    }
+
+    fn job_bytes(&self, job: &Job) -> u64 {
+        match job {
+            Job::Blocks { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
+            Job::Fragment { length, .. } => *length as u64,
+            Job::Metadata { raw } => raw.len() as u64,
+        }
+    }
+
+    fn packed_bytes(&self, packed: &Packed) -> u64 {
+        match packed {
+            Packed::Blocks { blocks, .. } => {
+                sum(blocks.iter().map(|packed| packed.smaller.as_ref().unwrap_or(&packed.block.range)))
+            }
+            Packed::Raw { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
+            Packed::Fragment { length, .. } => *length as u64,
+            Packed::Metadata(bytes) => bytes.len() as u64,
+            // Those stand in the image; how long they are is the area's to know.
+            Packed::Copies { .. } | Packed::Align => 0,
+        }
+    }
+
     fn compress(&self, tool: &mut Tool, job: Job) -> Result<Packed, Error> {
         match job {
             Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
@@ -119,6 +148,10 @@ impl Work for BlockWork {
             Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
         }
     }
+}
+
+fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
+    ranges.map(|range| range.len() as u64).sum()
 }
 
 impl BlockWork {

@@ -1,7 +1,7 @@
 //! Writes an image: entries and contents go in one after the other, tables and superblock follow at the end.
 
 use packline_codec::Spec;
-use packline_engine::{CancelToken, Config, Line, ParallelLine, Permit, SerialLine, Stats};
+use packline_engine::{CancelToken, Config, Line, ParallelLine, Permit, QueueStats, SerialLine, Stats, WorkerStats};
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
 use crate::area::Area;
@@ -35,6 +35,8 @@ pub struct Crew {
     pub cancel: CancelToken,
     /// Use the serial reference instead of workers.
     pub serial: bool,
+    /// How the line is run, apart from what is said above.
+    pub line: Config,
 }
 
 /// What the image starts from.
@@ -96,6 +98,10 @@ pub struct Summary {
     pub end: ImageEnd,
     /// Counters of the line.
     pub line: Stats,
+    /// Counters of each run queue.
+    pub queues: Vec<QueueStats>,
+    /// Counters of each worker.
+    pub crew: Vec<WorkerStats>,
 }
 
 /// Writes one image.
@@ -182,6 +188,8 @@ impl Writer {
             data_bytes: position - data_start(&options)?,
             end,
             line: line.stats(),
+            queues: line.queue_stats(),
+            crew: line.worker_stats(),
         })
     }
 
@@ -284,7 +292,8 @@ fn line(options: &Options, crew: &Crew) -> Result<Box<dyn Line<BlockWork>>, Erro
     if crew.serial {
         return Ok(Box::new(SerialLine::new(work)));
     }
-    let config = Config { cancel: crew.cancel.clone(), ..Config::new(crew.workers, crew.window) };
+    let (workers, budget, cancel) = (crew.workers, crew.window, crew.cancel.clone());
+    let config = Config { workers, budget, cancel, ..crew.line.clone() };
     let line = ParallelLine::new(work, config);
     Ok(Box::new(line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))?))
 }

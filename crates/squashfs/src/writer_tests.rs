@@ -3,7 +3,7 @@
 use std::io;
 
 use packline_codec::Spec;
-use packline_engine::CancelToken;
+use packline_engine::{CancelToken, Config};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ impl Source for Content<'_> {
 }
 
 fn crew(workers: usize, window: usize) -> Crew {
-    Crew { workers, window, memory: usize::MAX, cancel: CancelToken::new(), serial: false }
+    Crew { workers, window, memory: usize::MAX, cancel: CancelToken::new(), serial: false, line: Config::default() }
 }
 
 fn serial() -> Crew {

@@ -67,6 +67,7 @@ impl Write for Gone {
 /// A machine of two processors without limits, at second 77.
 pub fn host() -> Host {
     Host {
+        topology: packline::line::Topology::default(),
         processors: 2,
         memory_limit: None,
         machine_memory: None,

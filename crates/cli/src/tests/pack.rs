@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use packline::line::{Site, Topology};
 use packline_testkit::{reader, snapshot, views};
 use serde_json::Value;
 
@@ -49,6 +50,10 @@ const KEEPING: &[&str] = &[
     "no-progress",
     "json",
     "stats",
+    "share",
+    "policy",
+    "help-out",
+    "trace",
     "one-file-system",
     "no-hard-links",
 ];
@@ -252,6 +257,48 @@ fn the_summary_is_quiet_or_json_or_has_counters() {
     assert_eq!(summary.get("line"), None);
     let stats: Value = serde_json::from_str(&pack(&place, "image", &["--json", "--stats"], &tar, host()).out).unwrap();
     assert!(stats["line"]["fed"].as_u64().unwrap() > 0 && stats["tables"]["ids"].as_u64().unwrap() > 0, "{stats}");
+    let jobs =
+        |what: &str| -> u64 { stats[what].as_array().unwrap().iter().map(|one| one["jobs"].as_u64().unwrap()).sum() };
+    assert!(jobs("queues") > 0 && jobs("queues") == jobs("crew"), "{stats}");
+}
+
+#[test]
+fn scheduling_leaves_the_image_as_it_is() {
+    let (place, tar) = (Place::new(), sample_tar());
+    let sites = [0, 1, 0, 1].map(|first| Site { core: first, cache: first, package: first });
+    let two_caches = Host { topology: Topology::new(sites.to_vec()), ..host() };
+    let plain = image_of(&place, &[], &tar);
+    for (share, queues) in [("none", 4), ("llc", 2), ("all", 1)] {
+        for more in [&["--policy", "earliest"][..], &["--policy", "local"], &["--help-out"]] {
+            let options = [&["--share", share, "--jobs", "4", "--json", "--stats"], more].concat();
+            let ran = pack(&place, "image", &options, &tar, two_caches.clone());
+            let summary: Value = serde_json::from_str(&ran.out).unwrap();
+            assert_eq!(summary["queues"].as_array().unwrap().len(), queues, "{share}");
+            assert!(fs::read(place.at("image")).unwrap() == plain, "{options:?}");
+        }
+    }
+    let refused = pack(&place, "image", &["--share", "all", "--serial"], &tar, host());
+    assert!(refused.status == 2 && refused.err.contains("--serial"), "{refused:?}");
+}
+
+#[test]
+fn a_trace_tells_of_every_job() {
+    let (place, tar) = (Place::new(), sample_tar());
+    let path = place.text("trace.json");
+    let ran = pack(&place, "image", &["--trace", &path, "--json", "--stats"], &tar, host());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let (summary, trace): (Value, Value) =
+        (serde_json::from_str(&ran.out).unwrap(), serde_json::from_slice(&fs::read(&path).unwrap()).unwrap());
+    let events = trace["traceEvents"].as_array().unwrap();
+    let jobs = events.iter().filter(|event| event["cat"] == "job").count() as u64;
+    assert_eq!(summary["line"]["jobs"], jobs, "{trace}");
+    assert_eq!(
+        (&trace["otherData"]["workers"], &trace["otherData"]["share"]),
+        (&summary["workers"], &Value::from("llc"))
+    );
+    let again = run_on(&["pack", "-q", "--trace", &path, "-", &place.text("another")], &tar, host());
+    assert!(again.status == 1 && again.err.contains("exists already"), "{again:?}");
+    assert!(!place.at("another").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use packline_codec::Spec;
-use packline_engine::CancelToken;
+use packline_engine::{CancelToken, Config};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
@@ -40,7 +40,14 @@ fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
     let sink = Shared::default();
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
-    let crew = Crew { workers: 0, window: 1 << 20, memory: usize::MAX, cancel: CancelToken::new(), serial: true };
+    let crew = Crew {
+        workers: 0,
+        window: 1 << 20,
+        memory: usize::MAX,
+        cancel: CancelToken::new(),
+        serial: true,
+        line: Config::default(),
+    };
     let start = Start { defaults: META, input: "test".into() };
     let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
     for (number, bytes) in files.iter().enumerate() {

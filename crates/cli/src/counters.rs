@@ -1,0 +1,144 @@
+//! What the line, its run queues and its workers counted, for people and as JSON.
+
+use packline::PackSummary;
+use packline::line::{QueueStats, WorkerStats};
+use serde_json::{Value, json};
+
+use crate::size::show_bytes;
+
+/// For people: the line, then each queue and each worker.
+pub fn text(summary: &PackSummary) -> Vec<String> {
+    let line = &summary.image.line;
+    let mut lines = vec![
+        format!(
+            "line: {} fed, {} compressed, {} passed; {} wake-ups, {} parks, {} waits, {} sleeps; at most {} of {} under way",
+            line.fed,
+            line.submitted,
+            line.passed,
+            line.wakes,
+            line.parks,
+            line.waits,
+            line.sleeps,
+            show_bytes(line.peak_bytes as u64),
+            show_bytes(summary.window as u64)
+        ),
+        format!(
+            "queues: {} jobs, {} locks ({} contended), {} stolen, {} by the caller, {} promoted; queued {} at most, 99.9% within {}; \
+             caller stalled {}, workers idle {}",
+            line.jobs(),
+            line.locks,
+            line.contended,
+            line.steals,
+            line.helped,
+            line.promoted,
+            show_time(line.longest_wait_ns),
+            show_time(line.p999_wait_ns),
+            show_time(line.stall_ns),
+            show_time(line.idle_ns)
+        ),
+    ];
+    lines.extend(summary.image.queues.iter().enumerate().map(|(number, queue)| queue_text(number, queue)));
+    lines.extend(summary.image.crew.iter().enumerate().map(|(number, worker)| worker_text(number + 1, worker)));
+    lines
+}
+
+fn queue_text(number: usize, queue: &QueueStats) -> String {
+    format!(
+        "queue {number}: {} jobs, {} locks ({} contended), {} wake-ups, {} stolen; queued {} at most, 99.9% within {}",
+        queue.jobs,
+        queue.locks,
+        queue.contended,
+        queue.wakes,
+        queue.steals,
+        show_time(queue.longest_wait_ns),
+        show_time(queue.p999_wait_ns)
+    )
+}
+
+fn worker_text(number: usize, worker: &WorkerStats) -> String {
+    format!(
+        "worker {number}: queue {}, {} jobs, {} parks, idle {}",
+        worker.queue,
+        worker.jobs,
+        worker.parks,
+        show_time(worker.idle_ns)
+    )
+}
+
+/// In the unit that reads best.
+fn show_time(nanoseconds: u64) -> String {
+    match nanoseconds {
+        0..10_000 => format!("{nanoseconds} ns"),
+        10_000..10_000_000 => format!("{:.1} µs", nanoseconds as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.1} ms", nanoseconds as f64 / 1e6),
+        _ => format!("{:.1} s", nanoseconds as f64 / 1e9),
+    }
+}
+
+/// The line, as JSON.
+pub fn line(summary: &PackSummary) -> Value {
+    let line = &summary.image.line;
+    json!({
+        "fed": line.fed,
+        "decided": line.decided,
+        "submitted": line.submitted,
+        "passed": line.passed,
+        "committed": line.committed,
+        "jobs": line.jobs(),
+        "wakes": line.wakes,
+        "parks": line.parks,
+        "waits": line.waits,
+        "sleeps": line.sleeps,
+        "helped": line.helped,
+        "promoted": line.promoted,
+        "locks": line.locks,
+        "contended": line.contended,
+        "steals": line.steals,
+        "longest_wait_ns": line.longest_wait_ns,
+        "p999_wait_ns": line.p999_wait_ns,
+        "stall_ns": line.stall_ns,
+        "idle_ns": line.idle_ns,
+        "peak_bytes": line.peak_bytes,
+        "window_bytes": summary.window,
+    })
+}
+
+/// Each run queue, as JSON.
+pub fn queues(summary: &PackSummary) -> Value {
+    let one = |queue: &QueueStats| {
+        json!({
+            "jobs": queue.jobs,
+            "locks": queue.locks,
+            "contended": queue.contended,
+            "wakes": queue.wakes,
+            "steals": queue.steals,
+            "longest_wait_ns": queue.longest_wait_ns,
+            "p999_wait_ns": queue.p999_wait_ns,
+        })
+    };
+    summary.image.queues.iter().map(one).collect()
+}
+
+/// Each worker, as JSON.
+pub fn crew(summary: &PackSummary) -> Value {
+    let one = |worker: &WorkerStats| {
+        json!({
+            "queue": worker.queue,
+            "jobs": worker.jobs,
+            "parks": worker.parks,
+            "idle_ns": worker.idle_ns,
+        })
+    };
+    summary.image.crew.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_reads_best() {
+        let shown = [0, 9_999, 10_000, 2_500_000, 10_000_000, 12_345_000_000].map(show_time);
+        assert_eq!(shown, ["0 ns", "9999 ns", "10.0 µs", "2500.0 µs", "10.0 ms", "12.3 s"]);
+    }
+}

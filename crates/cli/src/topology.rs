@@ -1,0 +1,98 @@
+//! Where the processors of this process are, as sysfs says: which share a core, a last-level cache, a package.
+
+use std::fs;
+use std::path::Path;
+
+use packline::line::{Site, Topology};
+
+/// The places of the processors that this process may use, in the order of their numbers. Where the system does not say, all
+/// are in one place.
+pub fn topology() -> Topology {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    topology_below(Path::new("/sys/devices/system/cpu"), &status)
+}
+
+fn topology_below(root: &Path, status: &str) -> Topology {
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
+    let sites: Option<Vec<Site>> = numbers(allowed).map(|number| site(&root.join(format!("cpu{number}")))).collect();
+    Topology::new(sites.unwrap_or_default())
+}
+
+/// A place is named by the first processor that is there; `None` where the system says nothing of it.
+fn site(processor: &Path) -> Option<Site> {
+    let first = |name: &str| numbers(&fs::read_to_string(processor.join(name)).ok()?).next();
+    let core = first("topology/core_cpus_list").or_else(|| first("topology/thread_siblings_list"))?;
+    let package = first("topology/package_cpus_list").or_else(|| first("topology/core_siblings_list"))?;
+    Some(Site { core, cache: last_cache(&processor.join("cache")).unwrap_or(package), package })
+}
+
+/// The first processor that shares the cache of the highest level.
+fn last_cache(caches: &Path) -> Option<usize> {
+    let read = |path: &Path, name: &str| fs::read_to_string(path.join(name)).ok();
+    let indices = fs::read_dir(caches).ok()?.flatten().map(|entry| entry.path());
+    let levels = indices.filter_map(|path| {
+        let level: u32 = read(&path, "level")?.trim().parse().ok()?;
+        Some((level, numbers(&read(&path, "shared_cpu_list")?).next()?))
+    });
+    levels.max_by_key(|&(level, _)| level).map(|(_, first)| first)
+}
+
+/// The numbers of a list such as `0-3,8`. What is no number is left out.
+fn numbers(list: &str) -> impl Iterator<Item = usize> + '_ {
+    list.trim().split(',').filter_map(range).flatten()
+}
+
+fn range(part: &str) -> Option<std::ops::RangeInclusive<usize>> {
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    Some(first.parse().ok()?..=last.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packline::line::Share;
+
+    /// Two packages of a cache each; a core has the processors n and n + 2.
+    fn machine(root: &Path) {
+        for number in 0..4 {
+            let processor = root.join(format!("cpu{number}"));
+            let put = |name: &str, text: &str| {
+                let path = processor.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            };
+            let siblings = format!("{},{}\n", number % 2, number % 2 + 2);
+            put("topology/core_cpus_list", &siblings);
+            put("topology/package_cpus_list", &siblings);
+            put("cache/index0/level", "1\n");
+            put("cache/index0/shared_cpu_list", &format!("{number}\n"));
+            put("cache/index3/level", "3\n");
+            put("cache/index3/shared_cpu_list", &siblings);
+        }
+    }
+
+    #[test]
+    fn places_are_read_from_sysfs() {
+        let top = tempfile::tempdir().unwrap();
+        machine(top.path());
+        let found = topology_below(top.path(), "Name:\tx\nCpus_allowed_list:\t0-3\n");
+        let site = |first| Site { core: first, cache: first, package: first };
+        assert_eq!(found, Topology::new([0, 1, 0, 1].map(site).to_vec()));
+        assert_eq!(found.queues(Share::Llc, 4), [0, 1, 0, 1]);
+        let some = topology_below(top.path(), "Cpus_allowed_list:\t1,3\n");
+        assert_eq!(some.queues(Share::Llc, 2), [0, 0]);
+    }
+
+    #[test]
+    fn what_the_system_does_not_say_is_one_place() {
+        let top = tempfile::tempdir().unwrap();
+        assert_eq!(topology_below(top.path(), "Cpus_allowed_list:\t0-3\n"), Topology::default());
+        assert_eq!(topology_below(top.path(), ""), Topology::default());
+    }
+
+    #[test]
+    fn lists_of_processors() {
+        assert_eq!(numbers("0-2,7,9-10\n").collect::<Vec<_>>(), [0, 1, 2, 7, 9, 10]);
+        assert_eq!(numbers("").count(), 0);
+    }
+}

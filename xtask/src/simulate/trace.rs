@@ -41,6 +41,8 @@ struct Event {
 
 #[derive(Debug, Default, Deserialize)]
 struct Args {
+    /// Which line of the pool, if there are several.
+    line: Option<u64>,
     ticket: Option<u64>,
     item: Option<u64>,
     bytes_in: Option<f64>,
@@ -100,7 +102,8 @@ pub fn read(text: &str, machine: &Machine) -> Result<Seen, String> {
     let wall = other.wall_ns.unwrap_or(end - begin).max(end - begin);
     let last = events.iter().map(|event| event.tid).max().unwrap_or(0);
     let mut parts = Parts::default();
-    for (event, work) in events.iter().zip(work(&spans, machine)) {
+    let line = largest_line(&events);
+    for (event, work) in events.iter().zip(work(&spans, machine)).filter(|(event, _)| event.args.line == line) {
         parts.add(event, work)?;
     }
     // What the program did before the first event and after the last is nobody's job.
@@ -108,9 +111,16 @@ pub fn read(text: &str, machine: &Machine) -> Result<Seen, String> {
     Ok(Seen { work: parts.workload()?, workers: other.workers.unwrap_or(last), wall })
 }
 
+/// The line with the most events. Tickets are each line's own; what others did only took time on the cores.
+fn largest_line(events: &[Event]) -> Option<u64> {
+    let mut lines = BTreeMap::<Option<u64>, usize>::new();
+    events.iter().for_each(|event| *lines.entry(event.args.line).or_default() += 1);
+    lines.into_iter().max_by_key(|&(_, count)| count).and_then(|(line, _)| line)
+}
+
 impl Parts {
     fn add(&mut self, event: &Event, work: f64) -> Result<(), String> {
-        let Args { ticket, item, bytes_in, bytes_out } = event.args;
+        let Args { ticket, item, bytes_in, bytes_out, .. } = event.args;
         let parts = match event.name.as_str() {
             "read" => &mut self.read,
             "hash" => &mut self.hash,
@@ -231,6 +241,18 @@ pub(super) mod tests {
         assert_eq!(seen.work.presses, [job, passed]);
         // 2 us of reading that belongs to no ticket, and 18 us before the first event or after the last.
         assert_eq!(seen.work.tail, 20_000.0);
+    }
+
+    #[test]
+    fn of_several_lines_the_largest_counts() {
+        let numbered = |row: &Row| format!("\"line\":2,{}", if row.4.is_empty() { "\"ticket\":9" } else { row.4 });
+        let args: Vec<String> = TWO.iter().map(numbered).collect();
+        let mut rows: Vec<Row> =
+            TWO.iter().zip(&args).map(|(row, args)| (row.0, row.1, row.2, row.3, &**args)).collect();
+        let one = read(&trace(&rows), &Machine::ideal(4, Costs::FREE)).unwrap();
+        rows.push(("hash", 2, 1.0, 2.0, "\"line\":1,\"ticket\":0"));
+        assert_eq!(read(&trace(&rows), &Machine::ideal(4, Costs::FREE)).unwrap(), one);
+        assert_eq!((one.work.items.len(), one.work.presses.len()), (1, 2));
     }
 
     #[test]

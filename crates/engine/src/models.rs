@@ -141,10 +141,7 @@ fn a_slot_hands_its_result_over_and_wakes_who_wants_it() {
         let slot = Arc::new(Slot::<HashStage<Echo>>::new(7));
         let worker = thread::spawn({
             let (slot, bell) = (Arc::clone(&slot), Arc::clone(&bell));
-            move || {
-                let job = slot.job().unwrap();
-                slot.fill(Ok(job + 1), 0, &bell);
-            }
+            move || assert!(slot.work_off(0, &bell, |job| Ok(job + 1)))
         });
         bell.arm();
         if slot.want() {

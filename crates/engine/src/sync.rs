@@ -43,7 +43,7 @@ mod real {
 pub(crate) use real::*;
 use std::sync::{PoisonError, TryLockError};
 
-/// Locks. A lock is never held while foreign code runs, so a poisoned one guards nothing half done.
+/// Locks. No panic of foreign code passes a lock that is held, so a poisoned one guards nothing half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::core::Core;
-use crate::desk::{Desk, discard};
+use crate::desk::{Bench, Desk, Shared, discard};
 use crate::key::Key;
 use crate::rows::{Entry, Owner};
 use crate::run_queue::Taken;
@@ -69,23 +69,29 @@ impl<'a> Errand<'a> {
 
 impl<S: Stage> Task for Slot<S> {
     fn run(self: Arc<Self>, desk: &mut dyn Any, errand: &Errand<'_>) {
-        let Some(job) = self.job() else { return };
         let desk = desk.downcast_mut::<Desk<S::Work>>();
         debug_assert!(desk.is_some(), "a job at a desk of another line");
-        let Some(desk) = desk else { return };
-        let made = match errand.core.tracer() {
-            None => S::run(&mut desk.bench, &desk.shared.work, job),
-            Some(tracer) => run_traced::<S>(desk, job, errand, tracer),
-        };
-        S::ended(&desk.shared, errand);
-        self.fill(made, errand.home, &desk.shared.bell);
+        let Some(Desk { shared, bench }) = desk else { return };
+        self.work_off(errand.home, &shared.bell, |job| {
+            let made = match errand.core.tracer() {
+                None => S::run(bench, &shared.work, job),
+                Some(tracer) => run_traced::<S>(bench, shared, job, errand, tracer),
+            };
+            S::ended(shared, errand);
+            made
+        });
         // If the caller has given the slot up meanwhile, the result ends here, whatever its drop does.
         discard(self);
     }
 }
 
-fn run_traced<S: Stage>(desk: &mut Desk<S::Work>, job: S::In, errand: &Errand<'_>, tracer: &dyn Tracer) -> Made<S> {
-    let Desk { shared, bench } = desk;
+fn run_traced<S: Stage>(
+    bench: &mut Bench<S::Work>,
+    shared: &Shared<S::Work>,
+    job: S::In,
+    errand: &Errand<'_>,
+    tracer: &dyn Tracer,
+) -> Made<S> {
     let bytes_in = S::bytes_in(&shared.work, &job);
     let made = S::run(bench, &shared.work, job);
     let bytes_out = made.as_ref().map_or(0, |out| S::bytes_out(&shared.work, out));

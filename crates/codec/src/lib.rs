@@ -9,6 +9,7 @@ mod coding;
 mod error;
 mod footprint;
 mod gzip;
+mod heap;
 mod help;
 #[allow(unsafe_code)] // the hot loops
 mod huff0;
@@ -37,6 +38,7 @@ pub use self::bzip2::Bzip2Params;
 pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};
+pub use heap::give_back_freed;
 pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
 pub use lz4::Lz4Params;
 pub use lzma::LzmaParams;

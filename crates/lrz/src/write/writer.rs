@@ -89,6 +89,8 @@ impl<'a> Writer<'a> {
         let width = width_for(length);
         let form = OpcodeForm::new(Dialect::V6, width);
         let literals = self.search(view, form, share)?;
+        // The index was many small pages, and encoders are something else.
+        packline_codec::give_back_freed();
         let mut head = Vec::new();
         ChunkHead::new(length, is_last, self.seal.is_some()).encode(&mut head);
         self.out.write(&head)?;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::CancelToken;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::thread::{self, Thread};
-use crate::sync::{self, Mutex};
+use crate::sync::{self, Mutex, Parker};
 
 /// How often a sleeping caller looks at its cancel token, which a signal handler can set but not ring for.
 const CANCEL_POLL: Duration = Duration::from_millis(50);
@@ -18,13 +17,13 @@ const CANCEL_POLL: Duration = Duration::from_millis(50);
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     armed: AtomicBool,
-    sleeper: Mutex<Option<Thread>>,
+    sleeper: Mutex<Option<Parker>>,
 }
 
 impl Bell {
     /// Announces that the current thread is about to sleep.
     pub(crate) fn arm(&self) {
-        *sync::lock(&self.sleeper) = Some(thread::current());
+        *sync::lock(&self.sleeper) = Some(Parker::here());
         self.armed.store(true, Ordering::SeqCst);
         sync::store_then_look();
     }
@@ -38,8 +37,8 @@ impl Bell {
     pub(crate) fn ring(&self) {
         if self.armed.load(Ordering::SeqCst) && self.armed.swap(false, Ordering::SeqCst) {
             let sleeper = sync::lock(&self.sleeper);
-            if let Some(thread) = sleeper.as_ref() {
-                thread.unpark();
+            if let Some(parker) = sleeper.as_ref() {
+                parker.unpark();
             }
         }
     }
@@ -51,8 +50,9 @@ impl Bell {
         if self.spin() {
             return false;
         }
+        let Some(parker) = sync::lock(&self.sleeper).clone() else { return false };
         while self.armed.load(Ordering::SeqCst) && !cancel.is_cancelled() {
-            sync::park_timeout(CANCEL_POLL);
+            parker.park_timeout(CANCEL_POLL);
         }
         true
     }
@@ -73,6 +73,7 @@ impl Bell {
 mod tests {
     use super::*;
     use std::sync::Arc;
+    use std::thread;
 
     #[test]
     fn a_ring_before_the_sleep_is_not_lost() {

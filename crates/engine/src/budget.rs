@@ -93,7 +93,11 @@ impl Budget {
     /// until a quarter of the budget is free as well, and then does that many blocks at one wake-up.
     pub(crate) fn want(&self, bytes: usize, others: usize) -> bool {
         let limit = self.meter.limit;
-        let low = limit.saturating_sub(bytes).saturating_sub(others).min(limit - limit / 4);
+        let Some(room) = limit.checked_sub(bytes.saturating_add(others)) else {
+            // No permit that comes back is enough, only results that leave the line: not worth a ring, nor a spin.
+            return true;
+        };
+        let low = room.min(limit - limit / 4);
         self.meter.wake_below.store(low.saturating_add(1), Ordering::SeqCst);
         sync::store_then_look();
         self.used() > low

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::sync::Parker;
 use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::sync::thread::{self, Thread};
 
 /// What a sleeper is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) enum Call {
 #[derive(Debug)]
 pub(crate) struct Seat {
     call: AtomicU8,
-    thread: Thread,
+    parker: Parker,
     /// The worker's own queue.
     queue: usize,
 }
@@ -30,7 +30,7 @@ const LOOK_UP: u8 = 2;
 impl Seat {
     /// A seat for the current thread.
     pub(crate) fn here(queue: usize) -> Arc<Self> {
-        Arc::new(Self { call: AtomicU8::new(NO_CALL), thread: thread::current(), queue })
+        Arc::new(Self { call: AtomicU8::new(NO_CALL), parker: Parker::here(), queue })
     }
 
     /// The worker's own queue.
@@ -42,14 +42,14 @@ impl Seat {
     pub(crate) fn wake(&self, call: Call) {
         let call = if call == Call::Search { SEARCH } else { LOOK_UP };
         self.call.store(call, Ordering::SeqCst);
-        self.thread.unpark();
+        self.parker.unpark();
     }
 
     /// Sleeps until it is called.
     pub(crate) fn sleep(&self) -> Call {
         loop {
             match self.call.swap(NO_CALL, Ordering::SeqCst) {
-                NO_CALL => thread::park(),
+                NO_CALL => self.parker.park(),
                 SEARCH => return Call::Search,
                 _ => return Call::LookUp,
             }

@@ -4,23 +4,75 @@
 #[cfg(not(any(loom, shuttle)))]
 mod real {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
-    pub(crate) use std::thread::park_timeout;
     pub(crate) use std::{hint, thread};
 
     /// Pauses before a thread parks: 2 to 4 microseconds, about what parking and being woken costs, so that waiting
     /// never costs more than twice the cheaper of the two.
     pub(crate) const SPINS: u32 = 60;
+
+    /// A thread that can be put to sleep and woken: a wake-up before the sleep ends it at once.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Parker(thread::Thread);
+
+    impl Parker {
+        /// The current thread, which alone may put itself to sleep.
+        pub(crate) fn here() -> Self {
+            Self(thread::current())
+        }
+
+        pub(crate) fn park(&self) {
+            thread::park();
+        }
+
+        pub(crate) fn park_timeout(&self, most: std::time::Duration) {
+            thread::park_timeout(most);
+        }
+
+        pub(crate) fn unpark(&self) {
+            self.0.unpark();
+        }
+    }
+}
+
+/// What the standard library promises of parking, made of a lock. loom loses a wake-up when its thread is waiting for a
+/// lock, and shuttle ends sleeps for no reason, for ever if its schedule is unfair.
+#[cfg(any(loom, shuttle))]
+mod parker {
+    use super::real::{Condvar, Mutex};
+    use std::sync::Arc;
+
+    #[derive(Clone, Debug)]
+    pub(crate) struct Parker(Arc<(Mutex<bool>, Condvar)>);
+
+    impl Parker {
+        pub(crate) fn here() -> Self {
+            Self(Arc::new((Mutex::new(false), Condvar::new())))
+        }
+
+        pub(crate) fn park(&self) {
+            let mut woken = super::lock(&self.0.0);
+            while !*woken {
+                woken = self.0.1.wait(woken).unwrap_or_else(std::sync::PoisonError::into_inner);
+            }
+            *woken = false;
+        }
+
+        /// A model has no time: what would only end by itself must be woken, or it is a deadlock that the model reports.
+        pub(crate) fn park_timeout(&self, _: std::time::Duration) {
+            self.park();
+        }
+
+        pub(crate) fn unpark(&self) {
+            *super::lock(&self.0.0) = true;
+            self.0.1.notify_one();
+        }
+    }
 }
 
 #[cfg(loom)]
 mod real {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use loom::{hint, thread};
-
-    /// A model has no time: what would only end by itself must be woken, or it is a deadlock that the model reports.
-    pub(crate) fn park_timeout(_: std::time::Duration) {
-        thread::park();
-    }
 
     /// Spinning only multiplies the schedules of a model.
     pub(crate) const SPINS: u32 = 0;
@@ -31,15 +83,12 @@ mod real {
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use shuttle::{hint, thread};
 
-    /// As under loom: a wait that nobody ends is a deadlock.
-    pub(crate) fn park_timeout(_: std::time::Duration) {
-        thread::park();
-    }
-
     /// Enough for both ways out of a spin.
     pub(crate) const SPINS: u32 = 1;
 }
 
+#[cfg(any(loom, shuttle))]
+pub(crate) use parker::Parker;
 pub(crate) use real::*;
 use std::sync::{PoisonError, TryLockError};
 

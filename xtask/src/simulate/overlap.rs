@@ -5,8 +5,9 @@ use super::machine::Machine;
 /// Begin and end, nanoseconds.
 pub type Span = (f64, f64);
 
-/// The work in each span, nanoseconds alone on the machine, if a thread ran in each and no others did.
-pub fn work(spans: &[Span], machine: &Machine) -> Vec<f64> {
+/// The work in each span, nanoseconds alone on the machine, if a thread ran in each and no others did. `demand` is what a thread
+/// demands of caches.
+pub fn work(spans: &[Span], machine: &Machine, demand: f64) -> Vec<f64> {
     let mut edges: Vec<(f64, usize)> = Vec::with_capacity(2 * spans.len());
     for (index, &(begin, end)) in spans.iter().enumerate() {
         edges.extend([(begin, 2 * index), (end, 2 * index + 1)]);
@@ -17,7 +18,7 @@ pub fn work(spans: &[Span], machine: &Machine) -> Vec<f64> {
     let mut works = vec![0.0; spans.len()];
     for (time, edge) in edges {
         if active > 0 {
-            done += (time - before) * machine.speed(active, 0.0);
+            done += (time - before) * machine.speed(active, demand);
         }
         before = time;
         let begins = edge % 2 == 0;
@@ -35,19 +36,19 @@ mod tests {
     #[test]
     fn alone_a_span_is_its_own_work() {
         let spans = [(0.0, 10.0), (20.0, 25.0)];
-        assert_eq!(work(&spans, &Machine::ideal(1, Costs::FREE)), [10.0, 5.0]);
+        assert_eq!(work(&spans, &Machine::ideal(1, Costs::FREE), 0.0), [10.0, 5.0]);
     }
 
     #[test]
     fn on_one_core_two_share_it() {
         // 10 alone, then 20 at half speed; the second 20 at half speed, then 5 alone.
         let spans = [(0.0, 30.0), (10.0, 35.0)];
-        assert_eq!(work(&spans, &Machine::ideal(1, Costs::FREE)), [20.0, 15.0]);
-        assert_eq!(work(&spans, &Machine::ideal(2, Costs::FREE)), [30.0, 25.0]);
+        assert_eq!(work(&spans, &Machine::ideal(1, Costs::FREE), 0.0), [20.0, 15.0]);
+        assert_eq!(work(&spans, &Machine::ideal(2, Costs::FREE), 0.0), [30.0, 25.0]);
     }
 
     #[test]
     fn an_empty_span_has_none() {
-        assert_eq!(work(&[(5.0, 5.0)], &Machine::ideal(1, Costs::FREE)), [0.0]);
+        assert_eq!(work(&[(5.0, 5.0)], &Machine::ideal(1, Costs::FREE), 0.0), [0.0]);
     }
 }

@@ -145,8 +145,9 @@ fn workload(
             // Without a calibration every thread is taken to have had a core of its own.
             let own = Machine::ideal(MOST_WORKERS, base.costs.clone());
             let machine = if calibration.is_some() { base } else { &own };
-            let mut seen = trace::read(&text, machine).map_err(|cause| format!("{path}: {cause}"))?;
-            seen.work.demands[0] = calibration.map_or(0.0, Calibration::copy_demand);
+            let demand = calibration.map_or(0.0, Calibration::copy_demand);
+            let mut seen = trace::read(&text, machine, demand).map_err(|cause| format!("{path}: {cause}"))?;
+            seen.work.demands[0] = demand;
             let work = seen.work.clone();
             Ok((Some(seen), work))
         }

@@ -190,7 +190,7 @@ fn two_workers(slower: f64) -> (String, f64) {
 #[test]
 fn a_trace_is_reproduced_and_asked_for_other_machines() {
     let (text, wall) = two_workers(1.0);
-    let seen = trace::read(&text, &free(2)).unwrap();
+    let seen = trace::read(&text, &free(2), 0.0).unwrap();
     assert_eq!((seen.workers, seen.work.items.len(), seen.work.presses.len()), (2, 40, 40));
     close(seen.work.worker_work(), 40.0 * (HASH + COMPRESS) * 1e3);
     let again = run(&Setup::packline(2, 100.0), &free(2), &seen.work).wall / 1e3;
@@ -206,7 +206,7 @@ fn what_threads_lost_to_each_other_is_found_again() {
     let (text, wall) = two_workers(2.0);
     let halved = Machine { fall: 0.5, ..Machine::ideal(2, Costs::FREE) };
     for machine in [Machine::ideal(1, Costs::FREE), halved] {
-        let seen = trace::read(&text, &machine).unwrap();
+        let seen = trace::read(&text, &machine, 0.0).unwrap();
         close(seen.work.worker_work(), 40.0 * (HASH + COMPRESS) * 1e3);
         let again = run(&Setup::packline(2, 100.0), &machine, &seen.work).wall / 1e3;
         assert!((again / wall - 1.0).abs() < 0.05, "{again} of {wall}");

@@ -82,11 +82,11 @@ struct Parts {
 }
 
 /// Reads a trace taken on `machine`: while threads shared its cores each was slower, and that is taken out of their
-/// times.
+/// times. `demand` is what the caller's work demands of caches.
 ///
 /// # Errors
 /// It is no trace, or events are missing: what, and of which ticket.
-pub fn read(text: &str, machine: &Machine) -> Result<Seen, String> {
+pub fn read(text: &str, machine: &Machine, demand: f64) -> Result<Seen, String> {
     let File { other, events } = serde_json::from_str(text).map_err(|cause| cause.to_string())?;
     let counted = |event: &Event| event.ph == "X" && !matches!(event.name.as_str(), "wait" | "write");
     let events: Vec<Event> = events.into_iter().filter(counted).collect();
@@ -103,8 +103,9 @@ pub fn read(text: &str, machine: &Machine) -> Result<Seen, String> {
     let last = events.iter().map(|event| event.tid).max().unwrap_or(0);
     let mut parts = Parts::default();
     let line = largest_line(&events);
-    for (event, work) in events.iter().zip(work(&spans, machine)).filter(|(event, _)| event.args.line == line) {
-        parts.add(event, work)?;
+    let (of_caller, of_jobs) = (work(&spans, machine, demand), work(&spans, machine, 0.0));
+    for (index, event) in events.iter().enumerate().filter(|(_, event)| event.args.line == line) {
+        parts.add(event, if event.tid == 0 { of_caller[index] } else { of_jobs[index] })?;
     }
     // What the program did before the first event and after the last is nobody's job.
     parts.rest += wall - (end - begin);
@@ -232,7 +233,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_trace_is_read() {
-        let seen = read(&trace(&TWO), &Machine::ideal(4, Costs::FREE)).unwrap();
+        let seen = read(&trace(&TWO), &Machine::ideal(4, Costs::FREE), 0.0).unwrap();
         assert_eq!((seen.workers, seen.wall), (1, 30_000.0));
         let item = Item { bytes: 100.0, read: 1000.0, hash: 2000.0, decide: 500.0, whole: false, first: 0, presses: 2 };
         assert_eq!(seen.work.items, [item]);
@@ -249,15 +250,15 @@ pub(super) mod tests {
         let args: Vec<String> = TWO.iter().map(numbered).collect();
         let mut rows: Vec<Row> =
             TWO.iter().zip(&args).map(|(row, args)| (row.0, row.1, row.2, row.3, &**args)).collect();
-        let one = read(&trace(&rows), &Machine::ideal(4, Costs::FREE)).unwrap();
+        let one = read(&trace(&rows), &Machine::ideal(4, Costs::FREE), 0.0).unwrap();
         rows.push(("hash", 2, 1.0, 2.0, "\"line\":1,\"ticket\":0"));
-        assert_eq!(read(&trace(&rows), &Machine::ideal(4, Costs::FREE)).unwrap(), one);
+        assert_eq!(read(&trace(&rows), &Machine::ideal(4, Costs::FREE), 0.0).unwrap(), one);
         assert_eq!((one.work.items.len(), one.work.presses.len()), (1, 2));
     }
 
     #[test]
     fn what_is_missing_is_named() {
-        let fails = |rows: &[Row]| read(&trace(rows), &Machine::ideal(4, Costs::FREE)).unwrap_err();
+        let fails = |rows: &[Row]| read(&trace(rows), &Machine::ideal(4, Costs::FREE), 0.0).unwrap_err();
         assert!(fails(&[]).contains("no events"));
         assert!(fails(&TWO[..5]).contains("no commit of ticket 0"));
         assert!(fails(&TWO[2..]).contains("item 0, which has no hash job"));

@@ -16,6 +16,7 @@ mod huff0;
 mod item;
 mod lz4;
 mod lzma;
+#[allow(unsafe_code)] // the hot loops
 mod lzo;
 #[allow(unsafe_code)] // memory from the system
 mod mapping;

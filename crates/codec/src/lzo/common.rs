@@ -6,18 +6,18 @@ pub(super) fn four(src: &[u8], at: usize) -> u32 {
     src.get(at..at + 4).map_or(0, |bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }
 
+/// Eight bytes, as a number; 0 if there are fewer.
 #[inline]
-fn eight(src: &[u8], at: usize) -> Option<u64> {
-    let bytes = src.get(at..at + 8)?;
-    bytes.try_into().ok().map(u64::from_le_bytes)
+pub(super) fn eight(src: &[u8], at: usize) -> u64 {
+    src.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
 /// How many bytes from `one` and from `other`, which is behind it, are the same.
 #[inline]
 pub(super) fn match_length(src: &[u8], one: usize, other: usize) -> usize {
     let mut length = 0;
-    while let Some(there) = eight(src, other + length) {
-        let differing = there ^ eight(src, one + length).unwrap_or(!there);
+    while other + length + 8 <= src.len() {
+        let differing = eight(src, one + length) ^ eight(src, other + length);
         if differing != 0 {
             return length + (differing.trailing_zeros() / 8) as usize;
         }

@@ -1,6 +1,7 @@
 //! Decompresses LZO1X: one instruction after the other, each checked against what is there and what there is room for.
 
 use super::form::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
+use super::stretch::{self, Reached};
 use crate::CodecError;
 use crate::names::LZO;
 
@@ -25,12 +26,14 @@ struct Machine<'a> {
     dst: &'a mut [u8],
     read: usize,
     written: usize,
+    /// How many literals came last: 0 to 3 that rode with a match, or 4 for a run of its own.
+    run: usize,
 }
 
 /// Decompresses `src` into `dst`; bytes written.
 pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
     let (size, room) = (src.len(), dst.len());
-    let mut machine = Machine { src, dst, read: 0, written: 0 };
+    let mut machine = Machine { src, dst, read: 0, written: 0, run: 0 };
     machine.run().map_err(|wrong| match wrong {
         Wrong::Malformed(reason) => CodecError::Malformed { codec: LZO, size, reason },
         Wrong::TooLong => CodecError::TooLong { codec: LZO, size, room },
@@ -40,42 +43,52 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
 
 impl Machine<'_> {
     fn run(&mut self) -> Result<(), Wrong> {
-        // How many literals came last: 0 to 3 that rode with a match, or 4 for a run of its own.
-        let mut run = self.first()?;
+        self.run = self.first()?;
         loop {
-            let tag = usize::from(self.byte()?);
-            let (length, distance) = match tag {
-                64.. => ((tag >> 5) + 1, 1 + ((tag >> 2) & 7) + (usize::from(self.byte()?) << 3)),
-                32..64 => {
-                    let length = self.length(tag & 31, M3_SHORT)?;
-                    self.has_pair()?;
-                    (length, 1 + (self.peek_pair() >> 2))
-                }
-                16..32 => {
-                    let length = self.length(tag & 7, M4_SHORT)?;
-                    self.has_pair()?;
-                    let back = ((tag & 8) << 11) + (self.peek_pair() >> 2);
-                    if back == 0 {
-                        return self.end(tag, length);
-                    }
-                    (length, M3_MOST + back)
-                }
-                _ if run == 0 => {
-                    let count = self.length(tag, LONG_RUN - 1)? + 1;
-                    self.literals(count)?;
-                    run = 4;
-                    continue;
-                }
-                _ => {
-                    let back = (tag >> 2) + (usize::from(self.byte()?) << 2);
-                    if run < 4 { (2, 1 + back) } else { (3, M1_FAR_FIRST + back) }
-                }
-            };
-            // The low two bits of the last byte but one say how many literals follow.
-            run = if (16..64).contains(&tag) { self.skip_pair() & 3 } else { tag & 3 };
-            self.found(length, distance)?;
-            self.riding(run)?;
+            let reached = Reached { read: self.read, written: self.written, run: self.run };
+            Reached { read: self.read, written: self.written, run: self.run } =
+                stretch::decode(self.src, self.dst, reached);
+            if self.step()? {
+                return Ok(());
+            }
         }
+    }
+
+    /// Does one instruction; whether it was the last.
+    fn step(&mut self) -> Result<bool, Wrong> {
+        let tag = usize::from(self.byte()?);
+        let (length, distance) = match tag {
+            64.. => ((tag >> 5) + 1, 1 + ((tag >> 2) & 7) + (usize::from(self.byte()?) << 3)),
+            32..64 => {
+                let length = self.length(tag & 31, M3_SHORT)?;
+                self.has_pair()?;
+                (length, 1 + (self.peek_pair() >> 2))
+            }
+            16..32 => {
+                let length = self.length(tag & 7, M4_SHORT)?;
+                self.has_pair()?;
+                let back = ((tag & 8) << 11) + (self.peek_pair() >> 2);
+                if back == 0 {
+                    return self.end(tag, length).map(|()| true);
+                }
+                (length, M3_MOST + back)
+            }
+            _ if self.run == 0 => {
+                let count = self.length(tag, LONG_RUN - 1)? + 1;
+                self.literals(count)?;
+                self.run = 4;
+                return Ok(false);
+            }
+            _ => {
+                let back = (tag >> 2) + (usize::from(self.byte()?) << 2);
+                if self.run < 4 { (2, 1 + back) } else { (3, M1_FAR_FIRST + back) }
+            }
+        };
+        // The low two bits of the last byte but one say how many literals follow.
+        self.run = if (16..64).contains(&tag) { self.skip_pair() & 3 } else { tag & 3 };
+        self.found(length, distance)?;
+        self.riding(self.run)?;
+        Ok(false)
     }
 
     /// The first byte, which may name a run in a short form.

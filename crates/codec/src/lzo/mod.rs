@@ -2,10 +2,15 @@
 
 mod common;
 mod decode;
+mod effort;
 mod fast;
 mod finder;
 mod form;
+mod four;
 mod parse;
+mod prices;
+mod spot;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -130,10 +135,7 @@ impl LzoEncoder {
     pub(crate) fn new(params: &LzoParams) -> Self {
         match table_bits(params.algorithm) {
             Some(bits) => LzoEncoder::Fast(Fast::new(bits)),
-            None => {
-                let (depth, nice) = effort(params.level);
-                LzoEncoder::Optimal(Box::new(Optimal::new(depth, nice)))
-            }
+            None => LzoEncoder::Optimal(Box::new(Optimal::new(params.level))),
         }
     }
 
@@ -151,21 +153,6 @@ fn table_bits(algorithm: LzoAlgorithm) -> Option<u32> {
         LzoAlgorithm::Lzo1x1_12 => Some(12),
         LzoAlgorithm::Lzo1x1_15 => Some(15),
         LzoAlgorithm::Lzo1x999 => None,
-    }
-}
-
-/// How many candidates are looked at for each position at a level of `lzo1x_999`, and the length that is long enough.
-fn effort(level: u32) -> (u32, usize) {
-    match level {
-        ..=1 => (1, 16),
-        2 => (2, 16),
-        3 => (3, 24),
-        4 => (4, 32),
-        5 => (6, 32),
-        6 => (8, 48),
-        7 => (10, 64),
-        8 => (12, 96),
-        _ => (32, 512),
     }
 }
 

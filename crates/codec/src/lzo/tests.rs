@@ -144,6 +144,19 @@ proptest! {
     }
 
     #[test]
+    fn two_decoders_agree_on_what_is_damaged(seed: u64, words in 1u64..300, at in 0usize..100, to: u8, less in 0usize..200) {
+        let text = wordy(3000, seed, words);
+        let mut packed = compressed(&LzoParams::default(), &text);
+        let place = packed.len() * at / 100;
+        packed[place] = to;
+        let mut dst = vec![0; text.len() - less];
+        let theirs = lzokay::decompress::decompress(&packed, &mut dst).map(|size| dst[..size].to_vec());
+        let ours = decompressed(&packed, dst.len());
+        prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?} {:?}", ours, theirs);
+        prop_assert!(ours.is_err() || ours.unwrap() == theirs.unwrap());
+    }
+
+    #[test]
     fn a_room_too_small_is_no_fault(size in 2usize..3000, seed: u64, share in 0usize..100) {
         let src = wordy(size, seed, 50);
         for params in all() {

@@ -1,0 +1,43 @@
+//! How hard each level looks for matches.
+
+/// What a level does. Lengths are in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    /// How many of the keys of four, six and twelve bytes are used, 1 to 3.
+    pub keys: u32,
+    /// A key is asked for where less than that goes on from the position before.
+    pub four: usize,
+    pub six: usize,
+    pub twelve: usize,
+    /// A longer key is asked for where the shorter ones have found that much. (Lengths are joined bit by bit to know.)
+    pub six_from: u32,
+    pub twelve_from: u32,
+    /// A match that long is taken at once.
+    pub nice: usize,
+}
+
+impl Effort {
+    /// That of a level of `lzo1x_999`, 1 to 9.
+    pub fn new(level: u32) -> Effort {
+        let effort = |keys, [four, six, twelve]: [usize; 3], [six_from, twelve_from]: [u32; 2], nice| Effort {
+            keys,
+            four,
+            six,
+            twelve,
+            six_from,
+            twelve_from,
+            nice,
+        };
+        match level {
+            ..=1 => effort(1, [4, 0, 0], [0, 0], 16),
+            2 => effort(1, [6, 0, 0], [0, 0], 24),
+            3 => effort(1, [12, 0, 0], [0, 0], 32),
+            4 => effort(2, [6, 12, 0], [6, 0], 32),
+            5 => effort(2, [8, 16, 0], [4, 0], 48),
+            6 => effort(3, [8, 16, 24], [5, 8], 64),
+            7 => effort(3, [8, 16, 32], [4, 8], 96),
+            8 => effort(3, [12, 24, 64], [4, 4], 128),
+            _ => effort(3, [usize::MAX; 3], [0, 0], usize::MAX),
+        }
+    }
+}

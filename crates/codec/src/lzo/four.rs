@@ -1,0 +1,213 @@
+//! Four numbers side by side, each less than 2^31 - 2^23.
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use portable::Four;
+#[cfg(target_arch = "x86_64")]
+pub(super) use sse2::Four;
+
+#[cfg(target_arch = "x86_64")]
+mod sse2 {
+    use std::arch::x86_64::{
+        __m128, __m128i, _mm_add_epi32, _mm_and_si128, _mm_castps_si128, _mm_castsi128_ps, _mm_cmpgt_epi32,
+        _mm_cvtsi64_si128, _mm_max_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_set_epi32, _mm_set1_epi16, _mm_set1_epi32,
+        _mm_setzero_ps, _mm_setzero_si128, _mm_slli_epi32, _mm_sub_epi16, _mm_sub_epi32, _mm_unpackhi_ps,
+        _mm_unpacklo_epi16, _mm_unpacklo_ps,
+    };
+
+    /// The numbers, in one register.
+    #[derive(Debug, Clone, Copy)]
+    pub(in crate::lzo) struct Four(__m128i);
+
+    impl Four {
+        /// These.
+        #[inline(always)]
+        pub fn new([one, two, three, four]: [u32; 4]) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { Four(_mm_set_epi32(four as i32, three as i32, two as i32, one as i32)) }
+        }
+
+        /// Four times the same.
+        #[inline(always)]
+        pub fn all(number: u32) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { Four(_mm_set1_epi32(number as i32)) }
+        }
+
+        /// What must be added to each of the four numbers of 16 bits in `words` to make `low`, in 16 bits.
+        #[inline(always)]
+        pub fn short_of(low: u16, words: u64) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe {
+                let differences = _mm_sub_epi16(_mm_set1_epi16(low as i16), _mm_cvtsi64_si128(words as i64));
+                Four(_mm_unpacklo_epi16(differences, _mm_setzero_si128()))
+            }
+        }
+
+        /// The numbers.
+        #[inline(always)]
+        pub fn each(self) -> [u32; 4] {
+            // SAFETY: both are 16 bytes of which any are allowed.
+            unsafe { std::mem::transmute(self.0) }
+        }
+
+        /// Sums.
+        #[inline(always)]
+        pub fn plus(self, other: Four) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { Four(_mm_add_epi32(self.0, other.0)) }
+        }
+
+        /// Differences; what is less than nothing counts as less than every number.
+        #[inline(always)]
+        pub fn minus(self, other: Four) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { Four(_mm_sub_epi32(self.0, other.0)) }
+        }
+
+        /// 2^16 times as much.
+        #[inline(always)]
+        pub fn high(self) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { Four(_mm_slli_epi32(self.0, 16)) }
+        }
+
+        /// Those for which one number is more than another, 0 for the rest.
+        #[inline(always)]
+        pub fn where_more(self, one: Four, other: Four) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { Four(_mm_and_si128(self.0, _mm_cmpgt_epi32(one.0, other.0))) }
+        }
+
+        /// The greater of each. As floating-point numbers they have the same order, and those have an instruction for it.
+        #[inline(always)]
+        pub fn most(self, other: Four) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { Four(_mm_castps_si128(_mm_max_ps(self.floats(), other.floats()))) }
+        }
+
+        /// The greatest of each of three, and 0.
+        #[inline(always)]
+        pub fn greatest(of: [Four; 3]) -> Four {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe {
+                let [one, two, three] = of.map(Four::floats);
+                let pair = _mm_max_ps(_mm_unpacklo_ps(one, two), _mm_unpackhi_ps(one, two));
+                let none = _mm_setzero_ps();
+                let single = _mm_max_ps(_mm_unpacklo_ps(three, none), _mm_unpackhi_ps(three, none));
+                let greatest = _mm_max_ps(_mm_movelh_ps(pair, single), _mm_movehl_ps(single, pair));
+                Four(_mm_castps_si128(greatest))
+            }
+        }
+
+        #[inline(always)]
+        fn floats(self) -> __m128 {
+            // SAFETY: every x86_64 has SSE2.
+            unsafe { _mm_castsi128_ps(self.0) }
+        }
+    }
+}
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+mod portable {
+    use std::array::from_fn;
+
+    /// The numbers.
+    #[derive(Debug, Clone, Copy)]
+    pub(in crate::lzo) struct Four([u32; 4]);
+
+    impl Four {
+        /// These.
+        #[inline(always)]
+        pub fn new(numbers: [u32; 4]) -> Four {
+            Four(numbers)
+        }
+
+        /// Four times the same.
+        #[inline(always)]
+        pub fn all(number: u32) -> Four {
+            Four([number; 4])
+        }
+
+        /// What must be added to each of the four numbers of 16 bits in `words` to make `low`, in 16 bits.
+        #[inline(always)]
+        pub fn short_of(low: u16, words: u64) -> Four {
+            Four(from_fn(|lane| low.wrapping_sub((words >> (16 * lane)) as u16).into()))
+        }
+
+        /// The numbers.
+        #[inline(always)]
+        pub fn each(self) -> [u32; 4] {
+            self.0
+        }
+
+        /// Sums.
+        #[inline(always)]
+        pub fn plus(self, other: Four) -> Four {
+            Four(from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
+        }
+
+        /// Differences; what is less than nothing counts as less than every number.
+        #[inline(always)]
+        pub fn minus(self, other: Four) -> Four {
+            Four(from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
+        }
+
+        /// 2^16 times as much.
+        #[inline(always)]
+        pub fn high(self) -> Four {
+            Four(self.0.map(|number| number << 16))
+        }
+
+        /// Those for which one number is more than another, 0 for the rest.
+        #[inline(always)]
+        pub fn where_more(self, one: Four, other: Four) -> Four {
+            Four(from_fn(|lane| if one.0[lane] as i32 > other.0[lane] as i32 { self.0[lane] } else { 0 }))
+        }
+
+        /// The greater of each.
+        #[inline(always)]
+        pub fn most(self, other: Four) -> Four {
+            Four(from_fn(|lane| self.0[lane].max(other.0[lane])))
+        }
+
+        /// The greatest of each of three, and 0.
+        #[inline(always)]
+        pub fn greatest(of: [Four; 3]) -> Four {
+            let [one, two, three] = of.map(|four| four.0.into_iter().fold(0, u32::max));
+            Four([one, two, three, 0])
+        }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{portable, sse2};
+
+    /// All that there is to do with four numbers, in one of the two ways.
+    macro_rules! all {
+        ($way:ident, $numbers:expr, $low:expr, $words:expr) => {{
+            use $way::Four;
+            let [one, two, three] = $numbers.map(Four::new);
+            let short = Four::short_of($low, $words);
+            let rest = one.minus(two).where_more(one.minus(two), Four::all(1000));
+            let done = [one.most(two), one.plus(two), rest, three.where_more(short, one), short.high(), short];
+            (done.map(Four::each), Four::greatest([one, two, three]).each())
+        }};
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_are_the_same(numbers: [[u32; 4]; 3], low: u16, words: u64) {
+            let numbers = numbers.map(|four| four.map(|number| number % 0x3f00_0000));
+            prop_assert_eq!(all!(sse2, numbers, low, words), all!(portable, numbers, low, words));
+        }
+
+        #[test]
+        fn small_numbers_too(numbers: [[u8; 4]; 3], low: u16, words: u64) {
+            let numbers = numbers.map(|four| four.map(u32::from));
+            prop_assert_eq!(all!(sse2, numbers, low, words), all!(portable, numbers, low, words));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What it costs to go on from each position of a section, and by which step.
+//!
+//! From its end to its beginning: the cost after a match that ends at a position, and after literals, whose number matters (one
+//! to three ride with the match before them, more are a run of their own). All are looked at side by side.
+
+use super::form::{M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M2_LONGEST, M3_SHORT, M4_SHORT};
+use super::spot::{Longest, Spot};
+use super::writer::Match;
+
+/// The state of a run of its own; those before it have so many literals since the match.
+pub(super) const RUN: usize = 4;
+/// A cost for each state; those behind [`RUN`] are the same as that.
+type States = [i16; 8];
+/// What a byte costs. Half of it is what a match gains for each byte that it covers of the section to come, and the low bits
+/// of a cost say which step has it.
+const BYTE: i16 = 2 << STEP_BITS;
+const HALF: i16 = BYTE / 2;
+const STEP_BITS: u32 = 2;
+/// Steps: the literal is 0, so that of equal costs it wins.
+const MATCH: i16 = 1;
+const SHORT: i16 = 2;
+const STEP: i16 = (1 << STEP_BITS) - 1;
+
+/// The steps of a section and what they cost.
+pub(super) struct Prices {
+    /// What it costs after a match, and for positions behind the section what is guessed.
+    after: Box<[i16]>,
+    states: Box<[States]>,
+    /// The match that any state may be followed by.
+    found: Box<[Chosen]>,
+}
+
+/// Which of a position's longest matches is the best, and how much of it.
+#[derive(Clone, Copy)]
+struct Chosen(u16);
+
+/// Above the length in a [`Chosen`], which is less than 2^14.
+const KIND_SHIFT: u32 = 14;
+
+/// What to do next.
+pub(super) enum Step {
+    Literal,
+    Match(Match),
+}
+
+impl Prices {
+    /// For sections of so many positions, whose matches reach so far behind them. Costs have 15 bits, so that eight times the one
+    /// and four times the other must stay below 32,000.
+    pub fn new(section: usize, reach: usize) -> Prices {
+        Prices {
+            after: vec![0; section + reach + 1].into_boxed_slice(),
+            states: vec![[0; 8]; section].into_boxed_slice(),
+            found: vec![Chosen(0); section].into_boxed_slice(),
+        }
+    }
+
+    /// Bytes that one takes.
+    pub const fn memory(section: usize, reach: usize) -> usize {
+        (section + reach + 1) * 2 + section * (size_of::<States>() + 2)
+    }
+
+    /// Finds what is best at each position, given that no match goes past `limit`.
+    pub fn judge(&mut self, spots: &[Spot], limit: usize) {
+        let count = spots.len();
+        for (beyond, cost) in self.after[count..=limit].iter_mut().rev().enumerate() {
+            *cost = beyond as i16 * HALF;
+        }
+        let mut next = [self.after[count]; 8];
+        for (index, spot) in spots.iter().enumerate().rev() {
+            let (states, found) = choose(spot, &self.after[index..=limit], &next);
+            self.states[index] = states;
+            self.found[index] = found;
+            next = states.map(|cost| cost & !STEP);
+            self.after[index] = next[0];
+        }
+    }
+
+    /// What to do at a position in a state.
+    #[inline(always)]
+    pub fn step(&self, index: usize, state: usize, spot: &Spot) -> Step {
+        let short = |length, distance: u16| Step::Match(Match { length, distance: distance.into() });
+        match self.states[index][state] & STEP {
+            0 => Step::Literal,
+            MATCH => {
+                let Chosen(found) = self.found[index];
+                let (kind, length) = (found >> KIND_SHIFT, found & ((1 << KIND_SHIFT) - 1));
+                short(length.into(), spot.longest()[usize::from(kind % 3)].distance())
+            }
+            _ if state == RUN => short(M1_FAR_LENGTH, spot.longest()[1].distance()),
+            _ => short(2, spot.two()),
+        }
+    }
+}
+
+/// The cheapest step of each state and its cost, and the match that there is for all. `ahead`: what it costs after a match,
+/// from here on; `next`: what it costs one position on.
+#[inline(always)]
+fn choose(spot: &Spot, ahead: &[i16], next: &States) -> (States, Chosen) {
+    let (best, found) = cheapest(spot, ahead);
+    let near = if spot.two() > 0 && ahead.len() > 2 { (ahead[2] + 2 * BYTE) | SHORT } else { i16::MAX };
+    let far = if is_far(spot.longest()[1]) && ahead.len() > M1_FAR_LENGTH {
+        (ahead[M1_FAR_LENGTH] + 2 * BYTE) | SHORT
+    } else {
+        i16::MAX
+    };
+    let special = [i16::MAX, near, near, near, far, far, far, far];
+    let literal = after_literal(next);
+    let best = best | MATCH;
+    (std::array::from_fn(|state| literal[state].min(best).min(special[state])), found)
+}
+
+/// Whether it may be said in two bytes after a run.
+#[inline(always)]
+fn is_far(found: Longest) -> bool {
+    (M1_FAR_FIRST..=M1_FAR_MOST).contains(&found.distance().into()) && found.length() >= M1_FAR_LENGTH
+}
+
+/// What it costs with a literal. The fourth makes a run of its own of them, which takes a byte. (What long runs take more is
+/// left out.)
+#[inline(always)]
+fn after_literal(next: &States) -> States {
+    let one_on = [next[1], next[2], next[3], next[4], next[5], next[6], next[7], next[7]];
+    let price = [BYTE, BYTE, BYTE, 2 * BYTE, BYTE, BYTE, BYTE, BYTE];
+    std::array::from_fn(|state| one_on[state] + price[state])
+}
+
+/// The match that costs least, and its cost: of each kind the longest, and the longest that takes a byte less.
+#[inline(always)]
+fn cheapest(spot: &Spot, ahead: &[i16]) -> (i16, Chosen) {
+    let most = ahead.len() - 1;
+    let [near, middle, far] = spot.longest().map(|found| found.length().min(most));
+    // The cost stands in the high bits, so that the least number is the best.
+    let say = |kind: u32, length: usize, bytes: usize| {
+        u32::from((ahead[length] + bytes as i16 * BYTE) as u16) << 16 | kind << KIND_SHIFT | length as u32
+    };
+    if far < 3 {
+        return (i16::MAX, Chosen(0));
+    }
+    let (short, medium) = (near.min(M2_LONGEST), middle.min(M3_SHORT));
+    let mut best = if near > 2 { say(0, short, 2) } else { u32::MAX };
+    best = best.min(if medium > short { say(1, medium, 3) } else { u32::MAX });
+    if middle > M3_SHORT {
+        best = best.min(say(1, middle, 3 + (middle - M3_SHORT).div_ceil(255)));
+    }
+    if far > middle {
+        best = best.min(say(2, far.min(M4_SHORT), 3));
+        if far > M4_SHORT {
+            best = best.min(say(2, far, 3 + (far - M4_SHORT).div_ceil(255)));
+        }
+    }
+    ((best >> 16) as i16, Chosen(best as u16))
+}

@@ -1,0 +1,120 @@
+//! The part of a stream that is far from both ends: there nothing but distances needs a check, and more may be copied than is
+//! meant, since what comes next overwrites it.
+
+use super::form::{M1_FAR_FIRST, M3_MOST};
+
+/// Bytes of the stream that an instruction here may look at, with the literals after it.
+const READ: usize = 40;
+/// Bytes that it may write.
+const WRITTEN: usize = 64;
+
+/// How far a decoder has come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reached {
+    /// Bytes read.
+    pub read: usize,
+    /// Bytes written.
+    pub written: usize,
+    /// How many literals came last: 0 to 3 that rode with a match, or 4 for a run of its own.
+    pub run: usize,
+}
+
+/// The length of the match that a tag says; 0 if the tag alone does not say it.
+const LENGTHS: [u8; 256] = lengths();
+
+const fn lengths() -> [u8; 256] {
+    let mut all = [0; 256];
+    let mut tag = 16;
+    while tag < 256 {
+        all[tag] = match tag {
+            64.. => (tag as u8 >> 5) + 1,
+            32.. if tag % 32 > 0 => tag as u8 % 32 + 2,
+            16..32 if tag % 8 > 0 => tag as u8 % 8 + 2,
+            _ => 0,
+        };
+        tag += 1;
+    }
+    all
+}
+
+/// Decodes as long as instructions are short and nothing is near an end; where that is over, or wrong, an instruction begins.
+pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reached {
+    while src.len() - reached.read >= READ && dst.len() - reached.written >= WRITTEN {
+        let Reached { read, written, run } = reached;
+        let tag = usize::from(src[read]);
+        let pair = usize::from(u16::from_le_bytes([src[read + 1], src[read + 2]]));
+        let length = usize::from(LENGTHS[tag]);
+        if length == 0 {
+            if tag >= 16 || (run == 0 && tag == 0) {
+                return reached;
+            }
+            if run == 0 {
+                let count = tag + 3;
+                copy::<32>(src, read + 1, dst, written);
+                reached = Reached { read: read + 1 + count, written: written + count, run: 4 };
+                continue;
+            }
+            let back = (tag >> 2) + ((pair & 0xff) << 2);
+            let (length, distance) = if run < 4 { (2, 1 + back) } else { (3, M1_FAR_FIRST + back) };
+            if distance > written {
+                return reached;
+            }
+            repeat(dst, written, distance, length);
+            reached = riding(src, read + 2, dst, written + length, tag & 3);
+            continue;
+        }
+        // Of the nearest matches the tag has bits of the distance and of what follows, of the others the second byte.
+        let near = tag >= 64;
+        let base = if tag >= 32 { 1 } else { M3_MOST + ((tag & 8) << 11) };
+        let distance = if near { 1 + ((tag >> 2) & 7) + ((pair & 0xff) << 3) } else { base + (pair >> 2) };
+        let (size, low) = if near { (2, tag) } else { (3, pair) };
+        // The mark at the end has the distance that no match has.
+        if distance > written || distance == M3_MOST && !near && tag < 32 {
+            return reached;
+        }
+        repeat(dst, written, distance, length);
+        reached = riding(src, read + size, dst, written + length, low & 3);
+    }
+    reached
+}
+
+/// The literals that ride with a match.
+#[inline(always)]
+fn riding(src: &[u8], read: usize, dst: &mut [u8], written: usize, run: usize) -> Reached {
+    copy::<4>(src, read, dst, written);
+    Reached { read: read + run, written: written + run, run }
+}
+
+#[inline(always)]
+fn copy<const SIZE: usize>(src: &[u8], from: usize, dst: &mut [u8], to: usize) {
+    dst[to..to + SIZE].copy_from_slice(&src[from..from + SIZE]);
+}
+
+/// Copies a match of 33 bytes at most. There is room for [`WRITTEN`] bytes.
+#[inline(always)]
+fn repeat(dst: &mut [u8], at: usize, distance: usize, length: usize) {
+    let from = at - distance;
+    if distance >= 16 {
+        within::<16>(dst, from, at);
+        if length > 16 {
+            within::<16>(dst, from + 16, at + 16);
+            within::<16>(dst, from + 32, at + 32);
+        }
+    } else if distance >= 8 {
+        within::<8>(dst, from, at);
+        for done in (8..length).step_by(8) {
+            within::<8>(dst, from + done, at + done);
+        }
+    } else {
+        for done in 0..length {
+            dst[at + done] = dst[from + done];
+        }
+    }
+}
+
+#[inline(always)]
+fn within<const SIZE: usize>(dst: &mut [u8], from: usize, to: usize) {
+    let mut piece = [0; SIZE];
+    piece.copy_from_slice(&dst[from..from + SIZE]);
+    dst[to..to + SIZE].copy_from_slice(&piece);
+}

@@ -265,6 +265,6 @@ pub(super) mod tests {
         assert!(fails(&[("hash", 1, 0.0, 1.0, "\"ticket\":3")]).contains("no hash job of ticket 0"));
         assert!(fails(&[("hash", 1, 0.0, 1.0, "")]).contains("no ticket"));
         assert!(fails(&[("read", 0, 0.0, -1.0, "")]).contains("expected a time"));
-        assert!(read("{}", &Machine::ideal(1, Costs::FREE)).is_err());
+        assert!(read("{}", &Machine::ideal(1, Costs::FREE), 0.0).is_err());
     }
 }

@@ -10,6 +10,7 @@ mod environment;
 mod fuzz;
 mod generate;
 mod matrix;
+mod models;
 mod scale;
 mod shell;
 mod simulate;
@@ -55,13 +56,14 @@ cargo xtask NAME
                                  queues (fifo, heap, multiqueue, steal)
   simulate --validate yes        the simulator against the published table; fails if a point is off by more than 5 %
   simulate --efficiency yes      packline's rules beside tar2sqfs's on the machine of that table
+  models                         the engine's hand-overs under loom and shuttle: every order of steps, and schedules by chance
   generate NAME COUNT            a generated tar on standard output
   zoo DIR                        the hostile images that tests use, and a README with a line for each
 ";
 
 type Step = fn(&Arguments) -> Result<(), String>;
 
-const COMMANDS: [(&str, Step); 11] = [
+const COMMANDS: [(&str, Step); 12] = [
     ("bench", bench::run),
     ("calibrate", calibrate::run),
     ("ci", ci::run),
@@ -69,6 +71,7 @@ const COMMANDS: [(&str, Step); 11] = [
     ("fuzz", fuzz::run),
     ("generate", generate::run),
     ("matrix", matrix::run),
+    ("models", models::run),
     ("scale", scale::run),
     ("simulate", simulate::run),
     ("tidy", tidy::run),

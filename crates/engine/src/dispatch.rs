@@ -167,8 +167,11 @@ impl<J> Scheduler<J> {
         loop {
             let taken = if searcher { self.catch(taker) } else { self.queues.take(taker) };
             if taken.is_some() || changed() {
-                if searcher {
-                    self.lobby.found(|| self.queues.first());
+                match (searcher, self.queues.first()) {
+                    (true, _) => self.lobby.found(|| self.queues.first()),
+                    // Whoever added what is left may have looked while this worker was still the searcher.
+                    (false, Some(queue)) if taken.is_some() => self.lobby.call(queue),
+                    (false, _) => {}
                 }
                 return taken;
             }

@@ -10,16 +10,128 @@ use loom::model::Builder;
 use loom::thread;
 
 use crate::bell::Bell;
+use crate::core::Core;
+use crate::desk::Shared;
+use crate::dispatch::Dispatch;
+use crate::hand::{Hand, Taker};
+use crate::key::Key;
+use crate::rows::{Entry, Owner};
+use crate::seat::Seat;
 use crate::slot::Slot;
 use crate::stage::HashStage;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::task::tests::Echo;
-use crate::{Budget, CancelToken};
+use crate::worker::Worker;
+use crate::{Budget, CancelToken, Class, LaneName, Policy, Scheduling};
+
+const OWNER: Owner = Owner { line: 1, lane: LaneName::Hash };
+
+fn entry<J>(time: u64, job: J) -> Entry<J> {
+    Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job }
+}
 
 /// Runs `model` in every order with at most `preemptions` switches that no wait asks for.
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(model);
+}
+
+/// What the workers of a model share: jobs, an end, and how many jobs they took.
+struct Yard {
+    dispatch: Dispatch<usize>,
+    ended: AtomicBool,
+    taken: AtomicUsize,
+}
+
+impl Yard {
+    fn new(dispatch: Dispatch<usize>) -> Arc<Self> {
+        Arc::new(Self { dispatch, ended: AtomicBool::new(false), taken: AtomicUsize::new(0) })
+    }
+
+    /// A worker that takes jobs, each worth its number, until it has `enough` or the end comes.
+    fn worker(self: &Arc<Self>, queue: usize, enough: usize) -> thread::JoinHandle<()> {
+        let yard = Arc::clone(self);
+        thread::spawn(move || {
+            let (hand, seat) = (Hand::new(queue), Seat::here(queue));
+            let taker = Taker { hand: &hand, clock: None };
+            let changed = || yard.ended.load(Ordering::SeqCst);
+            let mut count = 0;
+            while count < enough && !changed() {
+                if let Some(taken) = yard.dispatch.next(&taker, &seat, &changed) {
+                    yard.taken.fetch_add(taken.entry.job, Ordering::SeqCst);
+                    count += 1;
+                }
+            }
+        })
+    }
+
+    fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.dispatch.wake_all();
+    }
+}
+
+fn ways(queues: usize) -> [fn() -> Dispatch<usize>; 2] {
+    match queues {
+        1 => [Dispatch::plain, || Dispatch::ordered(1, Policy::Earliest)],
+        _ => [|| Dispatch::ordered(2, Policy::Local), || Dispatch::ordered(2, Policy::Earliest)],
+    }
+}
+
+#[test]
+fn a_worker_that_falls_asleep_finds_every_job() {
+    for way in ways(1) {
+        check(3, move || {
+            let yard = Yard::new(way());
+            let worker = yard.worker(0, 2);
+            yard.dispatch.push(0, OWNER, entry(0, 1));
+            yard.dispatch.push(0, OWNER, entry(1, 10));
+            worker.join().unwrap();
+            assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
+        });
+    }
+}
+
+#[test]
+fn two_jobs_reach_two_workers_though_only_one_searches() {
+    for way in ways(1) {
+        check(2, move || {
+            let yard = Yard::new(way());
+            // Each takes one job and leaves: if the second sleeper were not called, it would sleep for ever.
+            let workers = [yard.worker(0, 1), yard.worker(0, 1)];
+            yard.dispatch.push(0, OWNER, entry(0, 1));
+            yard.dispatch.push(0, OWNER, entry(1, 10));
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
+            assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
+        });
+    }
+}
+
+#[test]
+fn a_queue_that_is_passed_by_loses_nothing() {
+    for way in ways(2) {
+        check(2, move || {
+            let yard = Yard::new(way());
+            let workers = [yard.worker(0, 1), yard.worker(1, 1)];
+            yard.dispatch.push(1, OWNER, entry(0, 1));
+            yard.dispatch.push(1, OWNER, entry(1, 10));
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
+            assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
+        });
+    }
+}
+
+#[test]
+fn the_end_reaches_a_worker_that_falls_asleep() {
+    for way in ways(1) {
+        check(3, move || {
+            let yard = Yard::new(way());
+            let worker = yard.worker(0, usize::MAX);
+            yard.end();
+            worker.join().unwrap();
+        });
+    }
 }
 
 #[test]
@@ -55,6 +167,28 @@ fn memory_that_comes_back_wakes_who_waits_for_it() {
         bell.disarm();
         budget.unwant();
         assert!(budget.try_take(100).is_some());
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn who_closes_a_line_waits_for_its_running_job_and_wakes_its_sleeper() {
+    check(2, || {
+        let core = Arc::new(Core::new(1, &Scheduling::default(), None));
+        let shared = Shared { work: Echo, bell: Arc::default(), gate: None, closed: AtomicBool::new(false) };
+        let shared = Arc::new(shared);
+        let (line, _) = core.open_line(Arc::<Shared<Echo>>::clone(&shared));
+        let worker = thread::spawn({
+            let core = Arc::clone(&core);
+            move || Worker::new(&core, 1).run()
+        });
+        let slot = Arc::new(Slot::<HashStage<Echo>>::new(7));
+        core.push(0, Owner { line, ..OWNER }, entry(0, Arc::<Slot<HashStage<Echo>>>::clone(&slot)));
+        shared.closed.store(true, Ordering::SeqCst);
+        core.close_line(line);
+        // Either it was dropped from the queue, or it has been run: nobody holds it any more.
+        assert_eq!(Arc::strong_count(&slot), 1);
+        core.close();
         worker.join().unwrap();
     });
 }

@@ -41,7 +41,8 @@ impl Seat {
     /// Calls the worker: once for each sleep, by whoever took it from the list of sleepers.
     pub(crate) fn wake(&self, call: Call) {
         let call = if call == Call::Search { SEARCH } else { LOOK_UP };
-        self.call.store(call, Ordering::SeqCst);
+        // A swap where a store would do: loom does not know that a store comes behind the swap of a sleeper that missed it.
+        self.call.swap(call, Ordering::SeqCst);
         self.parker.unpark();
     }
 

@@ -50,7 +50,7 @@ const TABLE: [Level; 9] = [
     level(48, 128, 4),
     level(32, 160, 4),
     level(24, 176, 4),
-    level(16, 384, 8),
+    level(16, 344, 8),
     level(8, 1024, 16),
 ];
 

@@ -11,6 +11,8 @@ use crate::{Error, Machine};
 const BASE: u64 = 12 << 20;
 /// A thread's stack and the allocator's arena for it.
 const THREAD: u64 = 1 << 20;
+/// What the allocator keeps beside so many small pages: a part in so many of theirs, as measured with 4 GB.
+const ALLOCATOR_SHARE: u64 = 16;
 /// The least that opcodes may take before they go to a file.
 const OPCODES_LEAST: u64 = 1 << 20;
 /// What opcodes may take of the limit.
@@ -72,7 +74,8 @@ impl<'a> Memory<'a> {
 
     /// What looking for matches takes.
     fn finding(&self, length: u64, workers: usize) -> u64 {
-        self.fixed(workers).saturating_add(self.settings(length).memory(workers))
+        let search = self.settings(length).memory(workers);
+        self.fixed(workers).saturating_add(search).saturating_add(search / ALLOCATOR_SHARE)
     }
 
     /// What compressing takes when each of the workers has a block, and, if there are several, one more is gathered.

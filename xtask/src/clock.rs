@@ -1,6 +1,7 @@
 //! The one file here that reads the clock.
 #![allow(clippy::disallowed_methods, reason = "reading the clock is this file's purpose")]
 
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,6 +10,12 @@ static BEGIN: OnceLock<Instant> = OnceLock::new();
 /// Nanoseconds since this was first asked; never fewer than before.
 pub fn nanoseconds() -> u64 {
     BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Processor time that all threads of this process have used so far, seconds.
+pub fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Today's date in UTC as `YYYY-MM-DD`.

@@ -36,6 +36,9 @@ cargo xtask NAME
                                  the long-range stage alone: MB/s with each number of workers, what it finds, memory
   bench mount --input FILE [--runs N] [--codecs LIST] [--block SIZE] [--jobs N] [--out DIR] [--peer PROGRAM]
                                  a large file read through a mount, ours against squashfuse
+  bench schedule [--input DIR] [--source DIR] [--runs N] [--jobs N] [--files N] [--percent N] [--only LIST] [--ways LIST]
+                 [--place DIR] [--out DIR]
+                                 the plain queue against the scheduler: what is known to go wrong with queues, in this process
   bench slack [--seconds N] [--sizes LIST] [--codecs LIST] [--jobs N] [--place DIR] [--out DIR]
                                  files round the size of a record, in .pln files: open, write, fsync, close in a loop
   bench stream --input FILE [--runs N] [--jobs N] [--codecs LIST] [--peers LIST] [--place DIR] [--out DIR] [--binary PROGRAM]

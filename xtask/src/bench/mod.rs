@@ -8,6 +8,7 @@ mod longrange;
 mod machine;
 mod mount;
 mod recorded;
+mod schedule;
 mod slack;
 mod stream;
 
@@ -15,19 +16,20 @@ use crate::arguments::Arguments;
 use crate::{environment, shell};
 use std::path::{Path, PathBuf};
 
-/// `bench pack`, `bench unpack`, `bench codec`, `bench longrange`, `bench mount`, `bench slack`, `bench stream`, `bench instructions`, `bench compare`.
+/// `bench pack`, `bench unpack`, `bench codec`, `bench longrange`, `bench mount`, `bench schedule`, `bench slack`, `bench stream`, `bench instructions`, `bench compare`.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     let operands: Vec<&str> = arguments.operands.iter().map(String::as_str).collect();
     match operands[..] {
         [what @ ("pack" | "unpack" | "codec")] => recorded::run(what, arguments),
         ["longrange", file] => longrange::run(Path::new(file), arguments),
         ["mount"] => mount::run(arguments),
+        ["schedule"] => schedule::run(arguments),
         ["slack"] => slack::run(arguments),
         ["stream"] => stream::run(arguments),
         ["instructions"] => instructions::run(arguments),
         ["compare", ..] => compare::run(arguments),
         _ => Err(format!(
-            "{operands:?} is no benchmark (expected pack, unpack, codec, longrange FILE, mount, slack, stream, instructions or compare)"
+            "{operands:?} is no benchmark (expected pack, unpack, codec, longrange FILE, mount, schedule, slack, stream, instructions or compare)"
         )),
     }
 }

@@ -1,0 +1,106 @@
+//! The table: medians, and what they are of the plain queue's.
+
+use super::answer::Cost;
+use std::fmt::Write;
+
+/// All runs of a workload one way.
+#[derive(Debug)]
+pub struct Row {
+    /// The workload.
+    pub workload: String,
+    /// The way.
+    pub way: String,
+    /// Run by run.
+    pub costs: Vec<Cost>,
+}
+
+impl Row {
+    /// A row without runs.
+    pub fn new(workload: &str, way: &str) -> Row {
+        Row { workload: workload.to_owned(), way: way.to_owned(), costs: Vec::new() }
+    }
+
+    fn sorted(&self, of: impl Fn(&Cost) -> f64) -> Vec<f64> {
+        let mut all: Vec<f64> = self.costs.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    /// The run in the middle.
+    fn median(&self, of: impl Fn(&Cost) -> f64) -> f64 {
+        let all = self.sorted(of);
+        all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The run that was disturbed least.
+    fn best(&self, of: impl Fn(&Cost) -> f64) -> f64 {
+        self.sorted(of).first().copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// A line for each way of one workload, the first being what the others are held against.
+pub fn lines(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let (wall, processor) = (|cost: &Cost| cost.wall, |cost: &Cost| cost.processor);
+        let base = &rows[0];
+        // Writing to a String cannot fail.
+        let _ = write!(text, "| {} | {} |", row.workload, row.way);
+        let _ = write!(text, " {:.3} | {:.3} |", row.median(wall), row.median(processor));
+        let _ = write!(text, " {:.3} |", row.median(wall) / base.median(wall));
+        let _ = write!(text, " {:.3} |", row.median(processor) / base.median(processor));
+        let _ = write!(text, " {:.3} |", row.best(wall) / base.best(wall));
+        let _ = writeln!(text, " {:.3} |", row.best(processor) / base.best(processor));
+    }
+    text.trim_end().to_owned()
+}
+
+/// All workloads.
+pub fn page(rows: &[Row]) -> String {
+    let mut text = "| workload | way | wall, s | CPU, s | wall of plain | CPU of plain | best wall | best CPU |\n\
+                    |---|---|--:|--:|--:|--:|--:|--:|\n"
+        .to_owned();
+    for group in rows.chunk_by(|one, next| one.workload == next.workload) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", lines(group));
+    }
+    text
+}
+
+/// Every run, a line each.
+pub fn csv(rows: &[Row]) -> String {
+    let mut text = "workload,way,run,wall_s,cpu_s\n".to_owned();
+    for row in rows {
+        for (run, cost) in row.costs.iter().enumerate() {
+            let _ = writeln!(text, "{},{},{run},{},{}", row.workload, row.way, cost.wall, cost.processor);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(workload: &str, way: &str, walls: &[f64]) -> Row {
+        let cost = |&wall: &f64| Cost { wall, processor: 2.0 * wall, answer: blake3::hash(b"") };
+        Row { costs: walls.iter().map(cost).collect(), ..Row::new(workload, way) }
+    }
+
+    #[test]
+    fn medians_and_what_they_are_of_the_first() {
+        let rows = [row("xz", "plain", &[2.0, 9.0, 1.0]), row("xz", "default", &[1.5, 3.0, 8.0])];
+        let made = lines(&rows);
+        assert_eq!(made.lines().last(), Some("| xz | default | 3.000 | 6.000 | 1.500 | 1.500 | 1.500 | 1.500 |"));
+        let others = [row("lz4", "plain", &[4.0]), row("lz4", "default", &[1.0])];
+        let page = page(&rows.into_iter().chain(others).collect::<Vec<_>>());
+        assert_eq!(page.lines().count(), 6);
+        assert!(page.ends_with("| lz4 | default | 1.000 | 2.000 | 0.250 | 0.250 | 0.250 | 0.250 |\n"));
+    }
+
+    #[test]
+    fn each_run_is_a_line() {
+        let text = csv(&[row("xz", "plain", &[2.0, 0.5])]);
+        assert_eq!(text, "workload,way,run,wall_s,cpu_s\nxz,plain,0,2,4\nxz,plain,1,0.5,1\n");
+    }
+}

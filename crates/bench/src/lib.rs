@@ -1,6 +1,6 @@
 //! What the benchmarks of hot functions work on: blocks, trees and images that are generated, the same on every machine.
 
-use packline_engine::CancelToken;
+use packline_engine::{CancelToken, Config};
 use packline_squashfs::read::{Image, Input, Opening, Origin};
 use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Writer};
 use packline_testkit::Random;
@@ -65,7 +65,14 @@ impl Sink for Kept {
 /// What the tar or the writer says, as text.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
     let sink = Kept::default();
-    let crew = Crew { workers, window: WINDOW, memory: usize::MAX, cancel: CancelToken::new(), serial: false };
+    let crew = Crew {
+        workers,
+        window: WINDOW,
+        memory: usize::MAX,
+        cancel: CancelToken::new(),
+        serial: false,
+        line: Config::default(),
+    };
     let start = Start { defaults: META, input: "generated".into() };
     let said = |cause: packline_squashfs::Error| cause.to_string();
     let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), crew, start).map_err(said)?;

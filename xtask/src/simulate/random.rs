@@ -1,22 +1,18 @@
 //! Numbers that look random and are the same in every run.
 
-/// A generator with a seed (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+/// The test kit's generator, and what a simulation draws from it.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub struct Random(packline_testkit::Random);
 
 impl Random {
     /// A generator; equal seeds give equal numbers.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(packline_testkit::Random::new(seed))
     }
 
     /// 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.0.bits()
     }
 
     /// A number in 0..1, 1 left out.

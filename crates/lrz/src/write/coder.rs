@@ -4,6 +4,9 @@ use packline_codec::{CodecError, Encoder, MemberEncoder, Outcome, RawLzma, Spec,
 
 use crate::BackEnd;
 
+/// Room from this many bytes on is a mapping of its own, which shrinks where it is (glibc's largest threshold for that).
+const GIVEN_AWAY: usize = 32 << 20;
+
 /// What compresses blocks.
 #[derive(Debug, Clone)]
 pub(super) enum Coder {
@@ -21,8 +24,8 @@ pub(super) enum Coder {
 
 /// What a worker compresses with.
 pub(super) enum Tool {
-    /// Writes into room that is there.
-    Encoder(Box<dyn Encoder>, Vec<u8>),
+    /// Writes into room that is there, or is made when it is needed, of so many bytes.
+    Encoder(Box<dyn Encoder>, Vec<u8>, usize),
     /// Makes its own.
     Members(MemberEncoder),
 }
@@ -48,7 +51,7 @@ impl Coder {
             Coder::Lzma(lzma) => lzma.encoder(block)?,
             Coder::Zpaq(level) => Box::new(ZpaqEncoder::new(*level)?),
         };
-        Ok(Some(Tool::Encoder(encoder, vec![0; block])))
+        Ok(Some(Tool::Encoder(encoder, Vec::new(), block)))
     }
 
     /// Bytes that a tool for blocks of up to `block` bytes takes; an upper bound.
@@ -69,8 +72,8 @@ impl Tool {
     /// Compresses a block; `None` if it does not get smaller.
     pub(super) fn press(&mut self, plain: &[u8]) -> Result<Option<Vec<u8>>, CodecError> {
         match self {
-            Tool::Encoder(encoder, room) => match encoder.compress(plain, room)? {
-                Outcome::Smaller(size) => Ok(room.get(..size).map(<[u8]>::to_vec)),
+            Tool::Encoder(encoder, room, block) => match encoder.compress(plain, ready(room, *block))? {
+                Outcome::Smaller(size) => Ok(Some(made_in(room, size))),
                 Outcome::NotSmaller => Ok(None),
             },
             Tool::Members(encoder) => {
@@ -79,4 +82,23 @@ impl Tool {
             }
         }
     }
+}
+
+/// Room for a block.
+fn ready(room: &mut Vec<u8>, block: usize) -> &mut [u8] {
+    if room.len() < block {
+        *room = vec![0; block];
+    }
+    room
+}
+
+/// The first `size` bytes of `room`. Where that is large it is given away, so that what was made is not in memory twice.
+fn made_in(room: &mut Vec<u8>, size: usize) -> Vec<u8> {
+    if room.len() < GIVEN_AWAY {
+        return room[..size].to_vec();
+    }
+    let mut made = std::mem::take(room);
+    made.truncate(size);
+    made.shrink_to_fit();
+    made
 }

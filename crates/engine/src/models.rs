@@ -22,7 +22,7 @@ use crate::stage::HashStage;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::task::tests::Echo;
 use crate::worker::Worker;
-use crate::{Budget, CancelToken, Class, LaneName, Policy, Scheduling};
+use crate::{Budget, Caller, CancelToken, Class, Config, LaneName, Line, Outbox, ParallelLine, Policy, Scheduling};
 
 const OWNER: Owner = Owner { line: 1, lane: LaneName::Hash };
 
@@ -190,5 +190,33 @@ fn who_closes_a_line_waits_for_its_running_job_and_wakes_its_sleeper() {
         assert_eq!(Arc::strong_count(&slot), 1);
         core.close();
         worker.join().unwrap();
+    });
+}
+
+/// Hands everything on, and keeps what comes of it.
+#[derive(Default)]
+struct Kept(Vec<u32>);
+
+impl Caller<Echo> for Kept {
+    fn decide(&mut self, hashed: u32, next: &mut dyn Outbox<Echo>) -> Result<(), ()> {
+        next.submit(hashed);
+        Ok(())
+    }
+
+    fn commit(&mut self, packed: u32) -> Result<(), ()> {
+        self.0.push(packed);
+        Ok(())
+    }
+}
+
+/// Here because models are compiled as users' binaries are, without debug assertions.
+#[test]
+fn a_line_without_workers_runs_its_jobs_while_it_waits() {
+    check(1, || {
+        let mut line = ParallelLine::new(Echo, Config::new(0, 100)).unwrap();
+        let mut kept = Kept::default();
+        (0..3).for_each(|item| line.feed(item, &mut kept).unwrap());
+        line.drain(&mut kept).unwrap();
+        assert_eq!(kept.0, [0, 1, 2]);
     });
 }

@@ -237,7 +237,10 @@ impl<W: Work> ParallelLine<W> {
         let (begin, before) = (self.diary.now(), self.counts.waits);
         self.counts.waits += 1;
         match self.core().workers() {
-            0 => debug_assert!(self.run_one(), "the caller waits for a job that is not queued"),
+            0 => {
+                let ran = self.run_one();
+                debug_assert!(ran, "the caller waits for a job that is not queued");
+            }
             _ if self.help_out && self.run_one() => self.counts.helped += 1,
             _ => {
                 self.sleep(memory);

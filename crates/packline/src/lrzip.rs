@@ -15,6 +15,7 @@ use packline_lrz::{Archive, FileInput, Input, Machine, ReadOptions, Source, Unpa
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
 use crate::end::End;
+use crate::source::{head_of, is_compressed};
 use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
 use packline_tree::DirectoryOptions;
 use packline_tree::decompress::{self, Limits};
@@ -225,8 +226,8 @@ fn pack_tar(
     watch: &mut Watch<'_>,
 ) -> Result<Written, Error> {
     let refused = |cause| Error::Source { path: PathBuf::from(name), action: "cannot read", cause };
-    let head = decompress::read_head(&mut stream).map_err(refused)?;
-    let compressed = decompress::detect(&head) != decompress::Format::Plain;
+    let head = head_of(Path::new(name), &mut stream)?;
+    let compressed = is_compressed(&head);
     let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
     let (whole, limits) = (Cursor::new(head).chain(stream), tar_limits(machine.memory).0);
     let mut plain = decompress::open(whole, &limits).map_err(refused)?;

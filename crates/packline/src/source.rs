@@ -106,12 +106,14 @@ fn prepare_stream(name: String, mut stream: Box<dyn Read + Send>) -> Result<Prep
     Ok(Prepared::TarStream { name, stream: Box::new(Cursor::new(head).chain(stream)), compressed })
 }
 
-fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
+/// The first bytes of an input, which its compression is told by.
+pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
     let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
     decompress::read_head(input).map_err(refused)
 }
 
-fn is_compressed(head: &[u8]) -> bool {
+/// Whether an input that begins so is compressed.
+pub(crate) fn is_compressed(head: &[u8]) -> bool {
     decompress::detect(head) != decompress::Format::Plain
 }
 

@@ -57,6 +57,18 @@ pub(crate) fn file(path: &str, bytes: &[u8]) -> (Entry, Vec<u8>) {
     (entry(path, Kind::File { size: bytes.len() as u64 }), bytes.to_vec())
 }
 
+/// Nobody but the caller, by the reference.
+pub(crate) fn serial() -> Crew {
+    Crew {
+        workers: 0,
+        window: 1 << 20,
+        memory: usize::MAX,
+        cancel: CancelToken::new(),
+        serial: true,
+        line: Config::default(),
+    }
+}
+
 /// An image of entries, each with its content.
 pub(crate) fn image(
     entries: impl IntoIterator<Item = (Entry, Vec<u8>)>,
@@ -67,14 +79,7 @@ pub(crate) fn image(
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
     change(&mut options);
-    let crew = Crew {
-        workers: 0,
-        window: 1 << 20,
-        memory: usize::MAX,
-        cancel: CancelToken::new(),
-        serial: true,
-        line: Config::default(),
-    };
+    let crew = serial();
     let start = Start { defaults: META, input: "test".into() };
     let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
     for (entry, bytes) in entries {

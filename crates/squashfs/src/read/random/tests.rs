@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::thread;
 
 use packline_codec::Spec;
-use packline_engine::{CancelToken, Config};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
 use super::*;
-use crate::packed::Shared;
+use crate::packed::{Shared, serial};
 use crate::read::{Node, Opening, Origin, Walk};
-use crate::{Crew, FileHints, Options, Start, Writer};
+use crate::{FileHints, Options, Start, Writer};
 
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
@@ -40,14 +39,7 @@ fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
     let sink = Shared::default();
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
-    let crew = Crew {
-        workers: 0,
-        window: 1 << 20,
-        memory: usize::MAX,
-        cancel: CancelToken::new(),
-        serial: true,
-        line: Config::default(),
-    };
+    let crew = serial();
     let start = Start { defaults: META, input: "test".into() };
     let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
     for (number, bytes) in files.iter().enumerate() {

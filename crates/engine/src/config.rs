@@ -23,9 +23,6 @@ pub struct Config {
     /// Whether the caller runs jobs of its own line while it would otherwise sleep. Its steps still all run on its
     /// thread, and never inside a job.
     pub help_out: bool,
-    /// How many jobs of the compress stage may run at once, when that is fewer than there are workers: a codec's memory
-    /// may not be there for all. 0 is taken for 1.
-    pub running: Option<usize>,
     /// A clock and a book for the line, and for the workers if they are its own; a `pool` has its own.
     pub tracer: Option<Arc<dyn Tracer>>,
 }

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::bell::Bell;
-use crate::gate::Gate;
 use crate::slot::Outcome;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::{Fault, Work};
@@ -16,8 +15,6 @@ pub(crate) struct Shared<W: Work> {
     pub(crate) work: W,
     /// Wakes the caller.
     pub(crate) bell: Arc<Bell>,
-    /// Keeps compress jobs back, if not all may run at once.
-    pub(crate) gate: Option<Gate>,
     /// No job of it is run any more.
     pub(crate) closed: AtomicBool,
 }

@@ -56,8 +56,7 @@ const ITEMS: u32 = 9;
 
 impl Side {
     fn new(pool: &Pool, dice: &mut Dice) -> Self {
-        let running = Some(dice.below(4) as usize).filter(|&limit| limit > 0);
-        let config = Config { running, ..Config::new(0, 200 * dice.below(12) as usize) };
+        let config = Config::new(0, 200 * dice.below(12) as usize);
         Self { line: ParallelLine::on(pool, Echo, config), packer: Packer::default(), fed: 0 }
     }
 

@@ -30,7 +30,6 @@ mod desk;
 mod diary;
 mod dispatch;
 mod fault;
-mod gate;
 mod hand;
 mod histogram;
 mod key;

@@ -175,7 +175,7 @@ fn memory_that_comes_back_wakes_who_waits_for_it() {
 fn who_closes_a_line_waits_for_its_running_job_and_wakes_its_sleeper() {
     check(2, || {
         let core = Arc::new(Core::new(1, &Scheduling::default(), None));
-        let shared = Shared { work: Echo, bell: Arc::default(), gate: None, closed: AtomicBool::new(false) };
+        let shared = Shared { work: Echo, bell: Arc::default(), closed: AtomicBool::new(false) };
         let shared = Arc::new(shared);
         let (line, _) = core.open_line(Arc::<Shared<Echo>>::clone(&shared));
         let worker = thread::spawn({

@@ -7,7 +7,6 @@ use crate::bell::Bell;
 use crate::core::Core;
 use crate::desk::{Desk, Shared};
 use crate::diary::Diary;
-use crate::gate::Gate;
 use crate::hand::Hand;
 use crate::lane::Lane;
 use crate::press::{Post, PressSide};
@@ -66,14 +65,12 @@ impl<W: Work> ParallelLine<W> {
     pub fn on(pool: &Pool, work: W, config: Config) -> Self {
         let bell = Arc::new(Bell::default());
         let budget = Budget::with_bell(config.budget, Arc::clone(&bell));
-        let gate = config.running.filter(|&limit| limit < pool.workers()).map(Gate::new);
-        let shared = Arc::new(Shared { work, bell, gate, closed: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { work, bell, closed: AtomicBool::new(false) });
         let (line, time) = pool.core().open_line(Arc::<Shared<W>>::clone(&shared));
-        let desk = Desk::new(shared);
         Self {
             hash: Lane::new(),
-            press: PressSide::new(Post::new(pool.clone(), line, time), &desk),
-            desk,
+            press: PressSide::new(Post::new(pool.clone(), line, time)),
+            desk: Desk::new(shared),
             hand: Hand::new(0),
             help_out: config.help_out,
             budget,
@@ -200,17 +197,10 @@ impl<W: Work> ParallelLine<W> {
     fn stop(&mut self, fault: Fault<W::Error>) -> Fault<W::Error> {
         self.stopped = true;
         self.press.open = false;
-        self.clear_queued();
+        self.core().dispatch.clear(self.press.post.line);
         self.hash.clear();
         self.press.lane.clear();
         fault
-    }
-
-    fn clear_queued(&self) {
-        if let Some(gate) = &self.desk.shared.gate {
-            gate.clear();
-        }
-        self.core().dispatch.clear(self.press.post.line);
     }
 
     /// Commits what was handed on before the item that failed, then stops: with the first error met on the way.
@@ -386,9 +376,6 @@ impl<W: Work> Line<W> for ParallelLine<W> {
 
 impl<W: Work> Drop for ParallelLine<W> {
     fn drop(&mut self) {
-        if let Some(gate) = &self.desk.shared.gate {
-            gate.clear();
-        }
         self.desk.shared.closed.store(true, Ordering::SeqCst);
         self.core().close_line(self.press.post.line);
     }

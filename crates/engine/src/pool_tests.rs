@@ -75,7 +75,7 @@ struct Half {
 
 impl Half {
     fn new(pool: &Pool) -> Self {
-        let shared = Shared { work: Shaky::default(), bell: Arc::default(), gate: None, closed: false.into() };
+        let shared = Shared { work: Shaky::default(), bell: Arc::default(), closed: false.into() };
         let shared = Arc::new(shared);
         let (number, _) = pool.core().open_line(Arc::<Shared<Shaky>>::clone(&shared));
         Self { pool: pool.clone(), shared, number }

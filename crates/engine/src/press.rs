@@ -1,8 +1,5 @@
 //! The second half of a line: what decisions hand on.
 
-use std::sync::Arc;
-
-use crate::desk::{Desk, Shared};
 use crate::key::Key;
 use crate::lane::Lane;
 use crate::rows::{Entry, Owner};
@@ -15,7 +12,6 @@ use crate::{Class, LaneName, Outbox, Pool, Work};
 pub(crate) struct PressSide<W: Work> {
     pub(crate) lane: Lane<PressStage<W>>,
     pub(crate) post: Post,
-    shared: Arc<Shared<W>>,
     /// Of the item whose decision is running.
     pub(crate) origin: Origin,
     pub(crate) submitted: u64,
@@ -28,10 +24,9 @@ pub(crate) struct PressSide<W: Work> {
 
 impl<W: Work> PressSide<W> {
     /// An empty lane.
-    pub(crate) fn new(post: Post, desk: &Desk<W>) -> Self {
+    pub(crate) fn new(post: Post) -> Self {
         let origin = Origin { item: None, time: post.time, queue: 0 };
-        let shared = Arc::clone(&desk.shared);
-        Self { lane: Lane::new(), post, shared, origin, submitted: 0, passed: 0, any_idle: false, open: true }
+        Self { lane: Lane::new(), post, origin, submitted: 0, passed: 0, any_idle: false, open: true }
     }
 }
 
@@ -48,10 +43,7 @@ impl<W: Work> Outbox<W> for PressSide<W> {
         self.any_idle |= class == Class::Idle;
         let (ticket, slot) = self.lane.open(job, self.origin);
         let (owner, entry) = self.post.address(LaneName::Commit, class, self.origin, ticket, slot);
-        match &self.shared.gate {
-            None => self.post.pool.core().push(self.origin.queue, owner, entry),
-            Some(gate) => gate.enter(self.post.pool.core(), self.origin.queue, owner, entry),
-        }
+        self.post.pool.core().push(self.origin.queue, owner, entry);
     }
 
     fn pass(&mut self, packed: W::Packed) {

@@ -74,14 +74,6 @@ fn a_line_of_its_own() {
 }
 
 #[test]
-fn one_job_at_a_time() {
-    check(|| {
-        let config = Config { running: Some(1), ..Config::new(2, 1000) };
-        assert_eq!(pack(&mut ParallelLine::new(Echo, config).unwrap()), expected());
-    });
-}
-
-#[test]
 fn two_lines_on_one_pool() {
     check(|| {
         let pool = Pool::new(2, &scheduling(Share::None, Policy::Earliest), None).unwrap();

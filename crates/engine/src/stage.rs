@@ -2,9 +2,8 @@
 
 use std::marker::PhantomData;
 
-use crate::desk::{Bench, Shared};
+use crate::desk::Bench;
 use crate::slot::Outcome;
-use crate::task::Errand;
 use crate::{Deed, Work};
 
 /// A parallel stage of a container's work.
@@ -24,8 +23,6 @@ pub(crate) trait Stage: Sized + 'static {
     fn bytes_in(work: &Self::Work, job: &Self::In) -> u64;
     /// Bytes that come out.
     fn bytes_out(work: &Self::Work, out: &Self::Out) -> u64;
-    /// A job of the stage has ended.
-    fn ended(_: &Shared<Self::Work>, _: &Errand<'_>) {}
 }
 
 /// What a job of a stage came to.
@@ -72,11 +69,5 @@ impl<W: Work> Stage for PressStage<W> {
 
     fn bytes_out(work: &W, out: &W::Packed) -> u64 {
         work.packed_bytes(out)
-    }
-
-    fn ended(shared: &Shared<W>, errand: &Errand<'_>) {
-        if let Some(gate) = &shared.gate {
-            gate.leave(errand.core);
-        }
     }
 }

@@ -72,13 +72,9 @@ impl<S: Stage> Task for Slot<S> {
         let desk = desk.downcast_mut::<Desk<S::Work>>();
         debug_assert!(desk.is_some(), "a job at a desk of another line");
         let Some(Desk { shared, bench }) = desk else { return };
-        self.work_off(errand.home, &shared.bell, |job| {
-            let made = match errand.core.tracer() {
-                None => S::run(bench, &shared.work, job),
-                Some(tracer) => run_traced::<S>(bench, shared, job, errand, tracer),
-            };
-            S::ended(shared, errand);
-            made
+        self.work_off(errand.home, &shared.bell, |job| match errand.core.tracer() {
+            None => S::run(bench, &shared.work, job),
+            Some(tracer) => run_traced::<S>(bench, shared, job, errand, tracer),
         });
         // If the caller has given the slot up meanwhile, the result ends here, whatever its drop does.
         discard(self);

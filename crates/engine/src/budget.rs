@@ -118,8 +118,15 @@ impl Meter {
     fn add(&self, bytes: usize, limit: usize) -> Option<usize> {
         let grow = |used: usize| Some(used.saturating_add(bytes)).filter(|&sum| sum <= limit);
         let before = self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, grow).ok()?;
-        self.peak.fetch_max(before.saturating_add(bytes), Ordering::Relaxed);
+        self.peaks(before.saturating_add(bytes));
         Some(before)
+    }
+
+    /// Notes a peak. Most sums are none, and looking costs less than writing.
+    fn peaks(&self, used: usize) {
+        if used > self.peak.load(Ordering::Relaxed) {
+            self.peak.fetch_max(used, Ordering::Relaxed);
+        }
     }
 
     /// Gives `bytes` back and rings if the caller waits for them.

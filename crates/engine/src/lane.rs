@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::slot::{Origin, Slot};
 use crate::stage::{Made, Stage};
+use crate::sync;
 
 /// What stands in one place of a lane.
 enum Entry<S: Stage> {
@@ -14,9 +15,14 @@ enum Entry<S: Stage> {
     Slot(Arc<Slot<S>>, Origin),
 }
 
+/// How many slots are kept to be used again: as many as a caller takes results at a time, more or less.
+const USED: usize = 64;
+
 /// Results in order. Only the caller holds a lane; workers hold single slots of it.
 pub(crate) struct Lane<S: Stage> {
     entries: VecDeque<Entry<S>>,
+    /// Slots whose results have been taken, to be used again: the longest unused first, which no worker holds any more.
+    used: VecDeque<Arc<Slot<S>>>,
     /// How many entries there ever were: the ticket of the next.
     tickets: u64,
     /// Of the slot taken last.
@@ -26,13 +32,25 @@ pub(crate) struct Lane<S: Stage> {
 impl<S: Stage> Lane<S> {
     /// An empty lane.
     pub(crate) fn new() -> Self {
-        Self { entries: VecDeque::new(), tickets: 0, origin: Origin::default() }
+        Self { entries: VecDeque::new(), used: VecDeque::new(), tickets: 0, origin: Origin::default() }
     }
 
     /// Adds a slot with a job at the end: its ticket, and the slot for the queue.
     pub(crate) fn open(&mut self, job: S::In, origin: Origin) -> (u64, Arc<Slot<S>>) {
-        let slot = Arc::new(Slot::new(job));
+        let slot = self.slot(job);
         (self.add(Entry::Slot(Arc::clone(&slot), origin)), slot)
+    }
+
+    /// A slot with a job in it. Allocating one and freeing it, often on another thread, would cost more than the lock.
+    fn slot(&mut self, job: S::In) -> Arc<Slot<S>> {
+        if let Some(mut used) = self.used.pop_front()
+            && let Some(slot) = Arc::get_mut(&mut used)
+        {
+            sync::has_alone(slot);
+            *slot = Slot::new(job);
+            return used;
+        }
+        Arc::new(Slot::new(job))
     }
 
     /// Adds a result that is here already.
@@ -56,8 +74,16 @@ impl<S: Stage> Lane<S> {
             }
             Entry::Ready(_) => return self.take_put(),
         };
-        self.entries.pop_front();
+        self.leave_head();
         Some(made)
+    }
+
+    fn leave_head(&mut self) {
+        if let Some(Entry::Slot(slot, _)) = self.entries.pop_front()
+            && self.used.len() < USED
+        {
+            self.used.push_back(slot);
+        }
     }
 
     fn take_put(&mut self) -> Option<Made<S>> {
@@ -152,6 +178,23 @@ mod tests {
         assert_eq!([head(&mut lane), head(&mut lane), head(&mut lane)], [Some(0), Some(1), Some(2)]);
         assert_eq!(lane.origin(), Origin { item: None, time: 8, queue: 5 });
         assert!(lane.is_empty() && head(&mut lane).is_none());
+    }
+
+    #[test]
+    fn a_slot_is_used_again_once_no_worker_holds_it() {
+        let (mut lane, bell) = (Row::new(), Bell::default());
+        let first = open(&mut lane);
+        first.fill(Ok(1), 3, &bell);
+        assert_eq!(head(&mut lane), Some(1));
+        let second = open(&mut lane);
+        assert!(!Arc::ptr_eq(&first, &second), "its worker still holds it");
+        second.fill(Ok(2), 3, &bell);
+        let place = Arc::as_ptr(&second);
+        drop(second);
+        assert_eq!(head(&mut lane), Some(2));
+        let third = open(&mut lane);
+        assert!(std::ptr::eq(place, Arc::as_ptr(&third)) && head(&mut lane).is_none() && third.ran_at() == 0);
+        assert!(third.work_off(0, &bell, |job| Ok(job + 3)) && head(&mut lane) == Some(3));
     }
 
     #[test]

@@ -53,6 +53,8 @@ mod stage;
 mod stats;
 mod sync;
 mod task;
+#[cfg(helgrind)]
+mod told;
 mod topology;
 mod trace;
 mod work;

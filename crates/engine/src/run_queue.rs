@@ -6,18 +6,23 @@ use crate::histogram::Histogram;
 use crate::key::Key;
 use crate::rows::{Entry, Owner, Rows};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{self, Mutex, MutexGuard, Padded};
+use crate::sync::{self, Mutex, MutexGuard};
 
 /// A queue of jobs, the earliest first.
+///
+/// In the order in which it lies in memory. What is seen without the lock is on the lock's own line of the cache: who adds or
+/// takes a job writes both, and each line that crosses from one processor to another costs as much as the lock does.
 #[derive(Debug)]
+#[repr(C, align(128))]
 pub(crate) struct RunQueue<J> {
-    face: Padded<Face>,
-    inner: Padded<Mutex<Inner<J>>>,
+    face: Face,
+    inner: Mutex<Inner<J>>,
 }
 
 /// What is seen without the lock. It is rewritten under the lock at each change, so it is never wrong for longer than
 /// somebody holds the lock.
 #[derive(Debug)]
+#[repr(C)]
 struct Face {
     /// Key of the earliest job.
     best: AtomicU64,
@@ -30,10 +35,14 @@ struct Face {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 struct Inner<J> {
+    /// These three are counted here, the others of [`QueueStats`] elsewhere.
+    locks: u64,
+    jobs: u64,
+    steals: u64,
     rows: Rows<J>,
-    begun: u64,
-    counts: QueueStats,
+    contended: u64,
     waits: Histogram,
 }
 
@@ -57,13 +66,13 @@ impl<J> RunQueue<J> {
             begun: AtomicU64::new(0),
             passed_by: AtomicU64::new(0),
         };
-        let inner = Inner { rows: Rows::new(), begun: 0, counts: QueueStats::default(), waits: Histogram::default() };
-        Self { face: Padded(face), inner: Padded(Mutex::new(inner)) }
+        let (rows, waits) = (Rows::new(), Histogram::default());
+        Self { face, inner: Mutex::new(Inner { locks: 0, jobs: 0, steals: 0, rows, contended: 0, waits }) }
     }
 
     /// The key of the earliest job.
     pub(crate) fn best(&self) -> Key {
-        Key::from_bits(self.face.0.best.load(Ordering::SeqCst))
+        Key::from_bits(self.face.best.load(Ordering::SeqCst))
     }
 
     /// Whether there is none; may be out of date at once.
@@ -73,19 +82,24 @@ impl<J> RunQueue<J> {
 
     /// Jobs in the queue.
     pub(crate) fn len(&self) -> usize {
-        self.face.0.len.load(Ordering::Relaxed)
+        self.face.len.load(Ordering::Relaxed)
     }
 
     /// The latest virtual time of a job that was taken.
     pub(crate) fn begun(&self) -> u64 {
-        self.face.0.begun.load(Ordering::Relaxed)
+        self.face.begun.load(Ordering::Relaxed)
     }
 
     /// Adds a job.
     pub(crate) fn push(&self, owner: Owner, entry: Entry<J>) {
         let mut inner = self.lock();
         inner.rows.push(owner, entry);
-        self.publish(&inner);
+        // Who looks for jobs before it sleeps sees the one that is earlier as well as this one.
+        if inner.rows.best() != self.best() {
+            self.publish(&inner);
+        } else {
+            self.face.len.store(inner.rows.len(), Ordering::Relaxed);
+        }
     }
 
     /// Takes the earliest job. `queue` is this queue's number.
@@ -95,8 +109,8 @@ impl<J> RunQueue<J> {
 
     /// Takes the earliest job unless somebody holds the lock: then the queue is passed by.
     pub(crate) fn try_take(&self, queue: usize, taker: &Taker<'_>) -> Option<Taken<J>> {
-        let Some(inner) = sync::try_lock(&self.inner.0) else {
-            self.face.0.passed_by.fetch_add(1, Ordering::Relaxed);
+        let Some(inner) = sync::try_lock(&self.inner) else {
+            self.face.passed_by.fetch_add(1, Ordering::Relaxed);
             return None;
         };
         self.take_from(counted(inner), queue, taker, Rows::pop)
@@ -116,13 +130,17 @@ impl<J> RunQueue<J> {
     ) -> Option<Taken<J>> {
         let (owner, entry) = pop(&mut inner.rows)?;
         let now = taker.now();
-        inner.begun = inner.begun.max(entry.key.time());
-        inner.counts.took(taker.hand.queue != queue);
+        inner.jobs += 1;
+        inner.steals += u64::from(taker.hand.queue != queue);
         if taker.clock.is_some() {
             inner.waits.add(now.saturating_sub(entry.queued));
         }
         taker.hand.begins_for(owner.line);
-        self.publish(&inner);
+        let face = &self.face;
+        face.begun.store(self.begun().max(entry.key.time()), Ordering::Relaxed);
+        face.len.store(inner.rows.len(), Ordering::Relaxed);
+        // Who does not see at once that a job has gone only looks in vain.
+        face.best.store(inner.rows.best().to_bits(), Ordering::Release);
         Some(Taken { owner, entry, queue, now })
     }
 
@@ -155,31 +173,32 @@ impl<J> RunQueue<J> {
 
     /// What it counted; how long jobs waited goes into `waits` as well.
     pub(crate) fn stats(&self, waits: &mut Histogram) -> QueueStats {
-        let inner = sync::lock(&self.inner.0);
+        let inner = sync::lock(&self.inner);
         waits.merge(&inner.waits);
-        let passed_by = self.face.0.passed_by.load(Ordering::Relaxed);
         QueueStats {
-            contended: inner.counts.contended + passed_by,
+            jobs: inner.jobs,
+            locks: inner.locks,
+            contended: inner.contended + self.face.passed_by.load(Ordering::Relaxed),
+            wakes: 0,
+            steals: inner.steals,
             longest_wait_ns: inner.waits.longest(),
             p999_wait_ns: inner.waits.p999(),
-            ..inner.counts
         }
     }
 
     fn publish(&self, inner: &Inner<J>) {
-        let face = &self.face.0;
+        let face = &self.face;
         face.len.store(inner.rows.len(), Ordering::Relaxed);
-        face.begun.store(inner.begun, Ordering::Relaxed);
         // The one that somebody looks at who is about to sleep; see `Lobby`.
         face.best.store(inner.rows.best().to_bits(), Ordering::SeqCst);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<J>> {
-        match sync::try_lock(&self.inner.0) {
+        match sync::try_lock(&self.inner) {
             Some(inner) => counted(inner),
             None => {
-                let mut inner = counted(sync::lock(&self.inner.0));
-                inner.counts.contended += 1;
+                let mut inner = counted(sync::lock(&self.inner));
+                inner.contended += 1;
                 inner
             }
         }
@@ -187,7 +206,7 @@ impl<J> RunQueue<J> {
 }
 
 fn counted<J>(mut inner: MutexGuard<'_, Inner<J>>) -> MutexGuard<'_, Inner<J>> {
-    inner.counts.locks += 1;
+    inner.locks += 1;
     inner
 }
 

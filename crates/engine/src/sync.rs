@@ -1,8 +1,11 @@
 //! The one place that says whose locks, atomics and threads the engine runs on: the standard library's, or a model
-//! checker's (`--cfg loom`, `--cfg shuttle`).
+//! checker's (`--cfg loom`, `--cfg shuttle`), or the standard library's with helgrind told (`--cfg helgrind`).
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {
+    #[cfg(helgrind)]
+    pub(crate) use crate::told::{Condvar, Mutex, MutexGuard, atomic};
+    #[cfg(not(helgrind))]
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use std::{hint, thread};
 
@@ -114,6 +117,23 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 pub(crate) fn store_then_look() {
     #[cfg(loom)]
     atomic::fence(atomic::Ordering::SeqCst);
+}
+
+/// Stands before a thread lets go of its share of `value`. Whoever has it alone after that comes behind all that was done with
+/// it: the count of an `Arc` orders that, of which helgrind knows nothing.
+#[inline]
+pub(crate) fn lets_go<T>(value: &T) {
+    #[cfg(helgrind)]
+    crate::told::before(value);
+    let _ = value;
+}
+
+/// Stands where a thread has found that it has `value` alone; see [`lets_go`].
+#[inline]
+pub(crate) fn has_alone<T>(value: &T) {
+    #[cfg(helgrind)]
+    crate::told::after(value);
+    let _ = value;
 }
 
 /// A value on cache lines of its own, so that watching it slows nobody down who writes its neighbours.

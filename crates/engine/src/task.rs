@@ -10,7 +10,7 @@ use crate::rows::{Entry, Owner};
 use crate::run_queue::Taken;
 use crate::slot::Slot;
 use crate::stage::{Made, Stage};
-use crate::{Event, JobFacts, Tracer};
+use crate::{Event, JobFacts, Tracer, sync};
 
 /// A job of any line.
 pub(crate) trait Task: Send + Sync {
@@ -76,6 +76,7 @@ impl<S: Stage> Task for Slot<S> {
             None => S::run(bench, &shared.work, job),
             Some(tracer) => run_traced::<S>(bench, shared, job, errand, tracer),
         });
+        sync::lets_go(&*self);
         // If the caller has given the slot up meanwhile, the result ends here, whatever its drop does.
         discard(self);
     }

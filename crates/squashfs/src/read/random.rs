@@ -150,6 +150,7 @@ impl Files {
             && wanted.length == Some(piece.range.end as u32)
             && file.is_sequential()
         {
+            file.pass(piece.block);
             self.core.cache.part(wanted);
         }
         block.bytes().get(piece.range.clone()).ok_or_else(|| piece.outside(block.bytes().len()))

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -56,16 +56,18 @@ impl Pattern {
         self.asked
     }
 
-    /// Notes a request.
-    fn note(&mut self, offset: u64, length: u64) {
+    /// Notes a request. Whether it continues the sequence.
+    fn note(&mut self, offset: u64, length: u64) -> bool {
         let slack = SLACK.max(2 * length);
         let end = offset + length;
-        if offset <= self.end.saturating_add(slack) && offset.saturating_add(slack) >= self.end {
+        let continues = offset <= self.end.saturating_add(slack) && offset.saturating_add(slack) >= self.end;
+        if continues {
             self.streak = self.streak.saturating_add(1);
             self.end = self.end.max(end);
         } else {
             *self = Pattern { end, ..Pattern::default() };
         }
+        continues
     }
 
     /// The blocks to decode now, `most` or fewer ahead: the longer the streak, the more. Forgets them. Several at once, when
@@ -83,9 +85,24 @@ impl Pattern {
     }
 }
 
+/// A block to decode before its reader comes to it.
+struct Job {
+    wanted: Wanted,
+    block: u64,
+    /// The file's reader is through with the blocks before this one.
+    through: Arc<AtomicU64>,
+}
+
+impl Job {
+    /// Whether the reader was faster, and has no more use for the block.
+    fn is_passed(&self) -> bool {
+        self.block < self.through.load(Ordering::Relaxed)
+    }
+}
+
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Wanted>,
+    jobs: VecDeque<Job>,
     closed: bool,
 }
 
@@ -141,7 +158,9 @@ impl Ahead {
     /// Notes a request, and has decoded what will follow it if it is one of a sequence.
     pub(super) fn follow(&self, file: &OpenFile, offset: u64, length: usize) {
         let mut pattern = lock(&file.pattern);
-        pattern.note(offset, length as u64);
+        if !pattern.note(offset, length as u64) {
+            file.through.store(0, Ordering::Relaxed);
+        }
         if !pattern.is_sequential() || !self.follows() {
             return;
         }
@@ -154,8 +173,11 @@ impl Ahead {
 
     /// What cannot be found out about a block is left for its reader to find out.
     fn ask(&self, file: &OpenFile, blocks: Range<u64>, urgent: bool) {
-        let wanted = |block| file.wanted(block).ok().flatten().filter(|&wanted| !self.core.cache.knows(wanted));
-        let jobs: Vec<Wanted> = blocks.filter_map(wanted).collect();
+        let job = |block| {
+            let wanted = file.wanted(block).ok().flatten().filter(|&wanted| !self.core.cache.knows(wanted))?;
+            Some(Job { wanted, block, through: Arc::clone(&file.through) })
+        };
+        let jobs: Vec<Job> = blocks.filter_map(job).collect();
         if !jobs.is_empty() {
             self.desk.put(jobs, urgent, self.most.max(1));
         }
@@ -175,7 +197,7 @@ impl Drop for Ahead {
 
 impl Desk {
     /// No more than `most` jobs wait: what was asked for longest ago is needed least.
-    fn put(&self, jobs: Vec<Wanted>, urgent: bool, most: usize) {
+    fn put(&self, jobs: Vec<Job>, urgent: bool, most: usize) {
         let mut queue = lock(&self.queue);
         let count = jobs.len();
         if urgent {
@@ -190,7 +212,7 @@ impl Desk {
         (0..count).for_each(|_| self.work.notify_one());
     }
 
-    fn take(&self) -> Option<Wanted> {
+    fn take(&self) -> Option<Job> {
         let mut queue = lock(&self.queue);
         while !queue.closed {
             if let Some(job) = queue.jobs.pop_front() {
@@ -202,10 +224,10 @@ impl Desk {
     }
 
     fn serve(&self, core: &Core) {
-        while let Some(wanted) = self.take() {
-            if let Some(flight) = core.cache.ask_ahead(wanted) {
+        while let Some(job) = self.take() {
+            if let Some(flight) = core.cache.ask_ahead(job.wanted, || job.is_passed()) {
                 // The outcome is in the cache, an error too.
-                let _ = core.decode(wanted, flight);
+                let _ = core.decode(job.wanted, flight);
             }
         }
     }

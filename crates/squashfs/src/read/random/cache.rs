@@ -131,10 +131,11 @@ impl Cache {
         }
     }
 
-    /// Books a block if it is neither there nor on its way, and there is room that is not taken by blocks on their way.
-    pub(super) fn ask_ahead(&self, wanted: Wanted) -> Option<Arc<Flight>> {
+    /// Books a block if it is neither there nor on its way, and there is room that is not taken by blocks on their way; and if
+    /// it is not `passed`, which is asked when nobody can part with the block meanwhile.
+    pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<Flight>> {
         let mut state = lock(&self.state);
-        if state.find(wanted).is_some() || !state.make_room(self.capacity, self.block_size) {
+        if state.find(wanted).is_some() || passed() || !state.make_room(self.capacity, self.block_size) {
             return None;
         }
         Some(self.book(&mut state, wanted))

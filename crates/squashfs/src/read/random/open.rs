@@ -1,7 +1,8 @@
 //! A file being read: how its offsets map to blocks, and how its reader goes about it.
 
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::ahead::Pattern;
 use super::cache::Wanted;
@@ -16,11 +17,15 @@ pub struct OpenFile {
     block_size: u64,
     index: Mutex<BlockIndex>,
     pub(super) pattern: Mutex<Pattern>,
+    /// A sequential reader is through with the blocks before this one.
+    pub(super) through: Arc<AtomicU64>,
 }
 
 /// A part of a file within one block, its tail end, or a hole.
 #[derive(Debug)]
 pub(super) struct Piece {
+    /// The number of its block in the file.
+    pub(super) block: u64,
     /// The block it lies in; `None` in a hole.
     pub(super) wanted: Option<Wanted>,
     /// Where in the block.
@@ -50,6 +55,7 @@ impl OpenFile {
             block_size: u64::from(image.superblock().block_size),
             index: Mutex::new(BlockIndex::new(image.blocks(file))),
             pattern: Mutex::default(),
+            through: Arc::default(),
         }
     }
 
@@ -76,6 +82,11 @@ impl OpenFile {
         lock(&self.pattern).is_sequential()
     }
 
+    /// Notes that a sequential reader has the block whole.
+    pub(super) fn pass(&self, block: u64) {
+        self.through.store(block + 1, Ordering::Relaxed);
+    }
+
     /// What is to be decoded for a block; `None` for a hole.
     pub(super) fn wanted(&self, block: u64) -> Result<Option<Wanted>, ReadError> {
         if block < self.file.blocks {
@@ -94,7 +105,7 @@ impl OpenFile {
         if block >= self.file.blocks {
             begin += self.file.tail.map_or(0, |tail| tail.offset as usize);
         }
-        Ok(Piece { wanted: self.wanted(block)?, range: begin..begin + length })
+        Ok(Piece { block, wanted: self.wanted(block)?, range: begin..begin + length })
     }
 
     fn no_tail(&self) -> ReadError {

@@ -67,15 +67,19 @@ fn a_reader_counts_while_it_is_sequential() {
 
 #[test]
 fn the_queue_keeps_what_is_needed_most() {
-    let job = |number: u64| Wanted {
-        place: crate::read::BlockPlace { offset: number, stored: 1, compressed: false },
-        length: None,
+    let through = Arc::<AtomicU64>::default();
+    let job = |number: u64| {
+        let place = crate::read::BlockPlace { offset: number, stored: 1, compressed: false };
+        Job { wanted: Wanted { place, length: None }, block: number, through: Arc::clone(&through) }
     };
     let desk = Desk::default();
     desk.put((0..6).map(job).collect(), false, 4);
     desk.put(vec![job(8), job(9)], true, 4);
-    let taken: Vec<u64> = (0..4).map(|_| desk.take().unwrap().place.offset).collect();
-    assert_eq!(taken, [8, 9, 2, 3]);
+    let taken: Vec<Job> = (0..4).map(|_| desk.take().unwrap()).collect();
+    assert!(taken.iter().map(|job| job.block).eq([8, 9, 2, 3]));
+    // The reader was faster with two of them.
+    through.store(8, Ordering::Relaxed);
+    assert!(taken.iter().map(Job::is_passed).eq([false, false, true, true]));
     lock(&desk.queue).closed = true;
     assert!(desk.take().is_none());
 }

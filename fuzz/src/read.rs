@@ -93,7 +93,14 @@ fn in_order(image: &Image, files: Vec<FileData>) {
     files.iter().for_each(|file| uses.note(Some(file)));
     let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, weight: 0, file: Some(file) }));
     let cancel = CancelToken::default();
-    let settings = ReadSettings { workers: 0, window: 1 << 20, fragments: 1 << 20, scratch: None, serial: true, cancel };
+    let settings = ReadSettings {
+        workers: 0,
+        window: 1 << 20,
+        fragments: 1 << 20,
+        serial: true,
+        cancel,
+        ..ReadSettings::default()
+    };
     let Some(mut reading) = no_bug(Reading::new(image, Box::new(requests), uses, &settings)) else { return };
     let (mut missing, mut left, mut events) = (0u64, BYTES, 5000);
     while left > 0 && events > 0 {

@@ -33,6 +33,11 @@ impl Args {
         self
     }
 
+    /// The command's name.
+    pub fn command(&self) -> &'static str {
+        self.applet.name
+    }
+
     /// The words after the command's name, as they were typed.
     pub fn typed(&self) -> &[OsString] {
         &self.typed

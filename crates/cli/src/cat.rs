@@ -7,14 +7,15 @@ use crate::failure::Failure;
 use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand};
-use crate::pln;
+use crate::scheduling::Watched;
+use crate::{counters, pln, scheduling};
 
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "cat",
     about: "Print the contents of files in an image, or of a .pln file",
     details,
-    options: &[&[pln::cat::RANGE], MACHINE_OPTIONS, PLACE_OPTIONS],
+    options: &[&[pln::cat::RANGE], MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS, PLACE_OPTIONS],
     operands: &[
         IMAGE,
         Operand { name: "PATH...", help: "Paths of files in the image, in the order wanted", required: true, of: &[] },
@@ -40,10 +41,20 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         return Err(args.wrong("range", "only .pln files have ranges (expected one, or no --range)"));
     }
     let paths: Vec<Vec<u8>> = args.operands("PATH...").iter().map(|path| path.as_bytes().to_vec()).collect();
-    let resources = resources(args, io)?;
+    let scheduled = scheduling::read(args, io)?;
+    let resources = scheduled.watching(resources(args, io)?);
     if paths.is_empty() {
         return Err(Failure::usage("missing argument: PATH"));
     }
     let image = open_within(args, &resources)?;
-    Ok(packline::cat(&image, &paths, &resources, &mut io.stdout, "standard output")?)
+    packline::cat(&image, &paths, &resources, &mut io.stdout, "standard output")?;
+    said(&scheduled, io);
+    scheduled.write(args, io)
+}
+
+/// Tells what was counted where standard output is taken, if that is asked for.
+pub(crate) fn said(scheduled: &Watched, io: &mut Io) {
+    if let Some(counted) = scheduled.counted() {
+        io.say(&counters::text(&counted).join("\n"));
+    }
 }

@@ -1,17 +1,16 @@
 //! What the line, its run queues and its workers counted, for people and as JSON.
 
-use packline::PackSummary;
-use packline::line::{QueueStats, WorkerStats};
-use serde_json::{Value, json};
+use packline::line::{Counted, QueueStats, WorkerStats};
+use serde_json::{Map, Value, json};
 
 use crate::size::show_bytes;
 
 /// For people: the line, then each queue and each worker.
-pub fn text(summary: &PackSummary) -> Vec<String> {
-    let line = &summary.image.line;
+pub fn text(counted: &Counted) -> Vec<String> {
+    let line = &counted.line;
     let mut lines = vec![
         format!(
-            "line: {} fed, {} compressed, {} passed; {} wake-ups, {} parks, {} waits, {} sleeps; at most {} of {} under way",
+            "line: {} fed, {} compressed, {} passed; {} wake-ups, {} parks, {} waits, {} sleeps; at most {}{} under way",
             line.fed,
             line.submitted,
             line.passed,
@@ -20,7 +19,7 @@ pub fn text(summary: &PackSummary) -> Vec<String> {
             line.waits,
             line.sleeps,
             show_bytes(line.peak_bytes as u64),
-            show_bytes(summary.window as u64)
+            window(counted).map_or(String::new(), |window| format!(" of {}", show_bytes(window)))
         ),
         format!(
             "queues: {} jobs, {} locks ({} contended), {} stolen, {} by the caller, {} promoted; queued {} at most, 99.9% within {}; \
@@ -37,9 +36,14 @@ pub fn text(summary: &PackSummary) -> Vec<String> {
             show_time(line.idle_ns)
         ),
     ];
-    lines.extend(summary.image.queues.iter().enumerate().map(|(number, queue)| queue_text(number, queue)));
-    lines.extend(summary.image.crew.iter().enumerate().map(|(number, worker)| worker_text(number + 1, worker)));
+    lines.extend(counted.queues.iter().enumerate().map(|(number, queue)| queue_text(number, queue)));
+    lines.extend(counted.crew.iter().enumerate().map(|(number, worker)| worker_text(number + 1, worker)));
     lines
+}
+
+/// Bytes that could be under way, where that was limited.
+fn window(counted: &Counted) -> Option<u64> {
+    (counted.budget > 0).then_some(counted.budget as u64)
 }
 
 fn queue_text(number: usize, queue: &QueueStats) -> String {
@@ -75,9 +79,29 @@ fn show_time(nanoseconds: u64) -> String {
     }
 }
 
-/// The line, as JSON.
-pub fn line(summary: &PackSummary) -> Value {
-    let line = &summary.image.line;
+/// Adds them to what is said for people, if there are any.
+pub fn add_to(text: &mut String, counted: Option<&Counted>) {
+    for line in counted.map(self::text).unwrap_or_default() {
+        text.push('\n');
+        text.push_str(&line);
+    }
+}
+
+/// Adds them to a JSON object, if there are any.
+pub fn put_into(object: &mut Value, counted: Option<&Counted>) {
+    if let (Some(counted), Some(object)) = (counted, object.as_object_mut()) {
+        object.extend(members(counted));
+    }
+}
+
+/// The line, each run queue and each worker, as members of a JSON object.
+pub fn members(counted: &Counted) -> Map<String, Value> {
+    let members = [("line", line(counted)), ("queues", queues(counted)), ("crew", crew(counted))];
+    members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+fn line(counted: &Counted) -> Value {
+    let line = &counted.line;
     json!({
         "fed": line.fed,
         "decided": line.decided,
@@ -99,12 +123,11 @@ pub fn line(summary: &PackSummary) -> Value {
         "stall_ns": line.stall_ns,
         "idle_ns": line.idle_ns,
         "peak_bytes": line.peak_bytes,
-        "window_bytes": summary.window,
+        "window_bytes": window(counted),
     })
 }
 
-/// Each run queue, as JSON.
-pub fn queues(summary: &PackSummary) -> Value {
+fn queues(counted: &Counted) -> Value {
     let one = |queue: &QueueStats| {
         json!({
             "jobs": queue.jobs,
@@ -116,11 +139,10 @@ pub fn queues(summary: &PackSummary) -> Value {
             "p999_wait_ns": queue.p999_wait_ns,
         })
     };
-    summary.image.queues.iter().map(one).collect()
+    counted.queues.iter().map(one).collect()
 }
 
-/// Each worker, as JSON.
-pub fn crew(summary: &PackSummary) -> Value {
+fn crew(counted: &Counted) -> Value {
     let one = |worker: &WorkerStats| {
         json!({
             "queue": worker.queue,
@@ -129,7 +151,7 @@ pub fn crew(summary: &PackSummary) -> Value {
             "idle_ns": worker.idle_ns,
         })
     };
-    summary.image.crew.iter().map(one).collect()
+    counted.crew.iter().map(one).collect()
 }
 
 #[cfg(test)]

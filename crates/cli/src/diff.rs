@@ -13,7 +13,9 @@ use crate::image_args::{MACHINE_OPTIONS, resources};
 use crate::io::Io;
 use crate::mode::type_name;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::scheduling::Watched;
 use crate::shown::{escaped, escaped_path, put_json};
+use crate::{counters, scheduling};
 
 const ANY_OFFSET: Takes = Takes::Size { least: 0, most: u64::MAX };
 
@@ -44,7 +46,7 @@ pub const APPLET: Applet = Applet {
     name: "diff",
     about: "Show what differs between two trees, each in an image or a directory",
     details,
-    options: &[OPTIONS, MACHINE_OPTIONS],
+    options: &[OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS],
     operands: &[
         Operand { name: "OLD", help: "The first tree: an image, or a directory", required: true, of: &[] },
         Operand { name: "NEW", help: "The second tree", required: true, of: &[] },
@@ -82,7 +84,9 @@ fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
         return Err(args.wrong("json", "cannot be used with --quiet"));
     }
     let superblocks = args.flag("super");
-    let request = request(args, io)?;
+    let scheduled = scheduling::read(args, io)?;
+    let mut request = request(args, io)?;
+    request.resources = scheduled.watching(request.resources);
     let out = &mut io.stdout;
     let summary = diff(&request, &mut |difference| {
         if quiet {
@@ -107,7 +111,21 @@ fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
         }
     }
     io.stdout.flush().map_err(Failure::printing)?;
+    say_counted(&scheduled, as_json, io)?;
+    scheduled.write(args, io)?;
     Ok(equal)
+}
+
+/// Tells what was counted, if that is asked for: beside the differences, or as JSON an object behind them.
+fn say_counted(scheduled: &Watched, as_json: bool, io: &mut Io) -> Result<(), Failure> {
+    match scheduled.counted() {
+        Some(counted) if as_json => io.print(&format!("{}\n", Value::Object(counters::members(&counted)))),
+        Some(counted) => {
+            io.say(&counters::text(&counted).join("\n"));
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }
 
 fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {

@@ -172,11 +172,11 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         json: args.flag("json"),
         stats: args.flag("stats"),
     };
-    let (line, watched) = scheduling::read(args, io, args.flag("stats"))?;
+    let watched = scheduling::read(args, io)?;
     let mut request = request(args, io)?;
-    request.resources.line = line;
-    let summary = run_pack(request, manner, io)?;
-    watched.write(&summary, args, io)
+    request.resources = watched.watching(request.resources);
+    run_pack(request, manner, io)?;
+    watched.write(args, io)
 }
 
 /// The pack that the arguments ask for.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use packline::line::Counted;
 use packline::lrz::{BackEnd, WriteOptions, Written};
 use packline::{Format, LrzRequest, LrzSource, SourceSpec, TarTarget};
 use serde_json::json;
@@ -10,9 +11,9 @@ use serde_json::json;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::pack;
 use crate::size::show_bytes;
 use crate::work::watched;
+use crate::{counters, pack, scheduling};
 
 /// Options that mean something for a .lrz file; those of images alone are refused.
 const HONOURED: &[&str] = &[
@@ -41,20 +42,21 @@ pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
 
 /// Packs.
 pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = args.given_beside(HONOURED) {
+    if let Some(long) = args.given_beside(&[HONOURED, scheduling::NAMES].concat()) {
         return Err(args.wrong(long, "only an image can be packed so (the output is a .lrz file)"));
     }
     let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
-    let request = request(args, io)?;
+    let scheduled = scheduling::read(args, io)?;
+    let mut request = request(args, io)?;
+    request.resources = scheduled.watching(request.resources);
     let written = watched(io, bar && !quiet, |observer| packline::lrz_pack(request, observer))?;
+    let counted = scheduled.counted();
     match (json, quiet) {
-        (true, _) => io.print(&as_json(&written)),
-        (false, true) => Ok(()),
-        (false, false) => {
-            io.say(&as_text(&written));
-            Ok(())
-        }
+        (true, _) => io.print(&as_json(&written, counted.as_ref()))?,
+        (false, true) => {}
+        (false, false) => io.say(&as_text(&written, counted.as_ref())),
     }
+    scheduled.write(args, io)
 }
 
 fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {
@@ -101,14 +103,17 @@ fn options(args: &Args) -> Result<WriteOptions, Failure> {
     Ok(options)
 }
 
-fn as_text(written: &Written) -> String {
+fn as_text(written: &Written, counted: Option<&Counted>) -> String {
     let percent = written.stored as f64 * 100.0 / written.plain.max(1) as f64;
     let (plain, stored) = (show_bytes(written.plain), show_bytes(written.stored));
-    format!("{plain} of tar, {stored} written ({percent:.1}%), {} chunks, {} workers", written.chunks, written.workers)
+    let (chunks, workers) = (written.chunks, written.workers);
+    let mut text = format!("{plain} of tar, {stored} written ({percent:.1}%), {chunks} chunks, {workers} workers");
+    counters::add_to(&mut text, counted);
+    text
 }
 
-fn as_json(written: &Written) -> String {
-    let object = json!({
+fn as_json(written: &Written, counted: Option<&Counted>) -> String {
+    let mut object = json!({
         "tar_bytes": written.plain,
         "output_bytes": written.stored,
         "chunks": written.chunks,
@@ -118,5 +123,6 @@ fn as_json(written: &Written) -> String {
         "md5": crate::lrzip::hex(&written.md5),
         "workers": written.workers,
     });
+    counters::put_into(&mut object, counted);
     format!("{object}\n")
 }

@@ -20,6 +20,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::scheduling;
 use file::Place;
 use settings::{Mode, Settings};
 
@@ -106,7 +107,15 @@ pub const COMPRESS: Applet = Applet {
     name: "compress",
     about: "Compress files or a stream into .pln files",
     details: compress_details,
-    options: &[DECOMPRESS_OPTIONS, GENERAL_OPTIONS, OUTPUT_OPTIONS, COMPRESSION_OPTIONS, MACHINE_OPTIONS],
+    options: &[
+        DECOMPRESS_OPTIONS,
+        GENERAL_OPTIONS,
+        OUTPUT_OPTIONS,
+        COMPRESSION_OPTIONS,
+        MACHINE_OPTIONS,
+        scheduling::OPTIONS,
+        scheduling::STATS,
+    ],
     operands: FILES,
     manners: Manners::Packline,
     run: |args, io| {
@@ -120,7 +129,7 @@ pub const DECOMPRESS: Applet = Applet {
     name: "decompress",
     about: "Decompress .pln files or a stream",
     details: decompress_details,
-    options: &[GENERAL_OPTIONS, OUTPUT_OPTIONS, MACHINE_OPTIONS],
+    options: &[GENERAL_OPTIONS, OUTPUT_OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS],
     operands: FILES,
     manners: Manners::Packline,
     run: |args, io| run(args, io, Mode::Decompress),
@@ -157,10 +166,15 @@ fn run(args: &Args, io: &mut Io, mode: Mode) -> Result<(), Failure> {
     let settings = Settings::new(args, io, mode)?;
     let places = places(&args.operands("FILE..."));
     settings.check(args, &places)?;
-    match places.as_slice() {
+    let done = match places.as_slice() {
         [place] => file::run(&settings, place, io),
         several => each(&settings, several, io),
+    };
+    // Of several files some may have been done.
+    if done.is_ok() || places.len() > 1 {
+        settings.scheduled.write(args, io)?;
     }
+    done
 }
 
 /// One after the other; what is wrong with one is said, and the others are done.

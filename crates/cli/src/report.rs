@@ -1,6 +1,7 @@
 //! What a pack came to, for people and as JSON.
 
 use packline::PackSummary;
+use packline::line::Counted;
 use serde_json::{Value, json};
 
 use crate::counters;
@@ -32,7 +33,8 @@ pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
         ),
     ];
     if stats {
-        lines.extend(counters(summary));
+        lines.push(tables_text(summary));
+        lines.extend(counters::text(&counted(summary)));
     }
     lines.into_iter().map(|line| line + "\n").collect()
 }
@@ -49,18 +51,21 @@ fn workers(summary: &PackSummary) -> String {
     }
 }
 
-fn counters(summary: &PackSummary) -> Vec<String> {
+fn counted(summary: &PackSummary) -> Counted {
+    let image = &summary.image;
+    Counted { line: image.line, queues: image.queues.clone(), crew: image.crew.clone(), budget: summary.window }
+}
+
+fn tables_text(summary: &PackSummary) -> String {
     let end = &summary.image.end;
-    let mut lines = vec![format!(
+    format!(
         "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
         show_bytes(end.inode_table),
         show_bytes(end.directory_table),
         show_bytes(end.other_tables),
         end.ids,
         end.xattr_sets
-    )];
-    lines.extend(counters::text(summary));
-    lines
+    )
 }
 
 /// As JSON: one object on one line.
@@ -68,9 +73,7 @@ pub fn json(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
     let mut object = overview(summary, peak);
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
-        members.insert("line".to_string(), counters::line(summary));
-        members.insert("queues".to_string(), counters::queues(summary));
-        members.insert("crew".to_string(), counters::crew(summary));
+        members.extend(counters::members(&counted(summary)));
     }
     format!("{object}\n")
 }

@@ -1,12 +1,13 @@
 //! Options of how workers find their jobs, what is counted of it and where it is written down.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use packline::line::{Config, Policy, Scheduling, Share};
-use packline::{PackSummary, write_file};
-use serde_json::json;
+use packline::line::{Config, Counted, Policy, Scheduling, Share, Tally, Tracer};
+use packline::{Resources, write_file};
+use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -40,66 +41,103 @@ pub const OPTIONS: &[Opt] = &[
         .group(GROUP),
 ];
 
-/// How a line is run, and what is written down of it.
+/// Counting, of commands that have nothing else to count.
+pub const STATS: &[Opt] = &[Opt::flag("stats", "Add counters of the workers to the summary").group(GROUP)];
+
+/// What all these are called, for commands that honour only some of their options.
+pub const NAMES: &[&str] = &["share", "policy", "help-out", "trace", "stats"];
+
+/// What of other options is told of in a trace.
+const TOLD: &[&str] = &["share", "policy", "codec", "level", "block-size", "record-size", "compress"];
+
+/// How lines are run, and what is written down of them.
 pub struct Watched {
+    config: Config,
+    tally: Tally,
+    /// What lines have counted in all.
+    whole: RefCell<Counted>,
     recorder: Option<Arc<Recorder>>,
     trace: Option<PathBuf>,
     force: bool,
+    stats: bool,
 }
 
-/// What the options ask for. Counting (`stats`) needs a clock, a trace a book.
+/// What the options ask for. Counting (`--stats`) needs a clock, a trace a book.
 ///
 /// # Errors
 /// [`Failure::Usage`] for what has no effect together; [`Failure::Failed`] if the trace's file is there already.
-pub fn read(args: &Args, io: &Io, stats: bool) -> Result<(Config, Watched), Failure> {
+pub fn read(args: &Args, io: &Io) -> Result<Watched, Failure> {
     refuse_contradictions(args)?;
     let share = args.text("share")?.and_then(Share::from_name).unwrap_or_default();
     let policy = args.text("policy")?.and_then(Policy::from_name).unwrap_or_default();
     let scheduling = Scheduling { share, policy, topology: io.host.topology.clone(), ..Scheduling::default() };
-    let (trace, force) = (args.path("trace"), args.flag("force"));
-    if let Some(path) = trace.as_ref().filter(|path| !force && fs::symlink_metadata(path).is_ok()) {
-        let what = format!("{}: exists already (expected --force to replace it)", path.display());
-        return Err(Failure::failed(what));
-    }
+    let (trace, force, stats) = (args.path("trace"), args.has("force") && args.flag("force"), args.flag("stats"));
+    refuse_existing(args, trace.as_ref().filter(|_| !force))?;
     let recorder = match (&trace, stats) {
         (Some(_), _) => Some(Arc::new(Recorder::book())),
         (None, true) => Some(Arc::new(Recorder::clock())),
         (None, false) => None,
     };
-    let tracer = recorder.clone().map(|recorder| recorder as _);
-    let config = Config { scheduling, help_out: args.flag("help-out"), tracer, ..Config::default() };
-    Ok((config, Watched { recorder, trace, force }))
+    let (tracer, tally) = (recorder.clone().map(|recorder| recorder as _), Tally::default());
+    let help_out = args.flag("help-out");
+    let config = Config { scheduling, help_out, tracer, tally: Some(tally.clone()), ..Config::default() };
+    Ok(Watched { config, tally, whole: RefCell::default(), recorder, trace, force, stats })
 }
 
 fn refuse_contradictions(args: &Args) -> Result<(), Failure> {
     for option in ["share", "policy", "help-out", "trace"] {
-        if args.given(option) && args.flag("serial") {
+        if args.given(option) && args.has("serial") && args.flag("serial") {
             return Err(args.wrong(option, "cannot be used with --serial, which has neither threads nor queues"));
         }
     }
     Ok(())
 }
 
+/// Refuses the name of a file that is there.
+fn refuse_existing(args: &Args, path: Option<&PathBuf>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| fs::symlink_metadata(path).is_ok()) else { return Ok(()) };
+    let expected = if args.has("force") { "--force to replace it" } else { "a name that is free" };
+    Err(Failure::failed(format!("{}: exists already (expected {expected})", path.display())))
+}
+
 impl Watched {
+    /// What the machine gives, with lines that are run so.
+    pub fn watching(&self, resources: Resources) -> Resources {
+        Resources { line: self.config.clone(), ..resources }
+    }
+
+    /// What lines have counted since this was asked last, if it is to be told.
+    pub fn counted(&self) -> Option<Counted> {
+        let counted = self.tally.take();
+        self.whole.borrow_mut().add(&counted);
+        self.stats.then_some(counted)
+    }
+
     /// Writes the trace, if there is to be one.
     ///
     /// # Errors
     /// Its file cannot be written.
-    pub fn write(&self, summary: &PackSummary, args: &Args, io: &Io) -> Result<(), Failure> {
+    pub fn write(&self, args: &Args, io: &Io) -> Result<(), Failure> {
         let (Some(recorder), Some(path)) = (&self.recorder, &self.trace) else { return Ok(()) };
-        let about = json!({
-            "packline": env!("CARGO_PKG_VERSION"),
-            "workers": summary.workers,
-            "queues": summary.image.queues.len(),
-            "share": args.text("share")?,
-            "policy": args.text("policy")?,
-            "help_out": args.flag("help-out"),
-            "codec": args.text("codec")?,
-            "block_size": args.text("block-size")?,
-            "window_bytes": summary.window,
-            "wall_ns": packline::line::Tracer::now(&**recorder),
-        });
-        let text = recorder.trace(&about).unwrap_or_default();
+        let text = recorder.trace(&self.about(recorder, args)?).unwrap_or_default();
         Ok(write_file(path, text.as_bytes(), self.force, &io.temporaries)?)
+    }
+
+    fn about(&self, recorder: &Recorder, args: &Args) -> Result<Value, Failure> {
+        self.counted();
+        let whole = self.whole.borrow();
+        let mut about = json!({
+            "packline": env!("CARGO_PKG_VERSION"),
+            "command": args.command(),
+            "workers": whole.crew.len(),
+            "queues": whole.queues.len(),
+            "help_out": args.flag("help-out"),
+            "window_bytes": whole.budget,
+            "wall_ns": recorder.now(),
+        });
+        for option in TOLD.iter().filter(|option| args.has(option)) {
+            about[option.replace('-', "_")] = json!(args.text(option)?);
+        }
+        Ok(about)
     }
 }

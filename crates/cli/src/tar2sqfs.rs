@@ -60,7 +60,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         return Ok(());
     }
     let request = request(args, io)?;
-    run_pack(request, Manner::ToolsNg { quiet: args.flag("quiet") }, io).map(drop)
+    run_pack(request, Manner::ToolsNg { quiet: args.flag("quiet") }, io)
 }
 
 /// The pack that the arguments ask for.

@@ -8,6 +8,7 @@ mod lrzip;
 mod mount;
 mod pack;
 mod pln;
+mod scheduling;
 mod table;
 mod tar2sqfs;
 mod unpack;

@@ -1,5 +1,6 @@
 //! `packline unpack`: an image becomes a directory again, or a tar.
 
+use packline::line::Counted;
 use packline::{Duplicates, Error, Kept, UnpackRequest, UnpackSummary};
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{unpack_lrz, unpack_tar};
+use crate::{counters, scheduling, unpack_lrz, unpack_tar};
 
 const ENTRIES: &str = "Entries";
 const ATTRIBUTES: &str = "Attributes";
@@ -76,7 +77,15 @@ pub const APPLET: Applet = Applet {
     name: "unpack",
     about: "Unpack an image, or a tar in a .lrz file, to a directory or a tar",
     details,
-    options: &[ENTRY_OPTIONS, ATTRIBUTE_OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS, OUTPUT_OPTIONS],
+    options: &[
+        ENTRY_OPTIONS,
+        ATTRIBUTE_OPTIONS,
+        PLACE_OPTIONS,
+        MACHINE_OPTIONS,
+        scheduling::OPTIONS,
+        scheduling::STATS,
+        OUTPUT_OPTIONS,
+    ],
     operands: &[
         IMAGE,
         Operand {
@@ -123,15 +132,18 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         return Err(args.wrong("compress", "only a tar can be compressed (DEST is a directory)"));
     }
     let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
-    let request = request(args, io)?;
+    let scheduled = scheduling::read(args, io)?;
+    let mut request = request(args, io)?;
+    request.resources = scheduled.watching(request.resources);
     let unpacked = watched(io, bar && !quiet, |observer| packline::unpack(request, observer));
     let summary = unpacked.map_err(explain)?;
-    let peak = (io.host.peak_memory)();
+    let (peak, counted) = ((io.host.peak_memory)(), scheduled.counted());
     if json {
-        io.print(&as_json(&summary, peak))?;
+        io.print(&as_json(&summary, peak, counted.as_ref()))?;
     } else if !quiet {
-        io.say(as_text(&summary, peak).trim_end());
+        io.say(&as_text(&summary, peak, counted.as_ref()));
     }
+    scheduled.write(args, io)?;
     if summary.counts.errors > 0 { Err(Failure::Said(2)) } else { Ok(()) }
 }
 
@@ -201,7 +213,7 @@ fn duplicates(args: &Args) -> Result<Duplicates, Failure> {
     })
 }
 
-fn as_text(summary: &UnpackSummary, peak: Option<u64>) -> String {
+fn as_text(summary: &UnpackSummary, peak: Option<u64>, counted: Option<&Counted>) -> String {
     let counts = &summary.counts;
     let mut lines = vec![
         format!(
@@ -228,12 +240,14 @@ fn as_text(summary: &UnpackSummary, peak: Option<u64>) -> String {
     };
     let peak = peak.map_or(String::new(), |peak| format!(", {} of memory at most", show_bytes(peak)));
     lines.push(format!("{} workers{of}{peak}", summary.workers));
-    lines.into_iter().map(|line| line + "\n").collect()
+    let mut text = lines.join("\n");
+    counters::add_to(&mut text, counted);
+    text
 }
 
-fn as_json(summary: &UnpackSummary, peak: Option<u64>) -> String {
+fn as_json(summary: &UnpackSummary, peak: Option<u64>, counted: Option<&Counted>) -> String {
     let counts = &summary.counts;
-    let object = json!({
+    let mut object = json!({
         "files": counts.files,
         "directories": counts.directories,
         "symlinks": counts.symlinks,
@@ -251,5 +265,6 @@ fn as_json(summary: &UnpackSummary, peak: Option<u64>) -> String {
         "workers_wanted": summary.workers_wanted,
         "peak_memory_bytes": peak,
     });
+    counters::put_into(&mut object, counted);
     format!("{object}\n")
 }

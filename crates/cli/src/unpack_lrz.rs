@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use packline::codec::StreamFormat;
 use packline::{LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -14,9 +14,10 @@ use crate::image_args;
 use crate::io::Io;
 use crate::lrzip::open_asking;
 use crate::lrzip::password::Secret;
+use crate::scheduling::Watched;
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{unpack, unpack_tar};
+use crate::{counters, scheduling, unpack, unpack_tar};
 
 /// Options that mean something for a .lrz file.
 const HONOURED: &[&str] = &["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
@@ -33,7 +34,8 @@ pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
 /// Unpacks.
 pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let tar = unpack_tar::is_wanted(args)?;
-    let honoured = if tar { HONOURED.to_vec() } else { [HONOURED, OF_DIRECTORIES].concat() };
+    let of_directories = if tar { &[] } else { OF_DIRECTORIES };
+    let honoured = [HONOURED, of_directories, scheduling::NAMES].concat();
     if let Some(long) = args.given_beside(&honoured) {
         return Err(args.wrong(long, "a .lrz file cannot be unpacked so"));
     }
@@ -41,15 +43,17 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         return Err(Failure::usage("the tar in a .lrz file is unpacked as a whole (expected no PATTERN)"));
     }
     let opened = open_asking(&args.required("IMAGE")?, &Secret::None, io)?;
-    if tar { to_tar(args, &opened, io) } else { to_directory(args, &opened, io) }
+    let scheduled = scheduling::read(args, io)?;
+    if tar { to_tar(args, &opened, &scheduled, io) } else { to_directory(args, &opened, &scheduled, io) }?;
+    scheduled.write(args, io)
 }
 
-fn resources(args: &Args, io: &Io) -> Result<packline::Resources, Failure> {
+fn resources(args: &Args, scheduled: &Watched, io: &Io) -> Result<packline::Resources, Failure> {
     let memory = args.size("mem")?.or(io.host.third_of_memory());
-    Ok(packline::Resources { memory, ..image_args::resources(args, io)? })
+    Ok(scheduled.watching(packline::Resources { memory, ..image_args::resources(args, io)? }))
 }
 
-fn to_tar(args: &Args, opened: &OpenedLrz, io: &mut Io) -> Result<(), Failure> {
+fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
     let destination: PathBuf = args.required("DEST")?;
     if StreamFormat::of_name(destination.as_os_str().as_encoded_bytes()).is_some() {
         return Err(Failure::usage(
@@ -57,11 +61,11 @@ fn to_tar(args: &Args, opened: &OpenedLrz, io: &mut Io) -> Result<(), Failure> {
         ));
     }
     let stdout = destination.as_os_str() == "-";
-    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
-    if stdout && json {
+    let bar = !args.flag("no-progress") && !args.flag("quiet");
+    if stdout && args.flag("json") {
         return Err(args.wrong("json", "standard output is taken by the tar"));
     }
-    let resources = resources(args, io)?;
+    let resources = resources(args, scheduled, io)?;
     let request = LrzUnpackRequest {
         opened,
         target: Some(unpack_tar::target(args, io, destination)?),
@@ -71,17 +75,13 @@ fn to_tar(args: &Args, opened: &OpenedLrz, io: &mut Io) -> Result<(), Failure> {
         resources,
         temporaries: io.temporaries.clone(),
     };
-    let unpacked = watched(io, bar && !quiet, |observer| packline::lrz_unpack(request, observer))?;
-    if json {
-        io.print(&format!("{}\n", json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks})))?;
-    } else if !quiet {
-        io.say(&format!("{} of tar", show_bytes(unpacked.plain)));
-    }
-    Ok(())
+    let unpacked = watched(io, bar, |observer| packline::lrz_unpack(request, observer))?;
+    let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});
+    say(args, object, format!("{} of tar", show_bytes(unpacked.plain)), scheduled, io)
 }
 
-fn to_directory(args: &Args, opened: &OpenedLrz, io: &mut Io) -> Result<(), Failure> {
-    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
+fn to_directory(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
+    let bar = !args.flag("no-progress") && !args.flag("quiet");
     let request = LrzTreeRequest {
         opened,
         destination: args.required("DEST")?,
@@ -89,21 +89,30 @@ fn to_directory(args: &Args, opened: &OpenedLrz, io: &mut Io) -> Result<(), Fail
         kept: unpack::kept(args)?,
         devices: !args.flag("no-devices"),
         sync: args.flag("sync"),
-        resources: resources(args, io)?,
+        resources: resources(args, scheduled, io)?,
         temporaries: io.temporaries.clone(),
     };
-    let counts = watched(io, bar && !quiet, |observer| packline::lrz_unpack_tree(request, observer));
+    let counts = watched(io, bar, |observer| packline::lrz_unpack_tree(request, observer));
     let counts = counts.map_err(unpack::explain)?;
-    if json {
-        let object = json!({
-            "entries": counts.entries,
-            "devices_left_out": counts.devices_left_out,
-            "content_bytes": counts.content_bytes,
-            "tar_bytes": counts.tar_bytes,
-        });
+    let object = json!({
+        "entries": counts.entries,
+        "devices_left_out": counts.devices_left_out,
+        "content_bytes": counts.content_bytes,
+        "tar_bytes": counts.tar_bytes,
+    });
+    let text = format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes));
+    say(args, object, text, scheduled, io)
+}
+
+/// Tells what came of it, as JSON or for people, with what was counted.
+fn say(args: &Args, mut object: Value, mut text: String, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
+    let counted = scheduled.counted();
+    if args.flag("json") {
+        counters::put_into(&mut object, counted.as_ref());
         io.print(&format!("{object}\n"))?;
-    } else if !quiet {
-        io.say(&format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes)));
+    } else if !args.flag("quiet") {
+        counters::add_to(&mut text, counted.as_ref());
+        io.say(&text);
     }
     Ok(())
 }

@@ -9,10 +9,11 @@ use crate::failure::Failure;
 use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Opt};
-use crate::pln;
 use crate::progress::Bar;
+use crate::scheduling::Watched;
 use crate::shown::{escaped_path, put_json};
 use crate::size::show_bytes;
+use crate::{counters, pln, scheduling};
 
 const OPTIONS: &[Opt] = &[
     Opt::flag("notes", "Also print what is legal but odd"),
@@ -25,7 +26,7 @@ pub const APPLET: Applet = Applet {
     name: "verify",
     about: "Read every byte of an image or a .pln file and check every rule of the format",
     details,
-    options: &[OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS],
+    options: &[OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS],
     operands: &[IMAGE],
     manners: Manners::Packline,
     run,
@@ -52,7 +53,8 @@ fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
         return pln::verify::run(args, &place, io);
     }
     let (json, quiet) = (args.flag("json"), args.flag("quiet"));
-    let resources = resources(args, io)?;
+    let scheduled = scheduling::read(args, io)?;
+    let resources = scheduled.watching(resources(args, io)?);
     let image = open_within(args, &resources)?;
     let bar = (io.terminal && !quiet).then(Bar::new);
     let mut printer = Printer { io, image: &image, bar, json, notes: args.flag("notes"), failed: None };
@@ -64,12 +66,27 @@ fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
         return Err(failure);
     }
     let totals = outcome?;
-    match (json, quiet) {
-        (true, _) => io.print(&format!("{}\n", totals_object(&totals)))?,
-        (false, false) => io.print(&totals_text(&image, &totals))?,
-        _ => {}
-    }
+    say(args, totals_object(&totals), totals_text(&image, &totals), &scheduled, io)?;
     if totals.faults > 0 { Err(Failure::Said(1)) } else { Ok(()) }
+}
+
+/// Prints totals, as JSON or for people, with what was counted; then the trace is written.
+pub(crate) fn say(
+    args: &Args,
+    mut object: Value,
+    mut text: String,
+    scheduled: &Watched,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let counted = scheduled.counted();
+    if args.flag("json") {
+        counters::put_into(&mut object, counted.as_ref());
+        io.print(&format!("{object}\n"))?;
+    } else if !args.flag("quiet") {
+        counters::add_to(&mut text, counted.as_ref());
+        io.print(&format!("{text}\n"))?;
+    }
+    scheduled.write(args, io)
 }
 
 /// Prints findings as they come.
@@ -133,7 +150,7 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
     let notes = if totals.notes == 1 { "1 note".to_string() } else { format!("{} notes", totals.notes) };
     format!(
         "{}: {verdict}, {notes}\n{} inodes ({} files, {} directories) under {} names; {} blocks and {} fragment blocks with {} of \
-         content; {} metadata blocks\n",
+         content; {} metadata blocks",
         image.shown.display(),
         totals.inodes,
         totals.files,

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use packline::tree::{Entry, Kind};
-use packline::{Observer, PackRequest, PackSummary, Progress};
+use packline::{Observer, PackRequest, Progress};
 
 use crate::failure::Failure;
 use crate::io::Io;
@@ -31,11 +31,11 @@ pub enum Manner {
     },
 }
 
-/// Packs, says what is to be said, and gives back what it came to.
+/// Packs, and says what is to be said.
 ///
 /// # Errors
 /// Those of packing, and of printing the summary.
-pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<PackSummary, Failure> {
+pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(), Failure> {
     let bar = io.terminal && matches!(manner, Manner::Packline { quiet: false, bar: true, .. });
     let names = manner == Manner::ToolsNg { quiet: false };
     let bar = bar.then(Bar::new);
@@ -55,8 +55,7 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<Pac
             Ok(())
         }
         _ => Ok(()),
-    }?;
-    Ok(summary)
+    }
 }
 
 /// Does something for which there may be a bar, with an observer that shows it, warnings and problems.

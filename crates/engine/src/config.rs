@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{CancelToken, Policy, Pool, Share, Topology, Tracer};
+use crate::{CancelToken, Policy, Pool, Share, Tally, Topology, Tracer};
 
 /// How a [`ParallelLine`](crate::ParallelLine) is set up. None of it changes what comes out of the line.
 ///
@@ -25,6 +25,8 @@ pub struct Config {
     pub help_out: bool,
     /// A clock and a book for the line, and for the workers if they are its own; a `pool` has its own.
     pub tracer: Option<Arc<dyn Tracer>>,
+    /// Gets what the line has counted when it ends.
+    pub tally: Option<Tally>,
 }
 
 impl Config {
@@ -32,6 +34,19 @@ impl Config {
     #[must_use]
     pub fn new(workers: usize, budget: usize) -> Self {
         Self { workers, budget, ..Self::default() }
+    }
+
+    /// The same for a line of so many workers and bytes, which `cancel` stops.
+    #[must_use]
+    pub fn sized(&self, workers: usize, budget: usize, cancel: &CancelToken) -> Self {
+        Self { workers, budget, cancel: cancel.clone(), ..self.clone() }
+    }
+
+    /// Threads that run jobs where there are `workers` of them, and so may each have a tool: the caller too, if it helps out or
+    /// there is nobody else.
+    #[must_use]
+    pub fn hands(&self, workers: usize) -> usize {
+        (workers + usize::from(self.help_out)).max(1)
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Core {
     /// Rung by a worker that has heard of a closed line.
     heard: (Mutex<()>, Condvar),
     tracer: Option<Arc<dyn Tracer>>,
+    /// Its number in events.
+    number: u64,
 }
 
 struct Lines {
@@ -54,6 +56,7 @@ impl Core {
             closings: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             heard: (Mutex::new(()), Condvar::new()),
+            number: tracer.as_ref().map_or(0, |tracer| tracer.pool()),
             tracer,
         }
     }
@@ -71,6 +74,11 @@ impl Core {
     /// The clock and the book.
     pub(crate) fn tracer(&self) -> Option<&dyn Tracer> {
         self.tracer.as_deref()
+    }
+
+    /// The pool's number in events; 0 without a tracer.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Now; 0 without a clock.

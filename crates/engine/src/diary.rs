@@ -8,7 +8,8 @@ use crate::{Deed, Event, Tracer};
 #[derive(Debug)]
 pub(crate) struct Diary {
     tracer: Option<Arc<dyn Tracer>>,
-    line: u64,
+    /// The line's pool and its number there.
+    place: (u64, u64),
     /// When the last call of the line ended.
     left: Option<u64>,
     /// Nanoseconds in waits.
@@ -16,9 +17,9 @@ pub(crate) struct Diary {
 }
 
 impl Diary {
-    /// The diary of line number `line`.
-    pub(crate) fn new(tracer: Option<Arc<dyn Tracer>>, line: u64) -> Self {
-        Self { tracer, line, left: None, waited_ns: 0 }
+    /// The diary of line number `line` on pool number `pool`.
+    pub(crate) fn new(tracer: Option<Arc<dyn Tracer>>, pool: u64, line: u64) -> Self {
+        Self { tracer, place: (pool, line), left: None, waited_ns: 0 }
     }
 
     /// Now, if there is a clock.
@@ -46,7 +47,7 @@ impl Diary {
         if deed == Deed::Wait {
             self.waited_ns += end.saturating_sub(begin);
         }
-        let (line, bytes_in) = (self.line, bytes);
-        tracer.record(Event { deed, line, worker: 0, begin, end, ticket, bytes_in, bytes_out: 0, job: None });
+        let ((pool, line), bytes_in) = (self.place, bytes);
+        tracer.record(Event { deed, pool, line, worker: 0, begin, end, ticket, bytes_in, bytes_out: 0, job: None });
     }
 }

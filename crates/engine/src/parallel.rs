@@ -14,10 +14,11 @@ use crate::rows::Owner;
 use crate::slot::Outcome;
 use crate::stage::HashStage;
 use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::tally::limit_of;
 use crate::task::Errand;
 use crate::{
-    Budget, Caller, CancelToken, Class, Config, Deed, Fault, LaneName, Line, Outbox, Permit, Pool, QueueStats, Stats,
-    Work, WorkerStats,
+    Budget, Caller, CancelToken, Class, Config, Counted, Deed, Fault, LaneName, Line, Outbox, Permit, Pool, QueueStats,
+    Stats, Tally, Work, WorkerStats,
 };
 
 /// A line whose jobs run on worker threads, or on the caller's own when it was made with none.
@@ -41,6 +42,7 @@ pub struct ParallelLine<W: Work> {
     budget: Budget,
     cancel: CancelToken,
     diary: Diary,
+    tally: Option<Tally>,
     /// The caller's own counters; those of the pool and the budget are added when asked for.
     counts: Stats,
     /// Set by an error, and while the caller's code runs: if that unwinds, the line has stopped.
@@ -75,7 +77,8 @@ impl<W: Work> ParallelLine<W> {
             help_out: config.help_out,
             budget,
             cancel: config.cancel,
-            diary: Diary::new(config.tracer, line),
+            diary: Diary::new(config.tracer, pool.core().number(), line),
+            tally: config.tally,
             counts: Stats::default(),
             stopped: false,
         }
@@ -89,6 +92,12 @@ impl<W: Work> ParallelLine<W> {
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.budget.clone()
+    }
+
+    /// All that is counted.
+    fn counted(&self) -> Counted {
+        let budget = limit_of(&self.budget);
+        Counted { line: self.stats(), queues: self.queue_stats(), crew: self.worker_stats(), budget }
     }
 
     /// What every call is: a visit of the caller, refused once the line has stopped.
@@ -376,6 +385,9 @@ impl<W: Work> Line<W> for ParallelLine<W> {
 
 impl<W: Work> Drop for ParallelLine<W> {
     fn drop(&mut self) {
+        if let Some(tally) = &self.tally {
+            tally.add(&self.counted());
+        }
         self.desk.shared.closed.store(true, Ordering::SeqCst);
         self.core().close_line(self.press.post.line);
     }

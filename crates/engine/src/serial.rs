@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::desk::Bench;
 use crate::slot::Outcome;
-use crate::{Budget, Caller, CancelToken, Class, Fault, Line, Outbox, Permit, Stats, Work};
+use crate::{Budget, Caller, CancelToken, Class, Config, Counted, Fault, Line, Outbox, Permit, Stats, Tally, Work};
 
 /// A line that does one thing after the other on the caller's thread, and defines what every other line must give.
 ///
@@ -17,6 +17,7 @@ pub struct SerialLine<W: Work> {
     handed_on: HandedOn<W>,
     budget: Budget,
     cancel: CancelToken,
+    tally: Option<Tally>,
     counts: Stats,
     /// Set by an error, and while the caller's code runs: if that unwinds, the line has stopped.
     stopped: bool,
@@ -59,12 +60,18 @@ impl<W: Work> SerialLine<W> {
 
     /// Makes a line that looks at `cancel` at each call.
     pub fn with_cancel(work: W, cancel: CancelToken) -> Self {
+        Self::with_config(work, Config { cancel, ..Config::default() })
+    }
+
+    /// Makes a line with the cancel token and the tally of `config`; the rest is of threads and queues.
+    pub fn with_config(work: W, config: Config) -> Self {
         Self {
             work,
             bench: Bench::new(),
             handed_on: HandedOn { steps: VecDeque::new(), submitted: 0, passed: 0, open: true },
             budget: Budget::unlimited(),
-            cancel,
+            cancel: config.cancel,
+            tally: config.tally,
             counts: Stats::default(),
             stopped: false,
         }
@@ -157,6 +164,14 @@ impl<W: Work> Line<W> for SerialLine<W> {
             bytes_in_flight: self.budget.used(),
             peak_bytes: self.budget.peak(),
             ..self.counts
+        }
+    }
+}
+
+impl<W: Work> Drop for SerialLine<W> {
+    fn drop(&mut self) {
+        if let Some(tally) = &self.tally {
+            tally.add(&Counted { line: self.stats(), ..Counted::default() });
         }
     }
 }

@@ -49,6 +49,33 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Adds what another line counted.
+    pub(crate) fn add(&mut self, other: &Stats) {
+        let Stats { bytes_in_flight, peak_bytes, longest_wait_ns, p999_wait_ns, .. } = *self;
+        *self = Stats {
+            fed: self.fed + other.fed,
+            decided: self.decided + other.decided,
+            submitted: self.submitted + other.submitted,
+            passed: self.passed + other.passed,
+            committed: self.committed + other.committed,
+            wakes: self.wakes + other.wakes,
+            parks: self.parks + other.parks,
+            waits: self.waits + other.waits,
+            sleeps: self.sleeps + other.sleeps,
+            helped: self.helped + other.helped,
+            promoted: self.promoted + other.promoted,
+            locks: self.locks + other.locks,
+            contended: self.contended + other.contended,
+            steals: self.steals + other.steals,
+            stall_ns: self.stall_ns + other.stall_ns,
+            idle_ns: self.idle_ns + other.idle_ns,
+            longest_wait_ns: longest_wait_ns.max(other.longest_wait_ns),
+            p999_wait_ns: p999_wait_ns.max(other.p999_wait_ns),
+            bytes_in_flight: bytes_in_flight + other.bytes_in_flight,
+            peak_bytes: peak_bytes.max(other.peak_bytes),
+        };
+    }
+
     /// Jobs of both stages so far.
     #[must_use]
     pub fn jobs(&self) -> u64 {
@@ -76,6 +103,17 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
+    /// Adds what another queue counted.
+    pub(crate) fn add(&mut self, other: &QueueStats) {
+        self.jobs += other.jobs;
+        self.locks += other.locks;
+        self.contended += other.contended;
+        self.wakes += other.wakes;
+        self.steals += other.steals;
+        self.longest_wait_ns = self.longest_wait_ns.max(other.longest_wait_ns);
+        self.p999_wait_ns = self.p999_wait_ns.max(other.p999_wait_ns);
+    }
+
     /// Counts a job that was taken.
     pub(crate) fn took(&mut self, stolen: bool) {
         self.jobs += 1;
@@ -94,4 +132,13 @@ pub struct WorkerStats {
     pub parks: u64,
     /// Nanoseconds it had nothing to do, spinning or asleep; 0 without a tracer.
     pub idle_ns: u64,
+}
+
+impl WorkerStats {
+    /// Adds what another worker of the same place counted.
+    pub(crate) fn add(&mut self, other: &WorkerStats) {
+        self.jobs += other.jobs;
+        self.parks += other.parks;
+        self.idle_ns += other.idle_ns;
+    }
 }

@@ -55,6 +55,7 @@ impl<'a> Errand<'a> {
         };
         Event {
             deed: S::DEED,
+            pool: self.core.number(),
             line: self.owner.line,
             worker: self.worker,
             begin: self.begin,

@@ -12,6 +12,10 @@ use crate::{Class, LaneName};
 pub trait Tracer: Debug + Send + Sync {
     /// Nanoseconds since some moment, never falling.
     fn now(&self) -> u64;
+    /// A pool is made: the number that its events have. Pools that are not told apart are all 1.
+    fn pool(&self) -> u64 {
+        1
+    }
     /// Something happened. What a job did is recorded before its result can be committed. Not kept unless written.
     fn record(&self, event: Event) {
         let _ = event;
@@ -23,6 +27,8 @@ pub trait Tracer: Debug + Send + Sync {
 pub struct Event {
     /// What was done.
     pub deed: Deed,
+    /// The number of the line's pool: see [`Tracer::pool`].
+    pub pool: u64,
     /// The line's number on its pool, from 1.
     pub line: u64,
     /// Who did it: 0 is the line's caller, the workers follow.

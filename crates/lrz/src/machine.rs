@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use packline_engine::CancelToken;
+use packline_engine::{CancelToken, Config};
 
 /// Workers, memory, room for temporary files.
 #[derive(Debug, Clone, Default)]
@@ -17,4 +17,6 @@ pub struct Machine {
     pub serial: bool,
     /// Stops the work when set.
     pub cancel: CancelToken,
+    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
+    pub line: Config,
 }

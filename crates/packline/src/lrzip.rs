@@ -243,6 +243,7 @@ fn machine(resources: &Resources) -> Machine {
         scratch: resources.scratch.clone(),
         serial: resources.serial,
         cancel: resources.cancel.clone(),
+        line: resources.line.clone(),
     }
 }
 

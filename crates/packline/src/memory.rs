@@ -19,6 +19,8 @@ const WINDOW_LEAST: u64 = 16 << 20;
 pub struct Demand {
     /// Workers wanted; 0 for none.
     pub workers: usize,
+    /// Threads that compress besides the workers: the caller, if it helps out.
+    pub helpers: usize,
     /// Bytes that the process may have resident, at most; `None` for no limit.
     pub limit: Option<u64>,
     /// Bytes of content on the line, at most; `None` for the default. Only ever makes the line smaller.
@@ -86,7 +88,7 @@ impl Demand {
 
     /// What is taken whatever is packed. Without workers the caller has tools of its own.
     fn fixed(&self, workers: usize) -> u64 {
-        let tools = self.tool.saturating_mul(workers.max(1) as u64);
+        let tools = self.tool.saturating_mul((workers + self.helpers).max(1) as u64);
         BASE.saturating_add(THREAD * workers as u64).saturating_add(tools).saturating_add(self.source)
     }
 
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     fn demand(workers: usize, limit: Option<u64>) -> Demand {
-        Demand { workers, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
+        Demand { workers, helpers: 0, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
     }
 
     #[test]
@@ -151,6 +153,14 @@ mod tests {
             assert_eq!(demand(workers, Some(needed)).plan().unwrap().workers, workers.min(1));
             assert!(demand(workers, Some(needed - 1)).plan().is_err());
         }
+    }
+
+    #[test]
+    fn a_caller_that_helps_out_has_a_tool_too() {
+        let Err(Error::Memory { needed, .. }) = demand(2, Some(0)).plan() else { panic!("granted") };
+        let helped = |limit| Demand { helpers: 1, ..demand(2, Some(limit)) };
+        assert!(helped(needed + (2 << 20) - 1).plan().is_err());
+        assert_eq!(helped(needed + (2 << 20)).plan().unwrap().workers, 1);
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let workers = resources.wanted();
     let prepared = Prepared::new(request.source)?;
     let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
-    let least = Demand { workers, limit, window, block_size, tool, source: prepared.least() };
+    let helpers = usize::from(resources.line.help_out);
+    let least = Demand { workers, helpers, limit, window, block_size, tool, source: prepared.least() };
     let opened = prepared.open(workers, least.spare()?)?;
     let demand = Demand { source: opened.memory, ..least };
     let plan = demand.plan()?;

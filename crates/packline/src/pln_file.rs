@@ -182,6 +182,7 @@ fn machine(resources: &Resources) -> Machine {
         memory: resources.memory,
         serial: resources.serial,
         cancel: resources.cancel.clone(),
+        line: resources.line.clone(),
     }
 }
 

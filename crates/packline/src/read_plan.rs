@@ -1,5 +1,6 @@
 //! How memory is shared out when an image is read: a limit on the whole process becomes workers, a window and caches.
 
+use packline_engine::Config;
 use packline_squashfs::read::{Image, ReadSettings};
 
 use crate::{Error, Resources};
@@ -63,6 +64,13 @@ impl ReadDemand {
         ReadDemand { workers, limit, block_size, decoder, besides }
     }
 
+    /// The same where the caller decodes too while it would wait, and so has a tool as well, if that is asked for.
+    #[must_use]
+    pub fn helped(self, line: &Config) -> ReadDemand {
+        let besides = if line.help_out && self.workers > 0 { self.tool() } else { 0 };
+        ReadDemand { besides: self.besides.saturating_add(besides), ..self }
+    }
+
     /// Shares the memory out: metadata as [`metadata_cache`] says; as many of the workers wanted as fit into half of what is
     /// spare; of the rest an eighth for the window, more if the workers need it; what is left for fragment blocks.
     ///
@@ -98,12 +106,15 @@ impl ReadDemand {
     }
 
     fn fixed(&self, workers: usize) -> u64 {
-        // A worker holds a block, or several small ones, as stored beside those it makes.
-        let tool = self.decoder.saturating_add(u64::from(self.block_size).max(RUN));
         let workers = workers as u64;
         BASE.saturating_add(self.besides)
             .saturating_add(THREAD.saturating_mul(workers))
-            .saturating_add(tool.saturating_mul(workers.max(1)))
+            .saturating_add(self.tool().saturating_mul(workers.max(1)))
+    }
+
+    /// A worker holds a block, or several small ones, as stored beside those it makes.
+    fn tool(&self) -> u64 {
+        self.decoder.saturating_add(u64::from(self.block_size).max(RUN))
     }
 
     fn share(&self, workers: usize, left: u64, metadata: u64) -> ReadPlan {
@@ -128,6 +139,7 @@ impl ReadPlan {
             scratch: resources.scratch.clone(),
             serial: resources.serial,
             cancel: resources.cancel.clone(),
+            line: resources.line.clone(),
         }
     }
 }
@@ -137,8 +149,8 @@ impl ReadPlan {
 /// # Errors
 /// [`Error::Memory`] if the limit is too small.
 pub(crate) fn read_settings(image: &Image, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
-    let plan = ReadDemand::new(image, resources.wanted(), resources.memory, besides).plan()?;
-    Ok(plan.settings(resources))
+    let demand = ReadDemand::new(image, resources.wanted(), resources.memory, besides);
+    Ok(demand.helped(&resources.line).plan()?.settings(resources))
 }
 
 /// So many bytes and the metadata that are kept where just that is allowed.

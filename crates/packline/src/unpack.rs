@@ -23,7 +23,7 @@ mod work;
 
 use std::sync::Arc;
 
-use packline_engine::{Config, Fault, Line, ParallelLine, SerialLine};
+use packline_engine::{Fault, Line};
 use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
 
 pub(crate) use notes::{Note, Topic};
@@ -60,7 +60,8 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let (memory, wanted) = (request.resources.memory, request.resources.wanted());
     let opened = request.image.open(metadata_cache(memory))?;
     let root = find_root(&opened, &request.subdirectory)?;
-    let plan = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST).plan()?;
+    let demand = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST);
+    let plan = demand.helped(&request.resources.line).plan()?;
     // Fragment blocks are not kept in memory here: their share is the plan's.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
     let mut desk = Desk::new(observer, opened.image.superblock().bytes_used);
@@ -143,12 +144,9 @@ impl<'r> Run<'r> {
     fn line(&self, plan: ReadPlan) -> Result<Box<dyn Line<Unpacking>>, Error> {
         let work = Unpacking { shop: self.shop.clone() };
         let resources = &self.request.resources;
-        if resources.serial {
-            return Ok(Box::new(SerialLine::with_cancel(work, resources.cancel.clone())));
-        }
-        let config = Config { cancel: resources.cancel.clone(), ..Config::new(plan.workers, plan.window) };
-        let line = ParallelLine::new(work, config);
-        Ok(Box::new(line.map_err(|cause| self.shop.opened.fault(ReadError::Internal(cause.to_string())))?))
+        let config = resources.line.sized(plan.workers, plan.window, &resources.cancel);
+        let line = packline_engine::line(work, config, resources.serial);
+        line.map_err(|cause| self.shop.opened.fault(ReadError::Internal(cause.to_string())))
     }
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.

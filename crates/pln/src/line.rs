@@ -1,6 +1,6 @@
 //! The line that records go down.
 
-use packline_engine::{Caller, Config, Fault, Line, ParallelLine, SerialLine, Work};
+use packline_engine::{Caller, Fault, Line, Work};
 
 use crate::memory::Plan;
 use crate::{Error, Machine};
@@ -10,13 +10,9 @@ use crate::{Error, Machine};
 /// # Errors
 /// [`Error::Internal`] if threads cannot be started.
 pub(crate) fn line<W: Work<Error = Error>>(work: W, plan: Plan, machine: &Machine) -> Result<Box<dyn Line<W>>, Error> {
-    let cancel = machine.cancel.clone();
-    if machine.serial {
-        return Ok(Box::new(SerialLine::with_cancel(work, cancel)));
-    }
-    let config = Config { cancel, ..Config::new(plan.workers, plan.window) };
-    let line = ParallelLine::new(work, config);
-    Ok(Box::new(line.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))?))
+    let config = machine.line.sized(plan.workers, plan.window, &machine.cancel);
+    let line = packline_engine::line(work, config, machine.serial);
+    line.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))
 }
 
 /// What stopped a line.

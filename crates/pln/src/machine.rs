@@ -1,6 +1,6 @@
 //! What the machine gives: nothing of it changes a byte.
 
-use packline_engine::CancelToken;
+use packline_engine::{CancelToken, Config};
 
 /// Workers and memory.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +13,8 @@ pub struct Machine {
     pub serial: bool,
     /// Stops the work when set.
     pub cancel: CancelToken,
+    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
+    pub line: Config,
 }
 
 impl Machine {

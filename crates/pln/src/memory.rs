@@ -41,13 +41,13 @@ impl Demand {
             return Ok(Plan { workers: wanted, window: to_usize(self.window(wanted)) });
         };
         let least = wanted.min(1);
-        let granted = (least..=wanted).rev().find(|&workers| self.needed(workers) <= allowed);
+        let granted = (least..=wanted).rev().find(|&workers| self.needed(workers, machine) <= allowed);
         let workers = granted.ok_or_else(|| Error::Memory {
             allowed,
-            needed: self.needed(least),
+            needed: self.needed(least, machine),
             what: format!("{} with {least} worker", self.what),
         })?;
-        let left = allowed - self.fixed(workers);
+        let left = allowed - self.fixed(workers, machine);
         Ok(Plan { workers, window: to_usize(self.window(workers).min(left)) })
     }
 
@@ -66,14 +66,14 @@ impl Demand {
         Ok(plan)
     }
 
-    fn fixed(&self, workers: usize) -> u64 {
-        let tools = self.tool.saturating_mul(workers.max(1) as u64);
+    fn fixed(&self, workers: usize, machine: &Machine) -> u64 {
+        let tools = self.tool.saturating_mul(machine.line.hands(workers) as u64);
         BASE.saturating_add(self.besides).saturating_add(THREAD * workers as u64).saturating_add(tools)
     }
 
     /// Each worker has a record, and one more is read or written meanwhile.
-    fn needed(&self, workers: usize) -> u64 {
-        self.fixed(workers).saturating_add(self.record.saturating_mul(workers as u64 + 1))
+    fn needed(&self, workers: usize, machine: &Machine) -> u64 {
+        self.fixed(workers, machine).saturating_add(self.record.saturating_mul(workers as u64 + 1))
     }
 
     fn window(&self, workers: usize) -> u64 {
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(DEMAND.plan(&machine(workers, Some(needed))).unwrap().workers, workers.min(1));
             for limit in (0..100).map(|step| needed + (step << 20)) {
                 let plan = DEMAND.plan(&machine(workers, Some(limit))).unwrap();
-                assert!(DEMAND.fixed(plan.workers) + plan.window as u64 <= limit);
+                assert!(DEMAND.fixed(plan.workers, &machine(0, None)) + plan.window as u64 <= limit);
                 assert!(plan.window as u64 >= DEMAND.record * (plan.workers as u64 + 1));
             }
         }

@@ -1,7 +1,7 @@
 //! Writes an image: entries and contents go in one after the other, tables and superblock follow at the end.
 
 use packline_codec::Spec;
-use packline_engine::{CancelToken, Config, Line, ParallelLine, Permit, QueueStats, SerialLine, Stats, WorkerStats};
+use packline_engine::{CancelToken, Config, Line, Permit, QueueStats, Stats, WorkerStats};
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
 use crate::area::Area;
@@ -289,13 +289,9 @@ impl Writer {
 
 fn line(options: &Options, crew: &Crew) -> Result<Box<dyn Line<BlockWork>>, Error> {
     let work = BlockWork::new(options.codec.clone(), options.block_size, crew.window);
-    if crew.serial {
-        return Ok(Box::new(SerialLine::new(work)));
-    }
-    let (workers, budget, cancel) = (crew.workers, crew.window, crew.cancel.clone());
-    let config = Config { workers, budget, cancel, ..crew.line.clone() };
-    let line = ParallelLine::new(work, config);
-    Ok(Box::new(line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))?))
+    let config = crew.line.sized(crew.workers, crew.window, &crew.cancel);
+    let line = packline_engine::line(work, config, crew.serial);
+    line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }
 
 fn check_block_size(size: u32) -> Result<(), Error> {

@@ -109,7 +109,7 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
         .iter()
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));
     let cancel = CancelToken::default();
-    let settings = ReadSettings { workers, window: 4 << 20, fragments: 2 << 20, scratch: None, serial: false, cancel };
+    let settings = ReadSettings { workers, window: 4 << 20, fragments: 2 << 20, cancel, ..ReadSettings::default() };
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings).unwrap();
     let (mut faults, mut path, mut left, mut events) = (Vec::new(), Vec::new(), ENOUGH, 200_000);
     while let Some(event) = reading.next_event().unwrap() {

@@ -24,8 +24,7 @@ fn is_sound(path: &Path) {
     let input = Arc::new(FileInput::new(File::open(path).unwrap()).unwrap());
     let image = Image::open(input, Opening { origin: Origin::At(0), metadata_cache: 1 << 20 }).unwrap();
     let cancel = CancelToken::new();
-    let reading =
-        ReadSettings { workers: 2, window: 4 << 20, fragments: 4 << 20, scratch: None, serial: false, cancel };
+    let reading = ReadSettings { workers: 2, window: 4 << 20, fragments: 4 << 20, cancel, ..ReadSettings::default() };
     let mut notes = Notes::default();
     let totals = verify(&image, &VerifySettings { reading, records: 1 << 20 }, &mut notes).unwrap();
     let faults: Vec<&Finding> = notes.0.iter().filter(|finding| finding.severity == Severity::Fault).collect();

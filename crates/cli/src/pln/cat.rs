@@ -8,10 +8,12 @@ use packline::{PlnUnpackRequest, TarTarget};
 
 use super::file::Place;
 use crate::args::Args;
+use crate::cat::said;
 use crate::failure::Failure;
 use crate::image_args::resources;
 use crate::io::Io;
 use crate::options::{Opt, Takes};
+use crate::scheduling;
 use crate::size::parse_size;
 use crate::work::watched;
 
@@ -34,6 +36,7 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     if !args.operands("PATH...").is_empty() {
         return Err(Failure::usage("a .pln file holds no paths (expected no PATH; --range START..END prints a part)"));
     }
+    let scheduled = scheduling::read(args, io)?;
     let path: PathBuf = args.required("IMAGE")?;
     let place = if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path) };
     let request = PlnUnpackRequest {
@@ -42,11 +45,12 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         target: TarTarget::Stream(PathBuf::from("standard output"), io.share_stdout()),
         keep_attributes: false,
         keep_broken: false,
-        resources: resources(args, io)?,
+        resources: scheduled.watching(resources(args, io)?),
         temporaries: io.temporaries.clone(),
     };
     watched(io, false, |observer| packline::pln_unpack(request, observer))?;
-    Ok(())
+    said(&scheduled, io);
+    scheduled.write(args, io)
 }
 
 fn span(args: &Args, text: &str) -> Result<Span, Failure> {

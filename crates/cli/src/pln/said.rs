@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::file::Place;
 use super::settings::{Mode, Settings};
+use crate::counters;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::lrzip::hex;
@@ -26,8 +27,9 @@ pub fn compressed(
     written: &Written,
     io: &mut Io,
 ) -> Result<(), Failure> {
+    let counted = settings.scheduled.counted();
     if settings.json {
-        let object = json!({
+        let mut object = json!({
             "logical_bytes": written.logical,
             "physical_bytes": written.physical,
             "record_size": options.record_size.bytes(),
@@ -37,6 +39,7 @@ pub fn compressed(
             "blake3": hex(&written.blake3),
             "workers": written.workers,
         });
+        counters::put_into(&mut object, counted.as_ref());
         return print(place, output, object, io);
     }
     let percent = written.physical as f64 * 100.0 / written.logical.max(1) as f64;
@@ -52,6 +55,7 @@ pub fn compressed(
             hex(&written.blake3)
         ));
     }
+    counters::add_to(&mut text, counted.as_ref());
     say(settings, output, &text, io);
     Ok(())
 }
@@ -68,8 +72,10 @@ pub fn decompressed(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let sum = unpacked.blake3.map(|sum| hex(&sum));
+    let counted = settings.scheduled.counted();
     if settings.json {
-        let object = json!({ "bytes": unpacked.bytes, "records": unpacked.records, "blake3": sum });
+        let mut object = json!({ "bytes": unpacked.bytes, "records": unpacked.records, "blake3": sum });
+        counters::put_into(&mut object, counted.as_ref());
         return print(place, output, object, io);
     }
     let verdict = if settings.mode == Mode::Test { "sound, " } else { "" };
@@ -77,6 +83,7 @@ pub fn decompressed(
     if let Some(sum) = sum.filter(|_| settings.verbose) {
         text.push_str(&format!("\n{} records; BLAKE3 {sum}", unpacked.records));
     }
+    counters::add_to(&mut text, counted.as_ref());
     say(settings, output, &text, io);
     Ok(())
 }
@@ -88,7 +95,7 @@ fn name(output: Option<&Path>) -> String {
 /// Nothing is said of what goes to standard output, as it may go on to a program that says enough, unless that is asked for.
 fn say(settings: &Settings, output: Option<&Path>, text: &str, io: &mut Io) {
     let stream = output.is_none() && settings.mode != Mode::Test;
-    if !settings.quiet && (!stream || settings.verbose) {
+    if !settings.quiet && (!stream || settings.verbose || settings.stats) {
         io.say(text);
     }
 }

@@ -10,6 +10,7 @@ use super::file::Place;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::scheduling::{self, Watched};
 
 /// What is done with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,10 @@ pub struct Settings {
     pub verbose: bool,
     pub bar: bool,
     pub json: bool,
+    /// Counters are told of.
+    pub stats: bool,
+    /// How lines are run.
+    pub scheduled: Watched,
 }
 
 /// Options that say how files are compressed.
@@ -53,11 +58,11 @@ impl Settings {
     pub fn new(args: &Args, io: &Io, wanted: Mode) -> Result<Settings, Failure> {
         let mode = if args.flag("test") { Mode::Test } else { wanted };
         refuse_idle(args, wanted, mode)?;
-        let quiet = args.flag("quiet");
+        let (quiet, scheduled) = (args.flag("quiet"), scheduling::read(args, io)?);
         Ok(Settings {
             mode,
             options: if mode == Mode::Compress { Some(write_options(args)?) } else { None },
-            resources: resources(args, io)?,
+            resources: scheduled.watching(resources(args, io)?),
             stdout: args.flag("stdout"),
             output: args.path("output"),
             force: args.flag("force"),
@@ -67,6 +72,8 @@ impl Settings {
             verbose: args.flag("verbose"),
             bar: !quiet && !args.flag("no-progress"),
             json: args.flag("json"),
+            stats: args.flag("stats"),
+            scheduled,
         })
     }
 

@@ -13,18 +13,21 @@ use crate::image_args::resources;
 use crate::io::Io;
 use crate::lrzip::hex;
 use crate::progress::Bar;
+use crate::scheduling;
 use crate::size::show_bytes;
+use crate::verify::say;
 
 /// Verifies.
 ///
 /// # Errors
 /// [`Failure::Said`] if something is wrong with the file, which has been said; options that are for images; those of reading.
 pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = args.given_beside(&["json", "quiet", "jobs", "mem"]) {
+    if let Some(long) = args.given_beside(&[&["json", "quiet", "jobs", "mem"], scheduling::NAMES].concat()) {
         return Err(args.wrong(long, "has no effect on a .pln file"));
     }
     let (json, quiet) = (args.flag("json"), args.flag("quiet"));
-    let resources = resources(args, io)?;
+    let scheduled = scheduling::read(args, io)?;
+    let resources = scheduled.watching(resources(args, io)?);
     let bar = (io.terminal && !quiet).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
     let source = PlnSource::File(path.to_path_buf());
@@ -37,11 +40,7 @@ pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
         return Err(failure);
     }
     let verified = outcome?;
-    match (json, quiet) {
-        (true, _) => io.print(&format!("{}\n", totals_object(&verified)))?,
-        (false, false) => io.print(&totals_text(path, &verified))?,
-        _ => {}
-    }
+    say(args, totals_object(&verified), totals_text(path, &verified), &scheduled, io)?;
     if verified.findings > 0 { Err(Failure::Said(1)) } else { Ok(()) }
 }
 
@@ -108,7 +107,7 @@ fn totals_text(path: &Path, verified: &Verified) -> String {
     };
     let sum = verified.blake3.map_or(String::new(), |sum| format!("; BLAKE3 {}", hex(&sum)));
     let content = show_bytes(verified.bytes);
-    format!("{}: {verdict}\n{} records with {content} of content are right{sum}\n", path.display(), verified.records)
+    format!("{}: {verdict}\n{} records with {content} of content are right{sum}", path.display(), verified.records)
 }
 
 fn totals_object(verified: &Verified) -> Value {

@@ -10,9 +10,7 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_engine::{
-    Budget, Caller, CancelToken, Config, Fault, Line, Outbox, ParallelLine, Permit, SerialLine, Work,
-};
+use packline_engine::{Budget, Caller, CancelToken, Fault, Line, Outbox, Permit, Tally, Work};
 
 use super::bytes::Bytes;
 use super::decode::{self, Tools};
@@ -77,6 +75,14 @@ impl Work for DecodeWork {
 
     fn compress(&self, _: &mut Tools, job: Infallible) -> Result<Infallible, Error> {
         match job {}
+    }
+
+    fn raw_bytes(&self, job: &Job) -> u64 {
+        job.part.map_or(job.block.size, |(_, size)| size as u64)
+    }
+
+    fn hashed_bytes(&self, product: &Product) -> u64 {
+        product.as_ref().map_or(0, |decoded| decoded.bytes.len() as u64)
     }
 }
 
@@ -166,6 +172,15 @@ pub(super) struct Ahead {
     /// Whether workers take what is planned before it is needed.
     ahead: bool,
     cancel: CancelToken,
+    tally: Option<Tally>,
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        if let Some(tally) = &self.tally {
+            self.budgets.iter().for_each(|budget| tally.add_budget(budget));
+        }
+    }
 }
 
 impl Ahead {
@@ -183,6 +198,7 @@ impl Ahead {
             literals_ahead: 2 * machine.workers + 2,
             ahead: machine.workers > 0 && !machine.serial,
             cancel: machine.cancel.clone(),
+            tally: machine.line.tally.clone(),
         })
     }
 
@@ -315,13 +331,10 @@ pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
 
 fn line(bytes: &Arc<Bytes>, machine: &Machine) -> Result<Box<dyn Line<DecodeWork>>, Error> {
     let work = DecodeWork { bytes: Arc::clone(bytes), cancel: machine.cancel.clone() };
-    if machine.serial {
-        return Ok(Box::new(SerialLine::with_cancel(work, machine.cancel.clone())));
-    }
     // Memory is taken from the streams' own budgets before a job is made; the line need not count it again.
-    let config = Config { cancel: machine.cancel.clone(), ..Config::new(machine.workers, usize::MAX) };
-    let line = ParallelLine::new(work, config);
-    Ok(Box::new(line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))?))
+    let config = machine.line.sized(machine.workers, usize::MAX, &machine.cancel);
+    let line = packline_engine::line(work, config, machine.serial);
+    line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }
 
 fn from_fault(fault: Fault<Error>) -> Error {

@@ -32,6 +32,8 @@ pub(super) struct Memory<'a> {
     /// Whether compressing is work for them.
     presses: bool,
     limit: Option<u64>,
+    /// Whoever compresses besides the workers: the caller, if it helps out.
+    helpers: u64,
 }
 
 /// What one chunk gets.
@@ -48,7 +50,7 @@ pub(super) struct Share {
 impl<'a> Memory<'a> {
     pub(super) fn new(policy: &'a Policy, machine: &Machine, presses: bool) -> Memory<'a> {
         let workers = if machine.serial { 0 } else { machine.workers };
-        Memory { policy, workers, presses, limit: machine.memory }
+        Memory { policy, workers, presses, limit: machine.memory, helpers: u64::from(machine.line.help_out) }
     }
 
     /// Whether compressing is work for workers.
@@ -81,7 +83,7 @@ impl<'a> Memory<'a> {
     /// What compressing takes when each of the workers has a block, and, if there are several, one more is gathered.
     fn pressing(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
-        let hands = workers.max(1) as u64;
+        let hands = self.helpers.saturating_add(workers as u64).max(1);
         let tool = self.policy.tools(block as usize);
         self.fixed(workers).saturating_add(hands.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }

@@ -2,13 +2,13 @@
 
 use std::convert::Infallible;
 
-use packline_engine::{CancelToken, Config, Line, ParallelLine, Permit, SerialLine, Work};
+use packline_engine::{Line, Permit, Work};
 
 use super::coder::Tool;
 use super::policy::Policy;
 use super::probe::Probe;
 use super::seal::{Salt, Seal};
-use crate::{BackEnd, Error};
+use crate::{BackEnd, Error, Machine};
 
 /// Shorter blocks are stored, as lrzip does.
 const SHORTEST: usize = 64;
@@ -118,6 +118,14 @@ impl Work for PressWork {
     fn compress(&self, _: &mut Bench, job: Infallible) -> Result<Pressed, Error> {
         match job {}
     }
+
+    fn raw_bytes(&self, block: &Block) -> u64 {
+        block.bytes.len() as u64
+    }
+
+    fn hashed_bytes(&self, pressed: &Pressed) -> u64 {
+        pressed.bytes.len() as u64
+    }
 }
 
 /// The line that blocks go down. There is one stage: nothing is decided between two.
@@ -125,12 +133,8 @@ pub(super) fn line(
     work: PressWork,
     workers: usize,
     window: usize,
-    serial: bool,
-    cancel: CancelToken,
+    machine: &Machine,
 ) -> Result<Box<dyn Line<PressWork>>, Error> {
-    if serial {
-        return Ok(Box::new(SerialLine::with_cancel(work, cancel)));
-    }
-    let line = ParallelLine::new(work, Config { cancel, ..Config::new(workers, window) });
-    Ok(Box::new(line.map_err(|cause| Error::Internal(cause.to_string()))?))
+    let line = packline_engine::line(work, machine.line.sized(workers, window, &machine.cancel), machine.serial);
+    line.map_err(|cause| Error::Internal(cause.to_string()))
 }

@@ -140,8 +140,7 @@ impl<'a> Writer<'a> {
         let (length, block) = (view.length(), self.memory().block(view.length()));
         let work = PressWork { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);
-        let (serial, cancel) = (self.machine.serial, self.machine.cancel.clone());
-        let mut line = line(work, share.pressers, window, serial, cancel)?;
+        let mut line = line(work, share.pressers, window, self.machine)?;
         let pieces = [Pieces::new(self.opcodes.length(), block), Pieces::new(literals, block)];
         let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
         let observer = &mut *self.observer;

@@ -32,19 +32,20 @@ impl Plan {
     /// [`Error::Memory`] if the least that works is more than is allowed.
     pub(super) fn new(image: &Image, compression: Option<StreamSpec>, resources: &Resources) -> Result<Plan, Error> {
         let workers = resources.wanted();
-        let (pressers, press) = press_share(compression, workers, resources.memory);
+        let (pressers, press) = press_share(compression, workers, resources);
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
         let demand = ReadDemand::new(image, workers, resources.memory, press + BATCH as u64 + links);
+        let demand = demand.helped(&resources.line);
         let press_window = compression.map_or(0, |spec| window(spec, pressers) as usize);
         Ok(Plan { read: demand.plan()?, pressers, press_window })
     }
 }
 
 /// Workers that compress, and the bytes that they take.
-fn press_share(compression: Option<StreamSpec>, wanted: usize, limit: Option<u64>) -> (usize, u64) {
+fn press_share(compression: Option<StreamSpec>, wanted: usize, resources: &Resources) -> (usize, u64) {
     let Some(spec) = compression else { return (0, 0) };
-    let taken = |workers: usize| spec.memory() as u64 * workers.max(1) as u64 + window(spec, workers);
-    let most = limit.map_or(u64::MAX, |limit| limit / 2);
+    let taken = |workers: usize| spec.memory() as u64 * resources.line.hands(workers) as u64 + window(spec, workers);
+    let most = resources.memory.map_or(u64::MAX, |limit| limit / 2);
     let workers = (wanted.min(1)..=wanted).rev().find(|&workers| taken(workers) <= most).unwrap_or(wanted.min(1));
     (workers, taken(workers))
 }
@@ -61,11 +62,12 @@ mod tests {
     #[test]
     fn compressors_are_as_many_as_half_of_the_memory_holds() {
         let spec = |text: &str| Some(StreamSpec::parse(text).unwrap());
-        assert_eq!(press_share(None, 4, None), (0, 0));
-        assert_eq!(press_share(spec("gzip"), 4, None).0, 4);
-        let (workers, taken) = press_share(spec("xz"), 8, Some(1 << 30));
+        let with = |memory| Resources { memory, ..Resources::default() };
+        assert_eq!(press_share(None, 4, &with(None)), (0, 0));
+        assert_eq!(press_share(spec("gzip"), 4, &with(None)).0, 4);
+        let (workers, taken) = press_share(spec("xz"), 8, &with(Some(1 << 30)));
         assert!((1..8).contains(&workers) && taken <= 1 << 29, "{workers} {taken}");
-        assert_eq!(press_share(spec("xz"), 8, Some(1 << 20)).0, 1);
-        assert_eq!(press_share(spec("zstd"), 0, None).0, 0);
+        assert_eq!(press_share(spec("xz"), 8, &with(Some(1 << 20))).0, 1);
+        assert_eq!(press_share(spec("zstd"), 0, &with(None)).0, 0);
     }
 }

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use packline_codec::{CodecError, Member, MemberEncoder, StreamEnd, StreamSpec};
-use packline_engine::{Caller, CancelToken, Config, Fault, Line, Outbox, ParallelLine, Permit, SerialLine, Work};
+use packline_engine::{Caller, Fault, Line, Outbox, Permit, Work};
+
+use crate::Resources;
 
 /// Why a chunk does not reach the output.
 #[derive(Debug)]
@@ -56,6 +58,18 @@ impl Work for PressWork {
     fn compress(&self, _: &mut Option<MemberEncoder>, job: Self::Job) -> Result<Pressed, PressError> {
         match job {}
     }
+
+    fn raw_bytes(&self, chunk: &Chunk) -> u64 {
+        chunk.bytes.len() as u64
+    }
+
+    fn hashed_bytes(&self, pressed: &Pressed) -> u64 {
+        pressed.member.bytes.len() as u64
+    }
+
+    fn packed_bytes(&self, pressed: &Pressed) -> u64 {
+        pressed.member.bytes.len() as u64
+    }
 }
 
 /// The output, and what must be known at its end.
@@ -93,21 +107,16 @@ pub(super) struct Press {
 }
 
 impl Press {
-    /// Compresses to `out` with so many workers, in about `window` bytes; `serial` asks for the reference line.
+    /// Compresses to `out` with so many workers, in about `window` bytes.
     pub(super) fn new(
         out: Box<dyn Write>,
         spec: StreamSpec,
         workers: usize,
         window: usize,
-        cancel: CancelToken,
-        serial: bool,
+        resources: &Resources,
     ) -> io::Result<Press> {
-        let work = PressWork(spec);
-        let line: Box<dyn Line<PressWork>> = if serial {
-            Box::new(SerialLine::with_cancel(work, cancel))
-        } else {
-            Box::new(ParallelLine::new(work, Config { cancel, ..Config::new(workers, window) })?)
-        };
+        let config = resources.line.sized(workers, window, &resources.cancel);
+        let line = packline_engine::line(PressWork(spec), config, resources.serial)?;
         let writing = Writing { out, end: spec.end(), written: 0 };
         let mut press = Press { spec, line, writing, filling: None };
         match press.writing.write(&spec.start()) {

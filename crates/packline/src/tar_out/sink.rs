@@ -88,8 +88,7 @@ impl Sink {
         let inner = match compression {
             None => Inner::Plain(Batch { out, held: Vec::with_capacity(BATCH) }),
             Some(spec) => {
-                let (cancel, serial) = (resources.cancel.clone(), resources.serial);
-                let press = Press::new(out, spec, plan.pressers, plan.press_window, cancel, serial);
+                let press = Press::new(out, spec, plan.pressers, plan.press_window, resources);
                 Inner::Pressed(Box::new(press.map_err(|cause| refused(&shown, cause))?))
             }
         };

@@ -77,6 +77,11 @@ impl Fragment {
         Ok(TailBytes::Part(bytes, range))
     }
 
+    /// Bytes of the block in the image; 0 if it cannot be had.
+    pub fn stored_bytes(&self) -> u64 {
+        self.place.as_ref().map_or(0, |place| u64::from(place.stored))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Result<Arc<Vec<u8>>, ReadError>>> {
         self.decoded.lock().unwrap_or_else(PoisonError::into_inner)
     }

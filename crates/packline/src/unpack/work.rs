@@ -61,6 +61,20 @@ impl Work for Unpacking {
     fn compress(&self, _: &mut Tool, (): ()) -> Result<(), Error> {
         Ok(())
     }
+
+    fn raw_bytes(&self, task: &Task) -> u64 {
+        match &task.work {
+            Job::Blocks { blocks, .. } => {
+                blocks.iter().filter_map(|(_, block)| Some(u64::from(block.place?.stored))).sum()
+            }
+            Job::Tails { fragment, .. } => fragment.stored_bytes(),
+            Job::Empty(_) => 0,
+        }
+    }
+
+    fn hashed_bytes(&self, outcome: &Outcome) -> u64 {
+        outcome.counts.written_bytes
+    }
 }
 
 /// A file of the window that is open.

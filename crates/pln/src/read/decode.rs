@@ -188,4 +188,15 @@ impl Work for DecodeWork {
     fn compress(&self, _: &mut Bench, job: Infallible) -> Result<Infallible, Error> {
         match job {}
     }
+
+    fn raw_bytes(&self, task: &Task) -> u64 {
+        match &task.place {
+            Place::Here(_, stored, _) => u64::from(stored.size),
+            Place::There(_, entry) => entry.physical(),
+        }
+    }
+
+    fn hashed_bytes(&self, product: &Product) -> u64 {
+        product.outcome.as_ref().map_or(0, |_| product.length as u64)
+    }
 }

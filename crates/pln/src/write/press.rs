@@ -158,4 +158,12 @@ impl Work for PressWork {
     fn compress(&self, _: &mut Bench, job: Infallible) -> Result<Infallible, Error> {
         match job {}
     }
+
+    fn raw_bytes(&self, task: &Task) -> u64 {
+        task.length as u64
+    }
+
+    fn hashed_bytes(&self, pressed: &Pressed) -> u64 {
+        pressed.bytes().len() as u64
+    }
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_engine::{Caller, CancelToken, Config, Fault, Line, Outbox, ParallelLine, SerialLine};
+use packline_engine::{Caller, CancelToken, Config, Fault, Line, Outbox, Tally};
 
 use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
@@ -26,7 +26,7 @@ use self::work::ReadWork;
 use super::{FileData, Image, ReadError};
 
 /// What the machine gives. Nothing of it changes what is handed out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadSettings {
     /// Worker threads; 0 decodes on the caller's thread.
     pub workers: usize,
@@ -42,6 +42,8 @@ pub struct ReadSettings {
     pub serial: bool,
     /// Stops the reading when set.
     pub cancel: CancelToken,
+    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
+    pub line: Config,
 }
 
 /// One file to read, or something (a directory, a link) that only keeps its place in the order.
@@ -106,6 +108,15 @@ pub struct Reading<'r, T> {
     cancel: CancelToken,
     /// Whether workers take what is planned ahead of what is asked for.
     ahead: bool,
+    tally: Option<Tally>,
+}
+
+impl<T> Drop for Reading<'_, T> {
+    fn drop(&mut self) {
+        if let Some(tally) = &self.tally {
+            tally.add_budget(&self.plan.budget);
+        }
+    }
 }
 
 /// Where the products of the jobs on the line go, in the order of the jobs.
@@ -156,6 +167,7 @@ impl<'r, T> Reading<'r, T> {
             promises: Promises::default(),
             cancel: settings.cancel.clone(),
             ahead: settings.workers > 0 && !settings.serial,
+            tally: settings.line.tally.clone(),
         })
     }
 
@@ -278,13 +290,10 @@ fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
 
 fn line(image: &Image, settings: &ReadSettings) -> Result<Box<dyn Line<ReadWork>>, ReadError> {
     let work = ReadWork { image: image.clone() };
-    if settings.serial {
-        return Ok(Box::new(SerialLine::with_cancel(work, settings.cancel.clone())));
-    }
     // The plan takes memory from a budget of its own, before it makes a job; the line need not count it again.
-    let config = Config { cancel: settings.cancel.clone(), ..Config::new(settings.workers, usize::MAX) };
-    let line = ParallelLine::new(work, config);
-    Ok(Box::new(line.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))?))
+    let config = settings.line.sized(settings.workers, usize::MAX, &settings.cancel);
+    let line = packline_engine::line(work, config, settings.serial);
+    line.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))
 }
 
 fn from_fault(fault: Fault<ReadError>) -> ReadError {

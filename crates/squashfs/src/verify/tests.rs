@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use packline_engine::CancelToken;
 use packline_tree::{Entry, Kind, Xattr};
 
 use super::*;
@@ -26,7 +25,7 @@ fn open(bytes: &[u8]) -> Result<Image, ReadError> {
 fn settings(workers: usize) -> VerifySettings {
     let (window, fragments, serial) = (1 << 20, 1 << 20, workers == 0);
     VerifySettings {
-        reading: ReadSettings { workers, window, fragments, scratch: None, serial, cancel: CancelToken::new() },
+        reading: ReadSettings { workers, window, fragments, serial, ..ReadSettings::default() },
         records: 1 << 20,
     }
 }

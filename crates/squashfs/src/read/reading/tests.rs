@@ -57,7 +57,7 @@ fn files(image: &Image) -> Vec<FileData> {
 }
 
 fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
-    ReadSettings { workers, window, fragments, scratch: None, serial: false, cancel: CancelToken::new() }
+    ReadSettings { workers, window, fragments, ..ReadSettings::default() }
 }
 
 /// What a file came to: its bytes, with what failed as spans.

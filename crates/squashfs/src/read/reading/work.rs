@@ -55,6 +55,14 @@ impl Work for ReadWork {
     fn compress(&self, _: &mut Self::Tool, job: Infallible) -> Result<Infallible, ReadError> {
         match job {}
     }
+
+    fn raw_bytes(&self, job: &Job) -> u64 {
+        job.blocks.iter().map(|wanted| u64::from(wanted.place.stored)).sum()
+    }
+
+    fn hashed_bytes(&self, product: &Product) -> u64 {
+        product.pieces.iter().filter(|piece| piece.error.is_none()).map(|piece| piece.range.len() as u64).sum()
+    }
 }
 
 fn decode(decoder: &mut BlockDecoder, job: Job) -> Product {

@@ -1,0 +1,179 @@
+//! Tests of how lines are run, of every command that has some: what comes out stays the same, and all that is done is counted.
+
+use std::fs;
+
+use packline::line::{Site, Topology};
+use serde_json::Value;
+
+use super::harness::{Place, Ran, assert_misuse, host, run_on, sample_tar};
+use crate::io::Host;
+
+/// A machine of two caches, so that queues can be shared in more than one way.
+fn two_caches() -> Host {
+    let sites = [0, 1, 0, 1].map(|first| Site { core: first, cache: first, package: first });
+    Host { topology: Topology::new(sites.to_vec()), processors: 4, ..host() }
+}
+
+/// Each kind of file that lines make, of the sample.
+struct Files {
+    image: String,
+    /// The same tree in blocks of another size, so that contents have to be compared.
+    other: String,
+    lrz: String,
+    pln: String,
+}
+
+impl Files {
+    fn new(place: &Place) -> Files {
+        let [image, other, lrz, pln] = ["x.sqfs", "y.sqfs", "x.lrz", "x.tar.pln"].map(|name| place.text(name));
+        let tar = sample_tar();
+        let pack: [&[&str]; 3] =
+            [&["pack", "-q", "-", &image], &["pack", "-q", "-b", "8K", "-", &other], &["pack", "-q", "-", &lrz]];
+        for words in pack.into_iter().chain([&compress(&pln)[..]]) {
+            assert_eq!(run_on(words, &tar, host()).status, 0, "{words:?}");
+        }
+        Files { image, other, lrz, pln }
+    }
+
+    /// Commands that run lines, each with its name, so that they write to `out` or to standard output; those that can say
+    /// in JSON what they did.
+    fn commands<'a>(&'a self, out: &'a str) -> Vec<Vec<&'a str>> {
+        vec![
+            vec!["pack", "--json", "--format", "squashfs", "-", out],
+            vec!["pack", "--json", "-c", "gzip", "--format", "lrz", "-", out],
+            vec!["compress", "--json", "-C", "lz4", "--record-size", "4K", "-o", out],
+            vec!["decompress", "--json", "-o", out, &self.pln],
+            vec!["unpack", "--json", "--to", "tar", "-c", "gzip", &self.image, out],
+            vec!["unpack", "--json", "--to", "tar", &self.lrz, out],
+            vec!["verify", "--json", &self.image],
+            vec!["verify", "--json", &self.pln],
+            vec!["diff", "--json", &self.image, &self.other],
+        ]
+    }
+}
+
+fn compress(out: &str) -> [&str; 7] {
+    ["compress", "-q", "-C", "lz4", "--record-size=4K", "-o", out]
+}
+
+/// Runs a command with more options, and gives what it left.
+fn ran(place: &Place, command: &[&str], more: &[&str]) -> (Ran, Option<Vec<u8>>) {
+    let words = [&command[..1], more, &command[1..]].concat();
+    let ran = run_on(&words, &sample_tar(), two_caches());
+    assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
+    let made = fs::read(place.at("out")).ok();
+    if made.is_some() {
+        fs::remove_file(place.at("out")).unwrap();
+    }
+    (ran, made)
+}
+
+#[test]
+fn what_comes_out_is_the_same_however_lines_are_run() {
+    let place = Place::new();
+    let (files, out) = (Files::new(&place), place.text("out"));
+    for command in files.commands(&out).iter().filter(|command| command.contains(&&*out)) {
+        let plain = ran(&place, command, &[]).1;
+        for share in ["none", "llc", "all"] {
+            for more in [&["--policy", "local"][..], &["--help-out"], &["--policy", "local", "--help-out"]] {
+                let options = [&["--share", share], more].concat();
+                assert!(plain.is_some() && ran(&place, command, &options).1 == plain, "{command:?} {options:?}");
+            }
+        }
+    }
+}
+
+/// The last object that was printed; null if there was none.
+fn last_object(ran: &Ran) -> Value {
+    ran.out.lines().last().map_or(Value::Null, |line| serde_json::from_str(line).unwrap())
+}
+
+#[test]
+fn every_job_is_counted_and_traced() {
+    let place = Place::new();
+    let (files, out, path) = (Files::new(&place), place.text("out"), place.text("trace"));
+    for command in files.commands(&out) {
+        let (told, _) = ran(&place, &command, &["--share", "none", "--stats", "--trace", &path]);
+        let summary = last_object(&told);
+        let sum = |what: &str| -> u64 {
+            summary[what].as_array().unwrap().iter().map(|one| one["jobs"].as_u64().unwrap()).sum()
+        };
+        let jobs = summary["line"]["jobs"].as_u64().unwrap();
+        assert!(jobs > 0 && [sum("queues"), sum("crew")] == [jobs; 2], "{command:?}: {summary}");
+        assert!(summary["line"]["peak_bytes"].as_u64() > Some(0), "{command:?}: {summary}");
+        check_trace(&place, command[0], jobs);
+        assert_eq!(last_object(&ran(&place, &command, &[]).0).get("line"), None, "{command:?}");
+    }
+}
+
+/// The trace has so many jobs, with sizes.
+fn check_trace(place: &Place, command: &str, jobs: u64) {
+    let trace: Value = serde_json::from_slice(&fs::read(place.at("trace")).unwrap()).unwrap();
+    fs::remove_file(place.at("trace")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let traced: Vec<&Value> = events.iter().filter(|event| event["cat"] == "job").collect();
+    let bytes = |what: &str| -> u64 { traced.iter().map(|event| event["args"][what].as_u64().unwrap()).sum() };
+    assert_eq!(traced.len() as u64, jobs, "{command}");
+    assert!(bytes("bytes_in") > 1000 && bytes("bytes_out") > 1000, "{command}: {trace}");
+    assert_eq!((&trace["otherData"]["command"], &trace["otherData"]["share"]), (&command.into(), &"none".into()));
+}
+
+#[test]
+fn people_are_told_on_standard_error_or_with_the_totals() {
+    let place = Place::new();
+    let (files, out, tree) = (Files::new(&place), place.text("out"), place.text("tree"));
+    let commands: [(&[&str], bool); 8] = [
+        (&["cat", "--stats", &files.image, "a/small"], false),
+        (&["cat", "--stats", "--range", "0..10", &files.pln], false),
+        (&["diff", "--stats", &files.image, &files.other], false),
+        (&["verify", "--stats", &files.image], true),
+        (&["unpack", "--stats", &files.image, &tree], false),
+        (&["unpack", "--stats", "-f", &files.lrz, &tree], false),
+        (&["decompress", "--stats", "-c", &files.pln], false),
+        (&["pack", "--stats", "-", &out, "--format", "lrz"], false),
+    ];
+    for (words, in_totals) in commands {
+        let ran = run_on(words, &sample_tar(), host());
+        let told = if in_totals { &ran.out } else { &ran.err };
+        assert!(ran.status == 0 && told.contains("wake-ups") && told.contains("\nworker 1: "), "{words:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
+    let place = Place::new();
+    let [one, other, trace] = ["one", "other", "trace"].map(|name| place.text(name));
+    for (path, records) in [(&one, 3), (&other, 5)] {
+        fs::write(path, vec![7; records << 12]).unwrap();
+    }
+    let words = ["compress", "--record-size=4K", "--json", "--stats", "--trace", &trace, &one, &other];
+    let ran = run_on(&words, b"", host());
+    let jobs: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&jobs[0]["line"]["jobs"], &jobs[1]["line"]["jobs"]), (&3.into(), &5.into()), "{ran:?}");
+    let trace: Value = serde_json::from_slice(&fs::read(&trace).unwrap()).unwrap();
+    let lines = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "job");
+    let of_line = |number: u64| lines.clone().filter(|event| event["args"]["line"] == number).count();
+    assert_eq!((of_line(1), of_line(2)), (3, 5), "{trace}");
+}
+
+#[test]
+fn what_has_no_effect_is_refused() {
+    let place = Place::new();
+    let (files, out) = (Files::new(&place), place.text("out"));
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["pack", "--serial", "--share", "all", "--format", "lrz", "-", &out],
+            "--share: cannot be used with --serial",
+        ),
+        (&["compress", "--policy", "last", "-c"], "--policy"),
+        (&["list", "--share", "all", &files.image], "--share"),
+        (&["info", "--stats", &files.image], "--stats"),
+        (&["lrzip", "--help-out", &files.image], "--help-out"),
+        (&["pack", "--stats", "--exportable", "--format", "lrz", "-", &out], "--exportable"),
+    ];
+    assert_misuse(&cases);
+    let there = run_on(&["cat", "--trace", &files.lrz, &files.pln], b"", host());
+    assert!(there.status == 1 && there.err.contains("exists already (expected a name that is free)"), "{there:?}");
+    let there = run_on(&["compress", "--trace", &files.lrz, "-o", &out], b"", host());
+    assert!(there.status == 1 && there.err.contains("--force to replace it") && !place.at("out").exists(), "{there:?}");
+}

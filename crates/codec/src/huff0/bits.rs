@@ -63,52 +63,70 @@ impl<'a> Backward<'a> {
 /// Bits put into a buffer from its front.
 #[derive(Debug)]
 pub(super) struct Forward<'a> {
+    /// What is left of the buffer.
     room: &'a mut [u8],
-    size: usize,
+    /// Bytes of the buffer.
+    whole: usize,
     held: u64,
+    /// Bits held, fewer than 8.
     bits: u32,
 }
 
 impl<'a> Forward<'a> {
     /// Writes into `room`.
     pub(super) fn new(room: &'a mut [u8]) -> Self {
-        Forward { room, size: 0, held: 0, bits: 0 }
+        Forward { whole: room.len(), room, held: 0, bits: 0 }
     }
 
-    /// Goes on behind `size` bytes, with `bits` fewer than 8 held back.
-    pub(super) fn resumed(room: &'a mut [u8], size: usize, held: u64, bits: u32) -> Self {
-        Forward { room, size, held, bits }
+    /// Goes on behind `size` bytes, with `bits` fewer than 8 held back. `None` if there are not so many bytes.
+    pub(super) fn resumed(room: &'a mut [u8], size: usize, held: u64, bits: u32) -> Option<Self> {
+        Some(Forward { whole: room.len(), room: room.get_mut(size..)?, held, bits })
+    }
+
+    /// As [`Forward::put`], where a whole word may be written, however few of its bits are meant. As it was, if not.
+    #[inline(always)]
+    pub(super) fn put_fast(self, value: u64, bits: u32) -> Result<Self, Self> {
+        let held = self.held | value << self.bits;
+        let bits = self.bits + bits;
+        let Some(to) = self.room.first_chunk_mut::<8>() else { return Err(self) };
+        *to = held.to_le_bytes();
+        let done = bits as usize >> 3 & 7;
+        // At most 63 bits are held, so that the shift is at most 56.
+        Ok(Forward { room: &mut self.room[done..], held: held >> (bits & 56), bits: bits & 7, ..self })
     }
 
     /// Adds the lowest `bits` of `value`, which has none above them: up to 56. `None` if there is no room.
-    pub(super) fn put(&mut self, value: u64, bits: u32) -> Option<()> {
+    #[inline]
+    pub(super) fn put(self, value: u64, bits: u32) -> Option<Self> {
+        self.put_fast(value, bits).or_else(|slow| slow.put_bytes(value, bits)).ok()
+    }
+
+    fn put_bytes(mut self, value: u64, bits: u32) -> Result<Self, ()> {
         self.held |= value << self.bits;
         self.bits += bits;
         while self.bits >= 8 {
-            self.byte()?;
+            self = self.byte().ok_or(())?;
             self.bits -= 8;
         }
-        Some(())
+        Ok(self)
     }
 
-    fn byte(&mut self) -> Option<()> {
-        *self.room.get_mut(self.size)? = self.held as u8;
-        self.size += 1;
-        self.held >>= 8;
-        Some(())
+    fn byte(self) -> Option<Self> {
+        let (to, room) = self.room.split_first_mut()?;
+        *to = self.held as u8;
+        Some(Forward { room, held: self.held >> 8, ..self })
     }
 
     /// The bytes written, with zeros behind the last bit.
     pub(super) fn end(mut self) -> Option<usize> {
         if self.bits > 0 {
-            self.byte()?;
+            self = self.byte()?;
         }
-        Some(self.size)
+        Some(self.whole - self.room.len())
     }
 
     /// As [`Forward::end`], with the mark that a stream read from its end needs.
-    pub(super) fn end_marked(mut self) -> Option<usize> {
-        self.put(1, 1)?;
-        self.end()
+    pub(super) fn end_marked(self) -> Option<usize> {
+        self.put(1, 1)?.end()
     }
 }

@@ -1,11 +1,12 @@
 //! One block: what to do with it, and its parts put together.
 
 use super::encode::{self, Codes};
+use super::histogram::Counts;
 use super::kernel::Kernel;
-use super::lengths::{Lengths, SYMBOLS};
+use super::lengths::Lengths;
 use super::table::{Tables, USUAL_LOG};
 use super::weights::{self, Weights};
-use super::{HUFF0, Huff0Block, Huff0Streams, MAX_BLOCK, USED_BITS, decode, fast, histogram};
+use super::{HUFF0, Huff0Block, Huff0Streams, MAX_BLOCK, USED_BITS, decode, fast, flat};
 use crate::CodecError;
 
 /// Bytes below which four streams are not worth their jump table, nor can be told apart by it.
@@ -22,34 +23,19 @@ pub(super) fn compress(
         return Err(CodecError::BlockTooLarge { found: src.len(), limit: MAX_BLOCK });
     }
     let Some(first) = src.first() else { return Ok(Huff0Block::NotCompressible) };
-    let counts = histogram::count(src);
+    let Some(counts) = flat::counts(src) else { return Ok(Huff0Block::NotCompressible) };
     if counts[usize::from(*first)] as usize == src.len() {
         return Ok(Huff0Block::SingleSymbol(*first));
     }
-    if looks_flat(&counts, src.len()) {
-        return Ok(Huff0Block::NotCompressible);
-    }
     let size = coded(kernel, src, &counts, USED_BITS, room, streams);
     Ok(size.map_or(Huff0Block::NotCompressible, Huff0Block::Compressed))
-}
-
-/// Whether symbols are so evenly spread that a code can not save more than its description takes.
-fn looks_flat(counts: &[u32; SYMBOLS], size: usize) -> bool {
-    let most = counts.iter().max().copied().unwrap_or(0) as usize;
-    if most > (size >> 7) + 4 {
-        return false;
-    }
-    // No symbol is frequent; but a part of the alphabet may be missing. The sum of squares tells how much of it is there.
-    let squares: u64 = counts.iter().map(|count| u64::from(*count) * u64::from(*count)).sum();
-    let size = size as u64;
-    squares * SYMBOLS as u64 <= size * size + size * size / 16 + size * SYMBOLS as u64
 }
 
 /// With codes of up to `limit` bits. `None` if the block is not smaller than `src`, or than `room`.
 pub(super) fn coded(
     kernel: Kernel,
     src: &[u8],
-    counts: &[u32; SYMBOLS],
+    counts: &Counts,
     limit: u32,
     room: &mut [u8],
     streams: Huff0Streams,

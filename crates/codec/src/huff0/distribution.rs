@@ -44,15 +44,17 @@ impl Distribution {
     /// Writes it. `None` if there is no room.
     pub(super) fn write(&self, room: &mut [u8]) -> Option<usize> {
         let mut bits = Forward::new(room);
-        bits.put(u64::from(self.log - MIN_LOG), 4)?;
+        bits = bits.put(u64::from(self.log - MIN_LOG), 4)?;
         let (mut left, mut weight) = (1 << self.log, 0);
         while left > 0 {
             let states = self.states[weight];
             weight += 1;
-            put_number(&mut bits, (states + 1) as u32, left + 1)?;
+            bits = put_number(bits, (states + 1) as u32, left + 1)?;
             left -= states.unsigned_abs();
             if states == 0 {
-                weight += put_zeros(&mut bits, &self.states[weight..])?;
+                let zeros = self.states[weight..].iter().take_while(|states| **states == 0).count();
+                bits = put_zeros(bits, zeros)?;
+                weight += zeros;
             }
         }
         bits.end()
@@ -95,7 +97,7 @@ fn best(counts: &[u32; WEIGHTS], states: &[i32; WEIGHTS], step: i32) -> usize {
 }
 
 /// Writes a number of 0 to `most` in as few bits as tell those apart: the first few numbers take a bit less.
-fn put_number(bits: &mut Forward, number: u32, most: u32) -> Option<()> {
+fn put_number(bits: Forward, number: u32, most: u32) -> Option<Forward> {
     let (width, short) = widths(most);
     let number = u64::from(number);
     match number {
@@ -112,13 +114,11 @@ fn widths(most: u32) -> (u32, u64) {
 }
 
 /// Says how many more weights without states follow the first, in digits of two bits of which 3 has another follow.
-fn put_zeros(bits: &mut Forward, states: &[i32]) -> Option<usize> {
-    let zeros = states.iter().take_while(|states| **states == 0).count();
+fn put_zeros(mut bits: Forward, zeros: usize) -> Option<Forward> {
     for _ in 0..zeros / 3 {
-        bits.put(3, 2)?;
+        bits = bits.put(3, 2)?;
     }
-    bits.put((zeros % 3) as u64, 2)?;
-    Some(zeros)
+    bits.put((zeros % 3) as u64, 2)
 }
 
 /// Bits from the lowest of the first byte on; zeros behind the end, which `at` tells.

@@ -1,6 +1,7 @@
 //! Encoding of streams: from the last symbol to the first, so that a reader that begins at the end finds the first one first.
 
 use super::bits::Forward;
+use super::histogram;
 use super::kernel::Kernel;
 use super::lengths::{Lengths, SYMBOLS};
 #[cfg(target_arch = "x86_64")]
@@ -20,13 +21,12 @@ impl Codes {
     /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code. `symbols`
     /// will take `total` bits.
     pub(super) fn new(lengths: &Lengths, symbols: usize, total: u64) -> Self {
-        let mut at = [0_u64; 16];
-        lengths.of.iter().for_each(|bits| at[usize::from(bits & 15)] += 1);
+        let at = histogram::count_small(&lengths.of);
         let mut next = [0_u64; 16];
         let mut code = 0;
         for bits in (1..=lengths.longest as usize).rev() {
             next[bits] = code;
-            code = (code + at[bits]) >> 1;
+            code = (code + u64::from(at[bits])) >> 1;
         }
         let mut of = [0; SYMBOLS];
         for (packed, bits) in of.iter_mut().zip(lengths.of).filter(|(_, bits)| *bits > 0) {
@@ -81,7 +81,7 @@ fn any_bmi2(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<us
     any(src, codes, room, tail)
 }
 
-/// Takes as many symbols at a time as surely fit into 56 bits.
+/// Takes as many symbols at a time as surely fit into a word.
 #[inline(always)]
 fn any(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
     match codes.longest {
@@ -95,34 +95,59 @@ fn any(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> 
 
 #[inline(always)]
 fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
-    let (first, groups) = src.as_rchunks::<SIZE>();
-    let mut groups = groups.iter().rev();
-    let Tail { mut size, mut held, mut bits } = tail;
-    // As long as a whole word may be written, however few of its bits are meant.
-    while let Some(to) = room.get_mut(size..size + 8) {
-        let Some(group) = groups.next() else { break };
-        let (code, length) = join(group, codes);
-        held |= code << bits;
-        to.copy_from_slice(&held.to_le_bytes());
-        bits += length;
-        size += (bits >> 3) as usize;
-        // At most 63 bits are held, so that the shift is at most 56.
-        held >>= bits & !7;
-        bits &= 7;
+    let (first, mut groups) = src.as_rchunks::<SIZE>();
+    let whole = room.len();
+    let mut left = room.get_mut(tail.size..)?;
+    let mut held = Held::new(tail);
+    // As long as two whole words may be written, however few of their bits are meant.
+    while let Some(to) = left.first_chunk_mut::<16>() {
+        let Some((others, [former, latter])) = groups.split_last_chunk() else { break };
+        let (latter, former) = (join(latter, codes), join(former, codes));
+        let done = held.put(latter, to, 0);
+        let done = held.put(former, to, done);
+        (left, groups) = (&mut left[done..], others);
     }
-    let mut end = Forward::resumed(room, size, held, bits);
-    for group in groups {
-        let (code, length) = join(group, codes);
-        end.put(code, length)?;
-    }
-    for symbol in first.iter().rev() {
+    let Tail { size, held, bits } = held.tail(whole - left.len());
+    let mut end = Forward::resumed(room, size, held, bits)?;
+    for symbol in groups.as_flattened().iter().rev().chain(first.iter().rev()) {
         let packed = codes.of[usize::from(*symbol)];
-        end.put(packed >> (64 - (packed & 63)), (packed & 63) as u32)?;
+        end = end.put(packed >> (64 - (packed & 63)), (packed & 63) as u32)?;
     }
     end.end_marked()
 }
 
-/// The codes of a group, the last symbol's lowest, and their length. Its own chain of shifts, so that groups overlap.
+/// Bits that wait to be written: the highest of a word. Those below were written.
+struct Held {
+    word: u64,
+    /// How many they are, fewer than 8.
+    bits: u32,
+}
+
+impl Held {
+    fn new(tail: Tail) -> Self {
+        Held { word: tail.held.unbounded_shl(64 - tail.bits), bits: tail.bits }
+    }
+
+    /// Puts a joined group behind them, writes the bytes that are full from `at` on, at most 7, and says where they end.
+    #[inline(always)]
+    fn put(&mut self, (code, length): (u64, u32), to: &mut [u8; 16], at: usize) -> usize {
+        self.word = self.word >> (length & 63) | code;
+        // At most 63: 56 added to 7.
+        let bits = (self.bits + length) & 63;
+        let low = self.word >> ((64 - bits) & 63);
+        to[at..at + 8].copy_from_slice(&low.to_le_bytes());
+        self.bits = bits & 7;
+        at + (bits as usize >> 3)
+    }
+
+    /// They, behind `size` bytes.
+    fn tail(&self, size: usize) -> Tail {
+        Tail { size, held: self.word.unbounded_shr(64 - self.bits), bits: self.bits }
+    }
+}
+
+/// The codes of a group in the highest bits of a word, the first symbol's uppermost, and their length. Its own chain of shifts, so
+/// that groups overlap.
 #[inline(always)]
 fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
     let (mut code, mut lengths) = (0, 0_u64);
@@ -133,6 +158,5 @@ fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
         // Codes are added as well, above what is looked at.
         lengths = lengths.wrapping_add(packed);
     }
-    let length = lengths as u32 & 63;
-    (code >> (64 - length), length)
+    (code & !63, lengths as u32)
 }

@@ -3,6 +3,7 @@
 
 use super::bits::{Backward, Forward};
 use super::distribution::{Distribution, MAX_LOG, WEIGHTS};
+use super::histogram;
 
 const STATES: usize = 1 << MAX_LOG;
 
@@ -32,8 +33,7 @@ fn spread(distribution: &Distribution) -> [u8; STATES] {
 
 /// Writes `weights`, of which there are two or more of two or more kinds. `None` if there is no room.
 pub(super) fn write(weights: &[u8], room: &mut [u8]) -> Option<usize> {
-    let mut counts = [0; WEIGHTS];
-    weights.iter().for_each(|weight| counts[usize::from(*weight)] += 1);
+    let counts = *histogram::count_small(weights).map(u32::from).first_chunk()?;
     let distribution = Distribution::near(&counts, Distribution::log_for(weights.len()));
     let size = distribution.write(room)?;
     let bits = Forward::new(&mut room[size..]);
@@ -45,22 +45,33 @@ struct Coder {
     log: u32,
     /// The states of each weight in order, weight after weight.
     states: [u8; STATES],
-    /// Where those of a weight begin.
-    starts: [u8; WEIGHTS],
-    /// How many there are.
-    sizes: [u8; WEIGHTS],
+    /// By weight.
+    steps: [Step; WEIGHTS],
+}
+
+/// How a state is left for one of a weight.
+#[derive(Clone, Copy, Default)]
+struct Step {
+    /// 2^16 times the bits that are said of a state, once the state and 2^log are added.
+    width: u32,
+    /// Where the weight's states begin, less how many there are.
+    start: i32,
+    /// Where they begin.
+    first: u8,
 }
 
 impl Coder {
     fn new(distribution: &Distribution) -> Self {
-        let mut coder = Coder { log: distribution.log, states: [0; STATES], starts: [0; WEIGHTS], sizes: [0; WEIGHTS] };
+        let mut coder = Coder { log: distribution.log, states: [0; STATES], steps: [Step::default(); WEIGHTS] };
         let mut ends = [0; WEIGHTS];
         let mut sum = 0;
-        for (weight, states) in distribution.states.iter().enumerate() {
-            coder.starts[weight] = sum;
+        for (weight, states) in distribution.states.iter().enumerate().filter(|(_, states)| **states != 0) {
+            let size = states.unsigned_abs();
+            let fewest = distribution.log - size.ilog2();
+            coder.steps[weight] =
+                Step { width: (fewest << 16) - (size << fewest), start: i32::from(sum) - size as i32, first: sum };
             ends[weight] = sum;
-            coder.sizes[weight] = states.unsigned_abs() as u8;
-            sum += coder.sizes[weight];
+            sum += size as u8;
         }
         for (state, weight) in spread(distribution)[..1 << distribution.log].iter().enumerate() {
             let end = &mut ends[usize::from(*weight)];
@@ -73,34 +84,35 @@ impl Coder {
     /// The state to end in, of those that stand for `weight` the one that is left by most bits: by that a reader knows that
     /// nothing follows.
     fn last(&self, weight: u8) -> u32 {
-        u32::from(self.states[usize::from(self.starts[usize::from(weight)])])
+        u32::from(self.states[usize::from(self.steps[usize::from(weight)].first)])
     }
 
     /// Goes back from `state` to one that stands for `weight` and leads there; says which of all that it leads to.
-    fn back(&self, state: &mut u32, weight: u8, bits: &mut Forward) -> Option<()> {
-        let size = u32::from(self.sizes[usize::from(weight)]);
+    #[inline]
+    fn back<'a>(&self, state: &mut u32, weight: u8, bits: Forward<'a>) -> Option<Forward<'a>> {
+        let step = &self.steps[usize::from(weight)];
         let from = *state + (1 << self.log);
-        let fewest = self.log - size.ilog2();
-        let width = fewest - u32::from(from >> fewest < size);
-        bits.put(u64::from(from & ((1 << width) - 1)), width)?;
-        let index = u32::from(self.starts[usize::from(weight)]) + (from >> width) - size;
-        *state = u32::from(self.states[index as usize]);
-        Some(())
+        // At least `size << fewest`, which takes `fewest` bits; if below, one less.
+        let width = (from + step.width) >> 16;
+        let index = (from >> width) as i32 + step.start;
+        *state = u32::from(self.states[index as usize & (STATES - 1)]);
+        bits.put(u64::from(from & ((1 << width) - 1)), width)
     }
 
     fn write(&self, weights: &[u8], mut bits: Forward) -> Option<usize> {
         let [before @ .., one, other] = weights else { return None };
         // What is read last is written first. Weights at even places have the first state.
-        let mut states = [self.last(*one), self.last(*other)];
-        if weights.len() % 2 == 1 {
-            states.swap(0, 1);
+        let (pairs, single) = before.as_chunks::<2>();
+        let mut states =
+            if single.is_empty() { [*one, *other] } else { [*other, *one] }.map(|weight| self.last(weight));
+        for weight in single {
+            bits = self.back(&mut states[0], *weight, bits)?;
         }
-        for (place, weight) in before.iter().enumerate().rev() {
-            self.back(&mut states[place % 2], *weight, &mut bits)?;
+        for [first, second] in pairs.iter().rev() {
+            bits = self.back(&mut states[1], *second, bits)?;
+            bits = self.back(&mut states[0], *first, bits)?;
         }
-        bits.put(u64::from(states[1]), self.log)?;
-        bits.put(u64::from(states[0]), self.log)?;
-        bits.end_marked()
+        bits.put(u64::from(states[1]), self.log)?.put(u64::from(states[0]), self.log)?.end_marked()
     }
 }
 

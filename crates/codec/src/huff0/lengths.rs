@@ -1,6 +1,6 @@
 //! Lengths of codes: Huffman's, and where those go over the limit, lengths near the best within it (`limited.rs`).
 
-use super::limited;
+use super::{histogram, limited};
 
 /// Symbols of an alphabet.
 pub(super) const SYMBOLS: usize = 256;
@@ -66,46 +66,70 @@ pub(super) fn weight(key: u32) -> u32 {
     key >> 8
 }
 
+/// Bits of a count that are sorted by at a time.
+const DIGIT: u32 = 7;
+
 /// Puts the symbols that occur into order, the rarest first, and returns how many there are.
 fn sort(counts: &[u32; SYMBOLS], sorted: &mut [u32; SYMBOLS]) -> usize {
-    let mut symbols = 0;
+    let (mut symbols, mut all) = (0, 0);
     for (symbol, count) in counts.iter().enumerate() {
         sorted[symbols] = key(symbol, *count);
         symbols += usize::from(*count > 0);
+        all |= count;
     }
-    sorted[..symbols].sort_unstable();
+    // By one digit after another, from the lowest on, which leaves in order what is equal.
+    let mut other = [0; SYMBOLS];
+    for low in (8..40 - all.leading_zeros()).step_by(DIGIT as usize) {
+        sort_by_digit(low, &sorted[..symbols], &mut other);
+        std::mem::swap(sorted, &mut other);
+    }
     symbols
+}
+
+/// Puts `keys` into the order of the digit that begins at a bit.
+fn sort_by_digit(low: u32, keys: &[u32], sorted: &mut [u32; SYMBOLS]) {
+    let digit = |key: u32| (key >> low) as usize & ((1 << DIGIT) - 1);
+    let mut places = [0_u16; 1 << DIGIT];
+    keys.iter().for_each(|key| places[digit(*key)] += 1);
+    let mut sum = 0;
+    for place in &mut places {
+        sum += std::mem::replace(place, sum);
+    }
+    for key in keys {
+        let place = &mut places[digit(*key)];
+        sorted[usize::from(*place) & (SYMBOLS - 1)] = *key;
+        *place += 1;
+    }
 }
 
 /// Counts into `at` how many symbols have a code of each length in Huffman's tree. 2^17 bytes make none longer than 25.
 fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     let symbols = sorted.len();
-    // Leaves, then nodes in the order in which they are made, which is that of their weights: two queues in one array. What
-    // is beyond the end of either weighs more than anything.
+    // Leaves, and nodes in the order in which they are made, which is that of their weights: two queues. What is beyond the end
+    // of either weighs more than anything.
     let mut leaves = [u32::MAX; SYMBOLS + 2];
     leaves.iter_mut().zip(sorted).for_each(|(leaf, key)| *leaf = weight(*key));
     let mut nodes = [u32::MAX; SYMBOLS + 2];
-    let mut parents = [0_u8; SYMBOLS];
+    let mut parents = [0_u8; SYMBOLS + 2];
     let mut leaf_parents = [0_u8; SYMBOLS + 2];
     let (mut leaf, mut node) = (0, 0);
     for made in 0..symbols - 1 {
-        let mut sum = 0;
-        for _ in 0..2 {
-            let is_leaf = leaves[leaf] <= nodes[node];
-            sum += if is_leaf { leaves[leaf] } else { nodes[node] };
-            // Written at both places: the one not taken is written again when it is.
-            leaf_parents[leaf] = made as u8;
-            parents[node] = made as u8;
-            leaf += usize::from(is_leaf);
-            node += usize::from(!is_leaf);
-        }
-        nodes[made] = sum;
+        // Both parts at once: to know the first of them before the second is looked for would take twice as long.
+        let ([one, two], [near, far]) = ([leaves[leaf], leaves[leaf + 1]], [nodes[node], nodes[node + 1]]);
+        let (both, neither) = (two <= near, far < one);
+        let mixed = if neither { near.wrapping_add(far) } else { one.wrapping_add(near) };
+        nodes[made] = if both { one.wrapping_add(two) } else { mixed };
+        // Written at all places: those not taken are written again when they are.
+        leaf_parents[leaf..leaf + 2].fill(made as u8);
+        parents[node..node + 2].fill(made as u8);
+        leaf += 1 + usize::from(both) - usize::from(neither);
+        node += 1 + usize::from(neither) - usize::from(both);
     }
     let mut depths = [0_u8; SYMBOLS];
     for node in (0..symbols - 2).rev() {
         depths[node] = depths[usize::from(parents[node])] + 1;
     }
-    for parent in &leaf_parents[..symbols] {
-        at[usize::from(depths[usize::from(*parent)] + 1) & 63] += 1;
-    }
+    let mut bits = leaf_parents;
+    bits.iter_mut().for_each(|bits| *bits = depths[usize::from(*bits)] + 1);
+    at.iter_mut().zip(histogram::count_small(&bits[..symbols])).for_each(|(at, symbols)| *at = usize::from(symbols));
 }

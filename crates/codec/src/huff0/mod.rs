@@ -38,7 +38,8 @@
 //!
 //! # How it is done
 //!
-//! Encoding looks up codes 32 at a time with AVX-512 (`wide.rs`), else 5 (`encode.rs`). Decoding takes one symbol or up to three at a step
+//! Content of which no code can save anything is mostly told from samples of it (`flat.rs`): its symbols are then not all counted.
+//! Encoding looks up codes 32 at a time with AVX-512 (`wide.rs`), else twice 5 (`encode.rs`). Decoding takes one symbol or up to three at a step
 //! (`table.rs`), as the code makes worth it, of four streams together (`fast.rs`), with bounds looked at every few steps; what is left is
 //! done with care (`decode.rs`). Which instructions are used (`kernel.rs`) changes no byte.
 
@@ -48,6 +49,7 @@ mod decode;
 mod distribution;
 mod encode;
 mod fast;
+mod flat;
 mod frame;
 mod fse;
 mod histogram;
@@ -114,7 +116,7 @@ impl Huff0Encoder {
     }
 
     /// Compresses a block of up to [`Huff0Encoder::MAX_BLOCK`] bytes into `dst`, of any size, and never writes past it. Needs
-    /// 8 bytes of room behind the result to be fast. An error if `src` is too large.
+    /// 64 bytes of room behind the result to be fast. An error if `src` is too large.
     pub fn compress_block(
         &mut self,
         src: &[u8],

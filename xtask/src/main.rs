@@ -11,6 +11,7 @@ mod fuzz;
 mod generate;
 mod matrix;
 mod models;
+mod races;
 mod scale;
 mod shell;
 mod simulate;
@@ -60,13 +61,14 @@ cargo xtask NAME
   simulate --validate yes        the simulator against the published table; fails if a point is off by more than 5 %
   simulate --efficiency yes      packline's rules beside tar2sqfs's on the machine of that table
   models                         the engine's hand-overs under loom and shuttle: every order of steps, and schedules by chance
+  races [helgrind|thread|miri]   the engine's stress run under checkers of races: valgrind's helgrind, ThreadSanitizer, miri
   generate NAME COUNT            a generated tar on standard output
   zoo DIR                        the hostile images that tests use, and a README with a line for each
 ";
 
 type Step = fn(&Arguments) -> Result<(), String>;
 
-const COMMANDS: [(&str, Step); 12] = [
+const COMMANDS: [(&str, Step); 13] = [
     ("bench", bench::run),
     ("calibrate", calibrate::run),
     ("ci", ci::run),
@@ -75,6 +77,7 @@ const COMMANDS: [(&str, Step); 12] = [
     ("generate", generate::run),
     ("matrix", matrix::run),
     ("models", models::run),
+    ("races", races::run),
     ("scale", scale::run),
     ("simulate", simulate::run),
     ("tidy", tidy::run),

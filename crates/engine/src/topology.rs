@@ -82,6 +82,9 @@ pub struct Site {
 
 /// The processors that workers run on. The engine does not look at the machine: who makes a line says where its workers
 /// are. It changes what is fast, and nothing else.
+///
+/// A worker is not pinned to its place, and not asked for it again: one that the kernel has moved to another cache still takes
+/// the earliest job there is, and has to fetch the block from afar, where a pinned one would wait for its processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     sites: Vec<Site>,

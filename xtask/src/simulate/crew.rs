@@ -34,12 +34,13 @@ impl World<'_> {
             };
         };
         // A searcher that leaves jobs behind it passes the search on.
-        let cost = if searched && self.wake == Wake::One { self.wake_one() } else { 0.0 };
+        let cost = if searched && self.wake == Wake::One { self.wake_one(queue) } else { 0.0 };
         let stages = &self.jobs[job];
         let (kind, first, then) = match stages.hash > 0.0 {
             true => (Kind::Hash, stages.hash, stages.compress),
             false => (Kind::Compress, stages.compress, 0.0),
         };
+        self.ran_by[job] = Some(worker);
         self.workers[worker].job = Some(job);
         self.workers[worker].then = then;
         self.cores.start(self.now, kind, first + cost, Agent::Worker(worker));
@@ -81,6 +82,22 @@ impl World<'_> {
         self.searching -= usize::from(searched);
         self.workers[worker].idle_since = self.now;
         self.idle.push(worker);
+        if self.wake == Wake::One && self.searching == 0 && self.watching().is_none() {
+            self.watcher = Some(worker);
+        }
+    }
+
+    /// The worker that is awake and looks for a job.
+    fn watching(&self) -> Option<usize> {
+        self.watcher.filter(|&worker| self.now - self.workers[worker].idle_since < self.costs.spin)
+    }
+
+    /// Whether a worker that waits has not gone to sleep yet.
+    fn is_awake(&self, worker: usize) -> bool {
+        match self.wake {
+            Wake::One => self.watching() == Some(worker),
+            Wake::Broadcast => self.now - self.workers[worker].idle_since < self.costs.spin,
+        }
     }
 
     /// A worker has been woken: getting up costs it time on its core.
@@ -90,9 +107,9 @@ impl World<'_> {
     }
 
     /// Wakes whom a new job calls for: what it costs the caller that has pushed it.
-    pub(super) fn wake_for_a_push(&mut self) -> f64 {
+    pub(super) fn wake_for_a_push(&mut self, queue: usize) -> f64 {
         match self.wake {
-            Wake::One => self.wake_one(),
+            Wake::One => self.wake_one(queue),
             Wake::Broadcast => {
                 let sleepers = std::mem::take(&mut self.idle);
                 sleepers.into_iter().for_each(|worker| _ = self.rouse(worker));
@@ -101,19 +118,26 @@ impl World<'_> {
         }
     }
 
-    /// Wakes one worker, if there is a job nobody is about to take: what it costs.
-    fn wake_one(&mut self) -> f64 {
+    /// Has one worker look for a job, if there is one that nobody is about to take: what it costs. The one that watches, or
+    /// one at that queue rather than one at another.
+    fn wake_one(&mut self, queue: usize) -> f64 {
         if self.searching > 0 || self.design.pending() == 0 {
             return 0.0;
         }
-        self.idle.pop().map_or(0.0, |worker| self.rouse(worker))
+        let at = match self.watching() {
+            Some(watcher) => self.idle.iter().rposition(|&worker| worker == watcher),
+            None => self.idle.iter().rposition(|&worker| self.design.home(worker) == queue),
+        };
+        let worker = at.map(|at| self.idle.remove(at)).or_else(|| self.idle.pop());
+        worker.map_or(0.0, |worker| self.rouse(worker))
     }
 
     fn rouse(&mut self, worker: usize) -> f64 {
         self.searching += 1;
-        let state = &mut self.workers[worker];
-        state.searching = true;
-        if self.now - state.idle_since < self.costs.spin {
+        let awake = self.is_awake(worker);
+        self.watcher = self.watcher.filter(|&watcher| watcher != worker);
+        self.workers[worker].searching = true;
+        if awake {
             self.events.at(self.now + self.costs.transfer, Event::Look(worker));
             return 0.0;
         }

@@ -107,10 +107,16 @@ impl Request {
     pub fn setup(&self, workers: usize, design: &str) -> Setup {
         let window = match self.window {
             Size::Items => Setup::items(workers),
-            Size::Bytes(budget) => Window::Bytes(budget.unwrap_or_else(|| Setup::bytes(workers, self.work.block))),
+            Size::Bytes(budget) => Window::Bytes(budget.unwrap_or_else(|| self.bytes(workers))),
         };
         let queues = self.queues.unwrap_or_else(|| workers.div_ceil(SHARE));
         Setup { workers, design: design.to_owned(), queues, wake: self.wake, line: self.line, window }
+    }
+
+    /// The window in bytes if none is asked for: for as many workers as the trace is of what it says, for others the default.
+    fn bytes(&self, workers: usize) -> f64 {
+        let seen = self.seen.as_ref().filter(|seen| seen.workers == workers);
+        seen.and_then(|seen| seen.window).unwrap_or_else(|| Setup::bytes(workers, self.work.block))
     }
 
     /// What the trace's own run took, beside the answers for as many workers.
@@ -216,7 +222,8 @@ mod tests {
         let request = parse("--workers 4,64 --design heap").unwrap();
         let setup = request.setup(64, "heap");
         assert_eq!((setup.line, setup.wake, setup.queues), (Line::Packline, Wake::One, 8));
-        assert_eq!(setup.window, Window::Bytes((64 << 20) as f64));
+        let window = |workers| request.setup(workers, "heap").window;
+        assert_eq!([4, 64].map(window), [16 << 20, 64 << 20].map(|bytes| Window::Bytes(f64::from(bytes))));
         assert_eq!((request.machine(64).cores, request.workers.as_slice()), (65, [4, 64].as_slice()));
         let request = parse("--caller toolsng --cores published --queues 3").unwrap();
         let setup = request.setup(4, "fifo");

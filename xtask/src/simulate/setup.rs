@@ -35,8 +35,8 @@ pub struct Setup {
 
 /// Items a worker in the window of tools-ng (`lib/common/writer/init.c`, `bin/tar2sqfs/options.c`: backlog).
 const TOOLSNG_ITEMS: usize = 10;
-/// The least window in bytes of packline.
-const LEAST_BYTES: f64 = (64 << 20) as f64;
+/// The least window in bytes of packline (`WINDOW_LEAST` of `crates/packline/src/memory.rs`).
+const LEAST_BYTES: f64 = (16 << 20) as f64;
 
 impl Setup {
     /// tools-ng 1.1.0 as it is.

@@ -97,6 +97,36 @@ fn a_window_in_bytes_is_never_exceeded() {
 }
 
 #[test]
+fn who_sleeps_for_memory_is_woken_when_a_quarter_is_free() {
+    // Four results of a tenth of their size each: the caller that is woken for the first reads one item, not four.
+    let press = Press { bytes_in: 100.0, bytes_out: 10.0, compress: Some(1000.0), commit: 0.0 };
+    let work = equal(400, &ITEM, &press);
+    let wakes = |bytes: f64| {
+        let setup = Setup { window: Window::Bytes(bytes), ..Setup::packline(4, 100.0) };
+        run(&setup, &free(4), &work)
+    };
+    let (tight, wide) = (wakes(700.0), wakes(40_000.0 * 3.0));
+    assert!(tight.peak_bytes <= 700.0 && tight.wall > wide.wall);
+    // All four workers have a job all the time: a quarter of the wide window is more than they need.
+    close(wide.wall, 100_000.0);
+}
+
+#[test]
+fn one_worker_watches_and_the_others_sleep() {
+    let costs = Costs { spin: 3000.0, wake_call: 1.0, wake_latency: 1.0, wake_run: 0.0, ..COSTS };
+    let (hash, soon) = (30_000.0, 1500.0);
+    let mut pairs = Workload::default();
+    for item in 0..100 {
+        let read = if item % 2 == 0 { hash + soon } else { 0.0 };
+        pairs.add(Item { read, hash, ..ITEM }, &[]);
+    }
+    // A pair is done soon before the next comes. Of its two workers one watches and has an item at once, the other is woken.
+    let outcome = run(&Setup::packline(16, 100.0), &Machine::ideal(32, costs), &pairs);
+    assert_eq!(outcome.jobs, 100);
+    assert!((48..=52).contains(&outcome.wakes), "{}", outcome.wakes);
+}
+
+#[test]
 fn a_fragment_block_blocks_the_window_of_tools_ng() {
     // A fragment fills its block at once: the block goes to the end of the queue, and what is read after it waits.
     let fragment = Item { whole: false, hash: 1.0, ..ITEM };

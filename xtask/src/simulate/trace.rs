@@ -23,6 +23,10 @@ struct File {
 struct Other {
     workers: Option<usize>,
     wall_ns: Option<f64>,
+    /// Most bytes on the line.
+    window_bytes: Option<f64>,
+    #[serde(default)]
+    help_out: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -58,6 +62,8 @@ pub struct Seen {
     pub workers: usize,
     /// How long it took, nanoseconds.
     pub wall: f64,
+    /// Bytes that might be on the line at a time, if it says.
+    pub window: Option<f64>,
 }
 
 /// What is known of one ticket.
@@ -85,9 +91,14 @@ struct Parts {
 /// times. `demand` is what the caller's work demands of caches.
 ///
 /// # Errors
-/// It is no trace, or events are missing: what, and of which ticket.
+/// It is no trace, or one of a caller that helped out, or events are missing: what, and of which ticket.
 pub fn read(text: &str, machine: &Machine, demand: f64) -> Result<Seen, String> {
     let File { other, events } = serde_json::from_str(text).map_err(|cause| cause.to_string())?;
+    if other.help_out {
+        return Err(
+            "the caller ran jobs of its own, which is not simulated (expected a trace without --help-out)".to_owned()
+        );
+    }
     let counted = |event: &Event| event.ph == "X" && !matches!(event.name.as_str(), "wait" | "write");
     let events: Vec<Event> = events.into_iter().filter(counted).collect();
     if let Some(event) = events.iter().find(|event| !(event.dur >= 0.0 && event.ts.is_finite())) {
@@ -109,7 +120,7 @@ pub fn read(text: &str, machine: &Machine, demand: f64) -> Result<Seen, String> 
     }
     // What the program did before the first event and after the last is nobody's job.
     parts.rest += wall - (end - begin);
-    Ok(Seen { work: parts.workload()?, workers: other.workers.unwrap_or(last), wall })
+    Ok(Seen { work: parts.workload()?, workers: other.workers.unwrap_or(last), wall, window: other.window_bytes })
 }
 
 /// The line with the most events. Tickets are each line's own; what others did only took time on the cores.
@@ -199,6 +210,9 @@ pub(super) mod tests {
     /// One event of a made trace: name, thread, begin and length in microseconds, arguments.
     pub type Row<'a> = (&'a str, usize, f64, f64, &'a str);
 
+    /// The most that may be on the line of a made trace, bytes.
+    pub const WINDOW: f64 = 450.0;
+
     /// A trace as packline writes it, of this many workers and microseconds.
     pub fn made(workers: usize, wall: f64, rows: &[Row]) -> String {
         let line = |&(name, tid, ts, dur, args): &Row| {
@@ -210,7 +224,9 @@ pub(super) mod tests {
         let name = r#"{"name":"thread_name","ph":"M","pid":1,"tid":0,"args":{"name":"caller"}}"#.to_owned();
         let lines: Vec<String> = std::iter::once(name).chain(rows.iter().map(line)).collect();
         let wall = wall * 1e3;
-        let head = format!(r#""packline":"0","workers":{workers},"queues":1,"share":"llc","wall_ns":{wall}"#);
+        let head = format!(
+            r#""packline":"0","workers":{workers},"queues":1,"share":"llc","help_out":false,"window_bytes":{WINDOW},"wall_ns":{wall}"#
+        );
         let events = lines.join(",\n");
         format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{{head}}},\"traceEvents\":[\n{events}\n]}}")
     }
@@ -234,7 +250,7 @@ pub(super) mod tests {
     #[test]
     fn a_trace_is_read() {
         let seen = read(&trace(&TWO), &Machine::ideal(4, Costs::FREE), 0.0).unwrap();
-        assert_eq!((seen.workers, seen.wall), (1, 30_000.0));
+        assert_eq!((seen.workers, seen.wall, seen.window), (1, 30_000.0, Some(WINDOW)));
         let item = Item { bytes: 100.0, read: 1000.0, hash: 2000.0, decide: 500.0, whole: false, first: 0, presses: 2 };
         assert_eq!(seen.work.items, [item]);
         let passed = Press { bytes_in: 10.0, bytes_out: 10.0, compress: None, commit: 250.0 };
@@ -265,6 +281,8 @@ pub(super) mod tests {
         assert!(fails(&[("hash", 1, 0.0, 1.0, "\"ticket\":3")]).contains("no hash job of ticket 0"));
         assert!(fails(&[("hash", 1, 0.0, 1.0, "")]).contains("no ticket"));
         assert!(fails(&[("read", 0, 0.0, -1.0, "")]).contains("expected a time"));
+        let helped = trace(&TWO).replace("\"help_out\":false", "\"help_out\":true");
+        assert!(read(&helped, &Machine::ideal(1, Costs::FREE), 0.0).unwrap_err().contains("--help-out"));
         assert!(read("{}", &Machine::ideal(1, Costs::FREE), 0.0).is_err());
     }
 }

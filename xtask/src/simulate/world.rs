@@ -11,7 +11,8 @@ use super::outcome::{Outcome, Stall};
 /// How those are woken that have nothing to do, and how a result is handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// One worker a job, only if none is searching. Results go into slots of their own.
+    /// One worker a job, only if none is searching, and only one looks for a while before it sleeps. Results go into slots of
+    /// their own.
     One,
     /// All of them, under the lock, for each job; results go into a list under the same lock. That is a thread pool on
     /// `pthread_cond_broadcast`.
@@ -30,9 +31,13 @@ pub struct World<'a> {
     locks: Vec<Lock>,
     pub(super) lock_counts: LockCounts,
     pub(super) jobs: Vec<Job>,
+    /// The worker that took each job.
+    pub(super) ran_by: Vec<Option<usize>>,
     pub(super) workers: Vec<Worker>,
     /// Workers that wait; the last to fall asleep is woken first.
     pub(super) idle: Vec<usize>,
+    /// Of those the one that may still be awake to look for a job, if one is woken for each.
+    pub(super) watcher: Option<usize>,
     /// Workers woken for a job who have not found one yet.
     pub(super) searching: usize,
     pub(super) wakes: u64,
@@ -110,8 +115,10 @@ impl<'a> World<'a> {
             locks,
             lock_counts: LockCounts::default(),
             jobs: Vec::new(),
+            ran_by: Vec::new(),
             workers: vec![asleep; workers],
             idle: (0..workers).rev().collect(),
+            watcher: None,
             searching: 0,
             wakes: 0,
             caller_state: CallerState::Busy,
@@ -184,8 +191,10 @@ impl<'a> World<'a> {
     fn submit(&mut self, job: Job) {
         self.caller_errand = Errand::Push(self.jobs.len());
         self.jobs.push(job);
+        self.ran_by.push(None);
         let woken = self.idle.last().copied().filter(|_| self.searching == 0);
-        let queue = self.design.target(woken);
+        let near = self.jobs.last().and_then(|job| self.ran_by[job.after?]);
+        let queue = self.design.target(near, woken);
         match self.design.lock_free(None, queue) {
             Some(cost) => self.events.at(self.now + cost, Event::Through(Agent::Caller, queue)),
             None => self.ask(Agent::Caller, queue),
@@ -271,7 +280,7 @@ impl<'a> World<'a> {
             (Agent::Caller, Errand::Push(job)) => {
                 self.design.push(queue, (self.jobs[job].place, job));
                 self.caller.locked(true);
-                let cost = self.wake_for_a_push();
+                let cost = self.wake_for_a_push(queue);
                 self.events.at(self.now + cost, Event::Go);
             }
         }

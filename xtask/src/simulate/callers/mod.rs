@@ -15,6 +15,8 @@ pub struct Job {
     pub hash: f64,
     /// Nanoseconds in the second stage, 0 if none.
     pub compress: f64,
+    /// The job that what it works on was made by, whose worker may still have it in its cache.
+    pub after: Option<usize>,
 }
 
 /// What the caller does next.

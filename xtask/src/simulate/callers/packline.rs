@@ -2,11 +2,17 @@
 //!
 //! The rules are those of `crates/engine`: after each item whatever is ready at the heads of both lanes is committed and
 //! decided, one of each in turn; it sleeps only for memory, or at the end; and it lets results gather before it is woken,
-//! a quarter of a lane at most, as long as two jobs a worker stay behind.
+//! a quarter of a lane at most, as long as two jobs a worker stay behind, or memory, until a quarter of the window is free.
+//! Hash jobs go to the queues in turn, compress jobs to that of the worker which hashed what they are made of. What is decided
+//! stands before all that is not. Each item on the line counts with some bytes of the line's own.
 
 use super::{Caller, Job, Step, Window};
 use crate::simulate::workload::Workload;
 use std::collections::VecDeque;
+
+/// Bytes of the line's own for each item on it: `ENTRY_BYTES` of `crates/engine/src/parallel.rs`. What a container's types take
+/// beside is not known.
+const ENTRY_BYTES: f64 = 128.0;
 
 /// Commit jobs stand before all hash jobs.
 const HASH_LANE: u64 = 1 << 62;
@@ -25,6 +31,8 @@ pub struct Packline<'a> {
     press: Lane,
     /// Where each job's result goes.
     jobs: Vec<(Stage, u64)>,
+    /// The hash job of each item fed.
+    hashed_by: Vec<usize>,
     /// Steps of a decision that are still to come.
     pending: VecDeque<Step>,
     wanted: [Option<u64>; 2],
@@ -94,6 +102,7 @@ impl<'a> Packline<'a> {
             hash: Lane::default(),
             press: Lane::default(),
             jobs: Vec::new(),
+            hashed_by: Vec::new(),
             pending: VecDeque::new(),
             wanted: [None; 2],
             held: 0.0,
@@ -103,13 +112,28 @@ impl<'a> Packline<'a> {
     }
 
     fn fits(&self) -> bool {
-        let items = self.hash.slots.len() + self.press.slots.len();
+        let items = self.items();
         let bytes = self.work.items[self.next_item].bytes;
         items == 0
             || match self.window {
                 Window::Items(most) => items < most,
-                Window::Bytes(most) => self.held + bytes <= most,
+                Window::Bytes(most) => self.held + bytes + self.overhead() <= most,
             }
+    }
+
+    fn items(&self) -> usize {
+        self.hash.slots.len() + self.press.slots.len()
+    }
+
+    fn overhead(&self) -> f64 {
+        self.items() as f64 * ENTRY_BYTES
+    }
+
+    /// Whether so much is free that a caller which sleeps for memory is woken.
+    fn is_free(&self) -> bool {
+        let Window::Bytes(most) = self.window else { return false };
+        let room = most - self.work.items[self.next_item].bytes - self.overhead();
+        room >= 0.0 && self.held <= room.min(most * 0.75)
     }
 
     fn hold(&mut self, bytes: f64) {
@@ -117,11 +141,16 @@ impl<'a> Packline<'a> {
         self.peak = self.peak.max(self.held);
     }
 
-    fn submit(&mut self, stage: Stage, ticket: u64, time: f64) -> Step {
+    /// A hash job, or the compress job that the decision on `item` hands on.
+    fn submit(&mut self, stage: Stage, ticket: u64, time: f64, item: usize) -> Step {
+        let number = self.jobs.len();
         self.jobs.push((stage, ticket));
         Step::Submit(match stage {
-            Stage::Hash => Job { place: HASH_LANE | ticket, hash: time, compress: 0.0 },
-            Stage::Press => Job { place: ticket, hash: 0.0, compress: time },
+            Stage::Hash => {
+                self.hashed_by.push(number);
+                Job { place: HASH_LANE | ticket, hash: time, compress: 0.0, after: None }
+            }
+            Stage::Press => Job { place: ticket, hash: 0.0, compress: time, after: Some(self.hashed_by[item]) },
         })
     }
 
@@ -148,12 +177,12 @@ impl<'a> Packline<'a> {
         self.pending.push_back(Step::Spend(item.decide));
         self.held -= item.bytes;
         for _ in 0..item.presses {
-            self.hand_on();
+            self.hand_on(ticket);
         }
         true
     }
 
-    fn hand_on(&mut self) {
+    fn hand_on(&mut self, item: usize) {
         let press = &self.work.presses[self.next_press];
         self.next_press += 1;
         let Some(time) = press.compress else {
@@ -164,7 +193,7 @@ impl<'a> Packline<'a> {
         };
         self.hold(press.bytes_in);
         let ticket = self.press.open(false);
-        let step = self.submit(Stage::Press, ticket, time);
+        let step = self.submit(Stage::Press, ticket, time, item);
         self.pending.push_back(step);
     }
 
@@ -182,7 +211,8 @@ impl<'a> Packline<'a> {
                 let ticket = self.hash.open(false);
                 self.phase = Phase::Turn;
                 self.next_item += 1;
-                return Some(self.submit(Stage::Hash, ticket, self.work.items[ticket as usize].hash));
+                let item = ticket as usize;
+                return Some(self.submit(Stage::Hash, ticket, self.work.items[item].hash, item));
             }
             Phase::Turn => {
                 if !self.turn() {
@@ -231,7 +261,7 @@ impl Caller for Packline<'_> {
         // The worker gives back what the result is smaller by; that may be what the caller waits for.
         let press = &self.work.presses[ticket as usize];
         self.held -= press.bytes_in - press.bytes_out;
-        let memory = matches!(self.window, Window::Bytes(_)) && self.phase == Phase::Reserve && self.fits();
+        let memory = self.phase == Phase::Reserve && self.next_item < self.work.items.len() && self.is_free();
         memory || self.wanted[1] == Some(ticket)
     }
 

@@ -85,7 +85,7 @@ impl<'a> ToolsNg<'a> {
     fn submit(&mut self, what: What, hash: f64, compress: f64) -> Step {
         let place = self.tickets.len() as u64;
         self.tickets.push(Ticket { done: false, what });
-        Step::Submit(Job { place, hash, compress })
+        Step::Submit(Job { place, hash, compress, after: None })
     }
 
     /// Reads an item into the place it has in the window, and submits it.

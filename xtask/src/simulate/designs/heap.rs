@@ -28,7 +28,7 @@ impl Design for One {
         1
     }
 
-    fn target(&mut self, _woken: Option<usize>) -> usize {
+    fn target(&mut self, _near: Option<usize>, _woken: Option<usize>) -> usize {
         0
     }
 

@@ -25,8 +25,12 @@ pub struct Choice {
 pub trait Design {
     /// How many queues there are.
     fn queues(&self) -> usize;
-    /// The queue for the next job; `woken` is the worker that would be woken for it.
-    fn target(&mut self, woken: Option<usize>) -> usize;
+    /// The queue of a worker, of those that several share.
+    fn home(&self, _worker: usize) -> usize {
+        0
+    }
+    /// The queue for the next job; `near` is the worker that has what it works on, `woken` the one that would be woken for it.
+    fn target(&mut self, near: Option<usize>, woken: Option<usize>) -> usize;
     /// Puts a job there.
     fn push(&mut self, queue: usize, entry: Entry);
     /// Where a worker should look; `held` tells which queues are locked.
@@ -63,7 +67,7 @@ mod tests {
     fn taken(name: &str, places: &[u64]) -> Vec<u64> {
         let mut design = build(name, 4, 2, &Costs::FREE).unwrap();
         for (number, &place) in places.iter().enumerate() {
-            let queue = design.target(None);
+            let queue = design.target(None, None);
             assert!(queue < design.queues());
             design.push(queue, (place, number));
         }

@@ -26,10 +26,6 @@ impl MultiQueue {
         Self { queues, best: BTreeSet::new(), workers: workers.max(1), pending: 0, next: 0, peek, transfer }
     }
 
-    fn home(&self, worker: usize) -> usize {
-        worker * self.queues.len() / self.workers
-    }
-
     /// A look at every queue's best key; of those about as many have changed since the last look as have jobs.
     fn cost(&self) -> f64 {
         let foreign = self.queues.len().saturating_sub(1) as f64;
@@ -53,8 +49,12 @@ impl Design for MultiQueue {
         self.queues.len()
     }
 
-    fn target(&mut self, woken: Option<usize>) -> usize {
-        if let Some(worker) = woken {
+    fn home(&self, worker: usize) -> usize {
+        worker * self.queues.len() / self.workers
+    }
+
+    fn target(&mut self, near: Option<usize>, _woken: Option<usize>) -> usize {
+        if let Some(worker) = near {
             return self.home(worker);
         }
         self.next = (self.next + 1) % self.queues.len();
@@ -117,10 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn jobs_go_to_the_woken_workers_queue_or_in_turn() {
+    fn jobs_go_to_the_queue_of_who_has_their_data_or_in_turn() {
         let mut queues = MultiQueue::new(16, 4, &Costs::FREE);
-        assert_eq!([0, 3, 4, 15].map(|worker| queues.target(Some(worker))), [0, 0, 1, 3]);
-        let turns: Vec<usize> = (0..5).map(|_| queues.target(None)).collect();
+        assert_eq!([0, 3, 4, 15].map(|worker| queues.target(Some(worker), None)), [0, 0, 1, 3]);
+        let turns: Vec<usize> = (0..5).map(|_| queues.target(None, Some(9))).collect();
         assert_eq!(turns, [1, 2, 3, 0, 1]);
         assert_eq!(MultiQueue::new(2, 8, &Costs::FREE).queues(), 2);
     }

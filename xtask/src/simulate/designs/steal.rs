@@ -41,7 +41,7 @@ impl Design for Steal {
         self.queues.len()
     }
 
-    fn target(&mut self, woken: Option<usize>) -> usize {
+    fn target(&mut self, _near: Option<usize>, woken: Option<usize>) -> usize {
         self.next = (self.next + 1) % self.queues.len();
         woken.unwrap_or(self.next)
     }

@@ -96,6 +96,7 @@ impl End {
     /// [`Error::Output`].
     pub(crate) fn finish(mut self, about: Option<&Metadata>) -> Result<(), Error> {
         Write::flush(&mut self).map_err(|cause| self.refused("cannot write", cause))?;
+        self.end_hole().map_err(|cause| self.refused("cannot write", cause))?;
         let Place::File { output, file, sink } = self.place else { return Ok(()) };
         drop(sink);
         if let Some(about) = about {
@@ -106,6 +107,16 @@ impl End {
             })?;
         }
         output.finish()
+    }
+
+    /// A file that ends in a hole gets its length.
+    fn end_hole(&self) -> io::Result<()> {
+        match &self.place {
+            Place::File { output, file, .. } if output.begins_empty() && output.size() < self.at => {
+                file.set_len(self.at)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn refused(&self, action: &'static str, cause: io::Error) -> Error {
@@ -123,6 +134,16 @@ impl Write for End {
             Place::Stream(out) => out.flush(),
             Place::File { sink, .. } => sink.flush(),
         }
+    }
+}
+
+impl packline_pln::Sink for End {
+    fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
+        let skips = matches!(&self.place, Place::File { output, .. } if output.begins_empty());
+        if skips {
+            self.at += count;
+        }
+        Ok(skips)
     }
 }
 

@@ -65,6 +65,11 @@ impl Output {
         file.try_clone().map_err(|cause| self.refused("cannot write", cause))
     }
 
+    /// Whether nothing is in it but what is written, so that the rest reads as zeros: not on a device, which keeps what it had.
+    pub fn begins_empty(&self) -> bool {
+        matches!(self.target, Target::File(_))
+    }
+
     /// Bytes written so far, as far as the highest offset reached.
     pub fn size(&self) -> u64 {
         self.size.load(Ordering::Relaxed)

@@ -14,6 +14,7 @@ mod memory;
 mod observer;
 mod read;
 mod room;
+mod sink;
 mod source;
 mod write;
 
@@ -23,5 +24,6 @@ pub use input::{FileInput, Input};
 pub use machine::Machine;
 pub use observer::{Observer, Unobserved};
 pub use read::{Info, Kind, Reader, Span, Unpacked, Verified, decompress, verify};
+pub use sink::Sink;
 pub use source::Source;
 pub use write::{WriteOptions, Written, compress};

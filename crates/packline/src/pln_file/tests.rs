@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -153,6 +153,27 @@ fn a_stream_gets_what_is_whole_and_a_file_only_if_that_is_asked_for() {
     assert!(!out.exists());
     assert!(unpack(PlnSource::File(packed), Span::ALL, file(&out), true).is_err());
     assert!(fs::read(&out).unwrap() == caught.bytes());
+}
+
+#[test]
+fn zeros_that_are_not_stored_are_holes_of_a_file() {
+    let place = tempfile::tempdir().unwrap();
+    for parts in [[0, 1 << 20, 100], [10_000, 1 << 20, 0], [0, 1 << 20, 0], [5000, 200_000, 5000]] {
+        let [before, zeros, behind] = parts;
+        let text = content();
+        let bytes = [&text[..before], &vec![0; zeros], &text[..behind]].concat();
+        let (packed, out) = (Caught::default(), place.path().join("out"));
+        compress(stream(&bytes), packed.target()).unwrap();
+        for (source, target) in [
+            (stream(&packed.bytes()), TarTarget::File { path: out.clone(), force: true }),
+            (stream(&packed.bytes()), Caught::default().target()),
+        ] {
+            assert_eq!(unpack(source, Span::ALL, target, false).unwrap().bytes, bytes.len() as u64);
+        }
+        assert!(fs::read(&out).unwrap() == bytes, "{parts:?}");
+        let taken = fs::metadata(&out).unwrap().blocks() * 512;
+        assert!(taken < (before + behind) as u64 + (32 << 10), "{parts:?}: {taken}");
+    }
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub(super) struct Product {
 /// A record that is right.
 pub(super) struct Good {
     pub(super) content: Room,
+    /// Where nothing but zeros follows, which are not stored; its length if there are none.
+    pub(super) zeros: usize,
     pub(super) entry: Entry,
     pub(super) digest: Digest,
 }
@@ -132,7 +134,7 @@ impl Check<'_> {
     fn plain(&self, piece: &Piece, stored: Stored, room: Room) -> Result<Good, Error> {
         let digest = Digest::of(room.content(self.length), self.number, self.work.record_size);
         piece.check_sum(digest.sum(), self.part(), self.offset)?;
-        Ok(Good { content: room, entry: Entry { stored, node: digest.node }, digest })
+        Ok(Good { content: room, zeros: self.length, entry: Entry { stored, node: digest.node }, digest })
     }
 
     fn packed(&self, decoders: &mut Decoders, piece: &Piece, stored: Stored, payload: &[u8]) -> Result<Good, Error> {
@@ -146,7 +148,7 @@ impl Check<'_> {
             _ => return Err(self.corrupt(format!("it holds {made} bytes"), self.length.to_string())),
         }
         let digest = Digest::of(content, self.number, self.work.record_size);
-        Ok(Good { content: room, entry: Entry { stored, node: digest.node }, digest })
+        Ok(Good { content: room, zeros: made, entry: Entry { stored, node: digest.node }, digest })
     }
 
     /// Decompresses what is stored; how many bytes that makes.

@@ -23,7 +23,7 @@ use crate::format::{Head, RecordSize, Root};
 use crate::line::{first, line, of_fault};
 use crate::memory::Demand;
 use crate::room::Rooms;
-use crate::{Error, Machine, Observer, Source};
+use crate::{Error, Machine, Observer, Sink, Source};
 use decode::DecodeWork;
 use follow::Follow;
 use front::{Front, Onwards};
@@ -34,7 +34,8 @@ use taking::{Bounds, Goal, Taking};
 const TABLES: u64 = 256 << 10;
 
 /// Decompresses a file, or a span of its content, into a sink, which is not flushed. Each byte has been checked before it is handed
-/// out. Of something with offsets the index leads workers to what is wanted; a stream is read from front to back.
+/// out; long zeros at the end of a record, which are not stored, are not written either where the sink can do without. Of something
+/// with offsets the index leads workers to what is wanted; a stream is read from front to back.
 ///
 /// A file that is damaged or cut off is decompressed up to the last whole record before that; then comes the error.
 ///
@@ -44,7 +45,7 @@ const TABLES: u64 = 256 << 10;
 pub fn decompress(
     source: Source<'_>,
     span: Span,
-    sink: &mut dyn io::Write,
+    sink: &mut dyn Sink,
     machine: &Machine,
     observer: &mut dyn Observer,
 ) -> Result<Unpacked, Error> {

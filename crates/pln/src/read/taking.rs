@@ -7,7 +7,10 @@ use packline_engine::{Caller, Outbox};
 
 use super::decode::{DecodeWork, Product};
 use crate::format::{Entry, Root};
-use crate::{Error, Observer, RecordSize, Span};
+use crate::{Error, Observer, RecordSize, Sink, Span};
+
+/// Zeros, bytes, that are worth a hole where something else stands before them in a record.
+const HOLE_LEAST: usize = 32 << 10;
 
 /// Bytes of the content that are wanted.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +47,7 @@ impl Bounds {
 /// Who gets what.
 pub(super) enum Goal<'a> {
     /// Content goes to a sink; the first damage ends it.
-    Content(&'a mut dyn io::Write),
+    Content(&'a mut dyn Sink),
     /// Damage is told of, and nothing ends it.
     Findings(&'a mut dyn FnMut(&Error)),
 }
@@ -108,16 +111,30 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// Hands out what is wanted of a record.
-    fn hand_out(&mut self, number: u64, content: &[u8]) -> Result<(), Error> {
+    /// Hands out what is wanted of a record, of which nothing but zeros stands from byte `zeros` on.
+    fn hand_out(&mut self, number: u64, content: &[u8], zeros: usize) -> Result<(), Error> {
         let Goal::Content(sink) = &mut self.goal else { return Ok(()) };
         let at = number << self.record_size.log();
         let within = |byte: u64| byte.saturating_sub(at).min(content.len() as u64) as usize;
-        let wanted = content.get(within(self.bounds.start)..within(self.bounds.end)).unwrap_or_default();
-        sink.write_all(wanted).map_err(Error::Output)?;
+        let (start, end) = (within(self.bounds.start), within(self.bounds.end));
+        let wanted = content.get(start..end).unwrap_or_default();
+        let data = zeros.saturating_sub(start).min(wanted.len());
+        put(&mut **sink, wanted, data).map_err(Error::Output)?;
         self.handed += wanted.len() as u64;
         Ok(())
     }
+}
+
+/// Writes bytes, all of which from `data` on are zeros.
+fn put(sink: &mut dyn Sink, bytes: &[u8], data: usize) -> io::Result<()> {
+    let zeros = bytes.len() - data;
+    let worth = zeros >= HOLE_LEAST || (zeros > 0 && data == 0);
+    if !worth {
+        return sink.write_all(bytes);
+    }
+    let (data, rest) = bytes.split_at(data);
+    sink.write_all(data)?;
+    if sink.skip_zeros(zeros as u64)? { Ok(()) } else { sink.write_all(rest) }
 }
 
 impl Caller<DecodeWork> for Taking<'_> {
@@ -132,7 +149,7 @@ impl Caller<DecodeWork> for Taking<'_> {
         if let Some(made) = &mut self.made {
             made.push((product.number, good.entry));
         }
-        self.hand_out(product.number, good.content.content(product.length))?;
+        self.hand_out(product.number, good.content.content(product.length), good.zeros)?;
         self.observer.progress((product.number << self.record_size.log()) + product.length as u64, self.total);
         Ok(())
     }

@@ -71,3 +71,53 @@ fn damage_elsewhere_does_not_matter() {
     file[end] ^= 1;
     assert!(read_span(&file, first, &machine(2)).0 == content[..5000]);
 }
+
+/// Skips zeros, and counts them.
+#[derive(Default)]
+struct Holes {
+    bytes: Vec<u8>,
+    skipped: u64,
+}
+
+impl std::io::Write for Holes {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl packline_pln::Sink for Holes {
+    fn skip_zeros(&mut self, count: u64) -> std::io::Result<bool> {
+        self.skipped += count;
+        self.bytes.resize(self.bytes.len() + count as usize, 0);
+        Ok(true)
+    }
+}
+
+#[test]
+fn zeros_that_are_not_stored_need_not_be_written() {
+    let content = [vec![7; 70_000], vec![0; 300_000], vec![8; 100]].concat();
+    let file = std::sync::Arc::new(file(&content, &["slack+lz4"], 65_536));
+    // Records 2 to 4 are nothing but zeros, record 1 from byte 70,000 on.
+    for (start, length, skipped) in
+        [(0, 370_100, 61_072 + 3 * 65_536), (72_000, 1000, 1000), (0, 90_000, 0), (200_000, 1, 1), (0, 110_000, 40_000)]
+    {
+        for machine in machines() {
+            let mut holes = Holes::default();
+            let source = packline_pln::Source::At(file.clone());
+            let read = packline_pln::decompress(
+                source,
+                span(start, length),
+                &mut holes,
+                &machine,
+                &mut packline_pln::Unobserved,
+            );
+            assert_eq!(read.unwrap().bytes, length);
+            assert!(holes.bytes == content[start as usize..(start + length) as usize], "{start} {length}");
+            assert_eq!(holes.skipped, skipped, "{start} {length}");
+        }
+    }
+}

@@ -162,6 +162,8 @@ impl std::io::Write for Narrow {
     }
 }
 
+impl packline_pln::Sink for Narrow {}
+
 #[test]
 fn ends_that_fail_are_told_of() {
     let content = mixed(100_000, 9);

@@ -10,6 +10,7 @@ use packline::{Resources, write_file};
 use serde_json::{Value, json};
 
 use crate::args::Args;
+use crate::counters;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Opt, Takes};
@@ -111,6 +112,17 @@ impl Watched {
         let counted = self.tally.take();
         self.whole.borrow_mut().add(&counted);
         self.stats.then_some(counted)
+    }
+
+    /// What came of a command, as JSON or for people, with what was counted if that is to be told.
+    pub fn summary(&self, json: bool, mut object: Value, mut text: String) -> String {
+        let counted = self.counted();
+        if json {
+            counters::put_into(&mut object, counted.as_ref());
+            return object.to_string();
+        }
+        counters::add_to(&mut text, counted.as_ref());
+        text
     }
 
     /// Writes the trace, if there is to be one.

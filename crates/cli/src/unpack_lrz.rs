@@ -17,7 +17,7 @@ use crate::lrzip::password::Secret;
 use crate::scheduling::Watched;
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{counters, scheduling, unpack, unpack_tar};
+use crate::{scheduling, unpack, unpack_tar};
 
 /// Options that mean something for a .lrz file.
 const HONOURED: &[&str] = &["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
@@ -105,14 +105,13 @@ fn to_directory(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut I
 }
 
 /// Tells what came of it, as JSON or for people, with what was counted.
-fn say(args: &Args, mut object: Value, mut text: String, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
-    let counted = scheduled.counted();
-    if args.flag("json") {
-        counters::put_into(&mut object, counted.as_ref());
-        io.print(&format!("{object}\n"))?;
-    } else if !args.flag("quiet") {
-        counters::add_to(&mut text, counted.as_ref());
-        io.say(&text);
+fn say(args: &Args, object: Value, text: String, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
+    let json = args.flag("json");
+    let summary = scheduled.summary(json, object, text);
+    match (json, args.flag("quiet")) {
+        (true, _) => io.print(&format!("{summary}\n"))?,
+        (false, true) => {}
+        (false, false) => io.say(&summary),
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::progress::Bar;
 use crate::scheduling::Watched;
 use crate::shown::{escaped_path, put_json};
 use crate::size::show_bytes;
-use crate::{counters, pln, scheduling};
+use crate::{pln, scheduling};
 
 const OPTIONS: &[Opt] = &[
     Opt::flag("notes", "Also print what is legal but odd"),
@@ -71,20 +71,11 @@ fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
 }
 
 /// Prints totals, as JSON or for people, with what was counted; then the trace is written.
-pub(crate) fn say(
-    args: &Args,
-    mut object: Value,
-    mut text: String,
-    scheduled: &Watched,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    let counted = scheduled.counted();
-    if args.flag("json") {
-        counters::put_into(&mut object, counted.as_ref());
-        io.print(&format!("{object}\n"))?;
-    } else if !args.flag("quiet") {
-        counters::add_to(&mut text, counted.as_ref());
-        io.print(&format!("{text}\n"))?;
+pub(crate) fn say(args: &Args, object: Value, text: String, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
+    let json = args.flag("json");
+    let summary = scheduled.summary(json, object, text);
+    if json || !args.flag("quiet") {
+        io.print(&format!("{summary}\n"))?;
     }
     scheduled.write(args, io)
 }

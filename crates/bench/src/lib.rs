@@ -1,5 +1,9 @@
 //! What the benchmarks of hot functions work on: blocks, trees and images that are generated, the same on every machine.
 
+mod idle;
+
+pub use idle::Idle;
+
 use packline_engine::{CancelToken, Config};
 use packline_squashfs::read::{Image, Input, Opening, Origin};
 use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Writer};

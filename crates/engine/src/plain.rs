@@ -123,7 +123,7 @@ impl<J> PlainQueue<J> {
         let (owner, entry) = state.next(wanted)?;
         let now = taker.now();
         state.begun = state.begun.max(entry.key.time());
-        state.counts.took(false);
+        state.counts.jobs += 1;
         if taker.clock.is_some() {
             state.waits.add(now.saturating_sub(entry.queued));
         }

@@ -113,12 +113,6 @@ impl QueueStats {
         self.longest_wait_ns = self.longest_wait_ns.max(other.longest_wait_ns);
         self.p999_wait_ns = self.p999_wait_ns.max(other.p999_wait_ns);
     }
-
-    /// Counts a job that was taken.
-    pub(crate) fn took(&mut self, stolen: bool) {
-        self.jobs += 1;
-        self.steals += u64::from(stolen);
-    }
 }
 
 /// Counters of one worker.

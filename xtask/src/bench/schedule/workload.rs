@@ -7,6 +7,7 @@ use super::synthetic::Tree;
 use super::way::Way;
 use crate::arguments::Arguments;
 use crate::environment;
+use packline_bench::Idle;
 use std::path::{Path, PathBuf};
 
 /// The default block size.
@@ -59,8 +60,8 @@ pub const WORKLOADS: [(&str, Make); 19] = [
     ("incompressible", |set| Ok(set.made_up(Tree::noise(32, set.scaled(8 * MEBIBYTE)), "zstd:level=3", BLOCK, 1))),
     ("giant-file", |set| Ok(set.made_up(Tree::prose(1, set.scaled(64 * MEBIBYTE)), "zstd:level=3", BLOCK, 1))),
     ("empty-files", |set| Ok(set.made_up(Tree::empty(set.files), "zstd:level=3", BLOCK, 1))),
-    ("slow-head", |set| Ok(Task::Line(Fake { head: set.scaled(80_000_000), ..set.fake() }))),
-    ("slow-sink", |set| Ok(Task::Line(Fake { sink: 60_000, ..set.fake() }))),
+    ("slow-head", |set| Ok(Task::Line(set.fake(|idle| Idle { head: set.scaled(80_000_000), ..idle })))),
+    ("slow-sink", |set| Ok(Task::Line(set.fake(|idle| Idle { sink: 60_000, ..idle })))),
     ("smallest-budget", |set| Ok(set.tight(set.made_up(set.prose(48), "zstd:level=3", BLOCK, 1)))),
     ("none-4x", |set| Ok(set.made_up(set.prose(256), "none", BLOCK, 4))),
 ];
@@ -125,8 +126,9 @@ impl Setting {
         Ok(self.packing(Content::Directory(path), "zstd:level=3", BLOCK, times))
     }
 
-    fn fake(&self) -> Fake {
-        Fake { items: self.scaled(6_000), hash: 5_000, compress: 25_000, head: 25_000, sink: 0, workers: self.jobs }
+    fn fake(&self, changed: impl FnOnce(Idle) -> Idle) -> Fake {
+        let idle = Idle { hash: 5_000, compress: 25_000, head: 25_000, ..Idle::default() };
+        Fake { items: self.scaled(6_000), idle: changed(idle), workers: self.jobs }
     }
 
     fn four(&self, task: Task) -> Task {

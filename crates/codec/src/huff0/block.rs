@@ -1,7 +1,7 @@
 //! One block: what to do with it, and its parts put together.
 
 use super::encode::{self, Codes};
-use super::histogram::Counts;
+use super::histogram::{self, Counts};
 use super::kernel::Kernel;
 use super::lengths::Lengths;
 use super::table::{Tables, USUAL_LOG};
@@ -23,9 +23,15 @@ pub(super) fn compress(
         return Err(CodecError::BlockTooLarge { found: src.len(), limit: MAX_BLOCK });
     }
     let Some(first) = src.first() else { return Ok(Huff0Block::NotCompressible) };
-    let Some(counts) = flat::counts(src) else { return Ok(Huff0Block::NotCompressible) };
+    if flat::is_said_by_samples(src) {
+        return Ok(Huff0Block::NotCompressible);
+    }
+    let counts = histogram::count(src);
     if counts[usize::from(*first)] as usize == src.len() {
         return Ok(Huff0Block::SingleSymbol(*first));
+    }
+    if flat::is_said_by(&counts, src.len()) {
+        return Ok(Huff0Block::NotCompressible);
     }
     let size = coded(kernel, src, &counts, USED_BITS, room, streams);
     Ok(size.map_or(Huff0Block::NotCompressible, Huff0Block::Compressed))

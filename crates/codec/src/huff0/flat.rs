@@ -1,6 +1,6 @@
 //! Whether a block's symbols are so evenly spread that a code is not worth looking for.
 
-use super::histogram::{Counts, Histogram};
+use super::histogram::{self, Counts};
 
 /// Bytes of the smallest block that is judged by samples of it: there is little to save in smaller ones.
 const LEAST: usize = 16 << 10;
@@ -11,17 +11,14 @@ const KINDS: u16 = 145;
 /// all symbols are as likely as each other, and seldom more than 100 above. A code that saves a percent comes from more than 400.
 const SPREAD: u64 = 352;
 
-/// Counts the symbols of `src`. `None` if it looks flat; of a large block that may be told from samples.
-pub(super) fn counts(src: &[u8]) -> Option<Counts> {
-    if src.len() >= LEAST && has_many_kinds(src) && is_sample_flat(src) {
-        return None;
-    }
-    let mut histogram = Histogram::new();
-    histogram.add(src);
-    let counts = histogram.counts();
-    // More than a sixteenth above the least.
-    let flat = is_flat(&counts, src.len(), src.len() as u64 / 16 + 256);
-    if flat { None } else { Some(counts) }
+/// Whether samples of `src` tell that it is flat. `false` where they do not, and for small blocks.
+pub(super) fn is_said_by_samples(src: &[u8]) -> bool {
+    src.len() >= LEAST && has_many_kinds(src) && is_sample_flat(src)
+}
+
+/// Whether `size` symbols are flat, by their counts: their sum of squares is not above the least by more than a sixteenth.
+pub(super) fn is_said_by(counts: &Counts, size: usize) -> bool {
+    is_flat(counts, size, size as u64 / 16 + 256)
 }
 
 /// Pieces of `src`, from everywhere in it. They are copied before they are looked at, so that what is not in the cache is waited
@@ -43,9 +40,8 @@ fn has_many_kinds(src: &[u8]) -> bool {
 
 fn is_sample_flat(src: &[u8]) -> bool {
     let sample = sample::<64, 64>(src);
-    let mut histogram = Histogram::new();
-    histogram.add(sample.as_flattened());
-    is_flat(&histogram.counts(), sample.as_flattened().len(), SPREAD)
+    let symbols = sample.as_flattened();
+    is_flat(&histogram::count(symbols), symbols.len(), SPREAD)
 }
 
 /// Whether the sum of squares of `counts` is not above that of `size` symbols spread evenly by more than `spread`.

@@ -6,38 +6,24 @@ const TABLES: usize = 8;
 /// A number for each byte.
 pub(super) type Counts = [u32; 256];
 
-/// Occurrences of each byte in all that was added, which is shorter than 4 GiB.
-pub(super) struct Histogram([Counts; TABLES]);
-
-impl Histogram {
-    /// Of nothing.
-    pub(super) fn new() -> Self {
-        Histogram([[0; 256]; TABLES])
-    }
-
-    /// Counts the bytes of `src` as well.
-    pub(super) fn add(&mut self, src: &[u8]) {
-        let Histogram(tables) = self;
-        let (words, rest) = src.as_chunks::<8>();
-        for word in words {
-            let word = u64::from_le_bytes(*word);
-            for place in 0..8 {
-                tables[place % TABLES][usize::from((word >> (8 * place)) as u8)] += 1;
-            }
-        }
-        for byte in rest {
-            tables[0][usize::from(*byte)] += 1;
+/// Occurrences of each byte of `src`, which is shorter than 4 GiB.
+pub(super) fn count(src: &[u8]) -> Counts {
+    let mut tables = [[0_u32; 256]; TABLES];
+    let (words, rest) = src.as_chunks::<8>();
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        for place in 0..8 {
+            tables[place % TABLES][usize::from((word >> (8 * place)) as u8)] += 1;
         }
     }
-
-    /// What was counted.
-    pub(super) fn counts(&self) -> Counts {
-        let mut sums = [0; 256];
-        for table in &self.0 {
-            sums.iter_mut().zip(table).for_each(|(sum, count)| *sum += count);
-        }
-        sums
+    for byte in rest {
+        tables[0][usize::from(*byte)] += 1;
     }
+    let mut sums = [0; 256];
+    for table in &tables {
+        sums.iter_mut().zip(table).for_each(|(sum, count)| *sum += count);
+    }
+    sums
 }
 
 /// Occurrences of each of `values`, which are less than 32 and not more than 65,535.

@@ -6,11 +6,13 @@
     reason = "each test has its part of the helpers; they may fail"
 )]
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use packline_testkit::hostile::{self, Specimen};
 use packline_testkit::snapshot::{self, Snapshot};
@@ -66,7 +68,7 @@ impl Place {
     /// Writes a specimen as the image to read.
     pub fn put(&self, specimen: &Specimen) -> PathBuf {
         let path = self.at("bad.sqfs");
-        fs::write(&path, specimen.bytes()).unwrap();
+        fs::write(&path, &*made(specimen)).unwrap();
         path
     }
 
@@ -117,6 +119,14 @@ impl Place {
         let peak = peak.lines().last().and_then(|line| line.trim().parse::<u64>().ok()).unwrap_or(0) << 10;
         Ran { status, said: String::from_utf8_lossy(&text).into_owned(), output, endless, peak }
     }
+}
+
+/// The specimen's bytes, made once for all tests of a program: some are large blocks that take long to compress.
+fn made(specimen: &Specimen) -> Arc<Vec<u8>> {
+    static MADE: Mutex<BTreeMap<&str, Arc<Vec<u8>>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap();
+    let make = || Arc::new(specimen.bytes());
+    Arc::clone(made.entry(specimen.name).or_insert_with(make))
 }
 
 /// In memory where there is room: what the file system takes for ten thousands of directories is not the commands' time.

@@ -1,12 +1,13 @@
 //! Where an image is written: a file that gets its name only when it is whole, or a block device.
 //!
-//! A file is written without a name (`O_TMPFILE`) where the file system can, else under an unpredictable name beside the
-//! target. [`Output::finish`] syncs it, gives it its name in one step, and syncs the directory. An [`Output`] that is
-//! dropped before that leaves nothing behind. A block device is written in place: its first bytes, where a superblock would
-//! be found, are cleared first, so that an image cut short is not taken for one.
+//! A file is written without a name (`O_TMPFILE`) where the file system can, else under another name beside the target, which
+//! the next run clears away if this one is killed (`meanwhile.rs`). [`Output::finish`] syncs it, gives it its name in one step,
+//! and syncs the directory. An [`Output`] that is dropped before that leaves nothing behind. A block device is written in place:
+//! its first bytes, where a superblock would be found, are cleared first, so that an image cut short is not taken for one.
 
 mod buffer;
 mod device;
+mod meanwhile;
 mod place;
 mod temporary;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use buffer::WriteBehind;
+pub(crate) use meanwhile::checksum;
 use place::{Place, find_place};
 use temporary::Temporary;
 

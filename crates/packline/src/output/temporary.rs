@@ -1,7 +1,6 @@
 //! A file that has no name, or not yet its own, until it is whole.
 
-use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -9,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
+use super::meanwhile::{is_held, with_name};
 use super::refused;
 use crate::{Error, Temporaries};
 
 /// Permissions of a new image, before the umask.
 const MODE: u32 = 0o644;
-/// How many unpredictable names are tried before giving up; one is all but certain to do.
-const NAMES_MAX: usize = 16;
 
 /// A file on its way to its name. Dropped before [`Temporary::finish`], it is gone.
 #[derive(Debug)]
@@ -60,12 +58,15 @@ impl Temporary {
     }
 
     fn give_name(&mut self) -> io::Result<()> {
-        if self.name.is_none() && !self.force {
-            return link(&self.file, &self.place);
-        }
         if self.name.is_none() {
+            match link(&self.file, &self.place) {
+                Err(cause) if self.force && cause.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return other,
+            }
             let file = &self.file;
-            self.name = Some(with_unpredictable_name(&self.place, &self.list, |name| link(file, name))?.1);
+            // From before it has the name, so that no other run takes it for what a dead one left.
+            let _: Result<(), TryLockError> = file.try_lock();
+            self.name = Some(with_name(&self.place, &self.list, |name| link(file, name))?.1);
         }
         let Some(name) = &self.name else { return Ok(()) };
         self.list.settle(name, |from| rename(from, &self.place, self.force))?;
@@ -101,30 +102,12 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
 fn named(place: &Path, list: &Temporaries) -> io::Result<(File, PathBuf)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(MODE);
-    with_unpredictable_name(place, list, |name| options.open(name))
-}
-
-/// Makes something under a name beside `place` that nobody can guess and that is not taken, and lists it.
-fn with_unpredictable_name<T>(
-    place: &Path,
-    list: &Temporaries,
-    make: impl Fn(&Path) -> io::Result<T>,
-) -> io::Result<(T, PathBuf)> {
-    let mut refusal = io::Error::from(io::ErrorKind::AlreadyExists);
-    for _ in 0..NAMES_MAX {
-        let name = directory_of(place).join(format!(".packline-{:016x}", unpredictable()));
-        match list.create(&name, &make) {
-            Ok(made) => return Ok((made, name)),
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => refusal = cause,
-            Err(cause) => return Err(cause),
-        }
-    }
-    Err(refusal)
-}
-
-/// A number from the operating system's randomness. It decides a name that nobody keeps, never a byte of output.
-fn unpredictable() -> u64 {
-    RandomState::new().build_hasher().finish()
+    let make = |name: &Path| {
+        let file = options.open(name)?;
+        // Between being made and being locked it looks like something left.
+        if is_held(&file)? { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+    };
+    with_name(place, list, make)
 }
 
 /// Without `force` the rename must not replace; a file system that cannot promise that gets a link and an unlink.
@@ -141,7 +124,8 @@ fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     }
 }
 
-fn directory_of(path: &Path) -> &Path {
+/// The directory that a path is in.
+pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

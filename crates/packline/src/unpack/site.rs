@@ -13,6 +13,7 @@ use std::sync::Arc;
 use packline_tree::destination::{Directory, Refusal};
 use rustix::io::Errno;
 
+use crate::output::checksum;
 use crate::{Error, Temporaries};
 
 /// What a staging directory is called, with the destination's name between dot and suffix if it stands beside it.
@@ -156,8 +157,7 @@ fn staging_name(name: &[u8]) -> Vec<u8> {
     if whole.len() <= NAME_MOST {
         return whole;
     }
-    let sum =
-        name.iter().fold(0xcbf2_9ce4_8422_2325u64, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let sum = checksum(name);
     [b".", &name[..200], format!("-{sum:016x}{STAGING}").as_bytes()].concat()
 }
 

@@ -1,0 +1,124 @@
+//! The name that an output has until it is whole, where it needs one, and what a killed run left under it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::temporary::directory_of;
+use crate::Temporaries;
+
+/// How many names are tried before giving up; one is all but certain to do.
+const NAMES_MAX: usize = 16;
+
+/// Makes something under a name beside `place` that is not taken, and lists it. The first that is tried is always the same, so that
+/// each run clears away what a killed one left there; if another run has it, one that nobody can guess.
+///
+/// # Errors
+/// Those of `make`; `AlreadyExists` makes it be called again with another name.
+pub fn with_name<T>(
+    place: &Path,
+    list: &Temporaries,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf)> {
+    let mut refusal = io::Error::from(io::ErrorKind::AlreadyExists);
+    let own = checksum(place.file_name().unwrap_or_default().as_bytes());
+    // What cannot be cleared away is in use, or not ours: then another name does.
+    let _: io::Result<()> = clear_leftover(&named(place, own));
+    for number in std::iter::once(own).chain(std::iter::repeat_with(unpredictable)).take(NAMES_MAX) {
+        let name = named(place, number);
+        match list.create(&name, &make) {
+            Ok(made) => return Ok((made, name)),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => refusal = cause,
+            Err(cause) => return Err(cause),
+        }
+    }
+    Err(refusal)
+}
+
+/// Whether a file is now locked for this run, and nobody has cleared it away before it was.
+///
+/// # Errors
+/// Those of looking at the file.
+pub fn is_held(file: &File) -> io::Result<bool> {
+    // On file systems without locks two runs at once are the user's to avoid.
+    let locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    Ok(locked && file.metadata()?.nlink() > 0)
+}
+
+/// A checksum that tells names apart (64-bit FNV-1a).
+pub fn checksum(name: &[u8]) -> u64 {
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn named(place: &Path, number: u64) -> PathBuf {
+    directory_of(place).join(format!(".packline-{number:016x}"))
+}
+
+/// A number from the operating system's randomness. It decides a name that nobody keeps, never a byte of output.
+fn unpredictable() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Removes a file that nobody has locked: its run is dead.
+fn clear_leftover(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)?;
+    if file.metadata()?.is_file() && file.try_lock().is_ok() { fs::remove_file(path) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(place: &Path, list: &Temporaries) -> (File, PathBuf) {
+        let make = |path: &Path| File::create_new(path).inspect(|file| assert!(is_held(file).unwrap()));
+        with_name(place, list, make).unwrap()
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_cleared_away_and_what_another_has_is_not() {
+        let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+        let place = top.path().join("out");
+        let (first, name) = made(&place, &list);
+        let (second, other) = made(&place, &list);
+        assert!(name != other && name.exists() && other.exists());
+        assert_ne!(made(&top.path().join("another"), &list).1, name);
+        // Both are killed.
+        drop((first, second));
+        fs::write(&name, "left").unwrap();
+        let (third, again) = made(&place, &list);
+        assert!(again == name && third.metadata().unwrap().len() == 0);
+    }
+
+    #[test]
+    fn only_files_are_cleared_away() {
+        let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+        let place = top.path().join("out");
+        let name = made(&place, &list).1;
+        fs::remove_file(&name).unwrap();
+        fs::write(top.path().join("kept"), "kept").unwrap();
+        std::os::unix::fs::symlink("kept", &name).unwrap();
+        assert_ne!(made(&place, &list).1, name);
+        assert_eq!(fs::read_link(&name).unwrap(), Path::new("kept"));
+        assert_eq!(fs::read(top.path().join("kept")).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_file_that_was_cleared_away_or_locked_by_another_is_not_held() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("x");
+        let file = File::create_new(&path).unwrap();
+        let other = File::open(&path).unwrap();
+        other.lock().unwrap();
+        assert!(!is_held(&file).unwrap());
+        drop(other);
+        assert!(is_held(&file).unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(!is_held(&file).unwrap());
+    }
+}

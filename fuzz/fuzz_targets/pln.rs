@@ -9,8 +9,8 @@ use libfuzzer_sys::fuzz_target;
 use packline_codec::Coding;
 use packline_engine::CancelToken;
 use packline_pln::{
-    Error, Input, Machine, Reader, RecordSize, Source, Span, Unobserved, Unpacked, WriteOptions, compress, decompress,
-    verify,
+    Error, Input, Machine, Reader, RecordSize, Sink, Source, Span, Unobserved, Unpacked, WriteOptions, compress,
+    decompress, verify,
 };
 
 /// Bytes of content after which it is enough.
@@ -21,20 +21,38 @@ const CODINGS: [&str; 8] = ["none", "slack", "lz4", "slack+lzo", "zstd:level=1",
 /// Memory up to a limit.
 struct Kept {
     bytes: Vec<u8>,
+    /// Whether zeros may be left out, as in a file with holes.
+    has_holes: bool,
     cancel: CancelToken,
+}
+
+impl Kept {
+    fn stop_at_enough(&self) {
+        if self.bytes.len() > ENOUGH {
+            self.cancel.cancel();
+        }
+    }
 }
 
 impl io::Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() > ENOUGH {
-            self.cancel.cancel();
-        }
+        self.stop_at_enough();
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Sink for Kept {
+    fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
+        if self.has_holes {
+            self.bytes.resize(self.bytes.len() + count as usize, 0);
+            self.stop_at_enough();
+        }
+        Ok(self.has_holes)
     }
 }
 
@@ -58,7 +76,9 @@ fn machine(cancel: &CancelToken) -> Machine {
 fn read(source: Source<'_>) -> (Vec<u8>, Result<Unpacked, Error>) {
     let cancel = CancelToken::new();
     let machine = machine(&cancel);
-    let mut kept = Kept { bytes: Vec::new(), cancel };
+    // The two ways of reading must come to the same.
+    let has_holes = matches!(source, Source::At(_));
+    let mut kept = Kept { bytes: Vec::new(), has_holes, cancel };
     let read = decompress(source, Span::ALL, &mut kept, &machine, &mut Unobserved);
     (kept.bytes, read)
 }

@@ -52,11 +52,11 @@ fn seeds() -> PathBuf {
     environment::target_directory().join("fuzz/seeds")
 }
 
-/// Makes the seeds. The program is an example of the workspace, which its tests have built by then.
+/// Makes the seeds by an example of the workspace, which its tests have built by then. It is built as one of the whole workspace, or
+/// the libraries would be compiled again with other features.
 fn make_seeds() -> Result<(), String> {
-    let mut command = shell::cargo();
-    command.args(["run", "--quiet", "--package", "packline-testkit", "--example", "seeds", "--"]);
-    shell::run(command.arg(seeds()))
+    shell::run(shell::cargo().args(["build", "--quiet", "--workspace", "--bin", "xtask", "--example", "seeds"]))?;
+    shell::run(Command::new(environment::target_directory().join("debug/examples/seeds")).arg(seeds()))
 }
 
 /// Builds all targets and makes their seeds; where the programs are.

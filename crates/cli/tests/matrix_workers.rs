@@ -45,22 +45,22 @@ fn one_image(codec: &str, megabytes: u64, workers: &[&str]) {
 
 #[test]
 fn none() {
-    one_image("none", 30, &WORKERS);
+    one_image("none", 20, &WORKERS);
 }
 
 #[test]
 fn lz4() {
-    one_image("lz4", 30, &WORKERS);
+    one_image("lz4", 20, &WORKERS);
 }
 
 #[test]
 fn gzip() {
-    one_image("gzip:level=4", 30, &WORKERS);
+    one_image("gzip:level=4", 20, &WORKERS);
 }
 
 #[test]
 fn zstd() {
-    one_image("zstd:level=3", 30, &WORKERS);
+    one_image("zstd:level=3", 20, &WORKERS);
 }
 
 #[test]

@@ -3,17 +3,16 @@
 use std::fs::File;
 use std::path::Path;
 
-use packline::line::Counted;
 use packline::lrz::{BackEnd, WriteOptions, Written};
 use packline::{Format, LrzRequest, LrzSource, SourceSpec, TarTarget};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{counters, pack, scheduling};
+use crate::{pack, scheduling};
 
 /// Options that mean something for a .lrz file; those of images alone are refused.
 const HONOURED: &[&str] = &[
@@ -45,17 +44,12 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     if let Some(long) = args.given_beside(&[HONOURED, scheduling::NAMES].concat()) {
         return Err(args.wrong(long, "only an image can be packed so (the output is a .lrz file)"));
     }
-    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
+    let bar = !args.flag("no-progress") && !args.flag("quiet");
     let scheduled = scheduling::read(args, io)?;
     let mut request = request(args, io)?;
     request.resources = scheduled.watching(request.resources);
-    let written = watched(io, bar && !quiet, |observer| packline::lrz_pack(request, observer))?;
-    let counted = scheduled.counted();
-    match (json, quiet) {
-        (true, _) => io.print(&as_json(&written, counted.as_ref()))?,
-        (false, true) => {}
-        (false, false) => io.say(&as_text(&written, counted.as_ref())),
-    }
+    let written = watched(io, bar, |observer| packline::lrz_pack(request, observer))?;
+    scheduled.say(args, as_json(&written), as_text(&written), io)?;
     scheduled.write(args, io)
 }
 
@@ -103,17 +97,15 @@ fn options(args: &Args) -> Result<WriteOptions, Failure> {
     Ok(options)
 }
 
-fn as_text(written: &Written, counted: Option<&Counted>) -> String {
+fn as_text(written: &Written) -> String {
     let percent = written.stored as f64 * 100.0 / written.plain.max(1) as f64;
     let (plain, stored) = (show_bytes(written.plain), show_bytes(written.stored));
     let (chunks, workers) = (written.chunks, written.workers);
-    let mut text = format!("{plain} of tar, {stored} written ({percent:.1}%), {chunks} chunks, {workers} workers");
-    counters::add_to(&mut text, counted);
-    text
+    format!("{plain} of tar, {stored} written ({percent:.1}%), {chunks} chunks, {workers} workers")
 }
 
-fn as_json(written: &Written, counted: Option<&Counted>) -> String {
-    let mut object = json!({
+fn as_json(written: &Written) -> Value {
+    json!({
         "tar_bytes": written.plain,
         "output_bytes": written.stored,
         "chunks": written.chunks,
@@ -122,7 +114,5 @@ fn as_json(written: &Written, counted: Option<&Counted>) -> String {
         "literal_bytes": written.literal_bytes,
         "md5": crate::lrzip::hex(&written.md5),
         "workers": written.workers,
-    });
-    counters::put_into(&mut object, counted);
-    format!("{object}\n")
+    })
 }

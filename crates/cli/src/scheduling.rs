@@ -125,6 +125,21 @@ impl Watched {
         text
     }
 
+    /// Says what came of a command, as JSON (`--json`) or, unless `--quiet`, for people, with what was counted.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
+    pub fn say(&self, args: &Args, object: Value, text: String, io: &mut Io) -> Result<(), Failure> {
+        let json = args.flag("json");
+        let summary = self.summary(json, object, text);
+        match (json, args.flag("quiet")) {
+            (true, _) => io.print(&format!("{summary}\n"))?,
+            (false, true) => {}
+            (false, false) => io.say(&summary),
+        }
+        Ok(())
+    }
+
     /// Writes the trace, if there is to be one.
     ///
     /// # Errors

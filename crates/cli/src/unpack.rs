@@ -1,8 +1,7 @@
 //! `packline unpack`: an image becomes a directory again, or a tar.
 
-use packline::line::Counted;
 use packline::{Duplicates, Error, Kept, UnpackRequest, UnpackSummary};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -11,7 +10,7 @@ use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{counters, scheduling, unpack_lrz, unpack_tar};
+use crate::{scheduling, unpack_lrz, unpack_tar};
 
 const ENTRIES: &str = "Entries";
 const ATTRIBUTES: &str = "Attributes";
@@ -131,18 +130,14 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     if args.given("compress") {
         return Err(args.wrong("compress", "only a tar can be compressed (DEST is a directory)"));
     }
-    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
+    let bar = !args.flag("no-progress") && !args.flag("quiet");
     let scheduled = scheduling::read(args, io)?;
     let mut request = request(args, io)?;
     request.resources = scheduled.watching(request.resources);
-    let unpacked = watched(io, bar && !quiet, |observer| packline::unpack(request, observer));
+    let unpacked = watched(io, bar, |observer| packline::unpack(request, observer));
     let summary = unpacked.map_err(explain)?;
-    let (peak, counted) = ((io.host.peak_memory)(), scheduled.counted());
-    if json {
-        io.print(&as_json(&summary, peak, counted.as_ref()))?;
-    } else if !quiet {
-        io.say(&as_text(&summary, peak, counted.as_ref()));
-    }
+    let peak = (io.host.peak_memory)();
+    scheduled.say(args, as_json(&summary, peak), as_text(&summary, peak), io)?;
     scheduled.write(args, io)?;
     if summary.counts.errors > 0 { Err(Failure::Said(2)) } else { Ok(()) }
 }
@@ -213,7 +208,7 @@ fn duplicates(args: &Args) -> Result<Duplicates, Failure> {
     })
 }
 
-fn as_text(summary: &UnpackSummary, peak: Option<u64>, counted: Option<&Counted>) -> String {
+fn as_text(summary: &UnpackSummary, peak: Option<u64>) -> String {
     let counts = &summary.counts;
     let mut lines = vec![
         format!(
@@ -240,14 +235,12 @@ fn as_text(summary: &UnpackSummary, peak: Option<u64>, counted: Option<&Counted>
     };
     let peak = peak.map_or(String::new(), |peak| format!(", {} of memory at most", show_bytes(peak)));
     lines.push(format!("{} workers{of}{peak}", summary.workers));
-    let mut text = lines.join("\n");
-    counters::add_to(&mut text, counted);
-    text
+    lines.join("\n")
 }
 
-fn as_json(summary: &UnpackSummary, peak: Option<u64>, counted: Option<&Counted>) -> String {
+fn as_json(summary: &UnpackSummary, peak: Option<u64>) -> Value {
     let counts = &summary.counts;
-    let mut object = json!({
+    json!({
         "files": counts.files,
         "directories": counts.directories,
         "symlinks": counts.symlinks,
@@ -264,7 +257,5 @@ fn as_json(summary: &UnpackSummary, peak: Option<u64>, counted: Option<&Counted>
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,
         "peak_memory_bytes": peak,
-    });
-    counters::put_into(&mut object, counted);
-    format!("{object}\n")
+    })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use packline::codec::StreamFormat;
 use packline::{LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -77,7 +77,7 @@ fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> 
     };
     let unpacked = watched(io, bar, |observer| packline::lrz_unpack(request, observer))?;
     let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});
-    say(args, object, format!("{} of tar", show_bytes(unpacked.plain)), scheduled, io)
+    scheduled.say(args, object, format!("{} of tar", show_bytes(unpacked.plain)), io)
 }
 
 fn to_directory(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
@@ -101,17 +101,5 @@ fn to_directory(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut I
         "tar_bytes": counts.tar_bytes,
     });
     let text = format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes));
-    say(args, object, text, scheduled, io)
-}
-
-/// Tells what came of it, as JSON or for people, with what was counted.
-fn say(args: &Args, object: Value, text: String, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
-    let json = args.flag("json");
-    let summary = scheduled.summary(json, object, text);
-    match (json, args.flag("quiet")) {
-        (true, _) => io.print(&format!("{summary}\n"))?,
-        (false, true) => {}
-        (false, false) => io.say(&summary),
-    }
-    Ok(())
+    scheduled.say(args, object, text, io)
 }

@@ -4,17 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::codec::{StreamFormat, StreamSpec};
-use packline::line::Counted;
 use packline::{TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::image_args;
 use crate::io::Io;
+use crate::scheduling;
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{counters, scheduling};
 
 /// Options that say how a directory is written.
 const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
@@ -53,12 +52,7 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let mut request = request(args, io, destination)?;
     request.resources = scheduled.watching(request.resources);
     let summary = watched(io, bar && !quiet, |observer| tar_out(request, observer))?;
-    let counted = scheduled.counted();
-    if json {
-        io.print(&as_json(&summary, counted.as_ref()))?;
-    } else if !quiet {
-        io.say(&as_text(&summary, counted.as_ref()));
-    }
+    scheduled.say(args, as_json(&summary), as_text(&summary), io)?;
     scheduled.write(args, io)?;
     if summary.damaged > 0 { Err(Failure::Said(2)) } else { Ok(()) }
 }
@@ -113,21 +107,19 @@ fn scope(args: &Args) -> Result<TarScope, Failure> {
     Ok(TarScope::Below { directories: vec![directory], keep: false })
 }
 
-fn as_text(summary: &TarSummary, counted: Option<&Counted>) -> String {
+fn as_text(summary: &TarSummary) -> String {
     let damaged = if summary.damaged > 0 { format!(", {} damaged", summary.damaged) } else { String::new() };
-    let mut text = format!(
+    format!(
         "{} entries{damaged}, {} of content, {} written, {} workers",
         summary.entries,
         show_bytes(summary.content_bytes),
         show_bytes(summary.output_bytes),
         summary.workers
-    );
-    counters::add_to(&mut text, counted);
-    text
+    )
 }
 
-fn as_json(summary: &TarSummary, counted: Option<&Counted>) -> String {
-    let mut object = json!({
+fn as_json(summary: &TarSummary) -> Value {
+    json!({
         "entries": summary.entries,
         "skipped": summary.skipped,
         "damaged": summary.damaged,
@@ -138,9 +130,7 @@ fn as_json(summary: &TarSummary, counted: Option<&Counted>) -> String {
         "fragment_blocks_put_away": summary.fragments.put_away,
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,
-    });
-    counters::put_into(&mut object, counted);
-    format!("{object}\n")
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePla
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
+use crate::cat::said;
 use crate::failure::Failure;
 use crate::image_args::{MACHINE_OPTIONS, resources};
 use crate::io::Io;
@@ -118,14 +119,12 @@ fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
 
 /// Tells what was counted, if that is asked for: beside the differences, or as JSON an object behind them.
 fn say_counted(scheduled: &Watched, as_json: bool, io: &mut Io) -> Result<(), Failure> {
-    match scheduled.counted() {
-        Some(counted) if as_json => io.print(&format!("{}\n", Value::Object(counters::members(&counted)))),
-        Some(counted) => {
-            io.say(&counters::text(&counted).join("\n"));
-            Ok(())
-        }
-        None => Ok(()),
+    if !as_json {
+        said(scheduled, io);
+        return Ok(());
     }
+    let Some(counted) = scheduled.counted() else { return Ok(()) };
+    io.print(&format!("{}\n", Value::Object(counters::members(&counted))))
 }
 
 fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {

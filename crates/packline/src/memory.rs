@@ -1,5 +1,6 @@
 //! How memory is shared out: a limit on the whole process becomes a number of workers and bytes for the line and the tree.
 
+use packline_engine::Config;
 use packline_squashfs::line_minimum;
 
 use crate::Error;
@@ -16,11 +17,11 @@ const WINDOW_LEAST: u64 = 16 << 20;
 
 /// What a pack would like to have.
 #[derive(Debug, Clone, Copy)]
-pub struct Demand {
+pub struct Demand<'a> {
     /// Workers wanted; 0 for none.
     pub workers: usize,
-    /// Threads that compress besides the workers: the caller, if it helps out.
-    pub helpers: usize,
+    /// The line: whether the caller compresses besides the workers.
+    pub line: &'a Config,
     /// Bytes that the process may have resident, at most; `None` for no limit.
     pub limit: Option<u64>,
     /// Bytes of content on the line, at most; `None` for the default. Only ever makes the line smaller.
@@ -44,7 +45,7 @@ pub struct Plan {
     pub shared: usize,
 }
 
-impl Demand {
+impl Demand<'_> {
     /// Shares the memory out: as many of the workers wanted as fit with a line that keeps them all busy; the line then gets
     /// its default, or what is left if that is less.
     ///
@@ -86,9 +87,9 @@ impl Demand {
         self.fixed(workers).saturating_add(line_minimum(self.block_size) as u64).saturating_add(TREE_LEAST)
     }
 
-    /// What is taken whatever is packed. Without workers the caller has tools of its own.
+    /// What is taken whatever is packed.
     fn fixed(&self, workers: usize) -> u64 {
-        let tools = self.tool.saturating_mul((workers + self.helpers).max(1) as u64);
+        let tools = self.tool.saturating_mul(self.line.hands(workers) as u64);
         BASE.saturating_add(THREAD * workers as u64).saturating_add(tools).saturating_add(self.source)
     }
 
@@ -115,9 +116,13 @@ fn to_usize(bytes: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::LazyLock;
 
-    fn demand(workers: usize, limit: Option<u64>) -> Demand {
-        Demand { workers, helpers: 0, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
+    static ALONE: LazyLock<Config> = LazyLock::new(Config::default);
+    static HELPED: LazyLock<Config> = LazyLock::new(|| Config { help_out: true, ..Config::default() });
+
+    fn demand(workers: usize, limit: Option<u64>) -> Demand<'static> {
+        Demand { workers, line: &ALONE, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
     }
 
     #[test]
@@ -158,7 +163,7 @@ mod tests {
     #[test]
     fn a_caller_that_helps_out_has_a_tool_too() {
         let Err(Error::Memory { needed, .. }) = demand(2, Some(0)).plan() else { panic!("granted") };
-        let helped = |limit| Demand { helpers: 1, ..demand(2, Some(limit)) };
+        let helped = |limit| Demand { line: &HELPED, ..demand(2, Some(limit)) };
         assert!(helped(needed + (2 << 20) - 1).plan().is_err());
         assert_eq!(helped(needed + (2 << 20)).plan().unwrap().workers, 1);
     }

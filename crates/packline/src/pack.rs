@@ -25,16 +25,15 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let output = Output::open(&shown, request.force, &request.temporaries)?;
     let changes = changes(request.changes, &request.source, &request.image, &output);
     let resources = request.resources;
-    let workers = resources.wanted();
+    let workers_wanted = resources.wanted();
     let prepared = Prepared::new(request.source)?;
     let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
-    let helpers = usize::from(resources.line.help_out);
-    let least = Demand { workers, helpers, limit, window, block_size, tool, source: prepared.least() };
-    let opened = prepared.open(workers, least.spare()?)?;
-    let demand = Demand { source: opened.memory, ..least };
-    let plan = demand.plan()?;
+    let line = &resources.line;
+    let least = Demand { workers: workers_wanted, line, limit, window, block_size, tool, source: prepared.least() };
+    let opened = prepared.open(workers_wanted, least.spare()?)?;
+    let plan = Demand { source: opened.memory, ..least }.plan()?;
     let mut watched = Watched::new(opened.source, changes, output.size_counter(), observer);
-    if let Some(message) = fewer_workers(plan.workers, workers, limit) {
+    if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
         watched.warn(&message);
     }
     let (options, defaults, hints) = (request.image, request.defaults, request.hints);
@@ -43,7 +42,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let (source_bytes, output_bytes) = (watched.consumed(), output.size());
     output.finish()?;
     let Plan { workers, window, .. } = plan;
-    Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted: demand.workers, workers, window })
+    Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
 }
 
 /// What is changed on the way, beyond what was asked: a directory that holds the output is packed without it, by the name

@@ -2,6 +2,7 @@
 //!
 //! None of it changes a byte: what has no room is done with fewer workers, or read again where it lies.
 
+use packline_engine::Config;
 use packline_longrange::Settings;
 
 use super::policy::Policy;
@@ -32,8 +33,8 @@ pub(super) struct Memory<'a> {
     /// Whether compressing is work for them.
     presses: bool,
     limit: Option<u64>,
-    /// Whoever compresses besides the workers: the caller, if it helps out.
-    helpers: u64,
+    /// Whether the caller compresses besides the workers.
+    line: &'a Config,
 }
 
 /// What one chunk gets.
@@ -48,9 +49,9 @@ pub(super) struct Share {
 }
 
 impl<'a> Memory<'a> {
-    pub(super) fn new(policy: &'a Policy, machine: &Machine, presses: bool) -> Memory<'a> {
+    pub(super) fn new(policy: &'a Policy, machine: &'a Machine, presses: bool) -> Memory<'a> {
         let workers = if machine.serial { 0 } else { machine.workers };
-        Memory { policy, workers, presses, limit: machine.memory, helpers: u64::from(machine.line.help_out) }
+        Memory { policy, workers, presses, limit: machine.memory, line: &machine.line }
     }
 
     /// Whether compressing is work for workers.
@@ -83,7 +84,7 @@ impl<'a> Memory<'a> {
     /// What compressing takes when each of the workers has a block, and, if there are several, one more is gathered.
     fn pressing(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
-        let hands = self.helpers.saturating_add(workers as u64).max(1);
+        let hands = self.line.hands(workers) as u64;
         let tool = self.policy.tools(block as usize);
         self.fixed(workers).saturating_add(hands.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }
@@ -176,7 +177,8 @@ mod tests {
         for level in 1..=7 {
             for back_end in BackEnd::ALL {
                 let policy = policy(back_end, level);
-                let memory = Memory::new(&policy, &machine(2, Some(512 << 20)), true);
+                let machine = machine(2, Some(512 << 20));
+                let memory = Memory::new(&policy, &machine, true);
                 let share = memory.share(CHUNK, 0).unwrap();
                 assert!(share.finders > 0 && share.pressers > 0, "{back_end:?} {level}: {share:?}");
             }
@@ -186,7 +188,8 @@ mod tests {
     #[test]
     fn without_a_limit_everything_is_granted() {
         let policy = policy(BackEnd::Lzma, 9);
-        let memory = Memory::new(&policy, &machine(64, None), true);
+        let machine = machine(64, None);
+        let memory = Memory::new(&policy, &machine, true);
         assert_eq!(memory.held(CHUNK), u64::MAX);
         let share = memory.share(CHUNK, CHUNK).unwrap();
         assert_eq!((share.finders, share.pressers, share.window), (64, 64, 129 * policy.block as u64));
@@ -198,7 +201,8 @@ mod tests {
             let policy = policy(back_end, 7);
             let mut all = false;
             for limit in (0..160).map(|step| step * (37 << 20)) {
-                let memory = Memory::new(&policy, &machine(7, Some(limit)), true);
+                let machine = machine(7, Some(limit));
+                let memory = Memory::new(&policy, &machine, true);
                 // A long chunk is not held unless all of it is.
                 let held = if memory.held(CHUNK) >= CHUNK { CHUNK } else { 0 };
                 let Ok(share) = memory.share(CHUNK, held) else { continue };
@@ -215,7 +219,8 @@ mod tests {
     #[test]
     fn small_chunks_need_little() {
         let policy = policy(BackEnd::Lzma, 9);
-        let memory = Memory::new(&policy, &machine(1, Some(64 << 20)), true);
+        let machine = machine(1, Some(64 << 20));
+        let memory = Memory::new(&policy, &machine, true);
         assert!(memory.held(CHUNK) >= 1 << 20, "{}", memory.held(CHUNK));
         assert_eq!(memory.share(1 << 20, 1 << 20).unwrap().pressers, 1);
         assert!(memory.share(CHUNK, 0).is_err());

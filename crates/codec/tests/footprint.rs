@@ -5,6 +5,7 @@
 #![allow(unsafe_code)] // asks the C library
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
+#[path = "codecs/common/mod.rs"]
 mod common;
 
 use std::io::Read;

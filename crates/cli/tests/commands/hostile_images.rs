@@ -1,0 +1,163 @@
+//! Every image of the zoo through every command: each ends soon, in little memory, with the status that is expected, without a
+//! panic, and with nothing written outside of the destination.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::hostile_support::{Place, Ran, Wrong};
+use packline_testkit::hostile::{self, Expect, Specimen};
+use packline_testkit::tools;
+
+/// Which part of an image a command looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// The superblock and what hangs on it.
+    Head,
+    /// Every name.
+    Tree,
+    /// Every name and its attributes.
+    Attributes,
+    /// Every name, content and attribute.
+    All,
+    /// Every rule of the format.
+    Rules,
+    /// A part, or two images: the status depends on more than the specimen.
+    Some,
+    /// As `Some`, and contents to their end.
+    Most,
+}
+
+impl Reads {
+    /// Whether a command that reads this much may end so.
+    fn allows(self, expect: Expect, ran: &Ran) -> bool {
+        let fault = match self {
+            Reads::Some | Reads::Most => return true,
+            Reads::Head => expect == Expect::Refused,
+            Reads::Tree => matches!(expect, Expect::Refused | Expect::Tree),
+            Reads::Attributes => matches!(expect, Expect::Refused | Expect::Tree | Expect::Attributes),
+            Reads::All => !matches!(expect, Expect::Rules | Expect::Sound | Expect::Huge),
+            Reads::Rules => !matches!(expect, Expect::Sound | Expect::Huge),
+        };
+        ran.endless || fault == (ran.status != 0)
+    }
+}
+
+/// Runs a command on every specimen; `before` prepares the place for each.
+fn each(reads: Reads, words: &[&str], before: impl Fn(&Place)) {
+    if !tools::need(&["time", "prlimit", "timeout"]) || !tools::root() {
+        return;
+    }
+    let (place, mut wrong) = (Place::new(), Wrong::default());
+    for specimen in zoo(reads) {
+        place.put(&specimen);
+        before(&place);
+        let ran = place.run(words);
+        wrong.judge(reads, &specimen, words, &ran);
+        place.check().into_iter().for_each(|what| wrong.note(&specimen, words, &what));
+    }
+    wrong.end();
+}
+
+/// Those that a command of this kind can read to the end.
+fn zoo(reads: Reads) -> impl Iterator<Item = Specimen> {
+    let all = matches!(reads, Reads::All | Reads::Rules | Reads::Most);
+    hostile::all().into_iter().filter(move |specimen| !all || specimen.expect != Expect::Huge)
+}
+
+impl Wrong {
+    fn judge(&mut self, reads: Reads, specimen: &Specimen, words: &[&str], ran: &Ran) {
+        if let Some(what) = ran.broken() {
+            self.note(specimen, words, &what);
+        } else if !reads.allows(specimen.expect, ran) {
+            self.note(specimen, words, &format!("unexpected: {}", ran.shown()));
+        } else if ran.status != 0 && !ran.endless && !names_the_image(reads, ran) {
+            self.note(specimen, words, &format!("does not name the image: {}", ran.shown()));
+        }
+    }
+}
+
+/// What is wrong is said with the image's name. Verification prints it; what only differs is no fault.
+fn names_the_image(reads: Reads, ran: &Ran) -> bool {
+    match (reads, ran.said.is_empty()) {
+        (Reads::Rules, true) => String::from_utf8_lossy(&ran.output).contains("bad.sqfs"),
+        (_, silent) => silent || ran.said.contains("bad.sqfs"),
+    }
+}
+
+fn nothing(_: &Place) {}
+
+/// A destination with links out of it, under names that the zoo's images have.
+fn planted(place: &Place) {
+    let dest = place.at("dest");
+    fs::create_dir(&dest).unwrap();
+    for name in ["odd", "dir", "name", "inner", "many", "ring", "a", "d", "sparse"] {
+        symlink("../outside", dest.join(name)).unwrap();
+    }
+    for name in ["good", "file", "n00000", "one", "sound", "link", "node0"] {
+        symlink("../outside/victim", dest.join(name)).unwrap();
+    }
+}
+
+fn empty(place: &Place) {
+    fs::create_dir(place.at("dest")).unwrap();
+}
+
+#[test]
+fn list() {
+    each(Reads::Tree, &["list", "bad.sqfs"], nothing);
+    each(Reads::Attributes, &["list", "--json", "bad.sqfs"], nothing);
+}
+
+#[test]
+fn info() {
+    each(Reads::Head, &["info", "--quick", "bad.sqfs"], nothing);
+    each(Reads::Some, &["info", "--json", "bad.sqfs"], nothing);
+}
+
+#[test]
+fn cat() {
+    each(Reads::Some, &["cat", "bad.sqfs", "good", "odd", "file"], nothing);
+}
+
+#[test]
+fn verify() {
+    each(Reads::Rules, &["verify", "bad.sqfs"], nothing);
+}
+
+#[test]
+fn diff() {
+    each(Reads::Most, &["diff", "bad.sqfs", "bad.sqfs"], nothing);
+    each(Reads::Most, &["sqfsdiff", "-a", "bad.sqfs", "-b", "good.sqfs", "-T", "-I"], nothing);
+}
+
+#[test]
+fn unpack() {
+    each(Reads::All, &["unpack", "-q", "bad.sqfs", "dest"], nothing);
+}
+
+#[test]
+fn unpack_and_go_on() {
+    each(Reads::All, &["unpack", "-q", "--continue", "bad.sqfs", "dest"], empty);
+}
+
+#[test]
+fn unpack_among_planted_links() {
+    each(Reads::Most, &["unpack", "-q", "--force", "--continue", "bad.sqfs", "dest"], planted);
+}
+
+#[test]
+fn unpack_to_a_tar() {
+    each(Reads::All, &["unpack", "-q", "bad.sqfs", "-"], nothing);
+    each(Reads::Some, &["sqfs2tar", "bad.sqfs"], nothing);
+}
+
+#[test]
+fn rdsquashfs() {
+    each(Reads::Some, &["rdsquashfs", "-d", "bad.sqfs"], nothing);
+    each(Reads::Some, &["rdsquashfs", "-s", "/odd", "bad.sqfs"], nothing);
+}
+
+#[test]
+fn rdsquashfs_unpacks() {
+    each(Reads::Most, &["rdsquashfs", "-q", "-u", "/", "-p", "dest", "bad.sqfs"], planted);
+}

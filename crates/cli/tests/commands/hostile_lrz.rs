@@ -1,0 +1,148 @@
+//! Every .lrz file of the zoo through every command that reads them: each ends soon, in little memory, with the status that is
+//! expected, a message that names the file, and nothing under the name of the output unless all of it is there.
+
+use std::fs::{self, File};
+use std::io::{Seek, Write};
+
+use crate::hostile_support::{Place, Ran, Wrong};
+use packline_testkit::hostile_lrz::{self, Specimen};
+use packline_testkit::tools;
+
+/// Encrypted specimens are opened with this; the others do not mind.
+const PASSWORD: &str = "--encrypt=password";
+/// What specimens hold most often, ten times. None of it is a tar.
+const WORDS: &[u8] = b"some words, ";
+
+/// Which part of a file a command looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// Heads and records.
+    Records,
+    /// All of it.
+    All,
+    /// All of it, which has to be a tar.
+    Tar,
+}
+
+impl Reads {
+    /// Whether a command that reads this much finds a fault.
+    fn finds_fault(self, specimen: &Specimen) -> bool {
+        match self {
+            Reads::Records => !specimen.lists,
+            Reads::All => !specimen.is_sound(),
+            // Nothing at all is an empty tar.
+            Reads::Tar => specimen.name != "odd-no-bytes",
+        }
+    }
+}
+
+/// How a command is run on every specimen.
+struct Way<'w> {
+    reads: Reads,
+    words: &'w [&'w str],
+    /// What messages call the file.
+    called: &'w str,
+}
+
+impl Way<'_> {
+    fn on_all(&self) {
+        if !tools::need(&["time", "prlimit", "timeout"]) {
+            return;
+        }
+        let (place, mut wrong) = (Place::new(), Wrong::default());
+        for specimen in hostile_lrz::all() {
+            let faults = [self.run(&place, &specimen), place.check()];
+            faults.into_iter().flatten().for_each(|what| wrong.note_of(specimen.name, self.words, &what));
+        }
+        wrong.end();
+    }
+
+    /// Runs it on one; what is wrong.
+    fn run(&self, place: &Place, specimen: &Specimen) -> Option<String> {
+        let path = place.at("bad.lrz");
+        fs::write(&path, specimen.bytes()).unwrap();
+        let input = if self.called == "bad.lrz" { typed() } else { File::open(&path).unwrap() };
+        if self.words.contains(&"-O") {
+            fs::create_dir(place.at("dest")).unwrap();
+        }
+        let ran = place.run_on(self.words, input.into());
+        let output = place.at("out");
+        let made = fs::read(&output).ok();
+        made.iter().for_each(|_| fs::remove_file(&output).unwrap());
+        let left = made.is_some() || self.left_a_tree(place);
+        ran.broken().or_else(|| self.judge(specimen, &ran, left)).or_else(|| {
+            let wrong = ran.status == 0 && self.words.contains(&"out") && !is_right(made.as_deref());
+            wrong.then(|| "made something else".to_string())
+        })
+    }
+
+    /// Whether there is a destination, or anything in one that was there.
+    fn left_a_tree(&self, place: &Place) -> bool {
+        let was_there = self.words.contains(&"-O");
+        fs::read_dir(place.at("dest")).is_ok_and(|mut names| !was_there || names.next().is_some())
+    }
+
+    fn judge(&self, specimen: &Specimen, ran: &Ran, left: bool) -> Option<String> {
+        let fault = self.reads.finds_fault(specimen);
+        let what = if ran.status != i32::from(fault) {
+            "unexpected"
+        } else if fault && left {
+            "left an output"
+        } else if fault && !(ran.said.contains(self.called) && ran.said.contains("expected")) {
+            "does not name the file and what was expected"
+        } else if fault && self.reads == Reads::All && !ran.said.contains(specimen.says) {
+            "says something else"
+        } else {
+            return None;
+        };
+        Some(format!("{what}: {}", ran.shown()))
+    }
+}
+
+/// The password, as somebody types it who is asked for it.
+fn typed() -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(b"password\n").unwrap();
+    file.rewind().unwrap();
+    file
+}
+
+/// Whether it is what sound specimens hold: words or a letter, repeated, or nothing.
+fn is_right(made: Option<&[u8]>) -> bool {
+    let whole =
+        |made: &[u8]| made.iter().all(|&byte| byte == b'x') || made.chunks(WORDS.len()).all(|part| part == WORDS);
+    made.is_some_and(whole)
+}
+
+fn file(reads: Reads, words: &[&str]) {
+    Way { reads, words, called: "bad.lrz" }.on_all();
+}
+
+#[test]
+fn decompress_to_a_file() {
+    file(Reads::All, &["lrzip", "-d", PASSWORD, "-o", "out", "bad.lrz"]);
+    file(Reads::All, &["lrunzip", "--check", PASSWORD, "-o", "out", "bad.lrz"]);
+}
+
+#[test]
+fn decompress_between_pipes() {
+    Way { reads: Reads::All, words: &["lrzip", "-d", PASSWORD], called: "standard input" }.on_all();
+    file(Reads::All, &["lrzcat", PASSWORD, "bad.lrz"]);
+}
+
+#[test]
+fn test() {
+    file(Reads::All, &["lrzip", "-t", PASSWORD, "bad.lrz"]);
+}
+
+#[test]
+fn info() {
+    file(Reads::Records, &["lrzip", "-i", "-vv", PASSWORD, "bad.lrz"]);
+    file(Reads::Records, &["lrzip", "-i", "-vv", "--json", PASSWORD, "bad.lrz"]);
+}
+
+#[test]
+fn unpack() {
+    file(Reads::Tar, &["unpack", "-q", "bad.lrz", "dest"]);
+    file(Reads::Tar, &["lrzuntar", "-O", "dest", "bad.lrz"]);
+}

@@ -1,0 +1,109 @@
+//! Every image of the zoo mounted and everything read through the mount: the process lives, in little memory, and ends when told.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::hostile_support::{PACKLINE, Place, Ran, SECONDS, Wrong};
+use packline_testkit::hostile::{self, Expect};
+use packline_testkit::tools;
+
+/// Names, bytes of one file, and bytes of all that are read through a mount, at most.
+const NAMES: usize = 400;
+const FILE: u64 = 256 << 10;
+const BYTES: u64 = 16 << 20;
+
+/// Starts a mount in the foreground with the limits of every command.
+fn start(place: &Place) -> Child {
+    Command::new("timeout")
+        .args(["-s", "KILL", "90", "prlimit"])
+        .args([format!("--cpu={SECONDS}"), "--data=2147483648".into(), "--core=0".into()])
+        .args(["time", "--quiet", "--format", "%M", "--output"])
+        .arg(place.at("peak"))
+        .arg(PACKLINE)
+        .args(["mount", "--foreground", "--announce", "bad.sqfs", "point"])
+        .current_dir(place.top.path())
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(File::create(place.at("said")).unwrap())
+        .spawn()
+        .unwrap()
+}
+
+/// Mounts, reads, unmounts. Also whether it was mounted.
+fn mount_and_read(place: &Place) -> (Ran, bool) {
+    let point = place.at("point");
+    let mut child = start(place);
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mounted = line == "mounted\n";
+    if mounted {
+        read_all(&point);
+        let quiet = |program: &str, word: &str| {
+            let mut command = Command::new(program);
+            command.arg(word).arg(&point).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+        };
+        assert!(quiet("umount", "-i") || quiet("umount", "-l"), "cannot be unmounted");
+    }
+    let status = child.wait().unwrap().code().unwrap_or(137);
+    let said = String::from_utf8_lossy(&fs::read(place.at("said")).unwrap()).into_owned();
+    let peak = fs::read_to_string(place.at("peak")).unwrap_or_default();
+    let peak = peak.lines().last().and_then(|line| line.trim().parse::<u64>().ok()).unwrap_or(0) << 10;
+    (Ran { status, said, output: Vec::new(), endless: false, peak }, mounted)
+}
+
+/// Reads names, attributes, targets and contents, within bounds. Errors are the image's.
+fn read_all(point: &Path) {
+    let (mut pending, mut names, mut left) = (vec![point.to_path_buf()], 0, BYTES);
+    while let Some(path) = pending.pop().filter(|_| names < NAMES) {
+        names += 1;
+        let Ok(status) = path.symlink_metadata() else { continue };
+        let mut list = vec![0; 1 << 16];
+        let _ = rustix::fs::llistxattr(&path, list.as_mut_slice());
+        if status.is_dir() {
+            pending.extend(children(&path));
+        } else if status.is_symlink() {
+            let _ = fs::read_link(&path);
+        } else if status.is_file() && left > 0 {
+            left = left.saturating_sub(read(&path, status.len()));
+        }
+    }
+}
+
+fn children(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten();
+    entries.take(NAMES).map_while(Result::ok).map(|entry| entry.path()).collect()
+}
+
+/// The beginning of a file and its end; how much that was.
+fn read(path: &Path, size: u64) -> u64 {
+    use std::os::unix::fs::FileExt;
+    let Ok(file) = File::open(path) else { return 0 };
+    let mut buffer = [0; 4096];
+    let _ = file.read_at(&mut buffer, size.saturating_sub(4096));
+    std::io::copy(&mut file.take(FILE), &mut std::io::sink()).unwrap_or(0)
+}
+
+#[test]
+fn mounts() {
+    let ready = tools::need(&["time", "prlimit", "timeout", "umount"]) && tools::root();
+    if !ready || (!Path::new("/dev/fuse").exists() && !tools::skip("there is no /dev/fuse")) {
+        return;
+    }
+    let (place, mut wrong) = (Place::new(), Wrong::default());
+    fs::create_dir(place.at("point")).unwrap();
+    for specimen in hostile::all() {
+        place.put(&specimen);
+        let (ran, mounted) = mount_and_read(&place);
+        let words = ["mount"];
+        if let Some(what) = ran.broken() {
+            wrong.note(&specimen, &words, &what);
+        } else if mounted != (specimen.expect != Expect::Refused) || mounted != (ran.status == 0) {
+            wrong.note(&specimen, &words, &format!("mounted: {mounted}, {}", ran.shown()));
+        }
+        place.check().into_iter().for_each(|what| wrong.note(&specimen, &words, &what));
+    }
+    wrong.end();
+}

@@ -1,0 +1,36 @@
+//! The program, as a user runs it. One program, since linking one is dear.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod bench_pack;
+mod bench_unpack;
+mod gensquashfs_order;
+mod gensquashfs_peer;
+mod hostile_images;
+mod hostile_lrz;
+mod hostile_mounts;
+mod hostile_support;
+mod inspect_diff;
+mod inspect_list;
+mod inspect_rdsquashfs;
+mod inspect_support;
+mod interop_codecs;
+mod interop_sources;
+mod killed;
+mod killing;
+mod lrzip_files;
+mod lrzip_trees;
+mod malformed_sources;
+mod malformed_tars;
+mod matrix_workers;
+mod mount_fuse;
+mod pln;
+mod read_scratch;
+mod scale_memory;
+mod sqfs2tar_options;
+mod sqfs2tar_trees;
+mod stopping;
+mod streams_killed;
+mod unpack_interop;
+mod unpack_round;
+mod unpack_safety;
+mod verify;

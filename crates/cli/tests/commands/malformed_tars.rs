@@ -1,0 +1,241 @@
+//! A zoo of malformed tars: each must give one line that names the entry and the place, exit code 1 and no image.
+
+use packline_testkit::model::{Node, NodeKind};
+use packline_testkit::packer::Packer;
+use packline_testkit::tar::{BLOCK, Header, pax_record, to_bytes};
+
+/// A tar that must be refused.
+struct Bad {
+    /// What is wrong with it.
+    name: &'static str,
+    bytes: Vec<u8>,
+    /// What the message must contain: the entry concerned, if one is known at the fault; the fault's offset.
+    says: Vec<String>,
+}
+
+fn bad(name: &'static str, bytes: Vec<u8>, entry: &str, offset: Option<u64>) -> Bad {
+    let place = offset.map(|offset| format!("at byte {offset}"));
+    let says = [entry.to_owned()].into_iter().filter(|entry| !entry.is_empty()).chain(place).collect();
+    Bad { name, bytes, says }
+}
+
+/// A sound entry ahead of the fault: header and one block of content, 1024 bytes.
+fn ahead() -> Vec<u8> {
+    let mut bytes = to_bytes(&[Node::file("ahead", "fine")]);
+    bytes.truncate(2 * BLOCK);
+    bytes
+}
+
+/// The sound entry, then `parts`, then the end of a tar.
+fn after(parts: &[&[u8]]) -> Vec<u8> {
+    [&ahead(), parts.concat().as_slice(), &[0; 2 * BLOCK]].concat()
+}
+
+fn header(path: &str, kind: u8, size: u64) -> Header {
+    let mut header = Header::new(path.as_bytes(), 0o644, kind);
+    header.number(124..135, size);
+    header
+}
+
+fn block(bytes: &[u8]) -> Vec<u8> {
+    let mut block = bytes.to_vec();
+    block.resize(bytes.len().next_multiple_of(BLOCK), 0);
+    block
+}
+
+/// A pax header with this body, then a file of `size` bytes.
+fn with_pax(body: &[u8], path: &str, size: u64) -> Vec<u8> {
+    let file = header(path, b'0', size).sealed();
+    let content = vec![b'c'; (size as usize).next_multiple_of(BLOCK)];
+    let pax = header(&format!("./PaxHeaders/{path}"), b'x', body.len() as u64).sealed();
+    after(&[&pax, &block(body), &file, &content])
+}
+
+fn refuse_all(zoo: Vec<Bad>) {
+    let packer = Packer::new(env!("CARGO_BIN_EXE_packline"));
+    let place = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for tar in zoo {
+        let source = place.path().join("bad.tar");
+        std::fs::write(&source, &tar.bytes).unwrap();
+        let output = tempfile::tempdir().unwrap();
+        let line = packer.refused(&source, output.path(), &["-j", "2"]);
+        let mut missing = tar.says;
+        missing.push("bad.tar".into());
+        missing.retain(|word| !line.contains(word));
+        if !missing.is_empty() {
+            wrong.push(format!("{}: {line:?} does not say {missing:?}", tar.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn truncated_or_damaged() {
+    let mut damaged = header("damaged", b'0', 0).sealed();
+    damaged[0] ^= 1;
+    let long = after(&[&header("long", b'0', 5000).sealed(), &[b'c'; 5120]]);
+    let huge = header("huge", b'0', 0o7_7777_7777).sealed();
+    refuse_all(vec![
+        bad("cut in a header", after(&[])[..2 * BLOCK + 300].to_vec(), "", Some(1024)),
+        bad("cut in a content", long[..3 * BLOCK + 700].to_vec(), "long", None),
+        bad("cut in the filling behind a content", long[..3 * BLOCK + 5010].to_vec(), "long", None),
+        bad("checksum", after(&[&damaged]), "", Some(1024)),
+        bad("a content that is not there", after(&[&huge]), "huge", None),
+        bad("no tar", b"#!/bin/sh\necho hello\n".repeat(100), "", Some(0)),
+        bad("an x that nothing follows", after(&[&header("pax", b'x', 10).sealed(), &block(b"10 a=bcde\n")]), "", None),
+    ]);
+}
+
+#[test]
+fn numbers() {
+    let numbered = |field: std::ops::Range<usize>, text: &[u8]| {
+        let mut header = header("number", b'0', 0);
+        header.0[field.clone()].fill(0);
+        header.text(field.start, text, field.len());
+        after(&[&header.sealed()])
+    };
+    refuse_all(vec![
+        bad("negative size", numbered(124..136, &[0xff; 12]), "number", Some(1024)),
+        bad(
+            "size beyond 2^63",
+            numbered(124..136, &[0x80, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+            "number",
+            Some(1024),
+        ),
+        bad("letters in a size", numbered(124..136, b"12ab"), "number", Some(1024)),
+        bad("letters in a mode", numbered(100..108, b"rwxr-x"), "number", Some(1024)),
+    ]);
+}
+
+#[test]
+fn pax_headers() {
+    let one_gigabyte = after(&[&header("pax", b'x', 1 << 30).sealed(), &[b'1'; BLOCK]]);
+    let long_name = after(&[&header("././@LongLink", b'L', 1 << 30).sealed(), &[b'n'; BLOCK]]);
+    refuse_all(vec![
+        bad("length too long", with_pax(b"99 path=x\n", "file", 0), "", Some(1536)),
+        bad("length too short", with_pax(b"5 path=x\n", "file", 0), "", Some(1536)),
+        bad("length 0", with_pax(b"0 path=x\n", "file", 0), "", Some(1536)),
+        bad("no length", with_pax(b"path=x\n", "file", 0), "", Some(1536)),
+        bad("length beyond 2^64", with_pax(b"99999999999999999999999 path=x\n", "file", 0), "", Some(1536)),
+        bad("no line end", with_pax(b"9 path=xy", "file", 0), "", Some(1536)),
+        bad("no equals sign", with_pax(b"9 pathxy\n", "file", 0), "", Some(1536)),
+        bad("negative size", with_pax(&pax_record(b"size", b"-1"), "file", 0), "", Some(1536)),
+        bad("no number", with_pax(&pax_record(b"uid", b"root"), "file", 0), "", Some(1536)),
+        bad("a gigabyte of pax header", one_gigabyte, "", Some(1024)),
+        bad("a gigabyte of name", long_name, "", Some(1024)),
+    ]);
+}
+
+/// A pax 1.0 sparse file with this map.
+fn sparse_1_0(map: &str, real_size: u64) -> Vec<u8> {
+    let body = [
+        pax_record(b"GNU.sparse.major", b"1"),
+        pax_record(b"GNU.sparse.minor", b"0"),
+        pax_record(b"GNU.sparse.name", b"holey"),
+        pax_record(b"GNU.sparse.realsize", real_size.to_string().as_bytes()),
+    ]
+    .concat();
+    let map = block(map.as_bytes());
+    let file = header("GNUSparseFile.0/holey", b'0', (map.len() + 1024) as u64).sealed();
+    after(&[&header("./PaxHeaders/holey", b'x', body.len() as u64).sealed(), &block(&body), &file, &map, &[b'c'; 1024]])
+}
+
+/// A pax 0.1 sparse file with this map.
+fn sparse_0_1(map: &str, real_size: u64) -> Vec<u8> {
+    let body = [
+        pax_record(b"GNU.sparse.size", real_size.to_string().as_bytes()),
+        pax_record(b"GNU.sparse.numblocks", b"2"),
+        pax_record(b"GNU.sparse.map", map.as_bytes()),
+    ]
+    .concat();
+    with_pax(&body, "holey", 1024)
+}
+
+/// An old GNU sparse file with this map of two pieces.
+fn sparse_old(map: [(u64, u64); 2], real_size: u64) -> Vec<u8> {
+    let mut file = header("holey", b'S', 1024);
+    file.text(257, b"ustar  \0", 8);
+    for (index, (offset, length)) in map.into_iter().enumerate() {
+        let at = 386 + 24 * index;
+        file.number(at..at + 11, offset);
+        file.number(at + 12..at + 23, length);
+    }
+    file.number(483..494, real_size);
+    after(&[&file.sealed(), &[b'c'; 1024]])
+}
+
+#[test]
+fn sparse_maps() {
+    let zoo = [
+        ("overlapping", [(0, 512), (256, 512)], 4096),
+        ("descending", [(2048, 512), (0, 512)], 4096),
+        ("past the end", [(0, 512), (4000, 512)], 4096),
+        ("more than is stored", [(0, 512), (1024, 2048)], 4096),
+        ("less than is stored", [(0, 512), (1024, 12)], 4096),
+    ];
+    for (name, map, size) in zoo {
+        let [(a, b), (c, d)] = map;
+        refuse_all(vec![
+            bad(name, sparse_1_0(&format!("2\n{a}\n{b}\n{c}\n{d}\n"), size), "holey", None),
+            bad(name, sparse_0_1(&format!("{a},{b},{c},{d}"), size), "holey", None),
+            bad(name, sparse_old(map, size), "holey", None),
+        ]);
+    }
+    refuse_all(vec![
+        bad("beyond 2^63", sparse_1_0("1\n9223372036854775807\n10\n", 4096), "holey", None),
+        bad("a number too long", sparse_1_0("1\n99999999999999999999999\n10\n", 4096), "holey", None),
+        bad("letters", sparse_1_0("1\nx\n10\n", 4096), "holey", None),
+        bad("more pieces than there is map", sparse_1_0("900\n0\n512\n", 4096), "holey", None),
+        bad("a count of 2^62", sparse_1_0("4611686018427387904\n0\n512\n", 4096), "holey", None),
+        bad("an odd list", sparse_0_1("0,512,1024", 4096), "holey", None),
+    ]);
+}
+
+fn linked(entries: &[(&str, &str)]) -> Vec<u8> {
+    let link = |(path, target): &(&str, &str)| Node::new(*path, NodeKind::HardLink((*target).into()));
+    let nodes: Vec<Node> =
+        [Node::file("ahead", "fine"), Node::dir("dir")].into_iter().chain(entries.iter().map(link)).collect();
+    to_bytes(&nodes)
+}
+
+#[test]
+fn hard_links() {
+    refuse_all(vec![
+        bad("to nothing", linked(&[("name", "nowhere")]), "name", None),
+        bad("to a directory", linked(&[("name", "dir")]), "name", None),
+        bad("to itself", linked(&[("name", "name")]), "name", None),
+        bad("in a circle", linked(&[("name", "other"), ("other", "name")]), "name", None),
+        bad("in a long circle", linked(&[("a1", "a2"), ("a2", "a3"), ("a3", "a1")]), "a1", None),
+        bad("out of the tree", linked(&[("name", "../../etc/passwd")]), "name", None),
+    ]);
+}
+
+#[test]
+fn names() {
+    let long = "n".repeat(256);
+    refuse_all(vec![
+        bad("a name of 256 bytes", to_bytes(&[Node::file(long.as_str(), "x")]), &long, None),
+        bad("a long name below", to_bytes(&[Node::dir("d"), Node::file(format!("d/{long}/f"), "x")]), &long, None),
+        bad("out of the tree", to_bytes(&[Node::file("a/../../up", "x")]), "a/../../up", None),
+        bad("a NUL in a path", with_pax(&pax_record(b"path", b"a\0b"), "file", 0), "", Some(2048)),
+        bad("a file with children", to_bytes(&[Node::file("f", "x"), Node::file("f/g", "y")]), "f/g", None),
+    ]);
+}
+
+#[test]
+fn compressed() {
+    let plain = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(plain.path(), after(&[])).unwrap();
+    for program in ["gzip", "xz", "zstd", "bzip2", "lz4"] {
+        if !packline_testkit::tools::need(&[program]) {
+            return;
+        }
+        let packed = std::process::Command::new(program).arg("-c").arg(plain.path()).output().unwrap().stdout;
+        let mut flipped = packed.clone();
+        let middle = packed.len() / 2;
+        flipped[middle] ^= 0x10;
+        flipped[middle + 1] ^= 0xff;
+        refuse_all(vec![bad(program, packed[..packed.len() - 9].to_vec(), "", None), bad(program, flipped, "", None)]);
+    }
+}

@@ -1,0 +1,154 @@
+//! Decoders take anything: garbage, truncated and damaged data end in an error or in other bytes, never in a panic.
+
+use crate::common::{MEMORY, Numbers, compress, content, spec};
+use packline_codec::{CodecError, Decoder};
+use proptest::prelude::*;
+
+const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo", "bzip2", "huff0", "zle"];
+
+fn packed(name: &str, size: usize) -> Vec<u8> {
+    compress(&mut *spec(name).encoder(size).unwrap(), &subject(name, size)).unwrap()
+}
+
+/// Something that gets smaller.
+fn subject(name: &str, size: usize) -> Vec<u8> {
+    let mut bytes = content("text", size, 1);
+    if name == "zle" {
+        bytes.chunks_exact_mut(70).for_each(|part| part[..20].fill(0));
+    }
+    bytes
+}
+
+fn decoder(name: &str, block_size: usize) -> Box<dyn Decoder> {
+    spec(name).decoder(block_size, MEMORY).unwrap()
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    for name in &CODECS[1..] {
+        let packed = packed(name, 3000);
+        let mut decoder = decoder(name, 8192);
+        let mut dst = vec![0; 3000];
+        for size in 0..packed.len() {
+            let made = decoder.decompress(&packed[..size], &mut dst);
+            // These have no end mark: cut between two sequences or tokens it is a shorter block.
+            let short = ["lz4", "zle"].contains(name) && made.as_ref().is_ok_and(|made| *made < 3000);
+            assert!(made.is_err() || short, "{name}: cut at {size} of {}: {made:?}", packed.len());
+        }
+        assert_eq!(decoder.decompress(&packed, &mut dst), Ok(3000), "{name}: a decoder recovers from errors");
+    }
+}
+
+#[test]
+fn bytes_after_the_end_are_an_error() {
+    for name in ["gzip", "xz", "lzma", "zstd", "lzo", "bzip2"] {
+        for tail in [&[0u8][..], &[0; 4], b"garbage"] {
+            let mut packed = packed(name, 3000);
+            packed.extend_from_slice(tail);
+            let made = decoder(name, 8192).decompress(&packed, &mut vec![0; 8192]);
+            assert!(matches!(made, Err(CodecError::Malformed { .. })), "{name}: {made:?}");
+        }
+        let twice = [packed(name, 3000), packed(name, 3000)].concat();
+        assert!(decoder(name, 8192).decompress(&twice, &mut vec![0; 8192]).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn checked_formats_notice_every_flipped_bit() {
+    for name in ["gzip", "xz", "bzip2"] {
+        let good = packed(name, 2000);
+        let src = content("text", 2000, 1);
+        let mut decoder = decoder(name, 8192);
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let mut dst = vec![0; 2000];
+            // Some header bits mean nothing to a reader; content must then be right.
+            let made = decoder.decompress(&bad, &mut dst);
+            assert!(made.is_err() || dst == src, "{name}: bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_never_panic() {
+    for name in CODECS {
+        let good = if *name == "none" { content("text", 900, 1) } else { packed(name, 6000) };
+        let mut decoder = decoder(name, 8192);
+        let mut numbers = Numbers::new(5);
+        for _ in 0..4000 {
+            let mut bad = good.clone();
+            for _ in 0..=numbers.below(4) {
+                bad[numbers.below(good.len() as u64) as usize] ^= 1 << numbers.below(8);
+            }
+            let mut dst = vec![0; 8192];
+            if let Ok(made) = decoder.decompress(&bad, &mut dst) {
+                assert!(made <= 8192, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn large_dictionaries_and_windows_are_refused() {
+    let mut header = packed("lzma", 3000);
+    header[1..5].copy_from_slice(&(1u32 << 30).to_le_bytes());
+    let made = spec("lzma").decoder(8192, 1 << 20).unwrap().decompress(&header, &mut vec![0; 8192]);
+    assert!(matches!(made, Err(CodecError::Memory { limit: 1_048_576, .. })), "{made:?}");
+
+    let packed = compress(&mut *spec("xz").encoder(1 << 20).unwrap(), &content("text", 1 << 20, 1)).unwrap();
+    let made = spec("xz").decoder(8192, 200 << 10).unwrap().decompress(&packed, &mut vec![0; 1 << 20]);
+    assert!(matches!(made, Err(CodecError::Memory { .. })), "{made:?}");
+
+    // A frame with a window of 1 MiB, and content of unknown size: one raw last block of 3 bytes.
+    let frame = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 80, 0x19, 0, 0, b'a', b'b', b'c'];
+    let made = spec("zstd").decoder(131_072, MEMORY).unwrap().decompress(&frame, &mut vec![0; 131_072]);
+    assert_eq!(made, Err(CodecError::Memory { codec: "zstd", needed: 1 << 20, limit: 131_072 }));
+    let made = spec("zstd").decoder(1 << 20, MEMORY).unwrap().decompress(&frame, &mut vec![0; 131_072]);
+    assert_eq!(made, Ok(3));
+}
+
+#[test]
+fn a_decoder_says_what_memory_it_can_not_do_without() {
+    for name in ["gzip", "xz", "lzma", "zstd", "bzip2"] {
+        let Err(error) = spec(name).decoder(4096, 1000) else { panic!("{name} in 1000 bytes") };
+        assert!(matches!(error, CodecError::Memory { limit: 1000, .. }), "{name}: {error}");
+    }
+}
+
+#[test]
+fn the_footprint_suffices_for_our_own_blocks() {
+    for text in ["xz", "xz:dictsize=50%", "xz:x86", "lzma", "gzip", "zstd", "zstd:level=22", "bzip2"] {
+        let spec = spec(text);
+        let packed = compress(&mut *spec.encoder(1 << 17).unwrap(), &content("code", 1 << 17, 1)).unwrap();
+        let mut decoder = spec.decoder(1 << 17, spec.footprint(1 << 17).decoder).unwrap();
+        assert_eq!(decoder.decompress(&packed, &mut vec![0; 1 << 17]), Ok(1 << 17), "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn garbage_never_panics(garbage in proptest::collection::vec(any::<u8>(), 0..300), room in 0usize..500) {
+        for name in CODECS {
+            let mut dst = vec![0; room];
+            if let Ok(made) = decoder(name, 8192).decompress(&garbage, &mut dst) {
+                prop_assert!(made <= room);
+            }
+        }
+    }
+
+    #[test]
+    fn garbage_after_a_good_start_never_panics(cut in 0usize..1000, tail in proptest::collection::vec(any::<u8>(), 0..100)) {
+        for name in &CODECS[1..] {
+            let good = packed(name, 2000);
+            let mut bad = good[..cut.min(good.len())].to_vec();
+            bad.extend_from_slice(&tail);
+            let mut dst = vec![0; 4000];
+            if let Ok(made) = decoder(name, 8192).decompress(&bad, &mut dst) {
+                prop_assert!(made <= 4000);
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! zpaq: the bytes that lrzip writes, streams that other programs write, and streams that no program writes.
+
+use std::io::{ErrorKind, Read};
+
+use crate::common::{Numbers, compress, content};
+use packline_codec::{CodecError, Decoder, Encoder, Outcome, ZpaqDecoder, ZpaqEncoder, ZpaqReader};
+use proptest::prelude::*;
+use sha1::{Digest, Sha1};
+
+/// Enough for every model here, bytes.
+const MEMORY: usize = 300 << 20;
+
+fn packed(level: u32, src: &[u8]) -> Option<Vec<u8>> {
+    compress(&mut ZpaqEncoder::new(level).unwrap(), src)
+}
+
+fn unpacked(src: &[u8], room: usize) -> Result<Vec<u8>, CodecError> {
+    let mut dst = vec![0; room];
+    let size = ZpaqDecoder::new(MEMORY).decompress(src, &mut dst)?;
+    dst.truncate(size);
+    Ok(dst)
+}
+
+fn sum(bytes: &[u8]) -> String {
+    Sha1::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Cut out of what `lrzip -z -T` (0.651) made, with `-L1`, `-L5` and `-L9`, of these inputs.
+const OF_LRZIP: &[(&str, u32, usize, &str)] = &[
+    ("code", 1, 4150, "1348c39467dbfd2d88601b14ea92c60168bc700f"),
+    ("code", 2, 3504, "45091353aa22e0c2b5cc7eab3da20444e57607a3"),
+    ("code", 3, 3315, "8c482833218c1979c44c52d8d3df5227b5822499"),
+    ("mixed", 1, 1873, "d579053688acb01ef1edca321038e5931b3a69ac"),
+    ("mixed", 2, 1589, "87d2b5aaf3169e788ce19388dcd7438d47920d5e"),
+    ("mixed", 3, 1625, "498c9718562d7f02bc13349238f9849b1a242ff9"),
+];
+
+#[test]
+fn blocks_are_those_of_lrzip() {
+    for &(kind, level, size, expected) in OF_LRZIP {
+        let src = content(kind, 9000, 1);
+        let made = packed(level, &src).unwrap();
+        assert_eq!((made.len(), sum(&made)), (size, expected.to_owned()), "{kind}, level {level}");
+        assert_eq!(unpacked(&made, 9000).unwrap(), src, "{kind}, level {level}");
+    }
+}
+
+/// All nine components, a program after the data, two segments and their checksums, as libzpaq 7.15 wrote them.
+const NINE: &[u8] = include_bytes!("../data/nine.zpaq");
+
+/// A sorted block that a program of the stream puts back in order, as libzpaq 7.15 wrote it (method `x0,3ci1`).
+const SORTED: &[u8] = include_bytes!("../data/sorted.zpaq");
+
+#[test]
+fn streams_of_libzpaq_are_read() {
+    assert_eq!(sum(&unpacked(NINE, 4096).unwrap()), "727cd5767ab10041d5ee12b355df0f14e62b52c9");
+    assert_eq!(unpacked(SORTED, 4096).unwrap(), content("text", 1500, 3));
+    let both = [NINE, SORTED].concat();
+    assert_eq!(unpacked(&both, 4096).unwrap().len(), 1267 + 1500, "blocks follow each other");
+}
+
+#[test]
+fn stored_data_is_read() {
+    let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01name\0\0\0".to_vec();
+    stream.extend(b"\0\0\0\x04\0abc\0\0\0\x02de\0\0\0\0\xFE\xFF");
+    assert_eq!(unpacked(&stream, 9).unwrap(), b"abcde");
+    stream[3] = 1;
+    assert!(unpacked(&stream, 9).unwrap_err().to_string().contains("level 1"));
+}
+
+#[test]
+fn pieces_of_any_size_are_the_whole() {
+    let block = packed(2, &content("mixed", 5000, 2)).unwrap();
+    for (stream, size) in [(&block[..], 5000), (NINE, 1267), (SORTED, 1500)] {
+        let whole = unpacked(stream, size).unwrap();
+        for piece in [1, 7, 1000, 8192] {
+            let mut reader = ZpaqReader::new(stream, MEMORY);
+            let mut made = Vec::new();
+            let mut room = vec![0; piece];
+            loop {
+                let size = reader.read(&mut room).unwrap();
+                made.extend_from_slice(&room[..size]);
+                if size == 0 {
+                    break;
+                }
+            }
+            assert!(made == whole, "pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_get_smaller_is_said_to() {
+    for level in 1..=3 {
+        assert_eq!(packed(level, &content("random", 3000, 1)), None);
+        assert_eq!(packed(level, b""), None);
+        assert_eq!(packed(level, &[7; 40]), None, "a block is never so small");
+    }
+    let src = content("code", 9000, 1);
+    let found = ZpaqEncoder::new(1).unwrap().compress(&src, &mut [0; 8999]);
+    assert_eq!(found, Err(CodecError::DestinationTooSmall { found: 8999, expected: 9000 }));
+}
+
+#[test]
+fn an_encoder_forgets() {
+    let mut encoder = ZpaqEncoder::new(1).unwrap();
+    let src = content("text", 4000, 1);
+    let first = compress(&mut encoder, &src);
+    compress(&mut encoder, &content("code", 9000, 1));
+    assert_eq!(compress(&mut encoder, &src), first);
+}
+
+#[test]
+fn levels_that_there_are_not_are_refused() {
+    for level in [0, 4] {
+        assert!(matches!(ZpaqEncoder::new(level), Err(CodecError::Value { .. })));
+        assert!(matches!(ZpaqEncoder::footprint(level), Err(CodecError::Value { .. })));
+    }
+}
+
+#[test]
+fn a_model_past_the_limit_is_refused_before_it_is_made() {
+    for level in 1..=3 {
+        let block = packed(level, &content("text", 3000, 1)).unwrap();
+        let needed = ZpaqEncoder::footprint(level).unwrap().decoder;
+        let mut dst = vec![0; 3000];
+        assert_eq!(ZpaqDecoder::new(needed).decompress(&block, &mut dst), Ok(3000), "level {level}");
+        let short = ZpaqDecoder::new(needed / 2).decompress(&block, &mut dst);
+        assert!(matches!(short, Err(CodecError::Memory { limit, .. }) if limit == needed as u64 / 2), "{short:?}");
+    }
+    // 16 GiB of MIX, 16 GiB of H, 4 GiB of M.
+    for header in [
+        &[0, 0, 0, 0, 2, 1, 9, 7, 32, 0, 1, 1, 0, 0, 0][..],
+        &[32, 0, 0, 0, 1, 1, 9, 0, 0],
+        &[0, 32, 0, 0, 1, 1, 9, 0, 0],
+    ] {
+        let stream = [b"zPQ\x01\x01", &[header.len() as u8, 0][..], header].concat();
+        assert!(matches!(unpacked(&stream, 9), Err(CodecError::Memory { .. })), "{header:?}");
+    }
+}
+
+#[test]
+fn the_memory_of_a_program_in_the_data_counts() {
+    // Stored data for which a program with M of 4 GiB comes.
+    let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x20\x00\x00\x00\x01\0\0\0".to_vec();
+    stream.extend(b"\0\0\0\x04\x01\x01\0\x38\0\0\0\0\xFE\xFF");
+    assert!(matches!(unpacked(&stream, 9), Err(CodecError::Memory { .. })));
+}
+
+#[test]
+fn programs_without_an_end_are_stopped() {
+    // For each byte: JMP to itself; OUT forever.
+    for (program, endless) in [(&[63, 254][..], true), (&[57, 63, 253], false)] {
+        let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\0\0\0".to_vec();
+        stream.extend([0, 0, 0, program.len() as u8 + 4, 1, program.len() as u8, 0]);
+        stream.extend(program);
+        stream.extend(b"x\0\0\0\0\xFE\xFF");
+        let error = unpacked(&stream, 200_000).unwrap_err();
+        assert_eq!(matches!(error, CodecError::TooLong { .. }), !endless, "{error}");
+        assert!(!endless || error.to_string().contains("without an end"), "{error}");
+    }
+}
+
+#[test]
+fn programs_that_swallow_everything_are_stopped() {
+    let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\0\0\0".to_vec();
+    stream.extend(70_004u32.to_be_bytes());
+    stream.extend([1, 1, 0, 56]);
+    stream.resize(stream.len() + 70_000, 7);
+    stream.extend(b"\0\0\0\0\xFE\xFF");
+    assert!(unpacked(&stream, 9).unwrap_err().to_string().contains("makes nothing"));
+}
+
+#[test]
+fn many_small_blocks_with_large_models_are_refused() {
+    let block = packed(3, &content("text", 400, 1)).unwrap();
+    let mut dst = vec![0; 400 * 40];
+    let limit = ZpaqEncoder::footprint(3).unwrap().decoder;
+    assert_eq!(ZpaqDecoder::new(limit).decompress(&block.repeat(8), &mut dst), Ok(3200));
+    let error = ZpaqDecoder::new(limit).decompress(&block.repeat(40), &mut dst).unwrap_err();
+    assert!(error.to_string().contains("many small blocks"), "{error}");
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let block = packed(1, &content("text", 600, 1)).unwrap();
+    for stream in [&block[..], NINE, SORTED] {
+        for size in 0..stream.len() {
+            let error = unpacked(&stream[..size], 4096).unwrap_err();
+            assert!(error.to_string().contains("too early"), "cut at {size}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_follows_the_end_and_does_not_belong_is_an_error() {
+    let block = packed(1, &content("text", 600, 1)).unwrap();
+    for tail in [&b"\0"[..], b"garbage", b"zPQ\x03\x01"] {
+        let stream = [&block, tail].concat();
+        assert!(matches!(unpacked(&stream, 4096), Err(CodecError::Malformed { .. })), "{tail:?}");
+    }
+}
+
+#[test]
+fn content_longer_than_its_room_is_an_error() {
+    let block = packed(1, &content("text", 600, 1)).unwrap();
+    for room in [0, 1, 599] {
+        let error = unpacked(&block, room).unwrap_err();
+        assert_eq!(error, CodecError::TooLong { codec: "zpaq", size: block.len(), room });
+    }
+}
+
+#[test]
+fn a_reader_says_what_is_wrong_and_says_it_again() {
+    let mut block = packed(1, &content("text", 3000, 1)).unwrap();
+    block.truncate(500);
+    let mut reader = ZpaqReader::new(&block[..], MEMORY);
+    let mut made = Vec::new();
+    let error = reader.read_to_end(&mut made).unwrap_err();
+    assert!(error.to_string().contains("ends too early") && error.kind() == ErrorKind::InvalidData, "{error}");
+    assert!(content("text", 3000, 1).starts_with(&made) && made.len() > 500, "what could be decoded was");
+    assert!(reader.read(&mut [0]).unwrap_err().to_string().contains("before"));
+}
+
+#[test]
+fn checksums_are_checked() {
+    let at = SORTED.len() - 2;
+    let mut bad = SORTED.to_vec();
+    bad[at] ^= 1;
+    assert!(unpacked(&bad, 4096).unwrap_err().to_string().contains("checksum"));
+}
+
+#[test]
+fn flipped_bits_never_panic() {
+    let block = packed(1, &content("text", 1500, 1)).unwrap();
+    let mut numbers = Numbers::new(7);
+    let mut different = 0;
+    for (stream, times) in [(&block[..], 400), (NINE, 400), (SORTED, 200)] {
+        let good = unpacked(stream, 4096).unwrap();
+        for _ in 0..times {
+            let mut bad = stream.to_vec();
+            for _ in 0..=numbers.below(3) {
+                bad[numbers.below(stream.len() as u64) as usize] ^= 1 << numbers.below(8);
+            }
+            let mut dst = vec![0; 4096];
+            let made = ZpaqDecoder::new(64 << 20).decompress(&bad, &mut dst);
+            different += usize::from(made.is_err() || dst[..good.len()] != good[..]);
+        }
+    }
+    assert!(different > 700, "{different}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn anything_comes_back(parts in prop::collection::vec((0u8..4, any::<u8>(), 1usize..300), 0..12), level in 1u32..=3) {
+        let mut src = Vec::new();
+        for (kind, byte, size) in parts {
+            match kind {
+                0 => src.extend(std::iter::repeat_n(byte, size)),
+                1 => src.extend((0..size).map(|at| byte.wrapping_mul(at as u8).rotate_left(3))),
+                2 => src.extend(content("text", size, u64::from(byte))),
+                _ => src.extend_from_within(..size.min(src.len())),
+            }
+        }
+        let mut dst = vec![0; src.len()];
+        match ZpaqEncoder::new(level).unwrap().compress(&src, &mut dst).unwrap() {
+            Outcome::Smaller(size) => prop_assert_eq!(unpacked(&dst[..size], src.len()).unwrap(), src),
+            Outcome::NotSmaller => prop_assert!(src.len() < 1200),
+        }
+    }
+
+    #[test]
+    fn any_header_is_read_or_refused(bytes in prop::collection::vec(0u8..40, 0..80), kinds in 0u8..6) {
+        let header = [&[3, 3, 3, 3, kinds][..], &bytes, &[0, 56, 0]].concat();
+        let mut stream = b"zPQ\x02\x01".to_vec();
+        stream.extend((header.len() as u16).to_le_bytes());
+        stream.extend(&header);
+        stream.extend(b"\x01\0\0\0");
+        stream.extend(&bytes);
+        let mut dst = vec![0; 500];
+        if let Ok(size) = ZpaqDecoder::new(16 << 20).decompress(&stream, &mut dst) {
+            prop_assert!(size <= 500);
+        }
+    }
+}

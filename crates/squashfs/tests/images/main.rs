@@ -1,0 +1,10 @@
+//! Images written and read through the library. One program, since linking one is dear.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod hostile;
+mod metadata_images;
+mod metadata_limits;
+mod metadata_support;
+mod read_faults;
+mod read_images;
+mod verify_images;

@@ -1,0 +1,243 @@
+//! Images of many makers, read and compared with the tree they were made of.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use crate::metadata_support::{image, options};
+use packline_squashfs::read::{
+    FileInput, Image, Inode, InodeRef, Input, Node as Found, NodeType, Opening, Origin, Walk,
+};
+use packline_testkit::model::{Node, NodeKind};
+use packline_testkit::snapshot::{self, Attributes, Except, Kind, Snapshot};
+use packline_testkit::{generate, plant, reader, tools};
+
+fn open(input: impl Input + 'static, metadata_cache: usize) -> Image {
+    Image::open(Arc::new(input), Opening { origin: Origin::Find, metadata_cache }).unwrap()
+}
+
+fn open_file(path: &Path) -> Image {
+    open(FileInput::new(std::fs::File::open(path).unwrap()).unwrap(), 1 << 20)
+}
+
+/// What a walk shows. Contents are taken from `expected` where the sizes agree: they are not read here.
+fn walked(image: &Image, expected: &Snapshot) -> Snapshot {
+    let mut firsts: BTreeMap<InodeRef, Vec<u8>> = BTreeMap::new();
+    let mut found = Snapshot::new();
+    for visit in Walk::new(image, image.root(), Vec::new()) {
+        let visit = visit.unwrap();
+        let first_name = firsts.entry(visit.inode.at).or_insert_with(|| visit.path.clone()).clone();
+        let attributes = attributes(image, &visit.inode, first_name, expected.get(&visit.path));
+        found.insert(visit.path, attributes);
+    }
+    found
+}
+
+fn attributes(image: &Image, inode: &Inode, first_name: Vec<u8>, expected: Option<&Attributes>) -> Attributes {
+    let hash = match expected.map(|expected| &expected.kind) {
+        Some(Kind::File(_, hash)) => *hash,
+        _ => [0; 32],
+    };
+    let kind = match &inode.node {
+        Found::Directory(_) => Kind::Dir,
+        Found::File(file) => Kind::File(file.size, hash),
+        Found::Symlink(target) => Kind::Symlink(target.clone()),
+        Found::BlockDevice(device) => Kind::BlockDevice(device.major, device.minor),
+        Found::CharDevice(device) => Kind::CharDevice(device.major, device.minor),
+        Found::Fifo => Kind::Fifo,
+        Found::Socket => Kind::Socket,
+    };
+    let links = if kind == Kind::Dir { 1 } else { inode.links };
+    let xattrs = image.xattrs(inode).unwrap().into_iter().map(|xattr| (xattr.name, xattr.value)).collect();
+    let meta = inode.meta;
+    Attributes { kind, mode: meta.mode, uid: meta.uid, gid: meta.gid, mtime: meta.mtime, first_name, links, xattrs }
+}
+
+fn same(expected: &Snapshot, image: &Image, except: Except) {
+    let different = snapshot::differences(expected, &walked(image, expected), except);
+    assert!(different.is_empty(), "{} differences: {:#?}", different.len(), &different[..different.len().min(20)]);
+}
+
+/// A node of every kind, plain and with attributes, some under several names.
+fn zoo() -> Vec<Node> {
+    let mut nodes = vec![Node::dir("").mode(0o1777).owner(7, 8).time(12).xattr("user.root", "yes")];
+    let kinds = [
+        ("file", NodeKind::File(Default::default())),
+        ("dir", NodeKind::Dir),
+        ("link", NodeKind::Symlink(b"../target".to_vec())),
+        ("block", NodeKind::BlockDevice(8, 17)),
+        ("char", NodeKind::CharDevice(4095, (1 << 20) - 1)),
+        ("fifo", NodeKind::Fifo),
+        ("socket", NodeKind::Socket),
+    ];
+    for (name, kind) in &kinds {
+        nodes.push(Node::new(*name, kind.clone()).mode(0o7777).time(1 << 31));
+        let other = Node::new(format!("{name}-x"), kind.clone()).owner(u32::MAX - 1, 1).time(i64::from(u32::MAX));
+        nodes.push(other.xattr("trusted.a", *name).xattr("security.b", "same value for all of them"));
+    }
+    for (name, _) in kinds.iter().filter(|(name, _)| *name != "dir") {
+        nodes.push(Node::new(format!("dir/second {name}"), NodeKind::HardLink(name.as_bytes().to_vec())));
+    }
+    nodes.push(Node::file([&[0xff, 0xfe, b'\n', b' '][..], &[b'n'; 251]].concat(), "").mode(0));
+    nodes.push(Node::new("long link", NodeKind::Symlink(vec![b't'; 4095])));
+    nodes
+}
+
+fn flat(count: usize) -> Vec<Node> {
+    let files = (0..count).map(|n| Node::file(format!("d/{n:x}{}", "-name".repeat(n % 13)), ""));
+    [Node::dir(""), Node::dir("d")].into_iter().chain(files).collect()
+}
+
+#[test]
+fn every_kind_of_inode_with_every_codec() {
+    let expected = snapshot::of_model(&zoo(), true);
+    for codec in ["none", "gzip", "xz:x86", "lzma", "zstd:level=3", "lz4:hc", "lzo"] {
+        let mut options = options(codec);
+        options.exportable = true;
+        // A cache of one block is as good as any.
+        for cache in [0, 1 << 20] {
+            let image = open(image(&zoo(), &options).bytes, cache);
+            same(&expected, &image, Except::default());
+            assert_eq!(image.codec().to_string(), if codec == "none" { "gzip" } else { codec });
+        }
+    }
+}
+
+#[test]
+fn an_image_is_found_behind_something_else() {
+    let expected = snapshot::of_model(&zoo(), true);
+    let image = image(&zoo(), &options("zstd")).bytes;
+    let moved = open([&b"hsqs, a program that comes first"[..], &image, b"and more"].concat(), 0);
+    assert_eq!(moved.origin(), 32);
+    same(&expected, &moved, Except::default());
+}
+
+#[test]
+fn every_name_is_found_and_no_other() {
+    let nodes = flat(5000);
+    let image = open(image(&nodes, &options("gzip")).bytes, 1 << 20);
+    let directory = image.resolve(b"d").unwrap().unwrap();
+    let Found::Directory(data) = &directory.node else { panic!("no directory") };
+    assert!(data.indices > 10, "{} index entries", data.indices);
+    for node in nodes.iter().skip(2) {
+        let name = &node.path[2..];
+        let entry = image.lookup(&directory, name).unwrap().unwrap();
+        assert_eq!((&entry.name[..], entry.kind), (name, NodeType::File));
+        for other in [&[name, b"\x01"].concat()[..], &[name, b"~"].concat(), &name[1..]] {
+            let there = nodes.iter().any(|node| node.path.strip_prefix(b"d/") == Some(other));
+            assert!(there || image.lookup(&directory, other).unwrap().is_none());
+        }
+    }
+    assert!(image.resolve(b"d/0/x").unwrap().is_none() && image.resolve(b"e").unwrap().is_none());
+    assert_eq!(image.resolve(b"").unwrap().unwrap().at, image.root());
+}
+
+#[test]
+fn entries_come_sorted_and_the_export_table_names_them() {
+    let mut options = options("lz4");
+    options.exportable = true;
+    let image = open(image(&flat(3000), &options).bytes, 0);
+    let directory = image.resolve(b"d").unwrap().unwrap();
+    let entries: Vec<_> = image.entries(&directory).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(entries.len(), 3000);
+    assert!(entries.is_sorted_by(|a, b| a.name < b.name));
+    for entry in &entries {
+        assert_eq!(image.export(entry.number).unwrap(), Some(entry.inode));
+        assert_eq!(image.entry_inode(entry).unwrap().number, entry.number);
+    }
+    assert!(image.export(0).is_err() && image.export(3003).is_err());
+    assert!(image.entries(&image.entry_inode(&entries[0]).unwrap()).is_err());
+}
+
+#[test]
+fn a_pruned_directory_is_not_entered() {
+    let nodes = ["", "a", "a/x", "a/x/y", "b", "b/z"].map(Node::dir);
+    let image = open(image(&nodes, &options("gzip")).bytes, 0);
+    let mut walk = Walk::new(&image, image.root(), Vec::new());
+    let mut paths = Vec::new();
+    while let Some(visit) = walk.next() {
+        let visit = visit.unwrap();
+        if visit.path == b"a" {
+            walk.prune();
+        }
+        paths.push(String::from_utf8(visit.path).unwrap());
+    }
+    assert_eq!(paths, ["", "a", "b", "b/z"]);
+    let part = image.resolve(b"a/x").unwrap().unwrap().at;
+    let below = Walk::new(&image, part, b"a/x".to_vec()).map(|visit| visit.unwrap().path);
+    assert_eq!(below.collect::<Vec<_>>(), [&b"a/x"[..], b"a/x/y"]);
+}
+
+#[test]
+fn a_deep_chain_is_walked() {
+    let levels = 3000;
+    let path = |level: usize| "d/".repeat(level) + "d";
+    let nodes = (0..levels).flat_map(|level| [Node::dir(path(level)), Node::file(path(level) + "/z", "")]);
+    let nodes: Vec<Node> = [Node::dir("")].into_iter().chain(nodes).collect();
+    let image = open(image(&nodes, &options("lz4")).bytes, 0);
+    let paths: Vec<_> = Walk::new(&image, image.root(), Vec::new()).map(|visit| visit.unwrap().path).collect();
+    assert_eq!(paths.len(), 1 + 2 * levels);
+    assert_eq!(paths.last().unwrap(), b"d/z");
+}
+
+#[test]
+fn many_threads_read_one_image() {
+    let expected = snapshot::of_model(&flat(3000), true);
+    let image = open(image(&flat(3000), &options("gzip")).bytes, 0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| same(&expected, &image, Except::default()));
+        }
+    });
+}
+
+/// Images that `make` writes with each codec, against what the independent reader finds in them.
+fn by_others(program: &str, codecs: &[&str], make: impl Fn(&str, &Path, &Path) -> Command) {
+    if !tools::need(&[program]) || !tools::root() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let source = place.path().join("source");
+    std::fs::create_dir(&source).unwrap();
+    plant::plant(&generate::small_tree(11, 16_384), &source).unwrap();
+    for codec in codecs {
+        let path = place.path().join(format!("{codec}.sqfs"));
+        tools::run(&mut make(codec, &source, &path)).unwrap();
+        let report = reader::inspect(&path).unwrap();
+        let image = open_file(&path);
+        same(&report.tree, &image, Except::default());
+        assert_eq!(image.codec().name(), *codec);
+    }
+}
+
+#[test]
+fn images_by_mksquashfs() {
+    by_others("mksquashfs", &["gzip", "xz", "lzo", "lz4", "zstd"], |codec, source, image| {
+        let mut command = Command::new("mksquashfs");
+        command.arg(source).arg(image).args(["-comp", codec, "-b", "16K", "-no-progress", "-quiet"]);
+        if codec == "xz" {
+            command.args(["-Xbcj", "x86,arm", "-Xdict-size", "50%"]);
+        }
+        command
+    });
+}
+
+#[test]
+fn images_by_gensquashfs() {
+    by_others("gensquashfs", &["gzip", "xz", "lzo", "lz4", "zstd", "lzma"], |codec, source, image| {
+        let mut command = Command::new("gensquashfs");
+        command.arg("--pack-dir").arg(source).args(["-c", codec, "-b", "16K", "-e", "-x", "-k", "-q"]).arg(image);
+        command
+    });
+}
+
+#[test]
+fn images_by_tar2sqfs() {
+    by_others("tar2sqfs", &["gzip", "xz", "lzo", "lz4", "zstd"], |codec, source, image| {
+        let pipe = "tar -C \"$1\" --xattrs --xattrs-include='*' -cf - . | tar2sqfs -q -b 16K -c \"$2\" \"$3\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", pipe, "sh"]).arg(source).arg(codec).arg(image);
+        command
+    });
+}

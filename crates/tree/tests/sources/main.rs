@@ -1,0 +1,13 @@
+//! Trees read from directories and tars, and written to tars. One program, since linking one is dear.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod directory_common;
+mod directory_faults;
+mod directory_source;
+mod namespace_model;
+mod namespace_rules;
+mod tar_compressed;
+mod tar_support;
+mod tar_tools;
+mod tar_write;
+mod tar_zoo;

@@ -11,8 +11,10 @@ use std::process::Command;
 use wait4::Wait4;
 
 const KNOWN: [&str; 8] = ["input", "runs", "jobs", "codecs", "place", "out", "peers", "binary"];
-/// What packline compresses with, each beside the peer that makes about the same of it.
-const CODINGS: [&str; 5] = ["none", "lz4", "slack+zstd:level=3", "gzip:level=6", "xz:level=6"];
+/// What packline compresses with, each beside the peer that makes about the same of it; behind an `@` the size of records, where it
+/// is not the default.
+const CODINGS: [&str; 7] =
+    ["none", "lz4", "slack+zstd:level=3", "slack+zstd:level=3@4M", "gzip:level=6", "xz:level=6", "xz:level=6@16M"];
 const PEERS: [&str; 5] = ["lz4", "zstd", "pigz", "xz", "lrzip"];
 
 /// One way to compress a file.
@@ -93,7 +95,10 @@ fn ways(arguments: &Arguments, files: &Files) -> Result<Vec<Way>, String> {
 
 fn our_way(program: &str, coding: &str, workers: usize, files: &Files) -> Way {
     let threads = format!("--quiet --threads {workers}");
-    let there = format!("{program} compress {threads} --codec {coding}");
+    let (codec, records) = coding
+        .split_once('@')
+        .map_or((coding, String::new()), |(codec, size)| (codec, format!(" --record-size {size}")));
+    let there = format!("{program} compress {threads} --codec {codec}{records}");
     let back = format!("{program} decompress {threads}");
     files.way(format!("packline {coding} -T{workers}"), &there, &back, true)
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 /// What cargo-fuzz passes as well: counters on edges, tables of comparisons, and the `fuzzing` cfg.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=yes -Ccodegen-units=1";
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=yes";
 
 /// Runs one target or all.
 pub fn run(arguments: &Arguments) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use super::component::{Cm, Icm, Isse, Match, Mix2, Sse, blend, dot, train};
 use super::fault::Fault;
 use super::header::{Header, Kind};
-use super::machine::{Machine, Ran};
+use super::machine::Machine;
 use super::position::Position;
 use super::predictor::Predictor;
 use super::tables::{clamp12, miss, squash};
@@ -120,8 +120,6 @@ pub(super) struct General {
     guesses: Vec<i32>,
     machine: Machine,
     position: Position,
-    /// What the program makes of bytes, which means nothing here.
-    made: Vec<u8>,
 }
 
 impl General {
@@ -131,7 +129,7 @@ impl General {
         let count = components.len();
         let machine = Machine::new(header.program.clone(), header.arrays, steps);
         let (contexts, guesses) = (vec![0; count], vec![0; count]);
-        General { components, contexts, guesses, machine, position: Position::start(), made: Vec::new() }
+        General { components, contexts, guesses, machine, position: Position::start() }
     }
 
     /// The match models with their contexts.
@@ -161,10 +159,7 @@ impl Predictor for General {
     fn finish(&mut self, byte: u8) -> Result<(), Fault> {
         self.repeats().for_each(|(_, model)| model.finish(byte));
         self.machine.start(u32::from(byte));
-        while self.machine.run(&mut self.made)? == Ran::Paused {
-            self.made.clear();
-        }
-        self.made.clear();
+        self.machine.run_silently()?;
         for (at, context) in self.contexts.iter_mut().enumerate() {
             *context = self.machine.word(at);
         }

@@ -17,6 +17,11 @@ const STEPS_PER_BYTE: u64 = 1 << 10;
 /// Bytes that a program may make before it is interrupted.
 const MOST_MADE: usize = 1 << 16;
 
+/// The instruction that ends a run.
+const HALT: u8 = 56;
+/// The instruction that makes a byte of A.
+const OUT: u8 = 57;
+
 /// How a run came to an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ran {
@@ -67,20 +72,36 @@ impl Machine {
     /// Runs the program on until it halts or has made much; what it makes goes to the end of `made`.
     pub(super) fn run(&mut self, made: &mut Vec<u8>) -> Result<Ran, Fault> {
         loop {
-            self.steps = self.steps.checked_sub(1).ok_or(Fault::Bad("its program runs without an end"))?;
-            let op = self.fetch()?;
-            match op {
-                56 => return Ok(Ran::Whole),
-                57 => {
+            match self.instruction()? {
+                HALT => return Ok(Ran::Whole),
+                OUT => {
                     made.push(self.a as u8);
                     self.steps += STEPS_PER_BYTE;
                     if made.len() >= MOST_MADE {
                         return Ok(Ran::Paused);
                     }
                 }
-                _ => self.execute(op)?,
+                op => self.execute(op)?,
             }
         }
+    }
+
+    /// Runs the program until it halts, for what it leaves in H. What it makes means nothing here, and so gives it no more
+    /// instructions.
+    pub(super) fn run_silently(&mut self) -> Result<(), Fault> {
+        loop {
+            match self.instruction()? {
+                HALT => return Ok(()),
+                OUT => {}
+                op => self.execute(op)?,
+            }
+        }
+    }
+
+    /// The next instruction's first byte, if one more may be run.
+    fn instruction(&mut self) -> Result<u8, Fault> {
+        self.steps = self.steps.checked_sub(1).ok_or(Fault::Bad("its program runs without an end"))?;
+        self.fetch()
     }
 
     /// The next byte of the program.
@@ -304,6 +325,13 @@ mod tests {
             assert!(refused(program).contains("no instruction"), "{program:?}");
         }
         assert!(refused(&[63, 254]).contains("without an end"));
+    }
+
+    #[test]
+    fn what_means_nothing_gives_no_instructions() {
+        let mut machine = Machine::new(vec![57, 63, 253], SMALL, 1000);
+        machine.start(3);
+        assert!(matches!(machine.run_silently(), Err(Fault::Bad("its program runs without an end"))));
     }
 
     #[test]

@@ -162,6 +162,17 @@ fn programs_without_an_end_are_stopped() {
 }
 
 #[test]
+fn programs_of_models_without_an_end_are_stopped() {
+    // For each byte: JMP to itself; OUT forever, which makes nothing there.
+    for program in [&[63, 254][..], &[57, 63, 253]] {
+        let header = [&[0, 0, 0, 0, 1, 1, 9, 0][..], program, &[0]].concat();
+        let stream = [b"zPQ\x01\x01", &[header.len() as u8, 0][..], &header, &[1, 0, 0, 0], &[9; 40]].concat();
+        let error = unpacked(&stream, 200_000).unwrap_err();
+        assert!(error.to_string().contains("without an end"), "{error}");
+    }
+}
+
+#[test]
 fn programs_that_swallow_everything_are_stopped() {
     let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\0\0\0".to_vec();
     stream.extend(70_004u32.to_be_bytes());

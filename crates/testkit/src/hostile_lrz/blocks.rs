@@ -138,13 +138,19 @@ pub(super) fn all() -> Vec<Specimen> {
         .in_data(),
         Specimen::new("bad-zpaq-model", "zpaq", "zpaq whose model takes 2^32 bytes and more", || {
             // One direct context model of 2^30 numbers, and no program.
-            let header = [0, 0, 0, 0, 1, 2, 30, 0, 0, 56, 0];
-            let mut block = b"zPQ\x01\x01".to_vec();
-            block.extend_from_slice(&(header.len() as u16).to_le_bytes());
-            block.extend_from_slice(&header);
-            block.extend_from_slice(&[1, 0, 0, 0, 9, 9, 9, 9]);
-            literals(Block::new(ZPAQ, &block, LENGTH))
+            literals(Block::new(ZPAQ, &zpaq_of(&[0, 0, 0, 0, 1, 2, 30, 0, 0, 56, 0]), LENGTH))
+        })
+        .in_data(),
+        Specimen::new("bad-zpaq-endless", "zpaq", "zpaq whose model never ends making what means nothing", || {
+            // One constant, and for each byte: OUT, and back to it.
+            literals(Block::new(ZPAQ, &zpaq_of(&[0, 0, 0, 0, 1, 1, 9, 0, 57, 63, 253, 0]), LENGTH))
         })
         .in_data(),
     ]
+}
+
+/// A zpaq block of a model, with a few bytes of data.
+fn zpaq_of(header: &[u8]) -> Vec<u8> {
+    let size = (header.len() as u16).to_le_bytes();
+    [b"zPQ\x01\x01", &size[..], header, &[1, 0, 0, 0, 9, 9, 9, 9]].concat()
 }

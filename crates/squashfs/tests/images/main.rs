@@ -5,6 +5,7 @@ mod hostile;
 mod metadata_images;
 mod metadata_limits;
 mod metadata_support;
+mod others;
 mod read_faults;
 mod read_images;
 mod verify_images;

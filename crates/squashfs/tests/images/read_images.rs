@@ -5,13 +5,14 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::metadata_support::{image, options};
+use crate::metadata_support::{image, options, zoo};
+use crate::others;
 use packline_squashfs::read::{
     FileInput, Image, Inode, InodeRef, Input, Node as Found, NodeType, Opening, Origin, Walk,
 };
-use packline_testkit::model::{Node, NodeKind};
+use packline_testkit::model::Node;
+use packline_testkit::reader;
 use packline_testkit::snapshot::{self, Attributes, Except, Kind, Snapshot};
-use packline_testkit::{generate, plant, reader, tools};
 
 fn open(input: impl Input + 'static, metadata_cache: usize) -> Image {
     Image::open(Arc::new(input), Opening { origin: Origin::Find, metadata_cache }).unwrap()
@@ -57,31 +58,6 @@ fn attributes(image: &Image, inode: &Inode, first_name: Vec<u8>, expected: Optio
 fn same(expected: &Snapshot, image: &Image, except: Except) {
     let different = snapshot::differences(expected, &walked(image, expected), except);
     assert!(different.is_empty(), "{} differences: {:#?}", different.len(), &different[..different.len().min(20)]);
-}
-
-/// A node of every kind, plain and with attributes, some under several names.
-fn zoo() -> Vec<Node> {
-    let mut nodes = vec![Node::dir("").mode(0o1777).owner(7, 8).time(12).xattr("user.root", "yes")];
-    let kinds = [
-        ("file", NodeKind::File(Default::default())),
-        ("dir", NodeKind::Dir),
-        ("link", NodeKind::Symlink(b"../target".to_vec())),
-        ("block", NodeKind::BlockDevice(8, 17)),
-        ("char", NodeKind::CharDevice(4095, (1 << 20) - 1)),
-        ("fifo", NodeKind::Fifo),
-        ("socket", NodeKind::Socket),
-    ];
-    for (name, kind) in &kinds {
-        nodes.push(Node::new(*name, kind.clone()).mode(0o7777).time(1 << 31));
-        let other = Node::new(format!("{name}-x"), kind.clone()).owner(u32::MAX - 1, 1).time(i64::from(u32::MAX));
-        nodes.push(other.xattr("trusted.a", *name).xattr("security.b", "same value for all of them"));
-    }
-    for (name, _) in kinds.iter().filter(|(name, _)| *name != "dir") {
-        nodes.push(Node::new(format!("dir/second {name}"), NodeKind::HardLink(name.as_bytes().to_vec())));
-    }
-    nodes.push(Node::file([&[0xff, 0xfe, b'\n', b' '][..], &[b'n'; 251]].concat(), "").mode(0));
-    nodes.push(Node::new("long link", NodeKind::Symlink(vec![b't'; 4095])));
-    nodes
 }
 
 fn flat(count: usize) -> Vec<Node> {
@@ -194,28 +170,18 @@ fn many_threads_read_one_image() {
 
 /// Images that `make` writes with each codec, against what the independent reader finds in them.
 fn by_others(program: &str, codecs: &[&str], make: impl Fn(&str, &Path, &Path) -> Command) {
-    if !tools::need(&[program]) || !tools::root() {
-        return;
-    }
-    let place = tempfile::tempdir().unwrap();
-    let source = place.path().join("source");
-    std::fs::create_dir(&source).unwrap();
-    plant::plant(&generate::small_tree(11, 16_384), &source).unwrap();
-    for codec in codecs {
-        let path = place.path().join(format!("{codec}.sqfs"));
-        tools::run(&mut make(codec, &source, &path)).unwrap();
-        let report = reader::inspect(&path).unwrap();
-        let image = open_file(&path);
+    others::each(program, codecs, (11, |_: &Path| {}), make, |codec, path| {
+        let report = reader::inspect(path).unwrap();
+        let image = open_file(path);
         same(&report.tree, &image, Except::default());
-        assert_eq!(image.codec().name(), *codec);
-    }
+        assert_eq!(image.codec().name(), codec);
+    });
 }
 
 #[test]
 fn images_by_mksquashfs() {
-    by_others("mksquashfs", &["gzip", "xz", "lzo", "lz4", "zstd"], |codec, source, image| {
-        let mut command = Command::new("mksquashfs");
-        command.arg(source).arg(image).args(["-comp", codec, "-b", "16K", "-no-progress", "-quiet"]);
+    by_others("mksquashfs", &others::MKSQUASHFS, |codec, source, image| {
+        let mut command = others::mksquashfs(codec, source, image);
         if codec == "xz" {
             command.args(["-Xbcj", "x86,arm", "-Xdict-size", "50%"]);
         }
@@ -225,19 +191,10 @@ fn images_by_mksquashfs() {
 
 #[test]
 fn images_by_gensquashfs() {
-    by_others("gensquashfs", &["gzip", "xz", "lzo", "lz4", "zstd", "lzma"], |codec, source, image| {
-        let mut command = Command::new("gensquashfs");
-        command.arg("--pack-dir").arg(source).args(["-c", codec, "-b", "16K", "-e", "-x", "-k", "-q"]).arg(image);
-        command
-    });
+    by_others("gensquashfs", &others::GENSQUASHFS, others::gensquashfs);
 }
 
 #[test]
 fn images_by_tar2sqfs() {
-    by_others("tar2sqfs", &["gzip", "xz", "lzo", "lz4", "zstd"], |codec, source, image| {
-        let pipe = "tar -C \"$1\" --xattrs --xattrs-include='*' -cf - . | tar2sqfs -q -b 16K -c \"$2\" \"$3\"";
-        let mut command = Command::new("sh");
-        command.args(["-c", pipe, "sh"]).arg(source).arg(codec).arg(image);
-        command
-    });
+    by_others("tar2sqfs", &others::TAR2SQFS, others::tar2sqfs);
 }

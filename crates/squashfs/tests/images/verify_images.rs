@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use crate::others;
 use packline_engine::CancelToken;
 use packline_squashfs::read::{FileInput, Image, Opening, Origin, ReadSettings};
 use packline_squashfs::verify::{Examiner, Finding, Severity, VerifySettings, verify};
-use packline_testkit::{generate, plant, tools};
 
 #[derive(Default)]
 struct Notes(Vec<Finding>);
@@ -33,36 +33,22 @@ fn is_sound(path: &Path) {
 
 /// Images that `make` writes with each codec.
 fn by_others(program: &str, codecs: &[&str], make: impl Fn(&str, &Path, &Path) -> Command) {
-    if !tools::need(&[program]) || !tools::root() {
-        return;
-    }
-    let place = tempfile::tempdir().unwrap();
-    let source = place.path().join("source");
-    std::fs::create_dir(&source).unwrap();
-    plant::plant(&generate::small_tree(12, 16_384), &source).unwrap();
-    // A directory with an index, and hard links.
+    others::each(program, codecs, (12, large), make, |_, path| is_sound(path));
+}
+
+/// A directory with an index, and hard links.
+fn large(source: &Path) {
     let large = source.join("large");
     std::fs::create_dir(&large).unwrap();
     for number in 0..900 {
         std::fs::write(large.join(format!("{number}{}", "-name".repeat(number % 9))), number.to_string()).unwrap();
     }
     std::fs::hard_link(large.join("0"), source.join("again")).unwrap();
-    for codec in codecs {
-        let path = place.path().join(format!("{codec}.sqfs"));
-        tools::run(&mut make(codec, &source, &path)).unwrap();
-        is_sound(&path);
-    }
-}
-
-fn mksquashfs(codec: &str, source: &Path, image: &Path) -> Command {
-    let mut command = Command::new("mksquashfs");
-    command.arg(source).arg(image).args(["-comp", codec, "-b", "16K", "-no-progress", "-quiet"]);
-    command
 }
 
 #[test]
 fn images_by_mksquashfs() {
-    by_others("mksquashfs", &["gzip", "xz", "lzo", "lz4", "zstd"], mksquashfs);
+    by_others("mksquashfs", &others::MKSQUASHFS, others::mksquashfs);
 }
 
 #[test]
@@ -73,7 +59,7 @@ fn images_by_mksquashfs_with_other_options() {
         &["-always-use-fragments", "-no-duplicates"],
     ] {
         by_others("mksquashfs", &["gzip"], |codec, source, image| {
-            let mut command = mksquashfs(codec, source, image);
+            let mut command = others::mksquashfs(codec, source, image);
             command.args(options);
             command
         });
@@ -82,19 +68,10 @@ fn images_by_mksquashfs_with_other_options() {
 
 #[test]
 fn images_by_gensquashfs() {
-    by_others("gensquashfs", &["gzip", "xz", "lzo", "lz4", "zstd", "lzma"], |codec, source, image| {
-        let mut command = Command::new("gensquashfs");
-        command.arg("--pack-dir").arg(source).args(["-c", codec, "-b", "16K", "-e", "-x", "-k", "-q"]).arg(image);
-        command
-    });
+    by_others("gensquashfs", &others::GENSQUASHFS, others::gensquashfs);
 }
 
 #[test]
 fn images_by_tar2sqfs() {
-    by_others("tar2sqfs", &["gzip", "xz", "lzo", "lz4", "zstd"], |codec, source, image| {
-        let pipe = "tar -C \"$1\" --xattrs --xattrs-include='*' -cf - . | tar2sqfs -q -b 16K -c \"$2\" \"$3\"";
-        let mut command = Command::new("sh");
-        command.args(["-c", pipe, "sh"]).arg(source).arg(codec).arg(image);
-        command
-    });
+    by_others("tar2sqfs", &others::TAR2SQFS, others::tar2sqfs);
 }

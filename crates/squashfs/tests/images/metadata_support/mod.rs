@@ -126,6 +126,34 @@ fn entry(node: &Node) -> Entry {
     Entry { path: node.path.clone(), kind, meta, xattrs: xattrs.collect() }
 }
 
+/// A node of every kind, plain and with attributes; names and targets of all lengths; ids, times and modes at their ends.
+pub fn zoo() -> Vec<Node> {
+    let mut nodes = vec![Node::dir("").mode(0o1777).owner(7, 8).time(12).xattr("user.root", "yes")];
+    let kinds = [
+        ("file", NodeKind::File(Default::default())),
+        ("dir", NodeKind::Dir),
+        ("link", NodeKind::Symlink(b"../target".to_vec())),
+        ("block", NodeKind::BlockDevice(8, 17)),
+        ("char", NodeKind::CharDevice(4095, (1 << 20) - 1)),
+        ("fifo", NodeKind::Fifo),
+        ("socket", NodeKind::Socket),
+    ];
+    for (name, kind) in &kinds {
+        nodes.push(Node::new(*name, kind.clone()).mode(0o7777).time(1 << 31));
+        let other = Node::new(format!("{name}-x"), kind.clone()).owner(u32::MAX - 1, 1).time(i64::from(u32::MAX));
+        nodes.push(other.xattr("trusted.a", *name).xattr("security.b", "same value for all of them"));
+    }
+    for (name, _) in kinds.iter().filter(|(name, _)| *name != "dir") {
+        nodes.push(Node::new(format!("dir/second {name}"), NodeKind::HardLink(name.as_bytes().to_vec())));
+        nodes.push(Node::new(format!("{name}-x2"), NodeKind::HardLink(format!("{name}-x").into_bytes())));
+    }
+    nodes.push(Node::file("before 1970", "").time(-5));
+    nodes.push(Node::file("after 2106", "").time(1 << 33));
+    nodes.push(Node::file([&[0xff, 0xfe, b'\n', b' '][..], &[b'n'; 251]].concat(), "").mode(0));
+    nodes.push(Node::new("long link", NodeKind::Symlink(vec![b't'; 4095])));
+    nodes
+}
+
 /// An image in memory, and what was said of it.
 pub struct Image {
     pub bytes: Vec<u8>,

@@ -1,14 +1,15 @@
 //! An open image: its superblock and tables, and lazily everything else.
 
-use super::directory::{self, Listed};
-use super::inode_decode::{self, Rules};
+use super::find_image;
 use super::metadata::{Cursor, MetaPlace, Store};
-use super::tables::Tables;
 use super::walk::check_kind;
 use super::{BlockPlace, Blocks, DirData, DirEntry, FileData, Inode, InodeRef, Input, Listing, Node, ReadError};
-use super::{find_image, xattr};
-use crate::compressor_decode;
-use crate::superblock::{SUPERBLOCK_BYTES, Superblock};
+use crate::format::compressor;
+use crate::format::directory::listing::{self as directory, Listed};
+use crate::format::inode::decode::{self as inode_decode, Rules};
+use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
+use crate::format::tables::decode::Tables;
+use crate::format::xattr::decode as xattr;
 use packline_codec::Spec;
 use packline_tree::Xattr;
 use std::fmt;
@@ -59,9 +60,9 @@ impl Image {
     /// [`ReadError`] for what is no image, not of version 4.0, or breaks a rule.
     pub fn open(input: Arc<dyn Input>, opening: Opening) -> Result<Image, ReadError> {
         let (origin, superblock) = start(input.as_ref(), opening.origin)?;
-        let codec = compressor_decode::codec(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
+        let codec = compressor::decode::codec(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
         let data_start =
-            compressor_decode::data_start(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
+            compressor::decode::data_start(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
         let store = Arc::new(Store::new(input, origin, codec, opening.metadata_cache));
         let tables = Tables::read(&store, &superblock)?;
         let ids = read_ids(&store, &tables)?;

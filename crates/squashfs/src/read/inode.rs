@@ -24,7 +24,7 @@ pub enum NodeType {
 
 impl NodeType {
     /// The type of a number, as inodes and directory entries have it: 1 to 7.
-    pub(super) fn of(number: u16) -> Option<NodeType> {
+    pub(crate) fn of(number: u16) -> Option<NodeType> {
         use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
         let all = [Directory, File, Symlink, BlockDevice, CharDevice, Fifo, Socket];
         all.get(usize::from(number).checked_sub(1)?).copied()

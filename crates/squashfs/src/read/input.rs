@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 
 use memchr::memmem;
 
-use crate::superblock::{MAGIC_BYTES, SUPERBLOCK_BYTES, Superblock};
+use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_BYTES, Superblock};
 
 /// Bytes looked at in one go when an image is searched.
 const SEARCH_BYTES: usize = 1 << 20;
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_image_is_found_wherever_it_is() {
-        let mut image = crate::superblock::tests::sound().encode();
+        let mut image = crate::format::superblock::tests::sound().encode();
         image.resize(4096, 0);
         for before in [0, 1, 95, SEARCH_BYTES - 1, SEARCH_BYTES - 95, SEARCH_BYTES - 96, SEARCH_BYTES, 3 << 20] {
             // The magic alone is no image.

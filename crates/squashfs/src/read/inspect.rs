@@ -5,10 +5,10 @@
 //! `directory.rs` of the crate.
 
 use super::metadata::{Area, Cursor};
-use super::tables::Indexed;
 use super::{DirData, Image, Inode, Node, ReadError};
-use crate::inode::NO_XATTR;
-use crate::superblock::SUPERBLOCK_BYTES;
+use crate::format::inode::NO_XATTR;
+use crate::format::superblock::SUPERBLOCK_BYTES;
+use crate::format::tables::decode::Indexed;
 
 /// Where a part of an image lies, bytes from the start of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

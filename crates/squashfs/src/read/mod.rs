@@ -5,11 +5,9 @@
 //! bytes in the order they were asked for, or block by block through a [`BlockDecoder`].
 
 mod block;
-mod directory;
 mod error;
 mod image;
 mod inode;
-mod inode_decode;
 mod input;
 mod inspect;
 pub(crate) mod metadata;
@@ -17,12 +15,10 @@ mod metadata_cache;
 mod random;
 mod reading;
 mod scratch;
-pub(crate) mod tables;
 mod walk;
-pub(crate) mod xattr;
 
+pub use crate::format::directory::listing::{DirEntry, Listing};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
-pub use directory::{DirEntry, Listing};
 pub use error::ReadError;
 pub use image::{Image, Opening, Origin};
 pub use inode::{DirData, FileData, Inode, InodeRef, Node, NodeType};

@@ -1,8 +1,8 @@
 //! A walk over a tree: parents before children, children in the order of their names, each directory once.
 
-use super::directory::Listed;
 use super::metadata::Cursor;
 use super::{DirData, Image, Inode, InodeRef, Listing, Node, ReadError};
+use crate::format::directory::listing::Listed;
 use hashbrown::HashTable;
 use packline_tree::path::MAX_PATH;
 

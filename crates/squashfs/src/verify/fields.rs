@@ -1,7 +1,7 @@
 //! Fields of inodes that reading passes over: what they say must still be true of the rest.
 
 use super::finding::Report;
-use crate::inode::{NO_FRAGMENT, NO_XATTR};
+use crate::format::inode::{NO_FRAGMENT, NO_XATTR};
 use crate::read::{FileData, Image, Inode, Node, NodeType, ReadError};
 
 /// Bits of the permissions that are the type's in other file systems.

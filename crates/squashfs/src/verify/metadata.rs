@@ -4,8 +4,8 @@ use packline_codec::METADATA_BLOCK_SIZE;
 
 use super::finding::Report;
 use super::{VerifySettings, check_cancelled};
+use crate::format::tables::decode::Indexed;
 use crate::read::metadata::Area;
-use crate::read::tables::Indexed;
 use crate::read::{Image, ReadError};
 
 /// Checks all tables; the decompressed length of the directory table, bytes.

@@ -3,12 +3,12 @@
 use super::finding::Report;
 use super::inodes::{Inodes, Uses};
 use super::{VerifySettings, check_cancelled};
-use crate::compressor_decode;
+use crate::format::compressor;
+use crate::format::superblock::{NO_TABLE, SUPERBLOCK_BYTES, flags};
+use crate::format::tables::decode::{Indexed, XattrTables};
+use crate::format::xattr::decode::{MeasuredSet, measured_set};
 use crate::read::metadata::Cursor;
-use crate::read::tables::{Indexed, XattrTables};
-use crate::read::xattr::{MeasuredSet, measured_set};
 use crate::read::{BlockDecoder, Image, ReadError};
-use crate::superblock::{NO_TABLE, SUPERBLOCK_BYTES, flags};
 
 /// Bytes behind an image that are looked at.
 const BEHIND: u64 = 1 << 20;
@@ -29,7 +29,7 @@ pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), R
     if has(flags::NO_XATTRS) && block.xattr_table != NO_TABLE {
         report.fault(24, "flag of no extended attributes, and a table of them".to_string(), "one or the other");
     }
-    for (what, expected) in compressor_decode::oddities(block, |at, buffer| image.store().read(at, buffer))? {
+    for (what, expected) in compressor::decode::oddities(block, |at, buffer| image.store().read(at, buffer))? {
         report.fault(SUPERBLOCK_BYTES, what, expected);
     }
     padding(image, report)

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use packline_tree::{Entry, Kind, Xattr};
 
 use super::*;
-use crate::packed::{self, BLOCK};
 use crate::read::metadata::{Area, MetaPlace};
 use crate::read::{InodeRef, Node, Opening, Origin, Walk};
+use crate::test_image::{self, BLOCK};
 
 #[derive(Default)]
 struct Notes(Vec<Finding>);
@@ -47,16 +47,16 @@ fn linked(mut entry: Entry, number: usize) -> Entry {
 
 /// Files of all shapes, two hard links, a symbolic link, sets of attributes, a directory with an index.
 fn image(codec: &str) -> Vec<u8> {
-    let mut entries = vec![(packed::entry("d", Kind::Dir), Vec::new())];
+    let mut entries = vec![(test_image::entry("d", Kind::Dir), Vec::new())];
     for number in 0..700usize {
         let (entry, bytes) =
-            packed::file(&format!("d/{number:03}-{}", "n".repeat(number % 50)), &text(number, number * 9));
+            test_image::file(&format!("d/{number:03}-{}", "n".repeat(number % 50)), &text(number, number * 9));
         entries.push((if number % 9 == 0 { linked(entry, number) } else { entry }, bytes));
     }
-    entries.push(packed::file("hole", &[text(1, BLOCK), vec![0; 20 * BLOCK], text(2, 77)].concat()));
-    entries.push((packed::entry("second", Kind::HardLink(b"hole".to_vec())), Vec::new()));
-    entries.push((packed::entry("to", Kind::Symlink(b"hole".to_vec())), Vec::new()));
-    packed::image(entries, codec, |options| options.exportable = true)
+    entries.push(test_image::file("hole", &[text(1, BLOCK), vec![0; 20 * BLOCK], text(2, 77)].concat()));
+    entries.push((test_image::entry("second", Kind::HardLink(b"hole".to_vec())), Vec::new()));
+    entries.push((test_image::entry("to", Kind::Symlink(b"hole".to_vec())), Vec::new()));
+    test_image::image(entries, codec, |options| options.exportable = true)
 }
 
 /// Every metadata block, as start and end.

@@ -8,8 +8,8 @@ use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
 use super::*;
-use crate::packed::{Shared, serial};
 use crate::read::{Node, Opening, Origin, Walk};
+use crate::test_image::{Shared, serial};
 use crate::{FileHints, Options, Start, Writer};
 
 const BLOCK: usize = 4096;

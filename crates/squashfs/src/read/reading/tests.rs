@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 
 use super::*;
-use crate::packed::{self, BLOCK};
 use crate::read::{Input, Opening, Origin, Walk};
+use crate::test_image::{self, BLOCK};
 
 fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
-    let named = files.iter().enumerate().map(|(number, bytes)| packed::file(&format!("f{number:05}"), bytes));
-    packed::image(named, codec, |_| {})
+    let named = files.iter().enumerate().map(|(number, bytes)| test_image::file(&format!("f{number:05}"), bytes));
+    test_image::image(named, codec, |_| {})
 }
 
 /// An input that counts how often each byte is read.

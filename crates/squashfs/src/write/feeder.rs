@@ -5,12 +5,12 @@ use std::sync::Arc;
 use packline_engine::Line;
 use packline_tree::{Extent, Source};
 
-use crate::area::Area;
 use crate::buffer::Pool;
-use crate::decision::reserved;
 use crate::fault::from_fault;
-use crate::slab::{Item, Piece, Rules, Slab};
-use crate::work::BlockWork;
+use crate::write::area::Area;
+use crate::write::decision::reserved;
+use crate::write::slab::{Item, Piece, Rules, Slab};
+use crate::write::work::BlockWork;
 use crate::{Error, Fragments};
 
 /// A slab holds at least so many bytes, so that small files share one.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use packline_engine::{Outbox, Permit};
 
 use crate::buffer::Buffer;
-use crate::matching::Copies;
-use crate::work::{BlockRef, BlockWork, Job, Packed};
+use crate::write::matching::Copies;
+use crate::write::work::{BlockRef, BlockWork, Job, Packed};
 
 /// Raw bytes that make a job worth the hand-over.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;

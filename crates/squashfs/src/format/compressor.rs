@@ -4,14 +4,16 @@
 //! it when an option is not the format's default. The kernel reads it for xz (dictionary size) and lz4 (a version it checks);
 //! for the rest it informs tools and people.
 
+pub(crate) mod decode;
+
 use packline_codec::{
     Bcj, Choice, CodecError, GzipParams, Lz4Params, LzoAlgorithm, LzoParams, METADATA_BLOCK_SIZE, Spec, XzParams,
     ZstdParams,
 };
 
-use crate::codecs::no_number;
-use crate::superblock::SUPERBLOCK_BYTES;
-use crate::wire::Put;
+use crate::format::codecs::no_number;
+use crate::format::superblock::SUPERBLOCK_BYTES;
+use crate::format::wire::Put;
 use crate::{Error, Options};
 
 /// Marks a metadata block as stored.

@@ -1,4 +1,4 @@
-//! The compressor options of an image, read: what `compressor.rs` of the crate writes.
+//! Decoding of the compressor options that `super` encodes.
 //!
 //! Decoders need none of it. What the kernel refuses is refused; a level or a window that does not exist is only not said.
 
@@ -7,9 +7,9 @@ use packline_codec::{
     ZstdParams,
 };
 
-use crate::compressor::{LZ4_LEGACY, STORED};
+use crate::format::compressor::{LZ4_LEGACY, STORED};
+use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
 use crate::read::ReadError;
-use crate::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
 
 /// Longest options that any compressor has had, bytes: what follows is passed over.
 const LONGEST: usize = 64;
@@ -214,7 +214,7 @@ fn fault(what: String, expected: &str) -> ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::superblock::tests::sound;
+    use crate::format::superblock::tests::sound;
 
     /// The codec that a block after the superblock says.
     fn said(compressor: u16, block: &[u8]) -> Result<String, String> {

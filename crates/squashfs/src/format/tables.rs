@@ -4,8 +4,10 @@
 //! offset of that index. The kernel works out from the counts how long an index must be, and refuses an image in which the
 //! next table does not start exactly there.
 
-use crate::metadata::{Closed, Metadata, Place, Position, StreamId};
-use crate::wire::Put;
+pub(crate) mod decode;
+
+use crate::format::wire::Put;
+use crate::write::metadata::{Closed, Metadata, Place, Position, StreamId};
 use crate::{Error, FragmentBlock};
 
 /// Where a table ended up, absolute offsets in the image.
@@ -48,7 +50,7 @@ pub(crate) fn write_exports(
     })
 }
 
-/// User and group numbers, as [`crate::ids::Ids`] encodes them.
+/// User and group numbers, as [`crate::write::ids::Ids`] encodes them.
 pub(crate) fn write_ids(out: &mut Metadata<'_>, offset: u64, stored: bool, ids: &[u8]) -> Result<TableEnd, Error> {
     write(out, offset, stored, |out, table| out.put(table, ids))
 }

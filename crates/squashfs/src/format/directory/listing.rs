@@ -1,9 +1,9 @@
 //! Directory listings, read one entry at a time.
 //!
-//! SquashFS 4.0; the layout of listings is described where they are written, in `directory.rs` of the crate.
+//! SquashFS 4.0; the layout of listings is described where they are encoded, in the parent module.
 
-use super::metadata::{Area, Cursor, MetaPlace, Store};
-use super::{DirData, InodeRef, NodeType, ReadError};
+use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
+use crate::read::{DirData, InodeRef, NodeType, ReadError};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -35,10 +35,10 @@ pub struct DirEntry {
 
 /// What an entry says besides its name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listed {
-    pub(super) inode: InodeRef,
-    pub(super) number: u32,
-    pub(super) kind: NodeType,
+pub(crate) struct Listed {
+    pub(crate) inode: InodeRef,
+    pub(crate) number: u32,
+    pub(crate) kind: NodeType,
 }
 
 /// The run whose entries are being read.
@@ -65,23 +65,23 @@ pub struct Listing {
 
 impl Listing {
     /// The listing of a directory, from its start.
-    pub(super) fn new(store: &Arc<Store>, area: Area, directory: &DirData) -> Listing {
+    pub(crate) fn new(store: &Arc<Store>, area: Area, directory: &DirData) -> Listing {
         let cursor = Cursor::new(store, area, directory.listing);
         Listing { cursor, left: directory.length, run: Run::default(), name: Vec::new() }
     }
 
     /// The name of the entry that was read last.
-    pub(super) fn name(&self) -> &[u8] {
+    pub(crate) fn name(&self) -> &[u8] {
         &self.name
     }
 
     /// Lets go of metadata until the next entry is wanted.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.cursor.release();
     }
 
     /// The next entry, whose name is then [`Listing::name`].
-    pub(super) fn step(&mut self) -> Option<Result<Listed, ReadError>> {
+    pub(crate) fn step(&mut self) -> Option<Result<Listed, ReadError>> {
         if self.left == 0 && self.run.entries == 0 {
             return None;
         }
@@ -162,7 +162,7 @@ impl Listing {
     }
 
     /// The entry of a name, which must not have been passed.
-    pub(super) fn find(&mut self, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
+    pub(crate) fn find(&mut self, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
         while let Some(listed) = self.step() {
             let listed = listed?;
             match self.name.as_slice().cmp(name) {
@@ -204,7 +204,7 @@ impl Iterator for Listing {
 
 /// The entry of a name, found through the directory's index: `inodes` is a cursor of the inode table. The index only says where
 /// to start; if it leads to something that is no listing, the whole listing is read.
-pub(super) fn lookup(
+pub(crate) fn lookup(
     mut listing: Listing,
     inodes: Cursor,
     directory: &DirData,

@@ -2,14 +2,15 @@
 
 use packline_engine::Outbox;
 
-use crate::batch::Batch;
-use crate::blocks::Blocks;
-use crate::fragments::Fragments;
-use crate::layout::{DataLayout, FileLayout};
-use crate::matching::{Matching, Step};
-use crate::slab::{Item, Piece, Rules};
-use crate::work::{BlockWork, Hashed, Packed, Verdict};
-use crate::{Error, digest::Digest};
+use crate::Error;
+use crate::format::layout::{DataLayout, FileLayout};
+use crate::write::batch::Batch;
+use crate::write::blocks::Blocks;
+use crate::write::digest::Digest;
+use crate::write::fragments::Fragments;
+use crate::write::matching::{Matching, Step};
+use crate::write::slab::{Item, Piece, Rules};
+use crate::write::work::{BlockWork, Hashed, Packed, Verdict};
 
 /// Stands for a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;

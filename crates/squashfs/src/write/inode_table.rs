@@ -2,13 +2,13 @@
 
 use packline_tree::{Content, NodeId};
 
-use crate::directory::{InodePlaces, Listings, table_offset};
-use crate::ids::Ids;
-use crate::inode::{self, Common, ListingPlace, NO_XATTR, Type};
-use crate::metadata::{Closed, Metadata, Place, StreamId, offset_of};
-use crate::metadata_area::Source;
-use crate::numbering::{is_directory, shown};
+use crate::format::directory::{InodePlaces, Listings, table_offset};
+use crate::format::inode::{self, Common, ListingPlace, NO_XATTR, Type};
 use crate::options::DirectoryLinks;
+use crate::write::ids::Ids;
+use crate::write::metadata::{Closed, Metadata, Place, StreamId, offset_of};
+use crate::write::metadata_area::Source;
+use crate::write::numbering::{is_directory, shown};
 use crate::{Error, FileLayout};
 
 /// Block sizes of a file that are put into the table at once: a file may have far more than should be in memory twice.

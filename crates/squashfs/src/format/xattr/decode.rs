@@ -1,11 +1,11 @@
 //! Extended attributes read from their tables.
 //!
-//! SquashFS 4.0; the layout of the tables is described where they are written, in `xattr.rs` of the crate.
+//! SquashFS 4.0; the layout of the tables is described where they are encoded, in the parent module.
 
-use super::ReadError;
-use super::metadata::{Cursor, MetaPlace, Store};
-use super::tables::XattrTables;
-use crate::xattr::{OUT_OF_LINE, PREFIXES};
+use crate::format::tables::decode::XattrTables;
+use crate::format::xattr::{OUT_OF_LINE, PREFIXES};
+use crate::read::ReadError;
+use crate::read::metadata::{Cursor, MetaPlace, Store};
 use packline_tree::Xattr;
 use std::sync::Arc;
 

@@ -3,9 +3,11 @@
 //! SquashFS 4.0, all numbers little-endian. Every inode starts with type u16, permissions u16, index of the owner u16, of
 //! the group u16, modification time u32, number u32. What follows depends on the type; see the functions here.
 
+pub(crate) mod decode;
+
 use packline_tree::{Device, Meta};
 
-use crate::wire::Put;
+use crate::format::wire::Put;
 use crate::{Error, FileLayout};
 
 /// No extended attributes.

@@ -11,7 +11,7 @@
 use hashbrown::HashTable;
 
 use crate::Error;
-use crate::digest::Digest;
+use crate::write::digest::Digest;
 
 /// Where a stored block lies: written when it is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

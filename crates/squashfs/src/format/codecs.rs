@@ -2,7 +2,7 @@
 
 use packline_codec::{CodecError, Spec};
 
-use crate::compressor::number;
+use crate::format::compressor::number;
 
 /// The names of the codecs that SquashFS has, and `none`, in the order in which they are listed to a user.
 pub const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo"];

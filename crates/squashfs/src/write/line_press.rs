@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use packline_engine::{Caller, Line, Outbox};
 
 use crate::fault::from_fault;
-use crate::work::{BlockWork, Hashed, Job, Packed, stored_metadata};
+use crate::write::work::{BlockWork, Hashed, Job, Packed, stored_metadata};
 use crate::{Error, Press};
 
 /// The line once all data is written, seen as a press for metadata blocks.

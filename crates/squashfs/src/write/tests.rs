@@ -7,7 +7,7 @@ use packline_engine::{CancelToken, Config};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
-use crate::packed::Shared;
+use crate::test_image::Shared;
 use crate::{Crew, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start};
 
 const BLOCK: usize = 4096;

@@ -5,14 +5,16 @@
 //! and refers to a length and value elsewhere in the table. The set table has 16 bytes for each set: reference to its first
 //! attribute u64, their number u32, their bytes u32. An inode names a set by its index.
 
+pub(crate) mod decode;
+
 use hashbrown::HashTable;
 use packline_tree::Xattr;
 
 use crate::Error;
-use crate::inode::NO_XATTR;
-use crate::metadata::{Closed, Metadata, Place, Position, StreamId, reference};
-use crate::tables::TableEnd;
-use crate::wire::Put;
+use crate::format::inode::NO_XATTR;
+use crate::format::tables::TableEnd;
+use crate::format::wire::Put;
+use crate::write::metadata::{Closed, Metadata, Place, Position, StreamId, reference};
 
 /// Name prefixes the format knows, in the order of their numbers.
 pub(crate) const PREFIXES: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];

@@ -7,9 +7,9 @@ use packline_engine::{Outbox, Permit};
 
 use crate::Error;
 use crate::buffer::{Buffer, Pool};
-use crate::digest::Digest;
-use crate::layout::{FragmentBlock, TailPlace};
-use crate::work::{BlockWork, Job, Packed};
+use crate::format::layout::{FragmentBlock, TailPlace};
+use crate::write::digest::Digest;
+use crate::write::work::{BlockWork, Job, Packed};
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]

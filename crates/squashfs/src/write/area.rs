@@ -2,11 +2,11 @@
 
 use packline_engine::{Caller, Outbox};
 
-use crate::blocks::Place;
-use crate::decision::Decisions;
-use crate::layout::FragmentBlock;
+use crate::format::layout::FragmentBlock;
 use crate::sink::Sink;
-use crate::work::{BlockRef, BlockWork, Hashed, Packed, PackedBlock, size_word};
+use crate::write::blocks::Place;
+use crate::write::decision::Decisions;
+use crate::write::work::{BlockRef, BlockWork, Hashed, Packed, PackedBlock, size_word};
 use crate::{Error, STORED_BLOCK};
 
 /// The caller's side of the line: decides in order, writes in order.

@@ -7,11 +7,11 @@ use packline_codec::{Encoder, Outcome, Spec};
 use packline_engine::{Permit, Work};
 
 use crate::Error;
-use crate::batch::JOB_BYTES;
 use crate::buffer::{Buffer, Pool};
-use crate::digest::{Digest, is_zero};
-use crate::layout::STORED_BLOCK;
-use crate::slab::{Piece, Slab};
+use crate::format::layout::STORED_BLOCK;
+use crate::write::batch::JOB_BYTES;
+use crate::write::digest::{Digest, is_zero};
+use crate::write::slab::{Piece, Slab};
 
 /// Largest raw metadata block, bytes (SquashFS 4.0).
 const METADATA_BLOCK: usize = 8192;
@@ -238,7 +238,7 @@ pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
 }
 
 fn look_at(slab: &Slab) -> Vec<Verdict> {
-    let verdict = |item: &crate::slab::Item| match item.piece {
+    let verdict = |item: &crate::write::slab::Item| match item.piece {
         Piece::Holes(_) => Verdict::Zero,
         Piece::Block | Piece::Tail => {
             let content = &slab.buffer.bytes()[item.range.clone()];

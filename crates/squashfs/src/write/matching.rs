@@ -7,8 +7,8 @@
 //! with a changed end costs copies of its beginning, and memory never enters into the decision.
 
 use crate::Error;
-use crate::blocks::Blocks;
-use crate::digest::Digest;
+use crate::write::blocks::Blocks;
+use crate::write::digest::Digest;
 
 /// What must be done for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

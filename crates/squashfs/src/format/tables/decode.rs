@@ -3,9 +3,9 @@
 
 use packline_codec::METADATA_BLOCK_SIZE;
 
-use super::ReadError;
-use super::metadata::{Area, Cursor, MetaPlace, Store};
-use crate::superblock::{NO_TABLE, Superblock};
+use crate::format::superblock::{NO_TABLE, Superblock};
+use crate::read::ReadError;
+use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 use std::sync::Arc;
 
 /// Bytes of an index that are kept: those of 67 million fragments. What lies beyond is read when it is needed.
@@ -15,7 +15,7 @@ const LONGEST: u64 = METADATA_BLOCK_SIZE as u64 + 2;
 /// Header of the xattr table: start of the key-value table u64, sets u32, zero u32.
 const XATTR_HEADER: u64 = 16;
 /// An entry of the fragment table, and of the table of xattr sets, bytes.
-pub(super) const ENTRY_BYTES: u64 = 16;
+pub(crate) const ENTRY_BYTES: u64 = 16;
 
 /// A table of entries of one size, whose metadata blocks are found through an index of their offsets.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ struct Plan {
 
 impl Tables {
     /// Finds the tables from the last to the first.
-    pub(super) fn read(store: &Store, superblock: &Superblock) -> Result<Tables, ReadError> {
+    pub(crate) fn read(store: &Store, superblock: &Superblock) -> Result<Tables, ReadError> {
         let xattrs = XattrTables::read(store, superblock)?;
         let next = xattrs.as_ref().map_or(superblock.bytes_used, |xattrs| xattrs.values.start);
         let plan = Plan { next, ..Plan::strict("id table", superblock.id_table, u64::from(superblock.ids), 4) };
@@ -182,7 +182,7 @@ impl Plan {
     fn check(&self, place: u64, before: Option<u64>, start: u64, end: u64) -> Result<(), ReadError> {
         let near = |before: u64| start > before && (!self.strict || start - before <= LONGEST);
         let follows = before.is_none_or(|before| !self.strict || near(before));
-        if start < end && start >= crate::superblock::SUPERBLOCK_BYTES && follows {
+        if start < end && start >= crate::format::superblock::SUPERBLOCK_BYTES && follows {
             return Ok(());
         }
         let after = before.map_or(String::new(), |before| format!(", at most {LONGEST} after {before}"));

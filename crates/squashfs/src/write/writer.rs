@@ -4,14 +4,14 @@ use packline_codec::Spec;
 use packline_engine::{CancelToken, Config, Line, Permit, QueueStats, Stats, WorkerStats};
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
-use crate::area::Area;
-use crate::codecs::check_codec;
-use crate::decision::{Decisions, Saved};
 use crate::fault::from_fault;
-use crate::feeder::{Feeder, FileCut, slab_memory};
-use crate::line_press::LinePress;
-use crate::slab::Rules;
-use crate::work::BlockWork;
+use crate::format::codecs::check_codec;
+use crate::write::area::Area;
+use crate::write::decision::{Decisions, Saved};
+use crate::write::feeder::{Feeder, FileCut, slab_memory};
+use crate::write::line_press::LinePress;
+use crate::write::slab::Rules;
+use crate::write::work::BlockWork;
 use crate::{
     Error, FileHints, Fragments, ImageEnd, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Sink, XattrTable, data_start,
     write_metadata,

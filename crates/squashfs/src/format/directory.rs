@@ -7,13 +7,15 @@
 //! A listing longer than a metadata block gets an index: for each further block, the first run that starts in it. So a look-up
 //! reads one or two blocks, however long the listing is; a shorter listing would gain nothing, and its inode would grow.
 
+pub(crate) mod listing;
+
 use packline_tree::{Content, NodeId, Tree};
 
 use crate::Error;
-use crate::inode::{LONGEST_LISTING, MOST_INDICES, Type};
-use crate::metadata::{BLOCK_BYTES, Metadata, Position, StreamId, block_of, offset_of};
-use crate::numbering::{Numbering, shown};
-use crate::wire::Put;
+use crate::format::inode::{LONGEST_LISTING, MOST_INDICES, Type};
+use crate::format::wire::Put;
+use crate::write::metadata::{BLOCK_BYTES, Metadata, Position, StreamId, block_of, offset_of};
+use crate::write::numbering::{Numbering, shown};
 
 const MOST_ENTRIES: u32 = 256;
 const HEADER_BYTES: usize = 12;
@@ -204,8 +206,8 @@ mod tests {
     use packline_tree::{Entry, Kind, Meta, Namespace};
 
     use super::*;
-    use crate::metadata::Place;
-    use crate::metadata::tests::Storing;
+    use crate::write::metadata::Place;
+    use crate::write::metadata::tests::Storing;
 
     /// A directory of files with these names, whose inodes lie `step` bytes apart.
     struct Made {

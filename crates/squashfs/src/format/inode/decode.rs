@@ -1,16 +1,16 @@
 //! Inodes decoded from the inode table, and everything checked that can be checked without reading further.
 //!
-//! SquashFS 4.0; the layout of each form is described where it is written, in `inode.rs` of the crate. What the kernel lets
+//! SquashFS 4.0; the layout of each form is described where it is encoded, in the parent module. What the kernel lets
 //! pass is let pass: a number of links that nobody counts, a tail end of no bytes, the place of an empty listing.
 
 use packline_tree::{Device, Meta};
 
-use super::metadata::{Cursor, MetaPlace};
-use super::tables::Tables;
-use super::{DirData, FileData, Inode, InodeRef, Node, NodeType, ReadError};
 use crate::TailPlace;
-use crate::inode::{EXTENDED, NO_FRAGMENT, NO_XATTR, UNSTORED};
-use crate::superblock::Superblock;
+use crate::format::inode::{EXTENDED, NO_FRAGMENT, NO_XATTR, UNSTORED};
+use crate::format::superblock::Superblock;
+use crate::format::tables::decode::Tables;
+use crate::read::metadata::{Cursor, MetaPlace};
+use crate::read::{DirData, FileData, Inode, InodeRef, Node, NodeType, ReadError};
 
 /// Longest target of a symbolic link, bytes.
 const LONGEST_TARGET: u32 = 65_535;
@@ -19,10 +19,10 @@ const BLOCK_BYTES: u16 = 8192;
 
 /// What inodes are checked against.
 #[derive(Clone, Copy)]
-pub(super) struct Rules<'i> {
-    pub(super) superblock: &'i Superblock,
-    pub(super) tables: &'i Tables,
-    pub(super) ids: &'i [u32],
+pub(crate) struct Rules<'i> {
+    pub(crate) superblock: &'i Superblock,
+    pub(crate) tables: &'i Tables,
+    pub(crate) ids: &'i [u32],
 }
 
 /// What inodes of all types start with.
@@ -40,7 +40,7 @@ struct Body {
 }
 
 /// Reads the inode at `at` with a cursor of the inode table.
-pub(super) fn decode(rules: &Rules<'_>, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
+pub(crate) fn decode(rules: &Rules<'_>, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
     let place = cursor.area().place(at.0);
     if place.offset >= BLOCK_BYTES || place.block >= cursor.area().end {
         let what = format!("inode reference to block {}, offset {}", at.0 >> 16, place.offset);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
-use crate::wire::Put;
+use crate::format::wire::Put;
 
 /// Largest number of ids: the superblock counts them in 16 bits.
 pub(crate) const MOST_IDS: usize = 65_535;

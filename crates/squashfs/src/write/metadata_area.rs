@@ -7,12 +7,12 @@
 
 use packline_tree::Tree;
 
-use crate::compressor::{compressor_id, options_block};
-use crate::inode_table::{InodeTables, write_inodes};
-use crate::metadata::Metadata;
-use crate::numbering::Numbering;
-use crate::superblock::{NO_TABLE, SUPERBLOCK_BYTES, Superblock, flags, option_flags};
-use crate::tables::{TableEnd, write_exports, write_fragments, write_ids};
+use crate::format::compressor::{compressor_id, options_block};
+use crate::format::superblock::{NO_TABLE, SUPERBLOCK_BYTES, Superblock, flags, option_flags};
+use crate::format::tables::{TableEnd, write_exports, write_fragments, write_ids};
+use crate::write::inode_table::{InodeTables, write_inodes};
+use crate::write::metadata::Metadata;
+use crate::write::numbering::Numbering;
 use crate::{DataLayout, Error, Options, Press, Sink, XattrTable};
 
 /// How an image ended: sizes and counts for a summary.

@@ -7,8 +7,8 @@
 
 use packline_codec::Spec;
 
+use crate::format::wire::Put;
 use crate::read::ReadError;
-use crate::wire::Put;
 use crate::{Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options};
 
 /// Length of the superblock, bytes.

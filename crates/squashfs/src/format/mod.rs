@@ -1,0 +1,11 @@
+//! The structures of SquashFS 4.0 as bytes: each is encoded and decoded by the same module.
+
+pub(crate) mod codecs;
+pub(crate) mod compressor;
+pub(crate) mod directory;
+pub(crate) mod inode;
+pub(crate) mod layout;
+pub(crate) mod superblock;
+pub(crate) mod tables;
+pub(crate) mod wire;
+pub(crate) mod xattr;

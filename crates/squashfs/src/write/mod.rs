@@ -1,0 +1,27 @@
+//! Writing an image: contents are cut, hashed and deduplicated, compressed on workers and written in order; then the metadata.
+
+mod area;
+mod batch;
+mod blocks;
+mod decision;
+mod digest;
+mod feeder;
+mod fragments;
+mod ids;
+mod inode_table;
+mod line_press;
+mod matching;
+pub(crate) mod metadata;
+mod metadata_area;
+pub(crate) mod numbering;
+mod press;
+mod slab;
+#[cfg(test)]
+mod tests;
+mod work;
+mod writer;
+
+pub use decision::Saved;
+pub use metadata_area::{ImageEnd, write_metadata};
+pub use press::Press;
+pub use writer::{Counts, Crew, Progress, Start, Summary, Writer, line_minimum};

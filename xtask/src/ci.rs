@@ -1,7 +1,7 @@
 //! Everything that CI checks, in the order in which a mistake shows soonest.
 
 use crate::arguments::Arguments;
-use crate::{fuzz, models, shell, tidy};
+use crate::{fuzz, golden, models, shell, tidy};
 
 /// Runs all checks; stops at the first that fails. One profile for all, so that nothing is compiled twice.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
@@ -10,6 +10,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     tidy::run(&Arguments::default())?;
     shell::run(shell::cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
     shell::run(shell::cargo().args(["test", "--workspace"]))?;
+    golden::run(&Arguments::default())?;
     models::loom()?;
     fuzz::each_target(arguments.number("fuzz-seconds", 30)?)
 }

@@ -9,6 +9,7 @@ mod corpus;
 mod environment;
 mod fuzz;
 mod generate;
+mod golden;
 mod matrix;
 mod models;
 mod races;
@@ -62,19 +63,22 @@ cargo xtask NAME
   simulate --efficiency yes      packline's rules beside tar2sqfs's on the machine of that table
   models                         the engine's hand-overs under loom and shuttle: every order of steps, and schedules by chance
   races [helgrind|thread|miri]   the engine's stress run under checkers of races: valgrind's helgrind, ThreadSanitizer, miri
+  golden [--record yes] [--only TEXT] [--binary PROGRAM]
+                                 hashes of outputs, beside those in xtask/golden.txt; only: of command lines with this text in them
   generate NAME COUNT            a generated tar on standard output
   zoo DIR                        the hostile images that tests use, and a README with a line for each
 ";
 
 type Step = fn(&Arguments) -> Result<(), String>;
 
-const COMMANDS: [(&str, Step); 13] = [
+const COMMANDS: [(&str, Step); 14] = [
     ("bench", bench::run),
     ("calibrate", calibrate::run),
     ("ci", ci::run),
     ("corpus", corpus::run),
     ("fuzz", fuzz::run),
     ("generate", generate::run),
+    ("golden", golden::run),
     ("matrix", matrix::run),
     ("models", models::run),
     ("races", races::run),

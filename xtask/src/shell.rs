@@ -56,6 +56,12 @@ pub fn release_binary() -> Result<PathBuf, String> {
     Ok(crate::environment::target_directory().join("release/packline"))
 }
 
+/// Builds the binary as the tests use it, with the features of the whole workspace, and says where it is.
+pub fn debug_binary() -> Result<PathBuf, String> {
+    run(cargo().args(["build", "--quiet", "--workspace", "--bin", "packline", "--example", "seeds"]))?;
+    Ok(crate::environment::target_directory().join("debug/packline"))
+}
+
 /// All files of the project below a directory, build outputs left out, in order.
 pub fn files(below: &Path) -> Result<Vec<PathBuf>, String> {
     let (mut pending, mut found) = (vec![below.to_path_buf()], Vec::new());

@@ -1,0 +1,65 @@
+//! Output bytes on record: `xtask/golden.txt` has a command line on each line, with the hash and the size of its output.
+
+mod case;
+mod inputs;
+mod manifest;
+
+use crate::arguments::Arguments;
+use crate::{environment, shell};
+use manifest::{Entries, Manifest, Outputs};
+use packline_testkit::tools;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// `golden`: an error that lists every case with another output than on record; with `--record yes` the record is replaced.
+pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.only(&["record", "binary", "only"])?;
+    let binary = arguments.path("binary").map_or_else(shell::debug_binary, Ok)?;
+    let binary = binary.canonicalize().map_err(|cause| format!("{}: {cause}", binary.display()))?;
+    let mut manifest = Manifest::read()?;
+    let only = arguments.text("only").unwrap_or_default();
+    let mut recorded = manifest.entries.clone();
+    recorded.retain(|line, _| line.contains(only));
+    // Devices, owners and trusted attributes need root.
+    if !tools::root() {
+        return Ok(());
+    }
+    let found = outputs(&binary, recorded.keys())?;
+    if arguments.text("record").is_none() {
+        return compare(&recorded, &found);
+    }
+    let found = found.into_iter().map(|(line, output)| Ok((line, output?)));
+    manifest.entries.extend(found.collect::<Result<Entries, String>>()?);
+    manifest.write()
+}
+
+fn compare(recorded: &Entries, found: &Outputs) -> Result<(), String> {
+    let (cases, differences) = (recorded.len(), manifest::differences(recorded, found));
+    if differences.is_empty() {
+        shell::say(&format!("{cases} outputs equal those on record"));
+        return Ok(());
+    }
+    Err(format!("{} of {cases} outputs differ from those on record\n{}", differences.len(), differences.join("\n")))
+}
+
+/// Runs all cases, one on each processor at a time. Each has a directory of its own, with the inputs in `in`.
+fn outputs<'a>(binary: &Path, lines: impl Iterator<Item = &'a String> + Send) -> Result<Outputs, String> {
+    let target = environment::target_directory();
+    let directory = tempfile::tempdir_in(&target).map_err(|cause| format!("{}: {cause}", target.display()))?;
+    let inputs = directory.path().join("in");
+    inputs::make(&inputs)?;
+    let (queue, found) = (Mutex::new(lines.enumerate()), Mutex::new(Outputs::new()));
+    let next = || queue.lock().ok()?.next();
+    let work = || {
+        while let Some((index, line)) = next() {
+            let output = case::output(binary, line, &directory.path().join(index.to_string()));
+            found.lock().map_err(|_| "a case panicked")?.insert(line.clone(), output);
+        }
+        Ok::<_, String>(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..environment::processors()).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a case panicked")?)
+    })?;
+    found.into_inner().map_err(|_| "a case panicked".into())
+}

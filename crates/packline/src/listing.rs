@@ -24,11 +24,9 @@ impl List {
     ///
     /// # Errors
     /// [`Error::Io`] for what cannot be listed or looked at.
-    pub fn of_directory(path: &Path, options: DirectoryOptions, output: &Path) -> Result<List, Error> {
-        let mut entries = packline_tree::scan(path, options)?;
-        if let Some(own) = place_within(path, output) {
-            entries.retain(|(entry, _)| entry.path != own);
-        }
+    pub fn of_directory(path: &Path, mut options: DirectoryOptions, output: &Path) -> Result<List, Error> {
+        options.without.extend(place_within(path, output));
+        let entries = packline_tree::scan(path, options)?;
         Ok(List { name: path.display().to_string(), entries, flags: BTreeMap::new() })
     }
 

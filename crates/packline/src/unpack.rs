@@ -224,21 +224,26 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Writes the planned files, then their further names.
+    /// Writes the planned files, then their further names; and those again that take the place of a name that failed.
     fn flush(
         &mut self,
         planner: &mut Planner<'_>,
         line: &mut dyn Line<Unpacking>,
         desk: &mut Desk<'_>,
     ) -> Result<(), Error> {
-        let window = planner.take_window();
-        if !window.is_empty() {
-            Feeder::write(self.shop, window, line, desk, &mut self.later).map_err(|stop| self.stopped(stop))?;
+        loop {
+            let window = planner.take_window();
+            if !window.is_empty() {
+                Feeder::write(self.shop, window, line, desk, &mut self.later).map_err(|stop| self.stopped(stop))?;
+            }
+            let mut outcome = Outcome::new(self.shop.go_on);
+            let linked = planner.make_links(&desk.take_written(), &mut outcome);
+            desk.take(outcome);
+            linked?;
+            if planner.window.is_empty() {
+                return Ok(());
+            }
         }
-        let mut outcome = Outcome::new(self.shop.go_on);
-        let linked = planner.make_links(&mut outcome);
-        desk.take(outcome);
-        linked
     }
 
     fn stopped(&self, stop: Fault<Error>) -> Error {

@@ -28,7 +28,7 @@ pub(crate) use found::{Found, Place};
 pub(crate) use scan::Scanner;
 pub(crate) use stat::FileId;
 
-use crate::{Entry, Error, Extent, Source};
+use crate::{Bytes, Entry, Error, Extent, Source};
 
 /// What becomes of other file systems mounted below the root.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +53,11 @@ pub struct DirectoryOptions {
     pub mount_points: MountPoints,
     /// What is left out.
     pub excludes: Excludes,
+    /// Canonical paths that are left out, with all below them.
+    pub without: Vec<Bytes>,
+    /// Canonical path of a directory, empty for the root: of everything beside it only the directories on the way to it are
+    /// found. A file whose other names are outside is a file, not a hard link.
+    pub below: Bytes,
     /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
     pub readers: usize,
     /// How many bytes of content they read ahead at most, not counting the file at hand; at least 131,072.
@@ -70,6 +75,8 @@ impl Default for DirectoryOptions {
             hard_links: true,
             mount_points: MountPoints::Enter,
             excludes: Excludes::new(),
+            without: Vec::new(),
+            below: Bytes::new(),
             readers: 0,
             ahead_bytes: AHEAD_BYTES,
         }
@@ -79,6 +86,21 @@ impl Default for DirectoryOptions {
 /// A directory, and everything in it.
 pub struct DirectorySource {
     feed: Feed<Scanner>,
+}
+
+impl DirectoryOptions {
+    /// Whether nothing of what is at a path or below it is wanted.
+    fn passes_over(&self, path: &[u8]) -> bool {
+        self.excludes.matches(path) || self.without.iter().any(|without| without == path) || self.is_beside(path)
+    }
+
+    /// Whether a path neither leads to the directory that is wanted nor is in it.
+    fn is_beside(&self, path: &[u8]) -> bool {
+        let (short, long) =
+            if path.len() < self.below.len() { (path, &self.below[..]) } else { (&self.below[..], path) };
+        let inside = |rest: &[u8]| short.is_empty() || rest.is_empty() || rest.starts_with(b"/");
+        !long.strip_prefix(short).is_some_and(inside)
+    }
 }
 
 impl DirectorySource {

@@ -5,6 +5,7 @@ mod bench_pack;
 mod bench_unpack;
 mod gensquashfs_order;
 mod gensquashfs_peer;
+mod hard_links;
 mod hostile_images;
 mod hostile_lrz;
 mod hostile_mounts;

@@ -32,7 +32,9 @@ pub(super) struct Extraction {
     directories: BTreeMap<Bytes, (Meta, Vec<Xattr>)>,
     /// Further names of files that were not there yet.
     links: Vec<(Bytes, Bytes)>,
-    /// Bytes of both.
+    /// Devices that were left out: links to them are too.
+    left_out: BTreeSet<Bytes>,
+    /// Bytes of all three.
     kept_bytes: usize,
     told: BTreeSet<Topic>,
     warnings: Vec<String>,
@@ -51,6 +53,7 @@ impl Extraction {
             present: None,
             directories: BTreeMap::new(),
             links: Vec::new(),
+            left_out: BTreeSet::new(),
             kept_bytes: 0,
             told: BTreeSet::new(),
             warnings: Vec::new(),
@@ -70,17 +73,32 @@ impl Extraction {
         self.counts.entries += 1;
         let (parent, name) = split(&entry.path);
         self.enter(parent)?;
+        if self.is_left_out(&entry.kind) {
+            return self.leave_out(&entry.path);
+        }
+        self.left_out.remove(&entry.path);
         match &entry.kind {
             Kind::HardLink(target) => self.link_or_wait(entry, target),
             Kind::File { size } => self.file(entry, name, *size, source),
-            Kind::BlockDevice(_) | Kind::CharDevice(_) if !self.devices => {
-                self.counts.devices_left_out += 1;
-                let note = Note::device(&self.path(&entry.path));
-                self.tell(note);
-                Ok(())
-            }
             _ => self.node(entry, name),
         }
+    }
+
+    fn is_left_out(&self, kind: &Kind) -> bool {
+        match kind {
+            Kind::BlockDevice(_) | Kind::CharDevice(_) => !self.devices,
+            Kind::HardLink(target) => self.left_out.contains(target),
+            _ => false,
+        }
+    }
+
+    fn leave_out(&mut self, path: &Bytes) -> Result<(), Error> {
+        self.counts.devices_left_out += 1;
+        let note = Note::device(&self.path(path));
+        self.tell(note);
+        self.keep(path.len())?;
+        self.left_out.insert(path.clone());
+        Ok(())
     }
 
     /// Sees to what had to wait: links, then attributes of directories, those below before those above.
@@ -89,6 +107,10 @@ impl Extraction {
     /// As [`Extraction::entry`].
     pub(super) fn finish(mut self) -> Result<(LrzTreeCounts, Vec<String>), Error> {
         for (path, target) in std::mem::take(&mut self.links) {
+            if self.left_out.contains(&target) {
+                self.leave_out(&path)?;
+                continue;
+            }
             self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
         }
         for (path, (meta, xattrs)) in std::mem::take(&mut self.directories).into_iter().rev() {

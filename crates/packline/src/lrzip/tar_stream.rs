@@ -1,5 +1,6 @@
 //! A directory as a tar, made on a thread of its own while it is compressed.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::thread;
@@ -71,7 +72,8 @@ fn internal() -> Error {
 
 /// Writes the tar; what was left out.
 fn make(tar: &Tar, mut giver: Giver, cancel: &CancelToken) -> Result<Vec<String>, Error> {
-    let mut writing = Writing { writer: TarWriter::new(tar.prefix.clone()), header: Vec::new(), length: 0 };
+    let writer = TarWriter::new(tar.prefix.clone());
+    let mut writing = Writing { writer, header: Vec::new(), length: 0, sockets: BTreeSet::new() };
     let made = writing.all(tar, &mut giver, cancel);
     if made.is_err() {
         giver.fail();
@@ -84,22 +86,21 @@ struct Writing {
     header: Vec<u8>,
     /// Bytes of the tar so far.
     length: u64,
+    /// First names of sockets: a link to one has no target in the tar.
+    sockets: BTreeSet<Bytes>,
 }
 
 impl Writing {
     fn all(&mut self, tar: &Tar, giver: &mut Giver, cancel: &CancelToken) -> Result<Vec<String>, Error> {
-        let mut source = DirectorySource::open(&tar.path, tar.options.clone())?;
-        let without: Vec<Bytes> = tar.outputs.iter().filter_map(|output| place_within(&tar.path, output)).collect();
+        let mut options = tar.options.clone();
+        options.without.extend(tar.outputs.iter().filter_map(|output| place_within(&tar.path, output)));
+        let mut source = DirectorySource::open(&tar.path, options)?;
         let (mut warnings, mut buffer) = (Vec::new(), vec![0; STEP]);
         while let Some(entry) = source.next_entry()? {
             if cancel.is_cancelled() {
                 return Err(stopped(io::ErrorKind::Interrupted.into()));
             }
-            if without.contains(&entry.path) {
-                continue;
-            }
-            self.header.clear();
-            match self.writer.entry(&mut self.header, &entry) {
+            match self.begin(&entry) {
                 Ok(()) => self.entry(&entry, &mut source, &mut buffer, giver)?,
                 Err(Unstorable::Socket) => warnings.push(left_out(tar, &entry)),
                 Err(fault) => return Err(unstorable(tar, &entry, &fault)),
@@ -108,6 +109,17 @@ impl Writing {
         self.zeros(end_of_archive(self.length) as u64, giver)?;
         giver.flush().map_err(stopped)?;
         Ok(warnings)
+    }
+
+    /// Makes an entry's header. Each name of a socket is as unstorable as the first.
+    fn begin(&mut self, entry: &Entry) -> Result<(), Unstorable> {
+        self.header.clear();
+        match &entry.kind {
+            Kind::HardLink(first) if self.sockets.contains(first) => return Err(Unstorable::Socket),
+            Kind::Socket => drop(self.sockets.insert(entry.path.clone())),
+            _ => {}
+        }
+        self.writer.entry(&mut self.header, entry)
     }
 
     fn entry(

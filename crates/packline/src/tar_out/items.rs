@@ -212,7 +212,7 @@ impl Links {
     /// # Errors
     /// [`ReadError::Unsupported`] if there is no room to remember its first name.
     fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Result<Option<Bytes>, ReadError> {
-        if inode.links < 2 || matches!(inode.node, Node::Directory(_)) {
+        if inode.links < 2 || !can_be_target(&inode.node) {
             return Ok(None);
         }
         let Some((first, left)) = self.names.get_mut(&inode.at) else {
@@ -236,6 +236,15 @@ impl Links {
         self.left = left;
         self.names.insert(inode.at, (path.to_vec(), inode.links - 1));
         Ok(())
+    }
+}
+
+/// Whether a tar has an entry that a hard link can lead to: what has no place in a tar is left out under each of its names.
+fn can_be_target(node: &Node) -> bool {
+    match node {
+        Node::Directory(_) | Node::Socket => false,
+        Node::File(data) => data.size <= SIZE_MAX,
+        _ => true,
     }
 }
 

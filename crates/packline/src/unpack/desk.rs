@@ -6,7 +6,7 @@ use packline_engine::{Caller, Outbox};
 use packline_squashfs::read::{Node, Visit};
 use packline_tree::{Entry, Kind};
 
-use super::notes::{Outcome, Topic};
+use super::notes::{Outcome, Topic, Written};
 use super::request::UnpackCounts;
 use super::work::Unpacking;
 use crate::{Error, Observer, Progress};
@@ -18,6 +18,7 @@ pub struct Desk<'o> {
     /// Entries met so far.
     entries: u64,
     warned: BTreeSet<Topic>,
+    written: Written,
     observer: &'o mut dyn Observer,
     /// Length of the image, bytes.
     total: u64,
@@ -26,7 +27,13 @@ pub struct Desk<'o> {
 impl<'o> Desk<'o> {
     /// Nothing has been done; `total` is the length of the image, bytes.
     pub fn new(observer: &'o mut dyn Observer, total: u64) -> Desk<'o> {
-        Desk { counts: UnpackCounts::default(), entries: 0, warned: BTreeSet::new(), observer, total }
+        let (counts, written) = (UnpackCounts::default(), Written::default());
+        Desk { counts, entries: 0, warned: BTreeSet::new(), written, observer, total }
+    }
+
+    /// What became of files with several names since this was called last.
+    pub fn take_written(&mut self) -> Written {
+        std::mem::take(&mut self.written)
     }
 
     /// An entry is about to be made or planned.
@@ -48,6 +55,7 @@ impl<'o> Desk<'o> {
     /// Takes what a piece of work came to.
     pub fn take(&mut self, outcome: Outcome) {
         self.counts.add(&outcome.counts);
+        self.written.add(outcome.written);
         for note in outcome.notes {
             if self.warned.insert(note.topic) {
                 self.observer.warning(&note.text);

@@ -85,8 +85,9 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     /// Keeps an error of ours if the rest goes on; else everything before it comes first.
-    fn failed(&mut self, error: Error) -> Result<(), Stop> {
+    fn failed(&mut self, file: &PlannedFile, error: Error) -> Result<(), Stop> {
         let mut outcome = Outcome::new(self.shop.go_on);
+        outcome.written.unreadable.insert(self.window.key(file));
         match outcome.keep::<()>(Err(error)) {
             Ok(_) => {
                 self.desk.take(outcome);
@@ -108,7 +109,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         let file = self.window.files()[first];
         let data = match self.data(&file) {
             Ok(data) => data,
-            Err(error) => return self.failed(error).map(|()| 1),
+            Err(error) => return self.failed(&file, error).map(|()| 1),
         };
         let alike = match self.window.alike(first) {
             1 => 1,
@@ -155,7 +156,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
                 Ok(block) => block,
                 Err(cause) => {
                     let error = self.fault(file, cause);
-                    self.failed(error)?;
+                    self.failed(file, error)?;
                     break;
                 }
             };

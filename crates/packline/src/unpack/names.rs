@@ -1,7 +1,7 @@
 //! Names by the million in one piece of memory: each is a number of four bytes.
 
 /// Where a name is in its arena.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NameRef(pub u32);
 
 /// Single names, 255 bytes at most each, one after the other, each behind a byte that is its length.

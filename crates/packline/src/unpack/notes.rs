@@ -1,10 +1,12 @@
 //! What workers bring back: counts, warnings, errors that did not stop the rest.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use packline_tree::Xattr;
 
 use super::request::UnpackCounts;
+use super::window::FileKey;
 use crate::Error;
 
 /// What a warning is about: one of each kind is enough.
@@ -68,7 +70,26 @@ pub struct Outcome {
     pub notes: Vec<Note>,
     /// Errors that did not stop the rest, in order.
     pub problems: Vec<Error>,
+    /// What became of files with several names, where what fails does not stop the rest.
+    pub written: Written,
     go_on: bool,
+}
+
+/// What became of files with several names.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Those that are there, whole.
+    pub made: BTreeSet<FileKey>,
+    /// Those whose content cannot be read, so that another name would be no better. What is in neither set could not be made.
+    pub unreadable: BTreeSet<FileKey>,
+}
+
+impl Written {
+    /// Adds what became of other files.
+    pub fn add(&mut self, mut other: Written) {
+        self.made.append(&mut other.made);
+        self.unreadable.append(&mut other.unreadable);
+    }
 }
 
 impl Outcome {

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use packline_squashfs::read::{Inode, InodeRef, Node, Visit};
+use packline_squashfs::read::{FileData, Inode, InodeRef, Node, Visit};
 use packline_tree::Kind;
 use packline_tree::destination::{DestinationNode, Directory, Refusal};
 use rustix::io::Errno;
 
 use super::ground::ROOT;
 use super::names::{NameRef, Names};
-use super::notes::{Note, Outcome};
+use super::notes::{Note, Outcome, Written};
 use super::shop::{Shop, Spot};
 use super::site::Site;
-use super::window::Window;
+use super::window::{FileKey, Window};
 use crate::Error;
 
 /// What one entry of the link table takes, bytes: key, value and its share of a node.
@@ -33,6 +33,8 @@ pub struct Planner<'p> {
     first_names: Names,
     /// Further names of files that are planned.
     links: Vec<Link>,
+    /// First names among the files planned, where what fails does not stop the rest.
+    planned: Vec<(InodeRef, FileKey)>,
     made: u64,
 }
 
@@ -43,12 +45,33 @@ struct First {
     name: NameRef,
     /// Names that are still to come.
     left: u32,
-    file: bool,
+    /// Its place among the planned files, if it is a file.
+    file: Option<FileKey>,
+}
+
+/// A first name that could not be written.
+struct Failed {
+    /// Names that are still to come.
+    left: u32,
+    /// The name that is planned in its place.
+    instead: Option<First>,
+}
+
+/// What became of the first name of an inode.
+enum Made {
+    /// It was left out.
+    Nothing,
+    /// It is there.
+    Node,
+    /// It is a file that is yet to be written.
+    Planned(FileKey),
 }
 
 /// A further name of a file.
 struct Link {
+    inode: InodeRef,
     first: First,
+    file: FileKey,
     directory: u32,
     name: NameRef,
 }
@@ -66,6 +89,7 @@ impl<'p> Planner<'p> {
             firsts: BTreeMap::new(),
             first_names: Names::default(),
             links: Vec::new(),
+            planned: Vec::new(),
             made: 0,
         }
     }
@@ -112,8 +136,12 @@ impl<'p> Planner<'p> {
         if inode.links > 1 && self.link_to_first(inode, directory, name, outcome)? {
             return Ok(());
         }
-        self.make_first(inode, directory, name, outcome)?;
-        if inode.links > 1 { self.note_first(inode, directory, name) } else { Ok(()) }
+        match self.make_first(inode, directory, name, outcome)? {
+            Made::Nothing => Ok(()),
+            _ if inode.links < 2 => Ok(()),
+            Made::Node => self.note_first(inode, directory, name, None),
+            Made::Planned(file) => self.note_first(inode, directory, name, Some(file)),
+        }
     }
 
     fn refused(&self, directory: u32, name: &[u8], refusal: Refusal) -> Error {
@@ -160,9 +188,9 @@ impl<'p> Planner<'p> {
         if first.left == 0 {
             self.firsts.remove(&inode.at);
         }
-        if found.file {
+        if let Some(file) = found.file {
             let name = self.first_names.add(name).ok_or_else(|| self.refused(directory, name, TOO_MANY))?;
-            self.links.push(Link { first: found, directory, name });
+            self.links.push(Link { inode: inode.at, first: found, file, directory, name });
         } else {
             self.link(found, directory, name)?;
             outcome.counts.hard_links += 1;
@@ -185,25 +213,29 @@ impl<'p> Planner<'p> {
         spot.map_err(|refusal| self.refused(directory, name, refusal))
     }
 
-    fn note_first(&mut self, inode: &Inode, directory: u32, name: &[u8]) -> Result<(), Error> {
+    fn note_first(&mut self, inode: &Inode, directory: u32, name: &[u8], file: Option<FileKey>) -> Result<(), Error> {
         let kept = self.first_names.add(name).ok_or_else(|| self.refused(directory, name, TOO_MANY))?;
-        let file = matches!(inode.node, Node::File(_));
         self.firsts.insert(inode.at, First { directory, name: kept, left: inode.links - 1, file });
+        if let Some(file) = file.filter(|_| self.shop.go_on) {
+            self.planned.push((inode.at, file));
+        }
         Ok(())
     }
 
-    fn make_first(&mut self, inode: &Inode, directory: u32, name: &[u8], outcome: &mut Outcome) -> Result<(), Error> {
+    fn plan(&mut self, at: InodeRef, file: &FileData, directory: u32, name: &[u8]) -> Result<FileKey, Error> {
+        self.window.add(at, file, directory, name).ok_or_else(|| self.refused(directory, name, TOO_MANY))
+    }
+
+    /// Makes or plans the first name of an inode, or the only one.
+    fn make_first(&mut self, inode: &Inode, directory: u32, name: &[u8], outcome: &mut Outcome) -> Result<Made, Error> {
         let kind = match &inode.node {
-            Node::File(file) => {
-                let added = self.window.add(inode.at, file, directory, name);
-                return if added { Ok(()) } else { Err(self.refused(directory, name, TOO_MANY)) };
-            }
+            Node::File(file) => return self.plan(inode.at, file, directory, name).map(Made::Planned),
             Node::Symlink(target) => {
                 self.make_node(inode, directory, name, outcome, |to, new| to.symlink(new, target))?;
                 outcome.counts.symlinks += 1;
-                return Ok(());
+                return Ok(Made::Node);
             }
-            Node::Directory(_) => return Ok(()),
+            Node::Directory(_) => return Ok(Made::Nothing),
             Node::BlockDevice(device) => Kind::BlockDevice(*device),
             Node::CharDevice(device) => Kind::CharDevice(*device),
             Node::Fifo => Kind::Fifo,
@@ -212,11 +244,11 @@ impl<'p> Planner<'p> {
         if !self.devices && matches!(kind, Kind::BlockDevice(_) | Kind::CharDevice(_)) {
             outcome.notes.push(Note::device(&self.shop.path(directory, name)));
             outcome.counts.devices_left_out += 1;
-            return Ok(());
+            return Ok(Made::Nothing);
         }
         self.make_node(inode, directory, name, outcome, |to, new| to.special(new, &kind))?;
         outcome.counts.special += 1;
-        Ok(())
+        Ok(Made::Node)
     }
 
     fn make_node(
@@ -237,16 +269,67 @@ impl<'p> Planner<'p> {
         settled
     }
 
-    /// Makes the further names of files that have been written meanwhile.
-    pub fn make_links(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
+    /// Makes the further names of files that have been written meanwhile. Where a first name could not be written, the next
+    /// is planned in its place: the window is not empty then.
+    pub fn make_links(&mut self, written: &Written, outcome: &mut Outcome) -> Result<(), Error> {
+        let mut failed = self.failed_firsts(written);
         for link in std::mem::take(&mut self.links) {
-            let name = self.first_names.get(link.name).to_vec();
-            let made = self.link(link.first, link.directory, &name);
-            if outcome.keep(made)?.is_some() {
-                outcome.counts.hard_links += 1;
-            }
+            let made = match failed.get_mut(&link.file) {
+                None => self.make_link(&link, outcome),
+                Some(_) if written.unreadable.contains(&link.file) => Err(self.unreadable(&link)),
+                Some(failed) => self.plan_anew(link, failed),
+            };
+            outcome.keep(made)?;
         }
         Ok(())
+    }
+
+    /// First names that could not be written. They are forgotten: the next name, whenever it comes, is a first one.
+    fn failed_firsts(&mut self, written: &Written) -> BTreeMap<FileKey, Failed> {
+        let planned = std::mem::take(&mut self.planned);
+        let failed = planned.into_iter().filter(|(_, file)| !written.made.contains(file));
+        let forget = |(inode, file): (InodeRef, FileKey)| {
+            let present = self.firsts.get(&inode).filter(|first| first.file == Some(file));
+            let left = present.map_or(0, |first| first.left);
+            if present.is_some() {
+                self.firsts.remove(&inode);
+            }
+            (file, Failed { left, instead: None })
+        };
+        failed.map(forget).collect()
+    }
+
+    fn make_link(&mut self, link: &Link, outcome: &mut Outcome) -> Result<(), Error> {
+        let name = self.first_names.get(link.name).to_vec();
+        self.link(link.first, link.directory, &name)?;
+        outcome.counts.hard_links += 1;
+        Ok(())
+    }
+
+    /// Plans a name as the file if no other is yet in the place of the first name, which failed; else as a link to that other.
+    fn plan_anew(&mut self, link: Link, failed: &mut Failed) -> Result<(), Error> {
+        if let Some(first) = failed.instead {
+            self.links.extend(first.file.map(|file| Link { first, file, ..link }));
+            return Ok(());
+        }
+        let name = self.first_names.get(link.name).to_vec();
+        let inode = self.shop.opened.image.inode(link.inode);
+        let inode = inode.map_err(|cause| self.shop.fault(link.directory, &name, cause))?;
+        let Node::File(data) = &inode.node else { return Err(self.unreadable(&link)) };
+        let file = self.plan(inode.at, data, link.directory, &name)?;
+        self.planned.push((inode.at, file));
+        let first = First { directory: link.directory, name: link.name, left: failed.left, file: Some(file) };
+        failed.instead = Some(first);
+        if failed.left > 0 {
+            self.firsts.insert(inode.at, first);
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, link: &Link) -> Error {
+        let path = self.shop.path(link.directory, self.first_names.get(link.name));
+        let cause = std::io::Error::other("the content could not be read under the file's first name");
+        Error::Output { path, action: "cannot link", cause }
     }
 
     /// Sets the attributes of all directories but the root, those below before those above: one may forbid to enter it.
@@ -276,7 +359,8 @@ impl<'p> Planner<'p> {
     /// Bytes that must be kept to the end: directories and the names of links.
     pub fn kept_memory(&self) -> usize {
         let links = self.links.capacity() * size_of::<Link>();
-        self.shop.ground.memory() + self.firsts.len() * LINK_BYTES + self.first_names.memory() + links
+        let planned = self.planned.capacity() * size_of::<(InodeRef, FileKey)>();
+        self.shop.ground.memory() + self.firsts.len() * LINK_BYTES + self.first_names.memory() + links + planned
     }
 
     /// Takes the files planned so far; planning goes on in a new window.

@@ -33,8 +33,13 @@ pub(super) fn none(hand: &mut Hand<'_>, first: u32, count: u32) -> Result<(), Er
 }
 
 fn other(hand: &mut Hand<'_>, first: &Opened, inode: &Inode, number: u32) -> Result<(), Error> {
-    if hand.shop.duplicates == Duplicates::HardLink && same_attributes(inode, &hand.inode(number)?) {
-        return link(hand, first, number);
+    if hand.shop.duplicates == Duplicates::HardLink {
+        let own = hand.inode(number)?;
+        if same_attributes(inode, &own) {
+            link(hand, first, number)?;
+            hand.note_made(&own, number);
+            return Ok(());
+        }
     }
     let opened = hand.create(number)?;
     let made = fill(hand, first, &opened).and_then(|()| hand.complete(&opened));

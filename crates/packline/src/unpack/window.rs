@@ -29,6 +29,13 @@ pub struct PlannedFile {
     pub name: NameRef,
 }
 
+/// Tells a planned file from all others, of other windows too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileKey {
+    window: u32,
+    name: NameRef,
+}
+
 /// What files are sorted by, the kind first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -72,13 +79,19 @@ impl Window {
         Window { number, ..Window::default() }
     }
 
-    /// Plans a file; false if the window can hold no more names.
-    pub fn add(&mut self, inode: InodeRef, file: &FileData, directory: u32, name: &[u8]) -> bool {
-        let Some(name) = self.names.add(name) else { return false };
+    /// Plans a file; `None` if the window can hold no more names.
+    pub fn add(&mut self, inode: InodeRef, file: &FileData, directory: u32, name: &[u8]) -> Option<FileKey> {
+        let name = self.names.add(name)?;
         let (fragment, offset) = file.tail.map_or((NO_FRAGMENT, 0), |tail| (tail.fragment, tail.offset));
         let start = if file.blocks > 0 { file.start } else { 0 };
-        self.files.push(PlannedFile { inode, start, size: file.size, fragment, offset, directory, name });
-        true
+        let planned = PlannedFile { inode, start, size: file.size, fragment, offset, directory, name };
+        self.files.push(planned);
+        Some(self.key(&planned))
+    }
+
+    /// What tells a file from all others that are planned.
+    pub fn key(&self, file: &PlannedFile) -> FileKey {
+        FileKey { window: self.number, name: file.name }
     }
 
     /// Bytes that it takes.

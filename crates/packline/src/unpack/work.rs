@@ -133,9 +133,17 @@ impl Hand<'_> {
         let entry = (planned.directory, self.window.name(&planned));
         self.shop.dress(&inode, entry, opened.file.attributes(), &mut self.outcome)?;
         opened.spot.settle().map_err(|refusal| self.refused(opened.number, refusal))?;
+        self.note_made(&inode, opened.number);
         self.outcome.counts.files += 1;
         self.outcome.counts.content_bytes += planned.size;
         Ok(())
+    }
+
+    /// Further names can be linked to it.
+    pub(super) fn note_made(&mut self, inode: &Inode, number: u32) {
+        if self.shop.go_on && inode.links > 1 {
+            self.outcome.written.made.insert(self.window.key(&self.planned(number)));
+        }
     }
 
     /// As [`complete`](Self::complete); what fails is removed, and kept as a problem if the rest goes on.
@@ -207,7 +215,10 @@ impl Hand<'_> {
     /// Makes a file that is a tail end; `None` if that failed and the rest goes on.
     fn write_one(&mut self, number: u32, fragment: &Fragment) -> Result<Option<Opened>, Error> {
         let tail = self.tail(number, fragment);
-        let Some(tail) = self.outcome.keep(tail)? else { return Ok(None) };
+        let Some(tail) = self.outcome.keep(tail)? else {
+            self.outcome.written.unreadable.insert(self.window.key(&self.planned(number)));
+            return Ok(None);
+        };
         let made = self.create(number);
         let Some(opened) = self.outcome.keep(made)? else { return Ok(None) };
         if self.write(&opened, &tail, 0)? && self.complete_or_give_up(&opened)? {

@@ -68,7 +68,7 @@ impl Scanner {
             return self.enter(directory, &stat).map(Some);
         }
         while self.advance()? {
-            if self.options.excludes.matches(&self.path) {
+            if self.options.passes_over(&self.path) {
                 continue;
             }
             if let Some(found) = self.visit()? {

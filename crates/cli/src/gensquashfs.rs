@@ -3,7 +3,8 @@
 //!
 //! Differences, all on purpose: the flag `align` of sort files, which the manual page promises and that release refuses, is
 //! honoured, and so are hard links of pack files, which that release stores as symbolic links; owners that `-u` and `-g` force
-//! are given to the root too, as the manual page says; a word too many on a line of a pack file is an error.
+//! are given to the root too, as the manual page says; a word too many on a line of a pack file is an error; hard links stay hard
+//! links whatever owners are forced.
 
 use std::cell::RefCell;
 use std::fs;
@@ -65,8 +66,11 @@ pub const APPLET: Applet = Applet {
 };
 
 fn details() -> String {
-    format!("{}\n\n{FORMATS}", tools_ng::details())
+    format!("{}\n{LINKS}\n\n{FORMATS}", tools_ng::details())
 }
+
+const LINKS: &str = "Names of one file stay hard links, with --set-uid and --set-gid too (1.3.1 splits them into files then); \
+                     --no-hard-links makes a file of each.";
 
 const FORMATS: &str = r#"Pack file, a line an entry; names with blanks stand in quotes, \" and \\ inside them:
     file <path> <mode> <uid> <gid> [<location on the host>]
@@ -136,6 +140,7 @@ fn request(args: &Args, io: &mut Io) -> Result<(PackRequest, Rc<RefCell<Dress>>)
         output,
         force: args.flag("force"),
         format: Format::SquashFs,
+        lenient_tar: false,
         image,
         changes,
         defaults,

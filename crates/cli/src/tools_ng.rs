@@ -64,7 +64,11 @@ const ANY_NUMBER: Takes = Takes::Number { least: i64::MIN, most: i64::MAX };
 
 /// What the help says after the options.
 pub fn details() -> String {
-    format!("Compressors: {} (default: {}).", COMPRESSORS.join(", "), COMPRESSORS[0])
+    format!(
+        "Compressors: {} (default: {}).\nA value of --defaults that is empty or no number is an error (1.3.1 takes it for 0).",
+        COMPRESSORS.join(", "),
+        COMPRESSORS[0]
+    )
 }
 
 /// Answers `-X help`; true if that was asked.

@@ -81,6 +81,12 @@ const ENTRY_OPTIONS: &[Opt] = &[
     Opt::flag("no-symlink-retarget", "With --root-becomes, leave links that point below DIR as they are").group(ENTRIES),
     Opt::flag("one-file-system", "Do not enter other file systems: mount points become empty directories").group(ENTRIES),
     Opt::flag("no-hard-links", "Pack each name of a file as a file of its own").group(ENTRIES),
+    Opt::flag(
+        "lenient",
+        "Go on with a warning after a fault of a tar by which nothing is lost: an extended header without an entry before the \
+         end mark, a directory without a name (it is the root), a time that is no number",
+    )
+    .group(ENTRIES),
     Opt::flag("all-root", "Same as --uid=0 --gid=0").group(ENTRIES),
     Opt::with("uid", "UID", ANY_ID, "Owner of everything").group(ENTRIES),
     Opt::with("gid", "GID", ANY_ID, "Group of everything").group(ENTRIES),
@@ -193,6 +199,7 @@ pub(crate) fn request(args: &Args, io: &mut Io) -> Result<PackRequest, Failure> 
     Ok(PackRequest {
         format,
         force: args.flag("force"),
+        lenient_tar: args.flag("lenient"),
         changes,
         resources,
         temporaries: io.temporaries.clone(),
@@ -341,6 +348,7 @@ pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<
         return Ok((SourceSpec::TarStream { name: "standard input".to_string(), stream }, excludes));
     }
     if is_directory(&path)? {
+        refuse_for_directory(args)?;
         return Ok((SourceSpec::Directory { path, options }, Excludes::new()));
     }
     refuse_for_tar(args)?;
@@ -366,6 +374,14 @@ fn refuse_for_tar(args: &Args) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Nor those that only a tar can for a directory.
+fn refuse_for_directory(args: &Args) -> Result<(), Failure> {
+    match args.given("lenient") {
+        true => Err(args.wrong("lenient", "only a tar can be packed so (the source is a directory)")),
+        false => Ok(()),
+    }
 }
 
 fn is_directory(path: &PathBuf) -> Result<bool, Failure> {

@@ -2,7 +2,8 @@
 //!
 //! Differences, all on purpose: a path that comes twice is no error, the last wins; hard links may come in any order; lz4,
 //! lzip and lzma inputs are taken as well; with `-r`, links that do not point below the new root stay byte for byte as
-//! they are.
+//! they are; an input without a single block, of which that release makes an empty image, is an error. Faults of a tar by which
+//! nothing is lost are warnings here (see `docs/format/tar.md`), unless `-s` is given.
 
 use packline::tree::path::canonical;
 use packline::tree::{Glob, Slash};
@@ -29,7 +30,7 @@ const TAR_OPTIONS: &[Opt] = &[
         "With --root-becomes, leave symbolic links as they are; else those that point below DIR are adjusted",
     )
     .short('S'),
-    Opt::flag("no-skip", "Fail on what cannot be stored (attributes with an unknown prefix) instead of leaving it out")
+    Opt::flag("no-skip", "Fail on what cannot be stored (attributes with an unknown prefix) and on any fault of the tar instead of going on")
         .short('s'),
     Opt::flag("no-xattr", "Leave extended attributes out").short('x'),
     Opt::flag("no-keep-time", "Set the default time on everything instead of the times of the tar").short('k'),
@@ -45,6 +46,7 @@ pub const APPLET: Applet = Applet {
     details: || {
         format!(
             "{} The tar may be compressed with gzip, xz, zstd, bzip2, lz4, lzip or lzma.\n\
+             An input that ends before its first block is an error, here only: the program that writes it has failed.\n\
              --queue-backlog counts blocks; it bounds the memory for blocks under way to COUNT times the block size.",
             tools_ng::details()
         )
@@ -78,6 +80,7 @@ fn request(args: &Args, io: &mut Io) -> Result<PackRequest, Failure> {
         output,
         force: args.flag("force"),
         format: packline::Format::SquashFs,
+        lenient_tar: !args.flag("no-skip"),
         image,
         changes,
         defaults,

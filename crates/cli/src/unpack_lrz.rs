@@ -71,6 +71,7 @@ fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> 
         target: Some(unpack_tar::target(args, io, destination)?),
         md5: false,
         check: false,
+        tar: true,
         keep_broken: false,
         resources,
         temporaries: io.temporaries.clone(),

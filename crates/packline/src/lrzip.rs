@@ -19,6 +19,7 @@ use crate::source::{head_of, is_compressed};
 use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
 use packline_tree::DirectoryOptions;
 use packline_tree::decompress::{self, Limits};
+use packline_tree::tar::empty_input;
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
@@ -84,6 +85,8 @@ pub struct LrzUnpackRequest<'a> {
     pub md5: bool,
     /// Read what was written again, and compare it.
     pub check: bool,
+    /// Whether the content must be a tar: then it is not empty.
+    pub tar: bool,
     /// Keep an output that is not whole.
     pub keep_broken: bool,
     /// What the machine gives.
@@ -169,6 +172,9 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
     let read = opened.archive.decompress(&mut end, &options, &machine, &mut watch);
     let read = read.map_err(|cause| fault(&opened.shown, &shown, cause));
     let checked = read.and_then(|unpacked| {
+        if request.tar && unpacked.plain == 0 {
+            return Err(empty_input(&opened.shown.display().to_string()).into());
+        }
         if request.check {
             end.check(unpacked.plain, unpacked.md5)?
         }
@@ -233,7 +239,8 @@ fn pack_tar(
     let mut plain = decompress::open(whole, &limits).map_err(refused)?;
     let less = with_less(machine, besides(machine.memory));
     let written = pack_stream(name, &mut plain, end, options, &less, watch);
-    written.map_err(|error| needing_more(error, machine, |memory| besides(Some(memory))))
+    let written = written.map_err(|error| needing_more(error, machine, |memory| besides(Some(memory))))?;
+    if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
 }
 
 fn machine(resources: &Resources) -> Machine {

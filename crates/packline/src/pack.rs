@@ -30,7 +30,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
     let line = &resources.line;
     let least = Demand { workers: workers_wanted, line, limit, window, block_size, tool, source: prepared.least() };
-    let opened = prepared.open(workers_wanted, least.spare()?)?;
+    let opened = prepared.open(workers_wanted, least.spare()?, request.lenient_tar)?;
     let plan = Demand { source: opened.memory, ..least }.plan()?;
     let mut watched = Watched::new(opened.source, changes, output.size_counter(), observer);
     if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {

@@ -79,6 +79,8 @@ pub struct PackRequest {
     pub force: bool,
     /// Which container.
     pub format: Format,
+    /// Whether faults of a tar by which nothing is lost are warnings: see [`packline_tree::tar::TarOptions::lenient`].
+    pub lenient_tar: bool,
     /// What decides the image's bytes besides the source.
     pub image: Options,
     /// What is changed in entries on their way.
@@ -104,6 +106,7 @@ impl PackRequest {
             output,
             force: false,
             format: Format::SquashFs,
+            lenient_tar: false,
             image,
             changes: Changes::default(),
             defaults: DEFAULT_META,

@@ -68,21 +68,23 @@ impl Prepared {
     }
 
     /// Opens it. `threads` may decompress it; it takes no more than a part of `spare`, bytes of memory that nobody needs,
-    /// beyond its least.
+    /// beyond its least. `lenient` turns faults of a tar by which nothing is lost into warnings.
     ///
     /// # Errors
     /// [`Error::Tree`] if it cannot be opened or read.
-    pub(crate) fn open(self, threads: usize, spare: u64) -> Result<Opened, Error> {
+    pub(crate) fn open(self, threads: usize, spare: u64, lenient: bool) -> Result<Opened, Error> {
         match self {
             Prepared::Directory { path, options } => open_directory(&path, options, spare),
             Prepared::TarFile { path, compressed } => {
                 let (limits, memory) = decompressor(compressed, threads, spare);
-                let source = tar::open_file(&path, &limits)?;
-                Ok(Opened { name: path.display().to_string(), memory, source })
+                let name = path.display().to_string();
+                let source = tar::open_file(&path, TarOptions { lenient, ..TarOptions::named(name.clone()) }, &limits)?;
+                Ok(Opened { name, memory, source })
             }
             Prepared::TarStream { name, stream, compressed } => {
                 let (limits, memory) = decompressor(compressed, threads, spare);
-                let source = tar::open_stream(stream, TarOptions::named(name.clone()), &limits)?;
+                let source =
+                    tar::open_stream(stream, TarOptions { lenient, ..TarOptions::named(name.clone()) }, &limits)?;
                 Ok(Opened { name, memory, source })
             }
             Prepared::Entries { name, source } => Ok(Opened { name, memory: PLAIN, source }),
@@ -193,7 +195,7 @@ mod tests {
         for spec in [directory, SourceSpec::TarFile { path: file }, stream] {
             let prepared = Prepared::new(spec).unwrap();
             let least = prepared.least();
-            assert_eq!(prepared.open(1, 0).unwrap().memory, least);
+            assert_eq!(prepared.open(1, 0, false).unwrap().memory, least);
         }
     }
 }

@@ -45,6 +45,13 @@ impl<'a> Watched<'a> {
         self.source.progress().0
     }
 
+    /// The source's next entry; the observer gets the warnings that came up on the way.
+    fn next_of_source(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        let next = self.source.next_entry();
+        self.source.take_warnings().iter().for_each(|message| self.observer.warning(message));
+        next
+    }
+
     /// Tells the observer something else.
     pub(crate) fn warn(&mut self, message: &str) {
         self.observer.warning(message);
@@ -58,7 +65,7 @@ impl<'a> Watched<'a> {
 
 impl Source for Watched<'_> {
     fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
-        while let Some(entry) = self.source.next_entry()? {
+        while let Some(entry) = self.next_of_source()? {
             let Watched { observer, dropped, .. } = self;
             let mut warn = |entry: &Entry, xattr: &Xattr| warn_once(*observer, dropped, entry, xattr);
             if let Some(entry) = self.changes.apply(entry, &mut warn)? {

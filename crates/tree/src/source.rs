@@ -23,4 +23,8 @@ pub trait Source {
     /// Bytes consumed so far, and in all where that is known (bytes of the input file, or of the files found): for a
     /// progress bar.
     fn progress(&self) -> (u64, Option<u64>);
+    /// Warnings that came up since the last call, in the order of the input.
+    fn take_warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }

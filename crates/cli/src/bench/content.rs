@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use packline::tree::decompress::Limits;
+use packline::tree::tar::TarOptions;
 use packline::tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source, tar};
 
 use super::input::cannot;
@@ -160,7 +161,8 @@ fn open(path: &Path) -> Result<Box<dyn Source>, Failure> {
         let source = DirectorySource::open(path, options).map_err(Failure::failed)?;
         return Ok(Box::new(source));
     }
-    let source = tar::open_file(path, &Limits::default()).map_err(Failure::failed)?;
+    let options = TarOptions::named(path.display().to_string());
+    let source = tar::open_file(path, options, &Limits::default()).map_err(Failure::failed)?;
     Ok(source)
 }
 

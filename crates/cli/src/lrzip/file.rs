@@ -152,6 +152,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         check: settings.check && target.is_some(),
         target,
         md5: settings.hash,
+        tar: false,
         keep_broken: settings.keep_broken,
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),

@@ -56,6 +56,7 @@ const KEEPING: &[&str] = &[
     "trace",
     "one-file-system",
     "no-hard-links",
+    "lenient",
 ];
 
 fn pack(place: &Place, name: &str, options: &[&str], stdin: &[u8], host: Host) -> Ran {

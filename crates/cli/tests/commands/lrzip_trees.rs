@@ -112,6 +112,27 @@ fn lrztar_and_we_understand_each_other() {
     place.same("ours, then lrzuntar", "theirs/tree", without_xattrs);
 }
 
+/// A .lrz file may hold nothing; a tar does not, so that nothing is unpacked of it.
+#[test]
+fn an_empty_file_is_no_tar() {
+    let place = Place::new();
+    fs::write(place.at("empty.tar"), "").unwrap();
+    place.run(PACKLINE, &["lrzip", "-q", "empty.tar"]);
+    for words in [
+        &["unpack", "empty.tar.lrz", "out"][..],
+        &["unpack", "empty.tar.lrz", "out.tar"],
+        &["lrzuntar", "empty.tar.lrz"],
+    ] {
+        let said = place.fails(words);
+        assert!(said.contains("empty.tar.lrz: is empty: it ends at byte 0"), "{said}");
+        let made = ["out.tar", "out", "empty"].into_iter().find(|name| place.at(name).exists());
+        assert_eq!(made, None, "{words:?}");
+    }
+    place.run(PACKLINE, &["lrzip", "-q", "-d", "-f", "empty.tar.lrz"]);
+    place.fails(&["pack", "empty.tar", "again.lrz"]);
+    assert!(!place.at("again.lrz").exists());
+}
+
 #[test]
 fn processors_change_no_byte() {
     let place = Place::new();

@@ -192,6 +192,97 @@ fn sparse_maps() {
     ]);
 }
 
+/// Runs a command on a tar on standard input: what is printed, and the names in the image, or the error.
+fn run_on(tar: &[u8], arguments: &[&str]) -> Result<(String, Vec<String>), String> {
+    let place = tempfile::tempdir().unwrap();
+    let (source, image) = (place.path().join("odd.tar"), place.path().join("odd.sqfs"));
+    std::fs::write(&source, tar).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_packline"));
+    command.args(arguments).arg(&image).stdin(std::fs::File::open(&source).unwrap());
+    let ran = command.output().unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    if ran.status.code() != Some(0) {
+        assert!(!image.exists(), "{said}");
+        return Err(said);
+    }
+    let listed = std::process::Command::new(env!("CARGO_BIN_EXE_packline")).arg("list").arg(&image).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    Ok((said, listed.lines().filter(|name| *name != ".").map(str::to_owned).collect()))
+}
+
+/// The names that another program makes, whatever it complains of.
+fn extracted(program: &str, tar: &[u8]) -> Vec<String> {
+    let (place, source) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
+    std::fs::write(source.path(), tar).unwrap();
+    let mut command = std::process::Command::new(program);
+    command.arg("-C").arg(place.path()).arg("-xf").arg(source.path()).output().unwrap();
+    let mut names: Vec<_> = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names.into_iter().map(|name| name.into_string().unwrap()).collect()
+}
+
+/// Faults by which nothing is lost: refused, and with `--lenient` (and by tar2sqfs) passed over with a warning, as GNU tar does.
+#[test]
+fn faults_that_a_lenient_pack_passes_over() {
+    let pax = |body: &[u8]| [header("./PaxHeaders/f", b'x', body.len() as u64).sealed().to_vec(), block(body)].concat();
+    let mut odd_time = header("file", b'0', 0);
+    odd_time.text(136, b"soon", 12);
+    for (tar, warning, names) in [
+        (after(&[&pax(&pax_record(b"path", b"gone"))]), "extended header at the end", &["ahead"][..]),
+        (with_pax(&pax_record(b"mtime", b"soon"), "file", 0), "mtime is 'soon'", &["ahead", "file"]),
+        (after(&[&odd_time.sealed()]), "mtime field 'soon", &["ahead", "file"]),
+        (after(&[&header("", b'5', 0).sealed()]), "a directory without a name", &["ahead"]),
+    ] {
+        refuse_all(vec![bad(warning, tar.clone(), "", None)]);
+        for arguments in [&["pack", "-q", "--lenient", "-"][..], &["tar2sqfs", "-q"]] {
+            let (said, found) = run_on(&tar, arguments).unwrap();
+            let start = format!("packline: warning: standard input: {warning}");
+            assert!(said.starts_with(&start) && said.lines().count() == 1, "{arguments:?}: {said}");
+            assert_eq!(found, names, "{warning}");
+        }
+        for program in ["tar", "bsdtar"] {
+            if packline_testkit::tools::need(&[program]) {
+                assert_eq!(extracted(program, &tar), names, "{program}: {warning}");
+            }
+        }
+        assert!(run_on(&tar, &["tar2sqfs", "-q", "--no-skip"]).unwrap_err().contains("at byte"));
+    }
+}
+
+/// Faults by which something is lost are refused all the same.
+#[test]
+fn faults_that_nobody_passes_over() {
+    for (tar, what) in [
+        (after(&[&header("", b'0', 0).sealed()]), "the name is empty"),
+        (with_pax(&pax_record(b"path", b"a\0b"), "file", 0), "the name holds a NUL byte"),
+        (with_pax(&pax_record(b"uid", b"root"), "file", 0), "uid is 'root'"),
+        (Vec::new(), "standard input: is empty: it ends at byte 0 (expected a tar: at least one block of 512 bytes)"),
+        (b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0".to_vec(), "standard input: is empty"),
+    ] {
+        for arguments in [&["pack", "--lenient", "-"][..], &["pack", "-"], &["tar2sqfs"], &["tar2sqfs", "-s"]] {
+            let said = run_on(&tar, arguments).unwrap_err();
+            assert!(said.contains(what), "{arguments:?}: {said}");
+        }
+    }
+    let empty = run_on(b"", &["pack", "--format", "lrz", "-"]).unwrap_err();
+    assert!(empty.contains("standard input: is empty"), "{empty}");
+    let (_, found) = run_on(&[0; 2 * BLOCK], &["pack", "-q", "-"]).unwrap();
+    assert_eq!(found, Vec::<String>::new(), "a tar without entries");
+}
+
+#[test]
+fn only_a_tar_is_packed_leniently() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().to_str().unwrap();
+    for output in ["odd.sqfs", "odd.lrz"] {
+        let output = place.path().join(output);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_packline"));
+        let ran = command.args(["pack", "--lenient", directory]).arg(&output).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&ran.stderr).contains("--lenient"), "{ran:?}");
+    }
+}
+
 fn linked(entries: &[(&str, &str)]) -> Vec<u8> {
     let link = |(path, target): &(&str, &str)| Node::new(*path, NodeKind::HardLink((*target).into()));
     let nodes: Vec<Node> =

@@ -29,6 +29,12 @@ impl Place<'_> {
     }
 }
 
+/// An input that holds no bytes where a tar is expected: the program that should have written it has failed.
+pub fn empty_input(input: &str) -> Error {
+    let place = Place { input, entry: &[], offset: 0 };
+    place.malformed("is empty: it ends", "a tar: at least one block of 512 bytes")
+}
+
 /// The reader under the tar failed; a decoder's error comes this way too.
 pub(super) fn unreadable(input: &str, cause: io::Error) -> Error {
     Error::Io { path: PathBuf::from(input), action: "cannot read", cause }

@@ -7,8 +7,10 @@
 //!   `M` and other pieces of a multi-volume archive are refused, since the file is not whole. Any other type is refused:
 //!   unpacking an unknown thing as a regular file, as some tools do, would put something else into the image.
 //! - Two zero blocks end the archive, and what follows is ignored; a single one is skipped; an archive may also just end where
-//!   a header could start. An end anywhere else is an error.
+//!   a header could start. An end anywhere else is an error, and so is an input without a single block.
 //! - The same path may come twice: the source reports both, and [`crate::Namespace`] lets the last one win.
+//! - A fault is an error. [`TarOptions::lenient`] turns those by which nothing is lost into warnings; `docs/format/tar.md` has the
+//!   list, with what other programs do.
 //! - Attributes come from `SCHILY.xattr.`, `LIBARCHIVE.xattr.` and `RHT.security.selinux`; the last record of a name wins.
 
 mod content;
@@ -25,6 +27,7 @@ mod reader;
 mod sparse;
 mod write;
 
+pub use fault::empty_input;
 pub use meter::{Meter, Metered};
 pub use open::{open_file, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
@@ -37,11 +40,15 @@ pub struct TarOptions {
     pub input_name: String,
     /// Counts the bytes of the input for the progress bar where they are not those of the tar: before decompression.
     pub meter: Option<Meter>,
+    /// Go on, with a warning, after a fault by which nothing is lost: an extended header that the end of the archive follows, a
+    /// directory without a name (it is the root), a modification time that is no number (a PAX record without use is ignored,
+    /// a field without use is 0).
+    pub lenient: bool,
 }
 
 impl TarOptions {
     /// Options for an input of this name.
     pub fn named(input_name: impl Into<String>) -> Self {
-        Self { input_name: input_name.into(), meter: None }
+        Self { input_name: input_name.into(), ..Self::default() }
     }
 }

@@ -10,14 +10,13 @@ use crate::decompress::{self, Format, Limits};
 use crate::{Error, Source};
 
 /// Opens the tar at `path`, compressed or not. A plain file is read by seeking past what is not wanted; progress counts the
-/// bytes of the file.
+/// bytes of the file. `options` has the name in messages.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be opened or its first bytes cannot be read; malformed data is found by the source later.
-pub fn open_file(path: &Path, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
+pub fn open_file(path: &Path, options: TarOptions, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
     let say = |action| move |cause| Error::Io { path: path.to_owned(), action, cause };
     let mut file = File::open(path).map_err(say("cannot open"))?;
-    let options = TarOptions::named(path.display().to_string());
     let is_plain_file = file.metadata().map_err(say("cannot read"))?.is_file();
     if !is_plain_file {
         return open_stream(file, options, limits);

@@ -53,21 +53,25 @@ pub(super) struct RecordFault {
 type ValueFault = (String, String);
 
 impl Pax {
-    /// Takes all records of one header. A global header (`global`) describes no file: its sparse records are ignored.
-    pub fn apply(&mut self, records: &[u8], global: bool) -> Result<(), RecordFault> {
-        let mut at = 0;
+    /// Takes all records of one header. A global header (`global`) describes no file: its sparse records are ignored. Returns the
+    /// records that were ignored since an entry can do without them: of unusable times, if `lenient`.
+    pub fn apply(&mut self, records: &[u8], global: bool, lenient: bool) -> Result<Vec<RecordFault>, RecordFault> {
+        let (mut at, mut ignored) = (0, Vec::new());
         while at < records.len() {
             let record = split_record(&records[at..]).map_err(|(what, expected)| RecordFault {
                 at,
                 what,
                 expected: expected.into(),
             })?;
-            if !(global && record.key.starts_with(b"GNU.sparse.")) {
-                self.set(record.key, record.value).map_err(|(what, expected)| RecordFault { at, what, expected })?;
+            let describes = !global || !record.key.starts_with(b"GNU.sparse.");
+            let set = if describes { self.set(record.key, record.value) } else { Ok(()) };
+            match set.map_err(|(what, expected)| RecordFault { at, what, expected }) {
+                Err(fault) if lenient && record.key == b"mtime" => ignored.push(fault),
+                set => set?,
             }
             at += record.length;
         }
-        Ok(())
+        Ok(ignored)
     }
 
     /// Leaves each attribute once, sorted by name: the last record of a name wins.

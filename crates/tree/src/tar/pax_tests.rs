@@ -14,16 +14,30 @@ fn record(key: &str, value: &[u8]) -> Vec<u8> {
 
 fn parse(records: &[u8]) -> Result<Pax, RecordFault> {
     let mut pax = Pax::default();
-    pax.apply(records, false).map(|()| pax)
+    pax.apply(records, false, false).map(|_| pax)
 }
 
 #[test]
 fn later_records_win_and_empty_ones_take_back() {
     let mut pax = Pax::default();
-    pax.apply(&[record("path", b"g"), record("uid", b"7"), record("GNU.sparse.size", b"9")].concat(), true).unwrap();
+    pax.apply(&[record("path", b"g"), record("uid", b"7"), record("GNU.sparse.size", b"9")].concat(), true, false)
+        .unwrap();
     assert!(pax.sparse.size.is_none());
-    pax.apply(&[record("path", b"a"), record("path", b"b"), record("uid", b"")].concat(), false).unwrap();
+    pax.apply(&[record("path", b"a"), record("path", b"b"), record("uid", b"")].concat(), false, false).unwrap();
     assert_eq!((pax.path.unwrap(), pax.uid), (b"b".to_vec(), None));
+}
+
+#[test]
+fn only_an_unusable_time_can_be_ignored() {
+    let records = [record("mtime", b"3"), record("uid", b"7"), record("mtime", b"soon"), record("gid", b"8")].concat();
+    assert_eq!(parse(&records).unwrap_err().at, 19);
+    let mut pax = Pax::default();
+    let ignored = pax.apply(&records, false, true).unwrap();
+    assert_eq!((pax.mtime, pax.uid, pax.gid), (Some(3), Some(7), Some(8)));
+    assert_eq!(ignored.iter().map(|fault| (fault.at, &*fault.what)).collect::<Vec<_>>(), [(19, "mtime is 'soon'")]);
+    for key in ["uid", "size", "SCHILY.devmajor", "GNU.sparse.map"] {
+        assert!(Pax::default().apply(&record(key, b"soon"), false, true).is_err(), "{key}");
+    }
 }
 
 #[test]

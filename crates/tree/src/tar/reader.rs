@@ -3,11 +3,12 @@
 use std::io::{Read, Seek};
 
 use super::content::{Content, Piece, padding};
-use super::fault::{Place, unreadable};
+use super::fault::{Place, empty_input, unreadable};
 use super::header::{BLOCK, Header, is_zero};
 use super::input::Input;
 use super::member::{Member, choose_name};
-use super::pax::Pax;
+use super::number;
+use super::pax::{Pax, RecordFault};
 use super::sparse::{self, Map, MapFault, OldLayout, TextMap};
 use super::{Meter, TarOptions};
 use crate::{Bytes, Entry, Error, Extent, Source};
@@ -30,6 +31,10 @@ pub struct TarSource<R> {
     /// Name and header offset of the current entry, for errors in its content.
     current: (Bytes, u64),
     ended: bool,
+    /// Whether two zero blocks ended the archive.
+    end_marked: bool,
+    lenient: bool,
+    warnings: Vec<String>,
 }
 
 /// What headers before an entry said about it.
@@ -73,6 +78,9 @@ impl<R: Read> TarSource<R> {
             content: Content::default(),
             current: (Bytes::new(), 0),
             ended: false,
+            end_marked: false,
+            lenient: options.lenient,
+            warnings: Vec::new(),
         }
     }
 
@@ -99,6 +107,7 @@ impl<R: Read> TarSource<R> {
                 None => Err(self.bad_checksum(&block, offset)),
             };
         }
+        self.end_marked = true;
         Ok(None)
     }
 
@@ -178,10 +187,13 @@ impl<R: Read> TarSource<R> {
                 self.globals.clone()
             }
         };
-        pax.apply(&records, global).map_err(|fault| {
+        let place = |fault: RecordFault| {
             let at = offset + BLOCK as u64 + fault.at as u64;
             self.malformed(&header.name(), at, fault.what, fault.expected)
-        })?;
+        };
+        let ignored = pax.apply(&records, global, self.lenient).map_err(place)?;
+        let ignored: Vec<Error> = ignored.into_iter().map(place).collect();
+        ignored.iter().for_each(|fault| self.warn(fault, "the record is ignored"));
         if !global {
             self.pending.pax = Some(pax);
             return Ok(());
@@ -215,8 +227,11 @@ impl<R: Read> TarSource<R> {
     fn member(&mut self, header: &Header, offset: u64) -> Result<Entry, Error> {
         let pending = std::mem::take(&mut self.pending);
         let mut pax = pending.pax.unwrap_or_else(|| self.globals.clone());
-        let name = choose_name(header, &mut pax, pending.name);
+        let mut name = choose_name(header, &mut pax, pending.name);
         self.current = (name.clone(), offset);
+        if self.lenient {
+            self.mend(header, offset, &mut name, &mut pax);
+        }
         if pax.volume_offset.unwrap_or(0) > 0 {
             return Err(self.continued(offset));
         }
@@ -233,6 +248,27 @@ impl<R: Read> TarSource<R> {
                 "a type of POSIX, GNU tar or star",
             )),
         }
+    }
+
+    /// Puts what is harmless in the place of what is missing or without use, with a warning.
+    fn mend(&mut self, header: &Header, offset: u64, name: &mut Bytes, pax: &mut Pax) {
+        if name.is_empty() && matches!(header.kind(), b'5' | b'D') {
+            *name = b"./".to_vec();
+            let fault =
+                self.malformed(&[], offset, "a directory without a name", "a name, or ./ for the root directory");
+            self.warn(&fault, "it is taken for the root");
+        }
+        let field = header.slice(136, 12);
+        if pax.mtime.is_none() && number::field(field).is_none() {
+            pax.mtime = Some(0);
+            let what = format!("mtime field '{}' is not a number", field.escape_ascii());
+            let fault = self.malformed(name, offset, what, "octal digits, or base-256 within 64 bits");
+            self.warn(&fault, "the time is set to 0");
+        }
+    }
+
+    fn warn(&mut self, fault: &Error, instead: &str) {
+        self.warnings.push(format!("{fault}: {instead}"));
     }
 
     fn continued(&self, offset: u64) -> Error {
@@ -271,7 +307,8 @@ impl<R: Read> TarSource<R> {
         let sparse = std::mem::take(&mut member.pax.sparse);
         let (size, content) = match (sparse.major, sparse.minor, sparse.size) {
             _ if member.header.kind() == b'S' => self.old_sparse(&member, stored)?,
-            (Some(1), Some(0) | None, Some(size)) => self.text_sparse(&member, size, stored)?,
+            // As in GNU tar, the minor number says nothing of how to read it.
+            (Some(1), _, Some(size)) => self.text_sparse(&member, size, stored)?,
             (None | Some(0), _, Some(size)) => {
                 let segments = sparse.map.finish(size, stored).map_err(|fault| map_fault(&member, fault))?;
                 (size, Content::sparse(size, segments, stored))
@@ -300,7 +337,7 @@ impl<R: Read> TarSource<R> {
         Ok((size, Content::sparse(size, segments, stored)))
     }
 
-    /// PAX 1.0: the map is text in whole blocks before the data and counts as stored.
+    /// PAX 1.x: the map is text in whole blocks before the data and counts as stored.
     fn text_sparse(&mut self, member: &Member<'_>, size: u64, stored: u64) -> Result<(u64, Content), Error> {
         let mut text = TextMap::default();
         let mut left = stored;
@@ -331,11 +368,24 @@ impl<R: Read> TarSource<R> {
     /// At the end nothing may wait for an entry, and a stream is read out.
     fn end(&mut self) -> Result<(), Error> {
         self.ended = true;
+        if self.input.offset() == 0 {
+            return Err(empty_input(&self.name));
+        }
         if !self.pending.is_empty() {
-            let offset = self.current.1;
-            return Err(self.malformed(&self.current.0, offset, "extended header at the end", "an entry after it"));
+            self.header_without_entry()?;
         }
         self.input.finish().map_err(|cause| self.unreadable(cause))
+    }
+
+    /// An extended header that nothing follows. Where the archive has no end mark either, it was probably cut off there.
+    fn header_without_entry(&mut self) -> Result<(), Error> {
+        let (name, offset) = &self.current;
+        let fault = self.malformed(name, *offset, "extended header at the end", "an entry after it");
+        if !self.lenient || !self.end_marked {
+            return Err(fault);
+        }
+        self.warn(&fault, "it is ignored");
+        Ok(())
     }
 
     fn advance(&mut self) -> Result<Option<Entry>, Error> {
@@ -387,6 +437,10 @@ impl<R: Read> Source for TarSource<R> {
             None => (self.input.offset(), self.input.length()),
         }
     }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
 }
 
 fn map_fault(member: &Member<'_>, (what, expected): MapFault) -> Error {
@@ -396,5 +450,5 @@ fn map_fault(member: &Member<'_>, (what, expected): MapFault) -> Error {
 fn unknown_sparse(member: &Member<'_>, major: Option<u64>, minor: Option<u64>, size: Option<u64>) -> Error {
     let show = |number: Option<u64>| number.map_or_else(|| "none".to_owned(), |number| number.to_string());
     let what = format!("sparse file of format {}.{}, size {}", show(major), show(minor), show(size));
-    member.malformed(what, "format 0.0, 0.1 or 1.0 with a size")
+    member.malformed(what, "format 0.0, 0.1 or 1 with a size")
 }

@@ -7,6 +7,7 @@ mod directory_source;
 mod namespace_model;
 mod namespace_rules;
 mod tar_compressed;
+mod tar_lenient;
 mod tar_support;
 mod tar_tools;
 mod tar_write;

@@ -307,7 +307,7 @@ fn compressed_tars_are_sources() {
     for (program, options, _) in TOOLS.iter().chain([&("cat", &[][..], false)]) {
         let Some(compressed) = filter(program, options, &archive) else { continue };
         fs::write(&path, &compressed).unwrap();
-        let mut source = open_file(&path, &limits(2)).unwrap();
+        let mut source = open_file(&path, TarOptions::default(), &limits(2)).unwrap();
         assert_eq!(read_all(source.as_mut()).unwrap(), expected, "{program} {options:?}");
         let (consumed, total) = source.progress();
         assert_eq!(total, Some(compressed.len() as u64));
@@ -344,7 +344,7 @@ fn a_source_of_no_interest_is_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("archive.tar");
     fs::write(&path, &archive).unwrap();
-    let mut source = open_file(&path, &limits(1)).unwrap();
+    let mut source = open_file(&path, TarOptions::default(), &limits(1)).unwrap();
     source.next_entry().unwrap().unwrap();
     source.next_entry().unwrap().unwrap();
     let mut buffer = [0; 100];

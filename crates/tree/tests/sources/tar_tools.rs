@@ -179,6 +179,27 @@ fn sparse_files_of_gigabytes() {
     }
 }
 
+/// The map of a sparse file of format 1 is read whatever its minor number is: what GNU tar writes as 1.0 it extracts as 1.1 too.
+#[test]
+fn the_minor_number_of_sparse_files_does_not_count() {
+    if !tools::need(&["tar"]) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let file = File::create(place.path().join("holey")).unwrap();
+    file.write_all_at(b"data", 1 << 20).unwrap();
+    file.set_len(3 << 20).unwrap();
+    let mut archive = pack("tar", &["--format=posix", "--sparse", "--sparse-version=1.0"], place.path());
+    let minor = b"GNU.sparse.minor=0";
+    let at = archive.windows(minor.len()).position(|bytes| bytes == minor).unwrap();
+    archive[at + minor.len() - 1] = b'1';
+    let read = read_bytes(&archive).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    fs::write(out.path().join("archive"), &archive).unwrap();
+    run("tar", &["-xf", "archive"], out.path());
+    assert!(read[1].content == fs::read(out.path().join("holey")).unwrap() && read[1].content.len() == 3 << 20);
+}
+
 /// Walks the extents: what is in a hole must be in no piece, and data must be that of the piece, or zeros around it.
 fn assert_sparse(archive: &[u8], size: u64, pieces: &BTreeMap<u64, Vec<u8>>) {
     let mut source = TarSource::new(archive, TarOptions::default());

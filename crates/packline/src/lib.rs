@@ -72,4 +72,4 @@ pub use tar_out::{TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, tar_o
 pub use temporaries::Temporaries;
 pub use unpack::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary, unpack};
 pub use verify::verify;
-pub use write_file::write_file;
+pub use write_file::{check_writable, write_file};

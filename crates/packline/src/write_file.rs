@@ -20,6 +20,15 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporar
     output.finish()
 }
 
+/// Finds out whether [`write_file`] could write this file now: a directory that takes files, and nothing in the way that may not
+/// be replaced. Nothing is left behind.
+///
+/// # Errors
+/// Those of [`write_file`].
+pub fn check_writable(path: &Path, force: bool, temporaries: &Temporaries) -> Result<(), Error> {
+    Output::open(path, force, temporaries).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +43,19 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"first");
         write("2nd", true).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"2nd");
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_found_before() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("report");
+        let check = |path: &Path, force| check_writable(path, force, &Temporaries::default());
+        check(&path, false).unwrap();
+        assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0);
+        assert!(check(&top.path().join("none/report"), true).is_err());
+        assert!(check(top.path(), true).is_err());
+        std::fs::write(&path, "old").unwrap();
+        assert!(check(&path, false).is_err() && check(&path, true).is_ok());
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
     }
 }

@@ -208,7 +208,7 @@ mod tests {
             measured,
             codecs: vec![],
             storage: None,
-            notes: vec![],
+            ..Report::default()
         }
     }
 

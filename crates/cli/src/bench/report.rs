@@ -26,6 +26,8 @@ pub fn blank(settings: &Settings, io: &Io, programs: &[Program], input: Input) -
         measured: Vec::new(),
         codecs: Vec::new(),
         storage: None,
+        incomplete: None,
+        failures: Vec::new(),
         notes: settings.notes.clone(),
     }
 }

@@ -68,6 +68,12 @@ fn comments(report: &Report) -> String {
     for program in &report.programs {
         say("program", format!("{}\t{}", escaped(&program.name), escaped(&program.version)));
     }
+    if let Some(reason) = &report.incomplete {
+        say("incomplete", escaped(reason));
+    }
+    for failure in &report.failures {
+        say("failure", escaped(failure));
+    }
     for note in &report.notes {
         say("note", escaped(note));
     }

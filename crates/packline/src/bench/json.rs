@@ -3,13 +3,15 @@
 use serde::Serialize;
 
 use super::figures::{Against, Figures, figures};
+use super::verdict::verdict;
 use super::{CodecSpeed, Cost, Report, Spread, fragments};
 
 /// The report as one JSON object, indented, its keys always in this order; a figure that does not follow is `null`. Times
 /// are seconds, sizes bytes, speeds bytes a second, ratios shares of 1.
 ///
 /// - `format` (`"packline-bench"`), `version` (1), `command`, `date`, `machine`, `input` (`name`, `bytes`), `programs` (each
-///   `name`, `version`), `warmups`, `notes`
+///   `name`, `version`), `warmups`, `incomplete` (why it ended early, or `null`), `failures` (wrong answers), `notes`, `verdict`
+///   (the report in sentences)
 /// - `storage`: `place`, `bytes`, `read_bytes_per_s`, `write_bytes_per_s`, `direct`; or `null`
 /// - `measured`, each: `task`, `codec`, `block_size`, `tails`, `program`, `jobs`, `content_bytes`, `image_bytes`, `ratio`
 ///   (image to content), `wall_s` and `cpu_s` (`least`, `median`, `most`), `peak_bytes`, `bytes_per_s` (content), `speedup`,
@@ -39,7 +41,10 @@ struct Document<'a> {
     input: Input<'a>,
     programs: Vec<Program<'a>>,
     warmups: usize,
+    incomplete: Option<&'a str>,
+    failures: &'a [String],
     notes: &'a [String],
+    verdict: Vec<String>,
     storage: Option<Storage<'a>>,
     measured: Vec<Measured<'a>>,
     fragments: Vec<Fragments<'a>>,
@@ -59,7 +64,10 @@ impl<'a> Document<'a> {
             input: Input { name: &report.input.name, bytes: report.input.bytes },
             programs: programs.map(|program| Program { name: &program.name, version: &program.version }).collect(),
             warmups: report.warmups,
+            incomplete: report.incomplete.as_deref(),
+            failures: &report.failures,
             notes: &report.notes,
+            verdict: verdict(report, &figures),
             storage: report.storage.as_ref().map(Storage::of),
             measured: figures.iter().map(Measured::of).collect(),
             fragments: fragments::fragments(&figures).iter().map(Fragments::of).collect(),

@@ -2,25 +2,34 @@
 
 use super::figures::{figures, groups};
 use super::table::Table;
+use super::verdict::verdict;
 use super::{Report, fragments, tables};
 
 /// The report as Markdown.
 pub fn markdown(report: &Report) -> String {
-    let mut out = heading(report);
     let figures = figures(report);
+    let mut out = heading(report);
+    list(&mut out, "In short", &verdict(report, &figures));
+    list(&mut out, "Incomplete", report.incomplete.as_slice());
+    list(&mut out, "Failures", &report.failures);
     for group in groups(&figures) {
         section(&mut out, &group.title(), "", Some(tables::runs(&group)));
     }
     let ways = fragments::fragments(&figures);
     section(&mut out, "Fragments", &fragments::verdict(&ways), fragments::table(&ways));
     section(&mut out, "Codecs in memory", "Megabytes (10^6) a second on one core.", tables::codecs(&report.codecs));
-    if !report.notes.is_empty() {
-        out.push_str("\n## Notes\n\n");
-    }
-    for note in &report.notes {
-        out.push_str(&format!("- {}\n", escaped(note)));
-    }
+    list(&mut out, "Notes", &report.notes);
     out
+}
+
+/// Sentences below a heading; nothing without any.
+fn list(out: &mut String, title: &str, sentences: &[String]) {
+    if !sentences.is_empty() {
+        out.push_str(&format!("\n## {title}\n\n"));
+    }
+    for sentence in sentences {
+        out.push_str(&format!("- {}\n", escaped(sentence)));
+    }
 }
 
 fn heading(report: &Report) -> String {

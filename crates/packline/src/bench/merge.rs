@@ -36,8 +36,9 @@ impl Report {
         other.measured.into_iter().try_for_each(|measured| self.add(measured))?;
         self.codecs.extend(other.codecs);
         self.storage = self.storage.take().or(other.storage);
-        let news: Vec<String> = other.notes.into_iter().filter(|note| !self.notes.contains(note)).collect();
-        self.notes.extend(news);
+        self.incomplete = self.incomplete.take().or(other.incomplete);
+        add_new(&mut self.failures, other.failures);
+        add_new(&mut self.notes, other.notes);
         self.arrange();
         Ok(())
     }
@@ -71,6 +72,12 @@ impl Report {
     }
 }
 
+/// Adds the sentences that are not there yet.
+fn add_new(known: &mut Vec<String>, further: Vec<String>) {
+    let news: Vec<String> = further.into_iter().filter(|one| !known.contains(one)).collect();
+    known.extend(news);
+}
+
 fn same(what: &str, found: &str, expected: &str) -> Result<(), MergeError> {
     let differ = || MergeError { what: what.to_owned(), found: found.to_owned(), expected: expected.to_owned() };
     if found == expected { Ok(()) } else { Err(differ()) }
@@ -97,6 +104,14 @@ mod tests {
         arranged.arrange();
         assert_eq!((parts.measured, parts.codecs), (arranged.measured, whole.codecs));
         assert_eq!((parts.programs, parts.notes), (whole.programs, whole.notes));
+    }
+
+    #[test]
+    fn a_whole_with_an_incomplete_part_is_incomplete() {
+        let mut whole = realistic(&[1]);
+        let part = Report { incomplete: Some("interrupted".into()), failures: vec!["wrong".into()], ..realistic(&[1]) };
+        whole.merge(part).unwrap();
+        assert_eq!((whole.incomplete.as_deref(), whole.failures), (Some("interrupted"), vec!["wrong".to_string()]));
     }
 
     #[test]

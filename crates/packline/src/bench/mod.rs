@@ -14,6 +14,8 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod text;
+mod verdict;
 
 pub use csv::{CsvError, csv, read_csv};
 pub use html::html;
@@ -22,3 +24,4 @@ pub use markdown::markdown;
 pub use merge::MergeError;
 pub use model::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
 pub use statistics::{Scaling, Spread, Versus, against, scaling};
+pub use text::text;

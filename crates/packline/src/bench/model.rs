@@ -195,6 +195,10 @@ pub struct Report {
     pub codecs: Vec<CodecSpeed>,
     /// The place, if it was measured.
     pub storage: Option<Storage>,
-    /// What went wrong without ending the benchmark, and what should be known of the figures: a sentence each.
+    /// Why it ended before everything that was planned was measured; `None` if it is complete.
+    pub incomplete: Option<String>,
+    /// Wrong answers, and runs of ours that failed, a sentence each: what they are about has no figures here.
+    pub failures: Vec<String>,
+    /// What went wrong without being a failure, and what should be known of the figures: a sentence each.
     pub notes: Vec<String>,
 }

@@ -41,6 +41,36 @@ fn run(one: &Figures) -> Vec<String> {
     ]
 }
 
+/// The same for a terminal: what says the most in few columns. Tail ends are named where several ways were measured.
+pub(super) fn short_runs(group: &Group) -> Table {
+    let mut columns = ["Codec", "Tails", "Program"].map(Column::text).to_vec();
+    columns.extend(["Jobs", "Wall s", "CPU s", "Peak MB", "Ratio %", "MB/s"].map(Column::number));
+    columns.extend(["Wall÷", "CPU÷", "Size÷"].map(Column::number));
+    let first = group.figures.first().map(|one| one.measured.case.tails);
+    let ways = group.figures.iter().any(|one| Some(one.measured.case.tails) != first);
+    Table::new(columns, group.figures.iter().map(|one| short_run(one, ways)).collect())
+}
+
+fn short_run(one: &Figures, ways: bool) -> Vec<String> {
+    let case = &one.measured.case;
+    let shown = |number: Option<f64>, show: fn(f64) -> String| number.map(show).unwrap_or_default();
+    let median = |spread: Option<Spread>| spread.map(|spread| spread.median);
+    vec![
+        case.codec.clone(),
+        if ways { tails(case.tails).into() } else { String::new() },
+        case.program.clone(),
+        case.jobs.to_string(),
+        shown(median(one.wall), number::short),
+        shown(median(one.cpu), number::short),
+        shown(one.peak.map(|peak| peak as f64), number::megabytes),
+        shown(one.ratio, number::percent),
+        shown(one.throughput, number::megabytes),
+        shown(median(one.versus.and_then(|versus| versus.wall)), number::ratio),
+        shown(median(one.versus.and_then(|versus| versus.cpu)), number::ratio),
+        shown(one.versus.and_then(|versus| versus.size), |ratio| format!("{ratio:.3}")),
+    ]
+}
+
 /// The words of a way to treat tail ends; empty where the format knows none.
 pub(super) fn tails(tails: Tails) -> &'static str {
     match tails {
@@ -77,6 +107,24 @@ fn codec(one: &CodecSpeed) -> Vec<String> {
         range(one.compress_speed()),
         median(one.decompress_speed()),
         range(one.decompress_speed()),
+    ]
+}
+
+/// The same for a terminal.
+pub(super) fn short_codecs(codecs: &[CodecSpeed]) -> Option<Table> {
+    let mut columns = ["Codec", "Block"].map(Column::text).to_vec();
+    columns.extend(["Ratio %", "Compress MB/s", "Decompress MB/s"].map(Column::number));
+    (!codecs.is_empty()).then(|| Table::new(columns, codecs.iter().map(short_codec).collect()))
+}
+
+fn short_codec(one: &CodecSpeed) -> Vec<String> {
+    let median = |speed: Option<Spread>| speed.map(|speed| number::megabytes(speed.median)).unwrap_or_default();
+    vec![
+        one.codec.clone(),
+        number::block_size(one.block_size),
+        one.ratio().map(number::percent).unwrap_or_default(),
+        median(one.compress_speed()),
+        median(one.decompress_speed()),
     ]
 }
 

@@ -9,8 +9,8 @@ pub(super) mod fixture;
 use fixture::{any_report, degenerate, realistic};
 
 /// Every form for readers.
-fn shown(report: &Report) -> [String; 3] {
-    [markdown(report), html(report), json(report)]
+fn shown(report: &Report) -> [String; 4] {
+    [markdown(report), html(report), json(report), text(report)]
 }
 
 fn says_no_number(text: &str) -> bool {

@@ -64,6 +64,8 @@ fn comment_into(report: &mut Report, place: &mut Option<String>, comment: &str) 
         "date" => report.date = plain(value)?,
         "machine" => report.machine = plain(value)?,
         "warmups" => report.warmups = parsed("warmups", value)?,
+        "incomplete" => report.incomplete = Some(plain(value)?),
+        "failure" => report.failures.push(plain(value)?),
         "note" => report.notes.push(plain(value)?),
         "place" => *place = Some(plain(value)?),
         "input" => report.input = Input { name: plain(parts()?.0)?, bytes: parsed("input bytes", parts()?.1)? },

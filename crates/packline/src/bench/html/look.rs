@@ -13,18 +13,17 @@ pub(super) struct Look {
     pub hollow: bool,
 }
 
-const COLOURS: usize = 8;
+/// Colours there are; a ninth series has the first colour again, with another shape.
+pub(super) const COLOURS: usize = 8;
 const DASHES: usize = 4;
 
 impl Look {
-    /// The look of the n-th of several equals.
-    pub(super) fn nth(index: usize) -> Look {
-        Look { hue: Some(index), dash: index % DASHES, hollow: index / COLOURS % 2 == 1 }
-    }
+    /// The colour of words, which means nothing.
+    pub(super) const NEUTRAL: Look = Look { hue: None, dash: 0, hollow: false };
 
-    /// Of a program (hue) with a way of treating tails (dashes).
-    pub(super) fn of(program: usize, way: usize) -> Look {
-        Look { hue: Some(program), dash: way % DASHES, hollow: way > 0 }
+    /// Of a colour and a way of treating tails (dashes).
+    pub(super) fn of(hue: usize, way: usize) -> Look {
+        Look { hue: Some(hue), dash: way % DASHES, hollow: way > 0 }
     }
 
     /// The class that says the colour.

@@ -9,6 +9,7 @@ mod lines;
 mod look;
 mod markup;
 mod page;
+mod palette;
 mod pareto;
 mod section;
 mod speeds;

@@ -1,9 +1,11 @@
 //! The page: head, facts, sections, and how it looks.
 
 use super::markup::{escaped, table};
+use super::palette::Palette;
 use super::section::Series;
 use super::{speeds, versus};
 use crate::bench::figures::{Figures, Group, figures, groups};
+use crate::bench::verdict::verdict;
 use crate::bench::{Case, Report, Task, fragments, number, tables};
 
 const STYLE: &str = include_str!("style.css");
@@ -17,8 +19,9 @@ pub(super) fn page(report: &Report) -> String {
         name => format!("Benchmark: {name}"),
     };
     let figures = figures(report);
-    let groups = groups(&figures);
-    let mut sections: Vec<(String, String)> = groups.iter().map(|group| (group.title(), section(group))).collect();
+    let (groups, palette) = (groups(&figures), Palette::of(&figures));
+    let mut sections: Vec<(String, String)> =
+        groups.iter().map(|group| (group.title(), section(group, &palette))).collect();
     sections.extend(fragments_section(&figures));
     sections.extend(
         tables::codecs(&report.codecs)
@@ -34,7 +37,7 @@ pub(super) fn page(report: &Report) -> String {
         escaped(&title),
         style(),
         header(report, &title),
-        contents(&sections) + &in_short(&figures),
+        contents(&sections) + &alarm(report) + &sentences(report, &figures) + &in_short(&figures),
     )
 }
 
@@ -73,8 +76,22 @@ fn numbered(at: usize, title: &str, body: &str) -> String {
     format!("<section id=\"s{at}\">\n<h2>{}</h2>\n{body}</section>\n", escaped(title))
 }
 
-fn section(group: &Group) -> String {
-    let series = Series::of(group);
+/// What went wrong, before all else.
+fn alarm(report: &Report) -> String {
+    let paragraph = |word: &str, text: &String| format!("<p><strong>{word}</strong>: {}</p>\n", escaped(text));
+    let incomplete = report.incomplete.iter().map(|reason| paragraph("Incomplete", reason));
+    let all: String = incomplete.chain(report.failures.iter().map(|failure| paragraph("Failed", failure))).collect();
+    if all.is_empty() { all } else { format!("<div class=\"alarm\" role=\"alert\">\n{all}</div>\n") }
+}
+
+fn sentences(report: &Report, figures: &[Figures]) -> String {
+    let items: String =
+        verdict(report, figures).iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
+    if items.is_empty() { items } else { format!("<ul class=\"verdict\">\n{items}</ul>\n") }
+}
+
+fn section<'g>(group: &'g Group<'g, 'g>, palette: &'g Palette<'g>) -> String {
+    let series = Series::of(group, palette);
     let table = format!("<h3>Figures</h3>\n{}", table(&tables::runs(group)));
     [series.pareto(), series.by_jobs(), versus::versus(&series), table].concat()
 }
@@ -91,17 +108,17 @@ fn notes(report: &Report) -> Option<(String, String)> {
     (!items.is_empty()).then(|| ("Notes".into(), format!("<ul class=\"notes\">\n{items}</ul>\n")))
 }
 
-/// The ends of what ours can do when packing: the smallest image, the fastest way, the least work.
+/// The ends of what packing can do, each with the program that reached it: the smallest image, the fastest way, the least work.
 fn in_short(figures: &[Figures]) -> String {
     // That storing is fastest is no news.
-    let compresses = |case: &Case| case.program == "packline" && case.task == Task::Pack && case.codec != "none";
-    let ours = || figures.iter().filter(|one| compresses(&one.measured.case));
-    if ours().count() < 2 {
+    let compresses = |case: &Case| case.task == Task::Pack && case.codec != "none";
+    let all = || figures.iter().filter(|one| compresses(&one.measured.case));
+    if all().count() < 2 {
         return String::new();
     }
-    let smallest = ours().filter(|one| one.ratio.is_some()).min_by_key(|one| (one.measured.image_bytes, millis(one)));
-    let fastest = ours().filter(|one| one.throughput.is_some()).min_by_key(|one| millis(one));
-    let leanest = ours().filter(|one| one.cpu.is_some()).min_by_key(|one| one.cpu.map(|cpu| (cpu.median * 1e3) as u64));
+    let smallest = all().filter(|one| one.ratio.is_some()).min_by_key(|one| (one.measured.image_bytes, millis(one)));
+    let fastest = all().filter(|one| one.throughput.is_some()).min_by_key(|one| millis(one));
+    let leanest = all().filter(|one| one.cpu.is_some()).min_by_key(|one| one.cpu.map(|cpu| (cpu.median * 1e3) as u64));
     let found = [("Smallest", smallest), ("Fastest", fastest), ("Least CPU", leanest)];
     let cards: String = found.into_iter().filter_map(|(name, one)| one.map(|one| card(name, one))).collect();
     if cards.is_empty() { cards } else { format!("<div class=\"cards\">\n{cards}</div>\n") }
@@ -124,7 +141,7 @@ fn card(name: &str, one: &Figures) -> String {
     facts.retain(Option::is_some);
     format!(
         "<div class=\"card\"><b>{name}</b><strong>{}</strong><span>{}</span><small>{}</small></div>\n",
-        escaped(&case.codec),
+        escaped(&format!("{} · {}", case.program, case.codec)),
         escaped(&facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")),
         escaped(&words.join(", "))
     )

@@ -110,8 +110,13 @@ mod tests {
 
     #[test]
     fn frontier_is_what_none_beats() {
-        let dot =
-            |speed: f64, size: f64| Dot { look: Look::nth(0), label: String::new(), title: String::new(), speed, size };
+        let dot = |speed: f64, size: f64| Dot {
+            look: Look::NEUTRAL,
+            label: String::new(),
+            title: String::new(),
+            speed,
+            size,
+        };
         let dots = [dot(1.0, 0.2), dot(5.0, 0.3), dot(4.0, 0.3), dot(9.0, 0.5), dot(0.5, 0.9), dot(1.0, 0.2)];
         assert_eq!(frontier(&dots), [true, true, false, true, false, true]);
         assert!(frontier(&[]).is_empty());

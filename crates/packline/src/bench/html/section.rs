@@ -4,6 +4,7 @@ use super::legend;
 use super::lines::{Chart, Ideal, Line, Point};
 use super::look::Look;
 use super::markup::{beside, figure, panels};
+use super::palette::{Palette, push_new};
 use super::pareto::{Dot, pareto};
 use crate::bench::figures::{Figures, Group};
 use crate::bench::{Case, Tails, number, tables};
@@ -14,6 +15,7 @@ const FEW: usize = 6;
 /// What tells the series of a group apart.
 pub(super) struct Series<'g> {
     group: &'g Group<'g, 'g>,
+    palette: &'g Palette<'g>,
     /// The codecs, in the report's order.
     codecs: Vec<&'g str>,
     /// The programs, likewise.
@@ -28,16 +30,10 @@ fn same_series(left: &Case, right: &Case) -> bool {
     (&left.codec, &left.program, left.tails) == (&right.codec, &right.program, right.tails)
 }
 
-fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
-    if !list.contains(&item) {
-        list.push(item);
-    }
-}
-
 impl<'g> Series<'g> {
     /// Of a group.
-    pub(super) fn of(group: &'g Group<'g, 'g>) -> Series<'g> {
-        let mut found = Series { group, codecs: vec![], programs: vec![], ways: vec![], all: vec![] };
+    pub(super) fn of(group: &'g Group<'g, 'g>, palette: &'g Palette<'g>) -> Series<'g> {
+        let mut found = Series { group, palette, codecs: vec![], programs: vec![], ways: vec![], all: vec![] };
         for case in group.figures.iter().map(|one| &one.measured.case) {
             push_new(&mut found.codecs, case.codec.as_str());
             push_new(&mut found.programs, case.program.as_str());
@@ -49,16 +45,13 @@ impl<'g> Series<'g> {
         found
     }
 
+    /// Whether all series are told apart by colour in one chart; else there is a chart a codec.
     fn few(&self) -> bool {
-        self.all.len() <= FEW
+        self.palette.is_of_codecs() && self.all.len() <= FEW
     }
 
     fn look(&self, case: &Case) -> Look {
-        if self.few() {
-            return Look::nth(self.all.iter().position(|other| same_series(other, case)).unwrap_or(0));
-        }
-        let program = self.programs.iter().position(|program| *program == case.program).unwrap_or(0);
-        Look::of(program, self.ways.iter().position(|way| *way == case.tails).unwrap_or(0))
+        self.palette.look(case)
     }
 
     /// The words that tell a case from the others of the group.
@@ -78,14 +71,10 @@ impl<'g> Series<'g> {
         if self.few() {
             return self.all.iter().map(|case| (self.look(case), self.name(case, true))).collect();
         }
-        let programs =
-            self.programs.iter().enumerate().map(|(index, program)| (Look::of(index, 0), program.to_string()));
-        let way =
-            |(index, way): (usize, &Tails)| (Look { hue: None, ..Look::of(0, index) }, tables::tails(*way).to_string());
+        let programs = self.programs.iter().map(|program| (self.palette.look_of_program(program), program.to_string()));
+        let ways = self.ways.iter().map(|way| (self.palette.look_of_way(*way), tables::tails(*way).to_string()));
         let mut key: Vec<_> = programs.filter(|_| self.programs.len() > 1).collect();
-        if self.ways.len() > 1 {
-            key.extend(self.ways.iter().enumerate().map(way).filter(|(_, name)| !name.is_empty()));
-        }
+        key.extend(ways.filter(|(_, name)| self.ways.len() > 1 && !name.is_empty()));
         key
     }
 

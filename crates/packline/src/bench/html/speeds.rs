@@ -25,15 +25,12 @@ fn of_size(size: u64, codecs: &[&CodecSpeed]) -> String {
 }
 
 fn speed_bars(title: &str, codecs: &[&CodecSpeed]) -> String {
-    let chart = |title: &str, class: &'static str, speed: &dyn Fn(&CodecSpeed) -> Option<Spread>| {
-        let bar = |codec: &&CodecSpeed| speed(codec).map(|speed| bar(&codec.codec, class, speed));
+    let chart = |title: &str, speed: &dyn Fn(&CodecSpeed) -> Option<Spread>| {
+        let bar = |codec: &&CodecSpeed| speed(codec).map(|speed| bar(&codec.codec, speed));
         let drawn: Vec<Bar> = codecs.iter().filter_map(bar).collect();
         (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "MB a second", None, title)))
     };
-    let drawn = [
-        chart("Compress", "c0", &CodecSpeed::compress_speed),
-        chart("Decompress", "c2", &CodecSpeed::decompress_speed),
-    ];
+    let drawn = [chart("Compress", &CodecSpeed::compress_speed), chart("Decompress", &CodecSpeed::decompress_speed)];
     let drawn: Vec<(String, String)> = drawn.into_iter().flatten().collect();
     if drawn.is_empty() {
         return String::new();
@@ -43,16 +40,16 @@ fn speed_bars(title: &str, codecs: &[&CodecSpeed]) -> String {
     figure(title, &panels(&drawn), reading)
 }
 
-fn bar(label: &str, class: &'static str, speed: Spread) -> Bar {
+fn bar(label: &str, speed: Spread) -> Bar {
     let [least, median, most] = [speed.least, speed.median, speed.most].map(|speed| speed / 1e6);
-    Bar { label: label.into(), value: median, range: Some((least, most)), text: number::short(median), class }
+    Bar { label: label.into(), value: median, range: Some((least, most)), text: number::short(median), class: "cx" }
 }
 
 fn size_against_speed(title: &str, codecs: &[&CodecSpeed]) -> String {
     let dot = |codec: &&CodecSpeed| {
         let (speed, size) = (codec.compress_speed()?.median / 1e6, codec.ratio()? * 100.0);
         let title = format!("{}: {} MB/s, {} %", codec.codec, number::short(speed), number::short(size));
-        Some(Dot { look: Look::nth(0), label: codec.codec.clone(), title, speed, size })
+        Some(Dot { look: Look::NEUTRAL, label: codec.codec.clone(), title, speed, size })
     };
     let dots: Vec<Dot> = codecs.iter().filter_map(dot).filter(|dot| dot.size > 0.0).collect();
     if dots.len() < 2 {

@@ -158,3 +158,51 @@ fn a_codec_that_was_run_with_one_number_of_jobs_has_no_chart_by_jobs() {
     report.measured.retain(|measured| measured.case.codec != codec || measured.case.jobs == 2);
     assert!(!html(&report).contains(&speedup));
 }
+
+/// The colours of an element's marks, without the colour of words.
+fn colours(part: &str) -> Vec<&str> {
+    let mut found = vec!["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
+    found.retain(|colour| part.contains(&format!(" {colour}\"")) || part.contains(&format!(" {colour} ")));
+    found
+}
+
+#[test]
+fn a_tile_names_the_program_it_is_about() {
+    let mut report = realistic(&[1, 2]);
+    for one in report.measured.iter_mut().filter(|one| one.case.program == "mksquashfs" && one.case.codec == "lz4") {
+        one.runs.iter_mut().for_each(|run| run.wall /= 100.0);
+    }
+    let page = html(&report);
+    assert!(page.contains("<b>Fastest</b><strong>mksquashfs · lz4</strong>"), "{page}");
+    assert!(page.contains("<b>Smallest</b><strong>packline · xz</strong>"), "{page}");
+}
+
+#[test]
+fn a_colour_is_a_program_and_nothing_else() {
+    let mut report = realistic(&[1, 2]);
+    // A second section with few series: they have the colours of their programs too.
+    let few = report.measured.iter().filter(|one| one.case.codec == "lz4" && one.case.program != "packline");
+    let few: Vec<_> = few.cloned().collect();
+    report.measured.extend(few.into_iter().map(|mut one| {
+        one.case.block_size = 1 << 20;
+        one
+    }));
+    let page = html(&report);
+    let sections: Vec<&str> = page.split("<section ").skip(1).collect();
+    assert_eq!((colours(sections[0]), colours(sections[1])), (vec!["c0", "c1", "c2"], vec!["c1", "c2"]));
+    for part in page
+        .split("<figure>")
+        .filter(|part| part.starts_with("<h3>packline beside") || part.contains("<h3>Speed on one core"))
+    {
+        assert_eq!(colours(part), Vec::<&str>::new(), "{part}");
+    }
+    assert!(!page.contains("a { color: var(--c"));
+}
+
+#[test]
+fn what_went_wrong_is_at_the_top() {
+    let report = Report { incomplete: Some("<i>".into()), failures: vec!["tar2sqfs lied".into()], ..realistic(&[1]) };
+    let page = html(&report);
+    let [alarm, verdict] = ["&lt;i&gt;", "<ul class=\"verdict\">"].map(|what| page.find(what).unwrap());
+    assert!(alarm < verdict && page.contains("<strong>Failed</strong>: tar2sqfs lied"), "{page}");
+}

@@ -43,8 +43,8 @@ fn beside(series: &Series, peer: &str, compared: &[(&Figures, Against)]) -> Stri
         return String::new();
     }
     let reading = format!(
-        "packline's figure divided by {peer}'s, {}: a bar that ends before the line at 1 means that packline needs less. Whiskers \
-         reach from the smallest to the largest ratio of runs made side by side.",
+        "packline's figure divided by {peer}'s, {}: a bar that ends before the line at 1, filled, means that packline needs less; \
+         an empty one that it needs more. Whiskers reach from the smallest to the largest ratio of runs made side by side.",
         series.jobs_words()
     );
     figure(&format!("packline beside {peer}"), &panels(&drawn), &reading)
@@ -52,6 +52,8 @@ fn beside(series: &Series, peer: &str, compared: &[(&Figures, Against)]) -> Stri
 
 fn bar(label: String, ratio: Spread, digits: usize) -> Bar {
     let text = if ratio.median < 100.0 { format!("{:.digits$}", ratio.median) } else { number::short(ratio.median) };
-    let class = if ratio.median <= 1.0 { "less" } else { "more" };
+    // What is shown as 1 is no more.
+    let shown: f64 = text.parse().unwrap_or(ratio.median);
+    let class = if shown <= 1.0 { "cx" } else { "cx open" };
     Bar { label, value: ratio.median, range: Some((ratio.least, ratio.most)), text, class }
 }

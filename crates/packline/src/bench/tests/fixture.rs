@@ -39,6 +39,8 @@ pub(crate) fn realistic(jobs: &[usize]) -> Report {
         measured,
         codecs: CODECS.into_iter().map(in_memory).collect(),
         storage: Some(Storage { place: "/data".into(), bytes: 1 << 30, read: 1.85e9, write: 6.2e8, direct: true }),
+        incomplete: None,
+        failures: Vec::new(),
         notes: vec!["The clock is noisy.".into()],
     }
 }
@@ -169,9 +171,16 @@ pub(crate) fn any_report() -> impl Strategy<Value = Report> {
     let head = (words(), words(), words(), words(), count(), 0usize..9);
     let programs = prop::collection::vec((words(), words()), 0..4);
     let lists = (prop::collection::vec(measured(), 0..20), prop::collection::vec(codec(), 0..8));
-    let notes = prop::collection::vec(words(), 0..3);
+    let sentences = || prop::collection::vec(words(), 0..3);
+    let notes = (prop::option::of(words()), sentences(), sentences());
     (head, programs, lists, prop::option::of(storage()), notes).prop_map(
-        |((command, date, machine, name, bytes, warmups), programs, (measured, codecs), storage, notes)| Report {
+        |(
+            (command, date, machine, name, bytes, warmups),
+            programs,
+            (measured, codecs),
+            storage,
+            (incomplete, failures, notes),
+        )| Report {
             command,
             date,
             machine,
@@ -181,6 +190,8 @@ pub(crate) fn any_report() -> impl Strategy<Value = Report> {
             measured,
             codecs,
             storage,
+            incomplete,
+            failures,
             notes,
         },
     )

@@ -1,0 +1,183 @@
+//! The report for a terminal: what it comes to first, then the figures, in no more than 100 columns.
+
+use super::figures::{figures, groups};
+use super::table::Table;
+use super::verdict::verdict;
+use super::{Report, fragments, tables};
+
+/// Most characters of a line.
+const WIDTH: usize = 100;
+/// Characters between two columns.
+const GAP: usize = 2;
+/// A column of words is not cut to less than this.
+const WORDS_LEAST: usize = 6;
+
+/// The report as plain text of at most 100 columns, the verdict first; all figures are in the other forms. Control characters
+/// of names are escaped.
+pub fn text(report: &Report) -> String {
+    let figures = figures(report);
+    let mut out = String::new();
+    list(&mut out, "Incomplete: ", report.incomplete.as_slice());
+    list(&mut out, "Failed: ", &report.failures);
+    list(&mut out, "", &verdict(report, &figures));
+    for group in groups(&figures) {
+        let ratios = group.figures.iter().any(|one| one.versus.is_some());
+        let meaning = if ratios { " (÷: packline's figure over the peer's)" } else { "" };
+        section(&mut out, &format!("{}{meaning}", group.title()), Some(tables::short_runs(&group)));
+    }
+    let ways = fragments::verdict(&fragments::fragments(&figures));
+    if !ways.is_empty() {
+        out.push('\n');
+        list(&mut out, "", &[ways]);
+    }
+    section(&mut out, "Codecs in memory, on one core", tables::short_codecs(&report.codecs));
+    out.push('\n');
+    facts(&mut out, report);
+    list(&mut out, "- ", &report.notes);
+    out
+}
+
+fn facts(out: &mut String, report: &Report) {
+    let commands = report.command.lines().map(|command| format!("Command: {command}"));
+    let facts = tables::facts(report).into_iter().map(|(name, value)| format!("{name}: {value}"));
+    let programs = report.programs.iter().map(|program| format!("{}: {}", program.name, program.version));
+    list(out, "- ", &commands.chain(facts).chain(programs).collect::<Vec<_>>());
+}
+
+fn section(out: &mut String, title: &str, table: Option<Table>) {
+    let Some(table) = table else { return };
+    out.push('\n');
+    list(out, "", &[title.to_owned()]);
+    out.push_str(&aligned(&table));
+}
+
+/// Sentences, each begun with a mark and wrapped.
+fn list(out: &mut String, mark: &str, sentences: &[String]) {
+    for sentence in sentences {
+        wrap(out, &format!("{mark}{}", escaped(sentence)));
+    }
+}
+
+/// The words of a sentence in lines; those after the first are indented. A word that is longer than a line is broken.
+fn wrap(out: &mut String, sentence: &str) {
+    let (mut line, mut length) = (String::new(), 0);
+    for word in sentence.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        if length > 0 && length + 1 + word.len() > WIDTH {
+            out.push_str(&format!("{line}\n"));
+            (line, length) = ("  ".to_owned(), 2);
+        } else if length > 0 {
+            line.push(' ');
+            length += 1;
+        }
+        while length + word.len() > WIDTH {
+            line.extend(word.drain(..WIDTH - length));
+            out.push_str(&format!("{line}\n"));
+            (line, length) = ("  ".to_owned(), 2);
+        }
+        length += word.len();
+        line.extend(word);
+    }
+    out.push_str(&format!("{}\n", line.trim_end()));
+}
+
+/// The table in columns; where it is too wide, the widest columns of words are cut.
+fn aligned(table: &Table) -> String {
+    let heads: Vec<String> = table.columns.iter().map(|column| column.head.clone()).collect();
+    let rows = std::iter::once(&heads).chain(&table.rows);
+    let rows: Vec<Vec<String>> = rows.map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
+    let widths = widths(table, &rows);
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).zip(&table.columns).map(|((cell, &width), column)| {
+            let cell = cut(cell, width);
+            if column.number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        });
+        let line = cells.collect::<Vec<_>>().join(&" ".repeat(GAP));
+        format!("{}\n", cut(line.trim_end(), WIDTH))
+    };
+    rows.iter().map(line).collect()
+}
+
+fn widths(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
+    let widest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+    let room = WIDTH.saturating_sub(GAP * widths.len().saturating_sub(1));
+    while widths.iter().sum::<usize>() > room {
+        let words = widths.iter_mut().zip(&table.columns).filter(|(_, column)| !column.number);
+        match words.map(|(width, _)| width).max().filter(|width| **width > WORDS_LEAST) {
+            Some(width) => *width -= 1,
+            None => break,
+        }
+    }
+    widths
+}
+
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() {
+        count if count <= width => text.to_owned(),
+        _ => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// Text that no terminal takes for anything else.
+fn escaped(text: &str) -> String {
+    let one = |char: char| match char {
+        char if char.is_control() => char.escape_default().to_string(),
+        char => char.to_string(),
+    };
+    text.chars().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bench::tests::fixture::{any_report, realistic};
+
+    fn too_wide(text: &str) -> Vec<&str> {
+        text.lines().filter(|line| line.chars().count() > WIDTH || line.chars().any(char::is_control)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn no_line_is_wider_than_a_terminal(report in any_report()) {
+            let text = text(&report);
+            prop_assert_eq!(too_wide(&text), Vec::<&str>::new());
+        }
+    }
+
+    #[test]
+    fn a_report_as_they_come_fits_with_its_verdict_first() {
+        let report = realistic(&[1, 2, 4]);
+        let text = text(&report);
+        assert_eq!(too_wide(&text), Vec::<&str>::new());
+        assert!(text.starts_with("Smallest: packline with xz"), "{text}");
+        let head = text.lines().find(|line| line.starts_with("Codec")).unwrap();
+        for column in ["Tails", "Program", "Jobs", "Wall s", "CPU s", "Peak MB", "Ratio %", "Wall÷", "Size÷"] {
+            assert!(head.contains(column), "{column}: {head}");
+        }
+    }
+
+    #[test]
+    fn what_went_wrong_comes_before_all() {
+        let incomplete = Some("interrupted after 3 of 9 runs".into());
+        let report = Report { incomplete, failures: vec!["x: \u{1b}[2J".into()], ..realistic(&[1]) };
+        let text = text(&report);
+        assert!(text.starts_with("Incomplete: interrupted after 3 of 9 runs\nFailed: x: \\u{1b}[2J\n"), "{text}");
+    }
+
+    #[test]
+    fn long_words_are_broken_and_long_names_cut() {
+        let mut out = String::new();
+        wrap(&mut out, &format!("a {} b", "x".repeat(250)));
+        let lengths: Vec<usize> = out.lines().map(str::len).collect();
+        assert_eq!(lengths, [1, 100, 100, 58]);
+        let mut report = realistic(&[1]);
+        let long = format!("tar2sqfs={}", "/deep".repeat(30));
+        report.measured.iter_mut().for_each(|one| one.case.program = long.clone());
+        assert!(super::text(&report).contains("…"));
+    }
+}

@@ -6,17 +6,16 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline::bench::Cost;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::Pid;
 use wait4::Wait4;
 
 use super::input::cannot;
+use super::interruption::{Interruption, await_end};
 use super::line::{Line, Printed};
 use crate::clock::Stopwatch;
 use crate::failure::Failure;
-use crate::signals::Farewell;
 
 /// Bytes of what a failing program said first, and of what it said last, that are shown.
 const SAID_MOST: u64 = 600;
@@ -31,18 +30,15 @@ pub struct Ended {
 
 /// Runs programs one at a time. When this process is told to stop, so is the one that runs.
 pub struct Runner {
-    running: Arc<Mutex<Option<Pid>>>,
+    interruption: Interruption,
     /// What programs say, until the next is started.
     log: PathBuf,
 }
 
 impl Runner {
     /// What programs say goes to the file `log`.
-    pub fn new(farewell: &Farewell, log: PathBuf) -> Runner {
-        let running: Arc<Mutex<Option<Pid>>> = Arc::default();
-        let seen = running.clone();
-        farewell.set_first(move || stop(&seen));
-        Runner { running, log }
+    pub fn new(interruption: &Interruption, log: PathBuf) -> Runner {
+        Runner { interruption: interruption.clone(), log }
     }
 
     /// Runs a program. Peak memory is the kernel's figure, which is never below what this process had when it started it.
@@ -82,11 +78,11 @@ impl Runner {
     }
 
     fn start(&self, command: &mut Command, line: &Line) -> Result<Child, Failure> {
-        // Held while it starts: whoever stops us sees each program either running or not started.
-        let mut running = lock(&self.running);
-        let child = command.spawn().map_err(|cause| failed(line, &format!("cannot start: {cause}")))?;
-        *running = Pid::from_raw(child.id() as i32);
-        Ok(child)
+        self.interruption.start(|| {
+            let child = command.spawn().map_err(|cause| failed(line, &format!("cannot start: {cause}")))?;
+            let pid = Pid::from_raw(child.id() as i32);
+            Ok((child, pid))
+        })
     }
 
     /// Waits; wall time ends when it has ended, before anything else is done.
@@ -95,9 +91,7 @@ impl Runner {
             await_end(pid);
         }
         let wall = watch.seconds();
-        let mut running = lock(&self.running);
-        *running = None;
-        let used = child.wait4()?;
+        let used = self.interruption.end(|| child.wait4())?;
         let (user, system) = (used.rusage.utime.as_secs_f64(), used.rusage.stime.as_secs_f64());
         Ok((used.status, Cost { wall, user, system, peak: used.rusage.maxrss }))
     }
@@ -122,27 +116,6 @@ fn ends_of(path: &Path) -> io::Result<String> {
         return read(0, size);
     }
     Ok(format!("{}\n[...]\n{}", read(0, SAID_MOST)?.trim_end(), read(size - SAID_MOST, SAID_MOST)?.trim_start()))
-}
-
-/// Waits until it has ended, and leaves it to be collected. Whoever collected it before us has seen its end.
-fn await_end(pid: Pid) {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    while matches!(waitid(WaitId::Pid(pid), options), Err(rustix::io::Errno::INTR)) {}
-}
-
-/// Stops the program that runs, and sees to it that no other is started: whoever tries waits for ever.
-fn stop(running: &Mutex<Option<Pid>>) {
-    let held = lock(running);
-    if let Some(pid) = *held {
-        // It may have ended by itself.
-        let _: rustix::io::Result<()> = kill_process_group(pid, Signal::KILL);
-        await_end(pid);
-    }
-    std::mem::forget(held);
-}
-
-fn lock(running: &Mutex<Option<Pid>>) -> MutexGuard<'_, Option<Pid>> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn failed(line: &Line, what: &str) -> Failure {
@@ -171,7 +144,7 @@ mod tests {
 
     fn run(words: &[&str], printed: Printed) -> Result<Ended, Failure> {
         let top = tempfile::tempdir().unwrap();
-        let runner = Runner::new(&Farewell::default(), top.path().join("log"));
+        let runner = Runner::new(&Interruption::default(), top.path().join("log"));
         runner.run(&Line::new(words[0]).with(&words[1..]).printing(printed))
     }
 
@@ -200,7 +173,7 @@ mod tests {
     #[test]
     fn status_1_is_an_answer_only_where_it_is_one() {
         let top = tempfile::tempdir().unwrap();
-        let runner = Runner::new(&Farewell::default(), top.path().join("log"));
+        let runner = Runner::new(&Interruption::default(), top.path().join("log"));
         let mut line = Line::new("false");
         assert!(runner.run(&line).is_err());
         line.one_is_an_answer = true;

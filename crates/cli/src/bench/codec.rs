@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use packline::bench::{CodecSpeed, Input, Report};
+use packline::bench::{CodecSpeed, Input};
 use packline::codec::{Decoder, Encoder, Outcome, Spec};
 
 use super::content::Content;
 use super::input::{name_of, size_of};
+use super::interruption::Interruption;
+use super::outcome;
 use super::progress::Doing;
 use super::report::{blank, ours};
 use super::settings::Settings;
@@ -26,8 +28,8 @@ const PROCESS: u64 = 24 << 20;
 /// Measures, and fills the report.
 ///
 /// # Errors
-/// The input cannot be read, memory is too short, or a codec does not give back what it got.
-pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
+/// The input cannot be read, or memory is too short.
+pub fn run(settings: &Settings, io: &mut Io, interruption: &Interruption) -> Result<outcome::Outcome, Failure> {
     let limit = limit(settings, settings.memory.or(io.host.memory_limit))?;
     let content = Content::read(&settings.input, limit)?;
     let bytes = if settings.input.is_dir() { content.bytes() } else { size_of(&settings.input)? };
@@ -41,17 +43,31 @@ pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
     if !nothing.is_empty() {
         report.notes.push("none takes no part: it does nothing to a block.".to_owned());
     }
-    let contests = codecs.len() * settings.block_sizes.len();
-    let mut doing = Doing::new(io, contests * (settings.runs + settings.warmups), settings.bar, settings.quiet);
-    for &block_size in &settings.block_sizes {
+    let planned = codecs.len() * settings.block_sizes.len() * (settings.runs + settings.warmups);
+    let names: Vec<String> = codecs.iter().map(|codec| codec.to_string()).collect();
+    settings.print_plan(&format!("{planned} runs in memory: {}", names.join(", ")), io);
+    let doing = Doing::new(io, planned, settings.bar, settings.quiet);
+    let mut measuring = Measuring { settings, doing, interruption, done: 0 };
+    let (mut failures, mut ended) = (Vec::new(), Ok(()));
+    'sizes: for &block_size in &settings.block_sizes {
         let blocks = content.cut(block_size as usize);
         let blocks = blocks.all();
         for codec in &codecs {
-            report.codecs.push(speed(codec, block_size, &blocks, settings, &mut doing)?);
+            match measuring.speed(codec, block_size, &blocks) {
+                Ok(speed) => report.codecs.push(speed),
+                Err(Failure::Failed(what)) if !interruption.is_asked() => failures.push(what),
+                Err(failure) => ended = Err(failure),
+            }
+            if interruption.is_asked() {
+                ended = Err(Failure::failed("interrupted"));
+                break 'sizes;
+            }
         }
     }
     order(&mut report.codecs, &settings.codecs);
-    Ok(report)
+    let counts = (measuring.done, planned);
+    drop(measuring);
+    Ok(outcome::Outcome::partial(report, failures, ended, interruption.is_asked(), counts))
 }
 
 /// Codec by codec, as packing is reported.
@@ -84,41 +100,52 @@ fn limit(settings: &Settings, memory: Option<u64>) -> Result<u64, Failure> {
     }
 }
 
-/// A codec on all blocks, several times.
-fn speed(
-    codec: &Spec,
-    block_size: u64,
-    blocks: &[&[u8]],
-    settings: &Settings,
-    doing: &mut Doing<'_>,
-) -> Result<CodecSpeed, Failure> {
-    let name = format!("codec {codec}, {}", crate::size::show_size(block_size));
-    let mut bench = Bench::new(codec, block_size as usize)?;
-    let (mut compress, mut decompress, mut counts) = (Vec::new(), Vec::new(), Counts::default());
-    for round in 0..settings.warmups + settings.runs {
-        doing.begin(&name);
-        let (times, found) = bench.round(blocks)?;
-        if round >= settings.warmups {
-            compress.push(times.compress);
-            decompress.push(times.decompress);
+/// What all codecs share.
+struct Measuring<'a> {
+    settings: &'a Settings,
+    doing: Doing<'a>,
+    interruption: &'a Interruption,
+    /// Rounds that went well.
+    done: usize,
+}
+
+impl Measuring<'_> {
+    /// A codec on all blocks, several times; fewer times if it is interrupted.
+    fn speed(&mut self, codec: &Spec, block_size: u64, blocks: &[&[u8]]) -> Result<CodecSpeed, Failure> {
+        let name = format!("codec {codec}, {}", crate::size::show_size(block_size));
+        let mut bench = Bench::new(codec, block_size as usize)?;
+        let (mut compress, mut decompress, mut counts) = (Vec::new(), Vec::new(), Counts::default());
+        let warmups = self.settings.warmups;
+        for round in 0..warmups + self.settings.runs {
+            self.doing.begin(&name);
+            let (times, found) = match bench.round(blocks, self.interruption) {
+                Err(_) if self.interruption.is_asked() && !compress.is_empty() => break,
+                outcome => outcome?,
+            };
+            if round >= warmups {
+                compress.push(times.compress);
+                decompress.push(times.decompress);
+                self.interruption.note_measured();
+            }
+            counts = found;
+            self.done += 1;
+            self.doing.step();
         }
-        counts = found;
-        doing.step();
+        let content_bytes = blocks.iter().map(|block| block.len() as u64).sum();
+        let median = packline::bench::Spread::of(compress.iter().copied()).median;
+        self.doing.say(&format!("{name}: compressed in {median:.3} s"));
+        Ok(CodecSpeed {
+            codec: codec.to_string(),
+            block_size,
+            blocks: blocks.len() as u64,
+            not_smaller: counts.not_smaller,
+            content_bytes,
+            stored_bytes: counts.stored_bytes,
+            compress,
+            decompress,
+            decompressed_bytes: counts.decompressed_bytes,
+        })
     }
-    let content_bytes = blocks.iter().map(|block| block.len() as u64).sum();
-    let median = packline::bench::Spread::of(compress.iter().copied()).median;
-    doing.say(&format!("{name}: compressed in {median:.3} s"));
-    Ok(CodecSpeed {
-        codec: codec.to_string(),
-        block_size,
-        blocks: blocks.len() as u64,
-        not_smaller: counts.not_smaller,
-        content_bytes,
-        stored_bytes: counts.stored_bytes,
-        compress,
-        decompress,
-        decompressed_bytes: counts.decompressed_bytes,
-    })
 }
 
 /// Processor seconds of one round.
@@ -157,9 +184,12 @@ impl Bench {
     }
 
     /// All blocks once. The clock is read before and after several megabytes, not for each block.
-    fn round(&mut self, blocks: &[&[u8]]) -> Result<(Times, Counts), Failure> {
+    fn round(&mut self, blocks: &[&[u8]], interruption: &Interruption) -> Result<(Times, Counts), Failure> {
         let (mut times, mut counts, mut from) = (Times::default(), Counts::default(), 0);
         while from < blocks.len() {
+            if interruption.is_asked() {
+                return Err(Failure::failed("interrupted"));
+            }
             let to = from + goes_at_once(&blocks[from..]);
             let group = &blocks[from..to];
             let start = thread_time();
@@ -255,7 +285,7 @@ mod tests {
         for name in Spec::names() {
             let mut bench = Bench::new(&Spec::parse(name).unwrap(), 4096).unwrap();
             let blocks = [&text[..4096], &noise, &text[4096..5000]];
-            let (times, counts) = bench.round(&blocks).unwrap();
+            let (times, counts) = bench.round(&blocks, &Interruption::default()).unwrap();
             assert!(times.compress >= 0.0 && times.decompress >= 0.0);
             let expected = if *name == "none" { (3, 0) } else { (1, 5000) };
             assert_eq!((counts.not_smaller, counts.decompressed_bytes), expected, "{name}");

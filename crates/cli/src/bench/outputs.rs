@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use packline::bench::{Report, csv, html, json, markdown};
-use packline::write_file;
+use packline::bench::{Report, csv, html, json, markdown, text};
+use packline::{Temporaries, check_writable, write_file};
 
 use super::line::typed;
 use crate::args::Args;
@@ -18,8 +19,6 @@ type Written = fn(&Report) -> String;
 pub struct Outputs {
     files: Vec<(PathBuf, Written)>,
     json: bool,
-    /// Whether Markdown is printed.
-    markdown: bool,
     force: bool,
 }
 
@@ -27,18 +26,14 @@ impl Outputs {
     /// Reads the options.
     ///
     /// # Errors
-    /// A file is there already, and was not to be replaced: said before anything is measured.
+    /// Two reports go to the same file.
     pub fn read(args: &Args) -> Result<Outputs, Failure> {
         let (json, force) = (args.flag("json"), args.flag("force"));
         let mut files: Vec<(PathBuf, Written)> = Vec::new();
         let wanted: [(&'static str, Written); 3] = [("csv", csv), ("markdown", markdown), ("html", html)];
         for (long, written) in wanted {
             if let Some(path) = args.path(long) {
-                if !force && fs::symlink_metadata(&path).is_ok() {
-                    let what = format!("{}: exists already (expected --force to replace it)", path.display());
-                    return Err(Failure::failed(what));
-                }
-                if files.iter().any(|(other, _)| *other == path) {
+                if files.iter().any(|(other, _)| named(other) == named(&path)) {
                     return Err(args.wrong(long, "another report goes to the same file"));
                 }
                 files.push((path, written));
@@ -47,22 +42,47 @@ impl Outputs {
         if force && files.is_empty() {
             return Err(args.wrong("force", "has no effect without --csv, --markdown or --html"));
         }
-        Ok(Outputs { files, json, markdown: !json && !args.given("markdown"), force })
+        Ok(Outputs { files, json, force })
     }
 
-    /// Writes the report.
+    /// Finds out whether the files can be written, before hours are spent on what goes into them.
     ///
     /// # Errors
-    /// A file cannot be written, or standard output is gone.
-    pub fn write(&self, report: &Report, io: &mut Io) -> Result<(), Failure> {
-        for (path, written) in &self.files {
-            write_file(path, written(report).as_bytes(), self.force, &io.temporaries)?;
+    /// One cannot, or is there already and was not to be replaced, or is what is measured.
+    pub fn check(&self, input: Option<&Path>, temporaries: &Temporaries) -> Result<(), Failure> {
+        for (path, _) in &self.files {
+            if input.is_some_and(|input| is_same(input, path)) {
+                return Err(Failure::failed(format!("{}: is the input (expected another file)", path.display())));
+            }
+            check_writable(path, self.force, temporaries)?;
         }
-        if self.json {
-            return io.print(&json(report));
-        }
-        if self.markdown { io.print(&markdown(report)) } else { Ok(()) }
+        Ok(())
     }
+
+    /// Writes the report: each file, and standard output, even if one before it fails.
+    ///
+    /// # Errors
+    /// The first that cannot be written.
+    pub fn write(&self, report: &Report, io: &mut Io) -> Result<(), Failure> {
+        let mut written = Ok(());
+        for (path, form) in &self.files {
+            let file = write_file(path, form(report).as_bytes(), self.force, &io.temporaries);
+            written = written.and(file.map_err(Failure::from));
+        }
+        written.and(io.print(&if self.json { json(report) } else { text(report) }))
+    }
+}
+
+/// A path whose directory is written in one way only.
+fn named(path: &Path) -> PathBuf {
+    let directory = fs::canonicalize(directory_of(path)).unwrap_or_else(|_| directory_of(path).to_path_buf());
+    directory.join(path.file_name().unwrap_or_default())
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|found| identity(other) == Some(found))
 }
 
 /// The command as it was typed.

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::bench::{Input, Report};
+use packline::bench::Input;
 
 use super::check::{Compare, compare};
 use super::child::{Runner, digest};
-use super::contest::{Arena, Referee, Run};
+use super::contest::{Arena, Found, Referee, Run};
 use super::input::{Source, cannot, name_of, size_of};
+use super::interruption::Interruption;
+use super::outcome::Outcome;
 use super::pack_lines::decompress_line;
 use super::plan::{Choice, Contest, Plan, SAID, is_ours, pack_plan};
 use super::program::{Kind, PACKERS, Program, peers};
@@ -16,6 +18,7 @@ use super::report::{blank, floor_of_peaks, losses, measure_place, ours};
 use super::scratch::{Scratch, clear};
 use super::settings::Settings;
 use super::synthetic::Synthetic;
+use super::unlisted::Unlisted;
 use crate::failure::Failure;
 use crate::io::Io;
 
@@ -25,12 +28,16 @@ const SYNCED: &str = "packline ends when its image is on the medium (fsync); mos
 /// Measures, and fills the report.
 ///
 /// # Errors
-/// Something fails, or a program gives a wrong answer.
-pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
-    let (peers, missing) = peers(settings.against.as_deref(), PACKERS)?;
-    let programs = [vec![ours(io)?], peers].concat();
+/// Something fails before anything is measured.
+pub fn run(settings: &Settings, io: &mut Io, interruption: &Interruption) -> Result<Outcome, Failure> {
     let scratch = Scratch::new(&settings.place, &io.temporaries)?;
     let (source, input) = source(settings, &scratch)?;
+    let usual = match source {
+        Source::Tar { .. } => [Kind::Mksquashfs, Kind::Tar2sqfs],
+        Source::Directory { .. } => [Kind::Mksquashfs, Kind::Gensquashfs],
+    };
+    let (peers, missing) = peers(settings.against.as_deref(), PACKERS, &usual)?;
+    let programs = [vec![ours(io)?], peers].concat();
     let choice = Choice {
         codecs: settings.codecs.clone(),
         block_sizes: settings.block_sizes.clone(),
@@ -45,17 +52,17 @@ pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
         report.notes.push(SYNCED.to_owned());
     }
     refuse_idle(&plan, &programs, settings)?;
+    settings.print_plan(&plan.summary(settings.runs, settings.warmups), io);
     report.storage = measure_place(settings, &scratch)?;
-    let runner = Runner::new(&io.farewell, scratch.at("log"));
-    let runs = plan.contests.iter().map(|contest| contest.entrants.len()).sum::<usize>();
-    let doing = Doing::new(io, runs * (settings.runs + settings.warmups), settings.bar, settings.quiet);
+    let runner = Runner::new(interruption, scratch.at("log"));
     let (warmups, runs, keep) = (settings.warmups, settings.runs, settings.keep);
-    let mut arena = Arena { programs, runner, scratch, doing, warmups, runs, keep, notes: Vec::new() };
-    report.measured = arena.hold(&plan.contests, &mut Packing::new(source))?;
-    report.notes.append(&mut arena.notes);
-    drop(arena);
-    report.notes.extend(floor_of_peaks(&report.measured, (io.host.peak_memory)()));
-    Ok(report)
+    let planned = plan.runs(runs, warmups);
+    let doing = Doing::new(io, planned, settings.bar, settings.quiet);
+    let (interruption, found) = (interruption.clone(), Found::default());
+    let mut arena = Arena { programs, runner, interruption, scratch, doing, warmups, runs, keep, found };
+    let ended = arena.hold(&plan.contests, &mut Packing::new(source));
+    let outcome = Outcome::of(report, arena, ended, planned);
+    Ok(outcome.with_notes(|report| floor_of_peaks(&report.measured, (io.host.peak_memory)())))
 }
 
 /// The input that was named, or one made here.
@@ -74,7 +81,7 @@ fn source(settings: &Settings, scratch: &Scratch) -> Result<(Source, Input), Fai
 
 /// A peer that was named, and takes part in nothing, is a mistake.
 pub fn refuse_idle(plan: &Plan, programs: &[Program], settings: &Settings) -> Result<(), Failure> {
-    let all = settings.against.as_ref().is_some_and(|text| text == "all");
+    let all = settings.against.as_ref().is_none_or(|text| text == "all");
     match programs.iter().enumerate().find(|(index, _)| !all && !plan.has(*index)) {
         Some((_, idle)) => {
             let about = |note: &String| note.starts_with(&format!("{} takes no part", idle.label));
@@ -88,6 +95,8 @@ pub fn refuse_idle(plan: &Plan, programs: &[Program], settings: &Settings) -> Re
 /// Judges what packers made.
 struct Packing {
     source: Source,
+    /// Of a tar.
+    unlisted: Option<Unlisted>,
     /// The digest of the source, once something had to be compared with it.
     source_digest: Option<blake3::Hash>,
     first: Option<First>,
@@ -104,7 +113,11 @@ struct First {
 
 impl Packing {
     fn new(source: Source) -> Packing {
-        Packing { source, source_digest: None, first: None }
+        let unlisted = match &source {
+            Source::Tar { path, .. } => Some(Unlisted::of(path)),
+            Source::Directory { .. } => None,
+        };
+        Packing { source, unlisted, source_digest: None, first: None }
     }
 
     /// Bytes of content.
@@ -135,9 +148,10 @@ impl Packing {
         if program.kind == Kind::Mkdwarfs {
             return self.judge_dwarfs(arena, run, &program, made);
         }
-        let Some(first) = &self.first else { return Ok(()) };
-        let compared = Compare { old: &first.path, new: made, lost: program.kind.loses(), root: self.has_root() };
-        compare(arena, &compared, &run.shown())
+        let (root, Some(first)) = (self.has_root(), &self.first) else { return Ok(()) };
+        let unlisted = self.unlisted.as_mut();
+        let compared = Compare { old: &first.path, new: made, lost: program.kind.loses(), root, unlisted };
+        compare(arena, compared, &run.shown())
     }
 
     /// Whether the source says what its root is like; a tar need not.
@@ -171,8 +185,8 @@ impl Packing {
         let extractor = program.path.with_file_name("dwarfsextract");
         let line = super::line::Line::new(&extractor).with([Path::new("-i"), made]).with([Path::new("-o"), &back]);
         arena.help(&line)?;
-        let compared = Compare { old: self.source.path(), new: &back, lost: program.kind.loses(), root: true };
-        compare(arena, &compared, &run.shown())?;
+        let (old, lost) = (self.source.path(), program.kind.loses());
+        compare(arena, Compare { old, new: &back, lost, root: true, unlisted: None }, &run.shown())?;
         clear(&back)
     }
 }

@@ -76,6 +76,30 @@ impl Plan {
         })
     }
 
+    /// How many runs there are, each program so many times in each contest.
+    pub fn runs(&self, runs: usize, warmups: usize) -> usize {
+        self.contests.iter().map(|contest| contest.entrants.len()).sum::<usize>() * (runs + warmups)
+    }
+
+    /// The plan in a line, to be seen before hours are spent on it.
+    pub fn summary(&self, runs: usize, warmups: usize) -> String {
+        let (mut codecs, mut programs, mut jobs) = (Vec::new(), Vec::new(), Vec::new());
+        for case in self.contests.iter().flat_map(|contest| &contest.entrants).map(|entrant| &entrant.case) {
+            put(&mut codecs, case.codec.clone());
+            put(&mut programs, case.program.clone());
+            put(&mut jobs, case.jobs.to_string());
+        }
+        let before = if warmups > 0 { format!(" after {warmups} to warm up") } else { String::new() };
+        let each = if runs == 1 { "1 run each".to_owned() } else { format!("{runs} runs each") };
+        format!(
+            "{} runs: {}; {}; jobs {}; {each}{before}",
+            self.runs(runs, warmups),
+            programs.join(", "),
+            codecs.join(", "),
+            jobs.join(", ")
+        )
+    }
+
     /// Whether a program takes part in anything.
     pub fn has(&self, program: usize) -> bool {
         self.contests.iter().flat_map(|contest| &contest.entrants).any(|entrant| entrant.program == program)
@@ -215,6 +239,8 @@ mod tests {
         let groups: Vec<usize> = plan.contests.iter().map(|contest| contest.group).collect();
         assert_eq!(groups, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
         assert_eq!(plan.contests[3].name(), "pack lz4, 4K, no-fragments, 2 jobs");
+        let summary = "128 runs: packline, mksquashfs; lz4, none; jobs 1, 2; 3 runs each after 1 to warm up";
+        assert_eq!(plan.summary(3, 1), summary);
         assert!(plan.contests[3].entrants[1].line.shown().contains("mksquashfs - /s/made-1.sqfs -tar"));
         assert_eq!(plan.notes().count(), 0);
     }

@@ -171,7 +171,7 @@ fn one_named(part: &[u8], known: &[Kind]) -> Result<Named, String> {
     let kind = known.iter().find(|kind| kind.name().as_bytes() == name).copied();
     let kind = kind.or((name == b"packline" && equals.is_some()).then_some(Packline)).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
-        format!("unknown '{label}' (expected all, or some of {}, each with =PATH or not)", names.join(", "))
+        format!("unknown '{label}' (expected all, none, or some of {}, each with =PATH or not)", names.join(", "))
     })?;
     let path = match equals.map(|equals| &part[equals + 1..]) {
         Some([]) => return Err(format!("'{label}' names no program (expected {}=PATH)", kind.name())),
@@ -181,14 +181,16 @@ fn one_named(part: &[u8], known: &[Kind]) -> Result<Named, String> {
     Ok(Named { kind, label, path })
 }
 
-/// The peers that `--against` names, found and asked for their versions; and a note of those that `all` would have been.
+/// The peers that `--against` names, found and asked for their versions; and a note of those that would have been if they were
+/// installed. `usual` are those that take part if nobody says; `none` names none, `all` those of `known` that are installed.
 ///
 /// # Errors
 /// [`Failure::Usage`]: one that was named is not known or not installed.
-pub fn peers(text: Option<&OsStr>, known: &[Kind]) -> Result<(Vec<Program>, Option<String>), Failure> {
+pub fn peers(text: Option<&OsStr>, known: &[Kind], usual: &[Kind]) -> Result<(Vec<Program>, Option<String>), Failure> {
     let wrong = |what: String| Failure::usage(format!("--against: {what}"));
     match text {
-        None => Ok((Vec::new(), None)),
+        None => installed(usual),
+        Some(text) if text == "none" => Ok((Vec::new(), None)),
         Some(text) if text == "all" => installed(known),
         Some(text) => {
             let named = named(text, known).map_err(wrong)?;
@@ -257,10 +259,12 @@ mod tests {
 
     #[test]
     fn program_that_is_not_there_is_an_error_only_if_it_was_named() {
-        let error = peers(Some(OsStr::new("xz=/nonesuch/xz")), PACKERS).unwrap_err();
+        let error = peers(Some(OsStr::new("xz=/nonesuch/xz")), PACKERS, &[]).unwrap_err();
         assert!(matches!(error, Failure::Usage(what) if what.contains("/nonesuch/xz is not installed")));
-        let (found, missing) = peers(Some(OsStr::new("all")), PACKERS).unwrap();
+        let (found, missing) = peers(Some(OsStr::new("all")), PACKERS, &[]).unwrap();
         assert_eq!(found.len() < PACKERS.len(), missing.is_some());
-        assert_eq!(peers(None, PACKERS).unwrap(), (Vec::new(), None));
+        assert_eq!(peers(None, PACKERS, &[]).unwrap(), (Vec::new(), None));
+        assert_eq!(peers(None, &[], PACKERS).unwrap(), (found, missing));
+        assert_eq!(peers(Some(OsStr::new("none")), PACKERS, PACKERS).unwrap(), (Vec::new(), None));
     }
 }

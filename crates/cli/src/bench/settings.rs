@@ -1,7 +1,7 @@
 //! What a benchmark is asked to do, from its arguments.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use packline::bench::{Tails, Task};
 use packline::codec::Spec;
@@ -71,8 +71,16 @@ pub struct Settings {
     pub notes: Vec<String>,
 }
 
+/// Codecs that are measured by `bench codec`, and in full.
+const ALL_CODECS: &str = "gzip,xz,lzma,lzo,lz4,zstd,none";
+/// Codecs that are measured in a few minutes: the fastest, and the two that are used the most.
+const FEW_CODECS: &str = "lz4,zstd:level=3,gzip";
+/// These, where levels are given.
+const FEW_WITH_LEVELS: &str = "lz4,zstd,gzip";
+
 /// Options that mean something for some benchmarks only.
 const ONLY: &[(&str, &[What])] = &[
+    ("full", &[What::Pack]),
     ("codec", &[What::Pack, What::Codec]),
     ("levels", &[What::Pack, What::Codec]),
     ("block-size", &[What::Pack, What::Codec]),
@@ -102,7 +110,8 @@ impl Settings {
         let what =
             what.ok_or_else(|| Failure::usage(format!("missing argument: WHAT ({})", What::NAMES.join(", "))))?;
         refuse_misplaced(args, what)?;
-        let (codecs, notes) = codecs(args)?;
+        let in_full = args.flag("full") || what != What::Pack;
+        let (codecs, notes) = codecs(args, in_full)?;
         if what == What::Pack {
             let fits = codecs.iter().try_for_each(packline::image::check_codec);
             fits.map_err(|error| args.wrong("codec", &error.to_string()))?;
@@ -116,9 +125,9 @@ impl Settings {
             codecs,
             notes,
             block_sizes: list(args, "block-size", lists::block_sizes)?.unwrap_or_default(),
-            jobs: list(args, "jobs", lists::jobs)?.unwrap_or_else(|| lists::usual_jobs(io.host.processors)),
+            jobs: list(args, "jobs", lists::jobs)?.unwrap_or_else(|| usual_jobs(io.host.processors, in_full)),
             runs: args.number("runs")?.unwrap_or(3) as usize,
-            warmups: args.number("warmup")?.unwrap_or(1) as usize,
+            warmups: args.number("warmup")?.unwrap_or(i64::from(in_full)) as usize,
             tails: list(args, "tails", lists::tails)?.unwrap_or_default(),
             tasks: list(args, "tasks", lists::tasks)?.unwrap_or_default(),
             against: args.raw("against").map(OsString::from),
@@ -133,6 +142,25 @@ impl Settings {
             quiet: args.flag("quiet"),
         })
     }
+}
+
+impl Settings {
+    /// The file that is measured, which no report may replace.
+    pub fn measured_file(&self) -> Option<&Path> {
+        (self.what != What::Report).then_some(&self.input)
+    }
+
+    /// Prints what is going to be measured.
+    pub fn print_plan(&self, plan: &str, io: &mut Io) {
+        if !self.quiet {
+            io.say(&format!("plan: {plan}"));
+        }
+    }
+}
+
+/// As many jobs as there are processors; in full 1, 2, 4 and so on too.
+fn usual_jobs(processors: usize, in_full: bool) -> Vec<usize> {
+    if in_full { lists::usual_jobs(processors) } else { vec![processors.max(1)] }
 }
 
 /// What is measured, and with reports what else is joined to it.
@@ -165,9 +193,15 @@ fn refuse_misplaced(args: &Args, what: What) -> Result<(), Failure> {
 }
 
 /// The codecs at the levels that were asked for, and notes of levels that they do not have.
-fn codecs(args: &Args) -> Result<(Vec<Spec>, Vec<String>), Failure> {
+fn codecs(args: &Args, in_full: bool) -> Result<(Vec<Spec>, Vec<String>), Failure> {
     let mut all = Vec::new();
-    for text in args.all("codec") {
+    let usual = match in_full {
+        true => ALL_CODECS,
+        false if args.given("levels") => FEW_WITH_LEVELS,
+        false => FEW_CODECS,
+    };
+    let named = Some(args.all("codec")).filter(|named| !named.is_empty());
+    for text in named.unwrap_or_else(|| vec![usual.into()]) {
         let text = text.to_str().ok_or_else(|| args.wrong("codec", "the value is not UTF-8"))?;
         let codecs = lists::codecs(text).map_err(|what| args.wrong("codec", &what))?;
         codecs.into_iter().for_each(|codec| lists::put(&mut all, codec));

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::bench::{Case, Input, Report, Tails, Task};
+use packline::bench::{Case, Input, Tails, Task};
 use packline::codec::Spec;
 
 use super::check::{Compare, compare};
 use super::child::{Runner, digest};
-use super::contest::{Arena, Referee, Run};
+use super::contest::{Arena, Found, Referee, Run};
 use super::input::{cannot, name_of, size_of, warm_file};
+use super::interruption::Interruption;
 use super::line::{Line, Printed};
+use super::outcome::Outcome;
 use super::pack::refuse_idle;
 use super::pack_lines::{Lack, SERIAL};
 use super::plan::{Contest, Entrant, Plan, is_ours};
@@ -36,12 +38,12 @@ struct Image {
 /// Measures, and fills the report.
 ///
 /// # Errors
-/// Something fails, or a program gives a wrong answer.
-pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
-    let (peers, missing) = peers(settings.against.as_deref(), UNPACKERS)?;
+/// Something fails before anything is measured.
+pub fn run(settings: &Settings, io: &mut Io, interruption: &Interruption) -> Result<Outcome, Failure> {
+    let (peers, missing) = peers(settings.against.as_deref(), UNPACKERS, UNPACKERS)?;
     let programs = [vec![ours(io)?], peers].concat();
     let scratch = Scratch::new(&settings.place, &io.temporaries)?;
-    let runner = Runner::new(&io.farewell, scratch.at("log"));
+    let runner = Runner::new(interruption, scratch.at("log"));
     let image = look_at(&settings.input, &programs[0], &runner, &scratch)?;
     let plan = plan(&programs, settings, &image, &scratch);
     let input = Input { name: name_of(&image.path), bytes: image.size };
@@ -55,16 +57,16 @@ pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
         report.notes.push(note);
     }
     refuse_idle(&plan, &programs, settings)?;
+    settings.print_plan(&plan.summary(settings.runs, settings.warmups), io);
     report.storage = measure_place(settings, &scratch)?;
-    let runs = plan.contests.iter().map(|contest| contest.entrants.len()).sum::<usize>();
-    let doing = Doing::new(io, runs * (settings.runs + settings.warmups), settings.bar, settings.quiet);
     let (warmups, runs, keep) = (settings.warmups, settings.runs, settings.keep);
-    let mut arena = Arena { programs, runner, scratch, doing, warmups, runs, keep, notes: Vec::new() };
-    report.measured = arena.hold(&plan.contests, &mut Unpacking { image, first_tar: None })?;
-    report.notes.append(&mut arena.notes);
-    drop(arena);
-    report.notes.extend(floor_of_peaks(&report.measured, (io.host.peak_memory)()));
-    Ok(report)
+    let planned = plan.runs(runs, warmups);
+    let doing = Doing::new(io, planned, settings.bar, settings.quiet);
+    let (interruption, found) = (interruption.clone(), Found::default());
+    let mut arena = Arena { programs, runner, interruption, scratch, doing, warmups, runs, keep, found };
+    let ended = arena.hold(&plan.contests, &mut Unpacking { image, first_tar: None });
+    let outcome = Outcome::of(report, arena, ended, planned);
+    Ok(outcome.with_notes(|report| floor_of_peaks(&report.measured, (io.host.peak_memory)())))
 }
 
 /// Asks `packline info` about the image.
@@ -188,15 +190,15 @@ impl Unpacking {
         let packed = arena.scratch.at("check.sqfs");
         let line = arena.ours().with(["pack", "-c", "lz4", "--quiet", "--force"]).with([tar, &packed]);
         arena.help(&line)?;
-        let compared = Compare { old: &self.image.path, new: &packed, lost: &[], root: false };
-        compare(arena, &compared, &run.shown())?;
+        let compared = Compare { old: &self.image.path, new: &packed, lost: &[], root: false, unlisted: None };
+        compare(arena, compared, &run.shown())?;
         clear(&packed)
     }
 
     fn judge_tree(&self, arena: &mut Arena<'_>, run: &Run<'_>, made: &Path) -> Result<(), Failure> {
         let lost = arena.programs[run.entrant.program].kind.loses();
-        let compared = Compare { old: &self.image.path, new: made, lost, root: true };
-        compare(arena, &compared, &run.shown())
+        let compared = Compare { old: &self.image.path, new: made, lost, root: true, unlisted: None };
+        compare(arena, compared, &run.shown())
     }
 }
 

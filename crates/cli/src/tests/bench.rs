@@ -22,6 +22,8 @@ fn bench(place: &Place, script: &str, options: &[&str]) -> Ran {
     fs::create_dir_all(place.at("scratch")).unwrap();
     let (input, scratch) = (place.text("in.tar"), place.text("scratch"));
     let words = [&["bench", "pack", &input, "--place", &scratch, "--no-storage", "-c", "lz4"], options].concat();
+    let alone = if options.contains(&"--against") { &[][..] } else { &["--against", "none"] };
+    let words = [&words, alone].concat();
     run_on(&words, b"", host_with(place, script))
 }
 
@@ -94,7 +96,9 @@ fn every_run_is_counted_and_told() {
     assert_eq!(jobs, [(4096, 1), (4096, 2), (4096, 3), (8192, 1), (8192, 2), (8192, 3)]);
     assert!(report.measured.iter().all(|one| (one.content_bytes, one.image_bytes, one.runs.len()) == (60, 6, 4)));
     assert!(ran.out.contains("packline bench pack") && ran.out.contains("1970-01-01"), "{}", ran.out);
-    assert_eq!(ran.err.lines().count(), 6, "a line a contest: {}", ran.err);
+    let plan = "plan: 36 runs: packline; lz4; jobs 1, 2, 3; 4 runs each after 2 to warm up";
+    assert_eq!(ran.err.lines().next(), Some(plan));
+    assert_eq!(ran.err.lines().count(), 7, "the plan, and a line a contest: {}", ran.err);
     assert_eq!(left(&place), 0);
 }
 
@@ -106,8 +110,11 @@ fn reports_replace_nothing_without_force() {
     let ran = bench(&place, PACKS, &["--html", &report]);
     assert!(ran.status == 1 && ran.err.contains("--force"), "{ran:?}");
     assert_eq!(fs::read(place.at("report")).unwrap(), b"old");
-    let ran =
-        bench(&place, PACKS, &["--html", &report, "--force", "--quiet", "--json", "--markdown", &place.text("md")]);
+    let ran = bench(
+        &place,
+        PACKS,
+        &["-j", "1,2", "--html", &report, "--force", "--quiet", "--json", "--markdown", &place.text("md")],
+    );
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
     assert!(fs::read_to_string(place.at("report")).unwrap().contains("<svg"));
     assert!(fs::read_to_string(place.at("md")).unwrap().starts_with("# "));
@@ -207,7 +214,7 @@ fn reports_are_joined_and_shown_again() {
     let (one, two) = (report("one.csv", &["-j", "1"]), report("two.csv", &["-j", "2"]));
     let joined = run(&["bench", "report", &one, &two, "--csv", &place.text("both.csv")]);
     assert!(
-        joined.status == 0 && joined.out.contains("| lz4") && joined.out.matches("- Command").count() == 2,
+        joined.status == 0 && joined.out.contains("\nlz4 ") && joined.out.matches("- Command").count() == 2,
         "{joined:?}"
     );
     let both = packline::bench::read_csv(&fs::read_to_string(place.at("both.csv")).unwrap()).unwrap();

@@ -3,7 +3,9 @@
 use packline::bench::{Report, Tails, read_csv};
 use packline_testkit::model::{Content, Node, NodeKind};
 use packline_testkit::{Random, plant, tar, tools};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -67,9 +69,18 @@ impl Place {
     fn report(&self, input: &str, options: &[&str]) -> (Report, String) {
         let options = [options, &["--csv", "runs.csv", "--force"]].concat();
         let output = tools::run(&mut self.command(input, &options)).unwrap();
-        let csv = fs::read_to_string(self.at("runs.csv")).unwrap();
         assert_eq!(self.left(), 0);
-        (read_csv(&csv).unwrap(), String::from_utf8(output.stdout).unwrap())
+        (self.csv(), String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// The runs that were written.
+    fn csv(&self) -> Report {
+        read_csv(&fs::read_to_string(self.at("runs.csv")).unwrap()).unwrap()
+    }
+
+    /// A peer that packs as we do, but for these options.
+    fn imitator(&self, options: &str) -> String {
+        format!("tar2sqfs={}", self.script("imitator", &format!("exec {PACKLINE} tar2sqfs {options} \"$@\"")))
     }
 
     fn left(&self) -> usize {
@@ -84,6 +95,11 @@ fn told(report: &Report) -> Vec<String> {
         format!("{} {} {} {}", case.codec, case.tails.name(), case.program, case.jobs)
     };
     report.measured.iter().map(one).collect()
+}
+
+/// The text without the ends of its lines.
+fn unwrapped(page: &str) -> String {
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn said(output: &Output) -> String {
@@ -121,6 +137,8 @@ fn a_tar_is_packed_by_everyone_alike() {
         assert!(measured.image_bytes > least && measured.image_bytes < 1_400_000, "{}", measured.image_bytes);
     }
     assert!(page.contains("tar2sqfs takes no part with none: it always compresses."), "{page}");
+    assert!(page.starts_with("Smallest: ") && page.contains("packline to mksquashfs: wall time"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
 }
 
 #[test]
@@ -139,7 +157,8 @@ fn a_directory_is_packed_by_everyone_alike() {
     };
     assert_eq!((sizes("packline").len(), sizes("mksquashfs").len(), sizes("gensquashfs").len()), (3, 3, 2));
     assert_eq!(report.measured[0].case.tails, Tails::NoFragments);
-    assert!(page.contains("gensquashfs takes no part with no-fragments") && page.contains("does not keep"), "{page}");
+    assert!(unwrapped(&page).contains("gensquashfs takes no part with no-fragments"), "{page}");
+    assert!(unwrapped(&page).contains("does not keep"), "{page}");
 }
 
 #[test]
@@ -160,20 +179,143 @@ fn streams_are_compared_with_what_they_were_made_of() {
 }
 
 #[test]
-fn an_image_of_something_else_is_a_failure() {
+fn an_image_of_something_else_is_a_failure_and_the_others_are_measured() {
     let place = Place::new();
     fs::create_dir(place.at("other")).unwrap();
     fs::write(place.at("other/small"), "other").unwrap();
     let other = place.at("other").to_str().unwrap().to_owned();
     let liar = place.script("liar", &format!("for last; do :; done; exec {PACKLINE} pack -q {other} \"$last\""));
     let peer = format!("tar2sqfs={liar}");
-    let options = ["-c", "lz4", "-j", "1", "-n", "1", "--against", &peer];
+    let options = ["-c", "lz4", "-j", "1,2", "-n", "1", "--csv", "runs.csv", "--force", "--against", &peer];
     let output = place.bench("in.tar", &options);
-    assert_eq!((output.status.code(), output.stdout.len(), place.left()), (Some(1), 0, 0), "{}", said(&output));
-    assert!(said(&output).contains("9 differences between") && said(&output).contains("d/big"), "{}", said(&output));
+    assert_eq!((output.status.code(), place.left()), (Some(1), 0), "{}", said(&output));
+    assert_eq!(said(&output).matches("9 differences between").count(), 4, "{}", said(&output));
+    assert!(said(&output).contains("d/big"), "{}", said(&output));
+    let report = place.csv();
+    assert_eq!(told(&report), ["lz4 fragments packline 1", "lz4 fragments packline 2"]);
+    assert!(report.failures.len() == 2 && report.failures[1].contains("jobs 2"), "{:?}", report.failures);
+    assert_eq!(report.incomplete, None);
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.starts_with("Failed: tar2sqfs=") && page.contains("Fastest: packline"), "{page}");
     let output = place.bench("in.tar", &[&options[..], &["--keep"]].concat());
     let kept = said(&output).lines().last().unwrap().split(" is in ").last().unwrap().to_owned();
     assert!(Path::new(&kept).join("made-1.sqfs").is_file() && Path::new(&kept).join("first.sqfs").is_file(), "{kept}");
+    assert_eq!(said(&output).matches("9 differences between").count(), 2, "{}", said(&output));
+}
+
+#[test]
+fn directories_without_an_entry_are_noted_and_the_contest_goes_on() {
+    let place = Place::new();
+    let mut tar = tar::TarWriter::without_sparse(Vec::new());
+    let file = |path: &str| Node::file(path, vec![7; 5000]);
+    tar.nodes(&[file("none/deep/file"), Node::dir("named").mode(0o750).time(5), file("named/file")]).unwrap();
+    fs::write(place.at("in.tar"), tar.finish().unwrap()).unwrap();
+    let imitator = place.imitator("--defaults uid=3,mode=0700,mtime=9");
+    let (report, _) = place.report("in.tar", &["-c", "lz4", "-j", "1,2", "-n", "1", "--against", &imitator]);
+    let runs: Vec<(bool, usize)> =
+        report.measured.iter().map(|one| (one.case.program == "packline", one.runs.len())).collect();
+    assert_eq!(runs, [(true, 1), (true, 1), (false, 1), (false, 1)]);
+    let chosen =
+        "directories that have no entry in the input differ in mode, mtime, owner; each program chooses these itself.";
+    assert_eq!(report.notes.iter().filter(|note| note.ends_with(chosen)).count(), 1, "{:?}", report.notes);
+    assert_eq!(report.failures, Vec::<String>::new());
+
+    // What has an entry must be as it says.
+    let script = format!("for last; do :; done; exec {PACKLINE} pack -q --mtime 9 in.tar \"$last\"");
+    let liar = format!("tar2sqfs={}", place.script("liar", &script));
+    let output = place.bench("in.tar", &["-c", "lz4", "-j", "1", "-n", "1", "--against", &liar]);
+    assert!(output.status.code() == Some(1) && said(&output).contains("\"path\":\"named\""), "{}", said(&output));
+}
+
+#[test]
+fn what_was_measured_is_reported_when_it_is_interrupted() {
+    let place = Place::new();
+    let pid_file = place.at("pid");
+    let sleep = format!("echo $$ > {}.new; mv {0}.new {0}; exec sleep 600", pid_file.display());
+    let script = format!("case \" $* \" in *' -j 2 '*) {sleep};; esac; exec {PACKLINE} tar2sqfs \"$@\"");
+    let peer = format!("tar2sqfs={}", place.script("sleeper", &script));
+    let options = ["-c", "lz4", "-j", "1,2", "-n", "1", "--csv", "runs.csv", "--force", "--against", &peer];
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let _ = fs::remove_file(&pid_file);
+        let mut command = place.command("in.tar", &options);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while !pid_file.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), place.left()), (Some(status), 0), "{}", said(&output));
+        let report = place.csv();
+        assert_eq!(report.incomplete.as_deref(), Some("interrupted after 3 of 4 runs"));
+        assert_eq!(report.measured.iter().map(|one| one.case.jobs).collect::<Vec<_>>(), [1, 2, 1]);
+        assert!(!said(&output).contains("signal: 9"), "{}", said(&output));
+        let page = String::from_utf8(output.stdout).unwrap();
+        assert!(page.starts_with("Incomplete: interrupted after 3 of 4 runs\n"), "{page}");
+    }
+}
+
+#[test]
+fn codecs_in_memory_that_were_measured_are_reported_when_it_is_interrupted() {
+    let place = Place::new();
+    let options = ["bench", "codec", "in.tar", "-c", "lz4,xz", "-n", "900", "--csv", "runs.csv", "-b", "4K"];
+    let mut command = Command::new(PACKLINE);
+    command.args(options).current_dir(place.0.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let _rest = lines.map(Result::unwrap).find(|line| line.contains("codec lz4")).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let report = place.csv();
+    assert_eq!((report.codecs[0].codec.as_str(), report.codecs[0].compress.len()), ("lz4", 900));
+    assert!(report.incomplete.unwrap().starts_with("interrupted after"));
+}
+
+#[test]
+fn outputs_are_checked_before_the_first_run() {
+    let place = Place::new();
+    fs::write(place.at("is-there"), "old").unwrap();
+    for (option, path, expected) in [
+        ("--html", "none/page.html", "none/page.html: cannot create"),
+        ("--csv", "tree", "tree: is a directory"),
+        ("--markdown", "is-there", "is-there: exists already"),
+        ("--csv", "in.tar", "in.tar: is the input"),
+        ("--html", "/proc/page.html", "/proc/page.html: cannot create"),
+    ] {
+        let force: &[&str] = if path == "is-there" { &[] } else { &["--force"] };
+        let output = place.bench("in.tar", &[&["-c", "lz4", "-n", "1", option, path], force].concat());
+        assert!(output.status.code() == Some(1) && said(&output).contains(expected), "{path}: {}", said(&output));
+        assert!(!said(&output).contains("plan:") && output.stdout.is_empty(), "{path}: {}", said(&output));
+    }
+    let output = place.bench("in.tar", &["--csv", "tree/x", "--html", "tree/../tree/x"]);
+    assert!(output.status.code() == Some(2) && said(&output).contains("the same file"), "{}", said(&output));
+}
+
+#[test]
+fn the_usual_plan_is_small_and_printed_first() {
+    let place = Place::new();
+    let plan = |options: &[&str]| {
+        let output = place.bench("in.tar", &[options, &["-j", "2", "--against", "none"]].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        said(&output).lines().next().unwrap().to_owned()
+    };
+    assert_eq!(plan(&[]), "plan: 9 runs: packline; lz4, zstd:level=3, gzip; jobs 2; 3 runs each");
+    let all = "gzip, xz, lzma, lzo, lz4, zstd, none";
+    let full = format!("plan: 28 runs: packline; {all}; jobs 2; 3 runs each after 1 to warm up");
+    assert_eq!(plan(&["--full"]), full);
+}
+
+#[test]
+fn the_usual_peers_are_those_for_squashfs() {
+    if !tools::need(&["mksquashfs", "tar2sqfs", "gensquashfs"]) {
+        return;
+    }
+    let place = Place::new();
+    for (input, peer) in [("in.tar", "tar2sqfs"), ("tree", "gensquashfs")] {
+        let (report, _) = place.report(input, &["-c", "lz4", "-j", "1", "-n", "1"]);
+        let programs: Vec<&str> = report.measured.iter().map(|one| one.case.program.as_str()).collect();
+        assert_eq!(programs, ["packline", "mksquashfs", peer]);
+        assert!(!report.notes.iter().any(|note| note.contains("takes no part")), "{:?}", report.notes);
+    }
 }
 
 #[test]
@@ -183,7 +325,7 @@ fn a_peer_that_fails_is_out_and_that_is_told() {
     let peer = format!("tar2sqfs={failing}");
     let (report, page) = place.report("in.tar", &["-c", "lz4", "-j", "1,2", "-n", "1", "--against", &peer]);
     assert_eq!(told(&report), ["lz4 fragments packline 1", "lz4 fragments packline 2"]);
-    assert!(page.contains("exit status: 3 / no such thing"), "{page}");
+    assert!(report.notes.iter().any(|note| note.contains("exit status: 3 / no such thing")), "{page}");
 }
 
 #[test]

@@ -2,15 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "reading the clock is this file's purpose")]
 
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::OnceLock;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-static BEGIN: OnceLock<Instant> = OnceLock::new();
-
-/// Nanoseconds since this was first asked; never fewer than before.
-pub fn nanoseconds() -> u64 {
-    BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
-}
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Processor time that all threads of this process have used so far, seconds.
 pub fn processor_seconds() -> f64 {

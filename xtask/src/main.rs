@@ -2,7 +2,6 @@
 
 mod arguments;
 mod bench;
-mod calibrate;
 mod ci;
 mod clock;
 mod corpus;
@@ -15,7 +14,6 @@ mod models;
 mod races;
 mod scale;
 mod shell;
-mod simulate;
 mod tidy;
 mod zoo;
 
@@ -53,14 +51,6 @@ cargo xtask NAME
                                  n and 10n of everything that could be quadratic, and the memory of it
   matrix [--input TAR] [--codecs LIST]
                                  one hash over workers, budgets and the serial reference, on a large input
-  calibrate [--out FILE]         what locks, wake-ups, caches and memory cost on this machine, as JSON
-  simulate [TRACE] [--workload none|lz4|gzip|xz] [--calibration FILE] [--workers LIST] [--design LIST] [--queues N]
-           [--wake one|broadcast] [--window items|bytes] [--budget MIB] [--caller packline|toolsng]
-           [--cores enough|here|published|N] [--csv FILE] [--json FILE]
-                                 what a traced or a published workload would take with 1 to 1024 workers, by design of the
-                                 queues (fifo, heap, multiqueue, steal)
-  simulate --validate yes        the simulator against the published table; fails if a point is off by more than 5 %
-  simulate --efficiency yes      packline's rules beside tar2sqfs's on the machine of that table
   models                         the engine's hand-overs under loom and shuttle: every order of steps, and schedules by chance
   races [helgrind|thread|miri]   the engine's stress run under checkers of races: valgrind's helgrind, ThreadSanitizer, miri
   golden [--record yes] [--only TEXT] [--binary PROGRAM]
@@ -71,9 +61,8 @@ cargo xtask NAME
 
 type Step = fn(&Arguments) -> Result<(), String>;
 
-const COMMANDS: [(&str, Step); 14] = [
+const COMMANDS: [(&str, Step); 12] = [
     ("bench", bench::run),
-    ("calibrate", calibrate::run),
     ("ci", ci::run),
     ("corpus", corpus::run),
     ("fuzz", fuzz::run),
@@ -83,7 +72,6 @@ const COMMANDS: [(&str, Step); 14] = [
     ("models", models::run),
     ("races", races::run),
     ("scale", scale::run),
-    ("simulate", simulate::run),
     ("tidy", tidy::run),
     ("zoo", zoo::run),
 ];

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate with those of ours that it may use.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("engine", &[]),
     ("codec", &[]),
     ("tree", &[]),
@@ -14,6 +14,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
     ("packline", &["engine", "codec", "tree", "squashfs", "lrz", "pln"]),
     ("cli", &["packline"]),
     ("testkit", &["codec"]),
+    ("simulate", &["testkit"]),
     ("bench", &["testkit", "packline", "engine", "codec", "tree", "squashfs", "lrz", "pln", "longrange"]),
 ];
 

@@ -10,6 +10,7 @@ use crate::command::{command_of, command_of_all, with_name, without_digits};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::Applet;
+use crate::streams::STDOUT;
 use crate::{
     bench, cat, completions, diff, gensquashfs, info, list, lrzip, lrztar, man, mount, pack, pln, rdsquashfs, sqfs2tar,
     sqfsdiff, tar2sqfs, unpack, verify,
@@ -91,10 +92,19 @@ fn run_applet(applet: &'static Applet, called: &str, arguments: &[OsString], io:
         Ok(matches) => matches,
         Err(error) => return answer(&error, called, applet.usage_status(), io),
     };
-    match (applet.run)(&Args::new(applet, matches).typed_as(arguments), io) {
+    let args = Args::new(applet, matches).typed_as(arguments);
+    match json_has_a_reader(&args, io).and_then(|()| (applet.run)(&args, io)) {
         Ok(()) => 0,
         Err(failure) => report(&failure.advised(applet), called, applet.usage_status(), io),
     }
+}
+
+/// Refuses `--json` where standard output is closed, before anything is done whose outcome could then not be reported.
+fn json_has_a_reader(args: &Args, io: &Io) -> Result<(), Failure> {
+    if io.streams.stdout_closed && args.has("json") && args.flag("json") {
+        return Err(Failure::failed(format!("{STDOUT} is closed (expected it to take what --json prints)")));
+    }
+    Ok(())
 }
 
 /// What clap has to say: help and version go to standard output and are no failure.
@@ -125,11 +135,12 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             io.say(&format!("{called}: {message}"));
             1
         }
-        Failure::BrokenPipe => 1,
-        Failure::Trouble(failure) => {
-            report(failure, called, 2, io);
-            2
-        }
+        // As if nobody had wanted more: ripgrep ends so too.
+        Failure::BrokenPipe => 0,
+        Failure::Trouble(failure) => match report(failure, called, 2, io) {
+            0 => 0,
+            _ => 2,
+        },
         Failure::Said(status) => *status,
     }
 }

@@ -132,6 +132,13 @@ impl Args {
         self.matches.get_raw(name).map(|values| values.map(OsStr::to_owned).collect()).unwrap_or_default()
     }
 
+    /// All positional arguments that name files of this machine.
+    pub fn file_operands(&self) -> Vec<PathBuf> {
+        let names = self.applet.operands.iter().map(|operand| operand.name);
+        let names = names.filter(|name| !["PATH...", "PATTERN..."].contains(name));
+        names.flat_map(|name| self.operands(name)).map(PathBuf::from).collect()
+    }
+
     /// A positional argument that the table requires.
     pub fn required(&self, name: &'static str) -> Result<PathBuf, Failure> {
         self.operand(name).map(PathBuf::from).ok_or_else(|| Failure::usage(format!("missing argument: {name}")))

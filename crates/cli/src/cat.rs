@@ -2,12 +2,15 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use packline::Container;
+
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand};
 use crate::scheduling::Watched;
+use crate::streams::STDOUT;
 use crate::{counters, pln, scheduling};
 
 /// The command's table.
@@ -34,7 +37,7 @@ fn details() -> String {
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let place = args.required("IMAGE")?;
-    if place.as_os_str() == "-" || pln::is_one(&place) {
+    if place.as_os_str() == "-" || Container::of_file(&place) == Some(Container::Pln) {
         return pln::cat::run(args, io);
     }
     if args.given("range") {
@@ -47,7 +50,8 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         return Err(Failure::usage("missing argument: PATH"));
     }
     let image = open_within(args, &resources)?;
-    packline::cat(&image, &paths, &resources, &mut io.stdout, "standard output")?;
+    io.refuse_input(&image.shown)?;
+    packline::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?;
     said(&scheduled, io);
     scheduled.write(args, io)
 }

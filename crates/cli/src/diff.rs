@@ -1,6 +1,6 @@
 //! `packline diff`: what differs between two trees, in images or directories.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use packline::image::Superblock;
@@ -88,13 +88,15 @@ fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
     let scheduled = scheduling::read(args, io)?;
     let mut request = request(args, io)?;
     request.resources = scheduled.watching(request.resources);
-    let out = &mut io.stdout;
+    let extracting = request.extract.is_some();
+    let mut printer = Printer { out: &mut io.stdout, gone: false };
     let summary = diff(&request, &mut |difference| {
         if quiet {
             return Ok(false);
         }
         let line = if as_json { object(difference).to_string() } else { text(difference) };
-        writeln!(out, "{line}").map(|()| true)
+        printer.line(&line)?;
+        Ok(!printer.gone || extracting)
     })?;
     let mut equal = summary.differences == 0;
     if superblocks && (equal || !quiet) {
@@ -107,14 +109,39 @@ fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
                 format!("! superblock: {field} {old} -> {new}")
             };
             if !quiet {
-                writeln!(out, "{line}").map_err(Failure::printing)?;
+                printer.line(&line).map_err(Failure::printing)?;
             }
         }
     }
-    io.stdout.flush().map_err(Failure::printing)?;
+    printer.flush().map_err(Failure::printing)?;
     say_counted(&scheduled, as_json, io)?;
     scheduled.write(args, io)?;
     Ok(equal)
+}
+
+/// Prints differences as long as there is a reader: the exit status has a meaning without one.
+pub struct Printer<'o> {
+    /// Standard output.
+    pub out: &'o mut dyn Write,
+    /// Its reader is gone.
+    pub gone: bool,
+}
+
+impl Printer<'_> {
+    /// Prints a line.
+    pub fn line(&mut self, line: &str) -> io::Result<()> {
+        if self.gone { Ok(()) } else { writeln!(self.out, "{line}").or_else(|cause| self.unless_gone(cause)) }
+    }
+
+    /// Writes what was gathered.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.gone { Ok(()) } else { self.out.flush().or_else(|cause| self.unless_gone(cause)) }
+    }
+
+    fn unless_gone(&mut self, cause: io::Error) -> io::Result<()> {
+        self.gone = cause.kind() == io::ErrorKind::BrokenPipe;
+        if self.gone { Ok(()) } else { Err(cause) }
+    }
 }
 
 /// Tells what was counted, if that is asked for: beside the differences, or as JSON an object behind them.

@@ -1,8 +1,12 @@
 //! How a command ends when it does not succeed.
 
 use std::io;
+use std::path::Path;
+
+use packline::Container;
 
 use crate::options::Applet;
+use crate::streams::STDOUT;
 
 /// Why a command ended without success.
 #[derive(Debug)]
@@ -13,7 +17,7 @@ pub enum Failure {
     Failed(String),
     /// More memory is needed than was allowed: the message, without the program's name.
     Memory(String),
-    /// Whoever read our output went away: nothing is said.
+    /// The reader of standard output is gone, which ends a command quietly and is no failure.
     BrokenPipe,
     /// Any of these, where a status of 1 has a meaning of its own: exits with 2.
     Trouble(Box<Failure>),
@@ -26,7 +30,7 @@ impl Failure {
     pub fn printing(cause: io::Error) -> Failure {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Failure::Failed(format!("cannot write to standard output: {cause}")),
+            _ => Failure::Failed(format!("cannot write to {STDOUT}: {cause}")),
         }
     }
 
@@ -54,10 +58,28 @@ impl Failure {
     }
 }
 
+/// The commands for files of a container.
+fn readers_of(container: Container) -> &'static str {
+    match container {
+        Container::Lrz => "packline unpack, list, info and verify read it, lrzcat prints its content",
+        Container::Pln => "packline decompress, cat --range, info and verify read it",
+        Container::Tar => "packline pack and list read it",
+        Container::Compressed(_) => "packline pack and list read it if it is a tar",
+        _ => "packline unpack, list, cat, info, verify, diff and mount read it",
+    }
+}
+
 impl From<packline::Error> for Failure {
     fn from(error: packline::Error) -> Failure {
         match &error {
-            packline::Error::Output { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            packline::Error::Output { path, cause, .. } if path == Path::new(STDOUT) => match cause.kind() {
+                io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+                _ => Failure::Failed(error.to_string()),
+            },
+            packline::Error::Container { path, found, expected } => {
+                let (path, use_) = (path.display(), readers_of(*found));
+                Failure::Failed(format!("{path}: {found} (expected {expected}; {use_})"))
+            }
             packline::Error::Memory { .. } => Failure::Memory(error.to_string()),
             _ => Failure::Failed(error.to_string()),
         }

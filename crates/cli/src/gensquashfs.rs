@@ -125,6 +125,9 @@ fn request(args: &Args, io: &mut Io) -> Result<(PackRequest, Rc<RefCell<Dress>>)
     let resources = tools_ng::resources(args, &io.host)?;
     (defaults.uid, defaults.gid) = (uid.unwrap_or(defaults.uid), gid.unwrap_or(defaults.gid));
     let dress = dress(args)?;
+    for long in ["pack-file", "sort-file", "xattr-file", "selinux"] {
+        args.path(long).map_or(Ok(()), |input| packline::must_differ(&input, &output))?;
+    }
     let input = input(args, defaults, &output, io)?;
     let dress = Rc::new(RefCell::new(Dress { root: input.root, ..dress }));
     let changes = Changes {
@@ -178,29 +181,25 @@ fn input(args: &Args, defaults: Meta, output: &Path, io: &mut Io) -> Result<Inpu
     let sort = read(args, "sort-file")?.map(|(name, text)| SortFile::parse(&name, &text)).transpose();
     let sort = sort.map_err(Failure::failed)?;
     match (args.path("pack-file"), args.path("pack-dir")) {
-        (Some(file), directory) => listed(args, &file, directory, defaults, sort, io),
+        (Some(file), directory) => {
+            let list = listed(args, &file, directory, defaults, io)?;
+            list.refuse_output(output)?;
+            let (source, hints) = sorted(list, sort, io);
+            Ok(Input { source, hints, mtime: None, root: None })
+        }
         (None, directory) => walked(args, directory.unwrap_or_default(), defaults, sort, output, io),
     }
 }
 
 /// What a pack file names.
-fn listed(
-    args: &Args,
-    file: &Path,
-    directory: Option<PathBuf>,
-    defaults: Meta,
-    sort: Option<SortFile>,
-    io: &mut Io,
-) -> Result<Input, Failure> {
+fn listed(args: &Args, file: &Path, directory: Option<PathBuf>, defaults: Meta, io: &mut Io) -> Result<List, Failure> {
     for option in DIRECTORY_OPTIONS {
         if args.flag(option.long) {
             io.say(&format!("WARNING: --{} changes nothing with --pack-file", option.long));
         }
     }
     let base = directory.unwrap_or_else(|| file.parent().map(Path::to_path_buf).unwrap_or_default());
-    let list = List::of_pack_file(file, &base, defaults).map_err(Failure::failed)?;
-    let (source, hints) = sorted(list, sort, io);
-    Ok(Input { source, hints, mtime: None, root: None })
+    List::of_pack_file(file, &base, defaults).map_err(Failure::failed)
 }
 
 /// Everything in a directory. Without a sort file it is packed as it is walked, so that no list of it need be held.

@@ -2,16 +2,15 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use packline::tree::{Glob, Slash, path};
-use packline::{ImagePlace, OpenedImage, Resources, Selection};
+use packline::{Container, ImagePlace, OpenedImage, Resources, Selection};
 
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Operand, Opt, Takes};
-use crate::pln;
 
 /// Bytes of decompressed metadata that are kept.
 const METADATA: usize = 8 << 20;
@@ -48,14 +47,19 @@ pub const MACHINE_OPTIONS: &[Opt] = &[
 pub const IMAGE: Operand =
     Operand { name: "IMAGE", help: "The image: a file or a block device", required: true, of: &[] };
 
+/// The container of a file, unless an image in it is asked for.
+pub fn container(args: &Args, path: &Path) -> Option<Container> {
+    let found = Container::of_file(path);
+    // All of a .pln file is compressed: there is no byte at which an image could start.
+    found.filter(|&found| found == Container::Pln || !args.given("offset"))
+}
+
 /// Where the image is that the operand names.
 ///
 /// # Errors
 /// The operand is missing, or `--offset` is no size.
 pub fn place(args: &Args) -> Result<ImagePlace, Failure> {
-    let path = args.required("IMAGE")?;
-    pln::refuse(&path)?;
-    Ok(ImagePlace { path, offset: args.size("offset")? })
+    Ok(ImagePlace { path: args.required("IMAGE")?, offset: args.size("offset")? })
 }
 
 /// Opens the image that the operand names.
@@ -83,7 +87,6 @@ fn open_keeping(args: &Args, metadata: usize) -> Result<OpenedImage, Failure> {
 /// # Errors
 /// Those of opening it.
 pub fn open_path(path: PathBuf) -> Result<OpenedImage, Failure> {
-    pln::refuse(&path)?;
     Ok(ImagePlace::new(path).open(METADATA)?)
 }
 

@@ -1,16 +1,18 @@
 //! `packline info`: what an image says of itself.
 
-use packline::{ImageInfo, TreeCounts};
+use std::path::Path;
+
+use packline::{Container, ImageInfo, TreeCounts};
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::image_args::{IMAGE, PLACE_OPTIONS, open};
+use crate::image_args::{self, IMAGE, PLACE_OPTIONS, open};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Opt};
-use crate::pln;
 use crate::size::show_bytes;
 use crate::utc::Moment;
+use crate::{lrzip, pln};
 
 const OPTIONS: &[Opt] = &[
     Opt::flag("json", "Print everything as one JSON object"),
@@ -40,7 +42,7 @@ pub const FLAGS: &[(u16, &str)] = &[
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "info",
-    about: "Show what an image or a .pln file says of itself: codecs, sizes, tables, numbers of entries",
+    about: "Show what an image, a .pln file or a .lrz file says of itself: codecs, sizes, tables, numbers of entries",
     details,
     options: &[OPTIONS, PLACE_OPTIONS],
     operands: &[IMAGE],
@@ -54,8 +56,10 @@ fn details() -> String {
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let place = args.required("IMAGE")?;
-    if pln::is_one(&place) {
-        return pln::info::run(args, &place, io);
+    match image_args::container(args, &place) {
+        Some(Container::Pln) => return pln::info::run(args, &place, io),
+        Some(Container::Lrz) => return lrz(args, &place, io),
+        _ => {}
     }
     let quick = args.flag("quick");
     let as_json = args.flag("json");
@@ -64,6 +68,14 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let counts = if quick { None } else { Some(TreeCounts::of(&image)?) };
     let text = if as_json { format!("{}\n", object(&info, counts.as_ref())) } else { text(&info, counts.as_ref()) };
     io.print(&text)
+}
+
+/// A .lrz file, as `lrzip --info` shows it.
+fn lrz(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
+    if let Some(long) = args.given_beside(&["json"]) {
+        return Err(args.wrong(long, "has no effect on a .lrz file"));
+    }
+    lrzip::info::of_file(path, args.flag("json"), io)
 }
 
 fn flags(info: &ImageInfo) -> Vec<&'static str> {

@@ -1,15 +1,16 @@
 //! What a command may touch of the world, handed to it by `main` so that tests can hand it something else.
 
 use std::cell::RefCell;
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::io::{self, IoSlice, Read, Write};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use packline::line::Topology;
-use packline::{Resources, Temporaries};
+use packline::{FileIdentity, Resources, TarTarget, Temporaries};
 
 use crate::failure::Failure;
 use crate::signals::Farewell;
+use crate::streams::{STDIN, STDOUT, Streams};
 
 /// What the machine and the environment say, read once by `main`.
 #[derive(Debug, Clone)]
@@ -58,7 +59,7 @@ impl Host {
 
 /// Standard streams, the machine, and the files to remove when the process is told to stop.
 pub struct Io {
-    /// Standard input; taken by the one command that reads it.
+    /// Standard input; taken by the one command that reads it, none if it was closed.
     pub stdin: Option<Box<dyn Read + Send>>,
     /// Standard output.
     pub stdout: Box<dyn Write>,
@@ -70,6 +71,8 @@ pub struct Io {
     pub in_terminal: bool,
     /// Whether standard output is a terminal, to which no archive is written.
     pub out_terminal: bool,
+    /// What else the standard streams are.
+    pub streams: Streams,
     /// The machine and the environment.
     pub host: Host,
     /// Temporary files in being.
@@ -84,8 +87,46 @@ impl Io {
         self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()).map_err(Failure::printing)
     }
 
+    /// Standard input for a command that writes to `output`, or to standard output if that is none.
+    ///
+    /// # Errors
+    /// It is closed, has been taken already, or is the file that is written.
+    pub fn take_stdin(&mut self, output: Option<&Path>) -> Result<Box<dyn Read + Send>, Failure> {
+        if self.streams.stdin_closed {
+            return Err(Failure::failed("standard input is closed (expected an input)"));
+        }
+        if let Some(file) = self.streams.stdin_file {
+            match output {
+                Some(output) => file.refuse_output(Path::new(STDIN), output)?,
+                None => self.refuse_stdout(file, Path::new(STDIN))?,
+            }
+        }
+        self.stdin.take().ok_or_else(|| Failure::failed("standard input has been read already"))
+    }
+
+    /// Refuses to write to standard output what is read from a file if both are the same.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`].
+    pub fn refuse_input(&self, input: &Path) -> Result<(), Failure> {
+        FileIdentity::of_path(input).map_or(Ok(()), |file| self.refuse_stdout(file, input))
+    }
+
+    fn refuse_stdout(&self, file: FileIdentity, input: &Path) -> Result<(), Failure> {
+        if self.streams.stdout_file != Some(file) {
+            return Ok(());
+        }
+        let expected = format!("another output than {}", input.display());
+        Err(Failure::failed(format!("{STDOUT}: is the input itself (expected {expected})")))
+    }
+
+    /// Standard output as the output of a command.
+    pub fn stdout_target(&mut self) -> TarTarget {
+        TarTarget::Stream(PathBuf::from(STDOUT), self.share_stdout())
+    }
+
     /// Standard output for something that keeps it; what others write comes in between.
-    pub fn share_stdout(&mut self) -> Box<dyn Write> {
+    fn share_stdout(&mut self) -> Box<dyn Write> {
         let shared = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stdout, Box::new(io::sink())))));
         self.stdout = Box::new(shared.clone());
         Box::new(shared)
@@ -104,6 +145,10 @@ struct Shared(Rc<RefCell<Box<dyn Write>>>);
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.borrow_mut().write(bytes)
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.borrow_mut().write_vectored(parts)
     }
 
     fn flush(&mut self) -> io::Result<()> {

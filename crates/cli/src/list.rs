@@ -3,13 +3,14 @@
 use std::io::Write;
 
 use packline::image::read::{Inode, Node, Visit};
-use packline::{ImageEntries, OpenedImage};
+use packline::{Container, ImageEntries, OpenedImage, Selection};
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::image_args::{IMAGE, PLACE_OPTIONS, open, selection};
 use crate::io::Io;
+use crate::list_tar;
 use crate::mode::{mode_string, type_name};
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::shown::{escaped, escaped_path, put_json};
@@ -27,7 +28,7 @@ const OPTIONS: &[Opt] = &[
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "list",
-    about: "List what is in an image",
+    about: "List what is in an image, or in a tar or .lrz file",
     details,
     options: &[OPTIONS, PLACE_OPTIONS],
     operands: &[
@@ -47,7 +48,10 @@ fn details() -> String {
     "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
      In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
      obey or that is no UTF-8. In JSON a name that is no UTF-8 has its exact bytes in a second member, path_hex.\n\
-     Exits with 1 if something could not be read or a pattern matches nothing.\n\
+     A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
+     hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
+     Exits with 1 if something could not be read or a pattern matches nothing; with 0 if standard output is closed by its \
+     reader.\n\
      Examples: packline list root.sqfs\n          \
      packline list -l root.sqfs etc 'usr/bin/x*'\n          \
      packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'"
@@ -56,7 +60,7 @@ fn details() -> String {
 
 /// How an entry is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     Short,
     Long,
     Json,
@@ -67,20 +71,48 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let form = form(args)?;
     let patterns = args.operands("PATTERN...");
     let selection = selection(&patterns, &args.all("exclude"))?;
+    let path = args.required("IMAGE")?;
+    let container = Container::of_file(&path).filter(|_| !args.given("offset"));
+    match container {
+        Some(container @ (Container::Tar | Container::Compressed(_) | Container::Lrz)) => {
+            list_tar::run(args, (&path, container), form, &selection, io)
+        }
+        _ => list_image(args, form, &selection, io),
+    }
+}
+
+fn list_image(args: &Args, form: Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
     let image = open(args)?;
-    let mut entries = ImageEntries::new(&image, &selection);
-    let mut sound = true;
+    let mut entries = ImageEntries::new(&image, selection);
+    let (mut sound, mut printed) = (true, Ok(()));
     for entry in entries.by_ref() {
         match entry {
-            Ok(visit) => io.stdout.write_all(&line(&image, &visit, form)?).map_err(Failure::printing)?,
+            Ok(visit) => printed = io.stdout.write_all(&line(&image, &visit, form)?).map_err(Failure::printing),
             Err(fault) => sound = complain(io, &fault.to_string()),
         }
+        if printed.is_err() {
+            return ended(printed, sound);
+        }
     }
-    for &pattern in entries.unmatched() {
-        sound = complain(io, &format!("'{}' matches nothing in the image", patterns[pattern].to_string_lossy()));
+    sound &= all_found(args, entries.unmatched(), io);
+    ended(io.stdout.flush().map_err(Failure::printing), sound)
+}
+
+/// Whether every pattern matched something; says which did not.
+pub(crate) fn all_found(args: &Args, unmatched: &[usize], io: &mut Io) -> bool {
+    let patterns = args.operands("PATTERN...");
+    for &pattern in unmatched {
+        complain(io, &format!("'{}' matches nothing in the image", patterns[pattern].to_string_lossy()));
     }
-    io.stdout.flush().map_err(Failure::printing)?;
-    if sound { Ok(()) } else { Err(Failure::Said(1)) }
+    unmatched.is_empty()
+}
+
+/// How a listing ends. That its reader is gone does not make it sound.
+pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Failure> {
+    match printed {
+        Ok(()) | Err(Failure::BrokenPipe) if !sound => Err(Failure::Said(1)),
+        printed => printed,
+    }
 }
 
 /// Says what is wrong; what else there is to list is listed all the same.
@@ -182,7 +214,7 @@ fn object(path: &[u8], inode: &Inode, xattrs: &[packline::tree::Xattr]) -> Value
     object.into()
 }
 
-fn xattr(xattr: &packline::tree::Xattr) -> Value {
+pub(crate) fn xattr(xattr: &packline::tree::Xattr) -> Value {
     let mut object = Map::new();
     put_json(&mut object, "name", &xattr.name);
     put_json(&mut object, "value", &xattr.value);

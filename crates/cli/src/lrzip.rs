@@ -5,7 +5,7 @@
 
 pub(crate) mod conf;
 mod file;
-mod info;
+pub(crate) mod info;
 mod names;
 pub(crate) mod password;
 pub(crate) mod settings;
@@ -183,10 +183,22 @@ fn run(args: &Args, io: &mut Io, preset: Mode, to_stdout: bool) -> Result<(), Fa
     }
     let files = args.operands("FILE...");
     settings.check_files(args, files.len())?;
+    refuse_inputs(&settings, &files)?;
     if files.is_empty() {
         return file::run(&settings, &Place::Stdin, io);
     }
     files.iter().try_for_each(|name| one(&settings, name, io))
+}
+
+/// Refuses an output that is one of the inputs, which may not have been read by then.
+fn refuse_inputs(settings: &Settings, files: &[OsString]) -> Result<(), Failure> {
+    if !matches!(settings.mode, Mode::Compress | Mode::Decompress) {
+        return Ok(());
+    }
+    let inputs: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+    // A file without an output is refused when its turn comes.
+    let outputs = inputs.iter().filter_map(|input| names::output_of(input, settings).ok());
+    Ok(packline::all_must_differ(&inputs, outputs.collect::<Vec<_>>())?)
 }
 
 fn one(settings: &Settings, name: &OsString, io: &mut Io) -> Result<(), Failure> {

@@ -130,10 +130,7 @@ fn pack(
         true if io.out_terminal => {
             return Err(Failure::usage("standard output is a terminal (expected a file or a pipe)"));
         }
-        true => {
-            let out = std::mem::replace(&mut io.stdout, Box::new(std::io::sink()));
-            TarTarget::Stream(PathBuf::from("standard output"), out)
-        }
+        true => io.stdout_target(),
     };
     let directory = DirectoryOptions { readers: 2, ..DirectoryOptions::default() };
     let request = LrzRequest {

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod cat;
 mod clock;
+mod closed_streams;
 mod command;
 mod completions;
 mod counters;
@@ -16,6 +17,7 @@ mod image_args;
 mod info;
 mod io;
 mod list;
+mod list_tar;
 mod lrzip;
 mod lrztar;
 mod machine;
@@ -37,6 +39,7 @@ mod signals;
 mod size;
 mod sqfs2tar;
 mod sqfsdiff;
+mod streams;
 mod tar2sqfs;
 #[cfg(test)]
 mod tests;
@@ -48,12 +51,11 @@ mod unpack_lrz;
 mod unpack_tar;
 mod utc;
 mod verify;
+mod verify_lrz;
 mod work;
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Read, Write, stderr, stdin, stdout};
-use std::os::fd::AsFd;
+use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 
 use packline::Temporaries;
@@ -73,34 +75,16 @@ fn main() -> ExitCode {
 
 fn standard_io() -> Io {
     Io {
-        stdin: Some(standard_input()),
-        stdout: standard_output(),
+        stdin: streams::input(),
+        stdout: streams::output(),
         stderr: Box::new(stderr()),
         terminal: stderr().is_terminal(),
         in_terminal: stdin().is_terminal(),
         out_terminal: stdout().is_terminal(),
+        streams: streams::Streams::of_process(),
         host: host(),
         temporaries: Temporaries::default(),
         farewell: signals::Farewell::default(),
-    }
-}
-
-/// Without the lock and the small buffer of the standard library, which a tar of gigabytes only pays for.
-fn standard_input() -> Box<dyn Read + Send> {
-    match stdin().as_fd().try_clone_to_owned() {
-        Ok(descriptor) => Box::new(File::from(descriptor)),
-        Err(_) => Box::new(stdin()),
-    }
-}
-
-/// A line at a time on a terminal; elsewhere names by the thousand are not worth a system call each, and archives of gigabytes
-/// go past the lock and the search for line ends of the standard library.
-fn standard_output() -> Box<dyn Write> {
-    match stdout().as_fd().try_clone_to_owned() {
-        Ok(descriptor) if !stdout().is_terminal() => {
-            Box::new(BufWriter::with_capacity(64 << 10, File::from(descriptor)))
-        }
-        _ => Box::new(stdout()),
     }
 }
 

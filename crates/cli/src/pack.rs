@@ -11,6 +11,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::streams::STDIN;
 use crate::work::{Manner, run_pack};
 use crate::{pack_lrz, scheduling};
 
@@ -331,7 +332,7 @@ fn changes(args: &Args) -> Result<Changes, Failure> {
 /// The source, and what is to be left out of it on the way because it does not see to that itself.
 /// What is packed, and what is left out of a tar.
 pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<(SourceSpec, Excludes), Failure> {
-    let path = args.required("SOURCE")?;
+    let (path, output) = (args.required("SOURCE")?, args.required("IMAGE")?);
     let excludes = excludes(args);
     let readers = readers(args, resources)?;
     let options = DirectoryOptions {
@@ -344,14 +345,15 @@ pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<
     };
     if path.as_os_str() == "-" {
         refuse_for_tar(args)?;
-        let stream = io.stdin.take().ok_or_else(|| Failure::failed("standard input is not there"))?;
-        return Ok((SourceSpec::TarStream { name: "standard input".to_string(), stream }, excludes));
+        let stream = io.take_stdin(Some(&output))?;
+        return Ok((SourceSpec::TarStream { name: STDIN.to_string(), stream }, excludes));
     }
     if is_directory(&path)? {
         refuse_for_directory(args)?;
         return Ok((SourceSpec::Directory { path, options }, Excludes::new()));
     }
     refuse_for_tar(args)?;
+    packline::must_differ(&path, &output)?;
     Ok((SourceSpec::TarFile { path }, excludes))
 }
 

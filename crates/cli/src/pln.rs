@@ -9,12 +9,9 @@ mod settings;
 pub(crate) mod verify;
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use packline::codec::Coding;
-use packline::pln;
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -166,6 +163,7 @@ fn run(args: &Args, io: &mut Io, mode: Mode) -> Result<(), Failure> {
     let settings = Settings::new(args, io, mode)?;
     let places = places(&args.operands("FILE..."));
     settings.check(args, &places)?;
+    refuse_inputs(&settings, &places)?;
     let done = match places.as_slice() {
         [place] => file::run(&settings, place, io),
         several => each(&settings, several, io),
@@ -175,6 +173,18 @@ fn run(args: &Args, io: &mut Io, mode: Mode) -> Result<(), Failure> {
         settings.scheduled.write(args, io)?;
     }
     done
+}
+
+/// Refuses an output that is one of the inputs, which may not have been read by then.
+fn refuse_inputs(settings: &Settings, places: &[Place]) -> Result<(), Failure> {
+    if settings.mode == Mode::Test {
+        return Ok(());
+    }
+    // A place without an output is refused when its turn comes.
+    let outputs = places.iter().filter_map(|place| file::output_of(settings, place).ok().flatten());
+    let inputs =
+        places.iter().filter_map(|place| if let Place::File(path) = place { Some(path.clone()) } else { None });
+    Ok(packline::all_must_differ(&inputs.collect::<Vec<_>>(), outputs)?)
 }
 
 /// One after the other; what is wrong with one is said, and the others are done.
@@ -195,24 +205,4 @@ fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failur
 fn places(files: &[OsString]) -> Vec<Place> {
     let place = |name: &OsString| if name == "-" { Place::Stdin } else { Place::File(PathBuf::from(name)) };
     if files.is_empty() { vec![Place::Stdin] } else { files.iter().map(place).collect() }
-}
-
-/// Whether a file is a .pln file, by its first bytes.
-pub(crate) fn is_one(path: &Path) -> bool {
-    let mut magic = [0; pln::MAGIC.len()];
-    // A pipe that is opened to be looked at would be one that nobody can read any more.
-    let regular = path.metadata().is_ok_and(|about| about.is_file());
-    regular && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == pln::MAGIC
-}
-
-/// Refuses a .pln file where an image is wanted.
-///
-/// # Errors
-/// [`Failure::Failed`], with the commands that read it.
-pub(crate) fn refuse(path: &Path) -> Result<(), Failure> {
-    if !is_one(path) {
-        return Ok(());
-    }
-    let what = "a .pln file, which holds no tree (expected an image; packline decompress, cat --range, info and verify read it)";
-    Err(Failure::failed(format!("{}: {what}", path.display())))
 }

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::image_args::open_path;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::streams::STDOUT;
 use crate::{rdsquashfs_describe, rdsquashfs_show};
 
 /// What is to be done; of several the last counts.
@@ -139,8 +140,9 @@ fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
         let (shown, path) = (image.shown.display(), crate::shown::escaped(&path));
         return Err(Failure::failed(format!("{shown}: /{path}: not a regular file")));
     }
+    io.refuse_input(&image.shown)?;
     let resources = io.host.resources();
-    Ok(packline::cat(image, &[path], &resources, &mut io.stdout, "standard output")?)
+    Ok(packline::cat(image, &[path], &resources, &mut io.stdout, STDOUT)?)
 }
 
 fn unpack_path(image: PathBuf, path: Vec<u8>, options: Options, io: &mut Io) -> Result<(), Failure> {

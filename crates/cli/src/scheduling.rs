@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline::line::{Config, Counted, Policy, Scheduling, Share, Tally, Tracer};
-use packline::{Resources, write_file};
+use packline::{Resources, must_differ, write_file};
 use serde_json::{Value, json};
 
 use crate::args::Args;
@@ -74,6 +74,7 @@ pub fn read(args: &Args, io: &Io) -> Result<Watched, Failure> {
     let scheduling = Scheduling { share, policy, topology: io.host.topology.clone(), ..Scheduling::default() };
     let (trace, force, stats) = (args.path("trace"), args.has("force") && args.flag("force"), args.flag("stats"));
     refuse_existing(args, trace.as_ref().filter(|_| !force))?;
+    refuse_operands(args, trace.as_deref())?;
     let recorder = match (&trace, stats) {
         (Some(_), _) => Some(Arc::new(Recorder::book())),
         (None, true) => Some(Arc::new(Recorder::clock())),
@@ -90,6 +91,18 @@ fn refuse_contradictions(args: &Args) -> Result<(), Failure> {
         if args.given(option) && args.has("serial") && args.flag("serial") {
             return Err(args.wrong(option, "cannot be used with --serial, which has neither threads nor queues"));
         }
+    }
+    Ok(())
+}
+
+/// Refuses a trace that would take the place of an input or of the output.
+fn refuse_operands(args: &Args, trace: Option<&Path>) -> Result<(), Failure> {
+    let Some(trace) = trace else { return Ok(()) };
+    for operand in args.file_operands() {
+        if operand == trace {
+            return Err(args.wrong("trace", &format!("{} is an operand too", trace.display())));
+        }
+        must_differ(&operand, trace)?;
     }
     Ok(())
 }

@@ -84,17 +84,9 @@ fn details() -> String {
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let request = request(args, io)?;
     let made: Result<TarSummary, Error> = watched(io, false, |observer| tar_out(request, observer));
-    match made.map_err(explain)?.damaged {
+    match made?.damaged {
         0 => Ok(()),
         _ => Err(Failure::Said(2)),
-    }
-}
-
-/// A reader that has enough, such as `head`, is no reason to complain.
-fn explain(error: Error) -> Failure {
-    match &error {
-        Error::Output { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-        _ => error.into(),
     }
 }
 
@@ -117,8 +109,8 @@ fn request(args: &Args, io: &mut Io) -> Result<TarOutRequest, Failure> {
     if io.out_terminal {
         return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
     }
-    let out = std::mem::replace(&mut io.stdout, Box::new(io::sink()));
-    Ok(TarOutRequest { target: TarTarget::Stream(PathBuf::from("standard output"), out), ..request })
+    io.refuse_input(&request.image.path)?;
+    Ok(TarOutRequest { target: io.stdout_target(), ..request })
 }
 
 fn compression(args: &Args) -> Result<Option<StreamSpec>, Failure> {

@@ -3,12 +3,11 @@
 //! Differences, all on purpose: a link target that differs counts for the exit code, as the manual page says, which that
 //! release only prints; names are printed with control characters and backslashes escaped, one a line.
 
-use std::io::{self, Write};
-
 use packline::image::Superblock;
 use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
 
 use crate::args::Args;
+use crate::diff::Printer;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Opt, Takes};
@@ -72,15 +71,19 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
     let request = request(args, io)?;
     let superblocks = args.flag("super");
-    let out = &mut io.stdout;
-    let summary = diff(&request, &mut |difference| print(out, difference).map(|()| true))?;
+    let extracting = request.extract.is_some();
+    let mut printer = Printer { out: &mut io.stdout, gone: false };
+    let summary = diff(&request, &mut |difference| {
+        line(difference).map_or(Ok(()), |line| printer.line(&line))?;
+        Ok(!printer.gone || extracting)
+    })?;
     let mut equal = summary.differences == 0;
     if let (true, true, Some((old, new))) = (equal, superblocks, &summary.superblocks) {
         let lines = superblock_lines(old, new);
         equal = lines.is_empty();
-        lines.iter().try_for_each(|line| writeln!(io.stdout, "{line}")).map_err(Failure::printing)?;
+        lines.iter().try_for_each(|line| printer.line(line)).map_err(Failure::printing)?;
     }
-    io.stdout.flush().map_err(Failure::printing)?;
+    printer.flush().map_err(Failure::printing)?;
     Ok(equal)
 }
 
@@ -106,24 +109,24 @@ fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {
     Ok(DiffRequest { old, new, compared, order: DiffOrder::MissingFirst, extract, resources })
 }
 
-fn print(out: &mut dyn Write, difference: &Difference) -> io::Result<()> {
+/// What is printed of a difference; nothing of what was not asked for.
+fn line(difference: &Difference) -> Option<String> {
     let path = escaped(&difference.path);
-    match &difference.what {
-        What::OnlyOld(_) => writeln!(out, "< {path}"),
-        What::OnlyNew(_) => writeln!(out, "> {path}"),
-        What::Type(..) => writeln!(out, "/{path} has a different type"),
-        What::Form { extended: true } => writeln!(out, "/{path} has an extended type"),
-        What::Form { extended: false } => writeln!(out, "/{path} has a basic type"),
-        What::Mode(..) => writeln!(out, "/{path} has different permissions"),
-        What::Owner(..) => writeln!(out, "/{path} has different ownership"),
-        What::Time(..) => writeln!(out, "/{path} has a different timestamp"),
-        What::Number(..) => writeln!(out, "/{path} has a different inode number"),
-        What::Device(..) => writeln!(out, "/{path} has different device number"),
-        What::Target(..) => writeln!(out, "/{path} has a different link target"),
-        What::Size(..) | What::Content(_) => writeln!(out, "regular file /{path} differs"),
-        // Not asked for.
-        What::Xattrs(_) | What::Links => Ok(()),
-    }
+    Some(match &difference.what {
+        What::OnlyOld(_) => format!("< {path}"),
+        What::OnlyNew(_) => format!("> {path}"),
+        What::Type(..) => format!("/{path} has a different type"),
+        What::Form { extended: true } => format!("/{path} has an extended type"),
+        What::Form { extended: false } => format!("/{path} has a basic type"),
+        What::Mode(..) => format!("/{path} has different permissions"),
+        What::Owner(..) => format!("/{path} has different ownership"),
+        What::Time(..) => format!("/{path} has a different timestamp"),
+        What::Number(..) => format!("/{path} has a different inode number"),
+        What::Device(..) => format!("/{path} has different device number"),
+        What::Target(..) => format!("/{path} has a different link target"),
+        What::Size(..) | What::Content(_) => format!("regular file /{path} differs"),
+        What::Xattrs(_) | What::Links => return None,
+    })
 }
 
 /// A field of a superblock.

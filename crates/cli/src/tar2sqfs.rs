@@ -13,6 +13,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::streams::STDIN;
 use crate::tools_ng;
 use crate::work::{Manner, run_pack};
 
@@ -73,8 +74,8 @@ fn request(args: &Args, io: &mut Io) -> Result<PackRequest, Failure> {
     let output = args.required("IMAGE")?;
     let changes = changes(args, defaults.mtime)?;
     let resources = tools_ng::resources(args, &io.host)?;
-    let stream = io.stdin.take().ok_or_else(|| Failure::failed("standard input is not there"))?;
-    let source = SourceSpec::TarStream { name: "standard input".to_string(), stream };
+    let stream = io.take_stdin(Some(&output))?;
+    let source = SourceSpec::TarStream { name: STDIN.to_string(), stream };
     Ok(PackRequest {
         source,
         output,

@@ -1,11 +1,9 @@
 //! `packline unpack` of a .lrz file: the tar in it becomes a directory, or stays one.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 
 use packline::codec::StreamFormat;
-use packline::{LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
+use packline::{Container, LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
 use serde_json::json;
 
 use crate::args::Args;
@@ -26,9 +24,7 @@ const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-xattrs", "no-times", 
 
 /// Whether the image is a .lrz file: by its first bytes.
 pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
-    let mut magic = [0; 4];
-    let read = File::open(args.required("IMAGE")?).and_then(|mut file| file.read_exact(&mut magic));
-    Ok(read.is_ok() && &magic == b"LRZI" && !args.given("offset"))
+    Ok(image_args::container(args, &args.required("IMAGE")?) == Some(Container::Lrz))
 }
 
 /// Unpacks.

@@ -1,6 +1,5 @@
 //! `packline unpack` to a tar: which destinations are tars, and what is asked of one.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::codec::{StreamFormat, StreamSpec};
@@ -82,8 +81,8 @@ pub(crate) fn target(args: &Args, io: &mut Io, path: PathBuf) -> Result<TarTarge
     if io.out_terminal {
         return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
     }
-    let out = std::mem::replace(&mut io.stdout, Box::new(io::sink()));
-    Ok(TarTarget::Stream(PathBuf::from("standard output"), out))
+    io.refuse_input(&args.required("IMAGE")?)?;
+    Ok(io.stdout_target())
 }
 
 /// `--compress`, or what the name ends in.

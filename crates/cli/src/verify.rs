@@ -1,7 +1,7 @@
 //! `packline verify`: is an image whole, and if not, where is it broken?
 
 use packline::image::verify::{Examiner, Finding, Severity, Verified};
-use packline::{OpenedImage, Progress};
+use packline::{Container, OpenedImage, Progress};
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
@@ -13,7 +13,7 @@ use crate::progress::Bar;
 use crate::scheduling::Watched;
 use crate::shown::{escaped_path, put_json};
 use crate::size::show_bytes;
-use crate::{pln, scheduling};
+use crate::{image_args, pln, scheduling, verify_lrz};
 
 const OPTIONS: &[Opt] = &[
     Opt::flag("notes", "Also print what is legal but odd"),
@@ -24,7 +24,7 @@ const OPTIONS: &[Opt] = &[
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "verify",
-    about: "Read every byte of an image or a .pln file and check every rule of the format",
+    about: "Read every byte of an image, a .pln file or a .lrz file and check every rule of the format",
     details,
     options: &[OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS],
     operands: &[IMAGE],
@@ -36,6 +36,7 @@ fn details() -> String {
     "Each fault is printed with its place, in bytes from the start of the image, and the file concerned if it is a file's \
      content. Contents of images have no checksums but for those that the codec adds (gzip, xz): of a block stored as it is, nobody can \
      say whether its bytes are the right ones.\n\
+     Of a .lrz file everything is decompressed, up to the first fault.\n\
      Exits with 1 if there are faults, 2 if the image could not be verified."
         .to_string()
 }
@@ -49,8 +50,10 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 
 fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let place = args.required("IMAGE")?;
-    if pln::is_one(&place) {
-        return pln::verify::run(args, &place, io);
+    match image_args::container(args, &place) {
+        Some(Container::Pln) => return pln::verify::run(args, &place, io),
+        Some(Container::Lrz) => return verify_lrz::run(args, &place, io),
+        _ => {}
     }
     let (json, quiet) = (args.flag("json"), args.flag("quiet"));
     let scheduled = scheduling::read(args, io)?;
@@ -58,16 +61,15 @@ fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let image = open_within(args, &resources)?;
     let bar = (io.terminal && !quiet).then(Bar::new);
     let mut printer = Printer { io, image: &image, bar, json, notes: args.flag("notes"), failed: None };
-    let outcome = packline::verify(&image, &resources, &mut printer);
+    let verified = packline::verify(&image, &resources, &mut printer);
     if let Some(bar) = printer.bar.take() {
         bar.clear();
     }
-    if let Some(failure) = printer.failed.take() {
-        return Err(failure);
-    }
-    let totals = outcome?;
-    say(args, totals_object(&totals), totals_text(&image, &totals), &scheduled, io)?;
-    if totals.faults > 0 { Err(Failure::Said(1)) } else { Ok(()) }
+    let printed = printer.failed.take().map_or(Ok(()), Err);
+    let totals = verified?;
+    let printed =
+        printed.and_then(|()| say(args, totals_object(&totals), totals_text(&image, &totals), &scheduled, io));
+    outcome(totals.faults, printed)
 }
 
 /// Prints totals, as JSON or for people, with what was counted; then the trace is written.
@@ -89,6 +91,14 @@ struct Printer<'p> {
     notes: bool,
     /// Printing failed: nothing more is printed.
     failed: Option<Failure>,
+}
+
+/// The outcome of an examination whose findings are printed. That the reader is gone changes nothing of it.
+pub(crate) fn outcome(faults: u64, printed: Result<(), Failure>) -> Result<(), Failure> {
+    match printed {
+        Ok(()) | Err(Failure::BrokenPipe) if faults > 0 => Err(Failure::Said(1)),
+        printed => printed,
+    }
 }
 
 impl Examiner for Printer<'_> {

@@ -48,7 +48,7 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(),
     let summary = packed?;
     let peak = (io.host.peak_memory)();
     match manner {
-        Manner::ToolsNg { quiet: false } => io.print(&tools_ng::statistics(&summary)).or_else(unless_gone),
+        Manner::ToolsNg { quiet: false } => print_statistics(&tools_ng::statistics(&summary), io),
         Manner::Packline { json: true, stats, .. } => io.print(&report::json(&summary, peak, stats)),
         Manner::Packline { quiet: false, stats, .. } => {
             io.say(report::text(&summary, peak, stats).trim_end());
@@ -67,12 +67,9 @@ pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -
     done
 }
 
-/// The image is made; that nobody reads the statistics is no failure.
-fn unless_gone(failure: Failure) -> Result<(), Failure> {
-    match failure {
-        Failure::BrokenPipe => Ok(()),
-        other => Err(other),
-    }
+/// Prints what is only for people. The image is made: a standard output that is closed is no failure.
+fn print_statistics(text: &str, io: &mut Io) -> Result<(), Failure> {
+    if io.streams.stdout_closed { Ok(()) } else { io.print(text) }
 }
 
 struct Watcher<'a> {

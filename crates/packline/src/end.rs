@@ -9,7 +9,7 @@ use md5::{Digest, Md5};
 use packline_squashfs::Sink as _;
 
 use crate::output::{Output, WriteBehind};
-use crate::{Error, TarTarget, Temporaries};
+use crate::{Error, FileIdentity, TarTarget, Temporaries};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;
@@ -27,6 +27,17 @@ pub(crate) struct End {
 enum Place {
     Stream(Box<dyn Write>),
     File { output: Output, sink: WriteBehind, file: File },
+}
+
+/// Refuses a target that is the file which is read, of which the system knows `about`.
+///
+/// # Errors
+/// [`Error::Target`].
+pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &TarTarget) -> Result<(), Error> {
+    match (about.and_then(FileIdentity::of), target) {
+        (Some(identity), TarTarget::File { path, .. }) => identity.refuse_output(input, path),
+        _ => Ok(()),
+    }
 }
 
 impl End {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::Container;
+
 /// Why an image was not made. Under the output's name there is then what was there before.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -77,6 +79,16 @@ pub enum Error {
         /// What is wrong, with the part and its offset.
         #[source]
         cause: Box<packline_pln::Error>,
+    },
+    /// A file is of another container than the one that is read. The user's to change.
+    #[error("{path}: {found} (expected {expected})", path = path.display())]
+    Container {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// What it is.
+        found: Container,
+        /// What is read.
+        expected: String,
     },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]

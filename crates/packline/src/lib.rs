@@ -7,12 +7,14 @@
 pub mod bench;
 mod cat;
 mod changes;
+mod container;
 mod diff;
 mod dress;
 mod end;
 mod error;
 mod follow;
 mod format;
+mod identity;
 mod info;
 mod list;
 mod listing;
@@ -40,16 +42,18 @@ mod write_file;
 
 pub use cat::cat;
 pub use changes::{Changes, NewRoot, Unsupported};
+pub use container::Container;
 pub use diff::{Compared, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
 pub use dress::Dress;
 pub use error::Error;
 pub use format::Format;
+pub use identity::{FileIdentity, all_must_differ, must_differ};
 pub use info::{ImageInfo, TreeCounts};
 pub use list::ImageEntries;
-pub use listing::{List, hints_of};
+pub use listing::{List, hints_of, tar_entries};
 pub use lrzip::{
-    LrzRequest, LrzSource, LrzTreeCounts, LrzTreeRequest, LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream,
-    lrz_pack, lrz_unpack, lrz_unpack_tree,
+    LrzRequest, LrzSource, LrzTreeCounts, LrzTreeRequest, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open,
+    lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
 };
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
 pub use observer::{Observer, Progress, Unobserved};

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use packline_squashfs::FileHints;
 use packline_tree::{
-    AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile,
+    AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile, Source,
     list_pack_file, parse_pack_file,
 };
 
-use crate::source::place_within;
-use crate::{Hints, SourceSpec};
+use crate::source::{Prepared, place_within};
+use crate::{FileIdentity, Hints, Resources, SourceSpec};
 
 /// A list of entries, with what a sort file asks of them.
 pub struct List {
@@ -43,6 +43,19 @@ impl List {
         Ok(List { name, entries, flags: BTreeMap::new() })
     }
 
+    /// Refuses an output that is one of the files that are packed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Target`].
+    pub fn refuse_output(&self, output: &Path) -> Result<(), crate::Error> {
+        let Some(identity) = FileIdentity::of_path(output) else { return Ok(()) };
+        let mut files = self.entries.iter().filter_map(|(_, file)| file.as_ref());
+        match files.find(|file| FileIdentity::of_path(file.path()) == Some(identity)) {
+            Some(file) => identity.refuse_output(file.path(), output),
+            None => Ok(()),
+        }
+    }
+
     /// Puts the regular files in the order of a sort file. Returns a warning for each line that matches nothing.
     pub fn sort(&mut self, file: &SortFile) -> Vec<String> {
         let sorted = file.sort(std::mem::take(&mut self.entries));
@@ -59,6 +72,31 @@ impl List {
         let hints = (!self.flags.is_empty()).then(|| hints_of(self.flags));
         (SourceSpec::Entries { name: self.name, source: Box::new(source) }, hints)
     }
+}
+
+/// Hands the entries of a tar file, plain or compressed, to `found`, in the order of the tar, until that returns false or the tar
+/// ends.
+///
+/// # Errors
+/// [`crate::Error`], with the name of the file and, where there is one, the offset.
+pub fn tar_entries(
+    path: &Path,
+    resources: &Resources,
+    found: &mut dyn FnMut(&Entry) -> bool,
+) -> Result<(), crate::Error> {
+    let prepared = Prepared::new(SourceSpec::TarFile { path: path.to_path_buf() })?;
+    let spare = resources.memory.unwrap_or(u64::MAX).saturating_sub(prepared.least());
+    each_entry(prepared.open(resources.wanted(), spare, false)?.source.as_mut(), found)
+}
+
+/// The same of a source that is open.
+pub(crate) fn each_entry(source: &mut dyn Source, found: &mut dyn FnMut(&Entry) -> bool) -> Result<(), crate::Error> {
+    while let Some(entry) = source.next_entry()? {
+        if !found(&entry) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn size(entry: &Entry) -> u64 {

@@ -1,6 +1,7 @@
 //! .lrz files: written from a file, a stream or a tree, and read into a file, a stream or a tree.
 
 mod extract;
+mod list;
 mod pipe;
 mod tar_stream;
 mod tree;
@@ -12,13 +13,15 @@ use std::sync::Arc;
 
 use packline_lrz::{Archive, FileInput, Input, Machine, ReadOptions, Source, Unpacked, WriteOptions, Written};
 
+pub use list::lrz_entries;
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
-use crate::end::End;
-use crate::source::{head_of, is_compressed};
-use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
+use crate::end::{End, refuse_target};
+use crate::source::{head_of, is_compressed, refuse_container};
+use crate::{Container, Error, FileIdentity, Observer, Progress, Resources, TarTarget, Temporaries, must_differ};
 use packline_tree::DirectoryOptions;
 use packline_tree::decompress::{self, Limits};
+use packline_tree::destination::FileId;
 use packline_tree::tar::empty_input;
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
@@ -75,6 +78,13 @@ pub struct OpenedLrz {
     about: Option<std::fs::Metadata>,
 }
 
+impl OpenedLrz {
+    /// The file it is, for a destination that is to keep it.
+    fn file_id(&self) -> Option<FileId> {
+        self.about.as_ref().and_then(FileIdentity::of).and_then(FileIdentity::in_destination)
+    }
+}
+
 /// What is decompressed, and how.
 pub struct LrzUnpackRequest<'a> {
     /// The file.
@@ -102,6 +112,9 @@ pub struct LrzUnpackRequest<'a> {
 pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
     let LrzRequest { source, target, options, keep_attributes, resources, temporaries } = request;
     let machine = machine(&resources);
+    if let (LrzSource::File(input), TarTarget::File { path, .. }) = (&source, &target) {
+        must_differ(input, path)?;
+    }
     let mut end = End::open(target, &temporaries)?;
     let mut watch = Watch { observer };
     let (written, about) = match source {
@@ -151,6 +164,10 @@ pub fn lrz_open_stream(
 
 fn open(path: &Path, input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
     let size = input.length();
+    let other = Container::of_input(size, |head| input.read_at(0, head)).filter(|&found| found != Container::Lrz);
+    if let Some(other) = other {
+        return Err(other.instead_of(path, "a .lrz file"));
+    }
     let archive = Archive::open(input, password).map_err(|cause| fault(path, path, cause))?;
     Ok(OpenedLrz { archive, shown: path.to_path_buf(), size, about: None })
 }
@@ -167,6 +184,7 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
         let read = opened.archive.verify(&options, &machine, &mut watch);
         return read.map_err(|cause| fault(&opened.shown, &opened.shown, cause));
     };
+    refuse_target(opened.about.as_ref(), &opened.shown, &target)?;
     let mut end = End::open(target, &temporaries)?;
     let shown = end.shown().to_path_buf();
     let read = opened.archive.decompress(&mut end, &options, &machine, &mut watch);
@@ -233,6 +251,7 @@ fn pack_tar(
 ) -> Result<Written, Error> {
     let refused = |cause| Error::Source { path: PathBuf::from(name), action: "cannot read", cause };
     let head = head_of(Path::new(name), &mut stream)?;
+    refuse_container(Path::new(name), &head)?;
     let compressed = is_compressed(&head);
     let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
     let (whole, limits) = (Cursor::new(head).chain(stream), tar_limits(machine.memory).0);

@@ -4,9 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_squashfs::read::{FileInput, Image, Opening, Origin, ReadError};
+use packline_squashfs::read::{FileInput, Image, Input as _, Opening, Origin, ReadError};
 
-use crate::Error;
+use crate::{Container, Error, FileIdentity};
+
+/// What is opened here, for messages.
+const EXPECTED: &str = "a SquashFS image";
 
 /// Where an image is.
 #[derive(Debug, Clone)]
@@ -35,17 +38,38 @@ impl ImagePlace {
     /// Opens the image; `metadata_cache` is in bytes.
     ///
     /// # Errors
-    /// [`Error::Source`] if the file cannot be opened, [`Error::Read`] if there is no sound image in it.
+    /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is of another container, [`Error::Read`] if there
+    /// is no sound image in it.
     pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
         let origin = self.offset.map_or(Origin::Find, Origin::At);
         let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
         let input = File::open(&self.path).and_then(FileInput::new).map_err(refused)?;
+        let other = Container::of_input(input.size(), |head| input.read_at(0, head)).filter(|&found| is_other(found));
+        if let (None, Some(found @ (Container::Lrz | Container::Pln))) = (self.offset, other) {
+            // What is stored in it may look like an image, and is none.
+            return Err(found.instead_of(&self.path, EXPECTED));
+        }
         let image = Image::open(Arc::new(input), Opening { origin, metadata_cache });
-        Ok(OpenedImage { image: image.map_err(|cause| read_error(&self.path, cause))?, shown: self.path.clone() })
+        Ok(OpenedImage { image: image.map_err(|cause| self.fault(cause, other))?, shown: self.path.clone() })
+    }
+
+    /// Names the container of a file that has no image at its start or elsewhere.
+    fn fault(&self, cause: ReadError, other: Option<Container>) -> Error {
+        match (other, &cause) {
+            (Some(found), ReadError::Corrupt { offset: 0, .. }) if self.offset.unwrap_or(0) == 0 => {
+                found.instead_of(&self.path, EXPECTED)
+            }
+            _ => read_error(&self.path, cause),
+        }
     }
 }
 
 impl OpenedImage {
+    /// The file that it is in.
+    pub(crate) fn identity(&self) -> Option<FileIdentity> {
+        FileIdentity::of_path(&self.shown)
+    }
+
     /// A fault of this image, with its name.
     pub fn fault(&self, cause: ReadError) -> Error {
         read_error(&self.shown, cause)
@@ -56,6 +80,10 @@ impl OpenedImage {
         let entry = if entry.is_empty() { None } else { Some(entry.to_vec()) };
         Error::Read { path: self.shown.clone(), entry, cause: Box::new(cause) }
     }
+}
+
+fn is_other(found: Container) -> bool {
+    found != Container::SquashFs
 }
 
 fn read_error(path: &Path, cause: ReadError) -> Error {

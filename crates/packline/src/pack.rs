@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::watched::Watched;
-use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported};
+use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported, must_differ};
 
 /// Packs. The output has its name, whole and on the medium, when this returns `Ok`; after an error it is as it was (a
 /// block device that was already being written: without a superblock).
@@ -22,6 +22,9 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let shown = request.output.clone();
     let tool = squashfs::tool_memory(&request.image)
         .map_err(|cause| Error::Image { path: shown.clone(), cause: Box::new(cause) })?;
+    if let SourceSpec::TarFile { path } = &request.source {
+        must_differ(path, &shown)?;
+    }
     let output = Output::open(&shown, request.force, &request.temporaries)?;
     let changes = changes(request.changes, &request.source, &request.image, &output);
     let resources = request.resources;

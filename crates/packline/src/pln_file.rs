@@ -9,8 +9,9 @@ use packline_pln::{
     FileInput, Info, Input as _, Machine, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written,
 };
 
-use crate::end::End;
-use crate::{Error, Observer, Progress, Resources, TarTarget, Temporaries};
+use crate::end::{End, refuse_target};
+use crate::source::head_of;
+use crate::{Container, Error, Observer, Progress, Resources, TarTarget, Temporaries};
 
 /// Where bytes come from, compressed or not.
 pub enum PlnSource {
@@ -61,6 +62,7 @@ pub struct PlnUnpackRequest {
 pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
     let PlnRequest { source, target, options, keep_attributes, resources, temporaries } = request;
     let mut opened = Opened::new(source)?.unless_sizeless()?;
+    opened.refuse_target(&target)?;
     let mut end = End::open(target, &temporaries)?;
     let mut watch = Watch { observer };
     let written = packline_pln::compress(opened.source(), &mut end, &options, &machine(&resources), &mut watch);
@@ -76,7 +78,8 @@ pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<
 /// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, resources, temporaries } = request;
-    let mut opened = Opened::new(source)?;
+    let mut opened = Opened::new(source)?.unless_other()?;
+    opened.refuse_target(&target)?;
     let mut end = End::open(target, &temporaries)?;
     let mut watch = Watch { observer };
     let read = packline_pln::decompress(opened.source(), span, &mut end, &machine(&resources), &mut watch);
@@ -103,7 +106,7 @@ pub fn pln_verify(
     found: &mut dyn FnMut(&packline_pln::Error),
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
-    let mut opened = Opened::new(source)?;
+    let mut opened = Opened::new(source)?.unless_other()?;
     let read = packline_pln::verify(opened.source(), found, &machine(resources), &mut Watch { observer });
     read.map_err(|cause| fault(&opened.shown, &opened.shown, cause))
 }
@@ -113,7 +116,7 @@ pub fn pln_verify(
 /// # Errors
 /// [`Error`] if it cannot be read or is no .pln file; a pipe has no tables to begin with.
 pub fn pln_info(path: &Path) -> Result<Info, Error> {
-    let opened = Opened::new(PlnSource::File(path.to_path_buf()))?;
+    let opened = Opened::new(PlnSource::File(path.to_path_buf()))?.unless_other()?;
     let Bytes::At(input) = opened.bytes else {
         let (what, expected) = ("what is in a stream cannot be listed".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
@@ -166,6 +169,29 @@ impl Opened {
             self.bytes = Bytes::Stream(Box::new(file.map_err(refused)?));
         }
         Ok(self)
+    }
+
+    /// The same, unless it is of another container.
+    fn unless_other(mut self) -> Result<Opened, Error> {
+        let found = match &mut self.bytes {
+            Bytes::At(input) => Container::of_input(input.length(), |head| input.read_at(0, head)),
+            Bytes::Stream(stream) => {
+                let head = head_of(&self.shown, stream)?;
+                let found = Container::of_head(&head);
+                let rest = std::mem::replace(stream, Box::new(io::empty()));
+                *stream = Box::new(io::Cursor::new(head).chain(rest));
+                found
+            }
+        };
+        match found.filter(|&found| found != Container::Pln) {
+            Some(other) => Err(other.instead_of(&self.shown, "a .pln file")),
+            None => Ok(self),
+        }
+    }
+
+    /// Refuses to take the place of what is read.
+    fn refuse_target(&self, target: &TarTarget) -> Result<(), Error> {
+        refuse_target(self.about.as_ref(), &self.shown, target)
     }
 
     fn source(&mut self) -> Source<'_> {

@@ -9,7 +9,7 @@ use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Source};
 
-use crate::{Error, SourceSpec};
+use crate::{Container, Error, SourceSpec};
 
 /// Memory that a source without a decompressor takes, bytes: its buffers.
 const PLAIN: u64 = 1 << 20;
@@ -98,12 +98,15 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
     if !file.metadata().map_err(refused)?.is_file() {
         return prepare_stream(path.display().to_string(), Box::new(file));
     }
-    let compressed = is_compressed(&head_of(&path, &mut file)?);
+    let head = head_of(&path, &mut file)?;
+    refuse_container(&path, &head)?;
+    let compressed = is_compressed(&head);
     Ok(Prepared::TarFile { path, compressed })
 }
 
 fn prepare_stream(name: String, mut stream: Box<dyn Read + Send>) -> Result<Prepared, Error> {
     let head = head_of(Path::new(&name), &mut stream)?;
+    refuse_container(Path::new(&name), &head)?;
     let compressed = is_compressed(&head);
     Ok(Prepared::TarStream { name, stream: Box::new(Cursor::new(head).chain(stream)), compressed })
 }
@@ -112,6 +115,14 @@ fn prepare_stream(name: String, mut stream: Box<dyn Read + Send>) -> Result<Prep
 pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
     let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
     decompress::read_head(input).map_err(refused)
+}
+
+/// Refuses an input that is to be a tar and begins as another container does.
+pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
+    match Container::of_head(head) {
+        None | Some(Container::Tar | Container::Compressed(_)) => Ok(()),
+        Some(found) => Err(found.instead_of(name, "a directory or a tar")),
+    }
 }
 
 /// Whether an input that begins so is compressed.

@@ -20,7 +20,7 @@ use packline_tree::path::canonical;
 
 use crate::memory::fewer_workers;
 use crate::read_plan::metadata_cache;
-use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries};
+use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries, must_differ};
 use content::Content;
 use items::{Found, Items};
 use plan::Plan;
@@ -154,6 +154,9 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         link_bytes: plan::link_bytes(resources.memory),
     };
     asked.check()?;
+    if let TarTarget::File { path, .. } = &target {
+        must_differ(&image.path, path)?;
+    }
     let opened = image.open(metadata_cache(resources.memory))?;
     let plan = Plan::new(&opened.image, compression, &resources)?;
     warn(&asked, plan, &opened, &resources, observer)?;

@@ -32,7 +32,7 @@ pub(crate) use site::Site;
 
 use crate::memory::fewer_workers;
 use crate::read_plan::metadata_cache;
-use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
+use crate::{Error, FileIdentity, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
 use desk::Desk;
 use feeder::{ENDED_BYTES, Feeder};
 use ground::Ground;
@@ -96,7 +96,7 @@ fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
 }
 
 fn shop(request: &UnpackRequest, opened: OpenedImage, site: &Site, root: &Inode) -> Result<Shop, Error> {
-    let directory = site.root()?;
+    let directory = site.root()?.keeping(opened.identity().and_then(FileIdentity::in_destination));
     let staging = match site.staging() {
         None => None,
         Some(staging) => {

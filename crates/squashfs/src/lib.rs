@@ -17,7 +17,7 @@ pub use format::codecs::{CODECS, check_codec, codec_help, parse_codec};
 pub use format::compressor::{compressor_id, data_start, options_block};
 pub use format::inode::device_number;
 pub use format::layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace};
-pub use format::superblock::Superblock;
+pub use format::superblock::{MAGIC_BYTES, Superblock};
 pub use format::xattr::XattrTable;
 pub use options::{
     DEFAULT_BLOCK_SIZE, DirectoryLinks, FileHints, Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Stored,

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use packline::bench::{Report, csv, html, json, markdown, text};
-use packline::{Temporaries, check_writable, write_file};
+use packline::{Temporaries, check_writable, must_differ, write_file};
 
 use super::line::typed;
 use crate::args::Args;
@@ -36,6 +36,7 @@ impl Outputs {
                 if files.iter().any(|(other, _)| named(other) == named(&path)) {
                     return Err(args.wrong(long, "another report goes to the same file"));
                 }
+                args.file_operands().iter().try_for_each(|input| must_differ(input, &path))?;
                 files.push((path, written));
             }
         }

@@ -12,6 +12,7 @@ use super::{info, names};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::size::show_bytes;
+use crate::streams::STDIN;
 use crate::work::watched;
 
 /// Where content comes from.
@@ -32,14 +33,15 @@ impl Place {
     }
 }
 
-const STDIN: &str = "standard input";
-
 /// Does what the settings say.
 pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     match settings.mode {
         Mode::Compress => compress(settings, place, io),
         Mode::Decompress | Mode::Test => decompress(settings, place, io),
-        Mode::Info => info::show(settings, place.shown(), open(settings, place, io), io),
+        Mode::Info => {
+            let detail = info::Detail { json: settings.json, verbosity: settings.verbosity };
+            info::show(detail, place.shown(), open(settings, place, None, io), io)
+        }
     }
 }
 
@@ -57,10 +59,10 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
     let options =
         packline::lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = output_of(settings, place)?;
-    let (target, mut say) = target(settings, output.as_deref(), io)?;
+    let (target, mut say) = target(settings, place, output.as_deref(), io)?;
     let source = match place {
         Place::File(path) => LrzSource::File(path.clone()),
-        Place::Stdin => LrzSource::Stream(STDIN.to_string(), take_stdin(io)?),
+        Place::Stdin => LrzSource::Stream(STDIN.to_string(), take_stdin(output.as_deref(), io)?),
     };
     let request = LrzRequest {
         source,
@@ -134,11 +136,11 @@ pub fn hex(bytes: &[u8]) -> String {
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     let output = if settings.mode == Mode::Test { None } else { Some(output_of(settings, place)?) };
-    let opened = open(settings, place, io)?;
+    let opened = open(settings, place, output.as_ref().and_then(Option::as_deref), io)?;
     let (target, mut say) = match output {
         None => (None, Say::Stdout),
         Some(output) => {
-            let (target, say) = target(settings, output.as_deref(), io)?;
+            let (target, say) = target(settings, place, output.as_deref(), io)?;
             (Some(target), say)
         }
     };
@@ -175,14 +177,14 @@ fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
 }
 
 /// Opens a file; one that is encrypted with the password that was given, or is asked for.
-pub fn open(settings: &Settings, place: &Place, io: &mut Io) -> Result<OpenedLrz, Failure> {
+fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = match &settings.secret {
         Secret::Given(password) => Some(password.as_slice()),
         _ => None,
     };
     let path = match place {
         Place::Stdin => {
-            let mut stream = take_stdin(io)?;
+            let mut stream = take_stdin(output, io)?;
             let opened = packline::lrz_open_stream(STDIN, &mut stream, given, &settings.resources);
             return opened.map_err(|error| {
                 if wants_password(&error) && given.is_none() { no_way_to_ask() } else { error.into() }
@@ -191,10 +193,8 @@ pub fn open(settings: &Settings, place: &Place, io: &mut Io) -> Result<OpenedLrz
         Place::File(path) => path,
     };
     match settings.mode {
-        Mode::Info => match packline::lrz_open(path, given) {
-            Err(error) if given.is_none() && wants_password(&error) => Err(Failure::Said(0)),
-            opened => Ok(opened?),
-        },
+        Mode::Info if given.is_none() => info::without_password(path),
+        Mode::Info => Ok(packline::lrz_open(path, given)?),
         _ => open_asking(path, &settings.secret, io),
     }
 }
@@ -211,7 +211,8 @@ pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLr
     }
 }
 
-fn wants_password(error: &Error) -> bool {
+/// Whether a file was not opened for want of a password.
+pub fn wants_password(error: &Error) -> bool {
     matches!(error, Error::Lrz { cause, .. } if matches!(**cause, LrzError::Password(_)))
 }
 
@@ -221,11 +222,11 @@ fn bar(settings: &Settings) -> bool {
     !settings.quiet && !settings.silent
 }
 
-fn take_stdin(io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
+fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
     if io.in_terminal {
         return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
     }
-    io.stdin.take().ok_or_else(|| Failure::failed("standard input is not there"))
+    io.take_stdin(output)
 }
 
 /// The output's name; none for standard output.
@@ -254,12 +255,15 @@ impl Say {
     }
 }
 
-fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<(TarTarget, Say), Failure> {
+fn target(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) -> Result<(TarTarget, Say), Failure> {
     let Some(path) = output else {
+        if let Place::File(input) = place {
+            io.refuse_input(input)?;
+        }
         if io.out_terminal && settings.mode == Mode::Compress {
             return Err(Failure::usage("standard output is a terminal (expected --outfile, or a file or a pipe)"));
         }
-        return Ok((TarTarget::Stream(PathBuf::from("standard output"), io.share_stdout()), Say::Stderr));
+        return Ok((io.stdout_target(), Say::Stderr));
     };
     let mut say = Say::Stdout;
     say.line(settings, io, &format!("Output filename is: {}", path.display()));

@@ -7,8 +7,7 @@ use packline::lrz::format::Record;
 use packline::lrz::{BackEnd, BlockInfo, ChunkInfo, Error as LrzError};
 use serde_json::json;
 
-use super::file::hex;
-use super::settings::Settings;
+use super::file::{hex, wants_password};
 use crate::failure::Failure;
 use crate::io::Io;
 
@@ -23,26 +22,50 @@ struct Sums {
     back_end: Option<BackEnd>,
 }
 
+/// How much is shown, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Detail {
+    /// As JSON.
+    pub json: bool,
+    /// 0 for the file, 1 for its chunks and blocks, 2 for where they are.
+    pub verbosity: u8,
+}
+
+/// Shows the file at a path as a whole.
+pub fn of_file(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
+    show(Detail { json, verbosity: 0 }, path, without_password(path), io)
+}
+
+/// Opens a file. One that needs a password is [`Failure::Said`] with 0.
+pub fn without_password(path: &Path) -> Result<OpenedLrz, Failure> {
+    match packline::lrz_open(path, None) {
+        Err(error) if wants_password(&error) => Err(Failure::Said(0)),
+        opened => Ok(opened?),
+    }
+}
+
 /// Shows a file. Of one that is encrypted, without a password, there is only that to say.
-pub fn show(settings: &Settings, path: &Path, opened: Result<OpenedLrz, Failure>, io: &mut Io) -> Result<(), Failure> {
+pub fn show(detail: Detail, path: &Path, opened: Result<OpenedLrz, Failure>, io: &mut Io) -> Result<(), Failure> {
     let opened = match opened {
-        Err(Failure::Said(0)) => return encrypted(settings, path, io),
+        Err(Failure::Said(0)) => return encrypted(detail, path, io),
         opened => opened?,
     };
-    let mut shown = Shown { settings, opened: &opened, io };
+    let mut shown = Shown { detail, opened: &opened, io };
     let sums = shown.chunks()?;
     shown.summary(path, &sums)
 }
 
-fn encrypted(settings: &Settings, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    match settings.json {
-        true => io.print(&format!("{}\n", json!({"file": path.display().to_string(), "encrypted": true}))),
+fn encrypted(detail: Detail, path: &Path, io: &mut Io) -> Result<(), Failure> {
+    match detail.json {
+        true => {
+            io.print(&format!("{}\n", json!({"format": "lrz", "file": path.display().to_string(), "encrypted": true})))
+        }
         false => io.print("Encrypted lrzip archive. No further information available\n"),
     }
 }
 
 struct Shown<'s> {
-    settings: &'s Settings,
+    detail: Detail,
     opened: &'s OpenedLrz,
     io: &'s mut Io,
 }
@@ -65,11 +88,11 @@ impl Shown<'_> {
     }
 
     fn words(&self, verbosity: u8) -> bool {
-        !self.settings.json && self.settings.verbosity >= verbosity
+        !self.detail.json && self.detail.verbosity >= verbosity
     }
 
     fn objects(&self, verbosity: u8) -> bool {
-        self.settings.json && self.settings.verbosity >= verbosity
+        self.detail.json && self.detail.verbosity >= verbosity
     }
 
     fn fault(&self, cause: LrzError) -> Failure {
@@ -144,8 +167,8 @@ impl Shown<'_> {
         let md5 = archive.md5().map_err(|cause| self.fault(cause))?.map(|md5| hex(&md5));
         let name = path.display().to_string();
         let method = sums.back_end.map_or("none", BackEnd::name);
-        if self.settings.json {
-            let object = json!({"file": name, "version": format!("0.{}", minor(self.opened)), "encrypted": is_encrypted(self.opened),
+        if self.detail.json {
+            let object = json!({"format": "lrz", "file": name, "version": format!("0.{}", minor(self.opened)), "encrypted": is_encrypted(self.opened),
                                 "back_end": method, "size": plain, "stored": stored, "chunks": sums.chunks,
                                 "stream_bytes": sums.plain, "block_bytes": sums.stored, "md5": md5});
             return self.io.print(&format!("{object}\n"));

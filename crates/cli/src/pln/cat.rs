@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use packline::PlnUnpackRequest;
 use packline::pln::Span;
-use packline::{PlnUnpackRequest, TarTarget};
 
 use super::file::Place;
 use crate::args::Args;
@@ -41,8 +41,8 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let place = if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path) };
     let request = PlnUnpackRequest {
         span: args.text("range")?.map_or(Ok(Span::ALL), |text| span(args, text))?,
-        source: place.source(io)?,
-        target: TarTarget::Stream(PathBuf::from("standard output"), io.share_stdout()),
+        source: place.source(None, io)?,
+        target: io.stdout_target(),
         keep_attributes: false,
         keep_broken: false,
         resources: scheduled.watching(resources(args, io)?),

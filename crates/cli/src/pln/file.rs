@@ -10,6 +10,7 @@ use super::settings::{Mode, Settings};
 use super::{names, said};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::streams::STDIN;
 use crate::work::watched;
 
 /// Where content comes from.
@@ -33,22 +34,22 @@ impl Place {
     /// The same for the library. Standard input is taken.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if standard input is a terminal.
-    pub fn source(&self, io: &mut Io) -> Result<PlnSource, Failure> {
+    /// [`Failure::Usage`] if standard input is a terminal; those of [`Io::take_stdin`].
+    pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<PlnSource, Failure> {
         match self {
-            Place::File(path) => Ok(PlnSource::File(path.clone())),
+            Place::File(path) => {
+                if output.is_none() {
+                    io.refuse_input(path)?;
+                }
+                Ok(PlnSource::File(path.clone()))
+            }
             Place::Stdin if io.in_terminal => {
                 Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"))
             }
-            Place::Stdin => {
-                let stream = io.stdin.take().ok_or_else(|| Failure::failed("standard input is not there"))?;
-                Ok(PlnSource::Stream(STDIN.to_string(), stream))
-            }
+            Place::Stdin => Ok(PlnSource::Stream(STDIN.to_string(), io.take_stdin(output)?)),
         }
     }
 }
-
-const STDIN: &str = "standard input";
 
 /// Does what the settings say.
 ///
@@ -76,7 +77,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     let output = output_of(settings, place)?;
     let request = PlnRequest {
         target: target(settings, output.as_deref(), io)?,
-        source: place.source(io)?,
+        source: place.source(output.as_deref(), io)?,
         options: options.clone(),
         keep_attributes: true,
         resources: settings.resources.clone(),
@@ -96,7 +97,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         (output, target)
     };
     let request = PlnUnpackRequest {
-        source: place.source(io)?,
+        source: place.source(output.as_deref(), io)?,
         span: Span::ALL,
         target,
         keep_attributes: true,
@@ -110,7 +111,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
 }
 
 /// The output's name; none for standard output.
-fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Failure> {
+pub fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Failure> {
     if settings.to_stdout(place) {
         return Ok(None);
     }
@@ -120,7 +121,6 @@ fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Fail
         None if settings.mode == Mode::Compress => names::with_suffix(path),
         None => names::without_suffix(path)?,
     };
-    names::must_differ(path, &output)?;
     Ok(Some(output))
 }
 
@@ -133,7 +133,7 @@ fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<Tar
                 "standard output is a terminal (expected --output, or a file or a pipe; or -f)",
             ));
         }
-        return Ok(TarTarget::Stream(PathBuf::from("standard output"), io.share_stdout()));
+        return Ok(io.stdout_target());
     };
     Ok(TarTarget::File { path: path.to_path_buf(), force: settings.force })
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -33,17 +32,4 @@ pub fn without_suffix(path: &Path) -> Result<PathBuf, Failure> {
     }
     let name = path.file_name().unwrap_or_default().as_bytes();
     Ok(path.with_file_name(OsStr::from_bytes(&name[..name.len() - SUFFIX.len()])))
-}
-
-/// Refuses to write over what is read.
-///
-/// # Errors
-/// [`Failure::Failed`].
-pub fn must_differ(input: &Path, output: &Path) -> Result<(), Failure> {
-    let identity = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
-    if identity(output).is_none() || identity(output) != identity(input) {
-        return Ok(());
-    }
-    let what = format!("is the input itself (expected another output than {})", output.display());
-    Err(Failure::failed(format!("{}: {what}", input.display())))
 }

@@ -15,7 +15,7 @@ use crate::lrzip::hex;
 use crate::progress::Bar;
 use crate::scheduling;
 use crate::size::show_bytes;
-use crate::verify::say;
+use crate::verify::{outcome, say};
 
 /// Verifies.
 ///
@@ -31,17 +31,16 @@ pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
     let bar = (io.terminal && !quiet).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
     let source = PlnSource::File(path.to_path_buf());
-    let outcome = packline::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);
+    let verified = packline::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);
     let Printer { bar, failed, .. } = printer;
     if let Some(bar) = bar {
         bar.clear();
     }
-    if let Some(failure) = failed.into_inner() {
-        return Err(failure);
-    }
-    let verified = outcome?;
-    say(args, totals_object(&verified), totals_text(path, &verified), &scheduled, io)?;
-    if verified.findings > 0 { Err(Failure::Said(1)) } else { Ok(()) }
+    let printed = failed.into_inner().map_or(Ok(()), Err);
+    let verified = verified?;
+    let printed =
+        printed.and_then(|()| say(args, totals_object(&verified), totals_text(path, &verified), &scheduled, io));
+    outcome(verified.findings, printed)
 }
 
 /// Prints findings as they come, and shows how far it is.

@@ -17,6 +17,7 @@ use crate::command::{command_of, with_name};
 use crate::io::{Host, Io};
 use crate::options::Applet;
 use crate::signals::Farewell;
+use crate::streams::Streams;
 
 /// What a command did.
 #[derive(Debug)]
@@ -90,6 +91,7 @@ pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) 
         terminal: false,
         in_terminal: false,
         out_terminal: false,
+        streams: Streams::default(),
         host,
         temporaries: Temporaries::default(),
         farewell: Farewell::default(),

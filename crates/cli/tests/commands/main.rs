@@ -3,6 +3,7 @@
 
 mod bench_pack;
 mod bench_unpack;
+mod containers;
 mod gensquashfs_order;
 mod gensquashfs_peer;
 mod hard_links;
@@ -26,9 +27,11 @@ mod matrix_workers;
 mod mount_fuse;
 mod pln;
 mod read_scratch;
+mod same_file;
 mod scale_memory;
 mod sqfs2tar_options;
 mod sqfs2tar_trees;
+mod standard_streams;
 mod stopping;
 mod streams_killed;
 mod unpack_interop;

@@ -4,7 +4,8 @@ use crate::Error;
 
 /// Bytes of a magic.
 pub const MAGIC_SIZE: usize = 24;
-const MARK: &[u8; 4] = b"LRZI";
+/// The bytes that a file begins with, of every version.
+pub const MARK: &[u8; 4] = b"LRZI";
 
 /// The layouts there have been, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

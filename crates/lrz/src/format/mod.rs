@@ -12,7 +12,7 @@ pub use back_end::BackEnd;
 pub use chunk_head::ChunkHead;
 pub use filter::Filter;
 pub(crate) use magic::ambiguous;
-pub use magic::{Dialect, LzmaProps, MAGIC_SIZE, Magic, Protection};
+pub use magic::{Dialect, LzmaProps, MAGIC_SIZE, MARK, Magic, Protection};
 pub use opcode::{LONGEST, Opcode, OpcodeForm};
 pub use record::Record;
 pub use width::{Width, width_for};

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::planner::file_of;
 use super::side::{Node, Side};
 use super::stream::{next_data, next_hole, open_file};
-use crate::{Error, OpenedImage};
+use crate::{Error, FileIdentity, OpenedImage};
 
 /// Bytes copied at once.
 const BUFFER: usize = 128 << 10;
@@ -31,12 +31,15 @@ struct Copier {
     /// `old` or `new`.
     name: &'static str,
     top: OwnedFd,
+    /// The images that are compared, which are not replaced.
+    kept: Vec<FileIdentity>,
     buffer: Vec<u8>,
 }
 
 impl Extraction {
     /// Makes the directory `place` if there is none.
     pub(super) fn new(place: &Path, old: &Side, new: &Side) -> Result<Extraction, Error> {
+        refuse_trees(place, [old, new])?;
         let opened = || -> io::Result<(OwnedFd, OwnedFd)> {
             fs::create_dir_all(place)?;
             let top: OwnedFd = File::open(place)?.into();
@@ -44,8 +47,10 @@ impl Extraction {
             Ok((top, again))
         };
         let (for_old, for_new) = opened().map_err(|cause| refused(place, cause))?;
-        let old = Copier::new(old, "old", for_old)?;
-        Ok(Extraction { place: place.to_path_buf(), old, new: Copier::new(new, "new", for_new)? })
+        let images = [old, new].into_iter().filter_map(|side| side.image()?.identity());
+        let kept: Vec<FileIdentity> = images.collect();
+        let old = Copier::new(old, "old", for_old, kept.clone())?;
+        Ok(Extraction { place: place.to_path_buf(), old, new: Copier::new(new, "new", for_new, kept)? })
     }
 
     /// Extracts the regular files at `path`.
@@ -59,19 +64,33 @@ impl Extraction {
     }
 }
 
+/// Refuses to extract into a directory that is compared, or to where one is.
+fn refuse_trees(place: &Path, sides: [&Side; 2]) -> Result<(), Error> {
+    let Ok(place) = fs::canonicalize(place) else { return Ok(()) };
+    let trees = sides.into_iter().filter_map(|side| if let Side::Directory(root) = side { Some(root) } else { None });
+    for tree in trees.filter_map(|tree| fs::canonicalize(tree).ok()) {
+        let own = ["old", "new"].map(|name| place.join(name));
+        if own.iter().any(|own| own.starts_with(&tree) || tree.starts_with(own)) {
+            let what = format!("files extracted there would change {}, which is compared", tree.display());
+            return Err(Error::Target { path: place, what, expected: "another directory".to_string() });
+        }
+    }
+    Ok(())
+}
+
 fn refused(place: &Path, cause: io::Error) -> Error {
     Error::Output { path: place.to_path_buf(), action: "cannot extract", cause }
 }
 
 impl Copier {
-    fn new(side: &Side, name: &'static str, top: OwnedFd) -> Result<Copier, Error> {
+    fn new(side: &Side, name: &'static str, top: OwnedFd, kept: Vec<FileIdentity>) -> Result<Copier, Error> {
         let decoder = side.image().map(|image| BlockDecoder::new(&image.image).map_err(|cause| image.fault(cause)));
-        Ok(Copier { side: side.clone(), decoder: decoder.transpose()?, name, top, buffer: Vec::new() })
+        Ok(Copier { side: side.clone(), decoder: decoder.transpose()?, name, top, kept, buffer: Vec::new() })
     }
 
     fn copy(&mut self, place: &Path, path: &[u8], node: &Node) -> Result<(), Error> {
         let shown = place.join(self.name).join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
-        let mut file = create_below(&self.top, self.name, path).map_err(|cause| refused(&shown, cause))?;
+        let mut file = create_below(&self.top, self.name, path, &self.kept).map_err(|cause| refused(&shown, cause))?;
         match (self.side.clone(), file_of(node)) {
             (Side::Image(image), Some(content)) => self.decode(&image, path, content, &mut file, &shown)?,
             _ => self.copy_host(path, node, &mut file).map_err(|cause| refused(&shown, cause))?,
@@ -138,12 +157,17 @@ fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
 
 /// Creates the file at `path` below `top`/`name`, with the directories above it. Every step is taken relative to the directory
 /// before it and none through a link; a file that is there is replaced, not written to.
-fn create_below(top: &OwnedFd, name: &str, path: &[u8]) -> io::Result<File> {
+fn create_below(top: &OwnedFd, name: &str, path: &[u8], kept: &[FileIdentity]) -> io::Result<File> {
     let mut components = path.split(|byte| *byte == b'/');
     let last = components.next_back().unwrap_or_default();
     let mut directory = enter(top, name.as_bytes())?;
     for component in components {
         directory = enter(&directory, component)?;
+    }
+    let there = rustix::fs::openat(&directory, last, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    let there = there.ok().and_then(FileIdentity::of_descriptor);
+    if there.is_some_and(|there| kept.contains(&there)) {
+        return Err(io::Error::other("it is an input itself (expected another directory)"));
     }
     match rustix::fs::unlinkat(&directory, last, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
@@ -173,14 +197,14 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         let top: OwnedFd = File::open(place.path()).unwrap().into();
         std::os::unix::fs::symlink(outside.path(), place.path().join("old")).unwrap();
-        assert!(create_below(&top, "old", b"file").is_err());
+        assert!(create_below(&top, "old", b"file", &[]).is_err());
         fs::create_dir(place.path().join("new")).unwrap();
         std::os::unix::fs::symlink(outside.path(), place.path().join("new/d")).unwrap();
-        assert!(create_below(&top, "new", b"d/file").is_err());
+        assert!(create_below(&top, "new", b"d/file", &[]).is_err());
         let target = outside.path().join("target");
         fs::write(&target, "kept").unwrap();
         std::os::unix::fs::symlink(&target, place.path().join("new/f")).unwrap();
-        create_below(&top, "new", b"f").unwrap().write_all(b"new").unwrap();
+        create_below(&top, "new", b"f", &[]).unwrap().write_all(b"new").unwrap();
         assert_eq!(
             (fs::read(&target).unwrap(), fs::read(place.path().join("new/f")).unwrap()),
             (b"kept".to_vec(), b"new".to_vec())

@@ -1,21 +1,24 @@
 //! The tree in a tar in a .lrz file, unpacked into a directory while it is decompressed.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use packline_lrz::{Machine, Pipe, ReadOptions};
+use packline_tree::Source;
 use packline_tree::decompress::Limits;
 use packline_tree::tar::{self, TarOptions};
 
 use super::extract::Extraction;
 use super::pipe::{Giver, PIPE_BYTES, Taker, pipe};
 use super::{OpenedLrz, Watch, fault, machine, needing_more, tar_limits, with_less};
+use crate::Container::{self, Compressed, Tar};
+use crate::source::head_of;
 use crate::unpack::Site;
 use crate::{Error, Kept, Observer, Resources, Temporaries};
 
 /// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.
-const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
+pub(super) const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
 
 /// A tar in a .lrz file that is to become a directory again.
 pub struct LrzTreeRequest<'a> {
@@ -57,7 +60,12 @@ pub struct LrzTreeCounts {
 /// [`Error`], with the entry or the path; what is wrong with the .lrz file comes before what is wrong with the tar.
 pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer) -> Result<LrzTreeCounts, Error> {
     let site = Site::open(&request.destination, request.force, &request.temporaries)?;
-    let extraction = Extraction::new(site.root()?, request.destination.clone(), request.kept, request.devices);
+    let extraction = Extraction::new(
+        site.root()?.keeping(request.opened.file_id()),
+        request.destination.clone(),
+        request.kept,
+        request.devices,
+    );
     let machine = machine(&request.resources);
     let (limits, inner) = tar_limits(machine.memory);
     let besides = TREE_BYTES + inner;
@@ -77,11 +85,11 @@ fn run(
     observer: &mut dyn Observer,
 ) -> Result<LrzTreeCounts, Error> {
     let (giver, taker) = pipe();
-    let name = opened.shown.display().to_string();
+    let shown = opened.shown.clone();
     thread::scope(|threads| {
-        let extracting = threads.spawn(move || extract(taker, name, limits, extraction));
+        let extracting = threads.spawn(move || extract(taker, shown, limits, extraction));
         let read = decompress(opened, giver, machine, observer);
-        let extracted = extracting.join().unwrap_or_else(|_| Err(internal()));
+        let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
         match (read, extracted) {
             // The pipe breaks when the tree cannot be made; that has a reason of its own.
             (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
@@ -93,7 +101,7 @@ fn run(
     })
 }
 
-fn decompress(
+pub(super) fn decompress(
     opened: &OpenedLrz,
     mut giver: Giver,
     machine: &Machine,
@@ -111,21 +119,36 @@ fn decompress(
     }
 }
 
+/// The tar that a .lrz file called `shown` holds, plain or compressed.
+///
+/// # Errors
+/// [`Error::Request`] if its first bytes are not those of a tar.
+pub(super) fn tar_from(mut taker: Taker, shown: &Path, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
+    let head = head_of(shown, &mut taker)?;
+    if head.iter().any(|&byte| byte != 0) && !matches!(Container::of_head(&head), Some(Tar | Compressed(_))) {
+        let what = format!("{}: a .lrz file whose content is no tar", shown.display());
+        return Err(Error::Request { what, expected: "a tar".to_string() });
+    }
+    let options = TarOptions::named(shown.display().to_string());
+    Ok(tar::open_stream(Cursor::new(head).chain(taker), options, limits)?)
+}
+
 /// Makes the tree; what a user should know besides.
 fn extract(
     taker: Taker,
-    name: String,
+    shown: PathBuf,
     limits: Limits,
     mut extraction: Extraction,
 ) -> Result<(LrzTreeCounts, Vec<String>), Error> {
-    let mut source = tar::open_stream(taker, TarOptions::named(name), &limits)?;
+    let mut source = tar_from(taker, &shown, &limits)?;
     while let Some(entry) = source.next_entry()? {
         extraction.entry(&entry, source.as_mut())?;
     }
     extraction.finish()
 }
 
-fn internal() -> Error {
-    let what = "internal error: the thread that makes the tree panicked".to_string();
+/// The error of a thread that does something (`makes the tree`) and panicked.
+pub(super) fn internal(does: &str) -> Error {
+    let what = format!("internal error: the thread that {does} panicked");
     Error::Request { what, expected: "no panic".to_string() }
 }

@@ -17,8 +17,8 @@ pub(crate) const SUPERBLOCK_BYTES: u64 = 96;
 pub(crate) const NO_TABLE: u64 = u64::MAX;
 
 const MAGIC: u32 = 0x7371_7368;
-/// The magic as it stands in an image.
-pub(crate) const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
+/// The bytes that an image begins with.
+pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 /// The magic of an image that was streamed: its superblock is at its end, and has to be moved before it can be read.
 const STREAMED: u32 = 0x5351_5348;
 /// Compressors that have a number: 1 to this.

@@ -41,6 +41,8 @@ impl FileId {
 #[derive(Debug)]
 pub struct Directory {
     fd: OwnedFd,
+    /// What is neither replaced nor removed in it.
+    kept: Option<FileId>,
 }
 
 impl AsFd for Directory {
@@ -50,8 +52,13 @@ impl AsFd for Directory {
 }
 
 impl Directory {
-    pub(super) fn from_fd(fd: OwnedFd) -> Directory {
-        Directory { fd }
+    fn from_fd(fd: OwnedFd) -> Directory {
+        Directory { fd, kept: None }
+    }
+
+    /// Another directory, in which the same file is kept.
+    pub(super) fn with(&self, fd: OwnedFd) -> Directory {
+        Directory { fd, kept: self.kept }
     }
 
     /// Opens the root of a destination: the one path that may lead through links.
@@ -61,7 +68,21 @@ impl Directory {
     pub fn root(path: &Path) -> Result<Directory, Refusal> {
         let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
         let fd = retry_on_intr(|| rustix::fs::openat(CWD, path, flags, Mode::empty())).tried("cannot open")?;
-        Ok(Directory { fd })
+        Ok(Directory::from_fd(fd))
+    }
+
+    /// The same directory, in and below which one file is neither replaced nor removed: what the tree is read from.
+    pub fn keeping(self, file: Option<FileId>) -> Directory {
+        Directory { kept: file, ..self }
+    }
+
+    /// Refuses to touch the file that is kept.
+    fn check_kept(&self, name: &[u8]) -> Result<(), Refusal> {
+        let Some(kept) = self.kept else { return Ok(()) };
+        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if FileId::of(&found) == kept => Err(Refusal::Input),
+            _ => Ok(()),
+        }
     }
 
     /// Opens a directory in this one.
@@ -71,7 +92,7 @@ impl Directory {
     pub fn open(&self, name: &[u8]) -> Result<Directory, Refusal> {
         check(name)?;
         let open = || rustix::fs::openat(&self.fd, name, DIRECTORY, Mode::empty());
-        Ok(Directory { fd: retry_on_intr(open).tried("cannot open")? })
+        Ok(self.with(retry_on_intr(open).tried("cannot open")?))
     }
 
     /// Opens the directory that `names` lead to, each in the one before; `None` for no names. The system is asked once for
@@ -108,7 +129,7 @@ impl Directory {
         match retry_on_intr(open) {
             // An older kernel, or one that is told to know nothing of it; or something is being renamed.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::INVAL) => Ok((self.open(names[0])?, 1)),
-            opened => Ok((Directory { fd: opened.tried("cannot open")? }, gone)),
+            opened => Ok((self.with(opened.tried("cannot open")?), gone)),
         }
     }
 
@@ -200,10 +221,11 @@ impl Directory {
     /// Moves what is called `name` here to `new` in `to`, in place of what is there, which is not followed.
     ///
     /// # Errors
-    /// The system refuses; `EISDIR` if the new name is that of a directory.
+    /// [`Refusal::Input`]; the system refuses; `EISDIR` if the new name is that of a directory.
     pub fn rename(&self, name: &[u8], to: &Directory, new: &[u8]) -> Result<(), Refusal> {
         check(name)?;
         check(new)?;
+        to.check_kept(new)?;
         rustix::fs::renameat(&self.fd, name, &to.fd, new).tried("cannot put it in place")
     }
 
@@ -225,9 +247,10 @@ impl Directory {
     /// Removes what is called `name` here, if it is no directory. That there is nothing is no error.
     ///
     /// # Errors
-    /// The system refuses; `EISDIR` for a directory.
+    /// [`Refusal::Input`]; the system refuses; `EISDIR` for a directory.
     pub fn unlink(&self, name: &[u8]) -> Result<(), Refusal> {
         check(name)?;
+        self.check_kept(name)?;
         match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(()),
             other => other.tried("cannot remove"),

@@ -16,6 +16,8 @@ pub enum Refusal {
     Name,
     /// Under the name there is something else than what was made there: another file took its place.
     Replaced,
+    /// What has the name is what the tree is read from.
+    Input,
     /// A number that stands for no owner or group (4294967295 means `leave it as it is` to the system).
     Owner(u32),
 }
@@ -27,6 +29,7 @@ impl Refusal {
             Refusal::Os(action, _) => action,
             Refusal::Name => "cannot make an entry",
             Refusal::Replaced => "cannot go on with it",
+            Refusal::Input => "cannot replace it",
             Refusal::Owner(_) => "cannot set the owner",
         }
     }
@@ -47,6 +50,7 @@ impl Refusal {
                 io::Error::other("its name is none (expected 1 to 255 bytes, no slash, no NUL, not . or ..)")
             }
             Refusal::Replaced => io::Error::other("something else took its place meanwhile"),
+            Refusal::Input => io::Error::other("it is the input itself (expected another destination)"),
             Refusal::Owner(id) => io::Error::other(format!("{id} is no owner or group (expected at most 4294967294)")),
         }
     }

@@ -96,7 +96,7 @@ impl Directory {
 
     fn at(directory: &Directory, name: &std::ffi::CStr) -> Result<Directory, Refusal> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        rustix::fs::openat(directory, name, flags, Mode::empty()).map(Directory::from_fd).tried("cannot open")
+        rustix::fs::openat(directory, name, flags, Mode::empty()).map(|fd| directory.with(fd)).tried("cannot open")
     }
 
     /// Removes the directory `name` with everything in it.

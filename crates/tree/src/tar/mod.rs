@@ -33,6 +33,11 @@ pub use open::{open_file, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
 pub use write::{MapSegment, MapShape, RECORD_BYTES, TarWriter, Unstorable, end_of_archive, is_xattr_name, padding};
 
+/// Whether a file that begins so is a tar: its first 512 bytes are a header whose checksum is right.
+pub fn is_header(head: &[u8]) -> bool {
+    head.first_chunk().is_some_and(|block| header::Header::new(block).is_some())
+}
+
 /// How a tar is read.
 #[derive(Debug, Clone, Default)]
 pub struct TarOptions {

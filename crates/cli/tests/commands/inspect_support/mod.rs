@@ -12,6 +12,7 @@ pub struct Place {
 }
 
 /// What a program did.
+#[derive(Debug)]
 pub struct Ran {
     pub status: i32,
     pub out: Vec<u8>,

@@ -1,0 +1,143 @@
+//! `packline list` of a tar, plain or compressed, or of the tar in a .lrz file.
+
+use std::io::Write;
+use std::path::Path;
+
+use packline::image::read::NodeType;
+use packline::tree::{Entry, Kind};
+use packline::{Container, Selection};
+use serde_json::{Map, Value, json};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::list::{Form, all_found, ended, xattr};
+use crate::lrzip::open_asking;
+use crate::lrzip::password::Secret;
+use crate::mode::{mode_string, type_name};
+use crate::shown::{escaped, escaped_path, put_json};
+use crate::utc::Moment;
+
+/// Lists the entries that are selected, in the order of the tar; one that comes twice is listed twice.
+///
+/// # Errors
+/// Those of reading and printing; patterns that match nothing, which are named first.
+pub fn run(
+    args: &Args,
+    (path, container): (&Path, Container),
+    form: Form,
+    selection: &Selection,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    if args.given("offset") {
+        return Err(args.wrong("offset", &format!("has no effect on {container}")));
+    }
+    let resources = io.host.resources();
+    let lrz = (container == Container::Lrz).then(|| open_asking(path, &Secret::None, io)).transpose()?;
+    let mut unmatched: Vec<usize> = (0..selection.include.len()).collect();
+    let mut printed = Ok(());
+    let mut found = |entry: &Entry| {
+        if selection.selects(&entry.path) {
+            unmatched.retain(|&pattern| !selection.include[pattern].matches(&entry.path));
+            printed = io.stdout.write_all(&line(entry, form)).map_err(Failure::printing);
+        }
+        printed.is_ok()
+    };
+    let read = match lrz {
+        Some(opened) => packline::lrz_entries(&opened, &resources, &mut found),
+        None => packline::tar_entries(path, &resources, &mut found),
+    };
+    let printed = printed.and_then(|()| io.stdout.flush().map_err(Failure::printing));
+    read?;
+    let sound = printed.is_err() || all_found(args, &unmatched, io);
+    ended(printed, sound)
+}
+
+fn line(entry: &Entry, form: Form) -> Vec<u8> {
+    let path: &[u8] = if entry.path.is_empty() { b"." } else { &entry.path };
+    match form {
+        Form::Raw => [path, b"\0"].concat(),
+        Form::Short => format!("{}\n", escaped(path)).into_bytes(),
+        Form::Long => long(entry).into_bytes(),
+        Form::Json => format!("{}\n", object(path, entry)).into_bytes(),
+    }
+}
+
+fn long(entry: &Entry) -> String {
+    let meta = entry.meta;
+    let owner = format!("{}/{}", meta.uid, meta.gid);
+    let time = Moment::of(meta.mtime).iso();
+    let mut line =
+        format!("{} {owner:<11} {:>12} {time} {}", mode(entry), extent(&entry.kind), escaped_path(&entry.path));
+    match &entry.kind {
+        Kind::Symlink(target) => line.push_str(&format!(" -> {}", escaped(target))),
+        Kind::HardLink(target) => line.push_str(&format!(" link to {}", escaped_path(target))),
+        _ => {}
+    }
+    line.push('\n');
+    line
+}
+
+/// As for an image; a hard link, which is of no type of its own, begins with `h`.
+fn mode(entry: &Entry) -> String {
+    match node_type(&entry.kind) {
+        Some(kind) => mode_string(kind, entry.meta.mode),
+        None => mode_string(NodeType::File, entry.meta.mode).replacen('-', "h", 1),
+    }
+}
+
+/// The type of what an entry makes; none of a hard link.
+fn node_type(kind: &Kind) -> Option<NodeType> {
+    Some(match kind {
+        Kind::File { .. } => NodeType::File,
+        Kind::Dir => NodeType::Directory,
+        Kind::Symlink(_) => NodeType::Symlink,
+        Kind::BlockDevice(_) => NodeType::BlockDevice,
+        Kind::CharDevice(_) => NodeType::CharDevice,
+        Kind::Fifo => NodeType::Fifo,
+        Kind::Socket => NodeType::Socket,
+        Kind::HardLink(_) => return None,
+    })
+}
+
+/// Size, or device number.
+fn extent(kind: &Kind) -> String {
+    match kind {
+        Kind::BlockDevice(device) | Kind::CharDevice(device) => format!("{},{}", device.major, device.minor),
+        kind => size(kind).to_string(),
+    }
+}
+
+fn size(kind: &Kind) -> u64 {
+    match kind {
+        Kind::File { size } => *size,
+        Kind::Symlink(target) => target.len() as u64,
+        _ => 0,
+    }
+}
+
+fn object(path: &[u8], entry: &Entry) -> Value {
+    let (mut object, meta) = (Map::new(), entry.meta);
+    put_json(&mut object, "path", path);
+    let members = [
+        ("type", json!(node_type(&entry.kind).map_or("hard link", type_name))),
+        ("mode", json!(format!("{:04o}", meta.mode))),
+        ("uid", json!(meta.uid)),
+        ("gid", json!(meta.gid)),
+        ("mtime", json!(meta.mtime)),
+        ("size", json!(size(&entry.kind))),
+    ];
+    object.extend(members.map(|(key, value)| (key.to_string(), value)));
+    match &entry.kind {
+        Kind::Symlink(target) | Kind::HardLink(target) => put_json(&mut object, "target", target),
+        Kind::BlockDevice(device) | Kind::CharDevice(device) => {
+            object.insert("major".to_string(), json!(device.major));
+            object.insert("minor".to_string(), json!(device.minor));
+        }
+        _ => {}
+    }
+    if !entry.xattrs.is_empty() {
+        object.insert("xattrs".to_string(), entry.xattrs.iter().map(xattr).collect());
+    }
+    object.into()
+}

@@ -1,0 +1,79 @@
+//! The standard streams as the process got them: what they are, and how they are read and written.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, LineWriter, Read, Write, stdin, stdout};
+use std::os::fd::AsFd;
+
+use packline::FileIdentity;
+
+use crate::closed_streams;
+
+/// What standard output is called in messages.
+pub const STDOUT: &str = "standard output";
+/// What standard input is called in messages.
+pub const STDIN: &str = "standard input";
+/// Bytes gathered before they are written to what is no terminal.
+const BUFFER: usize = 64 << 10;
+
+/// What is known of the standard streams.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Streams {
+    /// Standard input was closed when the process started.
+    pub stdin_closed: bool,
+    /// Standard output was closed when the process started.
+    pub stdout_closed: bool,
+    /// The file that standard input reads, if it is one.
+    pub stdin_file: Option<FileIdentity>,
+    /// The file that standard output writes, if it is one.
+    pub stdout_file: Option<FileIdentity>,
+}
+
+impl Streams {
+    /// Those of this process.
+    pub fn of_process() -> Streams {
+        Streams {
+            stdin_closed: closed_streams::stdin(),
+            stdout_closed: closed_streams::stdout(),
+            stdin_file: FileIdentity::of_descriptor(stdin()),
+            stdout_file: FileIdentity::of_descriptor(stdout()),
+        }
+    }
+}
+
+/// Standard input, unless it was closed: without the lock and the small buffer of the standard library, which a tar of gigabytes
+/// only pays for.
+pub fn input() -> Option<Box<dyn Read + Send>> {
+    if closed_streams::stdin() {
+        return None;
+    }
+    Some(match stdin().as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(File::from(descriptor)),
+        Err(_) => Box::new(stdin()),
+    })
+}
+
+/// A line at a time on a terminal; elsewhere names by the thousand are not worth a system call each. Neither takes the way of the
+/// standard library, which drops what it cannot write to a descriptor that is not open for writing.
+pub fn output() -> Box<dyn Write> {
+    if closed_streams::stdout() {
+        return Box::new(Closed);
+    }
+    match stdout().as_fd().try_clone_to_owned() {
+        Ok(descriptor) if stdout().is_terminal() => Box::new(LineWriter::new(File::from(descriptor))),
+        Ok(descriptor) => Box::new(BufWriter::with_capacity(BUFFER, File::from(descriptor))),
+        Err(_) => Box::new(stdout()),
+    }
+}
+
+/// A stream that was closed when the process started. Only what is written to it is lost, so only that fails.
+pub struct Closed;
+
+impl Write for Closed {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::Error::other("it is closed"))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

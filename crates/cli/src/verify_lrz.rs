@@ -1,0 +1,80 @@
+//! `packline verify` of a .lrz file: everything is decompressed, every sum checked.
+
+use std::path::Path;
+
+use packline::lrz::{Error as LrzError, Unpacked};
+use packline::{Error, LrzUnpackRequest};
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::lrzip::password::Secret;
+use crate::lrzip::{hex, open_asking};
+use crate::size::show_bytes;
+use crate::verify::{outcome, say};
+use crate::work::watched;
+use crate::{image_args, scheduling};
+
+/// Verifies. Reading ends at the first fault, since what is behind it cannot be told.
+///
+/// # Errors
+/// [`Failure::Said`] if something is wrong with the file, which has been printed; options that are for images; those of reading.
+pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
+    if let Some(long) = args.given_beside(&[&["json", "quiet", "jobs", "mem"], scheduling::NAMES].concat()) {
+        return Err(args.wrong(long, "has no effect on a .lrz file"));
+    }
+    let (json, quiet) = (args.flag("json"), args.flag("quiet"));
+    let scheduled = scheduling::read(args, io)?;
+    let memory = args.size("mem")?.or(io.host.third_of_memory());
+    let resources = packline::Resources { memory, ..image_args::resources(args, io)? };
+    let resources = scheduled.watching(resources);
+    let opened = open_asking(path, &Secret::None, io)?;
+    let request = LrzUnpackRequest {
+        opened: &opened,
+        target: None,
+        md5: true,
+        check: false,
+        tar: false,
+        keep_broken: false,
+        resources,
+        temporaries: io.temporaries.clone(),
+    };
+    match watched(io, !quiet, |observer| packline::lrz_unpack(request, observer)) {
+        Ok(unpacked) => say(args, totals_object(&unpacked), totals_text(path, &unpacked), &scheduled, io),
+        Err(Error::Lrz { cause, .. }) if matches!(*cause, LrzError::Corrupt { .. }) => {
+            let line = if json { object(&cause).to_string() } else { format!("{}: {cause}", path.display()) };
+            outcome(1, io.print(&format!("{line}\n")))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn object(cause: &LrzError) -> Value {
+    match cause {
+        LrzError::Corrupt { offset, what, expected } => {
+            json!({ "finding": "fault", "offset": offset, "what": what, "expected": expected })
+        }
+        other => json!({ "finding": "fault", "what": other.to_string() }),
+    }
+}
+
+fn totals_text(path: &Path, unpacked: &Unpacked) -> String {
+    let sum = match (unpacked.stored_md5, unpacked.md5) {
+        (Some(stored), _) => format!("MD5 {}, as stored", hex(&stored)),
+        (None, Some(sum)) => format!("MD5 {}, of which the file has none", hex(&sum)),
+        (None, None) => "no MD5".to_string(),
+    };
+    let (content, chunks) = (show_bytes(unpacked.plain), unpacked.chunks);
+    format!("{}: sound\n{chunks} chunks with {content} of content are right; {sum}", path.display())
+}
+
+fn totals_object(unpacked: &Unpacked) -> Value {
+    json!({
+        "faults": 0,
+        "chunks": unpacked.chunks,
+        "content_bytes": unpacked.plain,
+        "md5": unpacked.md5.map(|sum| hex(&sum)),
+        "stored_md5": unpacked.stored_md5.map(|sum| hex(&sum)),
+    })
+}

@@ -1,0 +1,125 @@
+//! Which container a file is, by its first bytes.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use packline_tree::decompress::{Format as Compression, detect, read_head};
+use packline_tree::tar;
+
+use crate::Error;
+
+/// Bytes at the start of a file by which its container is known, at most.
+pub(crate) const HEAD: usize = 512;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Container {
+    /// A SquashFS image that starts at the first byte.
+    SquashFs,
+    /// lrzip's container.
+    Lrz,
+    /// Our container of one file or stream.
+    Pln,
+    /// A tar that is not compressed.
+    Tar,
+    /// Anything that is compressed, of which a tar is the most likely.
+    Compressed(Compression),
+}
+
+impl Container {
+    /// The container of a file that begins so; 512 bytes are enough. `None` for none that is known here.
+    pub fn of_head(head: &[u8]) -> Option<Container> {
+        // A tar begins with a name, which may look like anything; but its header has a sum.
+        if tar::is_header(head) {
+            return Some(Container::Tar);
+        }
+        if head.starts_with(&packline_squashfs::MAGIC_BYTES) {
+            return Some(Container::SquashFs);
+        }
+        if head.starts_with(packline_lrz::format::MARK) {
+            return Some(Container::Lrz);
+        }
+        if head.starts_with(&packline_pln::MAGIC) {
+            return Some(Container::Pln);
+        }
+        Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(Container::Compressed)
+    }
+
+    /// The container of a regular file or a block device; `None` also for what cannot be opened or read. A pipe is not looked
+    /// at, since its bytes could not be read again.
+    pub fn of_file(path: &Path) -> Option<Container> {
+        let kind = path.metadata().ok()?.file_type();
+        let again = kind.is_file() || kind.is_block_device();
+        let head = again.then(|| File::open(path).and_then(|mut file| read_head(&mut file)))?;
+        Container::of_head(&head.ok()?)
+    }
+
+    /// The container of an input of `size` bytes that `read` reads from its start.
+    pub(crate) fn of_input(size: u64, read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> Option<Container> {
+        let mut head = [0; HEAD];
+        let head = &mut head[..size.min(HEAD as u64) as usize];
+        read(head).ok()?;
+        Container::of_head(head)
+    }
+
+    /// The error of a file of this container, called `path`, where another was wanted.
+    pub(crate) fn instead_of(self, path: &Path, expected: &str) -> Error {
+        Error::Container { path: path.to_path_buf(), found: self, expected: expected.to_string() }
+    }
+}
+
+impl fmt::Display for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Container::SquashFs => f.write_str("a SquashFS image"),
+            Container::Lrz => f.write_str("a .lrz file"),
+            Container::Pln => f.write_str("a .pln file, which holds no tree"),
+            Container::Tar => f.write_str("a tar"),
+            Container::Compressed(compression) => write!(f, "a file compressed with {compression}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tar_with(name: &str) -> Vec<u8> {
+        let mut block = vec![0; HEAD];
+        block[..name.len()].copy_from_slice(name.as_bytes());
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        block
+    }
+
+    #[test]
+    fn the_first_bytes_decide() {
+        let cases: [(&[u8], Option<Container>); 7] = [
+            (b"hsqs", Some(Container::SquashFs)),
+            (b"LRZI\0\x06", Some(Container::Lrz)),
+            (b"\x8bPLN\r\n\x1a\n", Some(Container::Pln)),
+            (b"\x1f\x8b\x08\0", Some(Container::Compressed(Compression::Gzip))),
+            (b"\x8bPLN\n", None),
+            (b"", None),
+            (&[0; HEAD], None),
+        ];
+        for (head, container) in cases {
+            assert_eq!(Container::of_head(head), container, "{}", head.escape_ascii());
+        }
+        for name in ["file", "hsqs", "LRZI", "BZh91AY&SY"] {
+            assert_eq!(Container::of_head(&tar_with(name)), Some(Container::Tar), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_has_none() {
+        for path in ["/dev/null", "/", "/none"] {
+            assert_eq!(Container::of_file(Path::new(path)), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Which file a name or a descriptor leads to, so that no output takes the place of its own input.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use packline_tree::destination::FileId;
+
+use crate::Error;
+
+/// What tells a regular file or a block device from all others, whatever name leads to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileIdentity(Identity);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    Regular { device: u64, inode: u64 },
+    BlockDevice { number: u64 },
+}
+
+impl FileIdentity {
+    /// The file that a path leads to, links followed; `None` if there is none, or something that is not replaced or written
+    /// over: a directory, a pipe, a terminal.
+    pub fn of_path(path: &Path) -> Option<FileIdentity> {
+        fs::metadata(path).ok().and_then(|about| FileIdentity::of(&about))
+    }
+
+    /// The same of an open file.
+    pub fn of_descriptor(descriptor: impl AsFd) -> Option<FileIdentity> {
+        let file = File::from(descriptor.as_fd().try_clone_to_owned().ok()?);
+        FileIdentity::of(&file.metadata().ok()?)
+    }
+
+    /// The same by what the system knows of a file.
+    pub fn of(about: &Metadata) -> Option<FileIdentity> {
+        let kind = about.file_type();
+        if kind.is_block_device() {
+            return Some(FileIdentity(Identity::BlockDevice { number: about.rdev() }));
+        }
+        kind.is_file().then(|| FileIdentity(Identity::Regular { device: about.dev(), inode: about.ino() }))
+    }
+
+    /// The same for a destination that is to keep it.
+    pub(crate) fn in_destination(self) -> Option<FileId> {
+        match self.0 {
+            Identity::Regular { device, inode } => Some(FileId { device, inode }),
+            Identity::BlockDevice { .. } => None,
+        }
+    }
+
+    /// Refuses an output that leads to this file, an input that messages call `input`.
+    ///
+    /// # Errors
+    /// [`Error::Target`].
+    pub fn refuse_output(self, input: &Path, output: &Path) -> Result<(), Error> {
+        if FileIdentity::of_path(output) != Some(self) {
+            return Ok(());
+        }
+        let expected = format!("another output than {}", input.display());
+        Err(Error::Target { path: output.to_path_buf(), what: "is the input itself".to_string(), expected })
+    }
+}
+
+/// Refuses an output that is the same file as an input, by whatever names.
+///
+/// # Errors
+/// [`Error::Target`].
+pub fn must_differ(input: &Path, output: &Path) -> Result<(), Error> {
+    FileIdentity::of_path(input).map_or(Ok(()), |identity| identity.refuse_output(input, output))
+}
+
+/// Refuses outputs any of which is the same file as any of several inputs.
+///
+/// # Errors
+/// [`Error::Target`].
+pub fn all_must_differ(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathBuf>) -> Result<(), Error> {
+    let known = inputs.iter().filter_map(|input| Some((FileIdentity::of_path(input)?, input)));
+    let known: BTreeMap<FileIdentity, &PathBuf> = known.collect();
+    for output in outputs {
+        let input = FileIdentity::of_path(&output).and_then(|identity| known.get_key_value(&identity));
+        input.map_or(Ok(()), |(identity, input)| identity.refuse_output(input, &output))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_the_same_by_every_name() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        fs::write(at("file"), "content").unwrap();
+        fs::write(at("other"), "content").unwrap();
+        fs::hard_link(at("file"), at("hard")).unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        for name in ["file", "hard", "link"] {
+            let refused = must_differ(&at("file"), &at(name)).unwrap_err().to_string();
+            assert!(refused.contains("is the input itself") && refused.contains(name), "{refused}");
+        }
+        for name in ["other", "none", "."] {
+            must_differ(&at("file"), &at(name)).unwrap();
+        }
+        let open = File::open(at("link")).unwrap();
+        assert_eq!(FileIdentity::of_descriptor(&open), FileIdentity::of_path(&at("hard")));
+    }
+
+    #[test]
+    fn what_is_not_replaced_is_never_the_same() {
+        for path in ["/dev/null", "/", "/none"] {
+            assert_eq!(FileIdentity::of_path(Path::new(path)), None, "{path}");
+            must_differ(Path::new(path), Path::new(path)).unwrap();
+        }
+    }
+}

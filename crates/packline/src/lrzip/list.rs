@@ -1,0 +1,61 @@
+//! The entries of a tar in a .lrz file, while it is decompressed.
+
+use std::io;
+use std::thread;
+
+use packline_lrz::Machine;
+use packline_tree::Entry;
+use packline_tree::decompress::Limits;
+
+use super::pipe::{Giver, Taker, pipe};
+use super::tree::{TREE_BYTES, decompress, internal, tar_from};
+use super::{OpenedLrz, machine, needing_more, tar_limits, with_less};
+use crate::listing::each_entry;
+use crate::{Error, Resources, Unobserved};
+
+/// Hands the entries of the tar in a .lrz file to `found`, in the order of the tar, until that returns false or the tar ends.
+///
+/// # Errors
+/// [`Error`]; what is wrong with the .lrz file comes before what is wrong with the tar.
+pub fn lrz_entries(
+    opened: &OpenedLrz,
+    resources: &Resources,
+    found: &mut dyn FnMut(&Entry) -> bool,
+) -> Result<(), Error> {
+    let machine = machine(resources);
+    let (limits, inner) = tar_limits(machine.memory);
+    let listed = run(opened, limits, &with_less(&machine, TREE_BYTES + inner), found);
+    listed.map_err(|error| needing_more(error, &machine, |memory| TREE_BYTES + tar_limits(Some(memory)).1))
+}
+
+fn run(
+    opened: &OpenedLrz,
+    limits: Limits,
+    machine: &Machine,
+    found: &mut dyn FnMut(&Entry) -> bool,
+) -> Result<(), Error> {
+    let (giver, taker) = pipe();
+    thread::scope(|threads| {
+        let started = thread::Builder::new().spawn_scoped(threads, || give(opened, giver, machine));
+        let decompressing = started.map_err(|cause| refused(opened, cause))?;
+        let listed = list(opened, taker, limits, found);
+        match decompressing.join().unwrap_or_else(|_| Err(internal("decompresses"))) {
+            // The pipe breaks when the list ends before the tar.
+            Err(Error::Output { .. }) | Ok(_) => listed,
+            Err(error) => Err(error),
+        }
+    })
+}
+
+fn give(opened: &OpenedLrz, giver: Giver, machine: &Machine) -> Result<u64, Error> {
+    decompress(opened, giver, machine, &mut Unobserved)
+}
+
+fn list(opened: &OpenedLrz, taker: Taker, limits: Limits, found: &mut dyn FnMut(&Entry) -> bool) -> Result<(), Error> {
+    let mut source = tar_from(taker, &opened.shown, &limits)?;
+    each_entry(source.as_mut(), found)
+}
+
+fn refused(opened: &OpenedLrz, cause: io::Error) -> Error {
+    Error::Source { path: opened.shown.clone(), action: "cannot start a thread", cause }
+}

@@ -139,7 +139,7 @@ impl Arena<'_> {
                     }
                     Err(refusal) => {
                         let ours = is_ours(&self.programs[entrant.program]);
-                        self.refuse(entrant, refusal)?;
+                        self.refuse(&run, refusal)?;
                         // Without ours there is nothing to compare with.
                         if ours { all.fill(None) } else { all[index] = None }
                     }
@@ -163,14 +163,16 @@ impl Arena<'_> {
     }
 
     /// Records why a program is out of a contest: a peer that fails at an input is no failure of the benchmark.
-    fn refuse(&mut self, entrant: &Entrant, refusal: Refusal) -> Result<(), Failure> {
+    fn refuse(&mut self, run: &Run<'_>, refusal: Refusal) -> Result<(), Failure> {
+        let entrant = run.entrant;
         let (failure, wrong) = match refusal {
             Refusal::Failed(failure) => (failure, is_ours(&self.programs[entrant.program])),
             Refusal::Wrong(failure) => (failure, true),
         };
         match failure {
             Failure::Failed(what) if !self.interruption.is_asked() => match wrong {
-                true => self.fail(what),
+                true if what.starts_with(&run.shown()) => self.fail(what),
+                true => self.fail(format!("{}: {what}", run.shown())),
                 false => {
                     let note = format!("{} failed: {}", entrant.case.program, what.replace('\n', " / "));
                     self.doing.say(&note);

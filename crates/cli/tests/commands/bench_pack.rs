@@ -329,6 +329,15 @@ fn a_peer_that_fails_is_out_and_that_is_told() {
 }
 
 #[test]
+fn a_peer_that_makes_nothing_is_a_failure_by_its_name() {
+    let place = Place::new();
+    let peer = format!("tar2sqfs={}", place.script("idle", "exit 0"));
+    let output = place.bench("in.tar", &["-c", "lz4", "-j", "1", "-n", "1", "--against", &peer]);
+    let expected = format!("packline: {peer} (lz4, jobs 1, run 1): ");
+    assert!(output.status.code() == Some(1) && said(&output).contains(&expected), "{}", said(&output));
+}
+
+#[test]
 fn a_signal_stops_the_program_that_runs_and_leaves_nothing() {
     let place = Place::new();
     let pid_file = place.at("pid");

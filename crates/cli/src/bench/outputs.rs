@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use packline::bench::{Report, csv, html, json, markdown, text};
@@ -36,7 +35,6 @@ impl Outputs {
                 if files.iter().any(|(other, _)| named(other) == named(&path)) {
                     return Err(args.wrong(long, "another report goes to the same file"));
                 }
-                args.file_operands().iter().try_for_each(|input| must_differ(input, &path))?;
                 files.push((path, written));
             }
         }
@@ -52,9 +50,7 @@ impl Outputs {
     /// One cannot, or is there already and was not to be replaced, or is what is measured.
     pub fn check(&self, input: Option<&Path>, temporaries: &Temporaries) -> Result<(), Failure> {
         for (path, _) in &self.files {
-            if input.is_some_and(|input| is_same(input, path)) {
-                return Err(Failure::failed(format!("{}: is the input (expected another file)", path.display())));
-            }
+            input.map_or(Ok(()), |input| must_differ(input, path))?;
             check_writable(path, self.force, temporaries)?;
         }
         Ok(())
@@ -78,12 +74,6 @@ impl Outputs {
 fn named(path: &Path) -> PathBuf {
     let directory = fs::canonicalize(directory_of(path)).unwrap_or_else(|_| directory_of(path).to_path_buf());
     directory.join(path.file_name().unwrap_or_default())
-}
-
-/// Whether two paths lead to one file.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    identity(one).is_some_and(|found| identity(other) == Some(found))
 }
 
 /// The command as it was typed.

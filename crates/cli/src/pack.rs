@@ -311,6 +311,7 @@ pub(crate) fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
         workers: wanted,
         memory: args.size("mem")?.or(io.host.memory_limit),
         serial: args.flag("serial"),
+        scratch: Some(io.host.scratch.clone()),
         ..Resources::default()
     })
 }

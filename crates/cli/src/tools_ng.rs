@@ -127,6 +127,7 @@ pub fn resources(args: &Args, host: &Host) -> Result<Resources, Failure> {
     Ok(Resources {
         workers: jobs as usize,
         memory: host.memory_limit,
+        scratch: Some(host.scratch.clone()),
         window: backlog.map(|blocks| (blocks.max(3) as u64).saturating_mul(block)),
         ..Resources::default()
     })

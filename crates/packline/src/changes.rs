@@ -79,6 +79,11 @@ impl Changes {
         Ok(Some(entry))
     }
 
+    /// Whether the entry at a path of the source is kept.
+    pub(crate) fn keeps(&self, path: &[u8]) -> bool {
+        !self.leaves_out(path) && self.root.as_ref().is_none_or(|root| root.below(path).is_some())
+    }
+
     fn leaves_out(&self, path: &[u8]) -> bool {
         let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
         self.without.iter().any(|without| without == path)
@@ -130,7 +135,8 @@ impl NewRoot {
         }
     }
 
-    /// Moves an entry to its place below the new root; false if it is outside.
+    /// Moves an entry to its place below the new root; false if it is outside. Hard links lead to what is inside: the
+    /// source has seen to that.
     fn apply(&self, entry: &mut Entry) -> Result<bool, packline_tree::Error> {
         let Some(path) = self.below(&entry.path) else { return Ok(false) };
         if path.is_empty() && entry.kind != Kind::Dir {
@@ -138,11 +144,8 @@ impl NewRoot {
         }
         entry.path = path;
         match &mut entry.kind {
-            Kind::HardLink(target) => {
-                if let Some(moved) = self.below(target) {
-                    *target = moved;
-                }
-            }
+            // Below the new root the old path would be that of something else.
+            Kind::HardLink(target) => *target = self.below(target).ok_or_else(|| link_outside(&entry.path, target))?,
             Kind::Symlink(target) if self.retarget => self.retarget(target),
             _ => {}
         }
@@ -173,6 +176,15 @@ fn not_a_directory(entry: &Entry) -> packline_tree::Error {
         entry: entry.path.clone(),
         what: "is not a directory".to_string(),
         expected: "a directory, to become the root of the image".to_string(),
+    }
+}
+
+fn link_outside(path: &[u8], target: &[u8]) -> packline_tree::Error {
+    packline_tree::Error::Entry {
+        input: "new root".to_string(),
+        entry: path.to_vec(),
+        what: format!("hard link to {}, which is outside", String::from_utf8_lossy(target)),
+        expected: "a target below the new root".to_string(),
     }
 }
 

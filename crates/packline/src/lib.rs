@@ -12,6 +12,7 @@ mod diff;
 mod dress;
 mod end;
 mod error;
+mod filtered;
 mod follow;
 mod format;
 mod identity;

@@ -2,6 +2,7 @@
 
 use packline_squashfs::Options;
 
+use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan, fewer_workers};
 use crate::output::Output;
 use crate::source::{Prepared, place_within};
@@ -26,15 +27,23 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         must_differ(path, &shown)?;
     }
     let output = Output::open(&shown, request.force, &request.temporaries)?;
-    let changes = changes(request.changes, &request.source, &request.image, &output);
+    let changes = changes(request.changes, &request.image);
+    let source = without_outside(request.source, &changes, &output);
+    let filters = filters(&source, &changes);
     let resources = request.resources;
     let workers_wanted = resources.wanted();
-    let prepared = Prepared::new(request.source)?;
+    let prepared = Prepared::new(source)?;
     let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
     let line = &resources.line;
-    let least = Demand { workers: workers_wanted, line, limit, window, block_size, tool, source: prepared.least() };
-    let opened = prepared.open(workers_wanted, least.spare()?, request.lenient_tar)?;
-    let plan = Demand { source: opened.memory, ..least }.plan()?;
+    let filter = if filters { filter_memory(limit) } else { 0 };
+    let source = prepared.least() + filter;
+    let least = Demand { workers: workers_wanted, line, limit, window, block_size, tool, source };
+    let mut opened = prepared.open(workers_wanted, least.spare()?, request.lenient_tar)?;
+    let plan = Demand { source: opened.memory + filter, ..least }.plan()?;
+    if filters {
+        let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
+        opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
+    }
     let mut watched = Watched::new(opened.source, changes, output.size_counter(), observer);
     if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
         watched.warn(&message);
@@ -48,14 +57,30 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
 }
 
-/// What is changed on the way, beyond what was asked: a directory that holds the output is packed without it, by the name
-/// it has and the one it has meanwhile; and attributes that nobody stores need not be such as can be stored.
-fn changes(mut changes: Changes, source: &SourceSpec, image: &Options, output: &Output) -> Changes {
-    if let SourceSpec::Directory { path, .. } = source {
-        changes.without.extend(output.names().filter_map(|name| place_within(path, name)));
-    }
+/// What is changed on the way: attributes that nobody stores need not be such as can be stored.
+fn changes(mut changes: Changes, image: &Options) -> Changes {
     if !image.xattrs {
         changes.unsupported = Unsupported::Ignore;
     }
     changes
+}
+
+/// A directory that looks neither outside the new root nor for the output, by the name it has and the one it has meanwhile: of
+/// a file's names, the first that it finds is the file.
+fn without_outside(mut source: SourceSpec, changes: &Changes, output: &Output) -> SourceSpec {
+    if let SourceSpec::Directory { path, options } = &mut source {
+        options.without.extend(output.names().filter_map(|name| place_within(path, name)));
+        options.without.extend_from_slice(&changes.without);
+        options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
+    }
+    source
+}
+
+/// Whether hard links may lead to what is left out of the source on the way.
+fn filters(source: &SourceSpec, changes: &Changes) -> bool {
+    let of_directory = !changes.exclude.is_empty() || !changes.drop.is_empty();
+    match source {
+        SourceSpec::Directory { .. } => of_directory,
+        _ => of_directory || changes.root.is_some() || !changes.without.is_empty(),
+    }
 }

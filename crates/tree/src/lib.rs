@@ -35,4 +35,5 @@ pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pac
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
 pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};
 pub use source::{Extent, Source};
+pub use tar::Bookmark;
 pub use xattr_file::XattrFile;

@@ -151,3 +151,141 @@ fn what_is_there_already_gets_no_further_name() {
     assert_eq!((ran.status.code(), said(&ran).lines().count()), (Some(2), 3), "{}", said(&ran));
     assert_eq!(names(&place.at("out")), ["a"]);
 }
+
+/// A tree in which a file, a sparse one and a symbolic link have their first names outside `p`, with others of these names inside.
+fn plant_outside(place: &Place) {
+    fs::create_dir_all(place.at("tree/p/q")).unwrap();
+    fs::write(place.at("tree/a"), "secret").unwrap();
+    std::os::unix::fs::symlink("nowhere", place.at("tree/b")).unwrap();
+    let holes = fs::File::create(place.at("tree/holes")).unwrap();
+    holes.set_len(1 << 20).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&holes, b"end of it", 900_000).unwrap();
+    fs::write(place.at("tree/p/a"), "other").unwrap();
+    for (first, further) in
+        [("a", "p/c"), ("a", "p/q/d"), ("b", "p/b"), ("b", "p/q/b"), ("holes", "p/q/e"), ("holes", "z")]
+    {
+        fs::hard_link(place.at("tree").join(first), place.at("tree").join(further)).unwrap();
+    }
+    let tar = |archive: &str, options: &[&str]| {
+        let mut command = Command::new("tar");
+        command.args(["--sort=name", "--numeric-owner", "-C"]).arg(place.at("tree")).args(options).arg("-f");
+        tools::run(command.arg(place.at(archive)).args(["-c", "a", "b", "holes", "p", "z"])).unwrap();
+    };
+    tar("plain.tar", &[]);
+    tar("sparse.tar", &["--sparse", "--format=posix"]);
+    tar("packed.tar.gz", &["-z"]);
+}
+
+/// Packs with `packline pack` from each kind of source, and with `tar2sqfs`; calls `check` with the unpacked tree each time.
+fn from_everywhere(place: &Place, options: &[&str], of_tar2sqfs: &[&str], check: &dyn Fn(&str, &Path)) {
+    let pack = ["pack", "-q", "-f"];
+    let sources = ["tree", "plain.tar", "sparse.tar", "packed.tar.gz", "-"].map(|source| (source, &pack[..], options));
+    let drop_in = ("-", &["tar2sqfs", "-q", "-f"][..], of_tar2sqfs);
+    for (source, program, options) in sources.into_iter().chain([drop_in]) {
+        let operands = if program[0] == "pack" { vec![source, "o.sqfs"] } else { vec!["o.sqfs"] };
+        let mut command = place.command(&[program, options, &operands].concat());
+        command.stdin(fs::File::open(place.at("plain.tar")).unwrap());
+        tools::run(&mut command).unwrap();
+        tools::run(&mut place.command(&["verify", "-q", "o.sqfs"])).unwrap();
+        place.run(&["unpack", "-q", "--no-owner", "o.sqfs", "out"]);
+        check(&format!("{} {source}", program[0]), &place.at("out"));
+        fs::remove_dir_all(place.at("out")).unwrap();
+    }
+}
+
+fn check_links(what: &str, file: &Path, further: &Path) {
+    assert_eq!(inode(file), inode(further), "{what}");
+    assert_eq!(fs::symlink_metadata(file).unwrap().nlink(), 2, "{what}");
+}
+
+#[test]
+fn a_file_whose_first_name_is_outside_the_new_root_is_a_file_inside() {
+    if !tools::need(&["tar"]) {
+        return;
+    }
+    let place = Place::new();
+    plant_outside(&place);
+    from_everywhere(&place, &["--root-becomes", "p"], &["-r", "p"], &|what, out| {
+        assert_eq!(names(out), ["a", "b", "c", "q"], "{what}");
+        assert_eq!(fs::read(out.join("a")).unwrap(), b"other", "{what}");
+        assert_eq!(fs::read(out.join("c")).unwrap(), b"secret", "{what}");
+        check_links(what, &out.join("c"), &out.join("q/d"));
+        check_links(what, &out.join("b"), &out.join("q/b"));
+        let holes = fs::read(out.join("q/e")).unwrap();
+        assert!(holes.len() == 1 << 20 && holes[900_000..900_009] == *b"end of it", "{what}");
+    });
+    from_everywhere(&place, &["--root-becomes", "p/q"], &["-r", "p/q"], &|what, out| {
+        assert_eq!(names(out), ["b", "d", "e"], "{what}");
+        assert_eq!(fs::read(out.join("d")).unwrap(), b"secret", "{what}");
+    });
+}
+
+#[test]
+fn a_file_whose_first_name_is_excluded_is_a_file_under_the_next() {
+    if !tools::need(&["tar"]) {
+        return;
+    }
+    let place = Place::new();
+    plant_outside(&place);
+    let excluded = ["-x", "/a", "-x", "/b", "-x", "holes"];
+    from_everywhere(&place, &excluded, &["-E", "a", "-E", "b", "-E", "holes"], &|what, out| {
+        assert_eq!(names(out), ["p", "z"], "{what}");
+        assert_eq!(fs::read(out.join("p/c")).unwrap(), b"secret", "{what}");
+        check_links(what, &out.join("p/c"), &out.join("p/q/d"));
+        check_links(what, &out.join("p/b"), &out.join("p/q/b"));
+        check_links(what, &out.join("p/q/e"), &out.join("z"));
+        assert_eq!(fs::read(out.join("z")).unwrap().len(), 1 << 20, "{what}");
+    });
+}
+
+#[test]
+fn a_tar_and_a_pipe_give_the_same_image_in_any_memory() {
+    if !tools::need(&["tar"]) {
+        return;
+    }
+    let place = Place::new();
+    plant_outside(&place);
+    let options = ["--root-becomes", "p", "--time", "0"];
+    let image = |source: &str, more: &[&str]| {
+        let words = [&["pack", "-q", "-f", source, "o.sqfs"][..], &options, more].concat();
+        let mut command = place.command(&words);
+        tools::run(command.stdin(fs::File::open(place.at("plain.tar")).unwrap())).unwrap();
+        fs::read(place.at("o.sqfs")).unwrap()
+    };
+    let expected = image("plain.tar", &[]);
+    for (source, more) in [
+        ("-", &[][..]),
+        ("packed.tar.gz", &["-j", "0"]),
+        ("packed.tar.gz", &["--mem", "48M"]),
+        ("-", &["--mem", "32M", "-j", "1"]),
+        ("plain.tar", &["--serial"]),
+    ] {
+        assert!(image(source, more) == expected, "{source} {more:?}");
+    }
+}
+
+#[test]
+fn another_name_of_the_output_is_a_file() {
+    let place = Place::new();
+    fs::create_dir(place.at("d")).unwrap();
+    fs::write(place.at("d/f"), "f").unwrap();
+    fs::write(place.at("sort"), "1 f\n").unwrap();
+    let pack: &[&[&str]] = &[
+        &["pack", "-q", "-f", "d", "d/o.sqfs"],
+        &["gensquashfs", "-q", "-f", "-D", "d", "d/o.sqfs"],
+        &["gensquashfs", "-q", "-f", "-D", "d", "-S", "sort", "d/o.sqfs"],
+        &["pack", "-q", "-f", "d", "d/o.lrz"],
+    ];
+    for words in pack {
+        let output = place.at(words.last().unwrap());
+        fs::write(&output, "what was there").unwrap();
+        fs::hard_link(&output, place.at("d/z")).unwrap();
+        place.run(words);
+        place.run(&["unpack", "-q", "--no-owner", words.last().unwrap(), "out"]);
+        assert_eq!(names(&place.at("out")), ["f", "z"], "{words:?}");
+        assert_eq!(fs::read(place.at("out/z")).unwrap(), b"what was there", "{words:?}");
+        fs::remove_dir_all(place.at("out")).unwrap();
+        fs::remove_file(place.at("d/z")).unwrap();
+        fs::remove_file(output).unwrap();
+    }
+}

@@ -36,6 +36,11 @@ impl Excludes {
         self.paths.push(glob);
     }
 
+    /// Whether nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.paths.is_empty()
+    }
+
     /// Whether the entry at a canonical path is left out for its own sake; the root never is.
     pub fn matches(&self, path: &[u8]) -> bool {
         if path.is_empty() {

@@ -4,7 +4,7 @@ use super::header::BLOCK;
 use super::sparse::Segment;
 
 /// Walks a file from start to end over its stored segments.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     size: u64,
     position: u64,
@@ -40,6 +40,17 @@ impl Content {
         let mut map = segments.into_iter();
         let current = map.next();
         Self { size, position: 0, current, map, stored, padding: padding(area) }
+    }
+
+    /// Its size if it is stored whole and nothing of it has been taken.
+    pub fn plain_size(&self) -> Option<u64> {
+        let whole = self.map.len() == 0 && self.stored == self.size && self.padding == padding(self.size);
+        (whole && self.position == 0).then_some(self.size)
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> u64 {
+        (size_of::<Self>() + self.map.len() * size_of::<Segment>()) as u64
     }
 
     /// What the file has at the position that was reached.

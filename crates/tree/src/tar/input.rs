@@ -7,8 +7,8 @@ const BUFFER: usize = 32 * 1024;
 /// From this many bytes on a read goes to the caller's memory and to the buffer in one call, and a skip seeks.
 const DIRECT: usize = 4 * 1024;
 
-/// Moves a reader forward by a number of bytes that are known to be there.
-type Seeker<R> = fn(&mut R, u64) -> io::Result<()>;
+/// Moves a reader by a number of bytes that are known to be there.
+type Seeker<R> = fn(&mut R, i64) -> io::Result<()>;
 
 /// A reader with a buffer, a position and, for a file, a cheap way past content.
 pub(super) struct Input<R> {
@@ -28,14 +28,14 @@ impl<R: Read + Seek> Input<R> {
         let end = reader.seek(SeekFrom::End(0))?;
         reader.seek(SeekFrom::Start(here))?;
         let mut input = Self::new(reader);
-        input.seeker = Some(forward::<R>);
+        input.seeker = Some(shift::<R>);
         input.length = Some(end.saturating_sub(here));
         Ok(input)
     }
 }
 
-fn forward<R: Seek>(reader: &mut R, bytes: u64) -> io::Result<()> {
-    reader.seek(SeekFrom::Current(i64::try_from(bytes).unwrap_or(i64::MAX))).map(|_| ())
+fn shift<R: Seek>(reader: &mut R, bytes: i64) -> io::Result<()> {
+    reader.seek(SeekFrom::Current(bytes)).map(|_| ())
 }
 
 impl<R: Read> Input<R> {
@@ -151,9 +151,23 @@ impl<R: Read> Input<R> {
         if there < DIRECT as u64 {
             return Ok(0);
         }
-        seeker(&mut self.reader, there)?;
+        seeker(&mut self.reader, i64::try_from(there).unwrap_or(i64::MAX))?;
         self.offset += there;
         Ok(there)
+    }
+
+    /// Whether it can go back.
+    pub fn can_seek(&self) -> bool {
+        self.seeker.is_some()
+    }
+
+    /// Goes to an offset that was reached before, if it can seek.
+    pub fn go_to(&mut self, offset: u64) -> io::Result<()> {
+        let Some(seeker) = self.seeker else { return Ok(()) };
+        let there = (self.offset + self.buffered() as u64) as i64;
+        seeker(&mut self.reader, offset as i64 - there)?;
+        (self.start, self.end, self.offset) = (0, 0, offset);
+        Ok(())
     }
 
     /// Reads a stream to its end, so that whoever writes it is not cut off and a decoder sees its last checksum. A file is

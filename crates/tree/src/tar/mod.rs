@@ -13,6 +13,7 @@
 //!   list, with what other programs do.
 //! - Attributes come from `SCHILY.xattr.`, `LIBARCHIVE.xattr.` and `RHT.security.selinux`; the last record of a name wins.
 
+mod bookmark;
 mod content;
 mod escape;
 mod fault;
@@ -27,6 +28,7 @@ mod reader;
 mod sparse;
 mod write;
 
+pub use bookmark::Bookmark;
 pub use fault::empty_input;
 pub use meter::{Meter, Metered};
 pub use open::{open_file, open_stream};

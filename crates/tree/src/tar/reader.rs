@@ -2,6 +2,7 @@
 
 use std::io::{Read, Seek};
 
+use super::bookmark::Bookmark;
 use super::content::{Content, Piece, padding};
 use super::fault::{Place, empty_input, unreadable};
 use super::header::{BLOCK, Header, is_zero};
@@ -30,6 +31,8 @@ pub struct TarSource<R> {
     content: Content,
     /// Name and header offset of the current entry, for errors in its content.
     current: (Bytes, u64),
+    /// Where the next header is, while an earlier content is read again.
+    next: Option<u64>,
     ended: bool,
     /// Whether two zero blocks ended the archive.
     end_marked: bool,
@@ -77,6 +80,7 @@ impl<R: Read> TarSource<R> {
             pending: Pending::default(),
             content: Content::default(),
             current: (Bytes::new(), 0),
+            next: None,
             ended: false,
             end_marked: false,
             lenient: options.lenient,
@@ -388,9 +392,17 @@ impl<R: Read> TarSource<R> {
         Ok(())
     }
 
-    fn advance(&mut self) -> Result<Option<Entry>, Error> {
+    /// Goes to the next header.
+    fn leave_content(&mut self) -> Result<(), Error> {
         let rest = self.content.abandon();
-        self.skip(rest)?;
+        match self.next.take() {
+            Some(next) => self.input.go_to(next).map_err(|cause| unreadable(&self.name, cause)),
+            None => self.skip(rest),
+        }
+    }
+
+    fn advance(&mut self) -> Result<Option<Entry>, Error> {
+        self.leave_content()?;
         while let Some((header, offset)) = self.header()? {
             match header.kind() {
                 b'x' | b'X' => self.extended(&header, offset, false)?,
@@ -431,10 +443,23 @@ impl<R: Read> Source for TarSource<R> {
         }
     }
 
+    fn bookmark(&mut self) -> Option<Bookmark> {
+        self.input.can_seek().then(|| Bookmark::new(self.current.1, self.input.offset(), &self.content))
+    }
+
+    fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        self.leave_content()?;
+        self.next = Some(self.input.offset());
+        self.input.go_to(bookmark.start).map_err(|cause| unreadable(&self.name, cause))?;
+        self.content = bookmark.content();
+        self.current = (path.to_vec(), bookmark.header);
+        Ok(())
+    }
+
     fn progress(&self) -> (u64, Option<u64>) {
         match &self.meter {
             Some(meter) => (meter.consumed(), meter.total()),
-            None => (self.input.offset(), self.input.length()),
+            None => (self.next.unwrap_or(self.input.offset()), self.input.length()),
         }
     }
 

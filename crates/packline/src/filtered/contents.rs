@@ -1,0 +1,221 @@
+//! Contents of files that are left out: where each can be found again, and copies of those that come only once.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use packline_tree::{Bookmark, Error, Extent, Kind, Source, nameless};
+
+/// Bytes of content read at a time.
+const STEP: usize = 256 << 10;
+
+/// Where a content is.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// There is none: no regular file, or an empty one.
+    Nothing,
+    /// Still in the source.
+    InSource(Bookmark),
+    /// Among the copies.
+    Copied(Copied),
+    /// Nowhere: there was no room.
+    Lost,
+}
+
+impl Held {
+    /// Bytes of memory that it takes, more or less.
+    pub(super) fn memory(&self) -> u64 {
+        match self {
+            Held::Copied(copy) => (copy.pieces.capacity() * size_of::<Piece>()) as u64,
+            Held::InSource(bookmark) => bookmark.memory(),
+            Held::Nothing | Held::Lost => 0,
+        }
+    }
+}
+
+/// A content among the copies.
+#[derive(Debug)]
+pub(super) struct Copied {
+    start: u64,
+    pieces: Vec<Piece>,
+}
+
+/// A part of a content: a number of bytes.
+#[derive(Debug, Clone, Copy)]
+enum Piece {
+    Data(u64),
+    Hole(u64),
+}
+
+/// Where the content of the current entry comes from.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// From the source.
+    Source,
+    /// There is none.
+    Nothing,
+    /// From the copies.
+    Copy(CopyReader),
+}
+
+/// A copy that is being read.
+#[derive(Debug)]
+pub(super) struct CopyReader {
+    at: u64,
+    /// What is left of the present piece of data.
+    data: u64,
+    pieces: std::vec::IntoIter<Piece>,
+}
+
+impl Copied {
+    /// To be read from its start.
+    pub(super) fn start(&self) -> CopyReader {
+        CopyReader { at: self.start, data: 0, pieces: self.pieces.clone().into_iter() }
+    }
+
+    fn push(&mut self, piece: Piece) {
+        match (self.pieces.last_mut(), piece) {
+            (Some(Piece::Data(before)), Piece::Data(more)) => *before += more,
+            _ => self.pieces.push(piece),
+        }
+    }
+}
+
+/// All copies, one after the other: in memory, and all in a file without a name once that is too small.
+pub(super) struct Contents {
+    memory: Vec<u8>,
+    limit: u64,
+    directory: Option<PathBuf>,
+    file: Option<Spill>,
+    buffer: Vec<u8>,
+    /// Why no more contents are copied.
+    failed: Option<String>,
+}
+
+/// The file.
+struct Spill {
+    file: File,
+    length: u64,
+    /// Bytes that it may have: half of what is free, since others write there too, and most contents that are left out have no
+    /// second name.
+    most: u64,
+}
+
+impl Contents {
+    /// None yet. `limit`: bytes of memory, at most; `directory`: where the file is made when that is not enough.
+    pub(super) fn new(limit: u64, directory: Option<PathBuf>) -> Contents {
+        Contents { memory: Vec::new(), limit, directory, file: None, buffer: Vec::new(), failed: None }
+    }
+
+    #[cfg(test)]
+    pub(super) fn directory(&self) -> Option<PathBuf> {
+        self.directory.clone()
+    }
+
+    /// Sees to it that the content of the source's current entry can be found again.
+    pub(super) fn hold(&mut self, kind: &Kind, source: &mut dyn Source) -> Result<Held, Error> {
+        match kind {
+            Kind::File { size } if *size > 0 => {}
+            _ => return Ok(Held::Nothing),
+        }
+        match source.bookmark() {
+            Some(bookmark) => Ok(Held::InSource(bookmark)),
+            None if self.failed.is_some() => Ok(Held::Lost),
+            None => self.copy(source),
+        }
+    }
+
+    /// Why contents are lost.
+    pub(super) fn lost(&self) -> String {
+        let why = self.failed.as_deref().unwrap_or_default();
+        format!("which is left out and whose content could not be kept ({why})")
+    }
+
+    fn copy(&mut self, source: &mut dyn Source) -> Result<Held, Error> {
+        let mut copy = Copied { start: self.length(), pieces: Vec::new() };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(STEP, 0);
+        let held = loop {
+            match source.read(&mut buffer)? {
+                Extent::Data(count) => match self.append(&buffer[..count]) {
+                    Ok(()) => copy.push(Piece::Data(count as u64)),
+                    Err(cause) => {
+                        self.failed = Some(cause.to_string());
+                        break Held::Lost;
+                    }
+                },
+                Extent::Hole(count) => copy.push(Piece::Hole(count)),
+                Extent::End => break Held::Copied(copy),
+            }
+        };
+        self.buffer = buffer;
+        Ok(held)
+    }
+
+    fn length(&self) -> u64 {
+        self.file.as_ref().map_or(self.memory.len() as u64, |spill| spill.length)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none() && self.length() + bytes.len() as u64 <= self.limit {
+            self.memory.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if self.file.is_none() {
+            let directory =
+                self.directory.as_deref().ok_or_else(|| no_room("memory, and there is no directory for a file"))?;
+            let mut spill = Spill::new(directory)?;
+            spill.append(&self.memory)?;
+            self.memory = Vec::new();
+            self.file = Some(spill);
+        }
+        self.file.as_mut().map_or(Ok(()), |spill| spill.append(bytes))
+    }
+
+    /// Reads on in a copy.
+    pub(super) fn read(&self, copy: &mut CopyReader, buffer: &mut [u8]) -> io::Result<Extent> {
+        while copy.data == 0 {
+            match copy.pieces.next() {
+                Some(Piece::Data(bytes)) => copy.data = bytes,
+                Some(Piece::Hole(bytes)) => return Ok(Extent::Hole(bytes)),
+                None => return Ok(Extent::End),
+            }
+        }
+        let count = copy.data.min(buffer.len() as u64);
+        self.read_at(copy.at, &mut buffer[..count as usize])?;
+        copy.at += count;
+        copy.data -= count;
+        Ok(Extent::Data(count as usize))
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        if let Some(spill) = &self.file {
+            return spill.file.read_exact_at(into, at);
+        }
+        let start = usize::try_from(at).unwrap_or(usize::MAX);
+        let bytes = self.memory.get(start..).and_then(|rest| rest.get(..into.len()));
+        bytes.map(|bytes| into.copy_from_slice(bytes)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+impl Spill {
+    fn new(directory: &Path) -> io::Result<Spill> {
+        let file = nameless(directory)?;
+        let free = rustix::fs::fstatvfs(&file)?;
+        Ok(Spill { file, length: 0, most: free.f_bavail.saturating_mul(free.f_frsize) / 2 })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.length + bytes.len() as u64 > self.most {
+            return Err(no_room("half of what is free in the directory for temporary files"));
+        }
+        self.file.write_all_at(bytes, self.length)?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn no_room(place: &str) -> io::Error {
+    io::Error::other(format!("no room for it in {place}"))
+}

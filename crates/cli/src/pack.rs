@@ -145,7 +145,8 @@ pub const APPLET: Applet = Applet {
         },
         Operand {
             name: "IMAGE",
-            help: "The image to write: a file (.sqfs, .squashfs, .sfs), or a block device; or a .lrz file",
+            help: "The image to write: a file (.sqfs, .squashfs, .sfs, .snap, .img, or an ending that is of no other format), or a \
+                   block device; or a .lrz file",
             required: true,
             of: &[],
         },
@@ -158,6 +159,7 @@ fn details() -> String {
     format!(
         "Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
          Sizes may end in K, M, G or T. The image appears under its name only when it is whole.\n\
+         Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
          Examples: packline pack rootfs/ rootfs.sqfs\n          \
          packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs\n          \
          podman export x | packline pack --time 0 - x.sqfs",
@@ -223,11 +225,11 @@ fn refuse_contradictions(args: &Args) -> Result<(), Failure> {
 
 /// The container.
 pub(crate) fn format(args: &Args, output: &std::path::Path) -> Result<Format, Failure> {
-    let format = match args.text("format")? {
-        Some(name) => Format::named(name),
-        None => Format::of_path(output),
-    };
-    format.map_err(|error| Failure::usage(error.to_string()))
+    match args.text("format")? {
+        Some(name) => Format::named(name).map_err(|error| Failure::usage(error.to_string())),
+        None => Format::of_path(output)
+            .map_err(|error| Failure::usage(format!("{error}; --format chooses the container for any name"))),
+    }
 }
 
 /// `--time`, or `SOURCE_DATE_EPOCH`.

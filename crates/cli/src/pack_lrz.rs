@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use packline::lrz::{BackEnd, WriteOptions, Written};
-use packline::{Format, LrzRequest, LrzSource, SourceSpec, TarTarget};
+use packline::{Format, LrzRequest, LrzSource, SourceSpec};
 use serde_json::{Value, json};
 
 use crate::args::Args;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{pack, scheduling};
+use crate::{pack, scheduling, unpack_tar};
 
 /// Options that mean something for a .lrz file; those of images alone are refused.
 const HONOURED: &[&str] = &[
@@ -44,6 +44,9 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     if let Some(long) = args.given_beside(&[HONOURED, scheduling::NAMES].concat()) {
         return Err(args.wrong(long, "only an image can be packed so (the output is a .lrz file)"));
     }
+    if args.required("IMAGE")?.as_os_str() == "-" && args.flag("json") {
+        return Err(args.wrong("json", "standard output is taken by the .lrz file"));
+    }
     let bar = !args.flag("no-progress") && !args.flag("quiet");
     let scheduled = scheduling::read(args, io)?;
     let mut request = request(args, io)?;
@@ -71,7 +74,7 @@ fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {
     }
     Ok(LrzRequest {
         source,
-        target: TarTarget::File { path, force: args.flag("force") },
+        target: unpack_tar::target(args, io, path)?,
         options,
         keep_attributes: false,
         resources,
@@ -101,11 +104,12 @@ fn as_text(written: &Written) -> String {
     let percent = written.stored as f64 * 100.0 / written.plain.max(1) as f64;
     let (plain, stored) = (show_bytes(written.plain), show_bytes(written.stored));
     let (chunks, workers) = (written.chunks, written.workers);
-    format!("{plain} of tar, {stored} written ({percent:.1}%), {chunks} chunks, {workers} workers")
+    format!("lrz: {plain} of tar, {stored} written ({percent:.1}%), {chunks} chunks, {workers} workers")
 }
 
 fn as_json(written: &Written) -> Value {
     json!({
+        "format": Format::Lrz.name(),
         "tar_bytes": written.plain,
         "output_bytes": written.stored,
         "chunks": written.chunks,

@@ -1,7 +1,7 @@
 //! What a pack came to, for people and as JSON.
 
-use packline::PackSummary;
 use packline::line::Counted;
+use packline::{Format, PackSummary};
 use serde_json::{Value, json};
 
 use crate::counters;
@@ -13,8 +13,13 @@ pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
     let (counts, saved) = (&image.counts, &image.saved);
     let mut lines = vec![
         format!(
-            "{} files, {} directories, {} links, {} hard links, {} special",
-            counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special
+            "{}: {} files, {} directories, {} links, {} hard links, {} special",
+            Format::SquashFs.name(),
+            counts.files,
+            counts.directories,
+            counts.symlinks,
+            counts.hard_links,
+            counts.special
         ),
         format!("{} in, {} out{}", show_bytes(image.content_bytes), show_bytes(summary.output_bytes), ratio(summary)),
         format!("{} blocks, {} fragment blocks, {} inodes", image.blocks, image.fragments, image.end.inodes),
@@ -82,6 +87,7 @@ fn overview(summary: &PackSummary, peak: Option<u64>) -> Value {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);
     json!({
+        "format": Format::SquashFs.name(),
         "files": counts.files,
         "directories": counts.directories,
         "symlinks": counts.symlinks,

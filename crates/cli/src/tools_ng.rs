@@ -65,7 +65,8 @@ const ANY_NUMBER: Takes = Takes::Number { least: i64::MIN, most: i64::MAX };
 /// What the help says after the options.
 pub fn details() -> String {
     format!(
-        "Compressors: {} (default: {}).\nA value of --defaults that is empty or no number is an error (1.3.1 takes it for 0).",
+        "Compressors: {} (default: {}).\nA value of --defaults that is empty or no number is an error (1.3.1 takes it for 0).\n\
+         An image cannot go to standard output: ./- is a file called '-'.",
         COMPRESSORS.join(", "),
         COMPRESSORS[0]
     )

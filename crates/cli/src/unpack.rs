@@ -111,6 +111,7 @@ fn details() -> String {
      No symbolic link is followed in or below DEST, whoever made it. Permissions are those of the image, whatever the umask.\n\
      Extended attributes that the user may not set, or the file system does not store, are left out with a warning for each \
      kind (user., security., trusted.).\n\
+     A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
      The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
      Exits with 1 if something failed, with 2 if the rest was unpacked all the same (--continue).\n\
      Examples: packline unpack root.sqfs root/\n          \

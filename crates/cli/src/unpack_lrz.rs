@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use packline::codec::StreamFormat;
-use packline::{Container, LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
+use packline::{Container, FileKind, LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
 use serde_json::json;
 
 use crate::args::Args;
@@ -51,7 +50,7 @@ fn resources(args: &Args, scheduled: &Watched, io: &Io) -> Result<packline::Reso
 
 fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
     let destination: PathBuf = args.required("DEST")?;
-    if StreamFormat::of_name(destination.as_os_str().as_encoded_bytes()).is_some() {
+    if FileKind::of_path(&destination).is_some_and(FileKind::is_compressed) {
         return Err(Failure::usage(
             "the tar in a .lrz file is not compressed again (expected a name that ends in .tar)",
         ));

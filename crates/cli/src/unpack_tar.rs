@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::codec::{StreamFormat, StreamSpec};
-use packline::{TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
+use packline::codec::StreamSpec;
+use packline::{FileKind, TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
 use serde_json::{Value, json};
 
 use crate::args::Args;
@@ -17,23 +17,34 @@ use crate::work::watched;
 /// Options that say how a directory is written.
 const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
 
-/// Whether the destination is a tar: by `--to`, or else by its name.
+/// Whether the destination is a tar: by `--to`, or else by its name, unless it is or must be a directory.
+///
+/// # Errors
+/// [`Failure::Usage`] for the name of something that is not written.
 pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
     let destination = args.required("DEST")?;
     match args.text("to")? {
         Some(word) => Ok(word == "tar"),
-        None => Ok(destination.as_os_str() == "-" || is_tar_name(&destination)),
+        None if destination.as_os_str() == "-" => Ok(true),
+        None if is_directory(&destination) => Ok(false),
+        None => match FileKind::of_path(&destination) {
+            None => Ok(false),
+            Some(FileKind::Tar(_)) => Ok(true),
+            Some(kind) => Err(not_written(&destination, kind, "--to chooses one for any name")),
+        },
     }
 }
 
-fn is_tar_name(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let inner = match StreamFormat::of_name(name) {
-        Some(_) => name.iter().rposition(|&byte| byte == b'.').map_or(name, |dot| &name[..dot]),
-        None => name,
-    };
-    let short = [&b".tgz"[..], b".txz", b".tzst", b".tbz", b".tbz2"];
-    inner.ends_with(b".tar") || short.iter().any(|ending| name.ends_with(ending))
+fn is_directory(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir()
+}
+
+fn not_written(path: &Path, kind: FileKind, way_out: &str) -> Failure {
+    let expected = "a directory, or a tar: .tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2";
+    Failure::usage(format!(
+        "{}: the name is that of {kind}, which is not written (expected {expected}; {way_out})",
+        path.display()
+    ))
 }
 
 /// Unpacks to a tar.
@@ -90,7 +101,12 @@ fn compression(args: &Args, destination: &Path) -> Result<Option<StreamSpec>, Fa
     match args.text("compress")? {
         Some("none") => Ok(None),
         Some(text) => StreamSpec::parse(text).map(Some).map_err(|error| args.wrong("compress", &error.to_string())),
-        None => Ok(StreamFormat::of_name(destination.as_os_str().as_encoded_bytes()).map(StreamSpec::new)),
+        None => match FileKind::of_path(destination) {
+            Some(kind @ FileKind::OtherTar(_)) => {
+                Err(not_written(destination, kind, "--compress chooses for any name"))
+            }
+            kind => Ok(kind.and_then(FileKind::stream).map(StreamSpec::new)),
+        },
     }
 }
 
@@ -130,19 +146,4 @@ fn as_json(summary: &TarSummary) -> Value {
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_tars() {
-        for name in ["x.tar", "a/x.tar.gz", "x.tar.zst", "x.tgz", "x.tar.bz2", "x.txz"] {
-            assert!(is_tar_name(Path::new(name)), "{name}");
-        }
-        for name in ["x", "tar", "x.gz", "x.tar/y", "x.tar.d", ".", "/"] {
-            assert!(!is_tar_name(Path::new(name)), "{name}");
-        }
-    }
 }

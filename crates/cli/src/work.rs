@@ -1,6 +1,7 @@
 //! Runs a pack for a command: shows its progress, prints its names, its warnings and what it came to.
 
 use std::io::Write;
+use std::path::Path;
 
 use packline::tree::{Entry, Kind};
 use packline::{Observer, PackRequest, Progress};
@@ -36,6 +37,7 @@ pub enum Manner {
 /// # Errors
 /// Those of packing, and of printing the summary.
 pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(), Failure> {
+    refuse_stream(&request.output)?;
     let bar = io.terminal && matches!(manner, Manner::Packline { quiet: false, bar: true, .. });
     let names = manner == Manner::ToolsNg { quiet: false };
     let bar = bar.then(Bar::new);
@@ -56,6 +58,15 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(),
         }
         _ => Ok(()),
     }
+}
+
+/// The superblock is written last, at the beginning of the image, which a pipe does not allow.
+fn refuse_stream(output: &Path) -> Result<(), Failure> {
+    if output.as_os_str() != "-" {
+        return Ok(());
+    }
+    let expected = "the name of a file or a block device; ./- for a file called '-'";
+    Err(Failure::usage(format!("a SquashFS image cannot be written to standard output (expected {expected})")))
 }
 
 /// Does something for which there may be a bar, with an observer that shows it, warnings and problems.

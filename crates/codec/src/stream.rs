@@ -50,18 +50,6 @@ impl StreamFormat {
         }
     }
 
-    /// The format that a file name ends in, if it is one of `.gz .tgz .xz .txz .zst .tzst .bz2 .tbz .tbz2`.
-    pub fn of_name(name: &[u8]) -> Option<StreamFormat> {
-        let dot = name.iter().rposition(|&byte| byte == b'.')?;
-        match &name[dot + 1..] {
-            b"gz" | b"tgz" => Some(StreamFormat::Gzip),
-            b"xz" | b"txz" => Some(StreamFormat::Xz),
-            b"zst" | b"tzst" => Some(StreamFormat::Zstd),
-            b"bz2" | b"tbz" | b"tbz2" => Some(StreamFormat::Bzip2),
-            _ => None,
-        }
-    }
-
     fn levels(self) -> RangeInclusive<u32> {
         match self {
             StreamFormat::Gzip => 1..=12,

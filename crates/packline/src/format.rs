@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::Error;
+use crate::{Error, FileKind};
 
 /// A container that a tree can be packed into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,9 +14,17 @@ pub enum Format {
 }
 
 /// What trees are packed into, for messages.
-const WRITTEN: &str = "squashfs (.sqfs, .squashfs, .sfs), lrz (.lrz)";
+const WRITTEN: &str = "squashfs (.sqfs, .squashfs, .sfs, .snap, .img), lrz (.lrz)";
 
 impl Format {
+    /// Its name, as [`Format::named`] takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::SquashFs => "squashfs",
+            Format::Lrz => "lrz",
+        }
+    }
+
     /// The container with this name.
     ///
     /// # Errors
@@ -30,16 +38,19 @@ impl Format {
         }
     }
 
-    /// The container that a file's name asks for by its ending; SquashFS for one that says nothing.
+    /// The container that a file's name asks for by its ending; SquashFS for an ending that is of no known format.
     ///
     /// # Errors
-    /// [`Error::Request`] for the ending of a container of no trees.
+    /// [`Error::Request`] for the ending of a format that trees are not packed into.
     pub fn of_path(path: &Path) -> Result<Format, Error> {
-        let ending = path.extension().map(|ending| ending.to_ascii_lowercase()).unwrap_or_default();
-        match ending.to_str() {
-            Some("lrz") => Ok(Format::Lrz),
-            Some(name @ "pln") => Err(no_tree(name)),
-            _ => Ok(Format::SquashFs),
+        match FileKind::of_path(path) {
+            None | Some(FileKind::SquashFs) => Ok(Format::SquashFs),
+            Some(FileKind::Lrz) => Ok(Format::Lrz),
+            Some(FileKind::Pln) => Err(no_tree("pln")),
+            Some(kind) => Err(Error::Request {
+                what: format!("{}: the name is that of {kind}, which trees are not packed into", path.display()),
+                expected: WRITTEN.to_string(),
+            }),
         }
     }
 }
@@ -63,8 +74,14 @@ mod tests {
         assert_eq!(Format::of_path(Path::new("a.Lrz")).unwrap(), Format::Lrz);
         let message = Format::of_path(Path::new("a.PLN")).unwrap_err().to_string();
         assert!(message.contains("not a tree") && message.contains("squashfs"), "{message}");
-        assert_eq!(Format::named("squashfs").unwrap(), Format::SquashFs);
-        assert_eq!(Format::named("lrz").unwrap(), Format::Lrz);
+        for name in ["a.tar", "a.tar.zst", "a.tgz", "a.ZIP", "a.gz", "a.iso", "a.tar.lz4"] {
+            let message = Format::of_path(Path::new(name)).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("{name}: the name is that of a")), "{message}");
+        }
+        assert_eq!(Format::of_path(Path::new("a.xyz")).unwrap(), Format::SquashFs);
+        for format in [Format::SquashFs, Format::Lrz] {
+            assert_eq!(Format::named(format.name()).unwrap(), format);
+        }
         assert!(Format::named("pln").is_err() && Format::named("").is_err());
     }
 }

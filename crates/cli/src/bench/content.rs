@@ -5,6 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use packline::FileKind;
 use packline::tree::decompress::Limits;
 use packline::tree::tar::TarOptions;
 use packline::tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source, tar};
@@ -171,9 +172,7 @@ fn is_tar(path: &Path) -> Result<bool, Failure> {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
     read.map_err(|cause| cannot("read", path, &cause))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let is_called_so =
-        name.contains(".tar.") || [".tar", ".tgz", ".txz", ".tzst"].iter().any(|end| name.ends_with(end));
+    let is_called_so = FileKind::of_path(path).is_some_and(FileKind::is_tar);
     Ok(is_called_so || head.get(MAGIC).is_some_and(|magic| magic == b"ustar"))
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use packline::Resources;
 use packline::codec::Coding;
 use packline::pln::{RecordSize, WriteOptions};
+use packline::{FileKind, Resources};
 
 use super::file::Place;
 use crate::args::Args;
@@ -93,6 +93,12 @@ impl Settings {
         let stdout = self.mode != Mode::Test && places.iter().any(|place| self.to_stdout(place));
         if places.len() > 1 && self.output.is_some() {
             return Err(args.wrong("output", "several files cannot go into one"));
+        }
+        let kind = self.output.as_deref().filter(|_| self.mode == Mode::Compress).and_then(FileKind::of_path);
+        if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
+            let what =
+                format!("the name is that of {kind} (expected a name that ends in .pln; --stdout goes anywhere)");
+            return Err(args.wrong("output", &what));
         }
         if places.iter().filter(|place| **place == Place::Stdin).count() > 1 {
             return Err(Failure::usage("standard input can be read once (expected one -)"));

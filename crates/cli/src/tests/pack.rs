@@ -230,6 +230,48 @@ fn the_container_follows_the_name_or_the_format() {
 }
 
 #[test]
+fn a_name_of_another_format_is_refused_unless_the_format_is_given() {
+    let (place, tar) = (Place::new(), sample_tar());
+    for (name, kind) in [
+        ("y.tar.zst", "a tar compressed with zstd"),
+        ("y.TAR", "a tar"),
+        ("y.zip", "a zip archive"),
+        ("y.gz", "a file compressed with gzip"),
+    ] {
+        let ran = pack(&place, name, &[], &tar, host());
+        let what = format!("{name}: the name is that of {kind}, which trees are not packed into");
+        assert!(ran.status == 2 && ran.err.contains(&what) && ran.err.contains("--format"), "{ran:?}");
+        assert_eq!(place.names(), Vec::<String>::new());
+    }
+    assert_eq!(pack(&place, "y.tar.zst", &["--format", "squashfs"], &tar, host()).status, 0);
+    for (name, container) in [("y.xyz", "squashfs"), ("y", "squashfs"), ("y.img", "squashfs"), ("y.lrz", "lrz")] {
+        let ran = pack(&place, name, &["--no-progress"], &tar, host());
+        assert!(ran.status == 0 && ran.err.starts_with(&format!("{container}: ")), "{ran:?}");
+        let ran = pack(&place, name, &["--json"], &tar, host());
+        assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap()["format"], container);
+    }
+}
+
+#[test]
+fn an_image_does_not_go_to_standard_output() {
+    let (tar, source) = (sample_tar(), Place::new());
+    let directory = source.text("");
+    for (arguments, status) in [
+        (&["pack", "-", "-"][..], 2),
+        (&["pack", "-f", &directory, "-"], 2),
+        (&["tar2sqfs", "-"], 1),
+        (&["gensquashfs", "-D", &directory, "-"], 1),
+    ] {
+        let ran = run_on(arguments, &tar, host());
+        let what = "a SquashFS image cannot be written to standard output";
+        assert!(ran.status == status && ran.err.contains(what) && ran.out.is_empty(), "{arguments:?}: {ran:?}");
+    }
+    assert!(!Path::new("-").exists());
+    let ran = run_on(&["pack", "--format", "lrz", "--json", "-", "-"], &tar, host());
+    assert!(ran.status == 2 && ran.err.contains("--json"), "{ran:?}");
+}
+
+#[test]
 fn the_summary_is_quiet_or_json_or_has_counters() {
     let (place, tar) = (Place::new(), sample_tar());
     let quiet = pack(&place, "image", &["-q"], &tar, host());

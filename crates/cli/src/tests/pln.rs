@@ -25,7 +25,7 @@ fn both_have_the_options_that_they_have_in_common() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    let cases: [(&[&str], &str); 21] = [
+    let cases: [(&[&str], &str); 22] = [
         (&["compress", "-9", "-C", "lz4", "x"], "--level: cannot be used with --codec"),
         (&["compress", "-C", "lz5", "x"], "--codec: unknown codec 'lz5' (expected one of slack, none"),
         (&["compress", "-C", "slack+slack", "x"], "--codec: unknown codec 'slack'"),
@@ -37,6 +37,7 @@ fn what_contradicts_itself_is_refused() {
         (&["compress", "--record-size", "2K", "x"], "--record-size: 2048 is out of range (expected 4K to 16M)"),
         (&["compress", "-c", "-o", "y", "x"], "--stdout: cannot be used with --output"),
         (&["compress", "-o", "y", "x", "z"], "--output: several files"),
+        (&["compress", "-o", "y.zst", "x"], "--output: the name is that of a file compressed with zstd"),
         (&["compress", "-c", "x", "z"], "several .pln files behind each other are none"),
         (&["compress", "-", "-"], "standard input can be read once"),
         (&["compress", "--rm", "-c", "x"], "--rm: expected files"),

@@ -50,6 +50,31 @@ fn what_contradicts_itself_is_refused() {
 }
 
 #[test]
+fn a_name_of_what_is_not_written_is_refused_unless_it_is_a_directory() {
+    let place = Place::new();
+    let image = packed(&place);
+    for name in ["out.tar.lz4", "out.zip", "out.gz", "out.sqfs", "out.lrz"] {
+        let ran = run(&["unpack", &image, &place.text(name)]);
+        assert!(ran.status == 2 && ran.err.contains("the name is that of a") && ran.err.contains("--to"), "{ran:?}");
+        assert_eq!(place.names(), ["image.sqfs"], "{name}");
+    }
+    let lz4 = run(&["unpack", "--to", "tar", &image, &place.text("out.tar.lz4")]);
+    assert!(lz4.status == 2 && lz4.err.contains("--compress"), "{lz4:?}");
+    let slash = place.text("a.tar") + "/";
+    for arguments in [
+        &["--to", "directory", &image, &place.text("out.zip")][..],
+        &[&image, &slash],
+        &["-f", &image, &place.text("a.tar")],
+    ] {
+        let ran = run(&[&["unpack", "-q"], arguments].concat());
+        assert_eq!(ran.status, 0, "{arguments:?}: {ran:?}");
+    }
+    assert!(place.at("out.zip").is_dir() && place.at("a.tar").is_dir());
+    assert_eq!(run(&["unpack", "-q", &image, &place.text("B.TAR")]).status, 0);
+    assert!(place.at("B.TAR").is_file());
+}
+
+#[test]
 fn the_summary_says_what_was_done() {
     let place = Place::new();
     let (image, into) = (packed(&place), place.text("into"));

@@ -76,6 +76,9 @@ fn packline_packs_and_unpacks_the_same() {
     }
     let place = Place::new();
     place.run(PACKLINE, &["pack", "-q", "-c", "gzip:level=3", "tree", "x.lrz"]);
+    let words = ["pack", "-q", "-c", "gzip:level=3", "--format", "lrz", "tree", "-"];
+    let streamed = tools::run(&mut place.command(PACKLINE, &words)).unwrap().stdout;
+    assert!(streamed == fs::read(place.at("x.lrz")).unwrap() && !place.at("-").exists());
     place.run(PACKLINE, &["unpack", "-q", "x.lrz", "out"]);
     place.same("pack and unpack", "out", Except::default());
     place.run(PACKLINE, &["unpack", "-q", "x.lrz", "x.tar"]);

@@ -16,20 +16,6 @@ fn specs_are_read_and_written() {
 }
 
 #[test]
-fn formats_by_name() {
-    for (name, format) in [
-        ("a.tar.gz", Some(StreamFormat::Gzip)),
-        ("a.b.tzst", Some(StreamFormat::Zstd)),
-        (".xz", Some(StreamFormat::Xz)),
-        ("a.tbz2", Some(StreamFormat::Bzip2)),
-        ("a.tar", None),
-        ("gz", None),
-    ] {
-        assert_eq!(StreamFormat::of_name(name.as_bytes()), format, "{name}");
-    }
-}
-
-#[test]
 fn every_level_has_an_encoder_that_forgets() {
     let text: Vec<u8> =
         (0..20_000u32).flat_map(|number| number.wrapping_mul(number).to_string().into_bytes()).collect();

@@ -30,8 +30,8 @@ impl Reads {
         match self {
             Reads::Records => !specimen.lists,
             Reads::All => !specimen.is_sound(),
-            // Nothing at all is an empty tar.
-            Reads::Tar => specimen.name != "odd-no-bytes",
+            // None of them holds a tar; nothing at all is none either.
+            Reads::Tar => true,
         }
     }
 }

@@ -3,7 +3,8 @@
 //! [`generate`] makes trees and tars from a seed, [`plant`] puts a tree into a directory, [`tar`] into a tar,
 //! [`snapshot`] describes what is found (in a tree model, a directory or a mount) and lists the differences between two
 //! such descriptions, [`reader`] reads a SquashFS image by the format alone, and [`views`] says whether the
-//! programs that users have see the same tree in an image. [`mount`], [`extract`] and [`peer`] run them.
+//! programs that users have see the same tree in an image. [`mount`], [`extract`] and [`peer`] run them. [`tools`] finds the
+//! programs that a test needs, and skips it by name where one is missing.
 
 mod clock;
 mod environment;
@@ -14,11 +15,13 @@ pub mod hostile_lrz;
 pub mod hostile_pln;
 pub mod model;
 pub mod mount;
+mod packages;
 pub mod packer;
 pub mod peer;
 pub mod plant;
 mod random;
 pub mod reader;
+pub mod signal;
 pub mod snapshot;
 mod specimen;
 pub mod tar;

@@ -1,7 +1,10 @@
 //! The programs that tests need beside our own: found, missed, run.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+
+use crate::packages;
 
 /// The path of a program, or `None` if it is not installed.
 pub fn find(name: &str) -> Option<PathBuf> {
@@ -11,23 +14,38 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether all of these programs are installed. If one is not: in CI (`CI=true`) a failure, elsewhere a printed line,
-/// and the caller returns without having tested anything.
+/// Whether all of these programs are installed. If one is not: in CI (`CI=true`) a failure, elsewhere a line with the test's
+/// name and the program's Debian package, and the caller returns without having tested anything.
 pub fn need(names: &[&str]) -> bool {
-    names.iter().all(|name| find(name).is_some() || skip(&format!("{name} is not installed")))
+    match names.iter().find(|name| find(name).is_none()) {
+        None => true,
+        Some(missing) => skip(&format!("needs {missing}{}", source_of(missing))),
+    }
+}
+
+/// Where to get a program, for a message.
+fn source_of(program: &str) -> String {
+    packages::of(program).map_or(String::new(), |package| format!(" (Debian package {package})"))
 }
 
 /// Whether the test runs as root. If not: as [`need`].
 pub fn root() -> bool {
-    rustix::process::geteuid().is_root() || skip("this needs root")
+    rustix::process::geteuid().is_root() || skip("needs root")
 }
 
-/// Says that a test is skipped, and returns false; in CI nothing may be skipped, so there it fails.
-#[allow(clippy::panic, clippy::print_stdout, reason = "a test's outcome is its caller's to see")]
+/// Prints that this test is skipped, with its name, and returns false; in CI nothing may be skipped, so there it fails.
+#[allow(clippy::panic, reason = "in CI a test that is skipped is a test that fails")]
 pub fn skip(reason: &str) -> bool {
-    assert!(!crate::environment::in_ci(), "in CI nothing is skipped, but {reason}");
-    println!("skipped: {reason}");
+    let line = skipped(std::thread::current().name(), reason);
+    assert!(!crate::environment::in_ci(), "{line} (in CI nothing is skipped)");
+    // Not `println!`: the test harness keeps that to itself when a test passes. A closed standard error loses only the line.
+    let _: std::io::Result<()> = writeln!(std::io::stderr(), "{line}");
     false
+}
+
+/// The harness calls the thread of a test by the test's name.
+fn skipped(test: Option<&str>, reason: &str) -> String {
+    format!("{}: skipped: {reason}", test.unwrap_or("a test"))
 }
 
 /// Runs a program to its end. An error, with what the program said, if it cannot be started or does not exit with 0.
@@ -40,4 +58,16 @@ pub fn run(command: &mut Command) -> Result<Output, String> {
     let said = [output.stdout.as_slice(), &output.stderr].concat();
     let said = String::from_utf8_lossy(&said[..said.len().min(4000)]).into_owned();
     Err(format!("{shown}: {}\n{said}", output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skipped_test_is_named_with_what_it_lacks() {
+        let reason = format!("needs nonesuch{}", source_of("nonesuch"));
+        assert_eq!(skipped(Some("some::test"), &reason), "some::test: skipped: needs nonesuch");
+        assert_eq!(source_of("bsdtar"), " (Debian package libarchive-tools)");
+    }
 }

@@ -2,8 +2,7 @@
 
 use packline::bench::{Report, Tails, read_csv};
 use packline_testkit::model::{Content, Node, NodeKind};
-use packline_testkit::{Random, plant, tar, tools};
-use rustix::process::{Pid, Signal, kill_process};
+use packline_testkit::{Random, plant, signal, tar, tools};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -235,14 +234,14 @@ fn what_was_measured_is_reported_when_it_is_interrupted() {
     let script = format!("case \" $* \" in *' -j 2 '*) {sleep};; esac; exec {PACKLINE} tar2sqfs \"$@\"");
     let peer = format!("tar2sqfs={}", place.script("sleeper", &script));
     let options = ["-c", "lz4", "-j", "1,2", "-n", "1", "--csv", "runs.csv", "--force", "--against", &peer];
-    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
         let _ = fs::remove_file(&pid_file);
         let mut command = place.command("in.tar", &options);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         while !pid_file.exists() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        kill_process(Pid::from_child(&child), signal).unwrap();
+        signal::send(signal, child.id()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), place.left()), (Some(status), 0), "{}", said(&output));
         let report = place.csv();
@@ -263,7 +262,7 @@ fn codecs_in_memory_that_were_measured_are_reported_when_it_is_interrupted() {
     let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let _rest = lines.map(Result::unwrap).find(|line| line.contains("codec lz4")).unwrap();
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    signal::send("INT", child.id()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let report = place.csv();
     assert_eq!((report.codecs[0].codec.as_str(), report.codecs[0].compress.len()), ("lz4", 900));
@@ -353,8 +352,7 @@ fn a_signal_stops_the_program_that_runs_and_leaves_nothing() {
                 Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
             }
         };
-        let told = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
-        assert!(told.success());
+        signal::send(signal, child.id()).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(status), "{signal}");
         assert_eq!(place.left(), 0, "{signal}");
         // What is left of a process that was killed is a zombie at most.

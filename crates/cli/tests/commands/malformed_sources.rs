@@ -4,7 +4,7 @@ use packline_testkit::model::Node;
 use packline_testkit::mount::Mounted;
 use packline_testkit::packer::{Packer, left_in, refusal};
 use packline_testkit::tar::{TarWriter, to_bytes};
-use packline_testkit::{Random, generate, tools};
+use packline_testkit::{Random, generate, signal, tools};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -199,7 +199,7 @@ fn interrupted() {
         let mut pipe = child.stdin.take().unwrap();
         // A pipe holds 64 KiB: when all is written, most is read, and the image is under way.
         pipe.write_all(&beginning).unwrap();
-        tools::run(Command::new("kill").args(["-s", signal, &child.id().to_string()])).unwrap();
+        signal::send(signal, child.id()).unwrap();
         let status = child.wait().unwrap();
         assert!(!status.success(), "{signal}");
         assert_eq!(left_in(output.path()), Vec::<std::path::PathBuf>::new(), "SIG{signal} with {workers} workers");

@@ -11,13 +11,13 @@ use std::time::Duration;
 use packline_testkit::model::Node;
 use packline_testkit::packer::Packer;
 use packline_testkit::snapshot::{self, Except};
-use packline_testkit::{generate, reader, tar, tools};
+use packline_testkit::{generate, reader, signal, tar, tools};
 
 const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
 
 fn available() -> bool {
     let device = Path::new("/dev/fuse").exists() || tools::skip("there is no /dev/fuse");
-    device && tools::need(&["fusermount", "umount", "kill"]) && tools::root()
+    device && tools::need(&["fusermount", "umount"]) && tools::root()
 }
 
 /// An image and a directory to mount it on. Nothing stays mounted.
@@ -84,16 +84,15 @@ impl Place {
     }
 
     /// The process behind the mount.
-    fn process(&self) -> Option<String> {
+    fn process(&self) -> Option<u32> {
         let image = self.image();
-        let ours = |pid: &String| {
+        let ours = |pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
             words.contains(&image.as_os_str().as_encoded_bytes())
         };
         let entries = fs::read_dir("/proc").unwrap().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter(|name| name.parse::<u32>().is_ok()).find(ours)
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(ours)
     }
 
     fn unmount(&self) {
@@ -120,10 +119,6 @@ fn becomes(what: &str, condition: impl Fn() -> bool) {
         thread::sleep(Duration::from_millis(10));
     }
     panic!("never: {what}");
-}
-
-fn signal(signal: &str, pid: &str) {
-    tools::run(Command::new("kill").args(["-s", signal, pid])).unwrap();
 }
 
 /// Bytes that compress, but not to nothing.
@@ -214,12 +209,12 @@ fn signals_end_it_cleanly() {
         let (mut child, _stderr) = place.foreground(&[]);
         // Somebody who stays in it does not keep it.
         let open = File::open(place.on().join("f")).unwrap();
-        signal(name, &child.id().to_string());
+        signal::send(name, child.id()).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
         assert!(!place.is_mounted(), "{name}");
         drop(open);
         place.mounted(&[]);
-        signal(name, &place.process().unwrap());
+        signal::send(name, place.process().unwrap()).unwrap();
         becomes("the mount is gone", || !place.is_mounted() && place.process().is_none());
     }
 }
@@ -233,7 +228,7 @@ fn no_dead_mount_is_left_behind_if_it_is_asked_for() {
     for options in [["--auto-unmount"].as_slice(), &["-o", "auto_unmount,allow_other,nosuid,ro"]] {
         place.mounted(options);
         assert_eq!(fs::read(place.on().join("f")).unwrap(), b"x");
-        signal("KILL", &place.process().unwrap());
+        signal::send("KILL", place.process().unwrap()).unwrap();
         becomes("the mount is gone", || !place.is_mounted());
         place.mounted(options);
         tools::run(Command::new("fusermount").arg("-u").arg(place.on())).unwrap();
@@ -265,7 +260,7 @@ fn a_damaged_block_is_one_error_and_is_told() {
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
     assert!(line.starts_with("packline: ") && line.contains("image") && line.contains("byte 96"), "{line}");
-    signal("TERM", &child.id().to_string());
+    signal::send("TERM", child.id()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 

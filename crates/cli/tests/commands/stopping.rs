@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use packline_testkit::model::Node;
 use packline_testkit::mount::Mounted;
-use packline_testkit::{snapshot, tar, tools, views};
+use packline_testkit::{signal, snapshot, tar, tools, views};
 
 const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
 
@@ -41,8 +41,7 @@ fn waiting_pack(image: &Path, before: &[&str]) -> Child {
 
 /// Tells a pack to stop; what it ended with.
 fn stop(mut child: Child, signal: &str) -> Option<i32> {
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+    signal::send(signal, child.id()).unwrap();
     let mut printed = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut printed).unwrap();
     let status = child.wait().unwrap();
@@ -82,8 +81,7 @@ fn even_a_kill_leaves_nothing_where_files_can_be_nameless() {
 fn a_hangup_that_is_ignored_stays_ignored() {
     let top = tempfile::tempdir().unwrap();
     let child = waiting_pack(&top.path().join("image"), &["nohup"]);
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-s", "HUP", &pid]).status().unwrap().success());
+    signal::send("HUP", child.id()).unwrap();
     assert_eq!(stop(child, "INT"), Some(130));
 }
 

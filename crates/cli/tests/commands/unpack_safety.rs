@@ -3,7 +3,7 @@
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::packer::{Packer, left_in};
 use packline_testkit::snapshot::{self, Except, assert_same};
-use packline_testkit::{generate, tar, tools};
+use packline_testkit::{generate, signal, tar, tools};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -242,7 +242,7 @@ fn a_second_run_succeeds_after_a_kill_and_a_signal_leaves_nothing() {
             command.args(["unpack", "-q", "-j", "1"]).arg(&image).arg(&into).stderr(Stdio::null());
             let mut child = command.spawn().unwrap();
             std::thread::sleep(std::time::Duration::from_millis(pause));
-            let _ = Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+            signal::send(signal, child.id()).unwrap();
             let status = child.wait().unwrap();
             // Under a final name there is nothing, or all of it.
             if status.success() {

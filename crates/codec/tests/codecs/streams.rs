@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use packline_codec::{StreamFormat, StreamSpec};
+use packline_testkit::tools;
 
 /// Prose and noise, enough for several chunks.
 fn content(length: usize) -> Vec<u8> {
@@ -31,10 +32,13 @@ fn stream(spec: StreamSpec, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a program makes of a stream on its standard input; `None` if the program is not there.
+/// The output of a program that reads a stream from standard input; `None` if the test is skipped for want of the program.
 fn decompress(program: &str, arguments: &[&str], stream: Vec<u8>) -> Option<Vec<u8>> {
-    let spawned = Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut child = spawned.ok()?;
+    if !tools::need(&[program]) {
+        return None;
+    }
+    let mut command = Command::new(program);
+    let mut child = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || input.write_all(&stream));
     let output = child.wait_with_output().unwrap();

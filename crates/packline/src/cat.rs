@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use packline_squashfs::read::{Event, FileData, FragmentUses, Node, Reading, Request};
+use packline_tree::escape::Escape;
 
 use crate::follow::{Followed, follow};
 use crate::read_plan::read_settings;
@@ -37,7 +38,7 @@ pub fn cat(
 
 fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
     let refused = |what: &str| Error::Request {
-        what: format!("{}: {}: {what}", image.shown.display(), String::from_utf8_lossy(path)),
+        what: format!("{}: {}: {what}", image.shown.escaped(), path.escaped()),
         expected: "the path of a regular file in the image".to_string(),
     };
     match follow(&image.image, path).map_err(|cause| image.fault_at(path, cause))? {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use packline_tree::escape::Escape;
 use packline_tree::{Bytes, Entry, Excludes, Glob, Kind, Xattr};
 
 use crate::{Dress, Error};
@@ -129,7 +130,7 @@ impl NewRoot {
         match packline_tree::path::canonical(path) {
             Ok(path) if !path.is_empty() => Ok(NewRoot { path, retarget }),
             _ => Err(Error::Request {
-                what: format!("invalid root directory '{}'", String::from_utf8_lossy(path)),
+                what: format!("invalid root directory '{}'", path.escaped()),
                 expected: "the path of a directory below the root of the source".to_string(),
             }),
         }
@@ -192,7 +193,7 @@ fn refused_xattr(entry: &Entry, xattr: &Xattr) -> packline_tree::Error {
     packline_tree::Error::Entry {
         input: "extended attributes".to_string(),
         entry: entry.path.clone(),
-        what: format!("attribute {} cannot be stored", String::from_utf8_lossy(&xattr.name)),
+        what: format!("attribute {} cannot be stored", xattr.name.escaped()),
         expected: "user., trusted. or security. with a name of at most 65535 bytes after it".to_string(),
     }
 }

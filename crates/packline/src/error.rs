@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use packline_tree::escape::Escape;
+
 use crate::Container;
 
 /// Why an image was not made. Under the output's name there is then what was there before.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused something about the output.
-    #[error("{path}: {action}: {cause}", path = path.display())]
+    #[error("{path}: {action}: {cause}", path = path.escaped())]
     Output {
         /// The output as the user named it.
         path: PathBuf,
@@ -19,7 +21,7 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// The output is something that cannot be, or must not be, written.
-    #[error("{path}: {what} (expected {expected})", path = path.display())]
+    #[error("{path}: {what} (expected {expected})", path = path.escaped())]
     Target {
         /// The output as the user named it.
         path: PathBuf,
@@ -29,7 +31,7 @@ pub enum Error {
         expected: String,
     },
     /// The operating system refused something about the source.
-    #[error("{path}: {action}: {cause}", path = path.display())]
+    #[error("{path}: {action}: {cause}", path = path.escaped())]
     Source {
         /// The source as the user named it.
         path: PathBuf,
@@ -63,7 +65,7 @@ pub enum Error {
         cause: Box<packline_squashfs::read::ReadError>,
     },
     /// A .lrz file could not be written or read.
-    #[error("{path}: {cause}", path = path.display())]
+    #[error("{path}: {cause}", path = path.escaped())]
     Lrz {
         /// The file, or what it is made of, as the user named it.
         path: PathBuf,
@@ -72,7 +74,7 @@ pub enum Error {
         cause: Box<packline_lrz::Error>,
     },
     /// A .pln file could not be written or read.
-    #[error("{path}: {cause}", path = path.display())]
+    #[error("{path}: {cause}", path = path.escaped())]
     Pln {
         /// The file, or what it is made of, as the user named it.
         path: PathBuf,
@@ -81,7 +83,7 @@ pub enum Error {
         cause: Box<packline_pln::Error>,
     },
     /// A file is of another container than the one that is read. The user's to change.
-    #[error("{path}: {found} (expected {expected})", path = path.display())]
+    #[error("{path}: {found} (expected {expected})", path = path.escaped())]
     Container {
         /// The file as the user named it.
         path: PathBuf,
@@ -114,13 +116,13 @@ pub enum Error {
 fn name_image(path: &std::path::Path, cause: &packline_squashfs::Error) -> String {
     match cause {
         packline_squashfs::Error::Source(source) => source.to_string(),
-        other => format!("{}: {other}", path.display()),
+        other => format!("{}: {other}", path.escaped()),
     }
 }
 
 fn name_read(path: &std::path::Path, entry: Option<&[u8]>, cause: &packline_squashfs::read::ReadError) -> String {
     match entry {
-        Some(entry) => format!("{}: {}: {cause}", path.display(), String::from_utf8_lossy(entry)),
-        None => format!("{}: {cause}", path.display()),
+        Some(entry) => format!("{}: {}: {cause}", path.escaped(), entry.escaped()),
+        None => format!("{}: {cause}", path.escaped()),
     }
 }

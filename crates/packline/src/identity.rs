@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use packline_tree::destination::FileId;
+use packline_tree::escape::Escape;
 
 use crate::Error;
 
@@ -58,7 +59,7 @@ impl FileIdentity {
         if FileIdentity::of_path(output) != Some(self) {
             return Ok(());
         }
-        let expected = format!("another output than {}", input.display());
+        let expected = format!("another output than {}", input.escaped());
         Err(Error::Target { path: output.to_path_buf(), what: "is the input itself".to_string(), expected })
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use packline_squashfs::FileHints;
+use packline_tree::escape::Escape;
 use packline_tree::{
     AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile, Source,
     list_pack_file, parse_pack_file,
@@ -27,7 +28,7 @@ impl List {
     pub fn of_directory(path: &Path, mut options: DirectoryOptions, output: &Path) -> Result<List, Error> {
         options.without.extend(place_within(path, output));
         let entries = packline_tree::scan(path, options)?;
-        Ok(List { name: path.display().to_string(), entries, flags: BTreeMap::new() })
+        Ok(List { name: path.escaped(), entries, flags: BTreeMap::new() })
     }
 
     /// What a pack file names. Its locations are relative to `base`; `defaults` are the attributes of what it does not
@@ -38,7 +39,7 @@ impl List {
     /// what cannot be.
     pub fn of_pack_file(path: &Path, base: &Path, defaults: Meta) -> Result<List, Error> {
         let refused = |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause };
-        let (name, text) = (path.display().to_string(), std::fs::read(path).map_err(refused)?);
+        let (name, text) = (path.escaped(), std::fs::read(path).map_err(refused)?);
         let entries = list_pack_file(&name, &parse_pack_file(&name, &text)?, base, defaults)?;
         Ok(List { name, entries, flags: BTreeMap::new() })
     }
@@ -60,7 +61,7 @@ impl List {
     pub fn sort(&mut self, file: &SortFile) -> Vec<String> {
         let sorted = file.sort(std::mem::take(&mut self.entries));
         (self.entries, self.flags) = (sorted.entries, sorted.flags);
-        let nothing = |path: &[u8]| format!("no match for '{}'", String::from_utf8_lossy(path));
+        let nothing = |path: &[u8]| format!("no match for '{}'", path.escaped());
         let unmatched = sorted.unmatched.into_iter();
         unmatched.map(|rule| format!("{}: line {}: {}", file.input(), rule.line, nothing(&rule.path))).collect()
     }

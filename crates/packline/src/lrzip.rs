@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_lrz::{Archive, FileInput, Input, Machine, ReadOptions, Source, Unpacked, WriteOptions, Written};
+use packline_tree::escape::Escape;
 
 pub use list::lrz_entries;
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
@@ -191,7 +192,7 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
     let read = read.map_err(|cause| fault(&opened.shown, &shown, cause));
     let checked = read.and_then(|unpacked| {
         if request.tar && unpacked.plain == 0 {
-            return Err(empty_input(&opened.shown.display().to_string()).into());
+            return Err(empty_input(&opened.shown.escaped()).into());
         }
         if request.check {
             end.check(unpacked.plain, unpacked.md5)?
@@ -218,7 +219,7 @@ fn pack_file(
         return Err(refused(io::ErrorKind::IsADirectory.into()));
     }
     if !about.is_file() {
-        let written = pack_stream(&path.display().to_string(), &mut file, end, options, machine, watch)?;
+        let written = pack_stream(&path.escaped(), &mut file, end, options, machine, watch)?;
         return Ok((written, None));
     }
     let input = FileInput::new(file, about.len());
@@ -315,7 +316,7 @@ fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
         Lrz::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
         Lrz::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
         Lrz::Memory { allowed, needed, what } => {
-            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.display()) }
+            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
         cause => Error::Lrz { path: input.to_path_buf(), cause: Box::new(cause) },
     }

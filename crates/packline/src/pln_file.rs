@@ -8,6 +8,7 @@ use std::sync::Arc;
 use packline_pln::{
     FileInput, Info, Input as _, Machine, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written,
 };
+use packline_tree::escape::Escape;
 
 use crate::end::{End, refuse_target};
 use crate::source::head_of;
@@ -219,7 +220,7 @@ fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
         Pln::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
         Pln::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
         Pln::Memory { allowed, needed, what } => {
-            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.display()) }
+            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
         cause => Error::Pln { path: input.to_path_buf(), cause: Box::new(cause) },
     }

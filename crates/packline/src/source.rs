@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use packline_tree::decompress::{self, Limits};
+use packline_tree::escape::Escape;
 use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Source};
 
@@ -77,7 +78,7 @@ impl Prepared {
             Prepared::Directory { path, options } => open_directory(&path, options, spare),
             Prepared::TarFile { path, compressed } => {
                 let (limits, memory) = decompressor(compressed, threads, spare);
-                let name = path.display().to_string();
+                let name = path.escaped();
                 let source = tar::open_file(&path, TarOptions { lenient, ..TarOptions::named(name.clone()) }, &limits)?;
                 Ok(Opened { name, memory, source })
             }
@@ -96,7 +97,7 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
     let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
     let mut file = File::open(&path).map_err(refused)?;
     if !file.metadata().map_err(refused)?.is_file() {
-        return prepare_stream(path.display().to_string(), Box::new(file));
+        return prepare_stream(path.escaped(), Box::new(file));
     }
     let head = head_of(&path, &mut file)?;
     refuse_container(&path, &head)?;
@@ -135,7 +136,7 @@ fn open_directory(path: &Path, mut options: DirectoryOptions, spare: u64) -> Res
     options.ahead_bytes = options.ahead_bytes.min(usize::try_from(granted).unwrap_or(usize::MAX)).max(AHEAD_LEAST);
     let memory = directory_memory(options.readers, options.ahead_bytes);
     let source = DirectorySource::open(path, options)?;
-    Ok(Opened { name: path.display().to_string(), memory, source: Box::new(source) })
+    Ok(Opened { name: path.escaped(), memory, source: Box::new(source) })
 }
 
 fn directory_memory(readers: usize, ahead: usize) -> u64 {

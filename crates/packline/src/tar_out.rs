@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use packline_codec::StreamSpec;
 use packline_squashfs::read::{FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
+use packline_tree::escape::Escape;
 use packline_tree::path::canonical;
 
 use crate::memory::fewer_workers;
@@ -228,7 +229,7 @@ fn warn(
     let TarScope::Below { directories, .. } = &asked.scope else { return Ok(()) };
     for directory in directories {
         if opened.image.resolve(directory).map_err(|cause| opened.fault_at(directory, cause))?.is_none() {
-            observer.warning(&format!("there is no {} in the image", String::from_utf8_lossy(directory)));
+            observer.warning(&format!("there is no {} in the image", directory.escaped()));
         }
     }
     Ok(())

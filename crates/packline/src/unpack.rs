@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use packline_engine::{Fault, Line};
 use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
+use packline_tree::escape::Escape;
 
 pub(crate) use notes::{Note, Topic};
 pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
@@ -84,7 +85,7 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
 /// The directory that becomes the destination.
 fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
     let found = opened.image.resolve(path).map_err(|cause| opened.fault_at(path, cause))?;
-    let shown = || format!("{}: {}", opened.shown.display(), String::from_utf8_lossy(path));
+    let shown = || format!("{}: {}", opened.shown.escaped(), path.escaped());
     match found {
         Some(inode) if matches!(inode.node, Node::Directory(_)) => Ok(inode),
         Some(_) => Err(Error::Request { what: format!("{} is no directory", shown()), expected: "a directory".into() }),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use packline_tree::escape::Escape;
 use packline_tree::{Bytes, Entry, Extent, Source, Xattr};
 
 use crate::{Changes, Observer, Progress};
@@ -34,7 +35,7 @@ impl<'a> Watched<'a> {
     pub(crate) fn finishing(&mut self) {
         self.refresh();
         if let Some(root) = self.changes.root.as_ref().filter(|_| self.progress.entries == 0) {
-            let path = String::from_utf8_lossy(&root.path);
+            let path = root.path.escaped();
             self.observer.warning(&format!("the source has nothing at or below {path}: the image is empty"));
         }
         self.observer.finishing(&self.progress);
@@ -99,8 +100,8 @@ fn warn_once(observer: &mut dyn Observer, dropped: &mut BTreeSet<Bytes>, entry: 
     if dropped.insert(xattr.name.clone()) {
         observer.warning(&format!(
             "{}: attribute {} is left out, here and elsewhere: the image can only store user., trusted. and security.",
-            String::from_utf8_lossy(&entry.path),
-            String::from_utf8_lossy(&xattr.name)
+            entry.path.escaped(),
+            xattr.name.escaped()
         ));
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::escape::Escape;
+
 /// Why a source could not be read. Each names where, and quotes what it found.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused: a file could not be opened, read or listed.
-    #[error("{path}: {action}: {cause}", path = path.display())]
+    #[error("{path}: {action}: {cause}", path = path.escaped())]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -31,7 +33,7 @@ pub enum Error {
         expected: String,
     },
     /// An entry cannot be accepted for what it is or asks for (a hard link to nothing, a name too long). The input's fault.
-    #[error("{input}: {entry}: {what} (expected {expected})", entry = String::from_utf8_lossy(.entry))]
+    #[error("{input}: {entry}: {what} (expected {expected})", entry = .entry.escaped())]
     Entry {
         /// The input's name as the user gave it.
         input: String,
@@ -58,5 +60,5 @@ pub enum Error {
 }
 
 fn name_entry(entry: &[u8]) -> String {
-    if entry.is_empty() { String::new() } else { format!(" in entry {}", String::from_utf8_lossy(entry)) }
+    if entry.is_empty() { String::new() } else { format!(" in entry {}", entry.escaped()) }
 }

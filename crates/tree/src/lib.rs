@@ -9,6 +9,7 @@ pub mod destination;
 mod directory;
 mod entry;
 mod error;
+pub mod escape;
 mod glob;
 mod list;
 mod nameless;

@@ -16,6 +16,7 @@ mod substitute;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::escape::Escape;
 use crate::pack_file::lines::lines;
 use crate::{Bytes, Error, Kind};
 use spec::{Spec, Target};
@@ -47,7 +48,7 @@ impl FileContexts {
     /// [`Error::Io`] if a file that is there cannot be read, [`Error::Line`] for the first line that is malformed.
     pub fn open(path: &Path) -> Result<FileContexts, Error> {
         let mut contexts = FileContexts::default();
-        contexts.add(&path.display().to_string(), &read(path)?)?;
+        contexts.add(&path.escaped(), &read(path)?)?;
         for extension in ["homedirs", "local"] {
             if let Some((name, text)) = beside(path, extension)? {
                 contexts.add(&name, &text)?;
@@ -114,7 +115,7 @@ fn beside(path: &Path, extension: &str) -> Result<Option<(String, Bytes)>, Error
     if !name.exists() {
         return Ok(None);
     }
-    Ok(Some((name.display().to_string(), read(&name)?)))
+    Ok(Some((name.escaped(), read(&name)?)))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use packline_squashfs::read::{BlockDecoder, FileData};
+use packline_tree::escape::Escape;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -71,7 +72,7 @@ fn refuse_trees(place: &Path, sides: [&Side; 2]) -> Result<(), Error> {
     for tree in trees.filter_map(|tree| fs::canonicalize(tree).ok()) {
         let own = ["old", "new"].map(|name| place.join(name));
         if own.iter().any(|own| own.starts_with(&tree) || tree.starts_with(own)) {
-            let what = format!("files extracted there would change {}, which is compared", tree.display());
+            let what = format!("files extracted there would change {}, which is compared", tree.escaped());
             return Err(Error::Target { path: place, what, expected: "another directory".to_string() });
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use packline_squashfs::read::{InodeRef, MOST_DIRECTORIES, NodeType, ReadError};
+use packline_tree::escape::Escape;
 use packline_tree::{Bytes, path::MAX_PATH};
 
 use super::DiffOrder;
@@ -133,15 +134,15 @@ impl Merge {
     /// The trees by name.
     fn shown(&self) -> String {
         let name = |side: &Side| match side {
-            Side::Image(image) => image.shown.display().to_string(),
-            Side::Directory(path) => path.display().to_string(),
+            Side::Image(image) => image.shown.escaped(),
+            Side::Directory(path) => path.escaped(),
         };
         format!("{} and {}", name(&self.old), name(&self.new))
     }
 
     /// What a message has of a path that is too long.
     fn beginning(&self) -> String {
-        String::from_utf8_lossy(&self.path[..255]).into_owned()
+        self.path[..255].escaped()
     }
 }
 

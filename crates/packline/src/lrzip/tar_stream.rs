@@ -7,6 +7,7 @@ use std::thread;
 
 use packline_engine::CancelToken;
 use packline_lrz::{Machine, WriteOptions, Written};
+use packline_tree::escape::Escape;
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source};
 
@@ -47,7 +48,7 @@ pub(super) fn pack(
     let besides = TAR_BYTES + tar.options.ahead_bytes as u64;
     let less = with_less(machine, besides);
     let (giver, mut taker) = pipe();
-    let (name, cancel) = (tar.path.display().to_string(), machine.cancel.clone());
+    let (name, cancel) = (tar.path.escaped(), machine.cancel.clone());
     thread::scope(|threads| {
         let making = threads.spawn(move || make(&tar, giver, &cancel));
         let written = pack_stream(&name, &mut taker, end, options, &less, watch);
@@ -163,7 +164,7 @@ fn stopped(cause: io::Error) -> Error {
 }
 
 fn left_out(tar: &Tar, entry: &Entry) -> String {
-    format!("{}: left out, since a tar cannot hold a socket", shown(tar, entry).display())
+    format!("{}: left out, since a tar cannot hold a socket", shown(tar, entry).escaped())
 }
 
 fn shown(tar: &Tar, entry: &Entry) -> PathBuf {

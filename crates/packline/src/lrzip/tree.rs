@@ -7,6 +7,7 @@ use std::thread;
 use packline_lrz::{Machine, Pipe, ReadOptions};
 use packline_tree::Source;
 use packline_tree::decompress::Limits;
+use packline_tree::escape::Escape;
 use packline_tree::tar::{self, TarOptions};
 
 use super::extract::Extraction;
@@ -126,10 +127,10 @@ pub(super) fn decompress(
 pub(super) fn tar_from(mut taker: Taker, shown: &Path, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
     let head = head_of(shown, &mut taker)?;
     if head.iter().any(|&byte| byte != 0) && !matches!(Container::of_head(&head), Some(Tar | Compressed(_))) {
-        let what = format!("{}: a .lrz file whose content is no tar", shown.display());
+        let what = format!("{}: a .lrz file whose content is no tar", shown.escaped());
         return Err(Error::Request { what, expected: "a tar".to_string() });
     }
-    let options = TarOptions::named(shown.display().to_string());
+    let options = TarOptions::named(shown.escaped());
     Ok(tar::open_stream(Cursor::new(head).chain(taker), options, limits)?)
 }
 

@@ -1,6 +1,7 @@
 //! Turns what is read into the bytes of the tar: headers, maps, content, padding, the end.
 
 use packline_squashfs::read::{Blocks, Event, FileData, ReadError};
+use packline_tree::escape::Escape;
 use packline_tree::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
 use packline_tree::{Bytes, Entry, Kind};
 
@@ -175,9 +176,9 @@ impl<'a> Content<'a> {
     }
 
     fn unstorable(&mut self, path: &[u8], reason: &str) -> Result<(), Error> {
-        let path = String::from_utf8_lossy(path);
+        let path = path.escaped();
         if self.asked.refuse_unstorable {
-            let what = format!("{}: {path}: {reason}", self.opened.shown.display());
+            let what = format!("{}: {path}: {reason}", self.opened.shown.escaped());
             return Err(Error::Request { what, expected: "leave to skip it".to_string() });
         }
         self.observer.warning(&format!("{path}: {reason}: left out"));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use packline_tree::Xattr;
+use packline_tree::escape::Escape;
 
 use super::request::UnpackCounts;
 use super::window::FileKey;
@@ -38,9 +39,9 @@ impl Note {
         let why = if forbidden { "they may not be set" } else { "the file system does not store them" };
         let text = format!(
             "{}: attribute {} is left out, here and elsewhere those that begin with {}: {why}",
-            path.display(),
-            String::from_utf8_lossy(&xattr.name),
-            String::from_utf8_lossy(&prefix),
+            path.escaped(),
+            xattr.name.escaped(),
+            prefix.escaped(),
         );
         let topic = if forbidden { Topic::Forbidden(prefix) } else { Topic::Unsupported(prefix) };
         Note { topic, text }
@@ -50,14 +51,14 @@ impl Note {
     pub fn not_shared(path: &Path) -> Note {
         let text = format!(
             "{}: the file system cannot share blocks: equal files are copied, here and elsewhere",
-            path.display()
+            path.escaped()
         );
         Note { topic: Topic::NotShared, text }
     }
 
     /// A device that was left out.
     pub fn device(path: &Path) -> Note {
-        Note { topic: Topic::Device, text: format!("{}: devices are left out, here and elsewhere", path.display()) }
+        Note { topic: Topic::Device, text: format!("{}: devices are left out, here and elsewhere", path.escaped()) }
     }
 }
 

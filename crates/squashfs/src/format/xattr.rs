@@ -9,6 +9,7 @@ pub(crate) mod decode;
 
 use hashbrown::HashTable;
 use packline_tree::Xattr;
+use packline_tree::escape::Escape;
 
 use crate::Error;
 use crate::format::inode::NO_XATTR;
@@ -180,14 +181,14 @@ fn check_size(xattrs: &[Xattr], entry: &[u8]) -> Result<(), Error> {
     if bytes <= u64::from(u32::MAX) {
         return Ok(());
     }
-    let what = format!("{}: {bytes} bytes of extended attributes", String::from_utf8_lossy(entry));
+    let what = format!("{}: {bytes} bytes of extended attributes", entry.escaped());
     Err(Error::Limit { what, expected: "less than 4 GiB".into() })
 }
 
 fn unsupported(name: &[u8], entry: &[u8]) -> Error {
-    let (name, entry) = (String::from_utf8_lossy(name), String::from_utf8_lossy(entry));
+    let (name, entry) = (name.escaped(), entry.escaped());
     Error::Limit {
-        what: format!("{entry}: extended attribute {name:?}"),
+        what: format!("{entry}: extended attribute \"{name}\""),
         expected: "a name that starts with user., trusted. or security. and goes on for 1 to 65535 bytes".into(),
     }
 }
@@ -221,7 +222,7 @@ impl Interner {
             return Ok(*found);
         }
         let Some(index) = u32::try_from(ends.len()).ok().filter(|index| *index != NO_XATTR) else {
-            let what = format!("{}: one set of extended attributes too many", String::from_utf8_lossy(entry));
+            let what = format!("{}: one set of extended attributes too many", entry.escaped());
             return Err(Error::Limit { what, expected: format!("at most {NO_XATTR}") });
         };
         all.extend_from_slice(bytes);

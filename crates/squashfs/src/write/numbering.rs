@@ -10,6 +10,7 @@
 //! level no block waits for another, so that workers can compress them side by side; a post-order walk of the tree
 //! would have the same listings, but each block would wait for the one before it.
 
+use packline_tree::escape::Escape;
 use packline_tree::{Content, NodeId, Tree};
 
 use crate::Error;
@@ -119,7 +120,7 @@ pub(crate) fn is_directory(tree: &Tree, node: NodeId) -> bool {
 /// A path for a message.
 pub(crate) fn shown(tree: &Tree, node: NodeId) -> String {
     let path = tree.path(node);
-    if path.is_empty() { "the root directory".into() } else { String::from_utf8_lossy(&path).into_owned() }
+    if path.is_empty() { "the root directory".into() } else { path.escaped() }
 }
 
 #[cfg(test)]

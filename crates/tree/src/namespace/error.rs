@@ -1,5 +1,6 @@
 //! Why an entry cannot join the tree: always names the entry, and carries what was found and what was expected.
 
+use crate::escape::Escape;
 use crate::{Bytes, Error};
 
 /// Longest path accepted, in bytes: it bounds the depth of the tree and the cost of one entry.
@@ -77,12 +78,12 @@ impl Fault {
             Self::PathTooLong(length) => format!("path of {length} bytes"),
             Self::TargetTooLong(length) => format!("symbolic link with a target of {length} bytes"),
             Self::NameTooLong(length) => format!("name of {length} bytes"),
-            Self::BadName(name) => format!("bad component {:?} in the path", lossy(name)),
+            Self::BadName(name) => format!("bad component \"{}\" in the path", name.escaped()),
             Self::EmptyTarget => "link with an empty target".into(),
             Self::RootNotDirectory => "not a directory".into(),
-            Self::ParentNotDirectory(path) => format!("parent {} is not a directory", lossy(path)),
+            Self::ParentNotDirectory(path) => format!("parent {} is not a directory", path.escaped()),
             Self::ParentMissing(path) => {
-                format!("parent leads through a symbolic link to {}, which is missing", lossy(path))
+                format!("parent leads through a symbolic link to {}, which is missing", path.escaped())
             }
             Self::TooManySymlinks => "too many symbolic links on the way".into(),
             Self::DirectoryNotEmpty(count) => format!("replaces a directory that has {count} entries"),
@@ -113,11 +114,7 @@ impl Fault {
     }
 }
 
-fn lossy(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
-}
-
 /// The root has no path to show.
-fn shown(target: &[u8]) -> std::borrow::Cow<'_, str> {
-    if target.is_empty() { "the root".into() } else { lossy(target) }
+fn shown(target: &[u8]) -> String {
+    if target.is_empty() { "the root".into() } else { target.escaped() }
 }

@@ -1,5 +1,6 @@
 //! Text inputs line by line: numbers, places for errors, names cut to their canonical form.
 
+use crate::escape;
 use crate::path::canonical;
 use crate::{Bytes, Error};
 
@@ -63,12 +64,7 @@ pub(crate) fn quote(text: &[u8]) -> String {
     const LONGEST: usize = 200;
     let shown = &text[..text.len().min(LONGEST)];
     let more = if shown.len() < text.len() { "..." } else { "" };
-    let shown: String = String::from_utf8_lossy(shown).chars().map(printable).collect();
-    format!("`{shown}`{more}")
-}
-
-fn printable(character: char) -> String {
-    if character.is_control() { character.escape_default().to_string() } else { character.to_string() }
+    format!("`{}`{more}", escape::line(&String::from_utf8_lossy(shown)))
 }
 
 #[cfg(test)]
@@ -84,7 +80,7 @@ mod tests {
 
     #[test]
     fn quotes_are_short_and_printable() {
-        assert_eq!(quote(b"a\x1b[1mb"), "`a\\u{1b}[1mb`");
+        assert_eq!(quote(b"a\x1b[1mb"), "`a\\x1b[1mb`");
         assert!(quote(&[b'x'; 5000]).len() < 210);
     }
 }

@@ -4,6 +4,7 @@ use super::fault::Place;
 use super::header::Header;
 use super::number;
 use super::pax::Pax;
+use crate::escape::Escape;
 use crate::path::{self, PathFault};
 use crate::{Bytes, Device, Entry, Error, Kind, Meta, Xattr};
 
@@ -94,7 +95,7 @@ impl Member<'_> {
     fn link_to(&mut self) -> Result<Bytes, Error> {
         let raw = self.raw_link();
         let say = |fault: PathFault| {
-            let what = format!("hard link to '{}': {fault}", String::from_utf8_lossy(&raw[..raw.len().min(256)]));
+            let what = format!("hard link to '{}': {fault}", raw[..raw.len().min(256)].escaped());
             self.malformed(what, fault.expected())
         };
         path::canonical(&raw).map_err(say)

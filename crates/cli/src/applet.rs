@@ -3,13 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextValue, ErrorKind};
+use packline::tree::escape;
 
 use crate::args::Args;
 use crate::command::{command_of, command_of_all, with_name, without_digits};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::Applet;
+use crate::shown::Escape;
 use crate::streams::STDOUT;
 use crate::{
     bench, cat, completions, diff, gensquashfs, info, list, lrzip, lrztar, man, mount, pack, pln, rdsquashfs, sqfs2tar,
@@ -74,14 +76,14 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
 
 fn unknown(name: &OsStr) -> String {
     let known: Vec<&str> = APPLETS.iter().map(|applet| applet.name).collect();
-    format!("unknown command '{}' (commands: {})", name.to_string_lossy(), known.join(", "))
+    format!("unknown command '{}' (commands: {})", name.escaped(), known.join(", "))
 }
 
 /// No command: `--help`, `--version`, or a mistake.
 fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
     match command_of_all(APPLETS).try_get_matches_from(with_name("packline", arguments)) {
         Ok(_) => report(&Failure::usage("missing command"), "packline", 2, io),
-        Err(error) => answer(&error, "packline", 2, io),
+        Err(error) => answer(error, "packline", 2, io),
     }
 }
 
@@ -90,7 +92,7 @@ fn run_applet(applet: &'static Applet, called: &str, arguments: &[OsString], io:
     let words = with_name(applet.name, &without_digits(applet, arguments));
     let matches = match command_of(applet).try_get_matches_from(words) {
         Ok(matches) => matches,
-        Err(error) => return answer(&error, called, applet.usage_status(), io),
+        Err(error) => return answer(error, called, applet.usage_status(), io),
     };
     let args = Args::new(applet, matches).typed_as(arguments);
     match json_has_a_reader(&args, io).and_then(|()| (applet.run)(&args, io)) {
@@ -108,7 +110,8 @@ fn json_has_a_reader(args: &Args, io: &Io) -> Result<(), Failure> {
 }
 
 /// What clap has to say: help and version go to standard output and are no failure.
-fn answer(error: &clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u8 {
+fn answer(error: clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u8 {
+    let error = tame(error);
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match io.print(&text) {
@@ -116,13 +119,33 @@ fn answer(error: &clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u
             Err(failure) => report(&failure, called, usage_status, io),
         },
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            io.say(text.trim_end());
+            io.say_lines(text.trim_end());
             usage_status
         }
         _ => {
-            report(&Failure::Usage(text.trim_start_matches("error: ").trim_end().to_string()), called, usage_status, io)
+            io.say_lines(&format!("{called}: {}", text.trim_start_matches("error: ").trim_end()));
+            usage_status
         }
     }
+}
+
+/// The same with the arguments in it on one line each: a message of clap has several lines, and an argument may hold any bytes.
+fn tame(mut error: clap::Error) -> clap::Error {
+    let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
+    let line = |text: String| escape::line(&text).into_owned();
+    for (kind, value) in context {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(line(text)),
+            ContextValue::Strings(texts) => ContextValue::Strings(texts.into_iter().map(line).collect()),
+            ContextValue::StyledStrs(texts) => {
+                let tips = texts.into_iter().map(|text| line(text.to_string()).into());
+                ContextValue::StyledStrs(tips.collect())
+            }
+            _ => continue,
+        };
+        error.insert(kind, value);
+    }
+    error
 }
 
 fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 {
@@ -132,7 +155,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             usage_status
         }
         Failure::Failed(message) | Failure::Memory(message) => {
-            io.say(&format!("{called}: {message}"));
+            io.say_lines(&format!("{called}: {}", indented(message)));
             1
         }
         // As if nobody had wanted more: ripgrep ends so too.
@@ -143,4 +166,10 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
         },
         Failure::Said(status) => *status,
     }
+}
+
+/// A message that quotes what another program printed has several lines: all but the first are indented, so that none can be taken
+/// for a message.
+fn indented(message: &str) -> String {
+    message.replace('\n', "\n  ")
 }

@@ -59,6 +59,6 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 /// Tells what was counted where standard output is taken, if that is asked for.
 pub(crate) fn said(scheduled: &Watched, io: &mut Io) {
     if let Some(counted) = scheduled.counted() {
-        io.say(&counters::text(&counted).join("\n"));
+        io.say_lines(&counters::text(&counted).join("\n"));
     }
 }

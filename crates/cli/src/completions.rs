@@ -8,6 +8,7 @@ use crate::command::{command_of, command_of_all};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand};
+use crate::shown::Escape;
 
 const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
 
@@ -36,8 +37,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let shell = shell.ok_or_else(|| Failure::usage("unknown shell"))?;
     let (mut command, name) = match args.operand("NAME") {
         Some(name) if name != "packline" => {
-            let applet =
-                find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.to_string_lossy())))?;
+            let applet = find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.escaped())))?;
             (command_of(applet), applet.name)
         }
         _ => (command_of_all(APPLETS), "packline"),

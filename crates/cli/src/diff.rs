@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use packline::image::Superblock;
+use packline::tree::escape;
 use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
 use serde_json::{Map, Value, json};
 
@@ -15,7 +16,7 @@ use crate::io::Io;
 use crate::mode::type_name;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::scheduling::Watched;
-use crate::shown::{escaped, escaped_path, put_json};
+use crate::shown::{Escape, escaped, escaped_path, put_json};
 use crate::{counters, scheduling};
 
 const ANY_OFFSET: Takes = Takes::Size { least: 0, most: u64::MAX };
@@ -94,7 +95,7 @@ fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
         if quiet {
             return Ok(false);
         }
-        let line = if as_json { object(difference).to_string() } else { text(difference) };
+        let line = if as_json { json_line(difference) } else { text(difference) };
         printer.line(&line)?;
         Ok(!printer.gone || extracting)
     })?;
@@ -151,7 +152,7 @@ fn say_counted(scheduled: &Watched, as_json: bool, io: &mut Io) -> Result<(), Fa
         return Ok(());
     }
     let Some(counted) = scheduled.counted() else { return Ok(()) };
-    io.print(&format!("{}\n", Value::Object(counters::members(&counted))))
+    io.print_json(&format!("{}\n", Value::Object(counters::members(&counted))))
 }
 
 fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {
@@ -176,7 +177,7 @@ fn place(path: PathBuf, offset: Option<u64>, long: &str, args: &Args) -> Result<
     match (path.is_dir(), offset) {
         (false, offset) => Ok(DiffPlace::Image(ImagePlace { path, offset })),
         (true, None) => Ok(DiffPlace::Directory(path)),
-        (true, Some(_)) => Err(args.wrong(long, &format!("{} is a directory", path.display()))),
+        (true, Some(_)) => Err(args.wrong(long, &format!("{} is a directory", path.escaped()))),
     }
 }
 
@@ -211,6 +212,10 @@ fn described(what: &What) -> String {
         What::Size(old, new) => format!("size {old} -> {new}"),
         What::Content(at) => format!("content from byte {at} on"),
     }
+}
+
+fn json_line(difference: &Difference) -> String {
+    escape::json(&object(difference).to_string()).into_owned()
 }
 
 fn object(difference: &Difference) -> Value {

@@ -6,6 +6,7 @@ use std::path::Path;
 use packline::Container;
 
 use crate::options::Applet;
+use crate::shown::Escape;
 use crate::streams::STDOUT;
 
 /// Why a command ended without success.
@@ -77,7 +78,7 @@ impl From<packline::Error> for Failure {
                 _ => Failure::Failed(error.to_string()),
             },
             packline::Error::Container { path, found, expected } => {
-                let (path, use_) = (path.display(), readers_of(*found));
+                let (path, use_) = (path.escaped(), readers_of(*found));
                 Failure::Failed(format!("{path}: {found} (expected {expected}; {use_})"))
             }
             packline::Error::Memory { .. } => Failure::Memory(error.to_string()),

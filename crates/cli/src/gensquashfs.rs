@@ -19,6 +19,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::shown::Escape;
 use crate::tools_ng;
 use crate::work::{Manner, run_pack};
 
@@ -235,6 +236,6 @@ fn sorted(mut list: List, sort: Option<SortFile>, io: &mut Io) -> (SourceSpec, O
 /// The name and text of the file that an option names.
 fn read(args: &Args, long: &'static str) -> Result<Option<(String, Vec<u8>)>, Failure> {
     let Some(path) = args.path(long) else { return Ok(None) };
-    let text = fs::read(&path).map_err(|cause| Failure::failed(format!("{}: cannot read: {cause}", path.display())));
-    Ok(Some((path.display().to_string(), text?)))
+    let text = fs::read(&path).map_err(|cause| Failure::failed(format!("{}: cannot read: {cause}", path.escaped())));
+    Ok(Some((path.escaped(), text?)))
 }

@@ -11,6 +11,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Operand, Opt, Takes};
+use crate::shown::Escape;
 
 /// Bytes of decompressed metadata that are kept.
 const METADATA: usize = 8 << 20;
@@ -114,8 +115,7 @@ pub fn selection(include: &[impl AsRef<OsStr>], exclude: &[impl AsRef<OsStr>]) -
 }
 
 fn glob(pattern: &OsStr) -> Result<Glob, Failure> {
-    let canonical = path::canonical(pattern.as_bytes()).map_err(|fault| {
-        Failure::usage(format!("'{}': {fault} (expected {})", pattern.to_string_lossy(), fault.expected()))
-    })?;
+    let canonical = path::canonical(pattern.as_bytes())
+        .map_err(|fault| Failure::usage(format!("'{}': {fault} (expected {})", pattern.escaped(), fault.expected())))?;
     Ok(Glob::new(&canonical, Slash::Separates))
 }

@@ -67,7 +67,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let info = ImageInfo::of(&image);
     let counts = if quick { None } else { Some(TreeCounts::of(&image)?) };
     let text = if as_json { format!("{}\n", object(&info, counts.as_ref())) } else { text(&info, counts.as_ref()) };
-    io.print(&text)
+    io.print_as(as_json, &text)
 }
 
 /// A .lrz file, as `lrzip --info` shows it.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use packline::line::Topology;
+use packline::tree::escape::{self, Escape};
 use packline::{FileIdentity, Resources, TarTarget, Temporaries};
 
 use crate::failure::Failure;
@@ -82,9 +83,33 @@ pub struct Io {
 }
 
 impl Io {
-    /// Writes to standard output and sees to it that it is out.
+    /// Writes text for people to standard output, escaped ([`escape::lines`]), and flushes it. What is not for people (contents
+    /// of files, archives, names ended by NUL) goes to `stdout` as it is.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()).map_err(Failure::printing)
+        self.put(escape::lines(text).as_bytes())
+    }
+
+    /// Writes JSON to standard output and flushes it; the value stays the same ([`escape::json`]).
+    pub fn print_json(&mut self, text: &str) -> Result<(), Failure> {
+        self.put(escape::json(text).as_bytes())
+    }
+
+    /// [`Io::print_json`] or [`Io::print`].
+    pub fn print_as(&mut self, json: bool, text: &str) -> Result<(), Failure> {
+        if json { self.print_json(text) } else { self.print(text) }
+    }
+
+    /// Writes a line (without its end) that holds names as they are: scripts that read the output of a drop-in want their bytes.
+    /// On a terminal they are escaped.
+    pub fn print_names(&mut self, line: &[u8]) -> io::Result<()> {
+        match self.out_terminal {
+            true => writeln!(self.stdout, "{}", escape::line(&String::from_utf8_lossy(line))),
+            false => self.stdout.write_all(line).and_then(|()| self.stdout.write_all(b"\n")),
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()).map_err(Failure::printing)
     }
 
     /// Standard input for a command that writes to `output`, or to standard output if that is none.
@@ -116,7 +141,7 @@ impl Io {
         if self.streams.stdout_file != Some(file) {
             return Ok(());
         }
-        let expected = format!("another output than {}", input.display());
+        let expected = format!("another output than {}", input.escaped());
         Err(Failure::failed(format!("{STDOUT}: is the input itself (expected {expected})")))
     }
 
@@ -132,9 +157,16 @@ impl Io {
         Box::new(shared)
     }
 
-    /// Writes one line to standard error. Failing to is no failure: there is nowhere to say so.
+    /// Writes one line to standard error, escaped ([`escape::line`]): a line feed inside it begins no line. Failing to is no
+    /// failure: there is nowhere to say so.
     pub fn say(&mut self, line: &str) {
-        let _: io::Result<()> = writeln!(self.stderr, "{line}");
+        let _: io::Result<()> = writeln!(self.stderr, "{}", escape::line(line));
+    }
+
+    /// Writes several lines to standard error, escaped ([`escape::lines`]). Names in them must be escaped already, or a line
+    /// feed in a name would begin a line.
+    pub fn say_lines(&mut self, text: &str) {
+        let _: io::Result<()> = writeln!(self.stderr, "{}", escape::lines(text));
     }
 }
 

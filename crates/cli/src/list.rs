@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use packline::image::read::{Inode, Node, Visit};
+use packline::tree::escape;
 use packline::{Container, ImageEntries, OpenedImage, Selection};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ use crate::io::Io;
 use crate::list_tar;
 use crate::mode::{mode_string, type_name};
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::shown::{escaped, escaped_path, put_json};
+use crate::shown::{Escape, escaped, escaped_path, put_json};
 use crate::utc::Moment;
 
 const OPTIONS: &[Opt] = &[
@@ -102,7 +103,7 @@ fn list_image(args: &Args, form: Form, selection: &Selection, io: &mut Io) -> Re
 pub(crate) fn all_found(args: &Args, unmatched: &[usize], io: &mut Io) -> bool {
     let patterns = args.operands("PATTERN...");
     for &pattern in unmatched {
-        complain(io, &format!("'{}' matches nothing in the image", patterns[pattern].to_string_lossy()));
+        complain(io, &format!("'{}' matches nothing in the image", patterns[pattern].escaped()));
     }
     unmatched.is_empty()
 }
@@ -139,7 +140,7 @@ fn line(image: &OpenedImage, visit: &Visit, form: Form) -> Result<Vec<u8>, Failu
         Form::Long => long(&visit.path, &visit.inode).into_bytes(),
         Form::Json => {
             let xattrs = image.image.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
-            format!("{}\n", object(path, &visit.inode, &xattrs)).into_bytes()
+            format!("{}\n", escape::json(&object(path, &visit.inode, &xattrs).to_string())).into_bytes()
         }
     })
 }

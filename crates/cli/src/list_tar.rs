@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use packline::image::read::NodeType;
-use packline::tree::{Entry, Kind};
+use packline::tree::{Entry, Kind, escape};
 use packline::{Container, Selection};
 use serde_json::{Map, Value, json};
 
@@ -59,7 +59,7 @@ fn line(entry: &Entry, form: Form) -> Vec<u8> {
         Form::Raw => [path, b"\0"].concat(),
         Form::Short => format!("{}\n", escaped(path)).into_bytes(),
         Form::Long => long(entry).into_bytes(),
-        Form::Json => format!("{}\n", object(path, entry)).into_bytes(),
+        Form::Json => format!("{}\n", escape::json(&object(path, entry).to_string())).into_bytes(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::shown::Escape;
 use file::Place;
 pub(crate) use file::{hex, open_asking};
 use settings::{Mode, Settings};
@@ -214,7 +215,7 @@ fn one(settings: &Settings, name: &OsString, io: &mut Io) -> Result<(), Failure>
         return below(settings, path, io);
     }
     let what = "is a directory (expected a file; -r goes into directories, lrztar packs one)";
-    Err(Failure::failed(format!("{}: {what}", path.display())))
+    Err(Failure::failed(format!("{}: {what}", path.escaped())))
 }
 
 /// Each file below a directory, by name; links are left alone, and what has the suffix or, to decompress, has none.
@@ -240,5 +241,5 @@ fn list(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn cannot_open(path: &Path, cause: &std::io::Error) -> Failure {
-    Failure::failed(format!("{}: cannot open: {cause}", path.display()))
+    Failure::failed(format!("{}: cannot open: {cause}", path.escaped()))
 }

@@ -17,6 +17,7 @@ use crate::lrzip::password::{self, Secret};
 use crate::lrzip::settings::{be_nice, resources, secret, suffix, write_options};
 use crate::lrzip::{self, open_asking};
 use crate::options::{Applet, Manners, Operand, Opt};
+use crate::shown::Escape;
 use crate::size::show_bytes;
 use crate::work::watched;
 
@@ -143,7 +144,7 @@ fn pack(
     };
     let written = watched(io, asked.bar, |observer| packline::lrz_pack(request, observer))?;
     if !asked.silent {
-        io.say(&packed(asked, &output, &written));
+        io.say_lines(&packed(asked, &output, &written));
     }
     Ok(())
 }
@@ -158,7 +159,7 @@ fn prefix(path: &Path) -> Vec<u8> {
 fn output_of(path: &Path, asked: &Asked) -> Result<PathBuf, Failure> {
     let Some(name) = path.file_name() else {
         let what = "has no name that the output could have (expected --outfile)";
-        return Err(Failure::usage(format!("{}: {what}", path.display())));
+        return Err(Failure::usage(format!("{}: {what}", path.escaped())));
     };
     let mut name = name.to_os_string();
     name.push(".tar");
@@ -168,7 +169,7 @@ fn output_of(path: &Path, asked: &Asked) -> Result<PathBuf, Failure> {
 
 fn packed(asked: &Asked, output: &Path, written: &Written) -> String {
     let ratio = written.plain as f64 / written.stored.max(1) as f64;
-    let mut text = format!("{} - Compression Ratio: {ratio:.3}.", output.display());
+    let mut text = format!("{} - Compression Ratio: {ratio:.3}.", output.escaped());
     if asked.verbose {
         let (plain, stored) = (show_bytes(written.plain), show_bytes(written.stored));
         text = format!("{} chunks, {plain} to {stored}, {} workers\n{text}", written.chunks, written.workers);
@@ -184,11 +185,11 @@ fn packed(asked: &Asked, output: &Path, written: &Written) -> String {
 fn unpack(path: &Path, asked: &Asked, io: &mut Io) -> Result<(), Failure> {
     let into = asked.outdir.clone().unwrap_or_else(|| PathBuf::from("."));
     if !into.is_dir() {
-        return Err(Failure::failed(format!("{}: is no directory (expected one that is there)", into.display())));
+        return Err(Failure::failed(format!("{}: is no directory (expected one that is there)", into.escaped())));
     }
     let made = into.join(name_of(path));
     if !asked.force && made.symlink_metadata().is_ok() {
-        return Err(Failure::failed(format!("{}: exists (expected --force)", made.display())));
+        return Err(Failure::failed(format!("{}: exists (expected --force)", made.escaped())));
     }
     let opened = open_asking(path, &asked.secret, io)?;
     let root = rustix::process::geteuid().is_root();

@@ -54,16 +54,20 @@ mod verify;
 mod verify_lrz;
 mod work;
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
-use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 use packline::Temporaries;
+use packline::tree::escape;
 
 use crate::io::{Host, Io};
 
 #[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(report_panic));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut io = standard_io();
     if let Err(cause) = signals::watch(io.temporaries.clone(), io.farewell.clone()) {
@@ -71,6 +75,17 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     ExitCode::from(applet::run(&arguments, &mut io))
+}
+
+/// As the standard library's hook, but escaped: the message may quote a name.
+fn report_panic(panic: &PanicHookInfo<'_>) {
+    let thread = std::thread::current();
+    let mut text = format!("thread '{}' {panic}\n", thread.name().unwrap_or("<unnamed>"));
+    let trace = Backtrace::capture();
+    if trace.status() == BacktraceStatus::Captured {
+        text.push_str(&format!("stack backtrace:\n{trace}"));
+    }
+    let _: std::io::Result<()> = stderr().write_all(escape::lines(&text).as_bytes());
 }
 
 fn standard_io() -> Io {

@@ -8,6 +8,7 @@ use crate::command::{command_of, command_of_all, full_name};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand};
+use crate::shown::Escape;
 
 /// The command's table.
 pub const APPLET: Applet = Applet {
@@ -23,8 +24,7 @@ pub const APPLET: Applet = Applet {
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let command = match args.operand("NAME") {
         Some(name) if name != "packline" => {
-            let applet =
-                find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.to_string_lossy())))?;
+            let applet = find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.escaped())))?;
             page_of(applet)
         }
         _ => command_of_all(APPLETS),

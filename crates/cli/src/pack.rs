@@ -11,6 +11,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::shown::Escape;
 use crate::streams::STDIN;
 use crate::work::{Manner, run_pack};
 use crate::{pack_lrz, scheduling};
@@ -391,6 +392,6 @@ fn refuse_for_directory(args: &Args) -> Result<(), Failure> {
 
 fn is_directory(path: &PathBuf) -> Result<bool, Failure> {
     let found =
-        fs::metadata(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.display())))?;
+        fs::metadata(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))?;
     Ok(found.is_dir())
 }

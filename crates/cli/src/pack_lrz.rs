@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::shown::Escape;
 use crate::size::show_bytes;
 use crate::work::watched;
 use crate::{pack, scheduling, unpack_tar};
@@ -63,7 +64,7 @@ fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {
     let (source, _) = pack::source(args, io, &resources)?;
     let source = match source {
         SourceSpec::Directory { path, options } => LrzSource::Directory { path, options, prefix: Vec::new() },
-        SourceSpec::TarFile { path } => LrzSource::Tar(path.display().to_string(), Box::new(open(&path)?)),
+        SourceSpec::TarFile { path } => LrzSource::Tar(path.escaped(), Box::new(open(&path)?)),
         SourceSpec::TarStream { name, stream } => LrzSource::Tar(name, stream),
         SourceSpec::Entries { name, .. } => return Err(Failure::failed(format!("{name}: no directory and no tar"))),
     };
@@ -83,7 +84,7 @@ fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {
 }
 
 fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.display())))
+    File::open(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))
 }
 
 /// `--codec`; without it LZMA.

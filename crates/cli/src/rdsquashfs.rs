@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::image_args::open_path;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::shown::Escape;
 use crate::streams::STDOUT;
 use crate::{rdsquashfs_describe, rdsquashfs_show};
 
@@ -97,7 +98,7 @@ fn action(args: &Args) -> Result<Option<(&'static str, Vec<u8>)>, Failure> {
     match path::canonical(raw.as_bytes()) {
         Ok(path) => Ok(Some((action, path))),
         Err(path::PathFault::Empty) => Ok(Some((action, Vec::new()))),
-        Err(fault) => Err(Failure::usage(format!("Invalid path: {} ({fault})", raw.to_string_lossy()))),
+        Err(fault) => Err(Failure::usage(format!("Invalid path: {} ({fault})", raw.escaped()))),
     }
 }
 
@@ -137,7 +138,7 @@ impl Options {
 fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     let inode = rdsquashfs_show::find(image, &path)?;
     if !matches!(inode.node, packline::image::read::Node::File(_)) {
-        let (shown, path) = (image.shown.display(), crate::shown::escaped(&path));
+        let (shown, path) = (image.shown.escaped(), crate::shown::escaped(&path));
         return Err(Failure::failed(format!("{shown}: /{path}: not a regular file")));
     }
     io.refuse_input(&image.shown)?;
@@ -153,7 +154,7 @@ fn unpack_path(image: PathBuf, path: Vec<u8>, options: Options, io: &mut Io) -> 
     let (subdirectory, include) = if directory { (path, Vec::new()) } else { parted(&path) };
     let destination = options.root.unwrap_or_else(|| PathBuf::from("."));
     std::fs::create_dir_all(&destination)
-        .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.display())))?;
+        .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
     let request = UnpackRequest {
         force: true,
         subdirectory,

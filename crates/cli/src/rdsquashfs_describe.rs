@@ -1,14 +1,12 @@
 //! `rdsquashfs --describe`: an image as a pack file, which gensquashfs reads.
 
-use std::io::Write;
-
 use packline::image::read::{Node, Visit};
 use packline::tree::Device;
 use packline::{Omit, OpenedImage, SelectedWalk, Selection};
 
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::shown::escaped;
+use crate::shown::{Escape, escaped};
 
 /// Prints a line for each entry but the root. `prefix`, if there is one, is put before the places of regular files.
 ///
@@ -20,9 +18,9 @@ pub fn describe(image: &OpenedImage, omit: Omit, prefix: Option<&[u8]>, io: &mut
         let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
         if !visit.path.is_empty() {
             let line = line(&visit, prefix).map_err(|what| {
-                Failure::failed(format!("{}: {}: {what}", image.shown.display(), escaped(&visit.path)))
+                Failure::failed(format!("{}: {}: {what}", image.shown.escaped(), escaped(&visit.path)))
             })?;
-            io.stdout.write_all(&line).map_err(Failure::printing)?;
+            io.print_names(&line).map_err(Failure::printing)?;
         }
     }
     io.stdout.flush().map_err(Failure::printing)
@@ -44,7 +42,7 @@ fn line(visit: &Visit, prefix: Option<&[u8]>) -> Result<Vec<u8>, &'static str> {
         return Err("a name with a line feed cannot stand in a pack file");
     }
     let attributes = format!(" 0{:o} {} {}", meta.mode, meta.uid, meta.gid);
-    Ok([word.as_bytes(), b" ", &quoted(&visit.path), attributes.as_bytes(), &rest, b"\n"].concat())
+    Ok([word.as_bytes(), b" ", &quoted(&visit.path), attributes.as_bytes(), &rest].concat())
 }
 
 /// One more word of a line.

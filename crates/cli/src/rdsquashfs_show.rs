@@ -9,7 +9,7 @@ use packline::{Omit, OpenedImage, SelectedWalk, Selection};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::mode::mode_string;
-use crate::shown::escaped;
+use crate::shown::{Escape, escaped};
 use crate::utc::Moment;
 
 /// The entry at a path; links are not followed.
@@ -19,7 +19,7 @@ use crate::utc::Moment;
 pub fn find(image: &OpenedImage, path: &[u8]) -> Result<Inode, Failure> {
     let found = image.image.resolve(path).map_err(|cause| image.fault_at(path, cause))?;
     let missing =
-        || format!("{}: reading filesystem tree: no such file or directory: {}", image.shown.display(), escaped(path));
+        || format!("{}: reading filesystem tree: no such file or directory: {}", image.shown.escaped(), escaped(path));
     found.ok_or_else(|| Failure::failed(missing()))
 }
 
@@ -138,8 +138,8 @@ fn digits(mut number: u32) -> usize {
 /// Those of reading and printing.
 pub fn xattrs(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
-    let mut out = Vec::new();
     for xattr in image.image.xattrs(&inode).map_err(|cause| image.fault_at(path, cause))? {
+        let mut out = Vec::new();
         if printable(&xattr.name) {
             out.extend_from_slice(&xattr.name);
         } else {
@@ -150,9 +150,9 @@ pub fn xattrs(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failu
             text if printable(text) => out.extend_from_slice(text),
             _ => out.extend_from_slice(hex(&xattr.value).as_bytes()),
         }
-        out.push(b'\n');
+        io.print_names(&out).map_err(Failure::printing)?;
     }
-    io.stdout.write_all(&out).and_then(|()| io.stdout.flush()).map_err(Failure::printing)
+    io.stdout.flush().map_err(Failure::printing)
 }
 
 fn hex(bytes: &[u8]) -> String {

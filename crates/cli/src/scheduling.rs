@@ -14,6 +14,7 @@ use crate::counters;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Opt, Takes};
+use crate::shown::Escape;
 use crate::trace::Recorder;
 
 const GROUP: &str = "Scheduling";
@@ -100,7 +101,7 @@ fn refuse_operands(args: &Args, trace: Option<&Path>) -> Result<(), Failure> {
     let Some(trace) = trace else { return Ok(()) };
     for operand in args.file_operands() {
         if operand == trace {
-            return Err(args.wrong("trace", &format!("{} is an operand too", trace.display())));
+            return Err(args.wrong("trace", &format!("{} is an operand too", trace.escaped())));
         }
         must_differ(&operand, trace)?;
     }
@@ -111,7 +112,7 @@ fn refuse_operands(args: &Args, trace: Option<&Path>) -> Result<(), Failure> {
 fn refuse_existing(args: &Args, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| fs::symlink_metadata(path).is_ok()) else { return Ok(()) };
     let expected = if args.has("force") { "--force to replace it" } else { "a name that is free" };
-    Err(Failure::failed(format!("{}: exists already (expected {expected})", path.display())))
+    Err(Failure::failed(format!("{}: exists already (expected {expected})", path.escaped())))
 }
 
 impl Watched {
@@ -146,9 +147,9 @@ impl Watched {
         let json = args.flag("json");
         let summary = self.summary(json, object, text);
         match (json, args.flag("quiet")) {
-            (true, _) => io.print(&format!("{summary}\n"))?,
+            (true, _) => io.print_json(&format!("{summary}\n"))?,
             (false, true) => {}
-            (false, false) => io.say(&summary),
+            (false, false) => io.say_lines(&summary),
         }
         Ok(())
     }

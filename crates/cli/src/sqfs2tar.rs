@@ -17,6 +17,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::shown::Escape;
 use crate::work::watched;
 
 const COMPRESSORS: &[&str] = &["gzip", "xz", "zstd", "bzip2"];
@@ -121,7 +122,7 @@ fn compression(args: &Args) -> Result<Option<StreamSpec>, Failure> {
 fn scope(args: &Args) -> Result<TarScope, Failure> {
     let directory = |raw: &std::ffi::OsString| {
         canonical(raw.as_encoded_bytes())
-            .map_err(|fault| args.wrong("subdir", &format!("'{}': {fault}", raw.to_string_lossy())))
+            .map_err(|fault| args.wrong("subdir", &format!("'{}': {fault}", raw.escaped())))
     };
     let directories = args.all("subdir").iter().map(directory).collect::<Result<Vec<_>, _>>()?;
     let keep = args.flag("keep-as-dir") || directories.len() > 1;
@@ -133,7 +134,7 @@ fn scope(args: &Args) -> Result<TarScope, Failure> {
 
 fn root(args: &Args) -> Result<TarRoot, Failure> {
     let Some(raw) = args.raw("root-becomes") else { return Ok(TarRoot::Nothing) };
-    let wrong = |what: &str| args.wrong("root-becomes", &format!("'{}': {what}", raw.to_string_lossy()));
+    let wrong = |what: &str| args.wrong("root-becomes", &format!("'{}': {what}", raw.escaped()));
     match raw.as_encoded_bytes() {
         b"." | b"./" => Ok(TarRoot::Becomes(b".".to_vec())),
         bytes => match canonical(bytes) {

@@ -13,6 +13,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::shown::Escape;
 use crate::streams::STDIN;
 use crate::tools_ng;
 use crate::work::{Manner, run_pack};
@@ -107,7 +108,7 @@ fn changes(args: &Args, default_time: i64) -> Result<Changes, Failure> {
 fn excluded(args: &Args) -> Result<Vec<Glob>, Failure> {
     let compile = |raw: &std::ffi::OsString| match canonical(raw.as_encoded_bytes()) {
         Ok(pattern) => Ok(Glob::new(&pattern, Slash::Plain)),
-        Err(fault) => Err(args.wrong("exclude-dir", &format!("'{}': {fault}", raw.to_string_lossy()))),
+        Err(fault) => Err(args.wrong("exclude-dir", &format!("'{}': {fault}", raw.escaped()))),
     };
     args.all("exclude-dir").iter().map(compile).collect()
 }

@@ -11,7 +11,7 @@ use crate::io::Io;
 use crate::options::{Applet, Manners, Opt};
 use crate::progress::Bar;
 use crate::scheduling::Watched;
-use crate::shown::{escaped_path, put_json};
+use crate::shown::{Escape, escaped_path, put_json};
 use crate::size::show_bytes;
 use crate::{image_args, pln, scheduling, verify_lrz};
 
@@ -77,7 +77,7 @@ pub(crate) fn say(args: &Args, object: Value, text: String, scheduled: &Watched,
     let json = args.flag("json");
     let summary = scheduled.summary(json, object, text);
     if json || !args.flag("quiet") {
-        io.print(&format!("{summary}\n"))?;
+        io.print_as(json, &format!("{summary}\n"))?;
     }
     scheduled.write(args, io)
 }
@@ -109,8 +109,8 @@ impl Examiner for Printer<'_> {
         let line = if self.json { format!("{}\n", object(&finding)) } else { text(self.image, &finding) };
         let io = &mut *self.io;
         let printed = match &self.bar {
-            Some(bar) => bar.aside(|| io.print(&line)),
-            None => io.print(&line),
+            Some(bar) => bar.aside(|| io.print_as(self.json, &line)),
+            None => io.print_as(self.json, &line),
         };
         self.failed = printed.err();
     }
@@ -126,7 +126,7 @@ fn text(image: &OpenedImage, finding: &Finding) -> String {
     let Finding { severity, path, offset, what, expected } = finding;
     let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
     let note = if *severity == Severity::Note { "note: " } else { "" };
-    format!("{}: {name}{note}{what} at byte {offset} (expected {expected})\n", image.shown.display())
+    format!("{}: {name}{note}{what} at byte {offset} (expected {expected})\n", image.shown.escaped())
 }
 
 fn object(finding: &Finding) -> Value {
@@ -152,7 +152,7 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
     format!(
         "{}: {verdict}, {notes}\n{} inodes ({} files, {} directories) under {} names; {} blocks and {} fragment blocks with {} of \
          content; {} metadata blocks",
-        image.shown.display(),
+        image.shown.escaped(),
         totals.inodes,
         totals.files,
         totals.directories,

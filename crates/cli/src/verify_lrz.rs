@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::lrzip::password::Secret;
 use crate::lrzip::{hex, open_asking};
+use crate::shown::Escape;
 use crate::size::show_bytes;
 use crate::verify::{outcome, say};
 use crate::work::watched;
@@ -43,8 +44,8 @@ pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
     match watched(io, !quiet, |observer| packline::lrz_unpack(request, observer)) {
         Ok(unpacked) => say(args, totals_object(&unpacked), totals_text(path, &unpacked), &scheduled, io),
         Err(Error::Lrz { cause, .. }) if matches!(*cause, LrzError::Corrupt { .. }) => {
-            let line = if json { object(&cause).to_string() } else { format!("{}: {cause}", path.display()) };
-            outcome(1, io.print(&format!("{line}\n")))
+            let line = if json { object(&cause).to_string() } else { format!("{}: {cause}", path.escaped()) };
+            outcome(1, io.print_as(json, &format!("{line}\n")))
         }
         Err(error) => Err(error.into()),
     }
@@ -66,7 +67,7 @@ fn totals_text(path: &Path, unpacked: &Unpacked) -> String {
         (None, None) => "no MD5".to_string(),
     };
     let (content, chunks) = (show_bytes(unpacked.plain), unpacked.chunks);
-    format!("{}: sound\n{chunks} chunks with {content} of content are right; {sum}", path.display())
+    format!("{}: sound\n{chunks} chunks with {content} of content are right; {sum}", path.escaped())
 }
 
 fn totals_object(unpacked: &Unpacked) -> Value {

@@ -1,6 +1,5 @@
 //! Runs a pack for a command: shows its progress, prints its names, its warnings and what it came to.
 
-use std::io::Write;
 use std::path::Path;
 
 use packline::tree::{Entry, Kind};
@@ -51,9 +50,9 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(),
     let peak = (io.host.peak_memory)();
     match manner {
         Manner::ToolsNg { quiet: false } => print_statistics(&tools_ng::statistics(&summary), io),
-        Manner::Packline { json: true, stats, .. } => io.print(&report::json(&summary, peak, stats)),
+        Manner::Packline { json: true, stats, .. } => io.print_json(&report::json(&summary, peak, stats)),
         Manner::Packline { quiet: false, stats, .. } => {
-            io.say(report::text(&summary, peak, stats).trim_end());
+            io.say_lines(report::text(&summary, peak, stats).trim_end());
             Ok(())
         }
         _ => Ok(()),
@@ -107,20 +106,11 @@ impl Watcher<'_> {
     }
 
     fn print_name(&mut self, entry: &Entry) -> std::io::Result<()> {
-        let out = &mut self.io.stdout;
-        match &entry.kind {
-            Kind::HardLink(target) => {
-                out.write_all(b"Hard link ")?;
-                out.write_all(&entry.path)?;
-                out.write_all(b" -> ")?;
-                out.write_all(target)?;
-            }
-            _ => {
-                out.write_all(b"Packing ")?;
-                out.write_all(&entry.path)?;
-            }
-        }
-        out.write_all(b"\n")
+        let line = match &entry.kind {
+            Kind::HardLink(target) => [b"Hard link ", &entry.path[..], b" -> ", target].concat(),
+            _ => [b"Packing ", &entry.path[..]].concat(),
+        };
+        self.io.print_names(&line)
     }
 }
 

@@ -13,6 +13,7 @@ use super::line::Printed;
 use super::program::Lost;
 use super::unlisted::Unlisted;
 use crate::failure::Failure;
+use crate::shown::Escape;
 
 /// Differences that are shown.
 const SHOWN: usize = 5;
@@ -59,7 +60,7 @@ pub fn compare(arena: &mut Arena<'_>, compared: Compare<'_>, made_by: &str) -> R
         0 => Ok(()),
         count => {
             let differences = if count == 1 { "difference" } else { "differences" };
-            let (old, new, shown) = (old.display(), new.display(), found.shown.join("\n"));
+            let (old, new, shown) = (old.escaped(), new.escaped(), found.shown.join("\n"));
             Err(arena.wrong(format!("{made_by}: {count} {differences} between {old} and {new}:\n{shown}")))
         }
     }

@@ -12,6 +12,7 @@ use packline::tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source, ta
 
 use super::input::cannot;
 use crate::failure::Failure;
+use crate::shown::Escape;
 
 /// The contents of files, one after the other.
 pub struct Content {
@@ -44,7 +45,7 @@ impl Content {
             content.read_file(path, limit).map_err(|cause| cannot("read", path, &cause))?;
         }
         match content.bytes.is_empty() {
-            true => Err(Failure::failed(format!("{}: there is no content to measure", path.display()))),
+            true => Err(Failure::failed(format!("{}: there is no content to measure", path.escaped()))),
             false => Ok(content),
         }
     }
@@ -162,7 +163,7 @@ fn open(path: &Path) -> Result<Box<dyn Source>, Failure> {
         let source = DirectorySource::open(path, options).map_err(Failure::failed)?;
         return Ok(Box::new(source));
     }
-    let options = TarOptions::named(path.display().to_string());
+    let options = TarOptions::named(path.escaped());
     let source = tar::open_file(path, options, &Limits::default()).map_err(Failure::failed)?;
     Ok(source)
 }

@@ -13,6 +13,7 @@ use super::program::Program;
 use super::progress::Doing;
 use super::scratch::{Scratch, clear};
 use crate::failure::Failure;
+use crate::shown::Escape;
 
 /// What all contests of a benchmark share.
 pub struct Arena<'a> {
@@ -216,7 +217,7 @@ impl Arena<'_> {
     /// The failure of a program that gave a wrong answer.
     pub fn wrong(&self, what: String) -> Failure {
         match self.keep {
-            true => Failure::Failed(format!("{what}\nwhat was made is in {}", self.scratch.keep().display())),
+            true => Failure::Failed(format!("{what}\nwhat was made is in {}", self.scratch.keep().escaped())),
             false => Failure::Failed(format!("{what}\n(--keep leaves what was made)")),
         }
     }

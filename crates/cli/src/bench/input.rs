@@ -8,6 +8,7 @@ use packline::tree::{DirectoryOptions, decompress};
 use packline::{bench, survey};
 
 use crate::failure::Failure;
+use crate::shown::Escape;
 
 /// Bytes of a read; the process stays small, since the peak memory of a child is never below what its parent has.
 pub const BUFFER: usize = 256 << 10;
@@ -38,7 +39,7 @@ impl Source {
             return Ok(Source::Directory { path: whole });
         }
         if !found.is_file() {
-            return Err(Failure::failed(format!("{}: is neither a directory nor a file", path.display())));
+            return Err(Failure::failed(format!("{}: is neither a directory nor a file", path.escaped())));
         }
         let head = File::open(path).and_then(|mut file| decompress::read_head(&mut file)).map_err(refused)?;
         Ok(Source::Tar { path: whole, compressed: decompress::detect(&head) != decompress::Format::Plain })
@@ -108,5 +109,5 @@ pub fn size_of(path: &Path) -> Result<u64, Failure> {
 
 /// The operating system's refusal.
 pub fn cannot(what: &str, path: &Path, cause: &io::Error) -> Failure {
-    Failure::failed(format!("{}: cannot {what}: {cause}", path.display()))
+    Failure::failed(format!("{}: cannot {what}: {cause}", path.escaped()))
 }

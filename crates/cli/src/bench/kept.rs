@@ -7,6 +7,7 @@ use packline::bench::{Report, read_csv};
 
 use super::settings::Settings;
 use crate::failure::Failure;
+use crate::shown::Escape;
 
 /// `bench report`.
 ///
@@ -27,5 +28,5 @@ fn read(path: &Path) -> Result<Report, Failure> {
 }
 
 fn named(path: &Path, cause: &dyn std::fmt::Display) -> Failure {
-    Failure::failed(format!("{}: {cause}", path.display()))
+    Failure::failed(format!("{}: {cause}", path.escaped()))
 }

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use packline::tree::escape::{self, Escape};
+
 /// Where what a program prints goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Printed {
@@ -67,7 +69,7 @@ impl Line {
     }
 }
 
-/// Words as a shell takes them.
+/// Words as a shell takes them; bash and POSIX 2024 know `$'...'`, for those with bytes that a terminal would obey.
 pub fn typed(words: &[OsString]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -77,6 +79,9 @@ fn quoted(word: &OsStr) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_./:,=+@%".contains(character);
     if !text.is_empty() && text.chars().all(plain) {
         return text.into_owned();
+    }
+    if word.to_str().is_none_or(|text| escape::line(text) != text) {
+        return format!("$'{}'", word.escaped().replace('\'', r"\'"));
     }
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -89,5 +94,6 @@ mod tests {
     fn lines_are_shown_as_they_would_be_typed() {
         let line = Line::new("a").with(["b c", "", "it's", "x=1"]).reading("/in put").printing(Printed::Discarded);
         assert_eq!(line.shown(), r"a 'b c' '' 'it'\''s' x=1 < '/in put' > /dev/null");
+        assert_eq!(typed(&["\u{1b}'\n\\".into()]), r"$'\x1b\'\n\\'");
     }
 }

@@ -66,7 +66,7 @@ impl Outputs {
             let file = write_file(path, form(report).as_bytes(), self.force, &io.temporaries);
             written = written.and(file.map_err(Failure::from));
         }
-        written.and(io.print(&if self.json { json(report) } else { text(report) }))
+        written.and(if self.json { io.print_json(&json(report)) } else { io.print(&text(report)) })
     }
 }
 

@@ -21,6 +21,7 @@ use super::synthetic::Synthetic;
 use super::unlisted::Unlisted;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::shown::Escape;
 
 /// What must be known of wall times, where the place is a medium.
 const SYNCED: &str = "packline ends when its image is on the medium (fsync); most others end before.";
@@ -128,7 +129,7 @@ impl Packing {
                 return Ok(first.content_bytes);
             }
             let what = format!("{} and {} made different images of the same", first.by, run.shown());
-            return Err(arena.wrong(format!("{what}: {} and {}", first.path.display(), made.display())));
+            return Err(arena.wrong(format!("{what}: {} and {}", first.path.escaped(), made.escaped())));
         }
         let content_bytes = content_bytes(&arena.scratch.at(SAID))?;
         // Under another name it is not in the way of the next run.
@@ -167,7 +168,7 @@ impl Packing {
             None => *self.source_digest.insert(digest(self.source.path())?),
         };
         if digest(&back)? != expected {
-            let what = format!("{}: what it made does not become {} again", run.shown(), self.source.path().display());
+            let what = format!("{}: what it made does not become {} again", run.shown(), self.source.path().escaped());
             return Err(arena.wrong(what));
         }
         clear(&back)

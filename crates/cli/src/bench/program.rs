@@ -27,6 +27,7 @@ pub enum Kind {
     Mkdwarfs,
 }
 
+use crate::shown::Escape;
 use Kind::*;
 
 /// Programs that make something of a tree.
@@ -194,7 +195,7 @@ pub fn peers(text: Option<&OsStr>, known: &[Kind], usual: &[Kind]) -> Result<(Ve
         Some(text) if text == "all" => installed(known),
         Some(text) => {
             let named = named(text, known).map_err(wrong)?;
-            let missing = |named: &Named| wrong(format!("{} is not installed", named.path.display()));
+            let missing = |named: &Named| wrong(format!("{} is not installed", named.path.escaped()));
             let found = named.into_iter().map(|named| find(named.clone())?.ok_or_else(|| missing(&named)));
             Ok((found.collect::<Result<_, _>>()?, None))
         }
@@ -220,7 +221,7 @@ fn find(named: Named) -> Result<Option<Program>, Failure> {
     let output = match asked {
         Ok(output) => output,
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(Failure::failed(format!("{}: cannot start: {cause}", named.path.display()))),
+        Err(cause) => return Err(Failure::failed(format!("{}: cannot start: {cause}", named.path.escaped()))),
     };
     // Some say it on standard error.
     let said = [output.stdout, output.stderr].concat();

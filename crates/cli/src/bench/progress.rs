@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use packline::bench::Measured;
+use packline::tree::escape;
 
 use crate::io::Io;
 
@@ -24,7 +25,7 @@ impl<'a> Doing<'a> {
     /// A run begins.
     pub fn begin(&self, what: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(what.to_owned());
+            bar.set_message(escape::line(what).into_owned());
         }
     }
 
@@ -53,7 +54,7 @@ impl<'a> Doing<'a> {
     /// A line, unless there is a bar that says as much or nobody wants to know.
     pub fn say(&mut self, line: &str) {
         if self.bar.is_none() && !self.quiet {
-            self.io.say(line);
+            self.io.say_lines(line);
         }
     }
 }

@@ -12,6 +12,7 @@ use super::plan::at_levels;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::shown::Escape;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,7 +171,7 @@ fn inputs(args: &Args, what: What) -> Result<(PathBuf, Vec<PathBuf>), Failure> {
     let further: Vec<PathBuf> = inputs.collect();
     match further.first() {
         Some(second) if what != What::Report => {
-            let what = format!("unexpected argument '{}' (bench {} takes one input)", second.display(), what.name());
+            let what = format!("unexpected argument '{}' (bench {} takes one input)", second.escaped(), what.name());
             Err(Failure::Usage(what))
         }
         _ => Ok((first, further)),

@@ -8,6 +8,7 @@ use packline::lrz::BackEnd;
 
 use crate::failure::Failure;
 use crate::io::Host;
+use crate::shown::Escape;
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl Conf {
             match fs::read_to_string(&place) {
                 Ok(text) => return Conf::parse(&place, &text),
                 Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-                Err(cause) => return Err(Failure::failed(format!("{}: cannot read: {cause}", place.display()))),
+                Err(cause) => return Err(Failure::failed(format!("{}: cannot read: {cause}", place.escaped()))),
             }
         }
         Ok(Conf::default())
@@ -60,7 +61,7 @@ impl Conf {
                 let number = number + 1;
                 Failure::failed(format!(
                     "{}: line {number}: {what} (LRZIP=NOCONFIG leaves the file out)",
-                    place.display()
+                    place.escaped()
                 ))
             };
             let (name, value) = line.split_once('=').ok_or_else(|| wrong("no '=' (expected PARAMETER = VALUE)"))?;

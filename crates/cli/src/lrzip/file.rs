@@ -11,6 +11,7 @@ use super::settings::{Mode, Settings};
 use super::{info, names};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::shown::Escape;
 use crate::size::show_bytes;
 use crate::streams::STDIN;
 use crate::work::watched;
@@ -52,7 +53,7 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         && names::has_suffix(path, &settings.suffix)
         && settings.outfile.is_none()
     {
-        io.say(&format!("{}: already has the suffix {}, skipped", path.display(), settings.suffix));
+        io.say(&format!("{}: already has the suffix {}, skipped", path.escaped(), settings.suffix));
         return Ok(());
     }
     let password = password_to_write(settings, place, io)?;
@@ -94,7 +95,7 @@ fn no_way_to_ask() -> Failure {
 /// What there is to say of a file that was compressed.
 fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
     let ratio = written.plain as f64 / written.stored.max(1) as f64;
-    let mut text = format!("{} - Compression Ratio: {ratio:.3}.", place.shown().display());
+    let mut text = format!("{} - Compression Ratio: {ratio:.3}.", place.shown().escaped());
     if settings.verbosity > 0 {
         let [opcodes, literals] = written.streams;
         text = format!(
@@ -250,7 +251,7 @@ impl Say {
         match self {
             _ if settings.silent => {}
             Say::Stdout => drop(io.print(&format!("{text}\n"))),
-            Say::Stderr => io.say(text),
+            Say::Stderr => io.say_lines(text),
         }
     }
 }
@@ -266,7 +267,7 @@ fn target(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io
         return Ok((io.stdout_target(), Say::Stderr));
     };
     let mut say = Say::Stdout;
-    say.line(settings, io, &format!("Output filename is: {}", path.display()));
+    say.line(settings, io, &format!("Output filename is: {}", path.escaped()));
     Ok((TarTarget::File { path: path.to_path_buf(), force: settings.force }, say))
 }
 
@@ -275,5 +276,5 @@ fn delete(settings: &Settings, place: &Place) -> Result<(), Failure> {
     if !settings.delete {
         return Ok(());
     }
-    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot delete: {cause}", path.display())))
+    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot delete: {cause}", path.escaped())))
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::file::{hex, wants_password};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::shown::Escape;
 
 /// Sums over what was shown.
 #[derive(Debug, Default)]
@@ -57,9 +58,10 @@ pub fn show(detail: Detail, path: &Path, opened: Result<OpenedLrz, Failure>, io:
 
 fn encrypted(detail: Detail, path: &Path, io: &mut Io) -> Result<(), Failure> {
     match detail.json {
-        true => {
-            io.print(&format!("{}\n", json!({"format": "lrz", "file": path.display().to_string(), "encrypted": true})))
-        }
+        true => io.print_json(&format!(
+            "{}\n",
+            json!({"format": "lrz", "file": path.display().to_string(), "encrypted": true})
+        )),
         false => io.print("Encrypted lrzip archive. No further information available\n"),
     }
 }
@@ -105,7 +107,7 @@ impl Shown<'_> {
             let filter = chunk.filter.map(|filter| filter.name());
             let object = json!({"chunk": number, "offset": chunk.offset, "width": width, "size": chunk.said,
                                 "last": chunk.last, "filter": filter});
-            return self.io.print(&format!("{object}\n"));
+            return self.io.print_json(&format!("{object}\n"));
         }
         if !self.words(1) {
             return Ok(());
@@ -147,7 +149,7 @@ impl Shown<'_> {
         if self.objects(2) {
             let object = json!({"stream": stream, "block": number, "back_end": name, "offset": block.offset,
                                 "stored": block.stored, "plain": block.plain, "next": block.next});
-            return self.io.print(&format!("{object}\n"));
+            return self.io.print_json(&format!("{object}\n"));
         }
         if !self.words(1) {
             return Ok(());
@@ -171,9 +173,10 @@ impl Shown<'_> {
             let object = json!({"format": "lrz", "file": name, "version": format!("0.{}", minor(self.opened)), "encrypted": is_encrypted(self.opened),
                                 "back_end": method, "size": plain, "stored": stored, "chunks": sums.chunks,
                                 "stream_bytes": sums.plain, "block_bytes": sums.stored, "md5": md5});
-            return self.io.print(&format!("{object}\n"));
+            return self.io.print_json(&format!("{object}\n"));
         }
-        let mut text = format!("\nSummary\n=======\nFile: {name}\nlrzip version: 0.{} \n\n", minor(self.opened));
+        let (name, minor) = (path.escaped(), minor(self.opened));
+        let mut text = format!("\nSummary\n=======\nFile: {name}\nlrzip version: 0.{minor} \n\n");
         if let Some(plain) = plain.filter(|_| self.words(1)) {
             text.push_str(&stages(plain, sums));
         }

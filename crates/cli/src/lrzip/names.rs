@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::settings::{Mode, Settings};
 use crate::failure::Failure;
+use crate::shown::Escape;
 
 /// Whether a file's name ends in the suffix, and is more than that.
 pub fn has_suffix(path: &Path, suffix: &str) -> bool {
@@ -38,7 +39,7 @@ fn without_suffix(path: &Path, suffix: &str) -> Result<OsString, Failure> {
     use std::os::unix::ffi::OsStrExt;
     if !has_suffix(path, suffix) {
         let what = format!("its name does not end in '{suffix}' (expected that, or --outfile)");
-        return Err(Failure::failed(format!("{}: {what}", path.display())));
+        return Err(Failure::failed(format!("{}: {what}", path.escaped())));
     }
     let name = path.file_name().unwrap_or_default().as_bytes();
     Ok(std::ffi::OsStr::from_bytes(&name[..name.len() - suffix.len()]).to_os_string())

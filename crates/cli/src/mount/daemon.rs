@@ -63,7 +63,7 @@ fn complaint(child: &mut Child, io: &mut Io) -> Failure {
     if said.is_empty() {
         return Failure::failed("the background process ended before the image was mounted");
     }
-    io.say(String::from_utf8_lossy(&said).trim_end());
+    io.say_lines(String::from_utf8_lossy(&said).trim_end());
     Failure::Said(status.filter(|&status| status != 0).unwrap_or(1))
 }
 

@@ -10,6 +10,7 @@ use super::settings::{Mode, Settings};
 use super::{names, said};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::shown::Escape;
 use crate::streams::STDIN;
 use crate::work::watched;
 
@@ -70,7 +71,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
         && !settings.stdout
     {
         if !settings.quiet {
-            io.say(&format!("{}: already has the suffix .pln, skipped", path.display()));
+            io.say(&format!("{}: already has the suffix .pln, skipped", path.escaped()));
         }
         return Ok(());
     }
@@ -143,5 +144,5 @@ fn remove(settings: &Settings, place: &Place) -> Result<(), Failure> {
     if !settings.remove {
         return Ok(());
     }
-    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot remove: {cause}", path.display())))
+    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot remove: {cause}", path.escaped())))
 }

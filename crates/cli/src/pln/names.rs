@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::shown::Escape;
 
 /// What names of .pln files end in.
 const SUFFIX: &[u8] = b".pln";
@@ -28,7 +29,7 @@ pub fn with_suffix(path: &Path) -> PathBuf {
 pub fn without_suffix(path: &Path) -> Result<PathBuf, Failure> {
     if !has_suffix(path) {
         let what = "its name does not end in '.pln' (expected that, or --output, or --stdout)";
-        return Err(Failure::failed(format!("{}: {what}", path.display())));
+        return Err(Failure::failed(format!("{}: {what}", path.escaped())));
     }
     let name = path.file_name().unwrap_or_default().as_bytes();
     Ok(path.with_file_name(OsStr::from_bytes(&name[..name.len() - SUFFIX.len()])))

@@ -12,7 +12,7 @@ use crate::counters;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::lrzip::hex;
-use crate::shown::put_json;
+use crate::shown::{Escape, put_json};
 use crate::size::{show_bytes, show_size};
 
 /// Tells of a file that was compressed.
@@ -44,7 +44,7 @@ pub fn compressed(
     }
     let percent = written.physical as f64 * 100.0 / written.logical.max(1) as f64;
     let sizes = format!("{} => {}", show_bytes(written.logical), show_bytes(written.physical));
-    let mut text = format!("{}: {percent:.2}% ({sizes}{})", place.shown().display(), name(output));
+    let mut text = format!("{}: {percent:.2}% ({sizes}{})", place.shown().escaped(), name(output));
     if settings.verbose {
         text.push_str(&format!(
             "\n{} records of {}, {} of them stored; {} workers; BLAKE3 {}",
@@ -79,7 +79,7 @@ pub fn decompressed(
         return print(place, output, object, io);
     }
     let verdict = if settings.mode == Mode::Test { "sound, " } else { "" };
-    let mut text = format!("{}: {verdict}{}{}", place.shown().display(), show_bytes(unpacked.bytes), name(output));
+    let mut text = format!("{}: {verdict}{}{}", place.shown().escaped(), show_bytes(unpacked.bytes), name(output));
     if let Some(sum) = sum.filter(|_| settings.verbose) {
         text.push_str(&format!("\n{} records; BLAKE3 {sum}", unpacked.records));
     }
@@ -89,14 +89,14 @@ pub fn decompressed(
 }
 
 fn name(output: Option<&Path>) -> String {
-    output.map_or(String::new(), |output| format!(", {}", output.display()))
+    output.map_or(String::new(), |output| format!(", {}", output.escaped()))
 }
 
 /// Nothing is said of what goes to standard output, as it may go on to a program that says enough, unless that is asked for.
 fn say(settings: &Settings, output: Option<&Path>, text: &str, io: &mut Io) {
     let stream = output.is_none() && settings.mode != Mode::Test;
     if !settings.quiet && (!stream || settings.verbose || settings.stats) {
-        io.say(text);
+        io.say_lines(text);
     }
 }
 
@@ -110,5 +110,5 @@ fn print(place: &Place, output: Option<&Path>, figures: Value, io: &mut Io) -> R
     if let Value::Object(figures) = figures {
         object.extend(figures);
     }
-    io.print(&format!("{}\n", Value::Object(object)))
+    io.print_json(&format!("{}\n", Value::Object(object)))
 }

@@ -14,6 +14,7 @@ use crate::io::Io;
 use crate::lrzip::hex;
 use crate::progress::Bar;
 use crate::scheduling;
+use crate::shown::Escape;
 use crate::size::show_bytes;
 use crate::verify::{outcome, say};
 
@@ -60,8 +61,8 @@ impl Printer<'_> {
             return self.failed.set(failed);
         }
         let line =
-            if self.json { format!("{}\n", object(error)) } else { format!("{}: {error}\n", self.path.display()) };
-        let print = || self.io.borrow_mut().print(&line);
+            if self.json { format!("{}\n", object(error)) } else { format!("{}: {error}\n", self.path.escaped()) };
+        let print = || self.io.borrow_mut().print_as(self.json, &line);
         self.failed.set(self.aside(print).err());
     }
 
@@ -106,7 +107,7 @@ fn totals_text(path: &Path, verified: &Verified) -> String {
     };
     let sum = verified.blake3.map_or(String::new(), |sum| format!("; BLAKE3 {}", hex(&sum)));
     let content = show_bytes(verified.bytes);
-    format!("{}: {verdict}\n{} records with {content} of content are right{sum}", path.display(), verified.records)
+    format!("{}: {verdict}\n{} records with {content} of content are right{sum}", path.escaped(), verified.records)
 }
 
 fn totals_object(verified: &Verified) -> Value {

@@ -137,7 +137,7 @@ fn an_image_that_changes_between_runs_is_a_failure() {
 fn a_run_that_fails_ends_it_with_what_it_said() {
     let place = Place::new();
     let ran = bench(&place, "echo no room >&2; exit 4", &[]);
-    assert!(ran.status == 1 && ran.err.contains("exit status: 4\nno room"), "{ran:?}");
+    assert!(ran.status == 1 && ran.err.contains("exit status: 4\n  no room"), "{ran:?}");
     assert_eq!(left(&place), 0);
     let ran = run(&["bench", "pack", "/nonesuch/in.tar", "--no-storage"]);
     assert!(ran.status == 1, "{ran:?}");

@@ -4,6 +4,7 @@
 mod bench_pack;
 mod bench_unpack;
 mod containers;
+mod escapes;
 mod gensquashfs_order;
 mod gensquashfs_peer;
 mod hard_links;

@@ -1,5 +1,6 @@
 //! Fuzz targets built and run with libFuzzer. Stable Rust suffices: its compiler has the coverage pass, and the targets
 //! are safe Rust, so no sanitizer of memory is needed.
+#![allow(clippy::disallowed_methods, reason = "fuzzing without its threads is none")]
 
 use crate::arguments::Arguments;
 use crate::{environment, shell};

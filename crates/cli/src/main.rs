@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut io = standard_io();
     if let Err(cause) = signals::watch(io.temporaries.clone(), io.farewell.clone()) {
-        io.say(&format!("packline: cannot watch for signals: {cause}"));
+        io.say(&format!("packline: cannot start the thread that watches for signals: {cause}"));
         return ExitCode::FAILURE;
     }
     ExitCode::from(applet::run(&arguments, &mut io))

@@ -50,7 +50,10 @@ fn ratio(summary: &PackSummary) -> String {
 
 fn workers(summary: &PackSummary) -> String {
     if summary.workers < summary.workers_wanted {
-        format!("{} workers, as many as memory allows of {}", summary.workers, summary.workers_wanted)
+        format!(
+            "{} workers, as many as memory and the limit of threads allow of {}",
+            summary.workers, summary.workers_wanted
+        )
     } else {
         format!("{} workers", summary.workers)
     }

@@ -230,7 +230,7 @@ fn as_text(summary: &UnpackSummary, peak: Option<u64>) -> String {
         lines.push(format!("{} errors", counts.errors));
     }
     let of = if summary.workers < summary.workers_wanted {
-        format!(", as many as memory allows of {}", summary.workers_wanted)
+        format!(", as many as memory and the limit of threads allow of {}", summary.workers_wanted)
     } else {
         String::new()
     };

@@ -70,6 +70,7 @@ impl Bell {
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use std::sync::Arc;

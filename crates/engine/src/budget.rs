@@ -201,6 +201,7 @@ impl Drop for Permit {
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use crate::CancelToken;

@@ -25,19 +25,38 @@ struct Crew {
 }
 
 impl Pool {
-    /// Starts `workers` threads. With 0, the jobs of each line are run by its own caller. With a tracer, it is told of
-    /// every job, and how long jobs wait and workers idle is measured.
+    /// Starts `workers` threads, or as many as the limits of the process and the machine allow: [`workers`](Self::workers) is
+    /// their number. With 0, the jobs of each line are run by its own caller. With a tracer, it is told of every job, and how
+    /// long jobs wait and workers idle is measured.
     ///
     /// # Errors
-    /// The system refuses to start a thread: the message says which of how many. None is left running then.
+    /// The system refuses to start a thread for another reason than a limit: the message says which of how many. None is left
+    /// running then.
     pub fn new(workers: usize, scheduling: &Scheduling, tracer: Option<Arc<dyn Tracer>>) -> io::Result<Self> {
-        let core = Arc::new(Core::new(workers, scheduling, tracer));
-        let mut crew = Crew { core, threads: Vec::new() };
-        for number in 1..=workers {
-            let thread = crew.spawn(number).map_err(|cause| refused(number, workers, &cause))?;
-            crew.threads.push(thread);
+        Self::with_threads(workers, scheduling, tracer, Crew::spawn)
+    }
+
+    /// The same with threads that `spawn` starts. A crew that a limit cuts short ends, and a smaller one is started: queues are
+    /// laid out for the number of workers. Each is smaller than the last by one thread at least.
+    fn with_threads(
+        mut workers: usize,
+        scheduling: &Scheduling,
+        tracer: Option<Arc<dyn Tracer>>,
+        spawn: impl Fn(&Crew, usize) -> io::Result<JoinHandle<()>>,
+    ) -> io::Result<Self> {
+        loop {
+            let core = Arc::new(Core::new(workers, scheduling, tracer.clone()));
+            let mut crew = Crew { core, threads: Vec::new() };
+            let started = (1..=workers).try_for_each(|number| {
+                crew.threads.push(spawn(&crew, number).map_err(|cause| refused(number, workers, &cause))?);
+                Ok(())
+            });
+            match started {
+                Ok(()) => return Ok(Self { crew: Arc::new(crew) }),
+                Err(cause) if is_limit(&cause) => workers = crew.threads.len(),
+                Err(cause) => return Err(cause),
+            }
         }
-        Ok(Self { crew: Arc::new(crew) })
     }
 
     /// A pool whose workers are moved by hand.
@@ -99,6 +118,11 @@ impl Drop for Crew {
             let _ = thread.join();
         }
     }
+}
+
+/// Whether fewer threads could be started: a limit of processes (`EAGAIN`), or no memory for a stack.
+fn is_limit(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory)
 }
 
 fn refused(number: usize, workers: usize, cause: &io::Error) -> io::Error {

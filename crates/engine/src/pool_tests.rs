@@ -182,6 +182,24 @@ fn every_sleeper_is_reached_by_a_burst_and_one_wake_a_job_is_the_most() {
     assert_eq!(pool.worker_stats().iter().map(|worker| worker.jobs).sum::<u64>(), 21);
 }
 
+/// A pool of 4 workers where the system starts no more than `most` threads, and refuses others with `kind`.
+fn with_at_most(most: usize, kind: io::ErrorKind) -> io::Result<Pool> {
+    Pool::with_threads(4, &Scheduling::default(), None, |crew, number| match number > most {
+        true => Err(kind.into()),
+        false => crew.spawn(number),
+    })
+}
+
+#[test]
+fn a_pool_has_as_many_workers_as_a_limit_of_threads_allows() {
+    for most in 0..=5 {
+        let pool = with_at_most(most, io::ErrorKind::WouldBlock).unwrap();
+        assert_eq!((pool.workers(), pool.worker_stats().len()), (most.min(4), most.min(4)));
+    }
+    let denied = with_at_most(2, io::ErrorKind::PermissionDenied).unwrap_err();
+    assert!(denied.to_string().starts_with("cannot start worker thread 3 of 4: "), "{denied}");
+}
+
 #[test]
 fn a_refused_thread_is_named() {
     let error = refused(3, 64, &io::Error::from(io::ErrorKind::WouldBlock));

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crate::FindError;
 use crate::error::Broken;
 
 /// Who works, and who may stop it.
 pub(crate) struct Crew<'a> {
-    /// Threads at most; with 0 or 1 everything runs on the caller's own.
+    /// Threads at most; with 0 or 1 everything runs on the caller's own, as it does where the system starts no thread. Fewer
+    /// run if it starts fewer.
     pub(crate) workers: usize,
     pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -39,7 +40,10 @@ impl Crew<'_> {
         let states = match self.threads(count) {
             0 => vec![work()],
             threads => thread::scope(|scope| {
-                let hands: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+                let hands: Vec<_> = (0..threads).map_while(|_| spawn(scope, work)).collect();
+                if hands.is_empty() {
+                    return vec![work()];
+                }
                 hands.into_iter().map(|hand| hand.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
             }),
         };
@@ -58,13 +62,6 @@ impl Crew<'_> {
         mut take: impl FnMut(R) -> Result<(), FindError<E>>,
     ) -> Result<(), FindError<E>> {
         let threads = self.threads(count);
-        if threads == 0 {
-            let mut state = begin();
-            return (0..count).try_for_each(|number| {
-                self.go_on()?;
-                take(job(&mut state, number)?)
-            });
-        }
         let row = Row {
             count,
             ahead: ahead.max(threads),
@@ -75,13 +72,23 @@ impl Crew<'_> {
         thread::scope(|scope| {
             // Dropped before the scope waits for its threads, however this closure is left.
             let _end = End(&row);
-            for _ in 0..threads {
-                scope.spawn(|| row.work(&begin, &job));
+            if (0..threads).map_while(|_| spawn(scope, || row.work(&begin, &job))).count() == 0 {
+                let mut state = begin();
+                return self.in_turn(count, |number| take(job(&mut state, number)?));
             }
-            (0..count).try_for_each(|number| {
-                self.go_on()?;
-                take(row.take(number)?)
-            })
+            self.in_turn(count, |number| take(row.take(number)?))
+        })
+    }
+
+    /// Jobs 0 to `count` on the caller's thread, as long as nothing stops them.
+    fn in_turn<E>(
+        &self,
+        count: usize,
+        mut job: impl FnMut(usize) -> Result<(), FindError<E>>,
+    ) -> Result<(), FindError<E>> {
+        (0..count).try_for_each(|number| {
+            self.go_on()?;
+            job(number)
         })
     }
 
@@ -94,6 +101,14 @@ impl Crew<'_> {
     fn go_on(&self) -> Result<(), Broken> {
         if (self.stop)() { Err(Broken::Stopped) } else { Ok(()) }
     }
+}
+
+/// Starts a thread, if the system allows one more.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    thread::Builder::new().name("search".into()).spawn_scoped(scope, work).ok()
 }
 
 /// Which job is next, and which of those that failed was the first.

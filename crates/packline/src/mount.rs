@@ -19,6 +19,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use packline_squashfs::read::{Files, RandomSettings};
 
+use packline_tree::threads::{refused as no_thread, startable};
 pub use attach::Unmounter;
 use attach::{Attached, attach};
 use kernel_ahead::KernelAhead;
@@ -108,7 +109,12 @@ fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
     // Each thread decodes; those that answer gather at most one answer besides.
     let threads = 2 * request.workers.max(1);
     let besides = threads as u64 / 2 * ANSWERS.1;
-    let plan = ReadDemand::new(&image.image, threads, request.memory, besides).plan()?;
+    let mut plan = ReadDemand::new(&image.image, threads, request.memory, besides).plan()?;
+    // The session itself has a thread too, and one answers at least.
+    let Some(startable @ 1..) = startable(plan.workers.max(1) + 1).checked_sub(1) else {
+        return Err(refused(&request.point, no_thread(&std::io::ErrorKind::WouldBlock.into())));
+    };
+    plan.workers = plan.workers.min(startable);
     Ok((image, plan))
 }
 

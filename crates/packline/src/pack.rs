@@ -54,6 +54,8 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let (source_bytes, output_bytes) = (watched.consumed(), output.size());
     output.finish()?;
     let Plan { workers, window, .. } = plan;
+    // A limit of threads may have made it fewer.
+    let workers = workers.min(image.crew.len());
     Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
 }
 

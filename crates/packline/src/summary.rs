@@ -13,7 +13,7 @@ pub struct PackSummary {
     pub output_bytes: u64,
     /// Workers that were asked for.
     pub workers_wanted: usize,
-    /// Workers that the memory allowed.
+    /// Workers that the memory and the system's limit of threads allowed.
     pub workers: usize,
     /// Bytes of content that were allowed on their way at once.
     pub window: usize,

@@ -172,11 +172,11 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     while let Some(event) = reading.next_event().map_err(|cause| opened.fault(cause))? {
         content.take(event)?;
     }
-    let fragments = reading.fragment_counts();
+    let (fragments, workers) = (reading.fragment_counts(), reading.workers().min(plan.read.workers));
     drop(reading);
     let summary = content.finish()?;
     destination.finish()?;
-    Ok(TarSummary { workers_wanted: resources.workers, workers: plan.read.workers, fragments, ..summary })
+    Ok(TarSummary { workers_wanted: resources.workers, workers, fragments, ..summary })
 }
 
 /// What is asked of the tar's entries.

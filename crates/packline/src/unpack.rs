@@ -75,11 +75,11 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let plan_bytes = plan_bytes as usize;
     let later = Later::new(scratch, &shop.opened.image, plan_bytes / LATER_PART);
     let mut run = Run { request: &request, shop: &shop, site: &site, root, plan_bytes, later };
-    run.unpack(plan, &mut desk)?;
+    let workers = run.unpack(plan, &mut desk)?;
     let counts = desk.counts;
     drop(shop);
     site.finish(request.sync)?;
-    Ok(UnpackSummary { counts, workers_wanted: wanted, workers: plan.workers })
+    Ok(UnpackSummary { counts, workers_wanted: wanted, workers })
 }
 
 /// The directory that becomes the destination.
@@ -130,7 +130,8 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    fn unpack(&mut self, plan: ReadPlan, desk: &mut Desk<'_>) -> Result<(), Error> {
+    /// Unpacks all; how many workers there were.
+    fn unpack(&mut self, plan: ReadPlan, desk: &mut Desk<'_>) -> Result<usize, Error> {
         let mut line = self.line(plan)?;
         let mut planner = Planner::new(self.shop, self.site, self.request.devices);
         self.walk(&mut planner, line.as_mut(), desk)?;
@@ -139,7 +140,7 @@ impl<'r> Run<'r> {
         let cleared = dressed.and_then(|()| self.site.clear_away());
         let done = cleared.and_then(|()| planner.dress_root(&self.root, &mut outcome));
         desk.take(outcome);
-        done
+        done.map(|()| line.worker_stats().len().min(plan.workers))
     }
 
     fn line(&self, plan: ReadPlan) -> Result<Box<dyn Line<Unpacking>>, Error> {

@@ -20,6 +20,7 @@ mod selinux;
 mod sort_file;
 mod source;
 pub mod tar;
+pub mod threads;
 mod xattr_file;
 
 pub use directory::{AHEAD_BYTES, DirectoryOptions, DirectorySource, Excludes, MountPoints};

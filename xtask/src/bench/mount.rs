@@ -1,4 +1,5 @@
 //! Mounted images against squashfuse: one large file read from end to end, and 64 KiB reads all over it by several threads.
+#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
 
 use super::{binary, machine, scratch, warm};
 use crate::arguments::Arguments;

@@ -1,4 +1,5 @@
 //! Output bytes on record: `xtask/golden.txt` has a command line on each line, with the hash and the size of its output.
+#![allow(clippy::disallowed_methods, reason = "a comparison without its threads is none")]
 
 mod case;
 mod inputs;

@@ -114,6 +114,7 @@ pub fn await_end(pid: Pid) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 

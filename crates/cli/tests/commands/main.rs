@@ -5,6 +5,7 @@ mod bench_pack;
 mod bench_unpack;
 mod containers;
 mod escapes;
+mod few_threads;
 mod gensquashfs_order;
 mod gensquashfs_peer;
 mod hard_links;
@@ -22,14 +23,17 @@ mod killed;
 mod killing;
 mod lrzip_files;
 mod lrzip_trees;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod malformed_sources;
 mod malformed_tars;
 mod matrix_workers;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
 mod pln;
 mod read_scratch;
 mod same_file;
 mod scale_memory;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod sqfs2tar_options;
 mod sqfs2tar_trees;
 mod standard_streams;

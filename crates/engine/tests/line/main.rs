@@ -1,10 +1,14 @@
 //! The lines against each other: the parallel one must give what the serial one gives.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod cancel;
 mod fake;
 mod faults;
 mod gate;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod matrix;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod memory;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod stress;

@@ -185,9 +185,11 @@ impl Drop for Ahead {
 
 impl Ahead {
     pub(super) fn new(bytes: &Arc<Bytes>, plan: &Plan, machine: &Machine) -> Result<Ahead, Error> {
+        let line = line(bytes, machine)?;
+        let workers = line.worker_stats().len();
         Ok(Ahead {
             bytes: Arc::clone(bytes),
-            line: line(bytes, machine)?,
+            line,
             promises: Promises::default(),
             budgets: plan.blocks.map(Budget::new),
             walk: Walk::new(bytes),
@@ -195,8 +197,8 @@ impl Ahead {
             last: None,
             started: false,
             stopped: None,
-            literals_ahead: 2 * machine.workers + 2,
-            ahead: machine.workers > 0 && !machine.serial,
+            literals_ahead: 2 * workers + 2,
+            ahead: workers > 0,
             cancel: machine.cancel.clone(),
             tally: machine.line.tally.clone(),
         })

@@ -80,17 +80,21 @@ enum Place {
     Over,
 }
 
-impl Summing {
-    /// `md5`: whether to compute it; `thread`: whether to do so elsewhere.
-    pub(super) fn new(md5: bool, thread: bool) -> Result<Summing, Error> {
-        let sums = Sums { md5: md5.then(Md5::new), crc: crc() };
-        if !thread {
-            return Ok(Summing { place: Place::Here(sums) });
-        }
+impl Place {
+    /// On a thread of its own; none if the system refuses it.
+    fn there(sums: Sums) -> Option<Place> {
         let (items, received) = sync_channel(SUMS_AHEAD);
-        let thread = Builder::new().name("sums".into()).spawn(move || sums.run(&received));
-        let thread = thread.map_err(|error| Error::Internal(format!("cannot start a thread for sums: {error}")))?;
-        Ok(Summing { place: Place::There { items, thread } })
+        let thread = Builder::new().name("sums".into()).spawn(move || sums.run(&received)).ok()?;
+        Some(Place::There { items, thread })
+    }
+}
+
+impl Summing {
+    /// `md5`: whether to compute it; `thread`: whether to do so elsewhere, if the system starts one more thread.
+    pub(super) fn new(md5: bool, thread: bool) -> Summing {
+        let sums = || Sums { md5: md5.then(Md5::new), crc: crc() };
+        let place = if thread { Place::there(sums()) } else { None };
+        Summing { place: place.unwrap_or_else(|| Place::Here(sums())) }
     }
 
     /// Takes the next plain bytes.
@@ -142,7 +146,7 @@ mod tests {
     use super::*;
 
     fn sum(thread: bool, crc: u32) -> Result<Option<[u8; 16]>, Error> {
-        let mut summing = Summing::new(true, thread)?;
+        let mut summing = Summing::new(true, thread);
         summing.bytes(Arc::new(b"1234".to_vec()))?;
         summing.bytes(Arc::new(b"56789".to_vec()))?;
         summing.end(24, Some(crc))?;

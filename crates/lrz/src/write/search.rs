@@ -28,14 +28,14 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     /// Finds the matches of the chunk, records them, and adds the chunk to `sums`.
-    pub(super) fn run(self, sums: &mut Sums, mut recorder: Recorder<'_>) -> Result<Counts, Error> {
-        let view = self.view;
-        let crc = if self.workers == 0 { self.alone(sums, &mut recorder) } else { self.beside(sums, &mut recorder) }?;
-        recorder.finish(view.length(), crc)
+    pub(super) fn run(mut self, sums: &mut Sums, mut recorder: Recorder<'_>) -> Result<Counts, Error> {
+        let crc = if self.workers == 0 { None } else { self.beside(sums, &mut recorder)? };
+        let crc = crc.map_or_else(|| self.alone(sums, &mut recorder), Ok)?;
+        recorder.finish(self.view.length(), crc)
     }
 
     /// One after the other.
-    fn alone(self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
+    fn alone(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
         let (view, cancel) = (self.view, self.cancel);
         let summed = sums.chunk(&view, &|| cancel.is_cancelled());
         let crc = summed_up(&view, summed)?;
@@ -43,8 +43,8 @@ impl Search<'_> {
         Ok(crc)
     }
 
-    /// Both at once.
-    fn beside(self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
+    /// Both at once; nothing is done if the system starts no thread.
+    fn beside(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<Option<u32>, Error> {
         let (view, cancel, over) = (self.view, self.cancel, AtomicBool::new(false));
         let stop = || cancel.is_cancelled() || over.load(Ordering::Relaxed);
         thread::scope(|scope| {
@@ -53,21 +53,22 @@ impl Search<'_> {
                 over.fetch_or(summed.is_err(), Ordering::Relaxed);
                 summed
             };
-            let thread = thread::Builder::new().name("sums".into()).spawn_scoped(scope, sum);
-            let thread = thread.map_err(|cause| Error::Internal(format!("cannot start a thread: {cause}")))?;
+            let Ok(thread) = thread::Builder::new().name("sums".into()).spawn_scoped(scope, sum) else {
+                return Ok(None);
+            };
             let found = self.find(&stop, recorder);
             over.fetch_or(found.is_err(), Ordering::Relaxed);
             let summed = thread.join().map_err(|_| Error::Internal("a thread panicked".into()))?;
             match (found, summed) {
                 // Stopped for the other's sake.
                 (Err(Error::Cancelled), Err(cause)) => Err(view.failed(cause)),
-                (found, summed) => found.and_then(|()| summed_up(&view, summed)),
+                (found, summed) => found.and_then(|()| summed_up(&view, summed)).map(Some),
             }
         })
     }
 
-    fn find(self, stop: &(dyn Fn() -> bool + Sync), recorder: &mut Recorder<'_>) -> Result<(), Error> {
-        let Search { view, settings, policy, workers, progress, .. } = self;
+    fn find(&mut self, stop: &(dyn Fn() -> bool + Sync), recorder: &mut Recorder<'_>) -> Result<(), Error> {
+        let Search { view, settings, policy, workers, ref mut progress, .. } = *self;
         let mut told = 0;
         let mut each = |found: packline_longrange::Match| {
             if policy.wants(&found) {

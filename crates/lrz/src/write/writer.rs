@@ -141,6 +141,9 @@ impl<'a> Writer<'a> {
         let work = PressWork { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);
         let mut line = line(work, share.pressers, window, self.machine)?;
+        if self.memory().presses() {
+            self.written.workers = self.written.workers.min(line.worker_stats().len());
+        }
         let pieces = [Pieces::new(self.opcodes.length(), block), Pieces::new(literals, block)];
         let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
         let observer = &mut *self.observer;

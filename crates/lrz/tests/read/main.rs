@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests may")]
 
 mod hostile;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod peers;
 mod support;

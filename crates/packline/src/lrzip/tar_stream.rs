@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::thread;
+use std::thread::{self, Builder};
 
 use packline_engine::CancelToken;
 use packline_lrz::{Machine, WriteOptions, Written};
 use packline_tree::escape::Escape;
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source, threads};
 
 use super::pipe::{Giver, PIPE_BYTES, pipe};
 use super::{Watch, needing_more, pack_stream, with_less};
@@ -49,8 +49,9 @@ pub(super) fn pack(
     let less = with_less(machine, besides);
     let (giver, mut taker) = pipe();
     let (name, cancel) = (tar.path.escaped(), machine.cancel.clone());
-    thread::scope(|threads| {
-        let making = threads.spawn(move || make(&tar, giver, &cancel));
+    thread::scope(|scope| {
+        let making = Builder::new().name("tar".into()).spawn_scoped(scope, move || make(&tar, giver, &cancel));
+        let making = making.map_err(|cause| cannot_start(&name, &cause))?;
         let written = pack_stream(&name, &mut taker, end, options, &less, watch);
         let written = written.map_err(|error| needing_more(error, machine, |_| besides));
         drop(taker);
@@ -64,6 +65,10 @@ pub(super) fn pack(
             (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
         }
     })
+}
+
+fn cannot_start(name: &str, cause: &io::Error) -> Error {
+    Error::Source { path: PathBuf::from(name), action: "cannot read", cause: threads::refused(cause) }
 }
 
 fn internal() -> Error {

@@ -1,14 +1,15 @@
 //! The tree in a tar in a .lrz file, unpacked into a directory while it is decompressed.
 
-use std::io::{Cursor, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::thread::{self, Builder};
 
 use packline_lrz::{Machine, Pipe, ReadOptions};
 use packline_tree::Source;
 use packline_tree::decompress::Limits;
 use packline_tree::escape::Escape;
 use packline_tree::tar::{self, TarOptions};
+use packline_tree::threads;
 
 use super::extract::Extraction;
 use super::pipe::{Giver, PIPE_BYTES, Taker, pipe};
@@ -87,8 +88,10 @@ fn run(
 ) -> Result<LrzTreeCounts, Error> {
     let (giver, taker) = pipe();
     let shown = opened.shown.clone();
-    thread::scope(|threads| {
-        let extracting = threads.spawn(move || extract(taker, shown, limits, extraction));
+    thread::scope(|scope| {
+        let work = move || extract(taker, shown, limits, extraction);
+        let extracting = Builder::new().name("extract".into()).spawn_scoped(scope, work);
+        let extracting = extracting.map_err(|cause| cannot_start(&opened.shown, &cause))?;
         let read = decompress(opened, giver, machine, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
         match (read, extracted) {
@@ -146,6 +149,10 @@ fn extract(
         extraction.entry(&entry, source.as_mut())?;
     }
     extraction.finish()
+}
+
+fn cannot_start(shown: &Path, cause: &io::Error) -> Error {
+    Error::Source { path: shown.to_path_buf(), action: "cannot unpack", cause: threads::refused(cause) }
 }
 
 /// The error of a thread that does something (`makes the tree`) and panicked.

@@ -142,6 +142,6 @@ pub struct UnpackSummary {
     pub counts: UnpackCounts,
     /// Workers that were asked for.
     pub workers_wanted: usize,
-    /// Workers that the memory allowed.
+    /// Workers that the memory and the system's limit of threads allowed.
     pub workers: usize,
 }

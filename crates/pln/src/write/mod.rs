@@ -59,7 +59,8 @@ pub fn compress(
     };
     fed.map_err(|error| first(&mut *feeding.line, &mut feeding.layout, error))?;
     feeding.line.drain(&mut feeding.layout).map_err(of_fault)?;
-    Ok(Written { workers: plan.workers, ..feeding.layout.finish()? })
+    let workers = feeding.line.worker_stats().len().min(plan.workers);
+    Ok(Written { workers, ..feeding.layout.finish()? })
 }
 
 /// The memory that writing takes.

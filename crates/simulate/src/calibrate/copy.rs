@@ -1,4 +1,5 @@
 //! Bandwidth of several threads that copy memory.
+#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
 
 use super::rounds::low;
 use crate::host;

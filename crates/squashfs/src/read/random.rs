@@ -55,7 +55,7 @@ impl Files {
     /// Access to the files of `image`.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] if there is no decoder, [`ReadError::Internal`] if the system refuses to start threads.
+    /// [`ReadError::Unsupported`] if there is no decoder.
     pub fn new(image: &Image, settings: RandomSettings) -> Result<Files, ReadError> {
         let block_size = image.superblock().block_size as usize;
         let spare = (settings.cache / block_size / 4).min(SPARE);
@@ -63,7 +63,7 @@ impl Files {
         let workshop = Workshop::new(image, Slabs::new(block_size, spare))?;
         let core = Arc::new(Core { cache: Cache::new(capacity, block_size), workshop });
         let blocks = settings.ahead.min(capacity / 2) / block_size;
-        let ahead = Ahead::start(&core, settings.workers, blocks)?;
+        let ahead = Ahead::start(&core, settings.workers, blocks);
         Ok(Files { image: image.clone(), core, ahead, busy: AtomicUsize::new(0) })
     }
 
@@ -187,4 +187,5 @@ impl Drop for Busy<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tests;

@@ -161,12 +161,13 @@ impl<'r, T> Reading<'r, T> {
         uses: FragmentUses,
         settings: &ReadSettings,
     ) -> Result<Reading<'r, T>, ReadError> {
+        let line = line(image, settings)?;
         Ok(Reading {
             plan: Plan::new(image, requests, uses, settings),
-            line: line(image, settings)?,
+            ahead: !line.worker_stats().is_empty(),
+            line,
             promises: Promises::default(),
             cancel: settings.cancel.clone(),
-            ahead: settings.workers > 0 && !settings.serial,
             tally: settings.line.tally.clone(),
         })
     }
@@ -267,6 +268,11 @@ impl<'r, T> Reading<'r, T> {
             Step::Refused(error) => Err(error),
             Step::Blocks { .. } | Step::Tail(_) => Ok(event?),
         })
+    }
+
+    /// How many workers there are: fewer than asked for where the system starts no more.
+    pub fn workers(&self) -> usize {
+        self.line.worker_stats().len()
     }
 
     /// How often fragment blocks were decoded so far.

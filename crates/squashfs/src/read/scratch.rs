@@ -178,6 +178,7 @@ impl Scratch {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use std::fs;

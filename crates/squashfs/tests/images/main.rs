@@ -7,5 +7,6 @@ mod metadata_limits;
 mod metadata_support;
 mod others;
 mod read_faults;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod read_images;
 mod verify_images;

@@ -48,7 +48,7 @@ impl Default for Limits {
 /// The decompressed bytes of `input`; the input itself if it is not compressed.
 ///
 /// # Errors
-/// Of the input, while its first bytes are read. What is found later comes out of `read`: with
+/// Of the input, while its first bytes are read, or the system starts no threads. What is found later comes out of `read`: with
 /// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] where the data is at fault, naming the format and the
 /// offset in the compressed input.
 pub fn open(mut input: impl Read + Send + 'static, limits: &Limits) -> io::Result<Box<dyn Read + Send>> {
@@ -57,6 +57,6 @@ pub fn open(mut input: impl Read + Send + 'static, limits: &Limits) -> io::Resul
     let whole = Cursor::new(head).chain(input);
     Ok(match format {
         Format::Plain => Box::new(whole),
-        _ => Box::new(split::start(Box::new(whole), format, limits)),
+        _ => Box::new(split::start(Box::new(whole), format, limits)?),
     })
 }

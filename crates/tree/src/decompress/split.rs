@@ -11,6 +11,7 @@ use super::members::drive;
 use super::ordered::{CHUNK, Item, LaneWriter, Ordered, Spares};
 use super::scan::{Event, Scanner};
 use super::{Format, Limits};
+use crate::threads::{refused, startable};
 
 /// Bytes read from the input at a time.
 const READ: usize = 128 << 10;
@@ -28,16 +29,33 @@ struct Job {
 
 /// Starts the threads; the reader gives what they decode. They end when all is decoded, or when the reader is dropped and a
 /// pending read of the input returns.
-pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits) -> Ordered {
-    let limits = Limits { threads: limits.threads.clamp(1, 1024), ..*limits };
+///
+/// # Errors
+/// The system refuses the first two threads. With fewer than asked for it takes longer.
+pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits) -> io::Result<Ordered> {
+    let limits = Limits { threads: threads(format, limits.threads.clamp(1, 1024)), ..*limits };
     let workers = if is_splittable(format) { limits.threads } else { 1 };
     let (items, ordered) = sync_channel(workers);
     let (jobs, queue) = sync_channel(workers);
     let spares = Spares::default();
-    start_workers(workers, format, &limits, queue);
+    let queue = Arc::new(Mutex::new(queue));
+    start_worker(format, &limits, &queue)?;
     let dispatcher = Dispatcher { items, jobs, spares: spares.clone(), share: share(&limits, workers) };
-    thread::spawn(move || split(input, format, dispatcher));
-    Ordered::new(format, ordered, spares)
+    spawn(move || split(input, format, dispatcher))?;
+    // One decodes already.
+    let _: io::Result<()> = (1..workers).try_for_each(|_| start_worker(format, &limits, &queue));
+    Ok(Ordered::new(format, ordered, spares))
+}
+
+/// How many threads may decode. liblzma fails if it cannot start all of its own, also later, when others have started theirs:
+/// it gets several only where there is room for as many again, and for those here and beside them.
+fn threads(format: Format, wanted: usize) -> usize {
+    let room = 2 * wanted + 4;
+    if format == Format::Xz && wanted > 1 && startable(room) < room { 1 } else { wanted }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name("decompress".into()).spawn(work).map(drop).map_err(|cause| refused(&cause))
 }
 
 fn is_splittable(format: Format) -> bool {
@@ -50,16 +68,13 @@ fn share(limits: &Limits, workers: usize) -> usize {
     each.clamp(1 << 20, 16 << 20) as usize
 }
 
-fn start_workers(workers: usize, format: Format, limits: &Limits, queue: Receiver<Job>) {
-    let queue = Arc::new(Mutex::new(queue));
-    for _ in 0..workers {
-        let (queue, limits) = (Arc::clone(&queue), *limits);
-        thread::spawn(move || {
-            while let Some(job) = next_job(&queue) {
-                job.run(format, &limits);
-            }
-        });
-    }
+fn start_worker(format: Format, limits: &Limits, queue: &Arc<Mutex<Receiver<Job>>>) -> io::Result<()> {
+    let (queue, limits) = (Arc::clone(queue), *limits);
+    spawn(move || {
+        while let Some(job) = next_job(&queue) {
+            job.run(format, &limits);
+        }
+    })
 }
 
 fn next_job(queue: &Mutex<Receiver<Job>>) -> Option<Job> {

@@ -2,13 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod directory_common;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod directory_faults;
 mod directory_source;
 mod namespace_model;
 mod namespace_rules;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tar_compressed;
 mod tar_lenient;
 mod tar_support;
 mod tar_tools;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tar_write;
 mod tar_zoo;

@@ -1,4 +1,5 @@
 //! Packs in this process: one at a time, or several at once on one pool.
+#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
 
 use super::answer::{Cost, timed};
 use super::synthetic::Tree;

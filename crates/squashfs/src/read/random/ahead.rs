@@ -9,7 +9,6 @@ use std::thread::{self, JoinHandle};
 use super::cache::Wanted;
 use super::workshop::lock;
 use super::{Core, OpenFile};
-use crate::read::ReadError;
 
 /// Requests of one reader may overtake each other by this many bytes, or twice their length, and are still in order.
 const SLACK: u64 = 128 << 10;
@@ -126,16 +125,16 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    pub(super) fn start(core: &Arc<Core>, workers: usize, most: usize) -> Result<Ahead, ReadError> {
+    /// Starts `workers` threads, or as many as the system allows: without one, each reader decodes for itself.
+    pub(super) fn start(core: &Arc<Core>, workers: usize, most: usize) -> Ahead {
         let desk = Arc::new(Desk::default());
-        let (threads, readers, follows) = (Vec::new(), Arc::default(), AtomicBool::new(true));
-        let mut ahead = Ahead { desk, core: Arc::clone(core), threads, most, readers, follows };
-        for number in 0..workers {
-            let (desk, core) = (Arc::clone(&ahead.desk), Arc::clone(core));
-            let thread = thread::Builder::new().name(format!("ahead-{number}")).spawn(move || desk.serve(&core));
-            ahead.threads.push(thread.map_err(|cause| ReadError::Internal(format!("cannot start a thread: {cause}")))?);
-        }
-        Ok(ahead)
+        let spawn = |number| {
+            let (desk, core) = (Arc::clone(&desk), Arc::clone(core));
+            thread::Builder::new().name(format!("ahead-{number}")).spawn(move || desk.serve(&core)).ok()
+        };
+        let threads = (0..workers).map_while(spawn).collect();
+        let (readers, follows) = (Arc::default(), AtomicBool::new(true));
+        Ahead { desk, core: Arc::clone(core), threads, most, readers, follows }
     }
 
     /// Hands the further blocks of one request to the workers: they are needed at once.

@@ -333,4 +333,5 @@ impl Drop for Duty<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tests;

@@ -1,0 +1,36 @@
+//! Threads that the system refuses: how many more this process may start, and the error where there is no going on without one.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, scope};
+
+/// The error of starting a thread, with what would help.
+#[must_use]
+pub fn refused(cause: &io::Error) -> io::Error {
+    let what = format!("cannot start a thread: {cause} (expected limits of processes and memory that allow one more)");
+    io::Error::new(cause.kind(), what)
+}
+
+/// How many of `most` threads can be started now: for libraries that start threads of their own, and fail without. All are
+/// started, and end before this returns.
+#[must_use]
+pub fn startable(most: usize) -> usize {
+    let gate = Mutex::new(());
+    scope(|scope| {
+        // No thread ends before the last is counted.
+        let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = (0..most).take_while(|_| Builder::new().spawn_scoped(scope, || drop(gate.lock())).is_ok()).count();
+        drop(closed);
+        count
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::startable;
+
+    #[test]
+    fn a_few_threads_can_be_started() {
+        assert_eq!([startable(0), startable(1), startable(20)], [0, 1, 20]);
+    }
+}

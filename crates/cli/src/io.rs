@@ -150,6 +150,19 @@ impl Io {
         TarTarget::Stream(PathBuf::from(STDOUT), self.share_stdout())
     }
 
+    /// Prints what was done once the output has its name. What cannot be printed is a warning then, and nothing at all where
+    /// nobody reads any more: the exit status is about the output.
+    pub fn report_as(&mut self, json: bool, text: &str) {
+        if let Err(Failure::Failed(what)) = self.print_as(json, text) {
+            self.warn(&format!("{what} (the output is whole)"));
+        }
+    }
+
+    /// Writes one line to standard error about what is no failure.
+    pub fn warn(&mut self, what: &str) {
+        self.say(&format!("packline: warning: {what}"));
+    }
+
     /// Standard output for something that keeps it; what others write comes in between.
     fn share_stdout(&mut self) -> Box<dyn Write> {
         let shared = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stdout, Box::new(io::sink())))));

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::args::Args;
-use crate::failure::Failure;
+use crate::failure::{EXIT_STATUS, Failure};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::shown::Escape;
@@ -170,10 +170,11 @@ pub const LRZCAT: Applet = Applet {
 };
 
 fn details() -> String {
-    "Settings are read from lrzip.conf in the present directory, ~/.lrzip or /etc/lrzip, the first there is, unless \
-     LRZIP=NOCONFIG; options come before them. What memory has no room for goes to TMPDIR, or /var/tmp.\n\
-     Exits with 1 if something failed, with 2 for wrong usage."
-        .to_string()
+    format!(
+        "Settings are read from lrzip.conf in the present directory, ~/.lrzip or /etc/lrzip, the first there is, unless \
+         LRZIP=NOCONFIG; options come before them. What memory has no room for goes to TMPDIR, or /var/tmp.\n\
+         {EXIT_STATUS}"
+    )
 }
 
 fn run(args: &Args, io: &mut Io, preset: Mode, to_stdout: bool) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use packline::tree::{DirectoryOptions, Excludes, MountPoints};
 use packline::{Changes, Format, NewRoot, PackRequest, Resources, SourceSpec};
 
 use crate::args::Args;
-use crate::failure::Failure;
+use crate::failure::{EXIT_STATUS, Failure};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::shown::Escape;
@@ -159,8 +159,12 @@ pub const APPLET: Applet = Applet {
 fn details() -> String {
     format!(
         "Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
-         Sizes may end in K, M, G or T. The image appears under its name only when it is whole.\n\
-         Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
+         Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.
+\
+         Only a .lrz file can go to standard output: --format lrz SOURCE -
+\
+         {EXIT_STATUS}
+\
          Examples: packline pack rootfs/ rootfs.sqfs\n          \
          packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs\n          \
          podman export x | packline pack --time 0 - x.sqfs",
@@ -186,7 +190,8 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let mut request = request(args, io)?;
     request.resources = watched.watching(request.resources);
     run_pack(request, manner, io)?;
-    watched.write(args, io)
+    watched.write_beside(args, io);
+    Ok(())
 }
 
 /// The pack that the arguments ask for.

@@ -53,8 +53,9 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let mut request = request(args, io)?;
     request.resources = scheduled.watching(request.resources);
     let written = watched(io, bar, |observer| packline::lrz_pack(request, observer))?;
-    scheduled.say(args, as_json(&written), as_text(&written), io)?;
-    scheduled.write(args, io)
+    scheduled.say(args, as_json(&written), as_text(&written), io);
+    scheduled.write_beside(args, io);
+    Ok(())
 }
 
 fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use packline::codec::Coding;
 
 use crate::args::Args;
-use crate::failure::Failure;
+use crate::failure::{EXIT_STATUS, Failure};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::scheduling;
@@ -139,7 +139,7 @@ fn compress_details() -> String {
          one that is cut off is read up to there. Files that exist are replaced only with --force; an output has its name \
          when it is whole.\n\
          Codecs: {}. auto is slack+lz4 and slack+zstd:level=3.\n\
-         Sizes may end in K, M or G. Exits with 1 if something failed, with 2 for wrong usage.\n\
+         Sizes may end in K, M or G. {EXIT_STATUS}\n\
          Examples: packline compress -9 disk.img\n          \
          packline compress -C slack+lz4hc --record-size 128K -o x.pln x\n          \
          tar -c tree | packline compress -T0 > tree.tar.pln\n          \
@@ -149,11 +149,12 @@ fn compress_details() -> String {
 }
 
 fn decompress_details() -> String {
-    "Each byte is checked before it is written. Of a file that is damaged or cut off standard output gets what is whole \
-     before that, and a file is there only with --keep-broken.\n\
-     A part of a file is printed by packline cat --range.\n\
-     Exits with 1 if something failed, with 2 for wrong usage."
-        .to_string()
+    format!(
+        "Each byte is checked before it is written. Of a file that is damaged or cut off standard output gets what is whole \
+         before that, and a file is there only with --keep-broken.\n\
+         A part of a file is printed by packline cat --range.\n\
+         {EXIT_STATUS}"
+    )
 }
 
 fn run(args: &Args, io: &mut Io, mode: Mode) -> Result<(), Failure> {
@@ -169,8 +170,10 @@ fn run(args: &Args, io: &mut Io, mode: Mode) -> Result<(), Failure> {
         several => each(&settings, several, io),
     };
     // Of several files some may have been done.
-    if done.is_ok() || places.len() > 1 {
-        settings.scheduled.write(args, io)?;
+    match done.is_ok() || places.len() > 1 {
+        true if settings.mode == Mode::Test => settings.scheduled.write(args, io)?,
+        true => settings.scheduled.write_beside(args, io),
+        false => {}
     }
     done
 }

@@ -139,19 +139,22 @@ impl Watched {
         text
     }
 
-    /// Says what came of a command, as JSON (`--json`) or, unless `--quiet`, for people, with what was counted.
-    ///
-    /// # Errors
-    /// Standard output cannot be written.
-    pub fn say(&self, args: &Args, object: Value, text: String, io: &mut Io) -> Result<(), Failure> {
+    /// Reports what a command made, as JSON (`--json`) or, unless `--quiet`, for people, with what was counted.
+    pub fn say(&self, args: &Args, object: Value, text: String, io: &mut Io) {
         let json = args.flag("json");
         let summary = self.summary(json, object, text);
         match (json, args.flag("quiet")) {
-            (true, _) => io.print_json(&format!("{summary}\n"))?,
+            (true, _) => io.report_as(true, &format!("{summary}\n")),
             (false, true) => {}
             (false, false) => io.say_lines(&summary),
         }
-        Ok(())
+    }
+
+    /// Writes the trace of a command whose output has its name: what is wrong with the trace is a warning then.
+    pub fn write_beside(&self, args: &Args, io: &mut Io) {
+        if let Err(Failure::Failed(what)) = self.write(args, io) {
+            io.warn(&what);
+        }
     }
 
     /// Writes the trace, if there is to be one.

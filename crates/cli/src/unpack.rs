@@ -4,7 +4,7 @@ use packline::{Duplicates, Error, Kept, UnpackRequest, UnpackSummary};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
+use crate::failure::{EXIT_STATUS, Failure};
 use crate::image_args::{self, IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS};
 use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
@@ -106,19 +106,22 @@ pub const APPLET: Applet = Applet {
 };
 
 fn details() -> String {
-    "DEST appears when everything is in it: until then it is called .DEST.packline-partial. In a directory that is there, each \
-     file appears when it is whole. What a killed run left is removed by the next one.\n\
-     No symbolic link is followed in or below DEST, whoever made it. Permissions are those of the image, whatever the umask.\n\
-     Extended attributes that the user may not set, or the file system does not store, are left out with a warning for each \
-     kind (user., security., trusted.).\n\
-     A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
-     The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
-     Exits with 1 if something failed, with 2 if the rest was unpacked all the same (--continue).\n\
-     Examples: packline unpack root.sqfs root/\n          \
-     packline unpack root.sqfs etc/ --subdir etc -x '*.bak'\n          \
-     packline unpack -f root.sqfs / usr/bin 'usr/lib/lib*'\n          \
-     packline unpack root.sqfs root.tar.zst"
-        .to_string()
+    format!(
+        "DEST appears when everything is in it: until then it is called .DEST.packline-partial. In a directory that is there, each \
+         file appears when it is whole. What a killed run left is removed by the next one.\n\
+         No symbolic link is followed in or below DEST, whoever made it. Permissions are those of the image, whatever the umask.\n\
+         Extended attributes that the user may not set, or the file system does not store, are left out with a warning for each \
+         kind (user., security., trusted.).\n\
+         A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
+         The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
+         {EXIT_STATUS}\n\
+         With --continue it exits with 2 if some entries failed and the rest was unpacked. In a directory that was there, what was \
+         written before a failure stays. A directory's data is synced only with --sync.\n\
+         Examples: packline unpack root.sqfs root/\n          \
+         packline unpack root.sqfs etc/ --subdir etc -x '*.bak'\n          \
+         packline unpack -f root.sqfs / usr/bin 'usr/lib/lib*'\n          \
+         packline unpack root.sqfs root.tar.zst"
+    )
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
@@ -138,8 +141,8 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let unpacked = watched(io, bar, |observer| packline::unpack(request, observer));
     let summary = unpacked.map_err(explain)?;
     let peak = (io.host.peak_memory)();
-    scheduled.say(args, as_json(&summary, peak), as_text(&summary, peak), io)?;
-    scheduled.write(args, io)?;
+    scheduled.say(args, as_json(&summary, peak), as_text(&summary, peak), io);
+    scheduled.write_beside(args, io);
     if summary.counts.errors > 0 { Err(Failure::Said(2)) } else { Ok(()) }
 }
 

@@ -40,7 +40,8 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let opened = open_asking(&args.required("IMAGE")?, &Secret::None, io)?;
     let scheduled = scheduling::read(args, io)?;
     if tar { to_tar(args, &opened, &scheduled, io) } else { to_directory(args, &opened, &scheduled, io) }?;
-    scheduled.write(args, io)
+    scheduled.write_beside(args, io);
+    Ok(())
 }
 
 fn resources(args: &Args, scheduled: &Watched, io: &Io) -> Result<packline::Resources, Failure> {
@@ -73,7 +74,8 @@ fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> 
     };
     let unpacked = watched(io, bar, |observer| packline::lrz_unpack(request, observer))?;
     let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});
-    scheduled.say(args, object, format!("{} of tar", show_bytes(unpacked.plain)), io)
+    scheduled.say(args, object, format!("{} of tar", show_bytes(unpacked.plain)), io);
+    Ok(())
 }
 
 fn to_directory(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
@@ -97,5 +99,6 @@ fn to_directory(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut I
         "tar_bytes": counts.tar_bytes,
     });
     let text = format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes));
-    scheduled.say(args, object, text, io)
+    scheduled.say(args, object, text, io);
+    Ok(())
 }

@@ -62,8 +62,8 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let mut request = request(args, io, destination)?;
     request.resources = scheduled.watching(request.resources);
     let summary = watched(io, bar && !quiet, |observer| tar_out(request, observer))?;
-    scheduled.say(args, as_json(&summary), as_text(&summary), io)?;
-    scheduled.write(args, io)?;
+    scheduled.say(args, as_json(&summary), as_text(&summary), io);
+    scheduled.write_beside(args, io);
     if summary.damaged > 0 { Err(Failure::Said(2)) } else { Ok(()) }
 }
 

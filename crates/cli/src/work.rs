@@ -43,20 +43,20 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(),
     if let Some(bar) = &bar {
         bar.count(&request.source);
     }
-    let mut watcher = Watcher { io, bar, names };
+    let mut watcher = Watcher { io, bar, names, synced: true };
     let packed = packline::pack(request, &mut watcher);
     watcher.end();
     let summary = packed?;
     let peak = (io.host.peak_memory)();
     match manner {
-        Manner::ToolsNg { quiet: false } => print_statistics(&tools_ng::statistics(&summary), io),
-        Manner::Packline { json: true, stats, .. } => io.print_json(&report::json(&summary, peak, stats)),
-        Manner::Packline { quiet: false, stats, .. } => {
-            io.say_lines(report::text(&summary, peak, stats).trim_end());
-            Ok(())
-        }
-        _ => Ok(()),
+        // What is only for people.
+        Manner::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
+        Manner::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(&summary)),
+        Manner::Packline { json: true, stats, .. } => io.report_as(true, &report::json(&summary, peak, stats)),
+        Manner::Packline { quiet: false, stats, .. } => io.say_lines(report::text(&summary, peak, stats).trim_end()),
+        _ => {}
     }
+    Ok(())
 }
 
 /// The superblock is written last, at the beginning of the image, which a pipe does not allow.
@@ -70,16 +70,26 @@ fn refuse_stream(output: &Path) -> Result<(), Failure> {
 
 /// Does something for which there may be a bar, with an observer that shows it, warnings and problems.
 pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> T {
-    let bar = (bar && io.terminal).then(Bar::new);
-    let mut watcher = Watcher { io, bar, names: false };
-    let done = work(&mut watcher);
-    watcher.end();
-    done
+    watched_and_synced(io, bar, work).0
 }
 
-/// Prints what is only for people. The image is made: a standard output that is closed is no failure.
-fn print_statistics(text: &str, io: &mut Io) -> Result<(), Failure> {
-    if io.streams.stdout_closed { Ok(()) } else { io.print(text) }
+/// The same, and whether the output's name is on the medium too: only then may what it was made from be removed.
+pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
+    let bar = (bar && io.terminal).then(Bar::new);
+    let mut watcher = Watcher { io, bar, names: false, synced: true };
+    let done = work(&mut watcher);
+    watcher.end();
+    (done, watcher.synced)
+}
+
+/// Removes what an output was made from, if the output has its name for good. It has it in any case: what stays is a warning.
+pub fn remove_source(path: &Path, synced: bool, io: &mut Io) {
+    if !synced {
+        return io.warn(&format!("{}: not removed, since what was made of it may lose its name", path.display()));
+    }
+    if let Err(cause) = std::fs::remove_file(path) {
+        io.warn(&format!("{}: cannot remove: {cause}", path.display()));
+    }
 }
 
 struct Watcher<'a> {
@@ -87,6 +97,8 @@ struct Watcher<'a> {
     bar: Option<Bar>,
     /// Whether names are printed; no longer once nobody reads them.
     names: bool,
+    /// No output may lose its name.
+    synced: bool,
 }
 
 impl Watcher<'_> {
@@ -140,5 +152,10 @@ impl Observer for Watcher<'_> {
 
     fn warning(&mut self, message: &str) {
         self.say(&format!("packline: warning: {message}"));
+    }
+
+    fn unsynced(&mut self, output: &Path, cause: &std::io::Error) {
+        self.synced = false;
+        self.warning(&packline::unsynced(output, cause));
     }
 }

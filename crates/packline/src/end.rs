@@ -9,7 +9,7 @@ use md5::{Digest, Md5};
 use packline_squashfs::Sink as _;
 
 use crate::output::{Output, WriteBehind};
-use crate::{Error, FileIdentity, TarTarget, Temporaries};
+use crate::{Error, FileIdentity, Observer, TarTarget, Temporaries};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;
@@ -101,11 +101,11 @@ impl End {
         Ok(())
     }
 
-    /// Puts a file in place, with attributes of another.
+    /// Puts a file in place, with attributes of another. It does not have its name after an error.
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub(crate) fn finish(mut self, about: Option<&Metadata>) -> Result<(), Error> {
+    pub(crate) fn finish(mut self, about: Option<&Metadata>, observer: &mut dyn Observer) -> Result<(), Error> {
         Write::flush(&mut self).map_err(|cause| self.refused("cannot write", cause))?;
         self.end_hole().map_err(|cause| self.refused("cannot write", cause))?;
         let Place::File { output, file, sink } = self.place else { return Ok(()) };
@@ -117,7 +117,7 @@ impl End {
                 cause,
             })?;
         }
-        output.finish()
+        output.finish(observer)
     }
 
     /// A file that ends in a hole gets its length.

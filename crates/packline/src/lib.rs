@@ -59,7 +59,7 @@ pub use lrzip::{
     lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
 };
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
-pub use observer::{Observer, Progress, Unobserved};
+pub use observer::{Observer, Progress, Unobserved, unsynced};
 pub use opened::{ImagePlace, OpenedImage};
 pub use pack::pack;
 pub use packline_codec as codec;

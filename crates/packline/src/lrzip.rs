@@ -131,7 +131,7 @@ pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Writ
         }
     };
     let about = about.filter(|_| keep_attributes);
-    end.finish(about.as_ref())?;
+    end.finish(about.as_ref(), watch.observer)?;
     Ok(written)
 }
 
@@ -200,7 +200,7 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
         Ok(unpacked)
     });
     if checked.is_ok() || request.keep_broken {
-        end.finish(opened.about.as_ref())?;
+        end.finish(opened.about.as_ref(), watch.observer)?;
     }
     checked
 }

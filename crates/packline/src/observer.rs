@@ -1,5 +1,8 @@
 //! Who wants to know how a pack gets on.
 
+use std::io;
+use std::path::Path;
+
 use packline_tree::Entry;
 
 /// How far a pack is.
@@ -29,6 +32,18 @@ pub trait Observer {
     fn problem(&mut self, _error: &crate::Error) {}
     /// Something was left out or changed that the user may want to know.
     fn warning(&mut self, _message: &str) {}
+    /// An output is whole, on the medium and has its name, but the system refused to sync the directory that the name is in: the
+    /// name may be lost if the machine stops now. What it was made from should not be removed yet.
+    fn unsynced(&mut self, output: &Path, cause: &io::Error) {
+        self.warning(&unsynced(output, cause));
+    }
+}
+
+/// [`Observer::unsynced`] in words.
+#[must_use]
+pub fn unsynced(output: &Path, cause: &io::Error) -> String {
+    let output = output.display();
+    format!("{output}: cannot sync its directory: {cause} (it is whole, but may lose its name at a power failure)")
 }
 
 /// Looks away.

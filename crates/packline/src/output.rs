@@ -21,7 +21,7 @@ pub(crate) use meanwhile::checksum;
 use place::{Place, find_place};
 use temporary::Temporary;
 
-use crate::{Error, Temporaries};
+use crate::{Error, Observer, Temporaries};
 
 /// An open output.
 #[derive(Debug)]
@@ -91,10 +91,11 @@ impl Output {
         std::iter::once(self.shown.as_path()).chain(meanwhile)
     }
 
-    /// Makes what was written last: on the medium, and under its name.
-    pub fn finish(self) -> Result<(), Error> {
+    /// Makes what was written last: on the medium, and under its name. After an error a file does not have its name: what goes
+    /// wrong once it has is a matter for the observer.
+    pub fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
         match self.target {
-            Target::File(temporary) => temporary.finish(),
+            Target::File(temporary) => temporary.finish(observer),
             Target::Device(file) => file.sync_all().map_err(|cause| refused(&self.shown, "cannot sync", cause)),
         }
     }

@@ -52,7 +52,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let job = Job { shown: &shown, input: opened.name, options, defaults, hints, resources, plan };
     let image = squashfs::write(job, &output, &mut watched)?;
     let (source_bytes, output_bytes) = (watched.consumed(), output.size());
-    output.finish()?;
+    output.finish(watched.observer())?;
     let Plan { workers, window, .. } = plan;
     // A limit of threads may have made it fewer.
     let workers = workers.min(image.crew.len());

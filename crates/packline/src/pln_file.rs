@@ -68,7 +68,7 @@ pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<
     let mut watch = Watch { observer };
     let written = packline_pln::compress(opened.source(), &mut end, &options, &machine(&resources), &mut watch);
     let written = written.map_err(|cause| fault(&opened.shown, end.shown(), cause))?;
-    end.finish(opened.about.as_ref().filter(|_| keep_attributes))?;
+    end.finish(opened.about.as_ref().filter(|_| keep_attributes), watch.observer)?;
     Ok(written)
 }
 
@@ -87,10 +87,10 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     let read = read.map_err(|cause| fault(&opened.shown, end.shown(), cause));
     let about = opened.about.as_ref().filter(|_| keep_attributes);
     match read {
-        Ok(unpacked) => end.finish(about).map(|()| unpacked),
+        Ok(unpacked) => end.finish(about, watch.observer).map(|()| unpacked),
         Err(error) if keep_broken || end.is_stream() => {
             // Damage that was found says more than that the rest cannot be kept.
-            let _: Result<(), Error> = end.finish(about);
+            let _: Result<(), Error> = end.finish(about, watch.observer);
             Err(error)
         }
         Err(error) => Err(error),

@@ -132,7 +132,7 @@ pub struct TarSummary {
     pub output_bytes: u64,
     /// Workers that were asked for.
     pub workers_wanted: usize,
-    /// Workers that the memory allowed.
+    /// Workers that the memory and the system's limit of threads allowed.
     pub workers: usize,
     /// How often fragment blocks were decoded.
     pub fragments: FragmentCounts,
@@ -175,7 +175,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let (fragments, workers) = (reading.fragment_counts(), reading.workers().min(plan.read.workers));
     drop(reading);
     let summary = content.finish()?;
-    destination.finish()?;
+    destination.finish(observer)?;
     Ok(TarSummary { workers_wanted: resources.workers, workers, fragments, ..summary })
 }
 

@@ -65,7 +65,7 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let plan = demand.helped(&request.resources.line).plan()?;
     // Fragment blocks are not kept in memory here: their share is the plan's.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
-    let mut desk = Desk::new(observer, opened.image.superblock().bytes_used);
+    let mut desk = Desk::new(&mut *observer, opened.image.superblock().bytes_used);
     if let Some(message) = fewer_workers(plan.workers, wanted, memory) {
         desk.warn(&message);
     }
@@ -78,7 +78,7 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let workers = run.unpack(plan, &mut desk)?;
     let counts = desk.counts;
     drop(shop);
-    site.finish(request.sync)?;
+    site.finish(request.sync, observer)?;
     Ok(UnpackSummary { counts, workers_wanted: wanted, workers })
 }
 

@@ -58,6 +58,11 @@ impl<'a> Watched<'a> {
         self.observer.warning(message);
     }
 
+    /// The observer, for what comes after the source.
+    pub(crate) fn observer(&mut self) -> &mut dyn Observer {
+        self.observer
+    }
+
     fn refresh(&mut self) {
         (self.progress.source_bytes, self.progress.source_total) = self.source.progress();
         self.progress.image_bytes = self.image.load(Ordering::Relaxed);

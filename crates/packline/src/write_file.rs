@@ -5,10 +5,10 @@ use std::path::Path;
 use packline_squashfs::Sink;
 
 use crate::output::Output;
-use crate::{Error, Temporaries};
+use crate::{Error, Temporaries, Unobserved};
 
 /// Writes a file as an image is written: it gets its name when it is whole and on the medium. What is there already is only
-/// replaced with `force`.
+/// replaced with `force`. Whether its directory could be synced is not reported.
 ///
 /// # Errors
 /// [`Error::Output`] and [`Error::Target`]; under the name there is then what was there before.
@@ -17,7 +17,7 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporar
     let output = Output::open(path, force, temporaries)?;
     let mut sink = output.sink()?;
     sink.write_at(0, bytes).and_then(|()| sink.flush()).map_err(refused)?;
-    output.finish()
+    output.finish(&mut Unobserved)
 }
 
 /// Finds out whether [`write_file`] could write this file now: a directory that takes files, and nothing in the way that may not

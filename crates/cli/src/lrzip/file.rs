@@ -14,7 +14,7 @@ use crate::io::Io;
 use crate::shown::Escape;
 use crate::size::show_bytes;
 use crate::streams::STDIN;
-use crate::work::watched;
+use crate::work::{remove_source, watched_and_synced};
 
 /// Where content comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +73,10 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let written = watched(io, bar(settings), |observer| packline::lrz_pack(request, observer))?;
-    say.line(settings, io, &compressed(settings, place, &written));
-    delete(settings, place)
+    let (written, synced) = watched_and_synced(io, bar(settings), |observer| packline::lrz_pack(request, observer));
+    say.line(settings, io, &compressed(settings, place, &written?));
+    delete(settings, place, synced, io);
+    Ok(())
 }
 
 /// A password for a new file; the terminal is asked twice.
@@ -160,9 +161,12 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let unpacked = watched(io, bar(settings), |observer| packline::lrz_unpack(request, observer))?;
-    say.line(settings, io, &decompressed(settings, &unpacked));
-    if settings.mode == Mode::Test { Ok(()) } else { delete(settings, place) }
+    let (unpacked, synced) = watched_and_synced(io, bar(settings), |observer| packline::lrz_unpack(request, observer));
+    say.line(settings, io, &decompressed(settings, &unpacked?));
+    if settings.mode != Mode::Test {
+        delete(settings, place, synced, io);
+    }
+    Ok(())
 }
 
 fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
@@ -271,10 +275,8 @@ fn target(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io
     Ok((TarTarget::File { path: path.to_path_buf(), force: settings.force }, say))
 }
 
-fn delete(settings: &Settings, place: &Place) -> Result<(), Failure> {
-    let Place::File(path) = place else { return Ok(()) };
-    if !settings.delete {
-        return Ok(());
+fn delete(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {
+    if let (Place::File(path), true) = (place, settings.delete) {
+        remove_source(path, synced, io);
     }
-    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot delete: {cause}", path.escaped())))
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::shown::Escape;
 use crate::streams::STDIN;
-use crate::work::watched;
+use crate::work::{remove_source, watched_and_synced};
 
 /// Where content comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,9 +84,10 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let written = watched(io, settings.bar, |observer| packline::pln_compress(request, observer))?;
-    said::compressed(settings, options, place, output.as_deref(), &written, io)?;
-    remove(settings, place)
+    let (written, synced) = watched_and_synced(io, settings.bar, |observer| packline::pln_compress(request, observer));
+    said::compressed(settings, options, place, output.as_deref(), &written?, io)?;
+    remove(settings, place, synced, io);
+    Ok(())
 }
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
@@ -106,9 +107,10 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let unpacked = watched(io, settings.bar, |observer| packline::pln_unpack(request, observer))?;
-    said::decompressed(settings, place, output.as_deref(), &unpacked, io)?;
-    remove(settings, place)
+    let (unpacked, synced) = watched_and_synced(io, settings.bar, |observer| packline::pln_unpack(request, observer));
+    said::decompressed(settings, place, output.as_deref(), &unpacked?, io)?;
+    remove(settings, place, synced, io);
+    Ok(())
 }
 
 /// The output's name; none for standard output.
@@ -139,10 +141,8 @@ fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<Tar
     Ok(TarTarget::File { path: path.to_path_buf(), force: settings.force })
 }
 
-fn remove(settings: &Settings, place: &Place) -> Result<(), Failure> {
-    let Place::File(path) = place else { return Ok(()) };
-    if !settings.remove {
-        return Ok(());
+fn remove(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {
+    if let (Place::File(path), true) = (place, settings.remove) {
+        remove_source(path, synced, io);
     }
-    std::fs::remove_file(path).map_err(|cause| Failure::failed(format!("{}: cannot remove: {cause}", path.escaped())))
 }

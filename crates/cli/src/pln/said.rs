@@ -110,5 +110,10 @@ fn print(place: &Place, output: Option<&Path>, figures: Value, io: &mut Io) -> R
     if let Value::Object(figures) = figures {
         object.extend(figures);
     }
-    io.print_json(&format!("{}\n", Value::Object(object)))
+    let line = format!("{}\n", Value::Object(object));
+    if output.is_none() {
+        return io.print_json(&line);
+    }
+    io.report_as(true, &line);
+    Ok(())
 }

@@ -5,6 +5,7 @@ mod bench_pack;
 mod bench_unpack;
 mod containers;
 mod escapes;
+mod exit_status;
 mod few_threads;
 mod gensquashfs_order;
 mod gensquashfs_peer;

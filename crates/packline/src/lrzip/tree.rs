@@ -75,7 +75,7 @@ pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer)
     let counts =
         counts.map_err(|error| needing_more(error, &machine, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
     site.clear_away()?;
-    site.finish(request.sync)?;
+    site.finish(request.sync, observer)?;
     Ok(counts)
 }
 

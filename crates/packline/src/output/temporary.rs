@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
 use super::meanwhile::{is_held, with_name};
 use super::refused;
-use crate::{Error, Temporaries};
+use crate::{Error, Observer, Temporaries};
 
 /// Permissions of a new image, before the umask.
 const MODE: u32 = 0o644;
@@ -49,12 +49,14 @@ impl Temporary {
     }
 
     /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that has come to stand under
-    /// the name meanwhile is an error and stays.
-    pub fn finish(mut self) -> Result<(), Error> {
+    /// the name meanwhile is an error and stays. A directory that cannot be synced is no error: the file has its name.
+    pub fn finish(mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         self.file.sync_all().map_err(|cause| refused(&self.shown, "cannot sync", cause))?;
         self.give_name().map_err(|cause| refused(&self.shown, "cannot put the image in place", cause))?;
-        sync_directory(directory_of(&self.place))
-            .map_err(|cause| refused(&self.shown, "cannot sync its directory", cause))
+        if let Err(cause) = sync_directory(directory_of(&self.place)) {
+            observer.unsynced(&self.shown, &cause);
+        }
+        Ok(())
     }
 
     fn give_name(&mut self) -> io::Result<()> {
@@ -118,7 +120,9 @@ fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             fs::hard_link(from, to)?;
-            fs::remove_file(from)
+            // It has its name. A second one that cannot be removed is what the next run takes for a leftover.
+            let _: io::Result<()> = fs::remove_file(from);
+            Ok(())
         }
         other => Ok(other?),
     }

@@ -8,6 +8,7 @@ use packline_squashfs::Sink;
 
 use super::temporary::create_named;
 use super::*;
+use crate::Unobserved;
 
 fn open(path: &Path, force: bool) -> Result<Output, Error> {
     Output::open(path, force, &Temporaries::default())
@@ -34,7 +35,7 @@ fn a_file_has_its_name_only_when_it_is_whole() {
     write(&output, 3, b"abc");
     assert!(!path.exists());
     assert_eq!(output.size(), 6);
-    output.finish().unwrap();
+    output.finish(&mut Unobserved).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"\0\0\0abc");
     assert_eq!(names_in(top.path()), ["image"]);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7133, 0);
@@ -62,7 +63,7 @@ fn an_existing_file_needs_force() {
     let output = open(&path, true).unwrap();
     write(&output, 0, b"new");
     assert_eq!(fs::read(&path).unwrap(), b"old");
-    output.finish().unwrap();
+    output.finish(&mut Unobserved).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"new");
     assert_eq!(names_in(top.path()), ["image"]);
 }
@@ -73,7 +74,7 @@ fn a_file_that_appears_meanwhile_stays() {
     let path = top.path().join("image");
     let output = open(&path, false).unwrap();
     fs::write(&path, "other").unwrap();
-    assert!(output.finish().is_err());
+    assert!(output.finish(&mut Unobserved).is_err());
     assert_eq!(fs::read(&path).unwrap(), b"other");
     assert_eq!(names_in(top.path()), ["image"]);
 }
@@ -88,11 +89,11 @@ fn where_there_are_no_nameless_files_a_hidden_name_serves() {
     let kept = create_named(&path, false, &list);
     assert_eq!(names_in(top.path()).len(), 1);
     assert!(kept.name().is_some());
-    kept.finish().unwrap();
+    kept.finish(&mut Unobserved).unwrap();
     assert_eq!(names_in(top.path()), ["image"]);
-    assert!(create_named(&path, false, &list).finish().is_err());
+    assert!(create_named(&path, false, &list).finish(&mut Unobserved).is_err());
     assert_eq!(names_in(top.path()), ["image"]);
-    create_named(&path, true, &list).finish().unwrap();
+    create_named(&path, true, &list).finish(&mut Unobserved).unwrap();
     let stopped = create_named(&path, true, &list);
     list.remove_for_good();
     assert_eq!(names_in(top.path()), ["image"]);
@@ -108,7 +109,7 @@ fn a_link_is_followed() {
     assert!(open(&link, false).is_err());
     let output = open(&link, true).unwrap();
     write(&output, 0, b"new");
-    output.finish().unwrap();
+    output.finish(&mut Unobserved).unwrap();
     assert_eq!(fs::read(&real).unwrap(), b"new");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     let nowhere = top.path().join("nowhere");

@@ -11,7 +11,7 @@ use super::TarTarget;
 use super::plan::Plan;
 use super::press::{Press, PressError};
 use crate::output::{Output, WriteBehind};
-use crate::{Error, Resources, Temporaries};
+use crate::{Error, Observer, Resources, Temporaries};
 
 /// Bytes gathered before they are written.
 pub(super) const BATCH: usize = 256 << 10;
@@ -40,8 +40,8 @@ impl Destination {
     }
 
     /// Puts a file in place.
-    pub(super) fn finish(self) -> Result<(), Error> {
-        self.output.map_or(Ok(()), Output::finish)
+    pub(super) fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
+        self.output.map_or(Ok(()), |output| output.finish(observer))
     }
 }
 

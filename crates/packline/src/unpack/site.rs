@@ -14,7 +14,7 @@ use packline_tree::destination::{Directory, Refusal};
 use rustix::io::Errno;
 
 use crate::output::checksum;
-use crate::{Error, Temporaries};
+use crate::{Error, Observer, Temporaries};
 
 /// What a staging directory is called, with the destination's name between dot and suffix if it stands beside it.
 const STAGING: &str = ".packline-partial";
@@ -123,13 +123,18 @@ impl Site {
         removed.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Gives a tree that was made beside its place its name.
+    /// Gives a tree that was made beside its place its name. What goes wrong once it has it is a matter for the observer.
     ///
     /// # Errors
     /// [`Error::Output`]: the system refuses, or something has come to stand under the name meanwhile.
-    pub fn finish(mut self, sync: bool) -> Result<(), Error> {
+    pub fn finish(mut self, sync: bool, observer: &mut dyn Observer) -> Result<(), Error> {
         self.settle(sync).map_err(|refusal| refused(&self.shown, refusal))?;
         self.done = true;
+        if let (true, Way::Beside { parent, .. }) = (sync, &self.way)
+            && let Err(refusal) = parent.sync_file_system()
+        {
+            observer.unsynced(&self.shown, &refusal.cause());
+        }
         Ok(())
     }
 
@@ -138,8 +143,7 @@ impl Site {
             self.staging.sync_file_system()?;
         }
         let Way::Beside { parent, staging, name } = &self.way else { return Ok(()) };
-        self.temporaries.settle(&self.staging_path, |_| parent.rename_new(staging, name))?;
-        if sync { parent.sync_file_system() } else { Ok(()) }
+        self.temporaries.settle(&self.staging_path, |_| parent.rename_new(staging, name))
     }
 }
 
@@ -231,6 +235,7 @@ mod tests {
     fn open(path: &Path, force: bool) -> Result<Site, Error> {
         Site::open(path, force, &Temporaries::default())
     }
+    use crate::Unobserved;
 
     #[test]
     fn a_new_destination_has_its_name_only_in_the_end() {
@@ -240,7 +245,7 @@ mod tests {
         site.root().unwrap().create(b"file").unwrap();
         assert_eq!(names(top.path()), [".new.packline-partial"]);
         assert!(site.staging().is_none() && !site.reserves(b".packline-partial"));
-        site.finish(true).unwrap();
+        site.finish(true, &mut Unobserved).unwrap();
         assert_eq!((names(top.path()), names(&path)), (vec!["new".to_string()], vec!["file".to_string()]));
     }
 
@@ -269,7 +274,7 @@ mod tests {
         let second = open(&path, false).unwrap_err().to_string();
         assert!(second.contains("in use"), "{second}");
         site.root().unwrap().create(b"still there").unwrap();
-        site.finish(false).unwrap();
+        site.finish(false, &mut Unobserved).unwrap();
         assert_eq!(names(&path), ["still there"]);
     }
 
@@ -297,7 +302,7 @@ mod tests {
         let put = |force| {
             let site = open(top.path(), force).unwrap();
             site.clear_away().unwrap();
-            site.finish(false).unwrap();
+            site.finish(false, &mut Unobserved).unwrap();
         };
         put(false);
         fs::write(top.path().join("file"), "").unwrap();
@@ -326,7 +331,7 @@ mod tests {
         let path = top.path().join("new");
         let site = open(&path, false).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(site.finish(false).unwrap_err().to_string().contains("exists"));
+        assert!(site.finish(false, &mut Unobserved).unwrap_err().to_string().contains("exists"));
         assert_eq!(names(top.path()), ["new"]);
     }
 

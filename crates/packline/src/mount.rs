@@ -1,7 +1,7 @@
 //! An image mounted as a file system: read-only, through the kernel's FUSE, answered by several threads.
 //!
-//! Nothing of the tree is kept here: the kernel's inode numbers name places in the image, so a look-up costs the metadata it
-//! reads and nothing else, and the kernel may keep what it was told for ever.
+//! Nothing of the tree is kept here but which inode has which number, where the image has no table of that (`numbers.rs`): a
+//! look-up costs the metadata it reads and nothing else, and the kernel may keep what it was told for ever.
 
 mod answer;
 mod attach;
@@ -10,6 +10,7 @@ mod directory;
 mod handles;
 mod helper;
 mod kernel_ahead;
+mod numbers;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use packline_squashfs::read::{Files, RandomSettings};
-
 use packline_tree::threads::{refused as no_thread, startable};
+
 pub use attach::Unmounter;
 use attach::{Attached, attach};
 use kernel_ahead::KernelAhead;
@@ -83,7 +84,8 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let files = Files::new(&image.image, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
     let (teller, faults) = sync_channel(FAULTS);
     let files = Arc::new(files);
-    let answers = Answers::new(image, Arc::clone(&files), teller).map_err(|(image, cause)| image.fault(cause))?;
+    let answers =
+        Answers::new(image, Arc::clone(&files), request.memory, teller).map_err(|(image, cause)| image.fault(cause))?;
     let attached = attach(request, answer)?;
     let unmounter = attached.unmounter();
     let kernel = KernelAhead::of(attached.point());
@@ -108,7 +110,8 @@ fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
     let image = request.image.open(metadata_cache(request.memory))?;
     // Each thread decodes; those that answer gather at most one answer besides.
     let threads = 2 * request.workers.max(1);
-    let besides = threads as u64 / 2 * ANSWERS.1;
+    let numbers = request.memory.map_or(0, |limit| numbers::memory(&image.image, limit));
+    let besides = threads as u64 / 2 * ANSWERS.1 + numbers;
     let mut plan = ReadDemand::new(&image.image, threads, request.memory, besides).plan()?;
     // The session itself has a thread too, and one answers at least.
     let Some(startable @ 1..) = startable(plan.workers.max(1) + 1).checked_sub(1) else {

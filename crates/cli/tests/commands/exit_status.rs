@@ -191,3 +191,28 @@ fn a_source_that_cannot_be_removed_is_a_warning() {
     assert!(text(&output).contains("warning: source: cannot remove: Input/output error"), "{}", text(&output));
     assert!(place.path("source").exists() && place.path("source.pln").exists());
 }
+
+/// Each look at the staging directory that fails is told as what it is, not as another run.
+#[test]
+fn a_staging_directory_that_cannot_be_looked_at_is_told() {
+    if !tools::need(&["strace"]) {
+        return;
+    }
+    let place = Place::new();
+    let before = names(&place.path(""));
+    let mut told = 0;
+    for number in 1..=60 {
+        let output = place.refused("fstat,newfstatat,statx", number, "unpack -q t.sqfs out");
+        let said = text(&output);
+        assert!(!said.contains("in use") && !said.contains("internal error"), "call {number}: {said}");
+        match output.status.code() {
+            Some(0) => assert!(place.out().is_some(), "call {number}"),
+            Some(1) => assert_eq!(names(&place.path("")), before, "call {number}: {said}"),
+            // The system's own part of starting a program.
+            other => assert!(other == Some(127), "call {number}: {other:?} {said}"),
+        }
+        told += usize::from(said.contains(".out.packline-partial: cannot look at it: Input/output error"));
+        place.clear();
+    }
+    assert!(told > 0);
+}

@@ -1,14 +1,16 @@
 //! `packline mount`: what is seen in it, how it begins and ends, and what faults and little memory do to it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use packline_testkit::model::Node;
+use packline_testkit::mount::Mounted;
 use packline_testkit::packer::Packer;
 use packline_testkit::snapshot::{self, Except};
 use packline_testkit::{generate, reader, signal, tar, tools};
@@ -321,12 +323,83 @@ fn an_image_behind_something_else_is_found_and_links_are_one_inode() {
     let nodes = generate::small_tree(3, 4096);
     let place = Place::new(&nodes, &["-c", "lz4"]);
     let bytes = fs::read(place.image()).unwrap();
+    let root = fs::metadata(Mounted::kernel(&place.image()).unwrap().path()).unwrap().ino();
     fs::write(place.image(), [vec![b'#'; 12_345], bytes].concat()).unwrap();
     for options in [[].as_slice(), &["--offset", "12345"]] {
         place.mounted(options);
         let found = snapshot::of_directory(&place.on()).unwrap();
         snapshot::assert_same("behind", &snapshot::of_model(&nodes, false), &found, Except::default());
-        assert_eq!(fs::metadata(place.on()).unwrap().ino(), 1);
+        assert_eq!(fs::metadata(place.on()).unwrap().ino(), root);
+        place.unmount();
+    }
+}
+
+/// Inode numbers below a directory, by path: those of the files, and those that its listings have.
+fn inode_numbers(top: &Path) -> BTreeMap<PathBuf, (u64, u64)> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![top.to_path_buf()];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+            let (path, about) = (entry.path(), fs::symlink_metadata(entry.path()).unwrap());
+            if about.is_dir() {
+                pending.push(path.clone());
+            }
+            // The file that the image calls 1, which is the root's number in the protocol, is listed with another.
+            let listed = if about.ino() == 1 { 1 } else { entry.ino() };
+            found.insert(path.strip_prefix(top).unwrap().to_path_buf(), (about.ino(), listed));
+        }
+    }
+    let root = fs::metadata(top).unwrap().ino();
+    found.insert(PathBuf::new(), (root, root));
+    found
+}
+
+#[test]
+fn inode_numbers_are_those_that_the_kernel_shows_of_the_image() {
+    if !available() || !tools::need(&["mksquashfs"]) {
+        return;
+    }
+    let mut nodes = generate::small_tree(5, 4096);
+    nodes.extend((0..700).map(|number| Node::file(format!("many/{number}"), vec![b'x'; number])));
+    let ours = [&["-c", "gzip"][..], &["-c", "gzip", "--exportable"]].map(|options| Place::new(&nodes, options));
+    let [plain, _] = &ours;
+    let theirs = ["-exports", "-no-exports"].map(|option| {
+        let place = Place::new(&[], &[]);
+        let source = Mounted::kernel(&plain.image()).unwrap();
+        let mut command = Command::new("mksquashfs");
+        command.arg(source.path()).arg(place.image()).args(["-noappend", "-quiet", "-no-progress", option]);
+        tools::run(&mut command).unwrap();
+        place
+    });
+    for place in ours.iter().chain(&theirs) {
+        let expected = inode_numbers(Mounted::kernel(&place.image()).unwrap().path());
+        assert!(expected.len() > 700 && expected.values().any(|&(number, _)| number == 1));
+        place.mounted(&[]);
+        assert_eq!(inode_numbers(&place.on()), expected);
+        place.unmount();
+    }
+}
+
+#[test]
+fn inodes_of_one_number_are_told_apart() {
+    if !available() {
+        return;
+    }
+    let mut nodes: Vec<Node> = ["a", "b"].map(|name| Node::file(name, name.as_bytes().to_vec())).into();
+    let times = [0x1122_3344, 0x5566_7788];
+    nodes.iter_mut().zip(times).for_each(|(node, time)| node.mtime = time);
+    for options in [&["--stored", "inodes"][..], &["--stored", "inodes", "--exportable"]] {
+        let place = Place::new(&nodes, options);
+        let mut bytes = fs::read(place.image()).unwrap();
+        // The number is behind the time.
+        let at = times.map(|time| bytes.windows(4).position(|four| four == (time as u32).to_le_bytes()).unwrap() + 4);
+        bytes.copy_within(at[0]..at[0] + 4, at[1]);
+        fs::write(place.image(), bytes).unwrap();
+        place.mounted(&[]);
+        let numbers = ["a", "b"].map(|name| fs::metadata(place.on().join(name)).unwrap().ino());
+        let contents = ["a", "b"].map(|name| fs::read_to_string(place.on().join(name)).unwrap());
+        assert_eq!(contents, ["a", "b"]);
+        assert!(numbers[0] < 10 && numbers[1] > u64::from(u32::MAX), "{numbers:?}");
         place.unmount();
     }
 }

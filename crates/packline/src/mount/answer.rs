@@ -15,10 +15,11 @@ use fuser::{
 };
 use packline_squashfs::read::{DirEntry, Files, Image, Inode, Node, NodeType, OpenFile, ReadError};
 
-use super::attributes::{absent, attributes, file_type, number_of, place_of, unreadable};
+use super::attributes::{absent, attributes, file_type, unreadable};
 use super::directory::{DOTS, Directory};
 use super::handles::Handles;
 use super::kernel_ahead::READ_AHEAD;
+use super::numbers::{Named, Numbers};
 use crate::OpenedImage;
 
 /// How long the kernel may keep what it was told: an image does not change.
@@ -38,6 +39,7 @@ thread_local! {
 /// The file system.
 pub(super) struct Answers {
     image: OpenedImage,
+    numbers: Numbers,
     contents: Arc<Files>,
     files: Handles<OpenFile>,
     directories: Handles<Directory>,
@@ -59,14 +61,19 @@ impl From<ReadError> for Refusal {
 }
 
 impl Answers {
-    /// The file system of an image whose root can be read.
+    /// The file system of an image whose root can be read, where memory has this limit.
     pub(super) fn new(
         image: OpenedImage,
         contents: Arc<Files>,
+        limit: Option<u64>,
         faults: SyncSender<String>,
     ) -> Result<Answers, (OpenedImage, ReadError)> {
-        match image.image.inode(image.image.root()).and_then(|root| image.image.entries(&root)) {
-            Ok(_) => Ok(Answers { image, contents, files: Handles::new(), directories: Handles::new(), faults }),
+        let root = image.image.inode(image.image.root());
+        match root.and_then(|root| image.image.entries(&root).map(|_| Numbers::new(&image.image, &root, limit))) {
+            Ok(numbers) => {
+                let (files, directories) = (Handles::new(), Handles::new());
+                Ok(Answers { image, numbers, contents, files, directories, faults })
+            }
             Err(cause) => Err((image, cause)),
         }
     }
@@ -75,8 +82,13 @@ impl Answers {
         &self.image.image
     }
 
-    fn inode(&self, number: INodeNo) -> Result<Inode, Refusal> {
-        Ok(self.image().inode(place_of(self.image(), number))?)
+    fn inode(&self, node: INodeNo) -> Result<Inode, Refusal> {
+        let place = self.numbers.place(self.image(), node)?.ok_or(Refusal::Wrong(Errno::ESTALE))?;
+        Ok(self.image().inode(place)?)
+    }
+
+    fn named(&self, inode: &Inode) -> Named {
+        self.numbers.named(self.image(), inode.at, inode.number)
     }
 
     /// Tells of a fault, if anyone listens.
@@ -119,17 +131,6 @@ impl Answers {
         }
     }
 
-    /// The number of a directory's parent, where the image has a table to find it by; unknown otherwise.
-    fn parent(&self, directory: &Inode) -> INodeNo {
-        const UNKNOWN: INodeNo = INodeNo(0xffff_ffff);
-        let Node::Directory(data) = &directory.node else { return UNKNOWN };
-        if directory.at == self.image().root() {
-            return INodeNo::ROOT;
-        }
-        let parent = self.image().export(data.parent).ok().flatten();
-        parent.map_or(UNKNOWN, |at| number_of(self.image(), at))
-    }
-
     /// Gives `.`, `..` and the entries from `offset` on to `take`: the offset behind each, what it is, and its name.
     fn list(&self, handle: u64, offset: u64, take: &mut dyn FnMut(u64, Listed<'_>) -> bool) -> Result<(), Refusal> {
         let directory = self.directories.get(handle).ok_or(Refusal::Wrong(Errno::EBADF))?;
@@ -150,17 +151,33 @@ impl Answers {
         }
     }
 
+    /// The number that `.` or `..` of a directory shows. That of a parent is what the directory says; the root is its own.
     fn dot(&self, directory: &Inode, name: &str) -> INodeNo {
-        if name == "." { number_of(self.image(), directory.at) } else { self.parent(directory) }
+        match &directory.node {
+            Node::Directory(data) if name == ".." && directory.at != self.image().root() => {
+                INodeNo(u64::from(data.parent.max(1)))
+            }
+            _ => self.named(directory).shown,
+        }
     }
 
-    /// The attributes of an entry, and how long they hold. An entry whose inode cannot be read is listed all the same: only
-    /// who wants more of it than its name gets an error.
+    /// The attributes of an entry, with its node, and how long they hold. An entry whose inode cannot be read is listed all the
+    /// same: only who wants more of it than its name gets an error.
     fn listed(&self, entry: &DirEntry) -> (fuser::FileAttr, Duration) {
         match self.image().inode(entry.inode) {
-            Ok(inode) => (attributes(self.image(), &inode), ALWAYS),
-            Err(_) => (unreadable(self.image(), entry.inode, entry.kind), Duration::ZERO),
+            Ok(inode) => self.entered(&inode),
+            Err(_) => {
+                let named = self.numbers.by_place(entry.inode);
+                (unreadable(self.image(), named.node, entry.kind), Duration::ZERO)
+            }
         }
+    }
+
+    /// The attributes that come with a name, and how long they hold: not at all, if the kernel is to ask for the number.
+    fn entered(&self, inode: &Inode) -> (fuser::FileAttr, Duration) {
+        let named = self.named(inode);
+        let holds = if named.shows_node() { ALWAYS } else { Duration::ZERO };
+        (attributes(self.image(), named.node, inode), holds)
     }
 
     fn xattrs(&self, number: INodeNo) -> Result<Vec<packline_tree::Xattr>, Refusal> {
@@ -208,7 +225,10 @@ impl Filesystem for Answers {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.found(parent, name) {
-            Ok(Some(inode)) => reply.entry(&ALWAYS, &attributes(self.image(), &inode), ONLY),
+            Ok(Some(inode)) => {
+                let (attributes, holds) = self.entered(&inode);
+                reply.entry_with_ttls(&holds, &ALWAYS, &attributes, ONLY);
+            }
             Ok(None) => reply.entry(&ALWAYS, &absent(self.image()), ONLY),
             Err(refusal) => reply.error(self.refuse(refusal)),
         }
@@ -216,7 +236,7 @@ impl Filesystem for Answers {
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.inode(ino) {
-            Ok(inode) => reply.attr(&ALWAYS, &attributes(self.image(), &inode)),
+            Ok(inode) => reply.attr(&ALWAYS, &attributes(self.image(), self.named(&inode).shown, &inode)),
             Err(refusal) => reply.error(self.refuse(refusal)),
         }
     }
@@ -288,7 +308,7 @@ impl Filesystem for Answers {
             let full = match listed {
                 Listed::Dot(inode, name) => reply.add(self.dot(inode, name), next, fuser::FileType::Directory, name),
                 Listed::Entry(entry) => {
-                    let number = number_of(self.image(), entry.inode);
+                    let number = self.numbers.named(self.image(), entry.inode, entry.number).shown;
                     reply.add(number, next, file_type(entry.kind), OsStr::from_bytes(&entry.name))
                 }
             };
@@ -306,7 +326,7 @@ impl Filesystem for Answers {
                 // The kernel takes nothing but the number of these two.
                 Listed::Dot(inode, name) => {
                     let number = self.dot(inode, name);
-                    let attributes = fuser::FileAttr { ino: number, ..attributes(self.image(), inode) };
+                    let attributes = attributes(self.image(), number, inode);
                     reply.add(number, next, name, &Duration::ZERO, &attributes, ONLY)
                 }
                 Listed::Entry(entry) => {

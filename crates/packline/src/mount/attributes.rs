@@ -3,22 +3,11 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, INodeNo};
-use packline_squashfs::read::{Image, Inode, InodeRef, Node, NodeType};
+use packline_squashfs::read::{Image, Inode, Node, NodeType};
 use packline_tree::Device;
 
 /// Bytes that `st_blocks` counts in.
 const SECTOR: u64 = 512;
-
-/// The kernel's number of an inode. Numbers in an image cannot be trusted to be different, places are: two names have the
-/// same number exactly if they are links to one inode.
-pub(super) fn number_of(image: &Image, inode: InodeRef) -> INodeNo {
-    if inode == image.root() { INodeNo::ROOT } else { INodeNo(inode.0.saturating_add(2)) }
-}
-
-/// The inode of a number that the kernel was given.
-pub(super) fn place_of(image: &Image, number: INodeNo) -> InodeRef {
-    if number == INodeNo::ROOT { image.root() } else { InodeRef(number.0.saturating_sub(2)) }
-}
 
 /// The type of an entry.
 pub(super) fn file_type(kind: NodeType) -> FileType {
@@ -33,8 +22,8 @@ pub(super) fn file_type(kind: NodeType) -> FileType {
     }
 }
 
-/// All attributes of an inode.
-pub(super) fn attributes(image: &Image, inode: &Inode) -> FileAttr {
+/// All attributes of an inode that shows this number.
+pub(super) fn attributes(image: &Image, number: INodeNo, inode: &Inode) -> FileAttr {
     let (size, rdev) = size_and_device(&inode.node);
     let holes = if let Node::File(file) = &inode.node { file.sparse.min(size) } else { 0 };
     FileAttr {
@@ -45,13 +34,13 @@ pub(super) fn attributes(image: &Image, inode: &Inode) -> FileAttr {
         uid: inode.meta.uid,
         gid: inode.meta.gid,
         rdev,
-        ..blank(number_of(image, inode.at), file_type(inode.node_type()), inode.meta.mtime, image)
+        ..blank(number, file_type(inode.node_type()), inode.meta.mtime, image)
     }
 }
 
 /// What can be said of an inode that cannot be read: that it is there.
-pub(super) fn unreadable(image: &Image, inode: InodeRef, kind: NodeType) -> FileAttr {
-    blank(number_of(image, inode), file_type(kind), 0, image)
+pub(super) fn unreadable(image: &Image, number: INodeNo, kind: NodeType) -> FileAttr {
+    blank(number, file_type(kind), 0, image)
 }
 
 /// What an absent entry looks like to the kernel, which then remembers that it is absent.

@@ -171,23 +171,34 @@ fn make_staging(parent: &Directory, name: &[u8], path: &Path, list: &Temporaries
         match list.create_tree(path, || parent.make(name)) {
             Err(Refusal::Os(_, Errno::EXIST)) => remove_leftover(parent, name, path)?,
             Err(refusal) => return Err(refused(path, refusal)),
-            Ok(made) if is_ours(parent, name, &made) => return Ok(made),
-            // Another run took it between our making and our locking it: it is not ours to remove.
-            Ok(_) => {
-                let _: Result<(), Refusal> = list.settle(path, |_| Ok(()));
-                return Err(busy(path));
-            }
+            Ok(made) => match is_ours(parent, name, &made) {
+                Ok(true) => return Ok(made),
+                // Another run took it between our making and our locking it: it is not ours to remove.
+                Ok(false) => {
+                    let _: Result<(), Refusal> = list.settle(path, |_| Ok(()));
+                    return Err(busy(path));
+                }
+                Err(refusal) => {
+                    list.remove(path);
+                    return Err(refused(path, refusal));
+                }
+            },
         }
     }
     Err(busy(path))
 }
 
 /// Whether a directory could be locked, and is still the one under its name.
-fn is_ours(parent: &Directory, name: &[u8], made: &Directory) -> bool {
+fn is_ours(parent: &Directory, name: &[u8], made: &Directory) -> Result<bool, Refusal> {
     // On file systems without locks two runs at once are the user's to avoid.
-    let locked = made.lock().unwrap_or(true);
-    let same = || Ok::<_, Refusal>(parent.open(name)?.id()? == made.id()?);
-    locked && same().unwrap_or(false)
+    if !made.lock().unwrap_or(true) {
+        return Ok(false);
+    }
+    match parent.open(name) {
+        Ok(found) => Ok(found.id()? == made.id()?),
+        Err(Refusal::Os(_, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
+        Err(refusal) => Err(refusal),
+    }
 }
 
 fn remove_leftover(parent: &Directory, name: &[u8], path: &Path) -> Result<(), Error> {
@@ -203,7 +214,7 @@ fn remove_leftover(parent: &Directory, name: &[u8], path: &Path) -> Result<(), E
         let what = format!("is in the way and belongs to user {owner}");
         return Err(unsuitable(path, &what, "nothing there, or what a killed run of the same user left"));
     }
-    if !is_ours(parent, name, &leftover) {
+    if !is_ours(parent, name, &leftover).map_err(|refusal| refused(path, refusal))? {
         return Err(busy(path));
     }
     parent.remove_tree(name).map_err(|refusal| refused(path, refusal))
@@ -224,6 +235,7 @@ fn refused(path: &Path, refusal: Refusal) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Unobserved;
 
     fn names(place: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -235,7 +247,6 @@ mod tests {
     fn open(path: &Path, force: bool) -> Result<Site, Error> {
         Site::open(path, force, &Temporaries::default())
     }
-    use crate::Unobserved;
 
     #[test]
     fn a_new_destination_has_its_name_only_in_the_end() {

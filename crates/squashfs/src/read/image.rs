@@ -183,6 +183,11 @@ impl Image {
         BlockPlace::of_word(self, offset, word, "a fragment block")
     }
 
+    /// Whether the image has an export table.
+    pub fn has_exports(&self) -> bool {
+        self.inner.tables.exports.is_some()
+    }
+
     /// The inode of a number, from the export table; `None` if the image has no such table.
     ///
     /// # Errors

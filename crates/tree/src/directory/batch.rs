@@ -89,7 +89,8 @@ fn read_whole(file: &OwnedFd, expected: &Expected, data: &mut Vec<u8>) -> Result
     let end = data.len() + expected.size as usize;
     data.reserve_exact(expected.size as usize + 1);
     while data.len() < end {
-        let count = rustix::io::retry_on_intr(|| rustix::io::read(file, spare_capacity(data))).tried("cannot read")?;
+        let count = rustix::io::retry_on_intr(|| rustix::io::read(file, spare_capacity(data))).tried("cannot read");
+        let count = count.map_err(|fault| expected.explain(file, fault))?;
         if count == 0 {
             expected.check(file)?;
             let found = expected.size - (end - data.len()) as u64;

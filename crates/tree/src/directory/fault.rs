@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
 use crate::Error;
@@ -16,6 +17,8 @@ pub(crate) enum Fault {
     Size(u64, u64),
     /// Under its name there is another file than when it was listed.
     Replaced,
+    /// Under its name there is something of another kind than when it was listed: what it was, what it is.
+    Kind(FileType, FileType),
     /// A type of file that no one knows; `st_mode`.
     Type(u32),
     /// A reader thread ended early.
@@ -28,10 +31,21 @@ impl Fault {
             Self::Os(action, errno) => (action, errno.into()),
             Self::Size(found, expected) => ("cannot read", changed(found, expected)),
             Self::Replaced => ("cannot read", other("another file took its place while the tree was read".into())),
+            Self::Kind(was, is) => ("cannot read", turned(was, is)),
             Self::Type(mode) => ("cannot list", other(format!("unknown type of file, mode {mode:o} (octal)"))),
             Self::Reader => ("cannot read", other("the thread that read it ended early".into())),
         };
         Error::Io { path: path.to_owned(), action, cause }
+    }
+}
+
+impl Fault {
+    /// What is behind this one, if `now` is of another kind than what was listed: only then did the system refuse.
+    pub fn unless_turned(self, was: FileType, now: rustix::io::Result<Stat>) -> Fault {
+        match now.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Ok(is) if is != was => Self::Kind(was, is),
+            _ => self,
+        }
     }
 }
 
@@ -49,6 +63,24 @@ impl<T> Tried<T> for rustix::io::Result<T> {
 fn changed(found: u64, expected: u64) -> io::Error {
     let verb = if found < expected { "shrank" } else { "grew" };
     other(format!("it {verb} to {found} bytes while the tree was read (expected {expected}, as when it was listed)"))
+}
+
+fn turned(was: FileType, is: FileType) -> io::Error {
+    let (was, is) = (name(was), name(is));
+    other(format!("it changed while the tree was read: it was {was} and is {is} now"))
+}
+
+fn name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a regular file",
+        FileType::Directory => "a directory",
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice => "a character device",
+        FileType::BlockDevice => "a block device",
+        FileType::Unknown => "of an unknown type",
+    }
 }
 
 fn other(what: String) -> io::Error {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{Advice, FileType, SeekFrom, Stat};
+use rustix::fs::{Advice, FileType, SeekFrom};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Tried};
@@ -36,15 +36,19 @@ impl Expected {
     /// Fails if the open file is another one, or has another size.
     pub fn check(&self, file: &OwnedFd) -> Result<(), Fault> {
         let stat = rustix::fs::fstat(file).tried("cannot examine")?;
-        if !self.is_same(&stat) {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            return Err(Fault::Kind(FileType::RegularFile, kind));
+        }
+        if self.id.is_some_and(|before| before != id(&stat)) {
             return Err(Fault::Replaced);
         }
         if size(&stat) == self.size { Ok(()) } else { Err(Fault::Size(size(&stat), self.size)) }
     }
 
-    fn is_same(&self, stat: &Stat) -> bool {
-        let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        regular && self.id.is_none_or(|before| before == id(stat))
+    /// The fault of reading the open file: that it is no regular file, if that is behind it.
+    pub fn explain(&self, file: &OwnedFd, fault: Fault) -> Fault {
+        fault.unless_turned(FileType::RegularFile, rustix::fs::fstat(file))
     }
 }
 
@@ -78,7 +82,8 @@ impl OpenFile {
         let end = if self.sparse { self.data_end } else { self.expected.size };
         let length = usize::try_from(end - self.at).unwrap_or(usize::MAX).min(buffer.len());
         let read = || rustix::io::pread(&self.file, &mut buffer[..length], self.at);
-        let count = rustix::io::retry_on_intr(read).tried("cannot read")?;
+        let count = rustix::io::retry_on_intr(read).tried("cannot read");
+        let count = count.map_err(|fault| self.expected.explain(&self.file, fault))?;
         if count == 0 && length > 0 {
             self.expected.check(&self.file)?;
             return Err(Fault::Size(self.at, self.expected.size));

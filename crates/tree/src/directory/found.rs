@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
 use super::fault::{Fault, Tried};
 use super::stat::FileId;
@@ -91,7 +91,17 @@ impl Found {
             Place::At(path) => rustix::fs::openat(CWD, path, flags, Mode::empty()),
             Place::Nowhere => Err(rustix::io::Errno::NOENT),
         };
-        rustix::io::retry_on_intr(open).tried("cannot open")
+        rustix::io::retry_on_intr(open).tried("cannot open").map_err(|fault| self.explain(fault))
+    }
+
+    /// The fault of opening the file: that it is no regular file any more, if that is behind it.
+    fn explain(&self, fault: Fault) -> Fault {
+        let now = match &self.place {
+            Place::In(directory) => rustix::fs::statat(directory, self.name(), AtFlags::SYMLINK_NOFOLLOW),
+            Place::At(path) => rustix::fs::stat(path),
+            Place::Nowhere => return fault,
+        };
+        fault.unless_turned(FileType::RegularFile, now)
     }
 
     fn name(&self) -> &[u8] {

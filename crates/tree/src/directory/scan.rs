@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 
 use super::fault::{Fault, Tried};
 use super::found::{Found, Place};
@@ -112,7 +112,8 @@ impl Scanner {
             return Ok(None);
         }
         if is_directory(&stat) {
-            let opened = open_directory(&directory, name)?;
+            let opened = open_directory(&directory, name);
+            let opened = opened.map_err(|fault| turned(fault, &directory, name, &stat))?;
             return self.enter_found(opened, &stat).map(Some);
         }
         self.found(directory, start, &stat).map(Some)
@@ -188,8 +189,17 @@ fn is_directory(stat: &Stat) -> bool {
 
 fn read_kind(directory: &OwnedFd, name: &[u8], stat: &Stat) -> Result<Kind, Fault> {
     if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-        let target = rustix::fs::readlinkat(directory, name, Vec::new()).tried("cannot read the symbolic link")?;
-        return Ok(Kind::Symlink(target.into_bytes()));
+        let target = rustix::fs::readlinkat(directory, name, Vec::new()).tried("cannot read the symbolic link");
+        return match target {
+            Ok(target) => Ok(Kind::Symlink(target.into_bytes())),
+            Err(fault) => Err(turned(fault, directory, name, stat)),
+        };
     }
     stat::kind(stat).ok_or(Fault::Type(stat.st_mode))
+}
+
+/// A fault with what was listed: that it is of another kind now, if that is behind it.
+fn turned(fault: Fault, directory: &OwnedFd, name: &[u8], listed: &Stat) -> Fault {
+    let now = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    fault.unless_turned(FileType::from_raw_mode(listed.st_mode), now)
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::directory_common::{drain, options};
 use packline_testkit::tools;
 use packline_tree::{DirectoryOptions, DirectorySource, Entry, HostFile, Kind, ListSource, Meta, Source, scan};
+use rustix::fs::FileType;
 
 fn set_size(path: &Path, size: u64) {
     OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap().set_len(size).unwrap();
@@ -91,17 +92,42 @@ fn a_file_that_was_replaced_is_told() {
 }
 
 #[test]
-fn a_named_pipe_in_place_of_a_file_does_not_hang() {
-    let temp = tempfile::tempdir().unwrap();
-    let path = temp.path().join("f");
-    File::create(&path).unwrap();
-    let entries = scan(temp.path(), DirectoryOptions::default()).unwrap();
-    fs::remove_file(&path).unwrap();
-    let mode = rustix::fs::Mode::RWXU;
-    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    for readers in [0, 1] {
-        let error = list_error(temp.path(), &entries, readers);
-        assert_eq!(error, "f: cannot read: another file took its place while the tree was read");
+fn what_is_in_place_of_a_file_is_named_and_does_not_hang() {
+    let kinds = [
+        (FileType::Fifo, "a named pipe"),
+        (FileType::Socket, "a socket"),
+        (FileType::Directory, "a directory"),
+        (FileType::Symlink, "a symbolic link"),
+    ];
+    for (size, (kind, name)) in [0, 10, 500_000].into_iter().flat_map(|size| kinds.map(|kind| (size, kind))) {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("f");
+        set_size(&path, size);
+        let entries = scan(temp.path(), DirectoryOptions::default()).unwrap();
+        // With a reader the directory is listed ahead of what is read; a large file is left to the caller.
+        let mut source = DirectorySource::open(temp.path(), options(1)).unwrap();
+        source.next_entry().unwrap();
+        fs::remove_file(&path).unwrap();
+        make(kind, &path);
+        let expected =
+            format!("f: cannot read: it changed while the tree was read: it was a regular file and is {name} now");
+        if size > 200_000 {
+            let error = drain(&mut source, 10_000).unwrap_err().to_string();
+            assert!(error.ends_with(&expected), "{error}");
+        }
+        // A list's files may be links to files.
+        for readers in [0, 1].into_iter().filter(|_| kind != FileType::Symlink) {
+            assert_eq!(list_error(temp.path(), &entries, readers), expected, "{size} bytes");
+        }
+    }
+}
+
+/// Makes something that is no regular file; a link leads to one.
+fn make(kind: FileType, path: &Path) {
+    match kind {
+        FileType::Directory => fs::create_dir(path).unwrap(),
+        FileType::Symlink => std::os::unix::fs::symlink("/etc/passwd", path).unwrap(),
+        _ => rustix::fs::mknodat(rustix::fs::CWD, path, kind, rustix::fs::Mode::RWXU, 0).unwrap(),
     }
 }
 

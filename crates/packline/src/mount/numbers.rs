@@ -1,0 +1,152 @@
+//! Inode numbers as users of the mount see them: those of the image, where no other inode of it has the same.
+//!
+//! The protocol names an inode by one 64-bit number, its node, which is also what the inode shows as `st_ino`; only an answer to
+//! `getattr` may show another. A node is the image's number, or, if that is not good for one, the inode's place with the highest
+//! bit set. The export table says which place has a number; an image without one has the numbers that were looked up
+//! noted, so that what is mounted costs nothing and what is read 20 bytes an inode.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::{PoisonError, RwLock};
+
+use fuser::INodeNo;
+use packline_squashfs::read::{Image, Inode, InodeRef, ReadError};
+
+/// Set in a node that is a place.
+const PLACE: u64 = 1 << 63;
+/// Numbers that are noted, at most; further inodes are named by their places.
+const NOTED_MOST: usize = 4 << 20;
+/// Bytes that a noted number takes, with its share of the tree.
+const NOTED_BYTES: u64 = 24;
+/// The part of a limit of memory that noted numbers may take.
+const PART: u64 = 16;
+
+/// Bytes that the numbers of an image may take where memory is limited.
+pub(super) fn memory(image: &Image, limit: u64) -> u64 {
+    let all = if image.has_exports() { 0 } else { u64::from(image.superblock().inodes) * NOTED_BYTES };
+    all.min(limit / PART)
+}
+
+/// The numbers of one image.
+pub(super) struct Numbers {
+    root: InodeRef,
+    root_number: u32,
+    exported: bool,
+    most: usize,
+    noted: RwLock<BTreeMap<u32, InodeRef>>,
+}
+
+/// What the kernel calls an inode, and what it shows of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The node.
+    pub(super) node: INodeNo,
+    /// `st_ino`. Where it is not the node, only `getattr` may show it.
+    pub(super) shown: INodeNo,
+}
+
+impl Named {
+    fn both(number: u64) -> Named {
+        Named { node: INodeNo(number), shown: INodeNo(number) }
+    }
+
+    /// Whether attributes that come with a name, and so show the node, are right.
+    pub(super) fn shows_node(self) -> bool {
+        self.node == self.shown
+    }
+}
+
+impl Numbers {
+    /// Those of an image with this root, where memory has this limit.
+    pub(super) fn new(image: &Image, root: &Inode, limit: Option<u64>) -> Numbers {
+        let room = limit.map_or(u64::MAX, |limit| memory(image, limit)) / NOTED_BYTES;
+        Numbers {
+            root: root.at,
+            root_number: root.number,
+            exported: image.has_exports(),
+            most: usize::try_from(room).unwrap_or(usize::MAX).min(NOTED_MOST),
+            noted: RwLock::default(),
+        }
+    }
+
+    /// The name of the inode at a place that has, or is said to have, a number.
+    pub(super) fn named(&self, image: &Image, at: InodeRef, number: u32) -> Named {
+        if at == self.root {
+            return Named { node: INodeNo::ROOT, shown: self.root() };
+        }
+        let place = INodeNo(at.0 | PLACE);
+        match number {
+            _ if !self.belongs(image, at, number) => Named { node: place, shown: place },
+            // That is the root's node.
+            1 => Named { node: place, shown: INodeNo(1) },
+            _ => Named::both(u64::from(number)),
+        }
+    }
+
+    /// The name of an inode of which nothing but its place is known.
+    pub(super) fn by_place(&self, at: InodeRef) -> Named {
+        if at == self.root { Named::both(INodeNo::ROOT.0) } else { Named::both(at.0 | PLACE) }
+    }
+
+    /// What the root shows.
+    pub(super) fn root(&self) -> INodeNo {
+        INodeNo(u64::from(self.root_number.max(1)))
+    }
+
+    /// The place of a node; none if the kernel was never given it.
+    ///
+    /// # Errors
+    /// The export table cannot be read.
+    pub(super) fn place(&self, image: &Image, node: INodeNo) -> Result<Option<InodeRef>, ReadError> {
+        match u32::try_from(node.0) {
+            _ if node == INodeNo::ROOT => Ok(Some(self.root)),
+            Err(_) => Ok(Some(InodeRef(node.0 & !PLACE))),
+            Ok(number) if self.exported => image.export(number),
+            Ok(number) => Ok(self.noted.read().unwrap_or_else(PoisonError::into_inner).get(&number).copied()),
+        }
+    }
+
+    /// Whether a number is that of the inode at this place, and of no other.
+    fn belongs(&self, image: &Image, at: InodeRef, number: u32) -> bool {
+        if number == 0 || number == self.root_number {
+            return false;
+        }
+        if self.exported {
+            return image.export(number).is_ok_and(|exported| exported == Some(at));
+        }
+        let noted = self.noted.read().unwrap_or_else(PoisonError::into_inner).get(&number).copied();
+        noted.map_or_else(|| self.note(at, number), |noted| noted == at)
+    }
+
+    fn note(&self, at: InodeRef, number: u32) -> bool {
+        let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
+        let has_room = noted.len() < self.most;
+        match noted.entry(number) {
+            Entry::Occupied(noted) => *noted.get() == at,
+            Entry::Vacant(free) if has_room => *free.insert(at) == at,
+            Entry::Vacant(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_noted_for_one_place_and_as_many_as_there_is_room_for() {
+        let noted = RwLock::default();
+        let numbers = Numbers { root: InodeRef(7), root_number: 9, exported: false, most: 2, noted };
+        assert!(numbers.note(InodeRef(100), 5) && numbers.note(InodeRef(200), 6));
+        assert!(numbers.note(InodeRef(100), 5) && !numbers.note(InodeRef(101), 5));
+        assert!(!numbers.note(InodeRef(300), 8));
+    }
+
+    #[test]
+    fn what_is_known_by_its_place_is_no_number_of_an_image() {
+        let numbers = Numbers { root: InodeRef(7), root_number: 9, exported: false, most: 2, noted: RwLock::default() };
+        assert_eq!(numbers.by_place(InodeRef(7)), Named::both(1));
+        assert!(numbers.by_place(InodeRef(8)).node.0 > u64::from(u32::MAX));
+        assert_eq!(numbers.root(), INodeNo(9));
+    }
+}

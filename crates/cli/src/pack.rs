@@ -159,12 +159,9 @@ pub const APPLET: Applet = Applet {
 fn details() -> String {
     format!(
         "Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
-         Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.
-\
-         Only a .lrz file can go to standard output: --format lrz SOURCE -
-\
-         {EXIT_STATUS}
-\
+         Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
+         Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
+         {EXIT_STATUS}\n\
          Examples: packline pack rootfs/ rootfs.sqfs\n          \
          packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs\n          \
          podman export x | packline pack --time 0 - x.sqfs",

@@ -1,16 +1,14 @@
-//! Everything that CI checks, in the order in which a mistake shows soonest.
+//! Everything that CI checks, the quickest checks first.
 
-use crate::arguments::Arguments;
 use crate::{fuzz, golden, models, shell, tidy};
 
-/// Runs all checks; stops at the first that fails. One profile for all, so that nothing is compiled twice.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&["fuzz-seconds"])?;
+/// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice.
+pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;
-    tidy::run(&Arguments::default())?;
+    tidy::run()?;
     shell::run(shell::cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
     shell::run(shell::cargo().args(["test", "--workspace"]))?;
-    golden::run(&Arguments::default())?;
+    golden::run(&golden::Options::default())?;
     models::loom()?;
-    fuzz::each_target(arguments.number("fuzz-seconds", 30)?)
+    fuzz::each_target(fuzz_seconds)
 }

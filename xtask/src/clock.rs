@@ -4,7 +4,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Processor time that all threads of this process have used so far, seconds.
+/// Processor time of all threads of this process so far, seconds.
 pub fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
@@ -16,8 +16,8 @@ pub fn today() -> String {
     date((seconds / 86_400).cast_signed())
 }
 
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar (Hinnant: chrono-compatible low-level date
-/// algorithms, `civil_from_days`).
+/// The Gregorian date of a day number counted from 1970-01-01 (Hinnant: chrono-compatible low-level date algorithms,
+/// `civil_from_days`).
 fn date(day: i64) -> String {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);

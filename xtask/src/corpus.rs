@@ -1,47 +1,55 @@
-//! Data sets for benchmarks, made from the packages of Debian and of the registries of languages, or generated: pinned, with sums.
+//! Data sets for benchmarks, made from packages of Debian and of language registries, or generated, with pinned digests.
 
 mod catalogue;
 mod debian;
 mod manifest;
 mod registries;
-mod site;
+mod staging;
 mod synthetic;
 
-use crate::arguments::Arguments;
 use crate::{environment, shell};
 use catalogue::{CORPORA, Corpus};
+use clap::Args;
 use manifest::Manifest;
-use site::{Site, sum};
+use staging::{Staging, sum};
 use std::path::{Path, PathBuf};
 
-/// `corpus NAME`: makes `NAME.tar` (`vm.img`), for most `NAME/` too, and `NAME.manifest`, unless they are there already.
-/// `corpus list`: what there is.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&["out", "strict", "pin"])?;
-    let [name] = arguments.operands.as_slice() else {
-        return Err("name one corpus (or list)".into());
-    };
-    if name == "list" {
-        CORPORA.iter().try_for_each(|corpus| line(corpus).map(|line| shell::say(&line)))?;
-        return Ok(());
-    }
-    let corpus = catalogue::find(name)?;
-    let place = arguments.path("out").unwrap_or_else(directory);
-    let place = std::path::absolute(&place).map_err(|cause| site::named(&place, &cause))?;
-    let pin = arguments.text("pin") == Some("yes");
-    let manifest = make(corpus, &place, pin)?;
-    if pin {
-        return pin_down(corpus, &manifest);
-    }
-    told(corpus, &manifest.drift(&corpus.pinned()?), arguments.text("strict") == Some("yes"))
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Name of the data set, or list for all names, sizes and sources
+    name: String,
+    /// Directory for the data set [default: corpus in cargo's target directory]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Fail if packages are newer than the pinned ones
+    #[arg(long)]
+    strict: bool,
+    /// Pin what was made, in bench/corpora
+    #[arg(long)]
+    pin: bool,
 }
 
-/// Where the corpora are unless another place is said.
+/// Makes `NAME.tar` (`vm.img`), `NAME.manifest` and for most corpora the directory `NAME`, unless they exist.
+pub fn run(options: &Options) -> Result<(), String> {
+    if options.name == "list" {
+        CORPORA.iter().try_for_each(|corpus| line(corpus).map(|line| shell::print(&line)))?;
+        return Ok(());
+    }
+    let corpus = catalogue::find(&options.name)?;
+    let directory = options.out.clone().unwrap_or_else(directory);
+    let directory = std::path::absolute(&directory).map_err(|cause| staging::with_path(&directory, &cause))?;
+    let manifest = make(corpus, &directory, options.pin)?;
+    if options.pin {
+        return write_pins(corpus, &manifest);
+    }
+    report_drift(corpus, &manifest.drift(&corpus.pinned()?), options.strict)
+}
+
 fn directory() -> PathBuf {
     environment::target_directory().join("corpus")
 }
 
-/// The tar that benchmarks take unless another is named.
+/// The default input of benchmarks.
 pub fn archive() -> PathBuf {
     directory().join("debian-root.tar")
 }
@@ -51,55 +59,55 @@ fn line(corpus: &Corpus) -> Result<String, String> {
     Ok(format!("{:<16} {megabytes:>5} MB  {}\n{:28}{}", corpus.name, corpus.source, "", corpus.purpose))
 }
 
-/// Makes a corpus unless it is there, and says what it was made from. `pin`: whatever comes is right.
-fn make(corpus: &Corpus, place: &Path, pin: bool) -> Result<Manifest, String> {
-    if let Some(manifest) = present(corpus, place) {
-        shell::say(&format!("{}: is there, nothing to do", corpus.name));
+/// Makes a corpus unless it exists. With `pin` its content may differ from the pinned one.
+fn make(corpus: &Corpus, directory: &Path, pin: bool) -> Result<Manifest, String> {
+    if let Some(manifest) = present(corpus, directory) {
+        shell::print(&format!("{}: exists, nothing to do", corpus.name));
         return Ok(manifest);
     }
-    let site = Site::new(corpus, place)?;
-    let parts = (corpus.recipe)(&site)?;
-    let manifest = site.manifest(parts)?;
-    if !pin && !corpus.moves {
-        unmoved(corpus, &manifest)?;
+    let staging = Staging::new(corpus, directory)?;
+    let parts = (corpus.recipe)(&staging)?;
+    let manifest = staging.manifest(parts)?;
+    if !pin && !corpus.follows_suite {
+        check_pinned(corpus, &manifest)?;
     }
-    site.settle(&manifest)?;
-    shell::say(&format!("{}: made, {} bytes", corpus.name, manifest.bytes()));
+    staging.publish(&manifest)?;
+    shell::print(&format!("{}: made, {} bytes", corpus.name, manifest.bytes()));
     Ok(manifest)
 }
 
-/// The manifest of a corpus that is there and whole.
-fn present(corpus: &Corpus, place: &Path) -> Option<Manifest> {
-    let text = std::fs::read_to_string(place.join(corpus.manifest())).ok()?;
+/// The manifest of a corpus that exists and is complete.
+fn present(corpus: &Corpus, directory: &Path) -> Option<Manifest> {
+    let text = std::fs::read_to_string(directory.join(corpus.manifest())).ok()?;
     let manifest = Manifest::parse(&text).ok()?;
-    let right = |pin: &manifest::Sum| sum(&place.join(&pin.name)).is_ok_and(|found| found == *pin);
-    let tree = !corpus.tree || place.join(corpus.name).is_dir();
-    (tree && !manifest.sums.is_empty() && manifest.sums.iter().all(right)).then_some(manifest)
+    let equal = |pin: &manifest::Sum| sum(&directory.join(&pin.name)).is_ok_and(|found| found == *pin);
+    let tree = !corpus.tree || directory.join(corpus.name).is_dir();
+    (tree && !manifest.sums.is_empty() && manifest.sums.iter().all(equal)).then_some(manifest)
 }
 
-/// What never moves must be what was pinned.
-fn unmoved(corpus: &Corpus, manifest: &Manifest) -> Result<(), String> {
+/// An error if the content differs from the pinned one.
+fn check_pinned(corpus: &Corpus, manifest: &Manifest) -> Result<(), String> {
     let drift = manifest.drift(&corpus.pinned()?);
     if drift.is_empty() { Ok(()) } else { Err(drift.join("\n")) }
 }
 
-/// Says in what a corpus differs from the pinned one.
-fn told(corpus: &Corpus, drift: &[String], strict: bool) -> Result<(), String> {
+/// Prints the differences from the pinned corpus.
+fn report_drift(corpus: &Corpus, drift: &[String], strict: bool) -> Result<(), String> {
     if drift.is_empty() {
-        shell::say(&format!("{}: as pinned in bench/corpora/{0}.txt", corpus.name));
+        shell::print(&format!("{}: as pinned in bench/corpora/{0}.txt", corpus.name));
         return Ok(());
     }
     let line = format!("{}: not as pinned in bench/corpora/{0}.txt, {} differences", corpus.name, drift.len());
     if strict {
         return Err(format!("{line}:\n{}", drift.join("\n")));
     }
-    drift.iter().for_each(|line| shell::say(line));
-    shell::say(&format!("{line}: figures are not to be compared with those on the pinned one"));
+    drift.iter().for_each(|line| shell::print(line));
+    shell::print(&format!("{line}: results cannot be compared with those for the pinned content"));
     Ok(())
 }
 
-/// Commits to what was made.
-fn pin_down(corpus: &Corpus, manifest: &Manifest) -> Result<(), String> {
+/// Replaces the pinned manifest.
+fn write_pins(corpus: &Corpus, manifest: &Manifest) -> Result<(), String> {
     let path = shell::root().join(format!("bench/corpora/{}.txt", corpus.name));
     shell::write(&path, &format!("# {}: {}\n{manifest}", corpus.name, corpus.source))
 }
@@ -110,7 +118,7 @@ mod tests {
     use manifest::Part;
     use std::fs;
 
-    fn small(moves: bool, recipe: catalogue::Recipe) -> Corpus {
+    fn small(follows_suite: bool, recipe: catalogue::Recipe) -> Corpus {
         Corpus {
             name: "small",
             file: "small.tar",
@@ -118,25 +126,25 @@ mod tests {
             tools: &[],
             source: "a test",
             purpose: "testing",
-            moves,
+            follows_suite,
             recipe,
             pins: "sum small.tar 3 blake3:00\npart p 1\n",
         }
     }
 
-    fn recipe(site: &Site) -> Result<Vec<Part>, String> {
-        shell::write(&site.scratch("small.tar"), "new")?;
-        shell::write(&site.directory("small")?.join("file"), "new")?;
-        Ok(site.pinned.parts.clone())
+    fn recipe(staging: &Staging) -> Result<Vec<Part>, String> {
+        shell::write(&staging.scratch("small.tar"), "new")?;
+        shell::write(&staging.create_directory("small")?.join("file"), "new")?;
+        Ok(staging.pinned.parts.clone())
     }
 
-    fn failing(site: &Site) -> Result<Vec<Part>, String> {
-        recipe(site)?;
-        Err("the registry is away".into())
+    fn failing(staging: &Staging) -> Result<Vec<Part>, String> {
+        recipe(staging)?;
+        Err("the registry is unreachable".into())
     }
 
-    fn names(place: &Path) -> Vec<String> {
-        let entries = fs::read_dir(place).unwrap();
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
@@ -144,37 +152,37 @@ mod tests {
 
     #[test]
     fn corpus_is_made_once_and_again_when_it_is_damaged() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let (good, bad) = (small(true, recipe), small(true, failing));
-        let made = make(&good, place.path(), false).unwrap();
-        assert_eq!(names(place.path()), ["small", "small.manifest", "small.tar"]);
-        // It is there: the recipe that fails is not asked.
-        assert_eq!(make(&bad, place.path(), false).unwrap(), made);
-        fs::write(place.path().join("small.tar"), "old").unwrap();
-        assert!(make(&bad, place.path(), false).is_err());
-        assert_eq!(fs::read(place.path().join("small.tar")).unwrap(), b"old");
-        assert_eq!(make(&good, place.path(), false).unwrap(), made);
-        assert_eq!(fs::read(place.path().join("small.tar")).unwrap(), b"new");
-        fs::remove_dir_all(place.path().join("small")).unwrap();
-        assert!(make(&bad, place.path(), false).is_err());
+        let made = make(&good, directory.path(), false).unwrap();
+        assert_eq!(names(directory.path()), ["small", "small.manifest", "small.tar"]);
+        // It exists: the failing recipe is not run.
+        assert_eq!(make(&bad, directory.path(), false).unwrap(), made);
+        fs::write(directory.path().join("small.tar"), "old").unwrap();
+        assert!(make(&bad, directory.path(), false).is_err());
+        assert_eq!(fs::read(directory.path().join("small.tar")).unwrap(), b"old");
+        assert_eq!(make(&good, directory.path(), false).unwrap(), made);
+        assert_eq!(fs::read(directory.path().join("small.tar")).unwrap(), b"new");
+        fs::remove_dir_all(directory.path().join("small")).unwrap();
+        assert!(make(&bad, directory.path(), false).is_err());
     }
 
     #[test]
-    fn content_that_cannot_move_must_be_the_pinned_one() {
-        let place = tempfile::tempdir().unwrap();
+    fn generated_content_must_equal_the_pinned_one() {
+        let directory = tempfile::tempdir().unwrap();
         let corpus = small(false, recipe);
-        let cause = make(&corpus, place.path(), false).unwrap_err();
+        let cause = make(&corpus, directory.path(), false).unwrap_err();
         assert!(cause.starts_with("small.tar: 3 bytes, blake3:"), "{cause}");
-        assert!(names(place.path()).is_empty());
-        make(&corpus, place.path(), true).unwrap();
+        assert!(names(directory.path()).is_empty());
+        make(&corpus, directory.path(), true).unwrap();
     }
 
     #[test]
     fn drift_is_an_error_only_if_strict() {
         let drift = ["p: 2 (pinned 1)".to_owned()];
         let corpus = small(true, recipe);
-        assert!(told(&corpus, &drift, false).is_ok());
-        assert!(told(&corpus, &drift, true).unwrap_err().ends_with("p: 2 (pinned 1)"));
-        assert!(told(&corpus, &[], true).is_ok());
+        assert!(report_drift(&corpus, &drift, false).is_ok());
+        assert!(report_drift(&corpus, &drift, true).unwrap_err().ends_with("p: 2 (pinned 1)"));
+        assert!(report_drift(&corpus, &[], true).is_ok());
     }
 }

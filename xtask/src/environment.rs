@@ -1,19 +1,19 @@
-//! The one file here that reads argv and the environment.
+//! The one file here that reads argv, the environment and the number of processors.
 #![allow(clippy::disallowed_methods, reason = "reading them is this file's purpose")]
 
 use std::path::PathBuf;
 
-/// The words after the program's name.
+/// The arguments after the program's name.
 pub fn arguments() -> impl Iterator<Item = String> {
     std::env::args().skip(1)
 }
 
-/// Where cargo puts what it builds.
+/// cargo's target directory.
 pub fn target_directory() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::shell::root().join("target"), PathBuf::from)
 }
 
-/// This program's own path.
+/// The path of this program.
 pub fn own_path() -> Result<String, String> {
     let path = std::env::current_exe().map_err(|cause| cause.to_string())?;
     path.into_os_string().into_string().map_err(|path| format!("{} is not UTF-8", path.display()))

@@ -1,29 +1,25 @@
-//! Fuzz targets built and run with libFuzzer. Stable Rust suffices: its compiler has the coverage pass, and the targets
-//! are safe Rust, so no sanitizer of memory is needed.
-#![allow(clippy::disallowed_methods, reason = "fuzzing without its threads is none")]
+//! Builds and runs the fuzz targets with libFuzzer. Stable Rust is enough: its compiler has the coverage pass, and the targets
+//! are safe Rust, which needs no memory sanitizer.
+#![allow(clippy::disallowed_methods, reason = "without its threads no target can be run")]
 
-use crate::arguments::Arguments;
 use crate::{environment, shell};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What cargo-fuzz passes as well: counters on edges, tables of comparisons, and the `fuzzing` cfg.
+/// The flags that cargo-fuzz passes: edge counters, traced comparisons and the `fuzzing` cfg.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=yes";
 
-/// Runs one target or all.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&["seconds"])?;
-    let seconds = arguments.number("seconds", 30)?;
-    match arguments.operands.as_slice() {
-        [] => each_target(seconds),
-        [name] => build().and_then(|programs| one_target(&programs, name, seconds)),
-        more => Err(format!("one target at a time, not {more:?}")),
-    }
+/// Default duration of each target's run.
+pub const SECONDS: u32 = 30;
+
+/// Builds all targets and runs one.
+pub fn single_target(name: &str, seconds: u32) -> Result<(), String> {
+    one_target(&build()?, name, seconds)
 }
 
-/// Builds all targets and runs each for so many seconds, one on each processor at a time. An error if one finds something.
+/// Builds all targets and runs each for `seconds`, one on each processor at a time. An error if one finds something.
 pub fn each_target(seconds: u32) -> Result<(), String> {
     let programs = build()?;
     targets()?.chunks(environment::processors()).try_for_each(|some| side_by_side(&programs, some, seconds))
@@ -33,38 +29,38 @@ fn side_by_side(programs: &Path, names: &[String], seconds: u32) -> Result<(), S
     std::thread::scope(|scope| {
         let run = |name| move || one_target(programs, name, seconds);
         let runs: Vec<_> = names.iter().map(|name| scope.spawn(run(name.as_str()))).collect();
-        // All are waited for: the first that found something is told of.
+        // Waits for all; the first failure is returned.
         let outcomes: Vec<_> =
             runs.into_iter().map(|run| run.join().unwrap_or_else(|_| Err("a run panicked".into()))).collect();
         outcomes.into_iter().collect()
     })
 }
 
-/// The names of the targets: a file each.
+/// The names of the targets, one for each file.
 fn targets() -> Result<Vec<String>, String> {
     let files = shell::files(&shell::root().join("fuzz/fuzz_targets"))?;
     let names: Vec<String> =
         files.iter().filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
-    if names.is_empty() { Err("there are no targets in fuzz/fuzz_targets".into()) } else { Ok(names) }
+    if names.is_empty() { Err("fuzz/fuzz_targets holds no targets".into()) } else { Ok(names) }
 }
 
-/// Small sound inputs to begin with, a directory for each target.
+/// Directory of the seeds: small valid inputs, a directory for each target.
 fn seeds() -> PathBuf {
     environment::target_directory().join("fuzz/seeds")
 }
 
-/// Makes the seeds by an example of the workspace, which its tests have built by then. It is built as one of the whole workspace, or
+/// Makes the seeds with an example that the tests have already built. It is built as part of the whole workspace, because otherwise
 /// the libraries would be compiled again with other features.
 fn make_seeds() -> Result<(), String> {
     shell::run(shell::cargo().args(["build", "--quiet", "--workspace", "--bin", "xtask", "--example", "seeds"]))?;
     shell::run(Command::new(environment::target_directory().join("debug/examples/seeds")).arg(seeds()))
 }
 
-/// Builds all targets and makes their seeds; where the programs are.
+/// Builds all targets and makes their seeds. Returns the directory of the programs.
 fn build() -> Result<PathBuf, String> {
     make_seeds()?;
     let host = host()?;
-    // The target is named so that the flags do not go to build scripts.
+    // With --target the flags do not apply to build scripts.
     let target = environment::target_directory().join("fuzz");
     let mut command = shell::cargo();
     command.args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
@@ -76,7 +72,7 @@ fn build() -> Result<PathBuf, String> {
 fn host() -> Result<String, String> {
     let version = shell::output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc does not say its host".into())
+    host.map(str::to_owned).ok_or_else(|| "rustc -vV prints no host".into())
 }
 
 fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {

@@ -1,30 +1,51 @@
-//! Generated tars on standard output, for pipes: no tar is ever whole in memory.
+//! Writes generated tars to standard output without holding a whole tar in memory.
 
-use crate::arguments::Arguments;
+use clap::ValueEnum;
 use packline_testkit::generate;
 use std::io::{self, BufWriter, Write};
 
-/// `generate NAME COUNT`.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    let [name, count] = arguments.operands.as_slice() else {
-        return Err("expected a name and a count".into());
-    };
-    let count = count.parse().map_err(|_| format!("{count} is no count"))?;
-    let mut sink = BufWriter::with_capacity(1 << 20, io::stdout().lock());
-    write(name, count, &mut sink)?.and_then(|()| sink.flush()).map_err(|cause| format!("{name}: {cause}"))
+/// A generated tar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Small files, all different
+    Unique,
+    /// Empty files in one directory
+    Flat,
+    /// Files, each with a hard link
+    Links,
+    /// Files of 20 to 60 KiB
+    Once,
+    /// Those files and a copy of each
+    Twice,
+    /// Small files, every third a copy
+    Many,
+    /// One file that is a hole
+    Sparse,
+    /// Mixed files as in a root file system
+    Bulk,
 }
 
-/// Writes the tar of that name. The outer error is a name that is not known.
-pub fn write(name: &str, count: u64, sink: &mut dyn Write) -> Result<io::Result<()>, String> {
-    Ok(match name {
-        "unique" => generate::unique_small_files(sink, count),
-        "flat" => generate::flat_directory(sink, count),
-        "links" => generate::hard_link_pairs(sink, count),
-        "once" => generate::duplicated(sink, count, 1),
-        "twice" => generate::duplicated(sink, count, 2),
-        "many" => generate::many_files(sink, count),
-        "sparse" => generate::one_sparse_file(sink, count),
-        "bulk" => generate::mixed_bulk(sink, count),
-        _ => return Err(format!("{name} is no tar (expected unique, flat, links, once, twice, many, sparse or bulk)")),
-    })
+pub fn run(kind: Kind, count: u64) -> Result<(), String> {
+    let mut sink = BufWriter::with_capacity(1 << 20, io::stdout().lock());
+    let written = kind.write(count, &mut sink).and_then(|()| sink.flush());
+    written.map_err(|cause| format!("standard output: {cause}"))
+}
+
+impl Kind {
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    pub fn write(self, count: u64, sink: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Kind::Unique => generate::unique_small_files(sink, count),
+            Kind::Flat => generate::flat_directory(sink, count),
+            Kind::Links => generate::hard_link_pairs(sink, count),
+            Kind::Once => generate::duplicated(sink, count, 1),
+            Kind::Twice => generate::duplicated(sink, count, 2),
+            Kind::Many => generate::many_files(sink, count),
+            Kind::Sparse => generate::one_sparse_file(sink, count),
+            Kind::Bulk => generate::mixed_bulk(sink, count),
+        }
+    }
 }

@@ -1,23 +1,21 @@
-//! The engine's hand-overs under model checkers: loom, which tries every order of their steps, and shuttle, which runs the whole
-//! engine under schedules drawn by chance.
+//! The engine under model checkers: loom tries every order of the steps of its primitives, shuttle runs the whole engine under
+//! random schedules.
 
-use crate::arguments::Arguments;
 use crate::{environment, shell};
 
-/// Both.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&[])?;
+/// Runs both checkers.
+pub fn run() -> Result<(), String> {
     loom()?;
     under("shuttle", "schedules")
 }
 
-/// Half a minute of models, once they are built.
+/// Takes half a minute once the models are built.
 pub fn loom() -> Result<(), String> {
     under("loom", "models")
 }
 
-/// Runs the engine's tests of one module with its locks, atomics and threads from a model checker. In a directory of its own,
-/// since everything is compiled for it.
+/// Runs the engine's tests of one module with the locks, atomics and threads of a checker, in a target directory of its own,
+/// because everything is compiled for it.
 fn under(checker: &str, module: &str) -> Result<(), String> {
     let mut command = shell::cargo();
     command.args(["test", "--release", "--package", "packline-engine", "--lib", module]);

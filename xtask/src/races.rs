@@ -1,56 +1,55 @@
-//! The engine's stress run under checkers of races, each of which sees what the others do not: helgrind of valgrind, which also
-//! knows in what order locks are taken; ThreadSanitizer, which knows the language's own order; and miri, which interprets.
+//! Runs the engine's stress test under race checkers that find different faults: valgrind's helgrind also checks the order of
+//! locks, ThreadSanitizer knows the language's memory order, and miri interprets.
 
-use crate::arguments::Arguments;
 use crate::{environment, shell};
+use clap::ValueEnum;
 use packline_testkit::tools;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// One checker.
-struct Checker {
-    name: &'static str,
-    /// What is missing for it, and the way to get it.
-    missing: fn() -> Option<&'static str>,
-    /// An error if it finds something.
-    run: fn() -> Result<(), String>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Checker {
+    Helgrind,
+    Thread,
+    Miri,
 }
 
-const CHECKERS: [Checker; 3] = [
-    Checker { name: "helgrind", missing: no_valgrind, run: helgrind },
-    Checker { name: "thread", missing: no_sources, run: thread_sanitizer },
-    Checker { name: "miri", missing: no_miri, run: miri },
-];
-
-/// Items that each sends down every line: less than a minute of work each.
+/// Items of each pipeline: each checker takes less than a minute.
 const HELGRIND_ITEMS: &str = "400";
 const THREAD_ITEMS: &str = "5000";
 const MIRI_ITEMS: &str = "8";
 
-/// `races [CHECKER]...`: those named, or all. Nothing is run unless all can be.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&[])?;
-    let wanted = wanted(&arguments.operands)?;
-    if let Some((checker, way_out)) = wanted.iter().find_map(|checker| Some((checker.name, (checker.missing)()?))) {
-        return Err(format!("{checker} cannot be run: {way_out}; or name those that can, of {:?}", names()));
+/// Runs the given checkers, or all. Nothing is run unless all can be.
+pub fn run(given: &[Checker]) -> Result<(), String> {
+    let checkers = if given.is_empty() { Checker::value_variants() } else { given };
+    if let Some((checker, hint)) = checkers.iter().find_map(|checker| Some((checker, checker.missing()?))) {
+        return Err(format!("cannot run {checker:?}: {hint}; or give the checkers to run"));
     }
-    for checker in &wanted {
-        (checker.run)().map_err(|cause| format!("{}: {cause}", checker.name))?;
-        shell::say(&format!("{}: no race found", checker.name));
+    for checker in checkers {
+        checker.run().map_err(|cause| format!("{checker:?}: {cause}"))?;
+        shell::print(&format!("{checker:?}: no race found"));
     }
     Ok(())
 }
 
-fn names() -> [&'static str; 3] {
-    CHECKERS.map(|checker| checker.name)
-}
-
-fn wanted(operands: &[String]) -> Result<Vec<Checker>, String> {
-    if let Some(unknown) = operands.iter().find(|operand| !names().contains(&operand.as_str())) {
-        return Err(format!("{unknown} is no checker (expected some of {:?})", names()));
+impl Checker {
+    /// What has to be installed for it.
+    fn missing(self) -> Option<&'static str> {
+        match self {
+            Checker::Helgrind => no_valgrind(),
+            Checker::Thread => no_sources(),
+            Checker::Miri => no_miri(),
+        }
     }
-    let named = |checker: &Checker| operands.is_empty() || operands.iter().any(|operand| operand == checker.name);
-    Ok(CHECKERS.into_iter().filter(named).collect())
+
+    /// An error if it finds a race.
+    fn run(self) -> Result<(), String> {
+        match self {
+            Checker::Helgrind => helgrind(),
+            Checker::Thread => thread_sanitizer(),
+            Checker::Miri => miri(),
+        }
+    }
 }
 
 fn no_valgrind() -> Option<&'static str> {
@@ -70,43 +69,43 @@ fn no_miri() -> Option<&'static str> {
     (!found).then_some("miri is missing (rustup toolchain install nightly --component miri --component rust-src)")
 }
 
-/// What a program of the nightly toolchain says.
+/// The output of a program of the nightly toolchain.
 fn nightly(program: &str, words: &[&str]) -> Result<String, String> {
     shell::output(Command::new(program).arg("+nightly").args(words))
 }
 
-/// A cargo command on the stress run, in a directory of its own, since everything is compiled anew for each checker.
+/// A cargo command on the stress test, in a target directory of its own, because everything is compiled for each checker.
 fn stress(words: &[&str], checker: &str, flags: &str) -> Command {
     let mut command = shell::cargo();
     command.args(words).args(["--package", "packline-engine", "--example", "stress"]);
-    command.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", place(checker));
+    command.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", directory(checker));
     command
 }
 
-fn place(checker: &str) -> PathBuf {
+fn directory(checker: &str) -> PathBuf {
     environment::target_directory().join(checker)
 }
 
-/// The engine tells helgrind of its locks and atomics (`crates/engine/src/told.rs`); each thing of the standard library's that
-/// helgrind mistakes is named with a reason in `crates/engine/tests/helgrind.supp`.
+/// The engine annotates its locks and atomics for helgrind; `crates/engine/tests/helgrind.supp` suppresses its mistakes about the
+/// standard library, each with a reason.
 fn helgrind() -> Result<(), String> {
     shell::run(&mut stress(&["build"], "helgrind", "--cfg helgrind"))?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=helgrind", "--fair-sched=yes", "--error-limit=no", "--error-exitcode=9"]);
     command.arg("--suppressions=crates/engine/tests/helgrind.supp");
-    shell::run(command.arg(place("helgrind").join("debug/examples/stress")).arg(HELGRIND_ITEMS))
+    shell::run(command.arg(directory("helgrind").join("debug/examples/stress")).arg(HELGRIND_ITEMS))
 }
 
-/// The standard library is compiled with it, or its locks would not be seen.
+/// The standard library is compiled with it, because its locks would not be seen otherwise.
 fn thread_sanitizer() -> Result<(), String> {
     let about = nightly("rustc", &["-vV"])?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or_else(|| format!("rustc -vV says no host: {about}"))?;
+    let host = host.ok_or_else(|| format!("rustc -vV prints no host: {about}"))?;
     let words = ["+nightly", "run", "-Zbuild-std", "--target", host];
     shell::run(stress(&words, "thread", "-Zsanitizer=thread").args(["--", THREAD_ITEMS]))
 }
 
-/// Under a few schedules, each of which also lets loads of atomics see older values wherever the language allows it.
+/// Runs a few schedules; in each, atomic loads may return older values where the language allows it.
 fn miri() -> Result<(), String> {
     let mut command = stress(&["+nightly", "miri", "run"], "miri", "");
     shell::run(command.env("MIRIFLAGS", "-Zmiri-many-seeds=0..2").args(["--", MIRI_ITEMS]))
@@ -116,21 +115,9 @@ fn miri() -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn chosen(operands: &[&str]) -> Result<Vec<&'static str>, String> {
-        let operands: Vec<String> = operands.iter().map(ToString::to_string).collect();
-        Ok(wanted(&operands)?.iter().map(|checker| checker.name).collect())
-    }
-
     #[test]
-    fn all_unless_some_are_named() {
-        assert_eq!(chosen(&[]).unwrap(), ["helgrind", "thread", "miri"]);
-        assert_eq!(chosen(&["miri", "helgrind"]).unwrap(), ["helgrind", "miri"]);
-        assert!(chosen(&["drd"]).unwrap_err().contains("expected some of"));
-    }
-
-    #[test]
-    fn what_is_missing_comes_with_the_way_to_get_it() {
-        let said: Vec<&str> = CHECKERS.iter().filter_map(|checker| (checker.missing)()).collect();
-        assert!(said.iter().all(|way_out| way_out.contains("install")), "{said:?}");
+    fn missing_tools_come_with_the_command_that_installs_them() {
+        let hints: Vec<&str> = Checker::value_variants().iter().filter_map(|checker| checker.missing()).collect();
+        assert!(hints.iter().all(|hint| hint.contains("install")), "{hints:?}");
     }
 }

@@ -1,5 +1,6 @@
-//! Programs started, lines printed, files found: what every command here needs.
+//! Running programs, printing lines and finding files, for all commands.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,29 +10,27 @@ pub fn root() -> &'static Path {
     here.parent().unwrap_or(here)
 }
 
-/// Prints a line.
-#[allow(clippy::print_stdout, reason = "this is a program for a terminal")]
-pub fn say(line: &str) {
-    println!("{line}");
+/// Prints a line to standard output. A closed pipe is not an error.
+pub fn print(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// Prints a line to standard error.
-#[allow(clippy::print_stderr, reason = "this is a program for a terminal")]
-pub fn complain(line: &str) {
-    eprintln!("{line}");
+pub fn print_error(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Runs a program in the repository's root, its output on the terminal. An error unless it succeeds.
+/// Runs a program in the repository's root with output to the terminal. An error unless it succeeds.
 pub fn run(command: &mut Command) -> Result<(), String> {
-    started(command.current_dir(root()))
+    run_here(command.current_dir(root()))
 }
 
-/// Runs a program where it is told to, its output on the terminal. An error unless it succeeds.
-pub fn started(command: &mut Command) -> Result<(), String> {
-    let shown = show(command);
-    complain(&format!("+ {shown}"));
-    let status = command.status().map_err(|cause| format!("{shown}: {cause}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
+/// Runs a program in the command's own directory with output to the terminal. An error unless it succeeds.
+pub fn run_here(command: &mut Command) -> Result<(), String> {
+    let line = command_line(command);
+    print_error(&format!("+ {line}"));
+    let status = command.status().map_err(|cause| format!("{line}: {cause}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
 }
 
 /// The standard output of a program. An error unless it succeeds.
@@ -40,29 +39,28 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn show(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// The cargo that runs us.
 pub fn cargo() -> Command {
     Command::new("cargo")
 }
 
-/// Builds the binary as users have it, and says where it is.
+/// Builds the release binary. Returns its path.
 pub fn release_binary() -> Result<PathBuf, String> {
     run(cargo().args(["build", "--release", "--package", "packline-cli"]))?;
     Ok(crate::environment::target_directory().join("release/packline"))
 }
 
-/// Builds the binary as the tests use it, with the features of the whole workspace, and says where it is.
+/// Builds the binary that the tests use, with the features of the whole workspace. Returns its path.
 pub fn debug_binary() -> Result<PathBuf, String> {
     run(cargo().args(["build", "--quiet", "--workspace", "--bin", "packline", "--example", "seeds"]))?;
     Ok(crate::environment::target_directory().join("debug/packline"))
 }
 
-/// All files of the project below a directory, build outputs left out, in order.
+/// All files of the project below a directory except build outputs, sorted.
 pub fn files(below: &Path) -> Result<Vec<PathBuf>, String> {
     let (mut pending, mut found) = (vec![below.to_path_buf()], Vec::new());
     while let Some(directory) = pending.pop() {
@@ -80,12 +78,22 @@ pub fn files(below: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
+/// The hash of the concatenation of files.
+pub fn hash(paths: &[PathBuf]) -> Result<blake3::Hash, String> {
+    let mut hasher = blake3::Hasher::new();
+    for path in paths {
+        let hashed = std::fs::File::open(path).and_then(|file| hasher.update_reader(file).map(drop));
+        hashed.map_err(|cause| format!("{}: {cause}", path.display()))?;
+    }
+    Ok(hasher.finalize())
+}
+
 /// A path as text, or an error.
 pub fn text(path: &Path) -> Result<&str, String> {
     path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))
 }
 
-/// Writes a file, its directory made if need be.
+/// Writes a file. Creates its directory.
 pub fn write(path: &Path, content: &str) -> Result<(), String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
     path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(named)?;

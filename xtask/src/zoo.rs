@@ -1,16 +1,10 @@
-//! The zoo of hostile images as files, to try any program on.
+//! Writes the hostile images as files, to try them with any program.
 
-use crate::arguments::Arguments;
 use packline_testkit::hostile;
 use std::path::Path;
 
-/// `zoo DIR`.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&[])?;
-    let [directory] = arguments.operands.as_slice() else {
-        return Err("expected a directory for the images".into());
-    };
-    hostile::write_all(Path::new(directory)).map_err(|cause| format!("{directory}: {cause}"))
+pub fn run(directory: &Path) -> Result<(), String> {
+    hostile::write_all(directory).map_err(|cause| format!("{}: {cause}", directory.display()))
 }
 
 #[cfg(test)]
@@ -18,13 +12,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_needed_and_filled() {
-        let place = tempfile::tempdir().unwrap();
-        let directory = place.path().join("zoo");
-        let arguments = |words: &[&str]| Arguments::parse(words.iter().map(ToString::to_string)).unwrap();
-        assert!(run(&arguments(&[])).is_err());
-        assert!(run(&arguments(&["one", "two"])).is_err());
-        run(&arguments(&[directory.to_str().unwrap()])).unwrap();
+    fn the_directory_is_filled() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("zoo");
+        run(&directory).unwrap();
         let images = std::fs::read_dir(&directory).unwrap().count() - 1;
         assert_eq!(images, hostile::all().len());
     }

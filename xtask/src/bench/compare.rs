@@ -1,59 +1,70 @@
-//! What got slower: results of ours against earlier ones, case by case.
+//! Compares results of packline with earlier ones and reports the cases that became slower or larger.
 
 use super::counts::Counts;
 use super::dated;
-use crate::arguments::Arguments;
 use crate::shell;
+use clap::Args;
 use packline::bench::{Case, CodecSpeed, Cost, Measured, Report, Spread, read_csv};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 const OURS: &str = "packline";
-/// Processor time that is more by so much is slower: less is noise.
-const MOST_TIME: f64 = 1.05;
-/// Instructions hardly have any.
-const MOST_INSTRUCTIONS: f64 = 1.01;
+/// Largest ratio of processor times that counts as noise.
+const MAX_TIME: f64 = 1.05;
+/// Largest ratio of instruction counts that counts as noise.
+const MAX_INSTRUCTIONS: f64 = 1.01;
 
-/// New over old of one case; what was not measured is absent.
+/// Ratios new / old of one case; `None` if not measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Change {
     case: String,
-    /// What the work is counted in: processor seconds or instructions.
+    /// Of processor time or instructions.
     work: Option<f64>,
     wall: Option<f64>,
     peak: Option<f64>,
     size: Option<f64>,
-    /// What is worse than it may be; empty if nothing is.
+    /// Names of the ratios above their limits.
     worse: Vec<&'static str>,
 }
 
-/// Two results side by side.
 #[derive(Debug, Default, PartialEq)]
 struct Comparison {
     changes: Vec<Change>,
-    /// Cases that only one of the two has, and what else should be known.
+    /// Cases that only one result has, and differences of the machines.
     notes: Vec<String>,
 }
 
-/// `bench compare [OLD NEW]`: two files, or the last two of each name in `bench/results`.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&["fail", "in"])?;
-    let pairs = match &arguments.operands[1..] {
-        [] => dated::last_two(&arguments.path("in").unwrap_or_else(|| shell::root().join("bench/results")))?,
-        [old, new] => vec![[PathBuf::from(old), PathBuf::from(new)]],
-        _ => return Err("expected two results, the older first, or none".into()),
+#[derive(Debug, Args)]
+pub struct Options {
+    /// The older result, a CSV file
+    #[arg(requires = "new")]
+    old: Option<PathBuf>,
+    /// The newer result
+    new: Option<PathBuf>,
+    /// Directory whose last two results of each name are compared, if no files are given
+    #[arg(long = "in", value_name = "DIR", conflicts_with = "old")]
+    directory: Option<PathBuf>,
+    /// Exit with 1 if a case became slower or larger
+    #[arg(long)]
+    fail: bool,
+}
+
+pub fn run(options: &Options) -> Result<(), String> {
+    let directory = options.directory.clone().unwrap_or_else(|| shell::root().join("bench/results"));
+    let pairs = match (&options.old, &options.new) {
+        (Some(old), Some(new)) => vec![[old.clone(), new.clone()]],
+        _ => dated::last_two(&directory)?,
     };
     if pairs.is_empty() {
-        shell::say("no result has an earlier one to be compared with");
+        shell::print("no name has two results to compare");
     }
     let mut worse = 0;
     for [old, new] in &pairs {
         let comparison = compare(&read(old)?, &read(new)?).map_err(|cause| format!("{}: {cause}", new.display()))?;
         worse += comparison.changes.iter().filter(|change| !change.worse.is_empty()).count();
-        shell::say(&page(old, new, &comparison));
+        shell::print(&page(old, new, &comparison));
     }
-    let fails = arguments.text("fail") == Some("yes") && worse > 0;
-    if fails { Err(format!("{worse} cases got worse")) } else { Ok(()) }
+    if options.fail && worse > 0 { Err(format!("{worse} cases got worse")) } else { Ok(()) }
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -64,7 +75,7 @@ fn compare(old: &str, new: &str) -> Result<Comparison, String> {
     match (Counts::parse(old), Counts::parse(new)) {
         (Some(old), Some(new)) => Ok(compare_counts(&old?, &new?)),
         (None, None) => compare_reports(&report(old)?, &report(new)?),
-        _ => Err("one of the two has times, the other instructions".into()),
+        _ => Err("one result has times, the other instructions".into()),
     }
 }
 
@@ -75,7 +86,7 @@ fn report(text: &str) -> Result<Report, String> {
 fn compare_reports(old: &Report, new: &Report) -> Result<Comparison, String> {
     if old.input != new.input {
         let named = |report: &Report| format!("{} of {} bytes", report.input.name, report.input.bytes);
-        return Err(format!("its input is {}, the older one's {}", named(new), named(old)));
+        return Err(format!("the input is {} (expected {} as in the older result)", named(new), named(old)));
     }
     let mut found = Comparison::default();
     if old.machine != new.machine {
@@ -83,7 +94,7 @@ fn compare_reports(old: &Report, new: &Report) -> Result<Comparison, String> {
     }
     let ours = |report: &Report| -> Vec<(String, Measured)> {
         let ours = report.measured.iter().filter(|measured| measured.case.program == OURS);
-        ours.map(|measured| (shown(&measured.case), measured.clone())).collect()
+        ours.map(|measured| (display_case(&measured.case), measured.clone())).collect()
     };
     found.pair(&ours(old), &ours(new), measured_change);
     let codecs = |report: &Report| -> Vec<(String, CodecSpeed)> {
@@ -104,14 +115,14 @@ fn compare_counts(old: &Counts, new: &Counts) -> Comparison {
     found.pair(&named(old), &named(new), |case, old, new| {
         let (work, size) =
             (over(new.instructions as f64, old.instructions as f64), over(new.bytes as f64, old.bytes as f64));
-        let worse = worse(&[("instructions", work, MOST_INSTRUCTIONS), ("size", size, 1.0)]);
+        let worse = worse(&[("instructions", work, MAX_INSTRUCTIONS), ("size", size, 1.0)]);
         Change { case, work, size, worse, ..Change::default() }
     });
     found
 }
 
 impl Comparison {
-    /// Compares what both have, and notes what only one has.
+    /// Compares the cases that both results have and notes the others.
     fn pair<T>(&mut self, old: &[(String, T)], new: &[(String, T)], change: impl Fn(String, &T, &T) -> Change) {
         for (case, now) in new {
             match old.iter().find(|(name, _)| name == case) {
@@ -120,7 +131,7 @@ impl Comparison {
             }
         }
         let gone = old.iter().filter(|(case, _)| new.iter().all(|(name, _)| name != case));
-        self.notes.extend(gone.map(|(case, _)| format!("{case}: not measured any more")));
+        self.notes.extend(gone.map(|(case, _)| format!("{case}: no longer measured")));
     }
 }
 
@@ -129,33 +140,33 @@ fn measured_change(case: String, old: &Measured, new: &Measured) -> Change {
     let (work, wall) = (medians(Cost::cpu), medians(|cost| cost.wall));
     let (peak, size) =
         (over(new.peak() as f64, old.peak() as f64), over(new.image_bytes as f64, old.image_bytes as f64));
-    let worse = worse(&[("processor time", work, MOST_TIME), ("size", size, 1.0)]);
+    let worse = worse(&[("processor time", work, MAX_TIME), ("size", size, 1.0)]);
     Change { case, work, wall, peak, size, worse }
 }
 
-/// Compressing and decompressing are judged each, and the slower of the two is shown.
+/// Checks compressing and decompressing separately; `work` is the larger ratio.
 fn codec_change(case: String, old: &CodecSpeed, new: &CodecSpeed) -> Change {
     let median = |seconds: &[f64]| Spread::of(seconds.iter().copied()).median;
     let compress = over(median(&new.compress), median(&old.compress));
     let decompress = over(median(&new.decompress), median(&old.decompress));
     let size = over(new.stored_bytes as f64, old.stored_bytes as f64);
     let worse =
-        worse(&[("compressing", compress, MOST_TIME), ("decompressing", decompress, MOST_TIME), ("size", size, 1.0)]);
+        worse(&[("compressing", compress, MAX_TIME), ("decompressing", decompress, MAX_TIME), ("size", size, 1.0)]);
     let work = [compress, decompress].into_iter().flatten().reduce(f64::max);
     Change { case, work, size, worse, ..Change::default() }
 }
 
-/// New over old; nothing if one of them was not measured.
+/// The ratio; `None` if one of them was not measured.
 fn over(new: f64, old: f64) -> Option<f64> {
     (new > 0.0 && old > 0.0).then(|| new / old)
 }
 
-/// The names of the ratios that are above what they may be.
+/// The names of the ratios above their limits.
 fn worse(ratios: &[(&'static str, Option<f64>, f64)]) -> Vec<&'static str> {
-    ratios.iter().filter(|(_, ratio, most)| ratio.is_some_and(|ratio| ratio > *most)).map(|(name, ..)| *name).collect()
+    ratios.iter().filter(|(_, ratio, max)| ratio.is_some_and(|ratio| ratio > *max)).map(|(name, ..)| *name).collect()
 }
 
-fn shown(case: &Case) -> String {
+fn display_case(case: &Case) -> String {
     let Case { task, codec, block_size, tails, jobs, .. } = case;
     format!("{}, {codec}, {block_size}, {}, {jobs} jobs", task.name(), tails.name())
 }
@@ -182,6 +193,7 @@ fn cell(ratio: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
     use packline::bench::{Input, Tails, Task, csv};
 
     fn measured(program: &str, codec: &str, cpu: &[f64], image_bytes: u64) -> Measured {
@@ -258,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn either_direction_of_a_codec_is_judged() {
+    fn both_directions_of_a_codec_are_checked() {
         let change = |compress, decompress| codec_change("x".into(), &speed(1.0, 1.0), &speed(compress, decompress));
         assert_eq!(change(1.2, 0.5).worse, ["compressing"]);
         assert_eq!(change(0.5, 1.2).worse, ["decompressing"]);
@@ -266,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_as_they_are_written() {
+    fn written_files_are_read() {
         let times = csv(&report(vec![measured("packline", "zstd", &[1.0], 100)]));
         assert_eq!(compare(&times, &times).unwrap().changes.len(), 1);
         let counts =
@@ -282,7 +294,12 @@ mod tests {
     }
 
     #[test]
-    fn failing_is_asked_for() {
+    fn a_worse_case_fails_only_with_fail() {
+        #[derive(Debug, clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            options: Options,
+        }
         let place = tempfile::tempdir().unwrap();
         let file = |date: &str, count: u64| {
             let text = format!("# packline instructions: 1\n# machine: m\ntask,instructions,bytes\nlist,{count},0\n");
@@ -290,12 +307,12 @@ mod tests {
         };
         let run = |more: &str| {
             let words = format!("compare --in {} {more}", place.path().display());
-            run(&Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap())
+            run(&Line::try_parse_from(words.split_whitespace()).unwrap().options)
         };
         file("2026-01-01", 1000);
-        assert!(run("--fail yes").is_ok());
+        assert!(run("--fail").is_ok());
         file("2026-01-02", 2000);
         assert!(run("").is_ok());
-        assert_eq!(run("--fail yes"), Err("1 cases got worse".into()));
+        assert_eq!(run("--fail"), Err("1 cases got worse".into()));
     }
 }

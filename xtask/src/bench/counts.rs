@@ -1,4 +1,4 @@
-//! Counted instructions as CSV, and back: a comment that says what this is, then `task,instructions,bytes`.
+//! Instruction counts as CSV: a comment that identifies the format, then `task,instructions,bytes`.
 
 use std::fmt;
 
@@ -6,26 +6,24 @@ const FIRST: &str = "# packline instructions: 1";
 const MACHINE: &str = "# machine: ";
 const COLUMNS: &str = "task,instructions,bytes";
 
-/// What one task took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Without commas.
+    /// Contains no comma.
     pub name: String,
     pub instructions: u64,
-    /// Bytes of the image it made; 0 if it made none.
+    /// Size of the resulting image; 0 if there is none.
     pub bytes: u64,
 }
 
-/// What all tasks took.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// What counted, and on which kind of processor: the code that runs hangs on what the processor can.
+    /// valgrind's version and the processor's model, on which the executed code depends.
     pub machine: String,
     pub tasks: Vec<Task>,
 }
 
 impl Counts {
-    /// Reads the CSV. `None` if it is something else, an error if it is this and broken.
+    /// Parses the CSV. `None` if it is another format.
     pub fn parse(text: &str) -> Option<Result<Counts, String>> {
         let rest = text.strip_prefix(FIRST)?;
         let mut counts = Counts::default();

@@ -1,9 +1,9 @@
-//! Dated results: `YYYY-MM-DD-NAME.csv`, of which the last two of each name are compared.
+//! Finds dated results, `YYYY-MM-DD-NAME.csv`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Of each name in a directory the last file and the one before it, if there are two.
+/// The last two files of each name in a directory, for names with at least two.
 pub fn last_two(directory: &Path) -> Result<Vec<[PathBuf; 2]>, String> {
     let entries = std::fs::read_dir(directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -22,7 +22,7 @@ fn pairs(mut names: Vec<String>) -> Vec<[String; 2]> {
     by_name.values().filter_map(|all| all.last_chunk::<2>()).map(|pair| pair.map(Clone::clone)).collect()
 }
 
-/// What stands behind the date in a CSV's name.
+/// The part of a CSV file's name after the date.
 fn undated(name: &str) -> Option<&str> {
     let (date, rest) = (name.get(..10)?, name.get(10..)?.strip_prefix('-')?.strip_suffix(".csv")?);
     let digit =
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn name_behind_a_date() {
+    fn name_after_a_date() {
         assert_eq!(undated("2026-02-01-pack-debian-root.csv"), Some("pack-debian-root"));
         for name in [
             "2026-02-1-a.csv",

@@ -1,9 +1,9 @@
-//! Instructions counted by valgrind on a small generated workload: a measure of work without the noise of clocks.
+//! Counts instructions on a small generated workload with valgrind: a measure of work without the noise of clocks.
 
 use super::counts::{Counts, Task};
-use super::{binary, machine, scratch};
-use crate::arguments::Arguments;
-use crate::{clock, shell};
+use super::{machine, work_directory};
+use crate::{clock, options, shell};
+use clap::Args;
 use packline_testkit::{generate, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,44 +14,50 @@ const READ: &str = "zstd";
 const MEGABYTES: u64 = 2;
 const TINY_FILES: u64 = 3000;
 
-/// What is counted: a name, and the arguments of our program.
+/// A counted run: name, arguments of packline, and the resulting image.
 type Step = (String, Vec<String>, Option<PathBuf>);
 
-/// `bench instructions`: writes `bench/results/DATE-instructions.csv`.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&["out", "binary"])?;
+#[derive(Debug, Args)]
+pub struct Options {
+    #[command(flatten)]
+    output: options::Output,
+    #[command(flatten)]
+    binary: options::Binary,
+}
+
+/// Writes `DATE-instructions.csv`.
+pub fn run(options: &Options) -> Result<(), String> {
     if tools::find("valgrind").is_none() {
         return Err("valgrind is not installed (apt-get install valgrind)".into());
     }
-    let (binary, place) = (binary(arguments)?, scratch()?.join("instructions"));
-    std::fs::create_dir_all(&place).map_err(|cause| format!("{}: {cause}", place.display()))?;
-    let counts = count(&binary, &place);
-    std::fs::remove_dir_all(&place).map_err(|cause| format!("{}: {cause}", place.display()))?;
+    let (binary, directory) = (options.binary.path()?, work_directory(None)?.join("instructions"));
+    std::fs::create_dir_all(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
+    let counts = count(&binary, &directory);
+    std::fs::remove_dir_all(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
     let text = counts?.to_string();
-    shell::say(&text);
-    let out = arguments.path("out").unwrap_or_else(|| shell::root().join("bench/results"));
-    shell::write(&out.join(format!("{}-instructions.csv", clock::today())), &text)
+    shell::print(&text);
+    shell::write(&options.output.directory().join(format!("{}-instructions.csv", clock::today())), &text)
 }
 
-fn count(binary: &Path, place: &Path) -> Result<Counts, String> {
+fn count(binary: &Path, directory: &Path) -> Result<Counts, String> {
     let named = |path: &Path, cause: std::io::Error| format!("{}: {cause}", path.display());
-    let (bulk, tiny) = (place.join("bulk.tar"), place.join("tiny.tar"));
+    let (bulk, tiny) = (directory.join("bulk.tar"), directory.join("tiny.tar"));
     generate::write_tar(&bulk, |sink| generate::mixed_bulk(sink, MEGABYTES)).map_err(|cause| named(&bulk, cause))?;
     generate::write_tar(&tiny, |sink| generate::many_files(sink, TINY_FILES)).map_err(|cause| named(&tiny, cause))?;
     let mut counts = Counts { machine: machine()?, tasks: Vec::new() };
-    for (name, argv, made) in steps(place)? {
+    for (name, argv, made) in steps(directory)? {
         let instructions =
-            counted(binary, &argv, &place.join("counted")).map_err(|cause| format!("{name}: {cause}"))?;
+            counted(binary, &argv, &directory.join("counted")).map_err(|cause| format!("{name}: {cause}"))?;
         let bytes = made.map_or(Ok(0), |path| std::fs::metadata(&path).map(|found| found.len()));
         counts.tasks.push(Task { name, instructions, bytes: bytes.map_err(|cause| cause.to_string())? });
     }
     Ok(counts)
 }
 
-/// Everything in the order in which it is run: what is read was packed before. The reference line without threads is
-/// asked for wherever it is offered, so that nothing hangs on how threads meet.
-fn steps(place: &Path) -> Result<Vec<Step>, String> {
-    let path = |name: &str| shell::text(&place.join(name)).map(str::to_owned);
+/// All runs in order: images are packed before they are read. Runs have no threads where packline allows it, so that the counts do
+/// not depend on timing.
+fn steps(directory: &Path) -> Result<Vec<Step>, String> {
+    let path = |name: &str| shell::text(&directory.join(name)).map(str::to_owned);
     let (bulk, tiny, image, tree) =
         (path("bulk.tar")?, path("tiny.tar")?, path(&format!("{READ}.sqfs"))?, path("tree")?);
     let mut steps = Vec::new();
@@ -76,7 +82,7 @@ fn packing(name: &str, source: &str, image: &str, codec: &str) -> Step {
     (name.to_owned(), argv.to_vec(), Some(PathBuf::from(image)))
 }
 
-/// Runs our program under valgrind. What it writes to standard output is thrown away.
+/// Runs packline under valgrind and discards its standard output.
 fn counted(binary: &Path, argv: &[String], report: &Path) -> Result<u64, String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=cachegrind", "--cache-sim=no", "--quiet"]);
@@ -86,7 +92,7 @@ fn counted(binary: &Path, argv: &[String], report: &Path) -> Result<u64, String>
     summary(&text).ok_or_else(|| format!("{} has no summary", report.display()))
 }
 
-/// The count in cachegrind's output: `summary: N`.
+/// The count in cachegrind's output, `summary: N`.
 fn summary(text: &str) -> Option<u64> {
     text.lines().rev().find_map(|line| line.strip_prefix("summary:"))?.trim().parse().ok()
 }
@@ -107,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_was_packed_before() {
+    fn images_are_packed_before_they_are_read() {
         let steps = steps(Path::new("place")).unwrap();
         let made = steps.iter().position(|(_, _, made)| made.as_deref() == Some(Path::new("place/zstd.sqfs"))).unwrap();
         let read = steps.iter().position(|(name, ..)| name == "unpack").unwrap();

@@ -1,18 +1,34 @@
-//! The long-range stage alone on a file: speed a core, what it finds, and its memory, with one worker and with more.
+//! Measures the long-range stage alone on a file, by number of workers: throughput, matches and memory.
 
-use crate::arguments::Arguments;
-use crate::{environment, shell};
+use crate::{clock, shell};
+use clap::Args;
 use packline_longrange::{Match, Settings, Window, find};
 use packline_testkit::Stopwatch;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-const KNOWN: [&str; 5] = ["level", "least", "jobs", "runs", "offsets"];
-/// Bytes that a run of literals, or a part of a match, can have in a `.lrz`.
-const OPCODE_MOST: u64 = 65_535;
-/// Ticks of a second in which Linux counts processor time for programs.
-const TICKS: f64 = 100.0;
+/// Largest length of a run of literals, or of a part of a match, in a `.lrz`.
+const MAX_OPCODE: u64 = 65_535;
+
+#[derive(Debug, Args)]
+pub struct Options {
+    file: PathBuf,
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    level: u32,
+    /// Shortest match, bytes
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    min_length: u64,
+    /// Numbers of workers
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2")]
+    jobs: Vec<usize>,
+    /// Runs, of which the best is reported
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: u32,
+    /// Read the file at offsets instead of holding it in memory
+    #[arg(long)]
+    offsets: bool,
+}
 
 /// A file that is read at offsets.
 struct Offsets(File, u64);
@@ -27,55 +43,47 @@ impl Window for Offsets {
     }
 }
 
-/// What was found, counted.
 #[derive(Default, PartialEq, Eq)]
-struct Tally {
+struct MatchStats {
     matches: u64,
     matched: u64,
-    /// Opcodes of literals and of matches, as a `.lrz` has them.
+    /// Opcodes of literals and of matches in a `.lrz`.
     literal_codes: u64,
     match_codes: u64,
     end: u64,
 }
 
-impl Tally {
+impl MatchStats {
     fn add(&mut self, found: Match) {
         self.matches += 1;
         self.matched += found.length;
-        self.literal_codes += (found.at - self.end).div_ceil(OPCODE_MOST);
-        self.match_codes += found.length.div_ceil(OPCODE_MOST);
+        self.literal_codes += (found.at - self.end).div_ceil(MAX_OPCODE);
+        self.match_codes += found.length.div_ceil(MAX_OPCODE);
         self.end = found.end();
     }
 
-    /// Bytes of literals and opcodes for a window of `length` bytes: what `lrzip -n` would write.
+    /// Bytes of literals and opcodes for a window of `length` bytes: the output of `lrzip -n`.
     fn left(&self, length: u64) -> u64 {
         let width = u64::from((64 - length.leading_zeros()).div_ceil(8).max(1));
-        let literal_codes = self.literal_codes + (length - self.end).div_ceil(OPCODE_MOST);
+        let literal_codes = self.literal_codes + (length - self.end).div_ceil(MAX_OPCODE);
         length - self.matched + literal_codes * 3 + self.match_codes * (3 + width)
     }
 }
 
-/// `bench longrange FILE`: as release builds do it.
-pub fn run(file: &Path, arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&KNOWN)?;
-    if cfg!(debug_assertions) {
-        let words = environment::arguments();
-        return shell::started(shell::cargo().args(["run", "--release", "--package", "xtask", "--"]).args(words));
-    }
-    let window = opened(file, arguments.text("offsets").is_some())?;
+pub fn run(options: &Options) -> Result<(), String> {
+    let window = opened(&options.file, options.offsets)?;
     let length = window.length();
-    let settings = Settings::new(arguments.number("level", 7)?, length).with_least(arguments.number("least", 32)?);
-    shell::say(&format!("{}: {length} bytes, a sample in {}\n", file.display(), settings.gap()));
-    shell::say(
+    let settings = Settings::new(options.level, length).with_least(options.min_length);
+    shell::print(&format!("{}: {length} bytes, a sample in {}\n", options.file.display(), settings.gap()));
+    shell::print(
         "| workers | wall s | MB/s | CPU s | MB/s a core | matches | matched | left with opcodes | memory bound |",
     );
-    shell::say("|---|---|---|---|---|---|---|---|---|");
+    shell::print("|---|---|---|---|---|---|---|---|---|");
     let mut first = None;
-    for jobs in arguments.list("jobs", &["1", "2"]) {
-        let workers = jobs.parse().map_err(|_| format!("--jobs: {jobs:?} is no number of workers"))?;
-        let tally = measure(&*window, &settings, workers, arguments.number("runs", 3)?)?;
-        if *first.get_or_insert_with(|| tally.left(length)) != tally.left(length) {
-            return Err(format!("{workers} workers find something else"));
+    for &workers in &options.jobs {
+        let stats = measure(&*window, &settings, workers, options.runs)?;
+        if *first.get_or_insert_with(|| stats.left(length)) != stats.left(length) {
+            return Err(format!("the matches of {workers} workers differ from those of {}", options.jobs[0]));
         }
     }
     Ok(())
@@ -91,33 +99,26 @@ fn opened(file: &Path, offsets: bool) -> Result<Box<dyn Window>, String> {
     Ok(Box::new(std::fs::read(file).map_err(named)?))
 }
 
-/// Says the best of several runs.
-fn measure(window: &dyn Window, settings: &Settings, workers: usize, runs: u32) -> Result<Tally, String> {
-    let (mut wall, mut processor, mut tally) = (f64::MAX, f64::MAX, Tally::default());
+/// Prints the best of several runs.
+fn measure(window: &dyn Window, settings: &Settings, workers: usize, runs: u32) -> Result<MatchStats, String> {
+    let (mut wall, mut processor, mut stats) = (f64::MAX, f64::MAX, MatchStats::default());
     for _ in 0..runs.max(1) {
-        tally = Tally::default();
-        let (before, watch) = (processor_seconds()?, Stopwatch::start());
+        stats = MatchStats::default();
+        let (before, watch) = (clock::processor_seconds(), Stopwatch::start());
         let each = &mut |found| {
-            tally.add(found);
+            stats.add(found);
             Ok::<(), std::convert::Infallible>(())
         };
         find(window, settings, workers, &|| false, each).map_err(|cause| cause.to_string())?;
         wall = wall.min(watch.elapsed().as_secs_f64());
-        processor = processor.min(processor_seconds()? - before);
+        processor = processor.min(clock::processor_seconds() - before);
     }
     let (length, megabytes) = (window.length(), window.length() as f64 / 1e6);
-    let (speed, a_core) = (megabytes / wall, megabytes / processor.max(1.0 / TICKS));
-    let found = format!("{} | {} | {}", tally.matches, tally.matched, tally.left(length));
+    let (speed, a_core) = (megabytes / wall, megabytes / processor);
+    let found = format!("{} | {} | {}", stats.matches, stats.matched, stats.left(length));
     let memory = settings.memory(workers) >> 20;
-    shell::say(&format!(
+    shell::print(&format!(
         "| {workers} | {wall:.2} | {speed:.0} | {processor:.2} | {a_core:.0} | {found} | {memory} MiB |"
     ));
-    Ok(tally)
-}
-
-/// Processor time of this process so far (proc(5): fields 14 and 15 of `stat`, counted behind the name).
-fn processor_seconds() -> Result<f64, String> {
-    let stat = std::fs::read_to_string("/proc/self/stat").map_err(|cause| format!("/proc/self/stat: {cause}"))?;
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
-    Ok(fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS)
+    Ok(stats)
 }

@@ -1,4 +1,4 @@
-//! The machine, in a line.
+//! A description of this machine in one line.
 
 /// Processors and kernel.
 pub fn description() -> String {
@@ -8,7 +8,6 @@ pub fn description() -> String {
     format!("{count} x {}, Linux {}", model_in(&processors), kernel.trim())
 }
 
-/// The processors' model.
 pub fn model() -> String {
     model_in(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default()).to_owned()
 }

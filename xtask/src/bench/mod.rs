@@ -1,4 +1,4 @@
-//! Ours against the peers on one input: runs interleaved, medians compared, answers checked.
+//! Benchmarks of packline and of other programs on one input: interleaved runs, medians, verified results.
 
 mod compare;
 mod counts;
@@ -12,42 +12,79 @@ mod schedule;
 mod slack;
 mod stream;
 
-use crate::arguments::Arguments;
 use crate::{environment, shell};
+use clap::Subcommand;
 use std::path::{Path, PathBuf};
 
-/// `bench pack`, `bench unpack`, `bench codec`, `bench longrange`, `bench mount`, `bench schedule`, `bench slack`, `bench stream`, `bench instructions`, `bench compare`.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    let operands: Vec<&str> = arguments.operands.iter().map(String::as_str).collect();
-    match operands[..] {
-        [what @ ("pack" | "unpack" | "codec")] => recorded::run(what, arguments),
-        ["longrange", file] => longrange::run(Path::new(file), arguments),
-        ["mount"] => mount::run(arguments),
-        ["schedule"] => schedule::run(arguments),
-        ["slack"] => slack::run(arguments),
-        ["stream"] => stream::run(arguments),
-        ["instructions"] => instructions::run(arguments),
-        ["compare", ..] => compare::run(arguments),
-        _ => Err(format!(
-            "{operands:?} is no benchmark (expected pack, unpack, codec, longrange FILE, mount, schedule, slack, stream, instructions or compare)"
-        )),
+#[derive(Debug, Subcommand)]
+pub enum Benchmark {
+    /// Run packline bench pack and keep its reports as DATE-NAME.{csv,md,html}
+    Pack(recorded::Options),
+    /// Run packline bench unpack and keep its reports as DATE-NAME.{csv,md,html}
+    Unpack(recorded::Options),
+    /// Run packline bench codec and keep its reports as DATE-NAME.{csv,md,html}
+    Codec(recorded::Options),
+    /// Measure the long-range stage alone: throughput by number of workers, matches, memory
+    Longrange(longrange::Options),
+    /// Read a large file through a mount, with packline and squashfuse
+    Mount(mount::Options),
+    /// Compare ways of scheduling in one process, on workloads that are difficult for queues
+    Schedule(schedule::Options),
+    /// Write .pln files of about the size of a record in a loop: open, write, fsync, close
+    Slack(slack::Options),
+    /// Compress and decompress a file with packline and other programs
+    Stream(stream::Options),
+    /// Count the instructions of a small workload with valgrind
+    Instructions(instructions::Options),
+    /// Compare two results, or the last two results of each name, and report what became slower
+    Compare(compare::Options),
+}
+
+impl Benchmark {
+    pub fn run(&self) -> Result<(), String> {
+        match self {
+            Benchmark::Pack(options) => recorded::run("pack", options),
+            Benchmark::Unpack(options) => recorded::run("unpack", options),
+            Benchmark::Codec(options) => recorded::run("codec", options),
+            Benchmark::Longrange(options) => optimized(|| longrange::run(options)),
+            Benchmark::Mount(options) => mount::run(options),
+            Benchmark::Schedule(options) => optimized(|| schedule::run(options)),
+            Benchmark::Slack(options) => optimized(|| slack::run(options)),
+            Benchmark::Stream(options) => stream::run(options),
+            Benchmark::Instructions(options) => instructions::run(options),
+            Benchmark::Compare(options) => compare::run(options),
+        }
     }
 }
 
-/// Where images and trees go while they are compared.
-fn scratch() -> Result<PathBuf, String> {
-    let place = environment::target_directory().join("bench-images");
-    std::fs::create_dir_all(&place).map_err(|cause| format!("{}: {cause}", place.display()))?;
-    Ok(place)
+/// Measures in this process if it is a release build, otherwise runs the same command as one.
+fn optimized(measure: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    if cfg!(debug_assertions) {
+        let words = environment::arguments();
+        return shell::run_here(shell::cargo().args(["run", "--release", "--package", "xtask", "--"]).args(words));
+    }
+    measure()
 }
 
-/// Our binary: the one that was named, or a fresh one as users have it.
-fn binary(arguments: &Arguments) -> Result<PathBuf, String> {
-    arguments.path("binary").map_or_else(shell::release_binary, Ok)
+/// Directory of temporary files: the given one, or one in cargo's target directory.
+fn work_directory(given: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(directory) = given {
+        return Ok(directory.to_path_buf());
+    }
+    let directory = environment::target_directory().join("bench-images");
+    std::fs::create_dir_all(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
+    Ok(directory)
 }
 
-/// Reads a file once, so that it is in the page cache for all alike.
+/// Reads a file once, so that it is in the page cache for all programs.
 fn warm(path: &Path) -> Result<(), String> {
     let mut file = std::fs::File::open(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
     std::io::copy(&mut file, &mut std::io::sink()).map(drop).map_err(|cause| format!("{}: {cause}", path.display()))
+}
+
+/// The median, of an even count the larger of the two in the middle; NaN without numbers.
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = numbers.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -1,32 +1,54 @@
-//! Mounted images against squashfuse: one large file read from end to end, and 64 KiB reads all over it by several threads.
-#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
+//! Reads a large file through a mount, with packline and squashfuse: in order, and in random 64 KiB reads of several threads.
+#![allow(clippy::disallowed_methods, reason = "without its threads nothing can be measured")]
 
-use super::{binary, machine, scratch, warm};
-use crate::arguments::Arguments;
-use crate::{clock, environment, shell};
+use super::{machine, median, warm, work_directory};
+use crate::{environment, options, shell};
+use clap::Args;
 use packline_testkit::{Random, Stopwatch, tools};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const KNOWN: [&str; 8] = ["input", "runs", "codecs", "block", "jobs", "out", "peer", "binary"];
-const PEERS: [&str; 2] = ["squashfuse", "squashfuse_ll"];
 const THREADS: u64 = 4;
-/// Bytes of a read in order: so many that the calls cost nothing.
+/// Bytes of a sequential read: large, so that the calls cost little.
 const WHOLE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 64 << 10;
 const READS_A_THREAD: usize = 500;
 
-/// One program that mounts.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// A large file of real data
+    #[arg(long, value_name = "FILE")]
+    input: PathBuf,
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    runs: usize,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "zstd")]
+    codecs: Vec<String>,
+    /// Block size of the image
+    #[arg(long, value_name = "SIZE", default_value = "128K")]
+    block: String,
+    /// packline's threads [default: number of CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Other programs that mount
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "squashfuse,squashfuse_ll")]
+    peers: Vec<String>,
+    #[command(flatten)]
+    output: options::Output,
+    #[command(flatten)]
+    binary: options::Binary,
+}
+
+/// A program that mounts images.
 struct Mounter<'s> {
     name: &'s str,
     argv: Vec<String>,
 }
 
-/// What one program did at one task.
+/// All runs of one program and task.
 struct Row {
     task: String,
     program: String,
@@ -37,48 +59,33 @@ struct Row {
 }
 
 impl Row {
-    /// The run in the middle, MB/s.
+    /// MB/s of the median run.
     fn throughput(&self) -> f64 {
-        let mut walls = self.walls.clone();
-        walls.sort_by(f64::total_cmp);
-        self.bytes as f64 / 1e6 / walls[walls.len() / 2]
+        self.bytes as f64 / 1e6 / median(self.walls.iter().copied())
     }
 }
 
-/// `bench mount`: `--input` is any large file.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&KNOWN)?;
-    let input = arguments.path("input").ok_or("--input: name a large file of real data")?;
-    let (ours, place) = (binary(arguments)?, scratch()?);
-    let peers = arguments.list("peer", &PEERS);
-    let workers = arguments.number("jobs", environment::processors())?.to_string();
-    let (image, block) = (place.join("mount.sqfs"), arguments.text("block").unwrap_or("128K"));
-    let argv = vec![shell::text(&ours)?.to_owned(), "mount".into(), "--jobs".into(), workers];
+pub fn run(options: &Options) -> Result<(), String> {
+    let Options { input, block, .. } = options;
+    let (binary, image) = (options.binary.path()?, work_directory(None)?.join("mount.sqfs"));
+    let workers = options.jobs.unwrap_or_else(environment::processors).to_string();
+    let argv = vec![shell::text(&binary)?.to_owned(), "mount".into(), "--jobs".into(), workers];
     let mut mounters = vec![Mounter { name: "packline", argv }];
-    mounters.extend(peers.iter().map(|peer| Mounter { name: peer, argv: vec![peer.clone()] }));
+    mounters.extend(options.peers.iter().map(|peer| Mounter { name: peer, argv: vec![peer.clone()] }));
     let mut rows = Vec::new();
-    for codec in arguments.list("codecs", &["zstd"]) {
-        pack(&ours, &input, &image, &codec, block)?;
-        for _ in 0..arguments.number("runs", 7)? {
-            for mounter in &mounters {
-                measure(mounter, &image, &codec, &mut rows)?;
-            }
+    for codec in &options.codecs {
+        pack(&binary, input, &image, codec, block)?;
+        for _ in 0..options.runs {
+            mounters.iter().try_for_each(|mounter| measure(mounter, &image, codec, &mut rows))?;
         }
-        shell::say(&table(&rows));
+        shell::print(&table(&rows));
     }
     std::fs::remove_file(&image).map_err(|cause| cause.to_string())?;
-    let size = std::fs::metadata(&input).map_err(|cause| cause.to_string())?.len();
-    keep(arguments, block, &rows, &page(size, block, &rows))
+    let size = std::fs::metadata(input).map_err(|cause| cause.to_string())?.len();
+    options.output.write(&format!("mount-{block}"), &csv(&rows), &page(size, block, &rows))
 }
 
-fn keep(arguments: &Arguments, block: &str, rows: &[Row], page: &str) -> Result<(), String> {
-    let place = arguments.path("out").unwrap_or_else(|| shell::root().join("bench/results"));
-    let name = format!("{}-mount-{block}", clock::today());
-    shell::write(&place.join(format!("{name}.csv")), &csv(rows))?;
-    shell::write(&place.join(format!("{name}.md")), page)
-}
-
-/// Every run, a line each.
+/// One line for each run.
 fn csv(rows: &[Row]) -> String {
     let mut text = "task,program,run,wall_s,bytes\n".to_owned();
     for row in rows {
@@ -89,7 +96,7 @@ fn csv(rows: &[Row]) -> String {
     text
 }
 
-/// The run in the middle, and how many times a program's throughput ours is.
+/// Median throughputs, and the ratio of packline's to each.
 fn table(rows: &[Row]) -> String {
     let mut text = "| task | program | MB/s | ours x | MB/s of each run |\n|---|---|---|---|---|\n".to_owned();
     for row in rows {
@@ -104,9 +111,9 @@ fn table(rows: &[Row]) -> String {
 
 fn page(size: u64, block: &str, rows: &[Row]) -> String {
     format!(
-        "# One file of {size} bytes through a mount, blocks of {block}\n\n{}\n\nRead in order with buffers of {} KiB, and at \
-         random by {THREADS} threads, {READS_A_THREAD} reads of {} KiB each. Medians of interleaved runs; each run mounts \
-         afresh, with the image in the page cache and nothing of the mount.\n\n{}",
+        "# One file of {size} bytes through a mount, blocks of {block}\n\n{}\n\nRead sequentially with buffers of {} KiB, and at \
+         random by {THREADS} threads, {READS_A_THREAD} reads of {} KiB each. Medians of interleaved runs; each run \
+         mounts anew, with the image in the page cache and no data of the mount.\n\n{}",
         machine::description(),
         WHOLE_BYTES >> 10,
         READ_BYTES >> 10,
@@ -114,17 +121,17 @@ fn page(size: u64, block: &str, rows: &[Row]) -> String {
     )
 }
 
-fn pack(ours: &Path, input: &Path, image: &Path, codec: &str, block: &str) -> Result<(), String> {
-    let tree = scratch()?.join("mount-tree");
+fn pack(binary: &Path, input: &Path, image: &Path, codec: &str, block: &str) -> Result<(), String> {
+    let tree = work_directory(None)?.join("mount-tree");
     std::fs::create_dir_all(&tree).map_err(|cause| cause.to_string())?;
     std::fs::copy(input, tree.join("file")).map_err(|cause| format!("{}: {cause}", input.display()))?;
-    let mut command = Command::new(ours);
+    let mut command = Command::new(binary);
     command.arg("pack").arg(&tree).arg(image).args(["-c", codec, "-b", block, "--quiet", "--force"]);
     shell::run(&mut command)?;
     std::fs::remove_dir_all(&tree).map_err(|cause| cause.to_string())
 }
 
-/// One mount for the whole file, one for the reads all over it: neither finds what the other left in the page cache.
+/// Mounts once for the sequential read and once for the random ones, so that neither uses the other's page cache.
 fn measure(mounter: &Mounter<'_>, image: &Path, codec: &str, rows: &mut Vec<Row>) -> Result<(), String> {
     warm(image)?;
     for (task, read) in [("whole", whole as fn(&Path) -> Result<u64, String>), ("random", random)] {
@@ -135,19 +142,19 @@ fn measure(mounter: &Mounter<'_>, image: &Path, codec: &str, rows: &mut Vec<Row>
         let outcome = read(&point.path().join("file"));
         let wall = watch.elapsed().as_secs_f64();
         tools::run(Command::new("umount").arg(point.path()))?;
-        note(rows, format!("{codec} {task}"), mounter.name, outcome?, wall);
+        record(rows, format!("{codec} {task}"), mounter.name, outcome?, wall);
     }
     Ok(())
 }
 
-fn note(rows: &mut Vec<Row>, task: String, program: &str, bytes: u64, wall: f64) {
+fn record(rows: &mut Vec<Row>, task: String, program: &str, bytes: u64, wall: f64) {
     match rows.iter_mut().find(|row| row.task == task && row.program == program) {
         Some(row) => row.walls.push(wall),
         None => rows.push(Row { task, program: program.to_owned(), bytes, walls: vec![wall] }),
     }
 }
 
-/// Reads from end to end; how many bytes that were.
+/// Reads the whole file sequentially. Returns the number of bytes.
 fn whole(path: &Path) -> Result<u64, String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
     let (mut file, mut buffer, mut bytes) = (File::open(path).map_err(named)?, vec![0; WHOLE_BYTES], 0);
@@ -159,14 +166,14 @@ fn whole(path: &Path) -> Result<u64, String> {
     }
 }
 
-/// Reads all over it; how many bytes that were.
+/// Reads at random offsets. Returns the number of bytes.
 fn random(path: &Path) -> Result<u64, String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
     let file = File::open(path).map_err(named)?;
     let last = file.metadata().map_err(named)?.len().saturating_sub(READ_BYTES as u64);
     std::thread::scope(|scope| {
         let file = &file;
-        let threads: Vec<_> = (0..THREADS).map(|seed| scope.spawn(move || read_about(file, last, seed))).collect();
+        let threads: Vec<_> = (0..THREADS).map(|seed| scope.spawn(move || read_at_random(file, last, seed))).collect();
         threads.into_iter().try_for_each(|thread| match thread.join() {
             Ok(outcome) => outcome.map_err(named),
             Err(_) => Err("a reading thread panicked".to_owned()),
@@ -175,7 +182,7 @@ fn random(path: &Path) -> Result<u64, String> {
     Ok(THREADS * (READS_A_THREAD * READ_BYTES) as u64)
 }
 
-fn read_about(file: &File, last: u64, seed: u64) -> std::io::Result<()> {
+fn read_at_random(file: &File, last: u64, seed: u64) -> std::io::Result<()> {
     let (mut random, mut buffer) = (Random::new(seed), vec![0; READ_BYTES]);
     (0..READS_A_THREAD).try_for_each(|_| file.read_exact_at(&mut buffer, random.below(last + 1)))
 }

@@ -1,30 +1,46 @@
-//! The table of the OpenZFS proposal for `slack` (pull request 15215) with records of .pln files: files of sizes round that
-//! of a record are opened, written, fsynced and closed in a loop.
+//! The table of the OpenZFS proposal for `slack` (pull request 15215) with records of .pln files: files of about the size of a
+//! record are opened, written, fsynced and closed in a loop.
 //!
-//! There a file that is longer than a record has nothing but whole records: what follows the content of the last one is zeros,
-//! which cost writes unless something takes them off. So the content here, which no codec makes smaller, is followed by zeros up
-//! to whole records, and throughput counts the content alone.
+//! In OpenZFS a file that is longer than a record consists of whole records: zeros after the content of the last one are written
+//! unless a codec removes them. Therefore the incompressible content here is followed by zeros up to whole records, and the
+//! throughput counts the content only.
 
-use super::{machine, scratch};
-use crate::arguments::Arguments;
-use crate::{clock, environment, shell};
+use super::{machine, median, work_directory};
+use crate::{options, shell};
+use clap::Args;
 use packline::codec::Coding;
 use packline::pln::{self, Machine, RecordSize, Source, Unobserved, WriteOptions};
 use packline_testkit::{Random, Stopwatch};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-const KNOWN: [&str; 6] = ["seconds", "sizes", "codecs", "jobs", "place", "out"];
-/// Bytes of content of a file, in millions as the proposal counts.
-const SIZES: [&str; 5] = ["15", "16", "17", "24", "31"];
-const CODECS: [&str; 5] = ["none", "lz4", "zle", "slack", "slack+lz4"];
 const RECORDS: [(&str, u64); 2] = [("128K", 128 << 10), ("16M", 16 << 20)];
-/// A megabyte of the proposal: its 16 MB file is one record of 16M.
+/// A megabyte in the proposal: its 16 MB file is one record of 16M.
 const MEGABYTE: usize = 1 << 20;
 
-/// A file of so many bytes of content, its records and what is done to them.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Seconds for each size and codec
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    seconds: u32,
+    /// Sizes of the content, MiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "15,16,17,24,31")]
+    sizes: Vec<usize>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "none,lz4,zle,slack,slack+lz4")]
+    codecs: Vec<String>,
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    jobs: usize,
+    /// Directory for the files, on the file system to measure
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    #[command(flatten)]
+    output: options::Output,
+}
+
+/// A record size, a size of content, bytes, and a codec.
 struct Case {
     record: &'static str,
     size: usize,
@@ -32,14 +48,14 @@ struct Case {
     options: WriteOptions,
 }
 
-/// What writing one file took.
+/// Times of writing one file, seconds, and its size.
 struct Run {
     seconds: f64,
     fsync: f64,
     physical: u64,
 }
 
-/// A case with all its runs.
+/// All runs of a case.
 struct Row {
     record: &'static str,
     size: usize,
@@ -48,52 +64,41 @@ struct Row {
 }
 
 impl Row {
-    /// Megabytes of content a second, over all runs.
+    /// Megabytes of content a second over all runs.
     fn throughput(&self) -> f64 {
         let seconds: f64 = self.runs.iter().map(|run| run.seconds).sum();
         (self.size * self.runs.len()) as f64 / MEGABYTE as f64 / seconds
     }
 
-    /// The run in the middle, milliseconds.
+    /// Median time of fsync, milliseconds.
     fn fsync(&self) -> f64 {
-        let mut times: Vec<f64> = self.runs.iter().map(|run| run.fsync * 1e3).collect();
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
+        median(self.runs.iter().map(|run| run.fsync * 1e3))
     }
 
-    /// Bytes that are written for a byte of content: the same in each run.
+    /// Bytes written for a byte of content: the same in each run.
     fn cost(&self) -> f64 {
         self.runs[0].physical as f64 / self.size as f64
     }
 }
 
-/// `bench slack`: as release builds do it.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&KNOWN)?;
-    if cfg!(debug_assertions) {
-        let words = environment::arguments();
-        return shell::started(shell::cargo().args(["run", "--release", "--package", "xtask", "--"]).args(words));
-    }
-    let place = arguments.path("place").map_or_else(scratch, Ok)?;
-    let machine = Machine { workers: arguments.number("jobs", 1)?, ..Machine::default() };
-    let seconds: u32 = arguments.number("seconds", 3)?;
+pub fn run(options: &Options) -> Result<(), String> {
+    let path = work_directory(options.work_dir.as_deref())?.join("slack.pln");
+    let machine = Machine { workers: options.jobs, ..Machine::default() };
     let mut rows = Vec::new();
-    for case in cases(arguments)? {
-        let row = measure(case, &machine, f64::from(seconds), &place.join("slack.pln"))?;
-        shell::say(&line(&row));
+    for case in cases(&options.sizes, &options.codecs)? {
+        let row = measure(case, &machine, f64::from(options.seconds), &path)?;
+        shell::print(&line(&row));
         rows.push(row);
     }
-    keep(arguments, &rows, &page(&machine, seconds, &rows))
+    options.output.write("slack", &csv(&rows), &page(&machine, options.seconds, &rows))
 }
 
-fn cases(arguments: &Arguments) -> Result<Vec<Case>, String> {
-    let (sizes, codecs) = (arguments.list("sizes", &SIZES), arguments.list("codecs", &CODECS));
+fn cases(sizes: &[usize], codecs: &[String]) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for (record, bytes) in RECORDS {
         let record_size = RecordSize::new(bytes).map_err(|error| error.to_string())?;
-        for size in &sizes {
-            let megabytes: usize = size.parse().map_err(|_| format!("--sizes: {size:?} is no number of megabytes"))?;
-            for codec in &codecs {
+        for megabytes in sizes {
+            for codec in codecs {
                 let coding = Coding::parse(codec).map_err(|error| format!("--codecs: {error}"))?;
                 let options = WriteOptions { record_size, codings: vec![coding.clone()] };
                 cases.push(Case { record, size: megabytes * MEGABYTE, coding, options });
@@ -103,10 +108,10 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// Writes files for so many seconds, three at least.
+/// Writes files for `seconds`, at least three.
 fn measure(case: Case, machine: &Machine, seconds: f64, path: &Path) -> Result<Row, String> {
     let content = content(&case);
-    write_one(&case, &content, machine, path)?; // memory and the file system are warm then
+    write_one(&case, &content, machine, path)?; // warms up memory and the file system
     let (mut runs, watch) = (Vec::new(), Stopwatch::start());
     while runs.len() < 3 || watch.elapsed().as_secs_f64() < seconds {
         runs.push(write_one(&case, &content, machine, path)?);
@@ -123,7 +128,7 @@ fn content(case: &Case) -> Vec<u8> {
     content
 }
 
-/// open, write, fsync, close.
+/// Opens, writes, fsyncs and closes a file.
 fn write_one(case: &Case, content: &[u8], machine: &Machine, path: &Path) -> Result<Run, String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
     let watch = Stopwatch::start();
@@ -138,24 +143,21 @@ fn write_one(case: &Case, content: &[u8], machine: &Machine, path: &Path) -> Res
     Ok(Run { seconds: watch.elapsed().as_secs_f64(), fsync, physical })
 }
 
-/// The last file is what it should be.
+/// Verifies the last file.
 fn check(path: &Path, content: &[u8], machine: &Machine) -> Result<(), String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
     let (mut packed, mut back) = (Vec::new(), Cursor::new(Vec::with_capacity(content.len())));
     File::open(path).and_then(|mut file| file.read_to_end(&mut packed)).map_err(named)?;
     let source = Source::Stream(&mut packed.as_slice());
     pln::decompress(source, pln::Span::ALL, &mut back, machine, &mut Unobserved).map_err(|error| error.to_string())?;
-    if back.get_ref() == content { Ok(()) } else { Err(format!("{}: holds something else", path.display())) }
+    if back.get_ref() == content {
+        Ok(())
+    } else {
+        Err(format!("{}: the content differs from what was written", path.display()))
+    }
 }
 
-fn keep(arguments: &Arguments, rows: &[Row], page: &str) -> Result<(), String> {
-    let place = arguments.path("out").unwrap_or_else(|| shell::root().join("bench/results"));
-    let name = format!("{}-slack", clock::today());
-    shell::write(&place.join(format!("{name}.csv")), &csv(rows))?;
-    shell::write(&place.join(format!("{name}.md")), page)
-}
-
-/// Every run, a line each.
+/// One line for each run.
 fn csv(rows: &[Row]) -> String {
     let mut text = "record,content_bytes,codec,run,wall_s,fsync_s,physical_bytes\n".to_owned();
     for row in rows {
@@ -184,9 +186,9 @@ fn line(row: &Row) -> String {
 fn page(machine: &Machine, seconds: u32, rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().map(line).collect();
     format!(
-        "# Files round the size of a record: open, write, fsync, close\n\n{}\n\nEach file is written by the library \
-         (`packline_pln::compress`, {} worker) for {seconds} s, again and again under the same name. Its content is noise, followed by \
-         zeros up to a whole number of records, which are part of it; throughput is that of the noise.\n\n\
+        "# Files of about the size of a record: open, write, fsync, close\n\n{}\n\nEach file is written by the library \
+         (`packline_pln::compress`, {} worker) for {seconds} s, repeatedly under the same name. Its content is noise, followed by \
+         zeros up to a whole number of records, which are part of it; throughput counts the noise only.\n\n\
          | record size | content, MiB | codec | MiB/s | fsync, ms | written, MiB | written for a byte of content | files |\n\
          |---|--:|---|--:|--:|--:|--:|--:|\n{}\n",
         machine::description(),
@@ -202,12 +204,8 @@ mod tests {
     #[test]
     fn a_file_that_is_a_little_longer_than_a_record_costs_little_more_with_slack() {
         let place = tempfile::tempdir().unwrap();
-        let arguments = |codecs: &str| {
-            let words = ["--sizes", "16,17", "--codecs", codecs].map(str::to_owned);
-            Arguments::parse(words.into_iter()).unwrap()
-        };
         let costs = |codec: &str| -> Vec<f64> {
-            let cases = cases(&arguments(codec)).unwrap();
+            let cases = cases(&[16, 17], &[codec.to_owned()]).unwrap();
             let large = cases.into_iter().filter(|case| case.record == "16M");
             let written = |case: Case| {
                 let run = write_one(&case, &content(&case), &Machine::default(), &place.path().join("x")).unwrap();

@@ -1,174 +1,160 @@
-//! One file through the compressors of streams: .pln beside zstd, lz4, xz, pigz and lrzip, there and back.
+//! Compresses and decompresses a file with packline (.pln), zstd, lz4, xz, pigz and lrzip.
 
-use super::{binary, machine, scratch, warm};
-use crate::arguments::Arguments;
-use crate::{clock, environment, shell};
-use packline_testkit::Stopwatch;
+use super::{machine, warm, work_directory};
+use crate::{environment, options, shell};
+use clap::{Args, ValueEnum};
+use packline_testkit::peer::{Cost, Job, median};
 use std::fmt::Write;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wait4::Wait4;
 
-const KNOWN: [&str; 8] = ["input", "runs", "jobs", "codecs", "place", "out", "peers", "binary"];
-/// What packline compresses with, each beside the peer that makes about the same of it; behind an `@` the size of records, where it
-/// is not the default.
-const CODINGS: [&str; 7] =
-    ["none", "lz4", "slack+zstd:level=3", "slack+zstd:level=3@4M", "gzip:level=6", "xz:level=6", "xz:level=6@16M"];
-const PEERS: [&str; 5] = ["lz4", "zstd", "pigz", "xz", "lrzip"];
+/// packline's codecs, about those of the other programs; the record size follows an `@` unless it is the default.
+const CODECS: &str = "none,lz4,slack+zstd:level=3,slack+zstd:level=3@4M,gzip:level=6,xz:level=6,xz:level=6@16M";
 
-/// One way to compress a file.
-struct Way {
+/// Runs a command with its standard output in a file, whose path comes first.
+const REDIRECTED: [&str; 3] = ["bash", "-c", "exec \"$@\" > \"$0\""];
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// A large file of real data
+    #[arg(long, value_name = "FILE")]
+    input: PathBuf,
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: usize,
+    /// Threads of all programs; packline is measured with one thread too [default: number of CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// packline's codecs, each NAME[:key=value][@RECORD-SIZE]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = CODECS)]
+    codecs: Vec<String>,
+    /// Other programs
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "lz4,zstd,pigz,xz,lrzip")]
+    peers: Vec<Peer>,
+    /// Directory for temporary files
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    #[command(flatten)]
+    output: options::Output,
+    #[command(flatten)]
+    binary: options::Binary,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Peer {
+    Lz4,
+    Zstd,
+    Pigz,
+    Xz,
+    Lrzip,
+}
+
+/// A program and codec to measure.
+struct Candidate {
     label: String,
-    there: Step,
-    back: Step,
+    compress: Job,
+    decompress: Job,
 }
 
-/// A program and its words; what it reads and writes, or what it is told to.
-struct Step {
-    words: Vec<String>,
-    from: PathBuf,
-    to: PathBuf,
-    /// Whether it is given files as standard input and output.
-    piped: bool,
-}
-
-/// Seconds and bytes of one run of a program.
-#[derive(Clone, Copy)]
-struct Cost {
-    wall: f64,
-    /// User and system time.
-    processor: f64,
-    peak: u64,
-}
-
-/// What a way came to, run by run.
+/// All runs of a candidate.
 struct Row {
     label: String,
     size: u64,
-    there: Vec<Cost>,
-    back: Vec<Cost>,
+    compress: Vec<Cost>,
+    decompress: Vec<Cost>,
 }
 
-/// Where the files of a run lie.
 struct Files {
     input: PathBuf,
     packed: PathBuf,
-    back: PathBuf,
+    unpacked: PathBuf,
 }
 
-/// `bench stream`: `--input` is any large file.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&KNOWN)?;
-    let input = arguments.path("input").ok_or("--input: name a large file of real data")?;
-    let place = arguments.path("place").map_or_else(scratch, Ok)?;
-    // lrzip reads only what is named so.
-    let files = Files { input, packed: place.join("stream.lrz"), back: place.join("stream.back") };
-    let ways = ways(arguments, &files)?;
-    let mut rows: Vec<Row> = ways.iter().map(|way| Row::new(&way.label)).collect();
-    for _ in 0..arguments.number("runs", 3)? {
-        for (way, row) in ways.iter().zip(&mut rows) {
-            measure(way, &files, row)?;
+pub fn run(options: &Options) -> Result<(), String> {
+    let directory = work_directory(options.work_dir.as_deref())?;
+    // lrzip reads only files with this ending.
+    let (packed, unpacked) = (directory.join("stream.lrz"), directory.join("stream.back"));
+    let files = Files { input: options.input.clone(), packed, unpacked };
+    let candidates = candidates(options, &files)?;
+    let mut rows: Vec<Row> = candidates.iter().map(|candidate| Row::new(&candidate.label)).collect();
+    for _ in 0..options.runs {
+        for (candidate, row) in candidates.iter().zip(&mut rows) {
+            measure(candidate, &files, row)?;
         }
     }
     let size = size_of(&files.input)?;
-    shell::say(&table(&rows, size));
-    keep(arguments, &rows, size)
+    shell::print(&table(&rows, size));
+    options.output.write("stream", &csv(&rows), &page(&rows, size))
 }
 
-/// Ours with one worker and with all, then the peers with all.
-fn ways(arguments: &Arguments, files: &Files) -> Result<Vec<Way>, String> {
-    let ours = binary(arguments)?;
-    let ours = shell::text(&ours)?;
-    let jobs: usize = arguments.number("jobs", environment::processors())?;
-    let mut ways = Vec::new();
-    for coding in arguments.list("codecs", &CODINGS) {
-        for workers in [1, jobs] {
-            ways.push(our_way(ours, &coding, workers, files));
-        }
+/// packline with one worker and with all, then the other programs.
+fn candidates(options: &Options, files: &Files) -> Result<Vec<Candidate>, String> {
+    let binary = options.binary.path()?;
+    let binary = shell::text(&binary)?;
+    let jobs = options.jobs.unwrap_or_else(environment::processors);
+    let mut candidates = Vec::new();
+    for codec in &options.codecs {
+        candidates.extend([1, jobs].map(|workers| packline(binary, codec, workers, files)));
     }
-    for peer in arguments.list("peers", &PEERS) {
-        ways.push(peer_way(&peer, jobs, files)?);
-    }
-    Ok(ways)
+    candidates.extend(options.peers.iter().map(|peer| peer.candidate(jobs, files)));
+    Ok(candidates)
 }
 
-fn our_way(program: &str, coding: &str, workers: usize, files: &Files) -> Way {
+fn packline(binary: &str, codec: &str, workers: usize, files: &Files) -> Candidate {
     let threads = format!("--quiet --threads {workers}");
-    let (codec, records) = coding
-        .split_once('@')
-        .map_or((coding, String::new()), |(codec, size)| (codec, format!(" --record-size {size}")));
-    let there = format!("{program} compress {threads} --codec {codec}{records}");
-    let back = format!("{program} decompress {threads}");
-    files.way(format!("packline {coding} -T{workers}"), &there, &back, true)
+    let (name, records) = match codec.split_once('@') {
+        Some((name, size)) => (name, format!(" --record-size {size}")),
+        None => (codec, String::new()),
+    };
+    let compress = format!("{binary} compress {threads} --codec {name}{records}");
+    let decompress = format!("{binary} decompress {threads}");
+    files.candidate(format!("packline {codec} -T{workers}"), &compress, &decompress, true)
 }
 
-/// A peer at its usual level, with as many threads as it can use.
-fn peer_way(peer: &str, jobs: usize, files: &Files) -> Result<Way, String> {
-    let (there, back) = match peer {
-        "lz4" => ("lz4 -1".to_owned(), "lz4 -d"),
-        "zstd" => (format!("zstd -3 -T{jobs}"), "zstd -d"),
-        "xz" => (format!("xz -6 -T{jobs}"), "xz -d"),
-        "pigz" => (format!("pigz -6 -p {jobs}"), "pigz -d"),
-        "lrzip" => (format!("lrzip -q -f -n -p {jobs} -o"), "lrzip -q -f -d -o"),
-        _ => return Err(format!("--peers: unknown {peer} (expected some of {PEERS:?})")),
-    };
-    Ok(files.way(there.clone(), &there, back, peer != "lrzip"))
+impl Peer {
+    /// The program at its default level, with as many threads as it supports.
+    fn candidate(self, jobs: usize, files: &Files) -> Candidate {
+        let (compress, decompress) = match self {
+            Peer::Lz4 => ("lz4 -1".to_owned(), "lz4 -d"),
+            Peer::Zstd => (format!("zstd -3 -T{jobs}"), "zstd -d"),
+            Peer::Xz => (format!("xz -6 -T{jobs}"), "xz -d"),
+            Peer::Pigz => (format!("pigz -6 -p {jobs}"), "pigz -d"),
+            Peer::Lrzip => (format!("lrzip -q -f -n -p {jobs} -o"), "lrzip -q -f -d -o"),
+        };
+        files.candidate(compress.clone(), &compress, decompress, self != Peer::Lrzip)
+    }
 }
 
 impl Files {
-    fn way(&self, label: String, there: &str, back: &str, piped: bool) -> Way {
-        let step = |line: &str, from: &Path, to: &Path| {
-            let words = line.split(' ').map(str::to_owned).collect();
-            Step { words, from: from.to_owned(), to: to.to_owned(), piped }
+    fn candidate(&self, label: String, compress: &str, decompress: &str, piped: bool) -> Candidate {
+        let job = |line: &str, from: &Path, to: &Path| {
+            let (words, from_text, to_text) = (line.split(' '), from.to_string_lossy(), to.to_string_lossy());
+            match piped {
+                true => Job::new(line, &REDIRECTED.into_iter().chain([&*to_text]).chain(words).collect::<Vec<_>>())
+                    .reading(from),
+                false => Job::new(line, &words.chain([&*to_text, &*from_text]).collect::<Vec<_>>()),
+            }
         };
-        let (there, back) = (step(there, &self.input, &self.packed), step(back, &self.packed, &self.back));
-        Way { label, there, back }
-    }
-}
-
-impl Step {
-    /// Runs it to its end.
-    fn run(&self) -> Result<Cost, String> {
-        let named = |path: &Path, cause: std::io::Error| format!("{}: {cause}", path.display());
-        warm(&self.from)?;
-        let _ = std::fs::remove_file(&self.to);
-        let mut command = Command::new(&self.words[0]);
-        command.args(&self.words[1..]);
-        if self.piped {
-            command.stdin(File::open(&self.from).map_err(|cause| named(&self.from, cause))?);
-            command.stdout(File::create(&self.to).map_err(|cause| named(&self.to, cause))?);
-        } else {
-            command.arg(&self.to).arg(&self.from);
-        }
-        let shown = self.words.join(" ");
-        let watch = Stopwatch::start();
-        let mut child = command.spawn().map_err(|cause| format!("{shown}: {cause}"))?;
-        let ended = child.wait4().map_err(|cause| format!("{shown}: {cause}"))?;
-        let wall = watch.elapsed().as_secs_f64();
-        if !ended.status.success() {
-            return Err(format!("{shown}: {}", ended.status));
-        }
-        let (used, peak) = (ended.rusage.utime + ended.rusage.stime, ended.rusage.maxrss);
-        Ok(Cost { wall, processor: used.as_secs_f64(), peak })
+        let compress = job(compress, &self.input, &self.packed);
+        Candidate { label, compress, decompress: job(decompress, &self.packed, &self.unpacked) }
     }
 }
 
 impl Row {
     fn new(label: &str) -> Row {
-        Row { label: label.to_owned(), size: 0, there: Vec::new(), back: Vec::new() }
+        Row { label: label.to_owned(), size: 0, compress: Vec::new(), decompress: Vec::new() }
     }
 }
 
-/// There and back; what came back is compared once.
-fn measure(way: &Way, files: &Files, row: &mut Row) -> Result<(), String> {
-    row.there.push(way.there.run()?);
+/// Compresses and decompresses. The first result is compared with the input.
+fn measure(candidate: &Candidate, files: &Files, row: &mut Row) -> Result<(), String> {
+    warm(&files.input)?;
+    row.compress.push(candidate.compress.measure()?);
     row.size = size_of(&files.packed)?;
-    row.back.push(way.back.run()?);
-    if row.back.len() == 1 {
-        shell::run(Command::new("cmp").arg(&files.input).arg(&files.back))?;
+    row.decompress.push(candidate.decompress.measure()?);
+    if row.decompress.len() == 1 {
+        shell::run(Command::new("cmp").arg(&files.input).arg(&files.unpacked))?;
     }
-    [&files.packed, &files.back]
+    [&files.packed, &files.unpacked]
         .into_iter()
         .try_for_each(|path| std::fs::remove_file(path).map_err(|cause| format!("{}: {cause}", path.display())))
 }
@@ -177,37 +163,33 @@ fn size_of(path: &Path) -> Result<u64, String> {
     std::fs::metadata(path).map(|data| data.len()).map_err(|cause| format!("{}: {cause}", path.display()))
 }
 
-/// The figure in the middle.
-fn middle(costs: &[Cost], of: impl Fn(&Cost) -> f64) -> f64 {
-    let mut all: Vec<f64> = costs.iter().map(of).collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
-}
-
-/// Medians, a line for each way.
+/// Medians, one line for each candidate.
 fn table(rows: &[Row], size: u64) -> String {
-    let mut text = "| way | bytes | of input | compress, s | CPU, s | peak, MB | decompress, s | CPU, s | peak, MB |\n\
+    let mut text =
+        "| program | bytes | of input | compress, s | CPU, s | peak, MB | decompress, s | CPU, s | peak, MB |\n\
                     |---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-        .to_owned();
+            .to_owned();
     for row in rows {
         let share = row.size as f64 / size.max(1) as f64;
         // Writing to a String cannot fail.
         let _ = write!(text, "| {} | {} | {share:.3} |", row.label, row.size);
-        for costs in [&row.there, &row.back] {
-            let (wall, used) = (middle(costs, |cost| cost.wall), middle(costs, |cost| cost.processor));
-            let _ = write!(text, " {wall:.2} | {used:.2} | {:.0} |", middle(costs, |cost| cost.peak as f64) / 1e6);
+        for costs in [&row.compress, &row.decompress] {
+            let (wall, used) = (median(costs, |cost| cost.wall), median(costs, Cost::cpu));
+            let peak = median(costs, |cost| cost.peak as f64) / 1e6;
+            let _ = write!(text, " {wall:.2} | {used:.2} | {peak:.0} |");
         }
         text.push('\n');
     }
     text
 }
 
-/// Every run, a line each.
+/// One line for each run.
 fn csv(rows: &[Row]) -> String {
-    let mut text = "way,bytes,direction,run,wall_s,cpu_s,peak_bytes\n".to_owned();
+    let mut text = "program,bytes,direction,run,wall_s,cpu_s,peak_bytes\n".to_owned();
     for row in rows {
-        for (direction, costs) in [("compress", &row.there), ("decompress", &row.back)] {
-            for (run, Cost { wall, processor, peak }) in costs.iter().enumerate() {
+        for (direction, costs) in [("compress", &row.compress), ("decompress", &row.decompress)] {
+            for (run, cost) in costs.iter().enumerate() {
+                let (wall, processor, peak) = (cost.wall, cost.cpu(), cost.peak);
                 let _ = writeln!(text, "{},{},{direction},{run},{wall},{processor},{peak}", row.label, row.size);
             }
         }
@@ -215,17 +197,13 @@ fn csv(rows: &[Row]) -> String {
     text
 }
 
-fn keep(arguments: &Arguments, rows: &[Row], size: u64) -> Result<(), String> {
-    let place = arguments.path("out").unwrap_or_else(|| shell::root().join("bench/results"));
-    let name = format!("{}-stream", clock::today());
-    let page = format!(
-        "# One file of {size} bytes, compressed and decompressed\n\n{}\n\nMedians of interleaved runs, files in the page \
-         cache; what came back was compared with what there was.\n\n{}",
+fn page(rows: &[Row], size: u64) -> String {
+    format!(
+        "# One file of {size} bytes, compressed and decompressed\n\n{}\n\nMedians of interleaved runs with the files in the page \
+         cache; each result was compared with the input.\n\n{}",
         machine::description(),
         table(rows, size)
-    );
-    shell::write(&place.join(format!("{name}.csv")), &csv(rows))?;
-    shell::write(&place.join(format!("{name}.md")), &page)
+    )
 }
 
 #[cfg(test)]
@@ -234,11 +212,11 @@ mod tests {
 
     #[test]
     fn a_table_of_medians() {
-        let cost = |wall| Cost { wall, processor: 2.0 * wall, peak: 3_000_000 };
+        let cost = |wall| Cost { wall, user: 2.0 * wall, system: 0.0, peak: 3_000_000 };
         let mut row = Row::new("packline lz4 -T2");
         row.size = 250;
-        row.there = vec![cost(3.0), cost(1.0), cost(2.0)];
-        row.back = vec![cost(0.5)];
+        row.compress = vec![cost(3.0), cost(1.0), cost(2.0)];
+        row.decompress = vec![cost(0.5)];
         let line = "| packline lz4 -T2 | 250 | 0.250 | 2.00 | 4.00 | 3 | 0.50 | 1.00 | 3 |";
         assert_eq!(table(&[row], 1000).lines().last(), Some(line));
     }

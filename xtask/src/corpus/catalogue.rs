@@ -1,54 +1,51 @@
-//! The corpora there are: what each is called, made from and good for.
+//! The list of corpora: names, sources, purposes and recipes.
 
 use super::manifest::{Manifest, Part};
-use super::site::Site;
+use super::staging::Staging;
 use super::{debian, registries, synthetic};
 
-/// How a corpus is made: everything goes into the site's scratch directory; what it was made from comes back.
-pub type Recipe = fn(&Site) -> Result<Vec<Part>, String>;
+/// Makes a corpus in the staging directory. Returns the packages it was made from.
+pub type Recipe = fn(&Staging) -> Result<Vec<Part>, String>;
 
 /// One data set.
 pub struct Corpus {
     pub name: &'static str,
-    /// The file that it is, without directories.
+    /// The name of its file.
     pub file: &'static str,
-    /// Whether there is a directory of the same content beside the file, called as the corpus.
+    /// Whether a directory of the same content and the corpus's name is made too.
     pub tree: bool,
-    /// The programs that make it: `PROGRAM`, or `PROGRAM:PACKAGE` if the package is called otherwise.
+    /// The programs that its recipe runs: `PROGRAM`, or `PROGRAM:PACKAGE` if the package has another name.
     pub tools: &'static [&'static str],
     pub source: &'static str,
     pub purpose: &'static str,
-    /// Whether it moves on with the suite of a distribution. If so another content is told and kept, else it is an error.
-    pub moves: bool,
+    /// Whether its content changes with a distribution's suite. If so, other content than the pinned is only reported.
+    pub follows_suite: bool,
     pub recipe: Recipe,
-    /// The text of the manifest that is committed.
+    /// The text of the committed manifest.
     pub pins: &'static str,
 }
 
 impl Corpus {
-    /// The name of the tar made for it.
     pub fn tar(&self) -> String {
         format!("{}.tar", self.name)
     }
 
-    /// The name of the manifest made beside it.
     pub fn manifest(&self) -> String {
         format!("{}.manifest", self.name)
     }
 
-    /// The manifest that is committed.
+    /// The committed manifest.
     pub fn pinned(&self) -> Result<Manifest, String> {
         Manifest::parse(self.pins).map_err(|cause| format!("bench/corpora/{}.txt: {cause}", self.name))
     }
 }
 
-/// The corpus of that name.
 pub fn find(name: &str) -> Result<&'static Corpus, String> {
     let names = || CORPORA.map(|corpus| corpus.name).join(", ");
     CORPORA
         .iter()
         .find(|corpus| corpus.name == name)
-        .ok_or_else(|| format!("{name} is no corpus (expected list or one of {})", names()))
+        .ok_or_else(|| format!("unknown corpus '{name}' (expected list or one of {})", names()))
 }
 
 macro_rules! pins {
@@ -59,7 +56,6 @@ macro_rules! pins {
 
 const UNPACKED: &[&str] = &["tar", "dpkg-deb:dpkg", "apt-get:apt", "sha256sum:coreutils"];
 
-/// All of them.
 pub const CORPORA: [Corpus; 10] = [
     Corpus {
         name: "debian-root",
@@ -67,8 +63,8 @@ pub const CORPORA: [Corpus; 10] = [
         tree: true,
         tools: &["mmdebstrap", "tar"],
         source: "Debian bookworm, by mmdebstrap; needs root",
-        purpose: "what is packed most: programs, libraries, byte code, scripts, documents, fonts",
-        moves: true,
+        purpose: "a typical root file system: programs, libraries, byte code, scripts, documents, fonts",
+        follows_suite: true,
         recipe: debian::root_file_system,
         pins: pins!("debian-root"),
     },
@@ -79,7 +75,7 @@ pub const CORPORA: [Corpus; 10] = [
         tools: &["npm", "tar", "sha512sum:coreutils"],
         source: "npm: 12 versions of typescript",
         purpose: "many versions of large texts: duplicates across files, near and far",
-        moves: false,
+        follows_suite: false,
         recipe: registries::versions_text,
         pins: pins!("versions-text"),
     },
@@ -90,7 +86,7 @@ pub const CORPORA: [Corpus; 10] = [
         tools: &["python3", "tar", "sha256sum:coreutils"],
         source: "PyPI: 10 versions of ruff for x86-64",
         purpose: "many versions of one large program: similar, seldom equal",
-        moves: false,
+        follows_suite: false,
         recipe: registries::versions_binary,
         pins: pins!("versions-binary"),
     },
@@ -100,8 +96,8 @@ pub const CORPORA: [Corpus; 10] = [
         tree: false,
         tools: &["mke2fs:e2fsprogs", "dumpe2fs:e2fsprogs", "debugfs:e2fsprogs", "mmdebstrap", "tar"],
         source: "the corpus debian-root as an ext4 image; needs root",
-        purpose: "one large file of aligned files, much of it holes",
-        moves: true,
+        purpose: "one large file that holds aligned files and many holes",
+        follows_suite: true,
         recipe: debian::disk_image,
         pins: pins!("vm"),
     },
@@ -111,8 +107,8 @@ pub const CORPORA: [Corpus; 10] = [
         tree: true,
         tools: UNPACKED,
         source: "Debian: hydrogen-drumkits, fluid-soundfont-gm, supertux-data",
-        purpose: "what does not compress (FLAC, Ogg, PNG) and sound that does (WAV, SF2)",
-        moves: true,
+        purpose: "incompressible media (FLAC, Ogg, PNG) and compressible sound (WAV, SF2)",
+        follows_suite: true,
         recipe: debian::media,
         pins: pins!("media"),
     },
@@ -123,7 +119,7 @@ pub const CORPORA: [Corpus; 10] = [
         tools: &["tar", "dpkg-deb:dpkg", "apt-get:apt", "sha256sum:coreutils", "xz:xz-utils"],
         source: "Debian: linux-source-6.1, unpacked",
         purpose: "80,000 files of source: names, tail ends, directories",
-        moves: true,
+        follows_suite: true,
         recipe: debian::many_small,
         pins: pins!("many-small"),
     },
@@ -133,8 +129,8 @@ pub const CORPORA: [Corpus; 10] = [
         tree: false,
         tools: &[],
         source: "generated",
-        purpose: "8 files of 128 MiB of zeros, stored as such: the speed of seeing that there is nothing",
-        moves: false,
+        purpose: "8 files of 128 MiB of zeros that are not sparse: the speed of finding zeros",
+        follows_suite: false,
         recipe: synthetic::zeros,
         pins: pins!("zeros"),
     },
@@ -144,8 +140,8 @@ pub const CORPORA: [Corpus; 10] = [
         tree: false,
         tools: &[],
         source: "generated",
-        purpose: "4 files of 64 MiB of noise: the speed of giving up",
-        moves: false,
+        purpose: "4 files of 64 MiB of noise: the speed on incompressible data",
+        follows_suite: false,
         recipe: synthetic::random,
         pins: pins!("random"),
     },
@@ -155,8 +151,8 @@ pub const CORPORA: [Corpus; 10] = [
         tree: false,
         tools: &[],
         source: "generated",
-        purpose: "32 files of 8 MiB, each the first with one byte more ahead: duplicates that no block shows",
-        moves: false,
+        purpose: "32 files of 8 MiB, each the first shifted by one byte more: duplicates without equal blocks",
+        follows_suite: false,
         recipe: synthetic::shifted,
         pins: pins!("shifted"),
     },
@@ -167,7 +163,7 @@ pub const CORPORA: [Corpus; 10] = [
         tools: &[],
         source: "generated",
         purpose: "100,000 files of 100 bytes: the cost of a file",
-        moves: false,
+        follows_suite: false,
         recipe: synthetic::tiny,
         pins: pins!("tiny"),
     },
@@ -178,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_manifest_is_whole_and_about_its_corpus() {
+    fn every_manifest_describes_its_corpus() {
         for corpus in &CORPORA {
             let pinned = corpus.pinned().unwrap();
             let files: Vec<&str> = pinned.sums.iter().map(|sum| sum.name.as_str()).collect();

@@ -1,7 +1,7 @@
-//! Corpora from Debian's packages. Which versions a suite holds moves on; what was got is in the manifest.
+//! Corpora from Debian's packages. A suite's versions change; the manifest records those that were used.
 
 use super::manifest::{Manifest, Part};
-use super::site::{Site, digest, named};
+use super::staging::{Staging, digest, with_path};
 use crate::shell;
 use packline_testkit::tools;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SUITE: &str = "bookworm";
-/// Programs, libraries, scripts, documents, fonts, byte code: a little more than 1 GB of what root file systems hold.
+/// A little more than 1 GB of typical content: programs, libraries, scripts, documents, fonts, byte code.
 const PACKAGES: [&str; 9] = [
     "build-essential",
     "fonts-dejavu",
@@ -21,36 +21,36 @@ const PACKAGES: [&str; 9] = [
     "vim",
     "xz-utils",
 ];
-/// What is made when packages are installed and holds the time: without it the tar is the same every time.
-const UNSTEADY: &str = "etc/ssl/certs/java/cacerts";
-const LEAST_BYTES: u64 = 1_000_000_000;
+/// Generated on installation with the present time: removed, because otherwise no two tars would be equal.
+const TIMESTAMPED: &str = "etc/ssl/certs/java/cacerts";
+const MIN_BYTES: u64 = 1_000_000_000;
 const TIME: &str = "1700000000";
 const MEDIA: [&str; 3] = ["fluid-soundfont-gm", "hydrogen-drumkits", "supertux-data"];
 const SOURCE: &str = "linux-source-6.1";
-/// The identity of the disk image's file system, and the seed of its directory hashes: any, but always the same.
+/// UUID of the disk image's file system and seed of its directory hashes: arbitrary but constant.
 const IDENTITY: &str = "5f0f6f0e-7061-636b-6c69-6e6500000001";
 const IMAGE_SIZE: &str = "2G";
 /// The first inode of an ext4 file system that is not reserved.
 const FIRST_INODE: u64 = 11;
 
-/// The tar as mmdebstrap makes it, and the tree in it.
-pub fn root_file_system(site: &Site) -> Result<Vec<Part>, String> {
-    need_root()?;
-    let archive = site.scratch(&site.corpus.tar());
-    let mut command = site.command("mmdebstrap");
+/// The tar that mmdebstrap makes, and its tree.
+pub fn root_file_system(staging: &Staging) -> Result<Vec<Part>, String> {
+    require_root()?;
+    let archive = staging.scratch(&staging.corpus.tar());
+    let mut command = staging.command("mmdebstrap");
     command.args(["--variant=standard", &format!("--include={}", PACKAGES.join(",")), SUITE]);
-    command.arg(format!("--customize-hook=rm -f \"$1/{UNSTEADY}\""));
-    shell::started(command.arg(&archive).env("SOURCE_DATE_EPOCH", TIME))?;
-    let size = fs::metadata(&archive).map_err(|cause| named(&archive, &cause))?.len();
-    if size < LEAST_BYTES {
-        return Err(format!("{} has {size} bytes (expected at least {LEAST_BYTES})", archive.display()));
+    command.arg(format!("--customize-hook=rm -f \"$1/{TIMESTAMPED}\""));
+    shell::run_here(command.arg(&archive).env("SOURCE_DATE_EPOCH", TIME))?;
+    let size = fs::metadata(&archive).map_err(|cause| with_path(&archive, &cause))?.len();
+    if size < MIN_BYTES {
+        return Err(format!("{} has {size} bytes (expected at least {MIN_BYTES})", archive.display()));
     }
-    site.tree_of_tar()?;
-    let status = site.scratch(site.corpus.name).join("var/lib/dpkg/status");
-    fs::read_to_string(&status).map(|text| installed(&text)).map_err(|cause| named(&status, &cause))
+    staging.tree_of_tar()?;
+    let status = staging.scratch(staging.corpus.name).join("var/lib/dpkg/status");
+    fs::read_to_string(&status).map(|text| installed(&text)).map_err(|cause| with_path(&status, &cause))
 }
 
-/// Name and version of each package in dpkg's database.
+/// Names and versions of the packages in dpkg's database.
 fn installed(status: &str) -> Vec<Part> {
     let part = |stanza: &str| {
         let field =
@@ -61,37 +61,40 @@ fn installed(status: &str) -> Vec<Part> {
 }
 
 /// An ext4 image of the root file system.
-pub fn disk_image(site: &Site) -> Result<Vec<Part>, String> {
-    need_root()?;
-    let root = super::make(super::catalogue::find("debian-root")?, &site.place, false)?;
-    let mut command = site.command("mke2fs");
+pub fn disk_image(staging: &Staging) -> Result<Vec<Part>, String> {
+    require_root()?;
+    let root = super::make(super::catalogue::find("debian-root")?, &staging.target, false)?;
+    let mut command = staging.command("mke2fs");
     let options = format!("hash_seed={IDENTITY},lazy_itable_init=0,lazy_journal_init=0");
-    command.args(["-q", "-F", "-t", "ext4", "-U", IDENTITY, "-E", &options, "-d"]).arg(site.place.join("debian-root"));
-    let image = site.scratch(site.corpus.file);
-    shell::started(command.arg(&image).arg(IMAGE_SIZE).env("E2FSPROGS_FAKE_TIME", TIME))?;
-    same_times(site, &image)?;
+    command
+        .args(["-q", "-F", "-t", "ext4", "-U", IDENTITY, "-E", &options, "-d"])
+        .arg(staging.target.join("debian-root"));
+    let image = staging.scratch(staging.corpus.file);
+    shell::run_here(command.arg(&image).arg(IMAGE_SIZE).env("E2FSPROGS_FAKE_TIME", TIME))?;
+    set_times(staging, &image)?;
     Ok(content_of(&root))
 }
 
-/// Sets the times that no program can set in a directory, and that mke2fs copied from it: when an inode was read and changed.
-fn same_times(site: &Site, image: &Path) -> Result<(), String> {
+/// Sets the inodes' access and change times, which mke2fs copies from the directory and which cannot be set there.
+fn set_times(staging: &Staging, image: &Path) -> Result<(), String> {
     let report = shell::output(Command::new("dumpe2fs").arg("-h").arg(image))?;
-    let last = inodes_in_use(&report).ok_or_else(|| format!("{}: dumpe2fs counts no inodes", image.display()))?;
+    let last =
+        inodes_in_use(&report).ok_or_else(|| format!("{}: dumpe2fs reports no number of inodes", image.display()))?;
     let line = |inode| format!("sif <{inode}> ctime @{TIME}\nsif <{inode}> atime @{TIME}\n");
-    let script = site.scratch("times");
+    let script = staging.scratch("times");
     shell::write(&script, &(FIRST_INODE..=last).map(line).collect::<String>())?;
-    let mut debugfs = site.command("debugfs");
+    let mut debugfs = staging.command("debugfs");
     debugfs.args(["-w", "-f"]).arg(script).arg(image).env("E2FSPROGS_FAKE_TIME", TIME);
     tools::run(&mut debugfs).map(drop)
 }
 
-/// The number of inodes that are not free: they are taken one after the other.
+/// The number of inodes in use; they are allocated consecutively.
 fn inodes_in_use(report: &str) -> Option<u64> {
     let number = |key: &str| report.lines().find_map(|line| line.strip_prefix(key))?.trim().parse::<u64>().ok();
     number("Inode count:")?.checked_sub(number("Free inodes:")?)
 }
 
-/// What an image was made from: the tar, by its digest.
+/// The source of an image: the tar and its digest.
 fn content_of(root: &Manifest) -> Vec<Part> {
     let part = |sum: &super::manifest::Sum| Part {
         name: sum.name.clone(),
@@ -102,51 +105,51 @@ fn content_of(root: &Manifest) -> Vec<Part> {
 }
 
 /// Packages of sound and pictures, unpacked.
-pub fn media(site: &Site) -> Result<Vec<Part>, String> {
-    let tree = site.directory("unpacked")?;
-    let parts = MEDIA.iter().map(|name| unpack(site, name, &tree)).collect::<Result<_, _>>()?;
-    site.tar_of(&tree)?;
-    site.tree_of_tar()?;
+pub fn media(staging: &Staging) -> Result<Vec<Part>, String> {
+    let tree = staging.create_directory("unpacked")?;
+    let parts = MEDIA.iter().map(|name| unpack(staging, name, &tree)).collect::<Result<_, _>>()?;
+    staging.tar_of(&tree)?;
+    staging.tree_of_tar()?;
     Ok(parts)
 }
 
-/// The kernel's source, which its package holds as a compressed tar.
-pub fn many_small(site: &Site) -> Result<Vec<Part>, String> {
-    let tree = site.directory("unpacked")?;
-    let part = unpack(site, SOURCE, &tree)?;
-    let (packed, archive) = (tree.join(format!("usr/src/{SOURCE}.tar.xz")), site.scratch(&site.corpus.tar()));
-    let sink = fs::File::create(&archive).map_err(|cause| named(&archive, &cause))?;
-    shell::started(site.command("xz").args(["--decompress", "--stdout"]).arg(packed).stdout(sink))?;
-    site.tree_of_tar()?;
+/// The kernel's source, a compressed tar inside its package.
+pub fn many_small(staging: &Staging) -> Result<Vec<Part>, String> {
+    let tree = staging.create_directory("unpacked")?;
+    let part = unpack(staging, SOURCE, &tree)?;
+    let (packed, archive) = (tree.join(format!("usr/src/{SOURCE}.tar.xz")), staging.scratch(&staging.corpus.tar()));
+    let sink = fs::File::create(&archive).map_err(|cause| with_path(&archive, &cause))?;
+    shell::run_here(staging.command("xz").args(["--decompress", "--stdout"]).arg(packed).stdout(sink))?;
+    staging.tree_of_tar()?;
     Ok(vec![part])
 }
 
-/// Downloads a package, which apt verifies, and unpacks it into a tree.
-fn unpack(site: &Site, name: &str, tree: &Path) -> Result<Part, String> {
-    let place = site.directory(&format!("package-{name}"))?;
-    shell::started(site.command("apt-get").current_dir(&place).args(["-qq", "download", name]))
-        .map_err(|cause| format!("{cause} (apt-get update first? is {name} in this suite?)"))?;
-    let package = only_file(&place)?;
+/// Downloads a package and unpacks it into a tree. apt verifies it.
+fn unpack(staging: &Staging, name: &str, tree: &Path) -> Result<Part, String> {
+    let directory = staging.create_directory(&format!("package-{name}"))?;
+    shell::run_here(staging.command("apt-get").current_dir(&directory).args(["-qq", "download", name]))
+        .map_err(|cause| format!("{cause} (is apt-get update needed, or {name} not in this suite?)"))?;
+    let package = only_file(&directory)?;
     let version = shell::output(Command::new("dpkg-deb").arg("--field").arg(&package).arg("Version"))?;
     let part = Part { name: name.to_owned(), version: version.trim().to_owned(), digest: digest("sha256", &package)? };
-    shell::started(site.command("dpkg-deb").arg("--extract").arg(&package).arg(tree))?;
-    fs::remove_dir_all(&place).map_err(|cause| named(&place, &cause))?;
+    shell::run_here(staging.command("dpkg-deb").arg("--extract").arg(&package).arg(tree))?;
+    fs::remove_dir_all(&directory).map_err(|cause| with_path(&directory, &cause))?;
     Ok(part)
 }
 
-/// The one file in a directory to which something was downloaded.
-pub fn only_file(place: &Path) -> Result<PathBuf, String> {
-    let entries = fs::read_dir(place).map_err(|cause| named(place, &cause))?;
+/// The only file in a download directory.
+pub fn only_file(directory: &Path) -> Result<PathBuf, String> {
+    let entries = fs::read_dir(directory).map_err(|cause| with_path(directory, &cause))?;
     let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     match &files[..] {
         [file] => Ok(file.clone()),
-        _ => Err(format!("{} files were downloaded (expected one)", files.len())),
+        _ => Err(format!("{} files were downloaded (expected 1)", files.len())),
     }
 }
 
-fn need_root() -> Result<(), String> {
+fn require_root() -> Result<(), String> {
     let user = shell::output(Command::new("id").arg("-u"))?;
-    if user.trim() == "0" { Ok(()) } else { Err("owners and devices can be kept only by root".into()) }
+    if user.trim() == "0" { Ok(()) } else { Err("only root can keep owners and devices".into()) }
 }
 
 #[cfg(test)]
@@ -172,11 +175,11 @@ mod tests {
 
     #[test]
     fn one_download_is_one_file() {
-        let place = tempfile::tempdir().unwrap();
-        assert!(only_file(place.path()).is_err());
-        fs::write(place.path().join("a.deb"), "").unwrap();
-        assert_eq!(only_file(place.path()).unwrap(), place.path().join("a.deb"));
-        fs::write(place.path().join("b.deb"), "").unwrap();
-        assert!(only_file(place.path()).is_err());
+        let directory = tempfile::tempdir().unwrap();
+        assert!(only_file(directory.path()).is_err());
+        fs::write(directory.path().join("a.deb"), "").unwrap();
+        assert_eq!(only_file(directory.path()).unwrap(), directory.path().join("a.deb"));
+        fs::write(directory.path().join("b.deb"), "").unwrap();
+        assert!(only_file(directory.path()).is_err());
     }
 }

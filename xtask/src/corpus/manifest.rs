@@ -1,41 +1,38 @@
-//! What a corpus was made from and what came out, as text: a `part` line for each package, a `sum` line for each file made.
+//! The text manifest of a corpus: a `part` line for each package that it was made from, a `sum` line for each resulting file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A package, or whatever else a corpus is made from.
+/// A package, or another source of a corpus.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
-    /// The package's name.
     pub name: String,
-    /// Its version.
     pub version: String,
-    /// The digest of the package's file as `ALGORITHM:HEX`; empty where the package manager alone sees the file.
+    /// Digest of the package's file as `ALGORITHM:HEX`; empty if only the package manager has the file.
     pub digest: String,
 }
 
-/// A file that was made.
+/// A resulting file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sum {
-    /// Its name, without directories.
+    /// Name without directories.
     pub name: String,
-    /// Its bytes.
     pub bytes: u64,
-    /// Their digest as `blake3:HEX`.
+    /// `blake3:HEX`.
     pub digest: String,
 }
 
-/// All of it. The lines are `part NAME VERSION [DIGEST]` and `sum NAME BYTES DIGEST`; `#` begins a comment.
+/// The lines are `part NAME VERSION [DIGEST]` and `sum NAME BYTES DIGEST`; `#` begins a comment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
     /// Sorted.
     pub parts: Vec<Part>,
-    /// In the order in which they were made.
+    /// In the order of creation.
     pub sums: Vec<Sum>,
 }
 
 impl Manifest {
-    /// Reads the text. An error names the first line that is neither a part, a sum, a comment nor empty.
+    /// Parses the text. The error names the first line that is not a part, a sum, a comment or empty.
     pub fn parse(text: &str) -> Result<Manifest, String> {
         let mut manifest = Manifest::default();
         for (index, line) in text.lines().enumerate() {
@@ -58,7 +55,7 @@ impl Manifest {
                 self.parts.push(Part { name: own(name), version: own(version), digest: own(digest) });
             }
             ["sum", name, bytes, digest] => {
-                let bytes = bytes.parse().map_err(|_| format!("{bytes} is no number of bytes"))?;
+                let bytes = bytes.parse().map_err(|_| format!("'{bytes}' is not a number of bytes"))?;
                 self.sums.push(Sum { name: own(name), bytes, digest: own(digest) });
             }
             _ => return Err(format!("{line:?} (expected `part NAME VERSION [DIGEST]` or `sum NAME BYTES DIGEST`)")),
@@ -66,13 +63,13 @@ impl Manifest {
         Ok(())
     }
 
-    /// Bytes of all files made.
+    /// Total size of all files.
     pub fn bytes(&self) -> u64 {
         self.sums.iter().map(|sum| sum.bytes).sum()
     }
 
-    /// In what the corpus made here (`self`) is not the pinned one: a line for each part that differs, and for each file that
-    /// differs although all parts are the same.
+    /// Differences from the pinned corpus: a line for each part that differs, or, if all parts are equal, for each file that
+    /// differs.
     pub fn drift(&self, pinned: &Manifest) -> Vec<String> {
         let lines = self.drift_of_parts(pinned);
         if lines.is_empty() { self.drift_of_sums(pinned) } else { lines }
@@ -81,10 +78,13 @@ impl Manifest {
     fn drift_of_parts(&self, pinned: &Manifest) -> Vec<String> {
         let (here, there) = (self.by_part(), pinned.by_part());
         let gone = there.iter().filter(|(key, _)| !here.contains_key(*key));
-        let gone = gone.map(|((name, _), part)| format!("{name}: {} was pinned and is not here", shown(part)));
+        let gone =
+            gone.map(|((name, _), part)| format!("{name}: {} was pinned and is missing", version_and_digest(part)));
         let other = here.iter().filter_map(|(key, part)| match there.get(key) {
-            None => Some(format!("{}: {} is here and was not pinned", key.0, shown(part))),
-            Some(pin) if pin != part => Some(format!("{}: {} (pinned {})", key.0, shown(part), shown(pin))),
+            None => Some(format!("{}: {} was not pinned", key.0, version_and_digest(part))),
+            Some(pin) if pin != part => {
+                Some(format!("{}: {} (pinned {})", key.0, version_and_digest(part), version_and_digest(pin)))
+            }
             Some(_) => None,
         });
         gone.chain(other).collect()
@@ -96,7 +96,7 @@ impl Manifest {
         self.sums.iter().filter(differs).map(line).collect()
     }
 
-    /// The parts by name; where a name comes several times, each by its place among them.
+    /// The parts by name and, for parts with the same name, by number.
     fn by_part(&self) -> BTreeMap<(&str, usize), &Part> {
         let mut parts = BTreeMap::new();
         for part in &self.parts {
@@ -107,8 +107,8 @@ impl Manifest {
     }
 }
 
-fn shown(part: &Part) -> String {
-    // Digests differ only for one version; their beginning tells them apart.
+fn version_and_digest(part: &Part) -> String {
+    // The beginning is enough to tell the digests of one version apart.
     let digest: String = part.digest.chars().take(19).collect();
     if digest.is_empty() { part.version.clone() } else { format!("{} {digest}", part.version) }
 }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_nothing() {
+    fn invalid_lines_are_refused() {
         for line in ["part a", "sum x.tar many blake3:0", "sum x.tar 1", "other a b"] {
             let cause = Manifest::parse(&format!("# first\n{line}\n")).unwrap_err();
             assert!(cause.starts_with("line 2: "), "{cause}");
@@ -156,7 +156,7 @@ mod tests {
         let moved = drift(&TEXT.replace("part b 2.0", "part b 2.1").replace("00ff", "00fe"));
         assert_eq!(moved, ["b: 2.1 (pinned 2.0)"]);
         let gone = drift(&TEXT.replace("part b 2.0", "part c 2.0"));
-        assert_eq!(gone, ["b: 2.0 was pinned and is not here", "c: 2.0 is here and was not pinned"]);
+        assert_eq!(gone, ["b: 2.0 was pinned and is missing", "c: 2.0 was not pinned"]);
         assert_eq!(
             drift(&TEXT.replace("sha256:12", "sha256:13")),
             ["a: 1:1.0-3+b1 sha256:13 (pinned 1:1.0-3+b1 sha256:12)"]

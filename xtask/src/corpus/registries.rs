@@ -1,14 +1,14 @@
-//! Corpora from the registries of languages, where a version never changes: digests are pinned, and another one is an error.
+//! Corpora from language registries. A version never changes there, so a digest other than the pinned one is an error.
 
 use super::debian::only_file;
 use super::manifest::Part;
-use super::site::{Site, digest, named};
+use super::staging::{Staging, digest, with_path};
 use crate::shell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The wheels that are taken, whatever the machine.
+/// Options of `pip download` that select the same wheel on every machine.
 const WHEELS: [&str; 6] = [
     "--disable-pip-version-check",
     "--no-deps",
@@ -18,47 +18,51 @@ const WHEELS: [&str; 6] = [
     "-d",
 ];
 
-/// Each pinned npm package, unpacked into a directory called by its version.
-pub fn versions_text(site: &Site) -> Result<Vec<Part>, String> {
-    versions(site, packed_by_npm, |archive, tree| {
+/// The pinned npm packages, each unpacked into a directory with its version in the name.
+pub fn versions_text(staging: &Staging) -> Result<Vec<Part>, String> {
+    versions(staging, packed_by_npm, |archive, tree| {
         let mut tar = Command::new("tar");
         tar.args(["--no-same-owner", "--strip-components=1", "-xzf"]).arg(archive).arg("-C").arg(tree);
         tar
     })
 }
 
-/// Each pinned wheel, unpacked into a directory called by its version.
-pub fn versions_binary(site: &Site) -> Result<Vec<Part>, String> {
-    versions(site, downloaded_by_pip, |wheel, tree| {
+/// The pinned wheels, each unpacked into a directory with its version in the name.
+pub fn versions_binary(staging: &Staging) -> Result<Vec<Part>, String> {
+    versions(staging, downloaded_by_pip, |wheel, tree| {
         let mut python = Command::new("python3");
         python.args(["-m", "zipfile", "-e"]).arg(wheel).arg(tree);
         python
     })
 }
 
-/// Gets, checks and unpacks every pinned part, and makes a tar of all trees.
+/// Downloads, verifies and unpacks every pinned part, and makes a tar of all trees.
 fn versions(
-    site: &Site,
-    get: fn(&Site, &Part, &Path) -> Result<(), String>,
+    staging: &Staging,
+    get: fn(&Staging, &Part, &Path) -> Result<(), String>,
     unpack: fn(&Path, &Path) -> Command,
 ) -> Result<Vec<Part>, String> {
-    let trees = site.directory("unpacked")?;
-    for part in &site.pinned.parts {
-        let archive = fetched(site, part, get)?;
+    let trees = staging.create_directory("unpacked")?;
+    for part in &staging.pinned.parts {
+        let archive = fetched(staging, part, get)?;
         let tree = trees.join(format!("{}-{}", part.name, part.version));
-        fs::create_dir(&tree).map_err(|cause| named(&tree, &cause))?;
-        shell::started(&mut unpack(&archive, &tree))?;
-        fs::remove_file(&archive).map_err(|cause| named(&archive, &cause))?;
+        fs::create_dir(&tree).map_err(|cause| with_path(&tree, &cause))?;
+        shell::run_here(&mut unpack(&archive, &tree))?;
+        fs::remove_file(&archive).map_err(|cause| with_path(&archive, &cause))?;
     }
-    site.tar_of(&trees)?;
-    site.tree_of_tar()?;
-    Ok(site.pinned.parts.clone())
+    staging.tar_of(&trees)?;
+    staging.tree_of_tar()?;
+    Ok(staging.pinned.parts.clone())
 }
 
-fn fetched(site: &Site, part: &Part, get: fn(&Site, &Part, &Path) -> Result<(), String>) -> Result<PathBuf, String> {
-    let place = site.directory(&format!("package-{}-{}", part.name, part.version))?;
-    get(site, part, &place).map_err(|cause| format!("{} {}: {cause}", part.name, part.version))?;
-    let archive = only_file(&place)?;
+fn fetched(
+    staging: &Staging,
+    part: &Part,
+    get: fn(&Staging, &Part, &Path) -> Result<(), String>,
+) -> Result<PathBuf, String> {
+    let directory = staging.create_directory(&format!("package-{}-{}", part.name, part.version))?;
+    get(staging, part, &directory).map_err(|cause| format!("{} {}: {cause}", part.name, part.version))?;
+    let archive = only_file(&directory)?;
     checked(part, &digest(algorithm(part)?, &archive)?)?;
     Ok(archive)
 }
@@ -73,19 +77,19 @@ fn checked(part: &Part, found: &str) -> Result<(), String> {
     if found == digest { Ok(()) } else { Err(format!("{name} {version} has {found} (pinned {digest})")) }
 }
 
-fn packed_by_npm(site: &Site, part: &Part, place: &Path) -> Result<(), String> {
+fn packed_by_npm(staging: &Staging, part: &Part, directory: &Path) -> Result<(), String> {
     let package = format!("{}@{}", part.name, part.version);
-    let mut npm = site.command("npm");
-    shell::started(npm.args(["pack", "--silent", "--pack-destination"]).arg(place).arg(package))
+    let mut npm = staging.command("npm");
+    shell::run_here(npm.args(["pack", "--silent", "--pack-destination"]).arg(directory).arg(package))
 }
 
-/// pip checks the digest too, before it looks into the wheel.
-fn downloaded_by_pip(site: &Site, part: &Part, place: &Path) -> Result<(), String> {
-    let list = site.scratch("requirements.txt");
+/// pip also verifies the digest, before it reads the wheel.
+fn downloaded_by_pip(staging: &Staging, part: &Part, directory: &Path) -> Result<(), String> {
+    let list = staging.scratch("requirements.txt");
     shell::write(&list, &format!("{}=={} --hash={}\n", part.name, part.version, part.digest))?;
-    let mut pip = site.command("python3");
-    shell::started(
-        pip.args(["-m", "pip", "download"]).args(WHEELS).arg(place).args(["--require-hashes", "-r"]).arg(list),
+    let mut pip = staging.command("python3");
+    shell::run_here(
+        pip.args(["-m", "pip", "download"]).args(WHEELS).arg(directory).args(["--require-hashes", "-r"]).arg(list),
     )
 }
 

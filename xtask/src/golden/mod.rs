@@ -5,28 +5,39 @@ mod case;
 mod inputs;
 mod manifest;
 
-use crate::arguments::Arguments;
 use crate::{environment, shell};
+use clap::Args;
 use manifest::{Entries, Manifest, Outputs};
 use packline_testkit::tools;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// `golden`: an error that lists every case with another output than on record; with `--record yes` the record is replaced.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.only(&["record", "binary", "only"])?;
-    let binary = arguments.path("binary").map_or_else(shell::debug_binary, Ok)?;
+#[derive(Debug, Default, Args)]
+pub struct Options {
+    /// Replace the recorded hashes with those found
+    #[arg(long)]
+    record: bool,
+    /// Only command lines that contain this text
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+    /// The packline to run [default: a debug build]
+    #[arg(long, value_name = "PROGRAM")]
+    binary: Option<PathBuf>,
+}
+
+/// Compares or records. The error lists every case whose output differs.
+pub fn run(options: &Options) -> Result<(), String> {
+    let binary = options.binary.clone().map_or_else(shell::debug_binary, Ok)?;
     let binary = binary.canonicalize().map_err(|cause| format!("{}: {cause}", binary.display()))?;
     let mut manifest = Manifest::read()?;
-    let only = arguments.text("only").unwrap_or_default();
     let mut recorded = manifest.entries.clone();
-    recorded.retain(|line, _| line.contains(only));
+    recorded.retain(|line, _| line.contains(&options.only));
     // Devices, owners and trusted attributes need root.
     if !tools::root() {
         return Ok(());
     }
     let found = outputs(&binary, recorded.keys())?;
-    if arguments.text("record").is_none() {
+    if !options.record {
         return compare(&recorded, &found);
     }
     let found = found.into_iter().map(|(line, output)| Ok((line, output?)));
@@ -37,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
 fn compare(recorded: &Entries, found: &Outputs) -> Result<(), String> {
     let (cases, differences) = (recorded.len(), manifest::differences(recorded, found));
     if differences.is_empty() {
-        shell::say(&format!("{cases} outputs equal those on record"));
+        shell::print(&format!("{cases} outputs equal those on record"));
         return Ok(());
     }
     Err(format!("{} of {cases} outputs differ from those on record\n{}", differences.len(), differences.join("\n")))

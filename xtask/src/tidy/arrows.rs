@@ -1,8 +1,8 @@
-//! The floors: which crate may use which. Read from the manifests, since an arrow that is not there cannot be used.
+//! The layers: which crate may depend on which, checked in the manifests.
 
 use std::path::Path;
 
-/// Each crate with those of ours that it may use.
+/// Each crate with the workspace crates that it may depend on.
 const MAY_USE: [(&str, &[&str]); 12] = [
     ("engine", &[]),
     ("codec", &[]),
@@ -20,39 +20,40 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 
 /// Checks every crate's manifest.
 pub fn check(root: &Path) -> Result<Vec<String>, String> {
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     let crates = std::fs::read_dir(root.join("crates")).map_err(|cause| format!("crates: {cause}"))?;
     for directory in crates.flatten().map(|entry| entry.path()) {
         let manifest = directory.join("Cargo.toml");
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Ok(text) = std::fs::read_to_string(&manifest) else { continue };
-        breaches.extend(breaches_of(&name, &text).into_iter().map(|breach| format!("crates/{name}: {breach}")));
+        violations
+            .extend(violations_of(&name, &text).into_iter().map(|violation| format!("crates/{name}: {violation}")));
     }
-    breaches.sort();
-    Ok(breaches)
+    violations.sort();
+    Ok(violations)
 }
 
-fn breaches_of(name: &str, manifest: &str) -> Vec<String> {
+fn violations_of(name: &str, manifest: &str) -> Vec<String> {
     let Some((_, allowed)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
-        return vec!["no floor is known for it (add it to the floors in xtask)".into()];
+        return vec!["not in the list of layers (add it to MAY_USE in xtask)".into()];
     };
     let mut section = "";
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for line in manifest.lines() {
         if line.starts_with('[') {
             section = line.trim_matches(['[', ']']);
         }
         let Some(used) = own_crate(line) else { continue };
-        // Tests may use the test kit, and the crates below as their makers do.
+        // Tests may use the test kit.
         let in_tests = section == "dev-dependencies" && used == "testkit";
         if section.ends_with("dependencies") && !in_tests && !allowed.contains(&used) {
-            breaches.push(format!("uses {used} in [{section}] (expected only {allowed:?})"));
+            violations.push(format!("uses {used} in [{section}] (expected only {allowed:?})"));
         }
     }
-    breaches
+    violations
 }
 
-/// The crate of ours that a dependency's line names, as its directory is called.
+/// The directory of the workspace crate that a dependency's line names.
 fn own_crate(line: &str) -> Option<&str> {
     let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
     if name == "packline" { Some(name) } else { name.strip_prefix("packline-") }
@@ -66,14 +67,14 @@ mod tests {
     fn arrows_point_down() {
         let manifest =
             |section: &str, name: &str| format!("[package]\nname = \"x\"\n\n[{section}]\n{name}.workspace = true\n");
-        let breaches = |own: &str, section: &str, name: &str| breaches_of(own, &manifest(section, name)).len();
-        assert_eq!(breaches("squashfs", "dependencies", "packline-codec"), 0);
-        assert_eq!(breaches("engine", "dependencies", "packline-codec"), 1);
-        assert_eq!(breaches("squashfs", "dependencies", "packline-pln"), 1);
-        assert_eq!(breaches("tree", "dependencies", "packline"), 1);
-        assert_eq!(breaches("cli", "dev-dependencies", "packline-testkit"), 0);
-        assert_eq!(breaches("cli", "dependencies", "packline-testkit"), 1);
-        assert_eq!(breaches("cli", "build-dependencies", "packline-engine"), 1);
-        assert_eq!(breaches("cellar", "dependencies", "thiserror"), 1);
+        let violations = |own: &str, section: &str, name: &str| violations_of(own, &manifest(section, name)).len();
+        assert_eq!(violations("squashfs", "dependencies", "packline-codec"), 0);
+        assert_eq!(violations("engine", "dependencies", "packline-codec"), 1);
+        assert_eq!(violations("squashfs", "dependencies", "packline-pln"), 1);
+        assert_eq!(violations("tree", "dependencies", "packline"), 1);
+        assert_eq!(violations("cli", "dev-dependencies", "packline-testkit"), 0);
+        assert_eq!(violations("cli", "dependencies", "packline-testkit"), 1);
+        assert_eq!(violations("cli", "build-dependencies", "packline-engine"), 1);
+        assert_eq!(violations("cellar", "dependencies", "thiserror"), 1);
     }
 }

@@ -3,19 +3,19 @@
 use crate::shell;
 use std::path::Path;
 
-/// Files beyond this say why they are so long, in a line of their head that begins with [`REASON`].
-const MOST_LINES: usize = 500;
+/// Longer files give the reason in a line of their head that begins with [`REASON`].
+const MAX_LINES: usize = 500;
 const REASON: &str = "//! Long because ";
-/// Where a file's head ends, lines.
+/// Lines of a file's head.
 const HEAD: usize = 30;
-/// Where `unsafe` may be: a crate, and a file that has to run before the runtime.
+/// Files that may hold `unsafe`: a crate, and a file that has to run before the runtime.
 const UNSAFE_IN: [&str; 2] = ["crates/codec/", "crates/cli/src/closed_streams.rs"];
-/// Kinds of files that are text of ours.
+/// Extensions of the text files that are checked.
 const TEXT: [&str; 5] = ["rs", "md", "toml", "yml", "sh"];
 
 /// Checks every file below `root`.
 pub fn check(root: &Path) -> Result<Vec<String>, String> {
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for path in shell::files(root)? {
         let kind = path.extension().unwrap_or_default().to_string_lossy().into_owned();
         if !TEXT.contains(&kind.as_str()) {
@@ -24,30 +24,30 @@ pub fn check(root: &Path) -> Result<Vec<String>, String> {
         let text = std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))?;
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
         let found = if kind == "rs" { source(&name, &text) } else { Vec::new() };
-        breaches.extend(found.into_iter().chain(paths(&text)).map(|breach| format!("{name}: {breach}")));
+        violations.extend(found.into_iter().chain(paths(&text)).map(|violation| format!("{name}: {violation}")));
     }
-    Ok(breaches)
+    Ok(violations)
 }
 
 fn source(name: &str, text: &str) -> Vec<String> {
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     if !text.starts_with("//! ") {
-        breaches.push("its first line does not say its role (expected `//! ...`)".to_owned());
+        violations.push("its first line does not describe its role (expected `//! ...`)".to_owned());
     }
     let lines = text.lines().count();
     let excused = text.lines().take(HEAD).any(|line| line.starts_with(REASON));
-    if lines > MOST_LINES && !excused {
-        breaches.push(format!("{lines} lines (expected at most {MOST_LINES}, or `{REASON}...` at its head)"));
+    if lines > MAX_LINES && !excused {
+        violations.push(format!("{lines} lines (expected at most {MAX_LINES}, or `{REASON}...` at its head)"));
     }
-    // Put together here, so that this file does not hold what it looks for.
+    // Concatenated, so that this file does not contain the pattern.
     let allowed = ["allow(unsafe", "_code"].concat();
     if text.contains(&allowed) && !UNSAFE_IN.iter().any(|place| name.starts_with(place)) {
-        breaches.push(format!("unsafe code (expected only in {UNSAFE_IN:?})"));
+        violations.push(format!("unsafe code (expected only in {UNSAFE_IN:?})"));
     }
-    breaches
+    violations
 }
 
-/// Paths of one machine or one user.
+/// Paths that exist on one machine only.
 fn paths(text: &str) -> Vec<String> {
     let marks = [["/ro", "ot/"].concat(), ["/Use", "rs/"].concat(), ["/wo", "rk/"].concat()];
     let found = |mark: &String| {
@@ -57,7 +57,7 @@ fn paths(text: &str) -> Vec<String> {
     marks.iter().filter_map(found).collect()
 }
 
-/// Whether `mark` stands in the line as the start of a path, not within a longer one.
+/// Whether `mark` begins a path in the line and is not inside a longer one.
 fn starts_a_path(line: &str, mark: &str) -> bool {
     let free = |at: usize| !line[..at].ends_with(|before: char| before.is_alphanumeric() || "._-*})>".contains(before));
     line.match_indices(mark).any(|(at, _)| free(at))
@@ -71,9 +71,9 @@ mod tests {
     fn role_length_and_unsafe() {
         assert!(source("crates/x/src/a.rs", "//! Role.\n").is_empty());
         assert_eq!(source("a.rs", "use std;\n").len(), 1);
-        let long = format!("//! Role.\n{}", "\n".repeat(MOST_LINES));
+        let long = format!("//! Role.\n{}", "\n".repeat(MAX_LINES));
         assert_eq!(source("a.rs", &long).len(), 1);
-        assert!(source("a.rs", &format!("//! Role.\n{REASON}tables.\n{}", "\n".repeat(MOST_LINES))).is_empty());
+        assert!(source("a.rs", &format!("//! Role.\n{REASON}tables.\n{}", "\n".repeat(MAX_LINES))).is_empty());
         let allow = ["//! Role.\n#![allow(unsafe", "_code)]\n"].concat();
         assert_eq!(source("crates/tree/src/a.rs", &allow).len(), 1);
         assert!(source("crates/codec/src/a.rs", &allow).is_empty());

@@ -1,9 +1,10 @@
-//! Packs in this process: one at a time, or several at once on one pool.
-#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
+//! Packing in this process: one packer, or several on one pool.
+#![allow(clippy::disallowed_methods, reason = "without its threads nothing can be measured")]
 
-use super::answer::{Cost, timed};
+use super::cost::{Cost, timed};
 use super::synthetic::Tree;
-use super::way::Way;
+use super::variant::Variant;
+use crate::shell;
 use packline::codec::Spec;
 use packline::image::Options;
 use packline::line::{Config, Pool};
@@ -11,53 +12,50 @@ use packline::tree::DirectoryOptions;
 use packline::{PackRequest, Resources, SourceSpec, Unobserved};
 use std::path::{Path, PathBuf};
 
-/// What is packed.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// Files that are nowhere but in memory.
+    /// Files that exist only in memory.
     Synthetic(Tree),
-    /// A directory.
     Directory(PathBuf),
 }
 
-/// What is packed, how, and by how many.
 #[derive(Debug, Clone)]
 pub struct Packing {
-    /// What is packed, by each packer.
+    /// Input of each packer.
     pub content: Content,
-    /// Codec with its options.
     pub codec: &'static str,
-    /// Bytes of a block.
+    /// Block size, bytes.
     pub block: u32,
-    /// Worker threads, of all packers together.
+    /// Worker threads of all packers together.
     pub workers: usize,
-    /// Bytes on the line at once; `None` for the default.
+    /// Bytes in flight; `None` for the default.
     pub window: Option<u64>,
-    /// How many pack at once; more than one share a pool.
+    /// Packers at the same time; several share a pool.
     pub packers: usize,
 }
 
 impl Packing {
-    /// Packs once.
-    pub fn run(&self, way: &Way, place: &Path) -> Result<Cost, String> {
+    pub fn run(&self, variant: &Variant, directory: &Path) -> Result<Cost, String> {
         let images: Vec<PathBuf> =
-            (0..self.packers).map(|packer| place.join(format!("schedule-{packer}.sqfs"))).collect();
-        let cost = timed(|| self.pack_all(way, &images), |()| sum(&images))?;
-        images.iter().try_for_each(|image| std::fs::remove_file(image).map_err(|cause| named(image, &cause)))?;
+            (0..self.packers).map(|packer| directory.join(format!("schedule-{packer}.sqfs"))).collect();
+        let cost = timed(|| self.pack_all(variant, &images), |()| shell::hash(&images))?;
+        images.iter().try_for_each(|image| {
+            std::fs::remove_file(image).map_err(|cause| format!("{}: {cause}", image.display()))
+        })?;
         Ok(cost)
     }
 
-    fn pack_all(&self, way: &Way, images: &[PathBuf]) -> Result<(), String> {
+    fn pack_all(&self, variant: &Variant, images: &[PathBuf]) -> Result<(), String> {
         if let [image] = images {
-            return self.pack(way.config(), image);
+            return self.pack(variant.config(), image);
         }
-        let pool = Pool::new(self.workers, &way.scheduling(), None).map_err(|cause| cause.to_string())?;
-        let line = Config { pool: Some(pool), ..way.config() };
+        let pool = Pool::new(self.workers, &variant.scheduling(), None).map_err(|cause| cause.to_string())?;
+        let config = Config { pool: Some(pool), ..variant.config() };
         std::thread::scope(|scope| {
             let mut packers = Vec::new();
             for image in images {
-                let line = line.clone();
-                packers.push(scope.spawn(move || self.pack(line, image)));
+                let config = config.clone();
+                packers.push(scope.spawn(move || self.pack(config, image)));
             }
             packers.into_iter().try_for_each(|packer| match packer.join() {
                 Ok(outcome) => outcome,
@@ -66,12 +64,13 @@ impl Packing {
         })
     }
 
-    fn pack(&self, line: Config, image: &Path) -> Result<(), String> {
+    fn pack(&self, config: Config, image: &Path) -> Result<(), String> {
         let codec = Spec::parse(self.codec).map_err(|cause| cause.to_string())?;
         let options = Options { block_size: self.block, ..Options::new(codec) };
         let mut request = PackRequest::new(self.content.source(), image.to_owned(), options);
         request.force = true;
-        request.resources = Resources { workers: self.workers, window: self.window, line, ..Resources::default() };
+        request.resources =
+            Resources { workers: self.workers, window: self.window, line: config, ..Resources::default() };
         packline::pack(request, &mut Unobserved).map(drop).map_err(|cause| cause.to_string())
     }
 }
@@ -85,18 +84,4 @@ impl Content {
             }
         }
     }
-}
-
-/// The sum of files, one after the other.
-fn sum(images: &[PathBuf]) -> Result<blake3::Hash, String> {
-    let mut hasher = blake3::Hasher::new();
-    for image in images {
-        let file = std::fs::File::open(image).map_err(|cause| named(image, &cause))?;
-        hasher.update_reader(file).map_err(|cause| named(image, &cause))?;
-    }
-    Ok(hasher.finalize())
-}
-
-fn named(path: &Path, cause: &std::io::Error) -> String {
-    format!("{}: {cause}", path.display())
 }

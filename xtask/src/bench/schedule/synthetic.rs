@@ -1,20 +1,19 @@
-//! Trees that exist only as a list of files over a pool of bytes: reading them costs a copy, and no file system.
+//! Trees that exist only as a list of files over a pool of bytes: reading them is a copy, without a file system.
 
 use packline::tree::{Entry, Error, Extent, Kind, Meta, Source};
 use packline_testkit::Random;
 use std::sync::Arc;
 
-/// A pool's length, bytes. Divided by no block size, so that the second time round no block is the same again.
+/// A pool's length, bytes. Not a multiple of a block size, so that no block repeats when the pool is read again.
 const POOL: usize = (8 << 20) + 4099;
 /// Files in a directory.
 const FILES: usize = 1000;
 
-/// What a file is filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Filling {
-    /// The pool from this place on, round and round.
+    /// The pool, cyclically, from this offset.
     Pool(usize),
-    /// A hole from end to end.
+    /// One hole.
     Hole,
 }
 
@@ -24,7 +23,7 @@ struct File {
     filling: Filling,
 }
 
-/// Files and what is in them. Clones share it.
+/// Files with their contents. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Tree {
     pool: Arc<Vec<u8>>,
@@ -38,12 +37,12 @@ impl Tree {
 
     /// `count` files of `size` bytes that compress about as text does.
     pub fn prose(count: u64, size: u64) -> Tree {
-        Tree::new(Random::new(1).prose(POOL), in_a_row(count, size))
+        Tree::new(Random::new(1).prose(POOL), consecutive(count, size))
     }
 
     /// `count` files of `size` bytes that do not compress.
     pub fn noise(count: u64, size: u64) -> Tree {
-        Tree::new(Random::new(2).noise(POOL), in_a_row(count, size))
+        Tree::new(Random::new(2).noise(POOL), consecutive(count, size))
     }
 
     /// `count` files of 4 to 16 KiB, each one of 50.
@@ -56,35 +55,34 @@ impl Tree {
         Tree::new(random.prose(POOL), files.into_iter())
     }
 
-    /// Half of the bytes zeros that are read and found to be such, half of them a hole that the source knows of.
+    /// Half of the bytes are zeros that have to be read, half are a hole known to the source.
     pub fn sparse(size: u64) -> Tree {
         let fillings = [Filling::Pool(0), Filling::Hole];
         Tree::new(vec![0; 1 << 20], fillings.into_iter().map(|filling| File { size: size / 2, filling }))
     }
 
-    /// Files with nothing in them.
+    /// Empty files.
     pub fn empty(count: u64) -> Tree {
-        Tree::new(vec![0], in_a_row(count, 0))
+        Tree::new(vec![0], consecutive(count, 0))
     }
 
-    /// Reads it from the first file on.
     pub fn source(&self) -> Box<dyn Source> {
         Box::new(Reading { tree: self.clone(), next: 0, at: 0, done: 0 })
     }
 }
 
-/// Files one behind the other in the pool.
-fn in_a_row(count: u64, size: u64) -> impl Iterator<Item = File> {
+/// Files at consecutive offsets of the pool.
+fn consecutive(count: u64, size: u64) -> impl Iterator<Item = File> {
     (0..count).map(move |index| File { size, filling: Filling::Pool((index * size) as usize % POOL) })
 }
 
 struct Reading {
     tree: Tree,
-    /// The file after the current one.
+    /// Index of the next file.
     next: usize,
-    /// How far the current one is.
+    /// Offset in the current file.
     at: u64,
-    /// Bytes of all.
+    /// Bytes read so far.
     done: u64,
 }
 
@@ -116,7 +114,7 @@ impl Source for Reading {
 }
 
 impl Reading {
-    /// As much as fits, as far as the pool's end.
+    /// Copies up to the end of the buffer, the file or the pool.
     fn copy(&self, start: usize, left: u64, buffer: &mut [u8]) -> usize {
         let pool = &self.tree.pool;
         let from = &pool[(start + self.at as usize) % pool.len()..];

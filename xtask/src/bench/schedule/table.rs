@@ -1,51 +1,40 @@
-//! The table: medians, and what they are of the plain queue's.
+//! The results: medians and their ratios to the plain queue's.
 
-use super::answer::Cost;
+use super::cost::Cost;
 use std::fmt::Write;
 
-/// All runs of a workload one way.
+/// All runs of a workload with one variant.
 #[derive(Debug)]
 pub struct Row {
-    /// The workload.
     pub workload: String,
-    /// The way.
-    pub way: String,
-    /// Run by run.
+    pub variant: String,
+    /// One for each run.
     pub costs: Vec<Cost>,
 }
 
 impl Row {
-    /// A row without runs.
-    pub fn new(workload: &str, way: &str) -> Row {
-        Row { workload: workload.to_owned(), way: way.to_owned(), costs: Vec::new() }
+    pub fn new(workload: &str, variant: &str) -> Row {
+        Row { workload: workload.to_owned(), variant: variant.to_owned(), costs: Vec::new() }
     }
 
-    fn sorted(&self, of: impl Fn(&Cost) -> f64) -> Vec<f64> {
-        let mut all: Vec<f64> = self.costs.iter().map(of).collect();
-        all.sort_by(f64::total_cmp);
-        all
-    }
-
-    /// The run in the middle.
     fn median(&self, of: impl Fn(&Cost) -> f64) -> f64 {
-        let all = self.sorted(of);
-        all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+        super::median(self.costs.iter().map(of))
     }
 
-    /// The run that was disturbed least.
+    /// The fastest run.
     fn best(&self, of: impl Fn(&Cost) -> f64) -> f64 {
-        self.sorted(of).first().copied().unwrap_or(f64::NAN)
+        self.costs.iter().map(of).fold(f64::NAN, f64::min)
     }
 }
 
-/// A line for each way of one workload, the first being what the others are held against.
+/// One line for each variant of a workload; the ratios are to the first.
 pub fn lines(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
         let (wall, processor) = (|cost: &Cost| cost.wall, |cost: &Cost| cost.processor);
         let base = &rows[0];
         // Writing to a String cannot fail.
-        let _ = write!(text, "| {} | {} |", row.workload, row.way);
+        let _ = write!(text, "| {} | {} |", row.workload, row.variant);
         let _ = write!(text, " {:.3} | {:.3} |", row.median(wall), row.median(processor));
         let _ = write!(text, " {:.3} |", row.median(wall) / base.median(wall));
         let _ = write!(text, " {:.3} |", row.median(processor) / base.median(processor));
@@ -55,9 +44,8 @@ pub fn lines(rows: &[Row]) -> String {
     text.trim_end().to_owned()
 }
 
-/// All workloads.
 pub fn page(rows: &[Row]) -> String {
-    let mut text = "| workload | way | wall, s | CPU, s | wall of plain | CPU of plain | best wall | best CPU |\n\
+    let mut text = "| workload | variant | wall, s | CPU, s | wall of plain | CPU of plain | best wall | best CPU |\n\
                     |---|---|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for group in rows.chunk_by(|one, next| one.workload == next.workload) {
@@ -67,12 +55,12 @@ pub fn page(rows: &[Row]) -> String {
     text
 }
 
-/// Every run, a line each.
+/// One line for each run.
 pub fn csv(rows: &[Row]) -> String {
-    let mut text = "workload,way,run,wall_s,cpu_s\n".to_owned();
+    let mut text = "workload,variant,run,wall_s,cpu_s\n".to_owned();
     for row in rows {
         for (run, cost) in row.costs.iter().enumerate() {
-            let _ = writeln!(text, "{},{},{run},{},{}", row.workload, row.way, cost.wall, cost.processor);
+            let _ = writeln!(text, "{},{},{run},{},{}", row.workload, row.variant, cost.wall, cost.processor);
         }
     }
     text
@@ -82,13 +70,13 @@ pub fn csv(rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    fn row(workload: &str, way: &str, walls: &[f64]) -> Row {
-        let cost = |&wall: &f64| Cost { wall, processor: 2.0 * wall, answer: blake3::hash(b"") };
-        Row { costs: walls.iter().map(cost).collect(), ..Row::new(workload, way) }
+    fn row(workload: &str, variant: &str, walls: &[f64]) -> Row {
+        let cost = |&wall: &f64| Cost { wall, processor: 2.0 * wall, hash: blake3::hash(b"") };
+        Row { costs: walls.iter().map(cost).collect(), ..Row::new(workload, variant) }
     }
 
     #[test]
-    fn medians_and_what_they_are_of_the_first() {
+    fn medians_and_ratios_to_the_first() {
         let rows = [row("xz", "plain", &[2.0, 9.0, 1.0]), row("xz", "default", &[1.5, 3.0, 8.0])];
         let made = lines(&rows);
         assert_eq!(made.lines().last(), Some("| xz | default | 3.000 | 6.000 | 1.500 | 1.500 | 1.500 | 1.500 |"));
@@ -101,6 +89,6 @@ mod tests {
     #[test]
     fn each_run_is_a_line() {
         let text = csv(&[row("xz", "plain", &[2.0, 0.5])]);
-        assert_eq!(text, "workload,way,run,wall_s,cpu_s\nxz,plain,0,2,4\nxz,plain,1,0.5,1\n");
+        assert_eq!(text, "workload,variant,run,wall_s,cpu_s\nxz,plain,0,2,4\nxz,plain,1,0.5,1\n");
     }
 }

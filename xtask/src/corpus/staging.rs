@@ -1,4 +1,4 @@
-//! Where a corpus is made: in a directory of its own beside the place, so that under the final names everything is whole.
+//! The staging directory in which a corpus is made: a corpus gets its final name when it is complete.
 
 use super::catalogue::Corpus;
 use super::manifest::{Manifest, Part, Sum};
@@ -8,73 +8,72 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Owner, modes and times that say nothing of when and by whom a tree was unpacked.
+/// Modification time of all entries, seconds since 1970.
 const TIME: &str = "1700000000";
 
-/// The place of one corpus, and the scratch directory while it is made.
-pub struct Site<'c> {
+/// The staging directory of one corpus.
+pub struct Staging<'c> {
     pub corpus: &'c Corpus,
-    /// The directory in which the corpus will stand.
-    pub place: PathBuf,
-    /// What was pinned.
+    /// The final directory.
+    pub target: PathBuf,
     pub pinned: Manifest,
     scratch: tempfile::TempDir,
 }
 
-impl<'c> Site<'c> {
-    /// Prepares the making. An error if a program is missing.
-    pub fn new(corpus: &'c Corpus, place: &Path) -> Result<Site<'c>, String> {
+impl<'c> Staging<'c> {
+    /// An error if a program that the recipe needs is missing.
+    pub fn new(corpus: &'c Corpus, target: &Path) -> Result<Staging<'c>, String> {
         missing(corpus.tools).map_or(Ok(()), Err)?;
-        fs::create_dir_all(place).map_err(|cause| named(place, &cause))?;
-        let scratch = tempfile::Builder::new().prefix(&format!(".{}-", corpus.name)).tempdir_in(place);
-        let scratch = scratch.map_err(|cause| named(place, &cause))?;
-        Ok(Site { corpus, place: place.to_path_buf(), pinned: corpus.pinned()?, scratch })
+        fs::create_dir_all(target).map_err(|cause| with_path(target, &cause))?;
+        let scratch = tempfile::Builder::new().prefix(&format!(".{}-", corpus.name)).tempdir_in(target);
+        let scratch = scratch.map_err(|cause| with_path(target, &cause))?;
+        Ok(Staging { corpus, target: target.to_path_buf(), pinned: corpus.pinned()?, scratch })
     }
 
-    /// A path in the scratch directory.
+    /// A path in the staging directory.
     pub fn scratch(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// A new directory in the scratch directory.
-    pub fn directory(&self, name: &str) -> Result<PathBuf, String> {
+    /// Creates a directory in the staging directory.
+    pub fn create_directory(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.scratch(name);
-        fs::create_dir_all(&path).map_err(|cause| named(&path, &cause))?;
+        fs::create_dir_all(&path).map_err(|cause| with_path(&path, &cause))?;
         Ok(path)
     }
 
-    /// A program to be run in the scratch directory.
+    /// A command that runs in the staging directory.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.scratch.path()).env("LC_ALL", "C");
         command
     }
 
-    /// Makes a tar of a tree in which nothing is left of when, where and by whom it was unpacked.
+    /// Makes the corpus's tar from a tree, with owners, modes and times that are the same on every machine.
     pub fn tar_of(&self, tree: &Path) -> Result<(), String> {
         let mut tar = self.command("tar");
         tar.args(["--format=gnu", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--mode=u=rwX,go=rX"]);
         tar.arg(format!("--mtime=@{TIME}")).arg("-cf").arg(self.scratch(&self.corpus.tar()));
-        shell::started(tar.arg("-C").arg(tree).arg("."))
+        shell::run_here(tar.arg("-C").arg(tree).arg("."))
     }
 
-    /// Unpacks the tar that was made into the directory that belongs to the corpus.
+    /// Unpacks the corpus's tar into the corpus's directory.
     pub fn tree_of_tar(&self) -> Result<(), String> {
-        let tree = self.directory(self.corpus.name)?;
+        let tree = self.create_directory(self.corpus.name)?;
         let mut tar = self.command("tar");
         tar.args(["--numeric-owner", "--xattrs", "--xattrs-include=*", "-xpf"]).arg(self.scratch(&self.corpus.tar()));
-        shell::started(tar.arg("-C").arg(tree))
+        shell::run_here(tar.arg("-C").arg(tree))
     }
 
-    /// The manifest of what stands in the scratch directory.
+    /// The manifest of the file in the staging directory.
     pub fn manifest(&self, mut parts: Vec<Part>) -> Result<Manifest, String> {
         parts.sort();
         Ok(Manifest { parts, sums: vec![sum(&self.scratch(self.corpus.file))?] })
     }
 
-    /// Gives everything its final name; the manifest last, since it says that the rest is whole.
-    pub fn settle(self, manifest: &Manifest) -> Result<(), String> {
-        let record = self.place.join(self.corpus.manifest());
+    /// Renames everything to its final name, the manifest last: it marks the corpus as complete.
+    pub fn publish(self, manifest: &Manifest) -> Result<(), String> {
+        let record = self.target.join(self.corpus.manifest());
         remove(&record)?;
         self.rename(self.corpus.file)?;
         if self.corpus.tree {
@@ -82,48 +81,47 @@ impl<'c> Site<'c> {
         }
         let draft = self.scratch(&self.corpus.manifest());
         shell::write(&draft, &manifest.to_string())?;
-        fs::rename(&draft, &record).map_err(|cause| named(&record, &cause))
+        fs::rename(&draft, &record).map_err(|cause| with_path(&record, &cause))
     }
 
     fn rename(&self, name: &str) -> Result<(), String> {
-        let target = self.place.join(name);
+        let target = self.target.join(name);
         remove(&target)?;
-        fs::rename(self.scratch(name), &target).map_err(|cause| named(&target, &cause))
+        fs::rename(self.scratch(name), &target).map_err(|cause| with_path(&target, &cause))
     }
 }
 
-/// The first of these programs (`PROGRAM` or `PROGRAM:PACKAGE`) that is not installed, in words.
+/// A message about the first of these programs (`PROGRAM` or `PROGRAM:PACKAGE`) that is not installed.
 fn missing(programs: &[&str]) -> Option<String> {
     let mut pairs = programs.iter().map(|pair| pair.split_once(':').unwrap_or((pair, pair)));
     let (program, package) = pairs.find(|(program, _)| tools::find(program).is_none())?;
     Some(format!("{program} is not installed (apt-get install {package})"))
 }
 
-/// An error with the path it is about.
-pub fn named(path: &Path, cause: &std::io::Error) -> String {
+/// An error message with its path.
+pub fn with_path(path: &Path, cause: &std::io::Error) -> String {
     format!("{}: {cause}", path.display())
 }
 
-/// Removes a file or a tree, if there is one.
+/// Removes a file or a tree if it exists.
 fn remove(path: &Path) -> Result<(), String> {
-    let gone = match fs::symlink_metadata(path) {
+    let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
         Err(_) => Ok(()),
     };
-    gone.map_err(|cause| named(path, &cause))
+    removed.map_err(|cause| with_path(path, &cause))
 }
 
-/// Size and digest of a file.
 pub fn sum(path: &Path) -> Result<Sum, String> {
     let mut hasher = blake3::Hasher::new();
-    let file = fs::File::open(path).map_err(|cause| named(path, &cause))?;
-    hasher.update_reader(&file).map_err(|cause| named(path, &cause))?;
+    let file = fs::File::open(path).map_err(|cause| with_path(path, &cause))?;
+    hasher.update_reader(&file).map_err(|cause| with_path(path, &cause))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Sum { name, bytes: hasher.count(), digest: format!("blake3:{}", hasher.finalize().to_hex()) })
 }
 
-/// The digest of a downloaded package as `ALGORITHM:HEX`, for the algorithms that registries publish.
+/// A downloaded package's digest as `ALGORITHM:HEX`, by one of the algorithms that registries publish.
 pub fn digest(algorithm: &str, path: &Path) -> Result<String, String> {
     let line = shell::output(Command::new(format!("{algorithm}sum")).arg("--").arg(path))?;
     let hex = line.trim_start_matches('\\').split_whitespace().next().unwrap_or_default();
@@ -135,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_with_its_package() {
+    fn a_missing_program_is_named_with_its_package() {
         assert_eq!(missing(&["sh", "tar"]), None);
         let cause = missing(&["sh:dash", "no-such-program:some-package"]);
         assert_eq!(cause.as_deref(), Some("no-such-program is not installed (apt-get install some-package)"));
@@ -143,8 +141,8 @@ mod tests {
 
     #[test]
     fn digests_are_the_published_ones() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("abc");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("abc");
         fs::write(&path, "abc").unwrap();
         // FIPS 180-4's example, and BLAKE3's of the same three bytes.
         let found = digest("sha256", &path).unwrap();

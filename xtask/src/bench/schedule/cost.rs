@@ -1,26 +1,25 @@
-//! What one run took, and what came of it.
+//! Times of one run, and the hash of its output.
 
 use crate::clock;
 use packline_testkit::Stopwatch;
 
-/// Seconds of one run, and the sum of all it made.
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
-    /// Seconds on the wall.
+    /// Wall time, seconds.
     pub wall: f64,
-    /// Seconds of processor time of all threads.
+    /// Processor time of all threads, seconds.
     pub processor: f64,
-    /// The same for every run of a workload.
-    pub answer: blake3::Hash,
+    /// Hash of the output: equal for all runs of a workload.
+    pub hash: blake3::Hash,
 }
 
-/// Times what `work` does; the sum is taken afterwards.
+/// Measures `work`; its output is hashed afterwards.
 pub fn timed<T>(
     work: impl FnOnce() -> Result<T, String>,
-    sum: impl FnOnce(T) -> Result<blake3::Hash, String>,
+    hash: impl FnOnce(T) -> Result<blake3::Hash, String>,
 ) -> Result<Cost, String> {
     let (watch, before) = (Stopwatch::start(), clock::processor_seconds());
     let made = work()?;
     let (wall, processor) = (watch.elapsed().as_secs_f64(), clock::processor_seconds() - before);
-    Ok(Cost { wall, processor, answer: sum(made)? })
+    Ok(Cost { wall, processor, hash: hash(made)? })
 }

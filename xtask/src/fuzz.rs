@@ -1,6 +1,6 @@
 //! Builds and runs the fuzz targets with libFuzzer. Stable Rust is enough: its compiler has the coverage pass, and the targets
 //! are safe Rust, which needs no memory sanitizer.
-#![allow(clippy::disallowed_methods, reason = "without its threads no target can be run")]
+#![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use crate::{environment, shell};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Reads a large file through a mount, with packline and squashfuse: in order, and in random 64 KiB reads of several threads.
-#![allow(clippy::disallowed_methods, reason = "without its threads nothing can be measured")]
+#![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use super::{machine, median, warm, work_directory};
 use crate::{environment, options, shell};

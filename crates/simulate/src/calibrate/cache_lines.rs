@@ -1,5 +1,5 @@
 //! Cache lines: one that moves between two cores, and many that are only read.
-#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
+#![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use super::rounds;
 use std::hint::{self, black_box};

@@ -1,5 +1,5 @@
 //! Speed of computing threads that run at the same time.
-#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
+#![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use super::rounds::{low, median};
 use crate::host;

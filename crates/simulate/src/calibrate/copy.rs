@@ -1,5 +1,5 @@
 //! Bandwidth of several threads that copy memory.
-#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
+#![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use super::rounds::low;
 use crate::host;

@@ -1,5 +1,5 @@
 //! Wake-ups of sleeping threads: duration of the call, and time until the first thread runs.
-#![allow(clippy::disallowed_methods, reason = "a measurement without its threads is none")]
+#![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use super::calibration::Woken;
 use super::rounds::median;

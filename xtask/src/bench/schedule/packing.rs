@@ -1,5 +1,5 @@
 //! Packing in this process: one packer, or several on one pool.
-#![allow(clippy::disallowed_methods, reason = "without its threads nothing can be measured")]
+#![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use super::cost::{Cost, timed};
 use super::synthetic::Tree;

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::image_args;
 use crate::io::Io;
 use crate::scheduling;
+use crate::shown::Escape;
 use crate::size::show_bytes;
 use crate::work::watched;
 
@@ -43,7 +44,7 @@ fn not_written(path: &Path, kind: FileKind, way_out: &str) -> Failure {
     let expected = "a directory, or a tar: .tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2";
     Failure::usage(format!(
         "{}: the name is that of {kind}, which is not written (expected {expected}; {way_out})",
-        path.display()
+        path.escaped()
     ))
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use packline_tree::escape::Escape;
+
 use crate::{Error, FileKind};
 
 /// A container that a tree can be packed into.
@@ -48,7 +50,7 @@ impl Format {
             Some(FileKind::Lrz) => Ok(Format::Lrz),
             Some(FileKind::Pln) => Err(no_tree("pln")),
             Some(kind) => Err(Error::Request {
-                what: format!("{}: the name is that of {kind}, which trees are not packed into", path.display()),
+                what: format!("{}: the name is that of {kind}, which trees are not packed into", path.escaped()),
                 expected: WRITTEN.to_string(),
             }),
         }

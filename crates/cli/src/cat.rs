@@ -21,7 +21,12 @@ pub const APPLET: Applet = Applet {
     options: &[&[pln::cat::RANGE], MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS, PLACE_OPTIONS],
     operands: &[
         IMAGE,
-        Operand { name: "PATH...", help: "Paths of files in the image, in the order wanted", required: true, of: &[] },
+        Operand {
+            name: "PATH...",
+            help: "Paths of files in the image, in the order wanted; not patterns",
+            required: true,
+            of: &[],
+        },
     ],
     manners: Manners::Packline,
     run,

@@ -1,17 +1,13 @@
 //! What commands that look into an image share: where it is, and what they may take of the machine.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::tree::{Glob, Slash, path};
-use packline::{Container, ImagePlace, OpenedImage, Resources, Selection};
+use packline::{Container, ImagePlace, OpenedImage, Resources};
 
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::options::{Operand, Opt, Takes};
-use crate::shown::Escape;
 
 /// Bytes of decompressed metadata that are kept.
 const METADATA: usize = 8 << 20;
@@ -101,21 +97,4 @@ pub fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
         memory: args.size("mem")?.or(io.host.memory_limit),
         ..io.host.resources()
     })
-}
-
-/// The entries that patterns name and others exclude. A pattern is compared with whole paths, `/` in front or not.
-///
-/// # Errors
-/// [`Failure::Usage`] for a pattern that can match nothing.
-pub fn selection(include: &[impl AsRef<OsStr>], exclude: &[impl AsRef<OsStr>]) -> Result<Selection, Failure> {
-    let globs = |patterns: Vec<&OsStr>| patterns.into_iter().map(glob).collect::<Result<Vec<Glob>, Failure>>();
-    let [include, exclude] =
-        [globs(include.iter().map(AsRef::as_ref).collect())?, globs(exclude.iter().map(AsRef::as_ref).collect())?];
-    Ok(Selection { include, exclude, ..Selection::all() })
-}
-
-fn glob(pattern: &OsStr) -> Result<Glob, Failure> {
-    let canonical = path::canonical(pattern.as_bytes())
-        .map_err(|fault| Failure::usage(format!("'{}': {fault} (expected {})", pattern.escaped(), fault.expected())))?;
-    Ok(Glob::new(&canonical, Slash::Separates))
 }

@@ -1,6 +1,7 @@
 //! `packline list`: names in an image, alone, with their attributes, or as JSON.
 
 use std::io::Write;
+use std::path::Path;
 
 use packline::image::read::{Inode, Node, Visit};
 use packline::tree::escape;
@@ -9,11 +10,12 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::image_args::{IMAGE, PLACE_OPTIONS, open, selection};
+use crate::image_args::{IMAGE, PLACE_OPTIONS, open};
 use crate::io::Io;
 use crate::list_tar;
 use crate::mode::{mode_string, type_name};
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::options::{Applet, Manners, Operand, Opt};
+use crate::patterns;
 use crate::shown::{Escape, escaped, escaped_path, put_json};
 use crate::utc::Moment;
 
@@ -21,9 +23,7 @@ const OPTIONS: &[Opt] = &[
     Opt::flag("long", "Show type, permissions, owner, size or device number, and time (UTC) of each entry").short('l'),
     Opt::flag("json", "Print each entry as a JSON object on a line of its own, with all there is to know of it"),
     Opt::flag("null", "Print names as the bytes they are, each followed by a NUL byte").short('0'),
-    Opt::with("exclude", "GLOB", Takes::Text, "Leave out the entries whose paths match, and all below them")
-        .short('x')
-        .repeats(),
+    patterns::EXCLUDE,
 ];
 
 /// The command's table.
@@ -36,7 +36,7 @@ pub const APPLET: Applet = Applet {
         IMAGE,
         Operand {
             name: "PATTERN...",
-            help: "List only entries whose paths match one of these shell patterns, and all below them",
+            help: "List only entries that match one of these patterns, and all below them; one that matches nothing is an error",
             required: false,
             of: &[],
         },
@@ -46,7 +46,7 @@ pub const APPLET: Applet = Applet {
 };
 
 fn details() -> String {
-    "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
+    let text = "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
      In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
      obey or that is no UTF-8. In JSON a name that is no UTF-8 has its exact bytes in a second member, path_hex.\n\
      A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
@@ -54,9 +54,9 @@ fn details() -> String {
      Exits with 1 if something could not be read or a pattern matches nothing; with 0 if standard output is closed by its \
      reader.\n\
      Examples: packline list root.sqfs\n          \
-     packline list -l root.sqfs etc 'usr/bin/x*'\n          \
-     packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'"
-        .to_string()
+     packline list -l root.sqfs /etc 'usr/bin/x*'\n          \
+     packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'";
+    format!("{}\n{text}", patterns::LANGUAGE)
 }
 
 /// How an entry is shown.
@@ -70,8 +70,7 @@ pub(crate) enum Form {
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let form = form(args)?;
-    let patterns = args.operands("PATTERN...");
-    let selection = selection(&patterns, &args.all("exclude"))?;
+    let selection = patterns::selection(args)?;
     let path = args.required("IMAGE")?;
     let container = Container::of_file(&path).filter(|_| !args.given("offset"));
     match container {
@@ -84,9 +83,8 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 
 fn list_image(args: &Args, form: Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
     let image = open(args)?;
-    let mut entries = ImageEntries::new(&image, selection);
     let (mut sound, mut printed) = (true, Ok(()));
-    for entry in entries.by_ref() {
+    for entry in ImageEntries::new(&image, selection) {
         match entry {
             Ok(visit) => printed = io.stdout.write_all(&line(&image, &visit, form)?).map_err(Failure::printing),
             Err(fault) => sound = complain(io, &fault.to_string()),
@@ -95,17 +93,18 @@ fn list_image(args: &Args, form: Form, selection: &Selection, io: &mut Io) -> Re
             return ended(printed, sound);
         }
     }
-    sound &= all_found(args, entries.unmatched(), io);
+    sound &= all_found(selection, &image.shown, io);
     ended(io.stdout.flush().map_err(Failure::printing), sound)
 }
 
-/// Whether every pattern matched something; says which did not.
-pub(crate) fn all_found(args: &Args, unmatched: &[usize], io: &mut Io) -> bool {
-    let patterns = args.operands("PATTERN...");
-    for &pattern in unmatched {
-        complain(io, &format!("'{}' matches nothing in the image", patterns[pattern].escaped()));
+/// Whether every pattern matched something; reports those that did not.
+pub(crate) fn all_found(selection: &Selection, place: &Path, io: &mut Io) -> bool {
+    let place = place.escaped();
+    if let Some(warning) = selection.unmatched_exclude(&place) {
+        io.say(&format!("packline: warning: {warning}"));
     }
-    unmatched.is_empty()
+    let unmatched = selection.unmatched(&place);
+    unmatched.is_none_or(|error| complain(io, &error.to_string()))
 }
 
 /// How a listing ends. That its reader is gone does not make it sound.

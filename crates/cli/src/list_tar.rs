@@ -34,11 +34,9 @@ pub fn run(
     }
     let resources = io.host.resources();
     let lrz = (container == Container::Lrz).then(|| open_asking(path, &Secret::None, io)).transpose()?;
-    let mut unmatched: Vec<usize> = (0..selection.include.len()).collect();
     let mut printed = Ok(());
     let mut found = |entry: &Entry| {
-        if selection.selects(&entry.path) {
-            unmatched.retain(|&pattern| !selection.include[pattern].matches(&entry.path));
+        if selection.selects(&entry.path, entry.kind == Kind::Dir) {
             printed = io.stdout.write_all(&line(entry, form)).map_err(Failure::printing);
         }
         printed.is_ok()
@@ -49,7 +47,7 @@ pub fn run(
     };
     let printed = printed.and_then(|()| io.stdout.flush().map_err(Failure::printing));
     read?;
-    let sound = printed.is_err() || all_found(args, &unmatched, io);
+    let sound = printed.is_err() || all_found(selection, path, io);
     ended(printed, sound)
 }
 

@@ -27,6 +27,7 @@ mod mount;
 mod options;
 mod pack;
 mod pack_lrz;
+mod patterns;
 mod pln;
 mod progress;
 mod rdsquashfs;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use packline::image::{CODECS, Fragments, Options, Stored, codec_help, parse_codec};
-use packline::tree::{DirectoryOptions, Excludes, MountPoints};
+use packline::tree::{DirectoryOptions, MountPoints, Patterns};
 use packline::{Changes, Format, NewRoot, PackRequest, Resources, SourceSpec};
 
 use crate::args::Args;
@@ -14,7 +14,7 @@ use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::shown::Escape;
 use crate::streams::STDIN;
 use crate::work::{Manner, run_pack};
-use crate::{pack_lrz, scheduling};
+use crate::{pack_lrz, patterns, scheduling};
 
 const COMPRESSION: &str = "Compression";
 const LAYOUT: &str = "Image";
@@ -68,20 +68,18 @@ const IMAGE_OPTIONS: &[Opt] = &[
 ];
 
 const ENTRY_OPTIONS: &[Opt] = &[
+    patterns::EXCLUDE.group(ENTRIES),
     Opt::with(
-        "exclude",
-        "GLOB",
-        Takes::Text,
-        "Leave out what matches, with all below it: a pattern without '/' is compared with names, one with '/' with whole \
-         paths",
+        "root-becomes",
+        "DIR",
+        Takes::Path,
+        "Pack only what is below this directory of the source, which becomes the root",
     )
-    .short('x')
-    .repeats()
     .group(ENTRIES),
-    Opt::with("root-becomes", "DIR", Takes::Path, "Pack only what is below this directory of the source, which becomes the root")
+    Opt::flag("no-symlink-retarget", "With --root-becomes, leave links that point below DIR as they are")
         .group(ENTRIES),
-    Opt::flag("no-symlink-retarget", "With --root-becomes, leave links that point below DIR as they are").group(ENTRIES),
-    Opt::flag("one-file-system", "Do not enter other file systems: mount points become empty directories").group(ENTRIES),
+    Opt::flag("one-file-system", "Do not enter other file systems: mount points become empty directories")
+        .group(ENTRIES),
     Opt::flag("no-hard-links", "Pack each name of a file as a file of its own").group(ENTRIES),
     Opt::flag(
         "lenient",
@@ -161,11 +159,14 @@ fn details() -> String {
         "Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
          Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
          Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
+         {}\n\
          {EXIT_STATUS}\n\
          Examples: packline pack rootfs/ rootfs.sqfs\n          \
+         packline pack rootfs/ rootfs.sqfs -x '*.pyc' -x '/var/{{cache,log}}/**'\n          \
          packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs\n          \
          podman export x | packline pack --time 0 - x.sqfs",
-        CODECS.join(", ")
+        CODECS.join(", "),
+        patterns::LANGUAGE
     )
 }
 
@@ -337,9 +338,9 @@ fn changes(args: &Args) -> Result<Changes, Failure> {
 
 /// The source, and what is to be left out of it on the way because it does not see to that itself.
 /// What is packed, and what is left out of a tar.
-pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<(SourceSpec, Excludes), Failure> {
+pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<(SourceSpec, Patterns), Failure> {
     let (path, output) = (args.required("SOURCE")?, args.required("IMAGE")?);
-    let excludes = excludes(args);
+    let excludes = patterns::excludes(args)?;
     let readers = readers(args, resources)?;
     let options = DirectoryOptions {
         xattrs: !args.flag("no-xattrs"),
@@ -356,17 +357,11 @@ pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<
     }
     if is_directory(&path)? {
         refuse_for_directory(args)?;
-        return Ok((SourceSpec::Directory { path, options }, Excludes::new()));
+        return Ok((SourceSpec::Directory { path, options }, Patterns::new()));
     }
     refuse_for_tar(args)?;
     packline::must_differ(&path, &output)?;
     Ok((SourceSpec::TarFile { path }, excludes))
-}
-
-fn excludes(args: &Args) -> Excludes {
-    let mut excludes = Excludes::new();
-    args.all("exclude").iter().for_each(|pattern| excludes.add(pattern.as_encoded_bytes()));
-    excludes
 }
 
 fn readers(args: &Args, resources: &Resources) -> Result<usize, Failure> {

@@ -9,7 +9,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline::tree::{Entry, Kind, path};
+use packline::tree::{Entry, Kind, Patterns, path};
 use packline::{ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Selection, UnpackRequest, unpack};
 
 use crate::args::Args;
@@ -151,7 +151,7 @@ fn unpack_path(image: PathBuf, path: Vec<u8>, options: Options, io: &mut Io) -> 
     let directory = rdsquashfs_show::find(&opened, &path)?.node_type() == packline::image::read::NodeType::Directory;
     drop(opened);
     // What is not a directory is unpacked out of the one it is in.
-    let (subdirectory, include) = if directory { (path, Vec::new()) } else { parted(&path) };
+    let (subdirectory, include) = if directory { (path, Patterns::new()) } else { parted(&path)? };
     let destination = options.root.unwrap_or_else(|| PathBuf::from("."));
     std::fs::create_dir_all(&destination)
         .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
@@ -170,11 +170,14 @@ fn unpack_path(image: PathBuf, path: Vec<u8>, options: Options, io: &mut Io) -> 
 }
 
 /// The directory of a path, and a pattern that matches nothing but its last name.
-fn parted(path: &[u8]) -> (Vec<u8>, Vec<packline::tree::Glob>) {
+fn parted(path: &[u8]) -> Result<(Vec<u8>, Patterns), Failure> {
     let at = path.iter().rposition(|byte| *byte == b'/');
     let (directory, name) = at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
-    let literal: Vec<u8> = name.iter().flat_map(|byte| [b'\\', *byte]).collect();
-    (directory.to_vec(), vec![packline::tree::Glob::new(&literal, packline::tree::Slash::Separates)])
+    let mut literal = b"/".to_vec();
+    literal.extend(name.iter().flat_map(|byte| [b'\\', *byte]));
+    let mut patterns = Patterns::new();
+    patterns.add(&literal).map_err(|fault| Failure::failed(fault.to_string()))?;
+    Ok((directory.to_vec(), patterns))
 }
 
 /// Prints names as they are unpacked.

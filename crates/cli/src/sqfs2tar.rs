@@ -102,6 +102,7 @@ fn request(args: &Args, io: &mut Io) -> Result<TarOutRequest, Failure> {
         hard_links: !args.flag("no-hard-links"),
         sparse: !args.flag("no-sparse"),
         keep_going: args.flag("continue"),
+        refuse_missing: false,
         refuse_unstorable: args.flag("no-skip"),
         resources,
         temporaries: io.temporaries.clone(),

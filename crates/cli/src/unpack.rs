@@ -10,17 +10,14 @@ use crate::io::Io;
 use crate::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::size::show_bytes;
 use crate::work::watched;
-use crate::{scheduling, unpack_lrz, unpack_tar};
+use crate::{patterns, scheduling, unpack_lrz, unpack_tar};
 
 const ENTRIES: &str = "Entries";
 const ATTRIBUTES: &str = "Attributes";
 const OUTPUT: &str = "Output";
 
 const ENTRY_OPTIONS: &[Opt] = &[
-    Opt::with("exclude", "GLOB", Takes::Text, "Leave out the entries whose paths match, and all below them")
-        .short('x')
-        .repeats()
-        .group(ENTRIES),
+    patterns::EXCLUDE.group(ENTRIES),
     Opt::with("subdir", "DIR", Takes::Path, "Unpack what is below this directory of the image; patterns start there too")
         .group(ENTRIES),
     Opt::flag("continue", "Report what fails and go on with the rest; the exit status is then 2").group(ENTRIES),
@@ -96,7 +93,7 @@ pub const APPLET: Applet = Applet {
         },
         Operand {
             name: "PATTERN...",
-            help: "Unpack only entries whose paths match one of these shell patterns, and all below them",
+            help: "Unpack only entries that match one of these patterns, and all below them; one that matches nothing is an error",
             required: false,
             of: &[],
         },
@@ -107,20 +104,23 @@ pub const APPLET: Applet = Applet {
 
 fn details() -> String {
     format!(
-        "DEST appears when everything is in it: until then it is called .DEST.packline-partial. In a directory that is there, each \
+        "{}\n\
+         DEST appears when everything is in it: until then it is called .DEST.packline-partial. In a directory that is there, each \
          file appears when it is whole. What a killed run left is removed by the next one.\n\
          No symbolic link is followed in or below DEST, whoever made it. Permissions are those of the image, whatever the umask.\n\
          Extended attributes that the user may not set, or the file system does not store, are left out with a warning for each \
          kind (user., security., trusted.).\n\
          A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
          The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
+         If a pattern matches nothing, nothing is unpacked; with --continue the rest is.\n\
          {EXIT_STATUS}\n\
          With --continue it exits with 2 if some entries failed and the rest was unpacked. In a directory that was there, what was \
          written before a failure stays. A directory's data is synced only with --sync.\n\
          Examples: packline unpack root.sqfs root/\n          \
          packline unpack root.sqfs etc/ --subdir etc -x '*.bak'\n          \
-         packline unpack -f root.sqfs / usr/bin 'usr/lib/lib*'\n          \
-         packline unpack root.sqfs root.tar.zst"
+         packline unpack -f root.sqfs sysroot/ usr/bin 'usr/lib/lib*'\n          \
+         packline unpack root.sqfs root.tar.zst -x '/var/{{cache,log}}/**'",
+        patterns::LANGUAGE
     )
 }
 
@@ -166,7 +166,7 @@ fn request(args: &Args, io: &Io) -> Result<UnpackRequest, Failure> {
     Ok(UnpackRequest {
         force: args.flag("force"),
         subdirectory: subdirectory(args)?,
-        selection: image_args::selection(&args.operands("PATTERN..."), &args.all("exclude"))?,
+        selection: patterns::selection(args)?,
         go_on: args.flag("continue"),
         kept: kept(args)?,
         devices: !args.flag("no-devices"),

@@ -10,6 +10,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::image_args;
 use crate::io::Io;
+use crate::patterns;
 use crate::scheduling;
 use crate::shown::Escape;
 use crate::size::show_bytes;
@@ -65,7 +66,7 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let summary = watched(io, bar && !quiet, |observer| tar_out(request, observer))?;
     scheduled.say(args, as_json(&summary), as_text(&summary), io);
     scheduled.write_beside(args, io);
-    if summary.damaged > 0 { Err(Failure::Said(2)) } else { Ok(()) }
+    if summary.damaged > 0 || summary.unmatched { Err(Failure::Said(2)) } else { Ok(()) }
 }
 
 fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutRequest, Failure> {
@@ -112,12 +113,11 @@ fn compression(args: &Args, destination: &Path) -> Result<Option<StreamSpec>, Fa
 }
 
 fn scope(args: &Args) -> Result<TarScope, Failure> {
-    let (include, exclude) = (args.operands("PATTERN..."), args.all("exclude"));
     let directory = crate::unpack::subdirectory(args)?;
     if directory.is_empty() {
-        return Ok(TarScope::Selected(image_args::selection(&include, &exclude)?));
+        return Ok(TarScope::Selected(patterns::selection(args)?));
     }
-    if !include.is_empty() || !exclude.is_empty() {
+    if args.given("exclude") || !args.operands("PATTERN...").is_empty() {
         return Err(args.wrong("subdir", "cannot be used with patterns or --exclude where DEST is a tar"));
     }
     Ok(TarScope::Below { directories: vec![directory], keep: false })

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use packline_tree::escape::Escape;
-use packline_tree::{Bytes, Entry, Excludes, Glob, Kind, Xattr};
+use packline_tree::{Bytes, Entry, Glob, Kind, Patterns, Xattr};
 
 use crate::{Dress, Error};
 
@@ -43,7 +43,7 @@ pub struct Changes {
     /// A directory that becomes the root.
     pub root: Option<NewRoot>,
     /// What is left out, with all below it. A directory source is better told itself, so that it need not look there.
-    pub exclude: Excludes,
+    pub exclude: Patterns,
     /// Patterns of whole paths, as the source has them, whose entries are left out without what is below them.
     pub drop: Vec<Glob>,
     /// Canonical paths of the source that are left out: the output itself.
@@ -64,7 +64,7 @@ impl Changes {
         mut entry: Entry,
         warn: &mut dyn FnMut(&Entry, &Xattr),
     ) -> Result<Option<Entry>, packline_tree::Error> {
-        if self.leaves_out(&entry.path) {
+        if self.leaves_out(&entry.path, entry.kind == Kind::Dir) {
             return Ok(None);
         }
         if let Some(root) = &self.root
@@ -80,16 +80,15 @@ impl Changes {
         Ok(Some(entry))
     }
 
-    /// Whether the entry at a path of the source is kept.
-    pub(crate) fn keeps(&self, path: &[u8]) -> bool {
-        !self.leaves_out(path) && self.root.as_ref().is_none_or(|root| root.below(path).is_some())
+    /// Whether an entry at a path of the source is kept; `directory` says whether it is one.
+    pub(crate) fn keeps(&self, path: &[u8], directory: bool) -> bool {
+        !self.leaves_out(path, directory) && self.root.as_ref().is_none_or(|root| root.below(path).is_some())
     }
 
-    fn leaves_out(&self, path: &[u8]) -> bool {
-        let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
+    fn leaves_out(&self, path: &[u8], directory: bool) -> bool {
         self.without.iter().any(|without| without == path)
             || self.drop.iter().any(|glob| glob.matches(path))
-            || above.chain([path]).any(|path| self.exclude.matches(path))
+            || self.exclude.cover(path, directory)
     }
 
     fn change_meta(&self, entry: &mut Entry) {

@@ -103,7 +103,7 @@ impl Filtered {
     }
 
     fn lead(&self, target: &[u8]) -> Lead {
-        self.names.lead(target, &|path| self.changes.keeps(path))
+        self.names.lead(target, &|path| self.changes.keeps(path, false))
     }
 
     /// Gives an inode that was left out a name that is kept: the first is the file.
@@ -167,7 +167,7 @@ impl Filtered {
 impl Source for Filtered {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         while let Some(entry) = self.advance()? {
-            if !self.changes.keeps(&entry.path) {
+            if !self.changes.keeps(&entry.path, entry.kind == Kind::Dir) {
                 self.leave_out(entry)?;
             } else if let Some(entry) = self.kept(entry)? {
                 return Ok(Some(entry));

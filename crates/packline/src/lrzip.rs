@@ -18,6 +18,7 @@ pub use list::lrz_entries;
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
 use crate::end::{End, refuse_target};
+use crate::selection::idle_exclude;
 use crate::source::{head_of, is_compressed, refuse_container};
 use crate::{Container, Error, FileIdentity, Observer, Progress, Resources, TarTarget, Temporaries, must_differ};
 use packline_tree::DirectoryOptions;
@@ -125,9 +126,13 @@ pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Writ
         }
         LrzSource::Tar(name, stream) => (pack_tar(&name, stream, &mut end, &options, &machine, &mut watch)?, None),
         LrzSource::Directory { path, options: directory, prefix } => {
-            let names = end.names();
+            let (names, excludes, shown) = (end.names(), directory.excludes.clone(), path.escaped());
             let tar = tar_stream::Tar { path, options: directory, prefix, outputs: names };
-            (tar_stream::pack(tar, &mut end, &options, &machine, &mut watch)?, None)
+            let written = tar_stream::pack(tar, &mut end, &options, &machine, &mut watch)?;
+            if let Some(warning) = idle_exclude(&excludes, &shown) {
+                watch.observer.warning(&warning);
+            }
+            (written, None)
         }
     };
     let about = about.filter(|_| keep_attributes);

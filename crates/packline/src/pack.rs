@@ -1,10 +1,12 @@
 //! A pack from end to end: the source is opened, the memory shared out, the image written, and put in place.
 
 use packline_squashfs::Options;
+use packline_tree::Patterns;
 
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan, fewer_workers};
 use crate::output::Output;
+use crate::selection::idle_exclude;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::watched::Watched;
@@ -30,6 +32,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let changes = changes(request.changes, &request.image);
     let source = without_outside(request.source, &changes, &output);
     let filters = filters(&source, &changes);
+    let excludes = excludes(&source, &changes);
     let resources = request.resources;
     let workers_wanted = resources.wanted();
     let prepared = Prepared::new(source)?;
@@ -49,14 +52,25 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         watched.warn(&message);
     }
     let (options, defaults, hints) = (request.image, request.defaults, request.hints);
-    let job = Job { shown: &shown, input: opened.name, options, defaults, hints, resources, plan };
+    let (input, name) = (opened.name.clone(), opened.name);
+    let job = Job { shown: &shown, input, options, defaults, hints, resources, plan };
     let image = squashfs::write(job, &output, &mut watched)?;
+    excludes.iter().filter_map(|patterns| idle_exclude(patterns, &name)).for_each(|warning| watched.warn(&warning));
     let (source_bytes, output_bytes) = (watched.consumed(), output.size());
     output.finish(watched.observer())?;
     let Plan { workers, window, .. } = plan;
     // A limit of threads may have made it fewer.
     let workers = workers.min(image.crew.len());
     Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
+}
+
+/// What is left out: a directory sees to that itself.
+fn excludes(source: &SourceSpec, changes: &Changes) -> [Patterns; 2] {
+    let of_directory = match source {
+        SourceSpec::Directory { options, .. } => options.excludes.clone(),
+        _ => Patterns::new(),
+    };
+    [of_directory, changes.exclude.clone()]
 }
 
 /// What is changed on the way: attributes that nobody stores need not be such as can be stored.

@@ -1,15 +1,18 @@
 //! Which entries of an image a command is about: all, or those that patterns name, and not those that others name.
 
 use packline_squashfs::read::{Image, InodeRef, NodeType, ReadError, Visit, Walk};
-use packline_tree::Glob;
+use packline_tree::escape::Escape;
+use packline_tree::{Bytes, Pattern, Patterns};
+
+use crate::Error;
 
 /// Patterns over canonical paths. What is below a directory that a pattern names is named too.
 #[derive(Debug, Default)]
 pub struct Selection {
     /// What is wanted; everything if there is none.
-    pub include: Vec<Glob>,
-    /// What is not wanted, even if it is included.
-    pub exclude: Vec<Glob>,
+    pub include: Patterns,
+    /// What is not wanted, even if it is included. The root is not excluded by any.
+    pub exclude: Patterns,
     /// Types that are not wanted, whatever their names.
     pub omit: Omit,
 }
@@ -48,22 +51,42 @@ impl Selection {
         Selection::default()
     }
 
-    /// Whether the entry at `path` is selected: it, or a directory above it, is included, and none of them is excluded.
-    pub fn selects(&self, path: &[u8]) -> bool {
-        !self.excludes(path) && (self.include.is_empty() || any_prefix(path, &self.include))
+    /// That patterns of [`Selection::include`] matched no entry of `place` that is not excluded, if any did not.
+    pub fn unmatched(&self, place: &str) -> Option<Error> {
+        let what = idle(&self.include, place)?;
+        Some(Error::Request { what, expected: "the name or path of an entry, or wildcards that match one".to_string() })
     }
 
-    /// Whether the entry at `path` or a directory above it is excluded: nothing below it is selected.
-    pub fn excludes(&self, path: &[u8]) -> bool {
-        any_prefix(path, &self.exclude)
+    /// The same of [`Selection::exclude`], as a warning.
+    pub fn unmatched_exclude(&self, place: &str) -> Option<String> {
+        idle_exclude(&self.exclude, place)
+    }
+
+    /// Whether an entry of a source in any order is selected: a pattern matches it or a directory above it, which the source need
+    /// not have, and none of them is excluded.
+    pub fn selects(&self, path: &[u8], directory: bool) -> bool {
+        !self.exclude.cover(path, directory) && (self.include.is_empty() || self.include.reach(path, directory))
+    }
+
+    /// Whether nothing of the entry, nor of what is below it, is selected; the root is never excluded.
+    fn excludes(&self, path: &[u8], directory: bool) -> bool {
+        !path.is_empty() && self.exclude.matches(path, directory)
     }
 }
 
-/// Whether a pattern matches the path or a directory above it. The root has no name that a pattern could match.
-fn any_prefix(path: &[u8], patterns: &[Glob]) -> bool {
-    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-    let mut prefixes = ends.chain((!path.is_empty()).then_some(path.len()));
-    !patterns.is_empty() && prefixes.any(|end| patterns.iter().any(|pattern| pattern.matches(&path[..end])))
+/// A warning of patterns to leave out that matched nothing of `place`.
+pub(crate) fn idle_exclude(patterns: &Patterns, place: &str) -> Option<String> {
+    idle(patterns, place).map(|what| format!("exclude {what}"))
+}
+
+fn idle(patterns: &Patterns, place: &str) -> Option<String> {
+    let shown = |pattern: &Pattern| format!("'{}'", pattern.text().escaped());
+    let names: Vec<String> = patterns.unmatched().map(shown).collect();
+    match names.len() {
+        0 => None,
+        1 => Some(format!("pattern {} matches nothing in {place}", names[0])),
+        _ => Some(format!("patterns {} match nothing in {place}", names.join(", "))),
+    }
 }
 
 /// The selected entries of a tree in the order of [`Walk`], each directory that leads to one before it, the root first.
@@ -74,6 +97,10 @@ pub struct SelectedWalk<'s> {
     waiting: Vec<Visit>,
     /// An entry that waits for the directories that lead to it.
     held: Vec<Visit>,
+    /// Whether directories that only lead to an entry come at all.
+    leading: bool,
+    /// The outermost directory at the present place that is selected by a pattern.
+    inside: Option<Bytes>,
 }
 
 impl<'s> SelectedWalk<'s> {
@@ -85,7 +112,12 @@ impl<'s> SelectedWalk<'s> {
     /// Walks what is below one directory, as if it were the root.
     pub fn below(image: &Image, directory: InodeRef, selection: &'s Selection) -> SelectedWalk<'s> {
         let walk = Walk::new(image, directory, Vec::new());
-        SelectedWalk { walk, selection, waiting: Vec::new(), held: Vec::new() }
+        SelectedWalk { walk, selection, waiting: Vec::new(), held: Vec::new(), leading: true, inside: None }
+    }
+
+    /// Without the directories that are not selected and only lead to entries that are.
+    pub fn without_leading(self) -> SelectedWalk<'s> {
+        SelectedWalk { leading: false, ..self }
     }
 
     /// Hands out `visit` after the directories that lead to it.
@@ -100,10 +132,24 @@ impl<'s> SelectedWalk<'s> {
 impl SelectedWalk<'_> {
     /// Forgets directories that do not lead to `path`: the walk is depth first, so they have been left for good.
     fn forget_beside(&mut self, path: &[u8]) {
-        let leads =
-            |above: &[u8]| above.is_empty() || (path.starts_with(above) && path.get(above.len()) == Some(&b'/'));
-        while self.waiting.pop_if(|above| !leads(&above.path)).is_some() {}
+        while self.waiting.pop_if(|above| !is_below(path, &above.path)).is_some() {}
     }
+
+    /// Whether an entry that is not excluded is selected: a pattern matches it, or a directory above it.
+    fn selects(&mut self, path: &[u8], directory: bool) -> bool {
+        let include = &self.selection.include;
+        let inside = self.inside.as_ref().is_some_and(|above| is_below(path, above));
+        let matched = include.is_empty() || include.matches(path, directory);
+        if matched && directory && !inside {
+            self.inside = Some(path.to_vec());
+        }
+        matched || inside
+    }
+}
+
+/// Whether a path is below a directory.
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    directory.is_empty() || (path.starts_with(directory) && path.get(directory.len()) == Some(&b'/'))
 }
 
 impl Iterator for SelectedWalk<'_> {
@@ -116,44 +162,24 @@ impl Iterator for SelectedWalk<'_> {
         loop {
             let visit = match self.walk.next()? {
                 Ok(visit) => visit,
-                Err((path, _)) if self.selection.excludes(&path) => continue,
+                Err((path, _)) if self.selection.excludes(&path, true) => continue,
                 Err(fault) => return Some(Err(fault)),
             };
             let kind = visit.inode.node_type();
             let (directory, omit) = (kind == NodeType::Directory, self.selection.omit);
-            if self.selection.excludes(&visit.path) {
+            if self.selection.excludes(&visit.path, directory) {
                 self.walk.prune();
-            } else if omit.omits(kind) {
+                continue;
+            }
+            let selected = self.selects(&visit.path, directory) && !(directory && omit.empty_directories);
+            if omit.omits(kind) {
                 // Nothing is below it.
-            } else if self.selection.selects(&visit.path) && !(directory && omit.empty_directories) {
+            } else if selected {
                 return Some(Ok(self.release(visit)));
-            } else if directory {
+            } else if directory && (self.leading || omit.empty_directories) {
                 self.forget_beside(&visit.path);
                 self.waiting.push(visit);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use packline_tree::Slash;
-
-    fn selection(include: &[&str], exclude: &[&str]) -> Selection {
-        let globs =
-            |patterns: &[&str]| patterns.iter().map(|text| Glob::new(text.as_bytes(), Slash::Separates)).collect();
-        Selection { include: globs(include), exclude: globs(exclude), omit: Omit::default() }
-    }
-
-    #[test]
-    fn directories_select_what_is_below_them() {
-        let all = selection(&[], &[]);
-        assert!(all.selects(b"") && all.selects(b"usr/bin/ls"));
-        let some = selection(&["usr/b*"], &["usr/bin/x*"]);
-        assert!(some.selects(b"usr/bin") && some.selects(b"usr/bin/ls") && some.selects(b"usr/bin/deep/er"));
-        assert!(!some.selects(b"") && !some.selects(b"usr") && !some.selects(b"usr/lib/b"));
-        assert!(!some.selects(b"usr/bin/xz") && !some.selects(b"usr/bin/xdir/ls"));
-        assert!(some.excludes(b"usr/bin/xdir/ls") && !some.excludes(b"usr"));
     }
 }

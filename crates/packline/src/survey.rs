@@ -33,7 +33,7 @@ impl Survey<'_> {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let below = join(path, entry.file_name().as_bytes());
             let Ok(found) = entry.metadata() else { continue };
-            if self.options.excludes.matches(&below) || self.is_elsewhere(&found) {
+            if self.options.excludes.matches(&below, found.is_dir()) || self.is_elsewhere(&found) {
                 continue;
             }
             if found.is_dir() {
@@ -71,11 +71,11 @@ mod tests {
         fs::write(top.path().join("left-out.o"), [1; 50]).unwrap();
         std::os::unix::fs::symlink("link", top.path().join("symlink")).unwrap();
         let mut options = DirectoryOptions::default();
-        options.excludes.add(b"*.o");
+        options.excludes.add(b"*.o").unwrap();
         assert_eq!(survey(top.path(), &options), 1000);
         options.hard_links = false;
         assert_eq!(survey(top.path(), &options), 2000);
-        options.excludes.add(b"/a");
+        options.excludes.add(b"/a").unwrap();
         assert_eq!(survey(top.path(), &options), 1000);
         assert_eq!(survey(&top.path().join("none"), &options), 0);
     }

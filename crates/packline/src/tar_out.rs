@@ -21,6 +21,7 @@ use packline_tree::path::canonical;
 
 use crate::memory::fewer_workers;
 use crate::read_plan::metadata_cache;
+use crate::unpack::find_root;
 use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries, must_differ};
 use content::Content;
 use items::{Found, Items};
@@ -87,6 +88,8 @@ pub struct TarOutRequest {
     /// Whether to go on after what cannot be read: it is told to [`Observer::problem`] and counted as damaged. What is missing
     /// of a file whose header is written already becomes zeros.
     pub keep_going: bool,
+    /// Whether a directory of [`TarScope::Below`] that is not there is an error; otherwise a warning.
+    pub refuse_missing: bool,
     /// Whether what a tar cannot hold (a socket) is an error; otherwise it is left out with a warning.
     pub refuse_unstorable: bool,
     /// What the machine gives.
@@ -108,6 +111,7 @@ impl TarOutRequest {
             hard_links: true,
             sparse: true,
             keep_going: false,
+            refuse_missing: true,
             refuse_unstorable: false,
             resources: Resources { workers: 1, ..Resources::default() },
             temporaries: Temporaries::default(),
@@ -124,6 +128,8 @@ pub struct TarSummary {
     pub skipped: u64,
     /// Entries that are missing or not whole because they could not be read; 0 unless asked to keep going.
     pub damaged: u64,
+    /// Whether a pattern of the selection matched nothing; false unless asked to keep going.
+    pub unmatched: bool,
     /// Bytes of content, holes included.
     pub content_bytes: u64,
     /// Bytes of the tar.
@@ -151,6 +157,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         hard_links: request.hard_links,
         sparse: request.sparse,
         keep_going: request.keep_going,
+        refuse_missing: request.refuse_missing,
         refuse_unstorable: request.refuse_unstorable,
         link_bytes: plan::link_bytes(resources.memory),
     };
@@ -162,6 +169,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let plan = Plan::new(&opened.image, compression, &resources)?;
     warn(&asked, plan, &opened, &resources, observer)?;
     let (uses, total) = survey(&opened, &asked, &resources)?;
+    let unmatched = check_patterns(&opened, &asked, observer)?;
     let (destination, out) = Destination::open(target, &temporaries)?;
     let sink = Sink::new(&destination, out, compression, plan, &resources)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);
@@ -176,7 +184,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     drop(reading);
     let summary = content.finish()?;
     destination.finish(observer)?;
-    Ok(TarSummary { workers_wanted: resources.workers, workers, fragments, ..summary })
+    Ok(TarSummary { unmatched, workers_wanted: resources.workers, workers, fragments, ..summary })
 }
 
 /// What is asked of the tar's entries.
@@ -187,6 +195,7 @@ struct Asked {
     hard_links: bool,
     sparse: bool,
     keep_going: bool,
+    refuse_missing: bool,
     refuse_unstorable: bool,
     /// Bytes for the first names of files with several.
     link_bytes: u64,
@@ -228,11 +237,30 @@ fn warn(
     }
     let TarScope::Below { directories, .. } = &asked.scope else { return Ok(()) };
     for directory in directories {
-        if opened.image.resolve(directory).map_err(|cause| opened.fault_at(directory, cause))?.is_none() {
+        if asked.refuse_missing {
+            find_root(opened, directory)?;
+        } else if opened.image.resolve(directory).map_err(|cause| opened.fault_at(directory, cause))?.is_none() {
             observer.warning(&format!("there is no {} in the image", directory.escaped()));
         }
     }
     Ok(())
+}
+
+/// After the first walk: whether a pattern matched nothing, which is an error unless asked to keep going.
+fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observer) -> Result<bool, Error> {
+    let TarScope::Selected(selection) = &asked.scope else { return Ok(false) };
+    let place = opened.shown.escaped();
+    if let Some(warning) = selection.unmatched_exclude(&place) {
+        observer.warning(&warning);
+    }
+    match selection.unmatched(&place) {
+        None => Ok(false),
+        Some(error) if asked.keep_going => {
+            observer.problem(&error);
+            Ok(true)
+        }
+        Some(error) => Err(error),
+    }
 }
 
 /// The first walk: when each fragment block is needed, and bytes of content in all. Finds what is wrong with the tree before

@@ -56,7 +56,8 @@ const KEPT_MOST: usize = 160 << 20;
 ///
 /// # Errors
 /// [`Error`], with the entry or the path and, where there is one, the offset. With [`UnpackRequest::go_on`] errors of
-/// single entries go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`].
+/// single entries go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the selection that
+/// matches nothing is such an error; without `go_on` it comes before anything is made.
 pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<UnpackSummary, Error> {
     let (memory, wanted) = (request.resources.memory, request.resources.wanted());
     let opened = request.image.open(metadata_cache(memory))?;
@@ -69,6 +70,9 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     if let Some(message) = fewer_workers(plan.workers, wanted, memory) {
         desk.warn(&message);
     }
+    let mut outcome = Outcome::new(request.go_on);
+    outcome.keep(check_patterns(&request, &opened, &root))?;
+    desk.take(outcome);
     let site = Site::open(&request.destination, request.force, &request.temporaries)?;
     let shop = Arc::new(shop(&request, opened, &site, &root)?);
     let scratch = Scratch::new(request.resources.scratch.clone(), &shop.opened.image);
@@ -76,24 +80,56 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let later = Later::new(scratch, &shop.opened.image, plan_bytes / LATER_PART);
     let mut run = Run { request: &request, shop: &shop, site: &site, root, plan_bytes, later };
     let workers = run.unpack(plan, &mut desk)?;
+    if let Some(warning) = request.selection.unmatched_exclude(&place_of(&shop.opened, &request.subdirectory)) {
+        desk.warn(&warning);
+    }
     let counts = desk.counts;
     drop(shop);
     site.finish(request.sync, observer)?;
     Ok(UnpackSummary { counts, workers_wanted: wanted, workers })
 }
 
-/// The directory that becomes the destination.
-fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
+/// The directory of an image whose content is unpacked.
+///
+/// # Errors
+/// [`Error::Request`] if there is no directory at `path`.
+pub(crate) fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
     let found = opened.image.resolve(path).map_err(|cause| opened.fault_at(path, cause))?;
-    let shown = || format!("{}: {}", opened.shown.escaped(), path.escaped());
+    let shown = place_of(opened, path);
     match found {
         Some(inode) if matches!(inode.node, Node::Directory(_)) => Ok(inode),
-        Some(_) => Err(Error::Request { what: format!("{} is no directory", shown()), expected: "a directory".into() }),
-        None => Err(Error::Request {
-            what: format!("{} is not there", shown()),
-            expected: "a directory of the image".into(),
-        }),
+        Some(_) => Err(Error::Request { what: format!("{shown} is no directory"), expected: "a directory".into() }),
+        None => {
+            Err(Error::Request { what: format!("{shown} is not there"), expected: "a directory of the image".into() })
+        }
     }
+}
+
+/// A directory of an image, as messages call it.
+fn place_of(opened: &OpenedImage, path: &[u8]) -> String {
+    let image = opened.shown.escaped();
+    if path.is_empty() { image } else { format!("{image}: {}", path.escaped()) }
+}
+
+/// Finds an entry for each pattern before anything is made; walks no farther than that takes. A fault on the way is reported by
+/// the walk that unpacks, unless what a pattern names may be behind it.
+fn check_patterns(request: &UnpackRequest, opened: &OpenedImage, root: &Inode) -> Result<(), Error> {
+    let selection = &request.selection;
+    if selection.include.is_empty() {
+        return Ok(());
+    }
+    let mut fault = None;
+    for visited in SelectedWalk::below(&opened.image, root.at, selection) {
+        if request.resources.cancel.is_cancelled() {
+            return Err(opened.fault(ReadError::Cancelled));
+        }
+        if selection.include.all_matched() {
+            return Ok(());
+        }
+        fault = fault.or(visited.err().filter(|_| !request.go_on));
+    }
+    let Some(unmatched) = selection.unmatched(&place_of(opened, &request.subdirectory)) else { return Ok(()) };
+    Err(fault.map_or(unmatched, |(path, cause)| opened.fault_at(&path, cause)))
 }
 
 fn shop(request: &UnpackRequest, opened: OpenedImage, site: &Site, root: &Inode) -> Result<Shop, Error> {

@@ -8,7 +8,6 @@
 
 mod ahead;
 mod batch;
-mod exclude;
 mod fault;
 mod feed;
 mod file;
@@ -22,13 +21,12 @@ mod xattr;
 
 use std::path::Path;
 
-pub use exclude::Excludes;
 pub(crate) use feed::{Feed, Finder};
 pub(crate) use found::{Found, Place};
 pub(crate) use scan::Scanner;
 pub(crate) use stat::FileId;
 
-use crate::{Bytes, Entry, Error, Extent, Source};
+use crate::{Bytes, Entry, Error, Extent, Patterns, Source};
 
 /// What becomes of other file systems mounted below the root.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,8 +49,8 @@ pub struct DirectoryOptions {
     pub hard_links: bool,
     /// What becomes of other file systems.
     pub mount_points: MountPoints,
-    /// What is left out.
-    pub excludes: Excludes,
+    /// What is left out, with all below it; never the root.
+    pub excludes: Patterns,
     /// Canonical paths that are left out, with all below them.
     pub without: Vec<Bytes>,
     /// Canonical path of a directory, empty for the root: of everything beside it only the directories on the way to it are
@@ -74,7 +72,7 @@ impl Default for DirectoryOptions {
             xattrs: true,
             hard_links: true,
             mount_points: MountPoints::Enter,
-            excludes: Excludes::new(),
+            excludes: Patterns::new(),
             without: Vec::new(),
             below: Bytes::new(),
             readers: 0,
@@ -89,9 +87,9 @@ pub struct DirectorySource {
 }
 
 impl DirectoryOptions {
-    /// Whether nothing of what is at a path or below it is wanted.
+    /// Whether nothing of what is at a path or below it is wanted, whatever the patterns.
     fn passes_over(&self, path: &[u8]) -> bool {
-        self.excludes.matches(path) || self.without.iter().any(|without| without == path) || self.is_beside(path)
+        self.without.iter().any(|without| without == path) || self.is_beside(path)
     }
 
     /// Whether a path neither leads to the directory that is wanted nor is in it.

@@ -8,6 +8,10 @@
 //! more: whatever an earlier one could take, the last can take too. Where `*` does not match `/`, each `/` of the pattern
 //! stands for one `/` of the text, so that stars before a `/` have no say in what follows it either.
 
+mod set;
+
+pub(crate) use set::{Set, unknown_class};
+
 /// What `*`, `?` and sets do with a `/` in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slash {
@@ -31,24 +35,6 @@ enum Token {
     Run,
     Set(Box<Set>),
     Never,
-}
-
-/// Which of the 256 bytes belong.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Set([u64; 4]);
-
-impl Set {
-    fn insert(&mut self, byte: u8) {
-        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
-    }
-
-    fn contains(&self, byte: u8) -> bool {
-        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
-    }
-
-    fn invert(&mut self) {
-        self.0 = self.0.map(|word| !word);
-    }
 }
 
 impl Glob {
@@ -113,82 +99,12 @@ fn token(byte: u8, after: &[u8]) -> (Token, &[u8]) {
         (b'?', _) => (Token::One, after),
         (b'\\', [escaped, after @ ..]) => (Token::Byte(*escaped), after),
         (b'\\', []) => (Token::Never, after),
-        (b'[', _) => match set(after) {
+        (b'[', _) => match Set::read(after) {
             Some((set, after)) => (Token::Set(Box::new(set)), after),
             None => (Token::Byte(b'['), after),
         },
         _ => (Token::Byte(byte), after),
     }
-}
-
-/// A set whose `[` has been read, and what follows its `]`; nothing if there is no `]`.
-fn set(mut rest: &[u8]) -> Option<(Set, &[u8])> {
-    let inverted = matches!(rest.first(), Some(b'!' | b'^'));
-    rest = &rest[usize::from(inverted)..];
-    let mut set = Set::default();
-    let mut first = true;
-    loop {
-        if let ([b']', after @ ..], false) = (rest, first) {
-            if inverted {
-                set.invert();
-            }
-            return Some((set, after));
-        }
-        rest = member(&mut set, rest)?;
-        first = false;
-    }
-}
-
-/// One byte, range or class of a set; gives what follows it.
-fn member<'a>(set: &mut Set, rest: &'a [u8]) -> Option<&'a [u8]> {
-    if let Some((holds, after)) = class(rest) {
-        (0..=255).filter(holds).for_each(|byte| set.insert(byte));
-        return Some(after);
-    }
-    let (low, after) = set_byte(rest)?;
-    match after {
-        [b'-', end, ..] if *end != b']' => {
-            let (high, after) = set_byte(&after[1..])?;
-            (low..=high).for_each(|byte| set.insert(byte));
-            Some(after)
-        }
-        _ => {
-            set.insert(low);
-            Some(after)
-        }
-    }
-}
-
-fn set_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
-    match rest {
-        [b'\\', byte, after @ ..] | [byte, after @ ..] => Some((*byte, after)),
-        [] => None,
-    }
-}
-
-/// Says whether a byte belongs to a class.
-type Holds = fn(&u8) -> bool;
-
-/// `[:name:]`, and what follows it. A name that does not exist holds nothing.
-fn class(rest: &[u8]) -> Option<(Holds, &[u8])> {
-    let inner = rest.strip_prefix(b"[:")?;
-    let end = memchr::memmem::find(inner, b":]")?;
-    let holds: Holds = match &inner[..end] {
-        b"alnum" => u8::is_ascii_alphanumeric,
-        b"alpha" => u8::is_ascii_alphabetic,
-        b"blank" => |&byte| byte == b' ' || byte == b'\t',
-        b"cntrl" => u8::is_ascii_control,
-        b"digit" => u8::is_ascii_digit,
-        b"graph" => u8::is_ascii_graphic,
-        b"lower" => u8::is_ascii_lowercase,
-        b"print" => |&byte| byte == b' ' || byte.is_ascii_graphic(),
-        b"punct" => u8::is_ascii_punctuation,
-        b"space" => |&byte| byte.is_ascii_whitespace() || byte == 0x0b,
-        b"upper" => u8::is_ascii_uppercase,
-        b"xdigit" => u8::is_ascii_hexdigit,
-        _ => |_| false,
-    };
-    Some((holds, &inner[end + 2..]))
 }
 
 #[cfg(test)]

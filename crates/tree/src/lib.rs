@@ -16,6 +16,8 @@ mod nameless;
 mod namespace;
 mod pack_file;
 pub mod path;
+mod pattern;
+mod patterns;
 mod selinux;
 mod sort_file;
 mod source;
@@ -23,7 +25,7 @@ pub mod tar;
 pub mod threads;
 mod xattr_file;
 
-pub use directory::{AHEAD_BYTES, DirectoryOptions, DirectorySource, Excludes, MountPoints};
+pub use directory::{AHEAD_BYTES, DirectoryOptions, DirectorySource, MountPoints};
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
 pub use glob::{Glob, Slash};
@@ -34,6 +36,8 @@ pub use namespace::{
     TARGET_MAX, Tree,
 };
 pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pack_file, parse_pack_file};
+pub use pattern::{Pattern, PatternFault};
+pub use patterns::Patterns;
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
 pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};
 pub use source::{Extent, Source};

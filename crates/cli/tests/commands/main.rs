@@ -10,6 +10,7 @@ mod few_threads;
 mod gensquashfs_order;
 mod gensquashfs_peer;
 mod hard_links;
+mod help_examples;
 mod hostile_images;
 mod hostile_lrz;
 mod hostile_mounts;

@@ -68,7 +68,7 @@ impl Scanner {
             return self.enter(directory, &stat).map(Some);
         }
         while self.advance()? {
-            if self.options.passes_over(&self.path) {
+            if self.options.passes_over(&self.path) || self.excludes() {
                 continue;
             }
             if let Some(found) = self.visit()? {
@@ -76,6 +76,23 @@ impl Scanner {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the entry at `path` is left out. It is examined only if its type counts; if it is not left out, a fault in that
+    /// is met again.
+    fn excludes(&mut self) -> bool {
+        let examine = self.options.excludes.distinguish_directories();
+        let directory = examine && self.stat().is_ok_and(|(_, _, stat)| is_directory(&stat));
+        self.options.excludes.matches(&self.path, directory)
+    }
+
+    /// The directory that the entry at `path` is in, where its name starts in the path, and what it is.
+    fn stat(&mut self) -> Result<(Arc<OwnedFd>, usize, Stat), Fault> {
+        let top = self.stack.last_mut().ok_or(Fault::Replaced)?;
+        let start = if top.path_length == 0 { 0 } else { top.path_length + 1 };
+        let directory = Arc::clone(top.directory(None)?);
+        let stat = stat_at(&directory, &self.path[start..])?;
+        Ok((directory, start, stat))
     }
 
     /// Puts the next path in `path`; false when there is none.
@@ -103,17 +120,13 @@ impl Scanner {
     }
 
     fn visit(&mut self) -> Result<Option<Found>, Fault> {
-        let Some(top) = self.stack.last_mut() else { return Ok(None) };
-        let start = if top.path_length == 0 { 0 } else { top.path_length + 1 };
-        let directory = Arc::clone(top.directory(None)?);
-        let name = &self.path[start..];
-        let stat = stat_at(&directory, name)?;
+        let (directory, start, stat) = self.stat()?;
         if self.skips(&stat) {
             return Ok(None);
         }
         if is_directory(&stat) {
-            let opened = open_directory(&directory, name);
-            let opened = opened.map_err(|fault| turned(fault, &directory, name, &stat))?;
+            let opened = open_directory(&directory, &self.path[start..]);
+            let opened = opened.map_err(|fault| turned(fault, &directory, &self.path[start..], &stat))?;
             return self.enter_found(opened, &stat).map(Some);
         }
         self.found(directory, start, &stat).map(Some)

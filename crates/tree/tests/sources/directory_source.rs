@@ -11,7 +11,9 @@ use std::process::Command;
 
 use crate::directory_common::{drain, options, paths, read, walk};
 use packline_testkit::tools;
-use packline_tree::{DirectoryOptions, DirectorySource, Excludes, Extent, Kind, ListSource, MountPoints, Source, scan};
+use packline_tree::{
+    DirectoryOptions, DirectorySource, Extent, Kind, ListSource, MountPoints, Pattern, Patterns, Source, scan,
+};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
 
 fn write(path: impl AsRef<Path>, size: usize) {
@@ -151,9 +153,10 @@ fn what_is_excluded_is_not_entered() {
         fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
         write(temp.path().join(path), 1);
     }
-    let mut excludes = Excludes::new();
-    [&b"*.o"[..], b"/build", b"tmp/d*"].into_iter().for_each(|pattern| excludes.add(pattern));
-    let found = paths(&read(temp.path(), DirectoryOptions { excludes, ..options(1) }));
+    let mut excludes = Patterns::new();
+    [&b"*.o"[..], b"/build", b"tmp/d*", b"y/"].into_iter().for_each(|pattern| excludes.add(pattern).unwrap());
+    let found = paths(&read(temp.path(), DirectoryOptions { excludes: excludes.clone(), ..options(1) }));
+    assert_eq!(excludes.unmatched().map(Pattern::text).collect::<Vec<_>>(), [b"y/"]);
     assert_eq!(found, ["", "doc", "doc/build", "doc/build/y", "src", "src/a.c", "src/deep", "tmp", "tmp/keep"]);
 }
 

@@ -1,0 +1,51 @@
+//! Patterns on command lines: the options that take them, and the language, described once.
+
+use std::ffi::OsStr;
+
+use packline::Selection;
+use packline::tree::Patterns;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::options::{Opt, Takes};
+use crate::shown::Escape;
+
+/// `--exclude`.
+pub const EXCLUDE: Opt =
+    Opt::with("exclude", "PATTERN", Takes::Text, "Leave out the entries that match, and all below them; see Patterns")
+        .short('x')
+        .repeats();
+
+/// The language, for the help of each command that has it.
+pub const LANGUAGE: &str = "\
+Patterns: one without '/' is compared with names, at any depth: '*.gz', bin. One with '/' is compared with whole paths, and a '/' or \
+'./' in front says no more than that: 'etc/*.conf', /bin. A '/' at the end means directories only.\n\
+'*' is any run of characters and '?' any one, but no '/'; '**' is any run, '/' included: 'usr/**/*.h'. '[a-z]', '[!a-z]' and \
+'[[:digit:]]' are one character of a set, or not of it; '{gz,xz}' is one or the other; a backslash takes the character behind it \
+as it is. What matches a directory includes all below it; '/' is everything. An --exclude that matches nothing is a warning.";
+
+/// The patterns of `--exclude`.
+///
+/// # Errors
+/// [`Failure::Usage`] for a text that is no pattern.
+pub fn excludes(args: &Args) -> Result<Patterns, Failure> {
+    patterns(&args.all("exclude"))
+}
+
+/// The entries that the operands `PATTERN...` name and `--exclude` leaves out.
+///
+/// # Errors
+/// [`Failure::Usage`] for a text that is no pattern.
+pub fn selection(args: &Args) -> Result<Selection, Failure> {
+    let (include, exclude) = (patterns(&args.operands("PATTERN..."))?, excludes(args)?);
+    Ok(Selection { include, exclude, ..Selection::all() })
+}
+
+fn patterns(texts: &[impl AsRef<OsStr>]) -> Result<Patterns, Failure> {
+    let mut patterns = Patterns::new();
+    for text in texts.iter().map(AsRef::as_ref) {
+        let added = patterns.add(text.as_encoded_bytes());
+        added.map_err(|fault| Failure::usage(format!("pattern '{}': {fault}", text.escaped())))?;
+    }
+    Ok(patterns)
+}

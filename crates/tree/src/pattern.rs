@@ -1,0 +1,124 @@
+//! The language in which packline's own commands name entries of a tree.
+//!
+//! - A pattern without a `/` is compared with the last name of each path, at any depth: `*.gz`. One with a `/` is compared
+//!   with whole paths: `etc/passwd`, `home/*/.cache`. A `/` or `./` in front only makes it one of these: `/bin`, `./bin`.
+//! - `*` matches any run of bytes and `?` any one, but no `/`. `**` matches any run, `/` included; `**/` also nothing, where a
+//!   name begins: `**/x` matches `x`, and `a/**/b` matches `a/b`.
+//! - `[a-z]`, `[!a-z]` and `[[:digit:]]` match one byte as in [`Glob`](crate::Glob), never a `/`. `{a,b}` matches what `a` or
+//!   what `b` matches; braces may be nested. `\x` is the byte `x` itself. A `]`, `}` or `,` without its opening is itself.
+//! - A `/` at the end restricts the pattern to directories. `/`, `.` and `./` are the root, which no other pattern matches.
+//! - Empty and `.` components are left out, as in paths.
+//!
+//! Cost of a comparison: at most length of the pattern times length of the text (see `pattern/program.rs`).
+
+mod compile;
+mod program;
+
+use crate::Bytes;
+use crate::path::MAX_PATH;
+use program::Program;
+
+/// A compiled pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    text: Bytes,
+    scope: Scope,
+    directories_only: bool,
+    program: Program,
+}
+
+/// What a pattern is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Root,
+    Name,
+    Path,
+}
+
+/// Why a text is no pattern. The user's fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternFault {
+    /// There is no byte in it.
+    #[error("the pattern is empty (expected a name or a path)")]
+    Empty,
+    /// It is longer than any path.
+    #[error("the pattern has {0} bytes (expected at most {MAX_PATH})")]
+    Long(usize),
+    /// A component climbs out of a directory.
+    #[error("the pattern has a '..' component (expected a path inside the tree)")]
+    Parent,
+    /// An opening bracket or brace has no closing one.
+    #[error("'{0}' is not closed (expected '{1}', or \\{first} for the character itself)", first = .0.chars().next().unwrap_or_default())]
+    Open(String, char),
+    /// The last byte is a backslash that escapes nothing.
+    #[error("the pattern ends in '\\' (expected a character after it, or \\\\ for the character itself)")]
+    Backslash,
+    /// A set holds no byte that a name can have.
+    #[error("'{0}' matches no character of a name (expected characters, or ranges from low to high, without '/')")]
+    Set(String),
+    /// A class of characters does not exist.
+    #[error(
+        "there is no class '[:{0}:]' (expected alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, upper or xdigit)"
+    )]
+    Class(String),
+}
+
+impl Pattern {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// [`PatternFault`] for a text that is no pattern, or one that could never match.
+    pub fn new(text: &[u8]) -> Result<Pattern, PatternFault> {
+        match text.len() {
+            0 => return Err(PatternFault::Empty),
+            length if length > MAX_PATH => return Err(PatternFault::Long(length)),
+            _ => {}
+        }
+        let (canonical, scope) = canonical(text)?;
+        let program = compile::compile(&canonical)?;
+        let directories_only = scope != Scope::Root && text.ends_with(b"/");
+        Ok(Pattern { text: text.to_vec(), scope, directories_only, program })
+    }
+
+    /// The pattern as it was given.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Whether it matches directories only.
+    pub fn directories_only(&self) -> bool {
+        self.directories_only
+    }
+
+    /// Whether it matches the entry at a canonical path, for its own sake; `directory` says whether that is one.
+    pub fn matches(&self, path: &[u8], directory: bool) -> bool {
+        if self.directories_only && !directory {
+            return false;
+        }
+        match self.scope {
+            _ if path.is_empty() => self.scope == Scope::Root,
+            Scope::Root => false,
+            Scope::Path => self.program.matches(path),
+            Scope::Name => self.program.matches(memchr::memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..])),
+        }
+    }
+}
+
+/// The pattern without empty and `.` components, and without slashes in front and at the end.
+fn canonical(text: &[u8]) -> Result<(Bytes, Scope), PatternFault> {
+    let parts = text.split(|&byte| byte == b'/');
+    let components: Vec<&[u8]> = parts.filter(|part| !part.is_empty() && *part != b".").collect();
+    if components.contains(&&b".."[..]) {
+        return Err(PatternFault::Parent);
+    }
+    let end = text.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+    let scope = match (components.is_empty(), text[..end].contains(&b'/')) {
+        (true, _) => Scope::Root,
+        (false, true) => Scope::Path,
+        (false, false) => Scope::Name,
+    };
+    Ok((components.join(&b'/'), scope))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A pattern as a nondeterministic automaton, and its simulation.
+//!
+//! All places that the text so far can lead to are followed side by side (Thompson, Regular Expression Search Algorithm, CACM
+//! 11(6), 1968), so nothing is tried twice: a byte of the text costs at most as many steps as the program has. Steps that take
+//! no byte only lead forward, so one pass in ascending order finds all that they lead to.
+
+use crate::glob::Set;
+
+/// What happens at one place of a program. A step that takes a byte goes on at the next place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Takes this byte.
+    Byte(u8),
+    /// Takes any byte but `/`.
+    One,
+    /// Takes a byte of the set, but not `/`.
+    Set(Box<Set>),
+    /// Takes any number of bytes but `/`.
+    Run,
+    /// Takes any number of bytes.
+    RunAcross,
+    /// Takes nothing, where a name begins.
+    NameStart,
+    /// Takes nothing and goes on at each of these later places.
+    Fork(Vec<usize>),
+    /// Takes nothing and goes on at this later place.
+    Jump(usize),
+}
+
+/// The steps of a pattern; it matches if the end of the text can be met behind the last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Program(pub(super) Vec<Step>);
+
+impl Program {
+    /// Whether the whole text matches.
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        let mut now = Places::new(self.0.len() + 1);
+        let mut next = now.clone();
+        now.insert(0);
+        let mut name_start = true;
+        for &byte in text {
+            self.follow(&mut now, Some(byte), name_start, &mut next);
+            std::mem::swap(&mut now, &mut next);
+            next.clear();
+            if now.is_empty() {
+                return false;
+            }
+            name_start = byte == b'/';
+        }
+        self.follow(&mut now, None, name_start, &mut next);
+        now.contains(self.0.len())
+    }
+
+    /// Completes `now` by what its steps lead to without a byte, and puts into `next` what they lead to with this one.
+    fn follow(&self, now: &mut Places, byte: Option<u8>, name_start: bool, next: &mut Places) {
+        let within = byte.filter(|&byte| byte != b'/');
+        let mut from = 0;
+        while let Some(at) = now.first_from(from) {
+            from = at + 1;
+            match self.0.get(at) {
+                Some(Step::Byte(wanted)) => next.insert_if(byte == Some(*wanted), at + 1),
+                Some(Step::One) => next.insert_if(within.is_some(), at + 1),
+                Some(Step::Set(set)) => next.insert_if(within.is_some_and(|byte| set.contains(byte)), at + 1),
+                Some(Step::Run) => {
+                    now.insert(at + 1);
+                    next.insert_if(within.is_some(), at);
+                }
+                Some(Step::RunAcross) => {
+                    now.insert(at + 1);
+                    next.insert_if(byte.is_some(), at);
+                }
+                Some(Step::NameStart) => now.insert_if(name_start, at + 1),
+                Some(Step::Fork(places)) => places.iter().for_each(|&place| now.insert(place)),
+                Some(Step::Jump(place)) => now.insert(*place),
+                None => {}
+            }
+        }
+    }
+}
+
+/// A set of places.
+#[derive(Debug, Clone)]
+struct Places(Vec<u64>);
+
+impl Places {
+    fn new(count: usize) -> Places {
+        Places(vec![0; count.div_ceil(64)])
+    }
+
+    fn insert(&mut self, place: usize) {
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    fn insert_if(&mut self, condition: bool, place: usize) {
+        if condition {
+            self.insert(place);
+        }
+    }
+
+    fn contains(&self, place: usize) -> bool {
+        self.0[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// The first place at or after `from`.
+    fn first_from(&self, from: usize) -> Option<usize> {
+        let first = from / 64;
+        let head = self.0.get(first)? & (u64::MAX << (from % 64));
+        let words = std::iter::once(head).chain(self.0[first + 1..].iter().copied());
+        let (skipped, word) = words.enumerate().find(|(_, word)| *word != 0)?;
+        Some((first + skipped) * 64 + word.trailing_zeros() as usize)
+    }
+}

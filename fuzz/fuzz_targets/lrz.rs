@@ -74,7 +74,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(archive) = no_bug(Archive::open(Arc::new(bytes.to_vec()), Some(b"password"))) else { return };
     list(&archive);
     let cancel = CancelToken::new();
-    let machine = Machine { memory: Some(40 << 20), serial: true, cancel: cancel.clone(), ..Machine::default() };
+    let machine = Machine { memory: Some(40 << 20), cancel: cancel.clone(), ..Machine::default() };
     let mut kept = Kept { bytes: Vec::new(), cancel };
     let options = ReadOptions { md5: true };
     if let Some(unpacked) = no_bug(archive.decompress(&mut kept, &options, &machine, &mut Unobserved)) {

@@ -69,7 +69,7 @@ fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
 }
 
 fn machine(cancel: &CancelToken) -> Machine {
-    Machine { memory: Some(128 << 20), serial: true, cancel: cancel.clone(), ..Machine::default() }
+    Machine { memory: Some(128 << 20), cancel: cancel.clone(), ..Machine::default() }
 }
 
 /// The content as far as it is read, and what came of that.

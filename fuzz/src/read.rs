@@ -97,7 +97,6 @@ fn in_order(image: &Image, files: Vec<FileData>) {
         workers: 0,
         window: 1 << 20,
         fragments: 1 << 20,
-        serial: true,
         cancel,
         ..ReadSettings::default()
     };

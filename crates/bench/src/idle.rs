@@ -1,7 +1,8 @@
-//! Work that only takes time: what is measured with it is the line.
+//! Work that only takes time, to measure the pipeline itself.
 
-use packline_engine::{Caller, Fault, Line, Outbox, Permit, Work};
+use packline_engine::{Config, Fault, Outbox, Permit, Pipeline, Sequencer, Task};
 use std::convert::Infallible;
+use std::io;
 
 /// How long everything takes, in rounds of a loop (1 to 2 ns each).
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,28 +41,44 @@ fn mixed(sum: u64, more: u64) -> u64 {
     (sum ^ more).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-impl Work for Idle {
-    type Raw = Item;
-    type Hashed = Item;
-    type Job = Item;
-    type Packed = Item;
+/// The first stage of [`Idle`].
+pub struct Hash(Idle);
+
+/// The second stage of [`Idle`].
+pub struct Compress(Idle);
+
+/// A pipeline of both.
+pub type IdlePipeline = Pipeline<Hash, Compress>;
+
+impl Task for Hash {
+    type In = Item;
+    type Out = Item;
     type Error = Infallible;
     type Tool = ();
 
     fn tool(&self) {}
 
-    fn hash(&self, (): &mut (), item: Item) -> Result<Item, Infallible> {
-        Ok(Item { made: spin(item.number, self.hash), ..item })
+    fn run(&self, (): &mut (), item: Item) -> Result<Item, Infallible> {
+        Ok(Item { made: spin(item.number, self.0.hash), ..item })
     }
+}
 
-    fn compress(&self, (): &mut (), item: Item) -> Result<Item, Infallible> {
-        let rounds = if item.number == 0 { self.head } else { self.compress };
+impl Task for Compress {
+    type In = Item;
+    type Out = Item;
+    type Error = Infallible;
+    type Tool = ();
+
+    fn tool(&self) {}
+
+    fn run(&self, (): &mut (), item: Item) -> Result<Item, Infallible> {
+        let rounds = if item.number == 0 { self.0.head } else { self.0.compress };
         Ok(Item { made: spin(item.made, rounds), ..item })
     }
 }
 
-impl Caller<Idle> for Sink {
-    fn decide(&mut self, item: Item, next: &mut dyn Outbox<Idle>) -> Result<(), Infallible> {
+impl Sequencer<Hash, Compress> for Sink {
+    fn decide(&mut self, item: Item, next: &mut Outbox<Compress>) -> Result<(), Infallible> {
         next.submit(item);
         Ok(())
     }
@@ -73,19 +90,27 @@ impl Caller<Idle> for Sink {
 }
 
 impl Idle {
-    /// Sends `items` items of `bytes` bytes each down a line of this work: a number that hangs on what came out, and in what
-    /// order.
+    /// A pipeline of this work.
     ///
     /// # Errors
-    /// The line's own: it was cancelled, say.
-    pub fn send(&self, line: &mut dyn Line<Idle>, items: u64, bytes: usize) -> Result<u64, Fault<Infallible>> {
+    /// The system refuses to start a thread.
+    pub fn pipeline(self, config: Config) -> io::Result<IdlePipeline> {
+        Pipeline::new(Hash(self), Compress(self), config)
+    }
+
+    /// Sends `items` items of `bytes` bytes each through a pipeline of this work. Returns a number that depends on every result and
+    /// on their order.
+    ///
+    /// # Errors
+    /// Those of the pipeline, for example that it was cancelled.
+    pub fn send(&self, pipeline: &mut IdlePipeline, items: u64, bytes: usize) -> Result<u64, Fault<Infallible>> {
         let mut sink = Sink { rounds: self.sink, sum: 0 };
         for number in 0..items {
-            let permit = line.reserve(bytes, &mut sink)?;
+            let permit = pipeline.reserve(bytes, &mut sink)?;
             let item = Item { number, made: spin(number, self.read), _permit: permit };
-            line.feed(item, &mut sink)?;
+            pipeline.submit(item, &mut sink)?;
         }
-        line.drain(&mut sink)?;
+        pipeline.drain(&mut sink)?;
         Ok(sink.sum)
     }
 }
@@ -93,13 +118,12 @@ impl Idle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packline_engine::{Config, ParallelLine, SerialLine};
 
     #[test]
     fn the_answer_hangs_on_every_item_and_no_worker() {
         let idle = Idle { read: 2, hash: 5, compress: 20, head: 900, sink: 3 };
-        let serial = |idle: Idle, items| idle.send(&mut SerialLine::new(idle), items, 100).unwrap();
-        let mut line = ParallelLine::new(idle, Config::new(3, 1000)).unwrap();
+        let serial = |idle: Idle, items| idle.send(&mut idle.pipeline(Config::new(0, 0)).unwrap(), items, 100).unwrap();
+        let mut line = idle.pipeline(Config::new(3, 1000)).unwrap();
         assert_eq!(idle.send(&mut line, 300, 100).unwrap(), serial(idle, 300));
         assert_ne!(serial(idle, 300), serial(idle, 299));
         assert_ne!(serial(idle, 300), serial(Idle { head: 901, ..idle }, 300));

@@ -69,14 +69,8 @@ impl Sink for Kept {
 /// What the tar or the writer says, as text.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
     let sink = Kept::default();
-    let crew = Crew {
-        workers,
-        window: WINDOW,
-        memory: usize::MAX,
-        cancel: CancelToken::new(),
-        serial: false,
-        line: Config::default(),
-    };
+    let crew =
+        Crew { workers, window: WINDOW, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() };
     let start = Start { defaults: META, input: "generated".into() };
     let said = |cause: packline_squashfs::Error| cause.to_string();
     let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), crew, start).map_err(said)?;

@@ -1,16 +1,16 @@
-//! What the line, its run queues and its workers counted, for people and as JSON.
+//! Counters of pipelines, run queues and workers, for people and as JSON.
 
-use packline::line::{Counted, QueueStats, WorkerStats};
+use packline::engine::{QueueStats, RunStats, WorkerStats};
 use serde_json::{Map, Value, json};
 
 use crate::size::show_bytes;
 
-/// For people: the line, then each queue and each worker.
-pub fn text(counted: &Counted) -> Vec<String> {
-    let line = &counted.line;
+/// For people: the pipeline, then each queue and each worker.
+pub fn text(counted: &RunStats) -> Vec<String> {
+    let line = &counted.pipeline;
     let mut lines = vec![
         format!(
-            "line: {} fed, {} compressed, {} passed; {} wake-ups, {} parks, {} waits, {} sleeps; at most {}{} under way",
+            "pipeline: {} submitted, {} compressed, {} passed; {} wake-ups, {} parks, {} waits, {} sleeps; peak in flight {}{}",
             line.fed,
             line.submitted,
             line.passed,
@@ -37,12 +37,12 @@ pub fn text(counted: &Counted) -> Vec<String> {
         ),
     ];
     lines.extend(counted.queues.iter().enumerate().map(|(number, queue)| queue_text(number, queue)));
-    lines.extend(counted.crew.iter().enumerate().map(|(number, worker)| worker_text(number + 1, worker)));
+    lines.extend(counted.workers.iter().enumerate().map(|(number, worker)| worker_text(number + 1, worker)));
     lines
 }
 
-/// Bytes that could be under way, where that was limited.
-fn window(counted: &Counted) -> Option<u64> {
+/// Bytes allowed in flight, where limited.
+fn window(counted: &RunStats) -> Option<u64> {
     (counted.budget > 0).then_some(counted.budget as u64)
 }
 
@@ -79,8 +79,8 @@ fn show_time(nanoseconds: u64) -> String {
     }
 }
 
-/// Adds them to what is said for people, if there are any.
-pub fn add_to(text: &mut String, counted: Option<&Counted>) {
+/// Adds them to a text for people, if there are any.
+pub fn add_to(text: &mut String, counted: Option<&RunStats>) {
     for line in counted.map(self::text).unwrap_or_default() {
         text.push('\n');
         text.push_str(&line);
@@ -88,20 +88,20 @@ pub fn add_to(text: &mut String, counted: Option<&Counted>) {
 }
 
 /// Adds them to a JSON object, if there are any.
-pub fn put_into(object: &mut Value, counted: Option<&Counted>) {
+pub fn put_into(object: &mut Value, counted: Option<&RunStats>) {
     if let (Some(counted), Some(object)) = (counted, object.as_object_mut()) {
         object.extend(members(counted));
     }
 }
 
-/// The line, each run queue and each worker, as members of a JSON object.
-pub fn members(counted: &Counted) -> Map<String, Value> {
-    let members = [("line", line(counted)), ("queues", queues(counted)), ("crew", crew(counted))];
+/// The pipeline, each run queue and each worker, as members of a JSON object.
+pub fn members(counted: &RunStats) -> Map<String, Value> {
+    let members = [("pipeline", pipeline(counted)), ("queues", queues(counted)), ("worker_stats", workers(counted))];
     members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-fn line(counted: &Counted) -> Value {
-    let line = &counted.line;
+fn pipeline(counted: &RunStats) -> Value {
+    let line = &counted.pipeline;
     json!({
         "fed": line.fed,
         "decided": line.decided,
@@ -127,7 +127,7 @@ fn line(counted: &Counted) -> Value {
     })
 }
 
-fn queues(counted: &Counted) -> Value {
+fn queues(counted: &RunStats) -> Value {
     let one = |queue: &QueueStats| {
         json!({
             "jobs": queue.jobs,
@@ -142,7 +142,7 @@ fn queues(counted: &Counted) -> Value {
     counted.queues.iter().map(one).collect()
 }
 
-fn crew(counted: &Counted) -> Value {
+fn workers(counted: &RunStats) -> Value {
     let one = |worker: &WorkerStats| {
         json!({
             "queue": worker.queue,
@@ -151,7 +151,7 @@ fn crew(counted: &Counted) -> Value {
             "idle_ns": worker.idle_ns,
         })
     };
-    counted.crew.iter().map(one).collect()
+    counted.workers.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use packline::line::Topology;
+use packline::engine::Topology;
 use packline::tree::escape::{self, Escape};
 use packline::{FileIdentity, Resources, TarTarget, Temporaries};
 

@@ -313,10 +313,10 @@ fn stored(args: &Args) -> Result<Stored, Failure> {
 /// What the machine gives.
 pub(crate) fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
     let wanted = args.number("jobs")?.map_or(io.host.processors, |jobs| jobs as usize);
+    let workers = if args.flag("serial") { 0 } else { wanted };
     Ok(Resources {
-        workers: wanted,
+        workers,
         memory: args.size("mem")?.or(io.host.memory_limit),
-        serial: args.flag("serial"),
         scratch: Some(io.host.scratch.clone()),
         ..Resources::default()
     })
@@ -365,7 +365,7 @@ pub(crate) fn source(args: &Args, io: &mut Io, resources: &Resources) -> Result<
 }
 
 fn readers(args: &Args, resources: &Resources) -> Result<usize, Failure> {
-    let default = if resources.workers == 0 || resources.serial { 0 } else { 4 };
+    let default = if resources.workers == 0 { 0 } else { 4 };
     Ok(args.number("readers")?.map_or(default, |readers| readers as usize))
 }
 

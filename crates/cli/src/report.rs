@@ -1,6 +1,6 @@
 //! What a pack came to, for people and as JSON.
 
-use packline::line::Counted;
+use packline::engine::RunStats;
 use packline::{Format, PackSummary};
 use serde_json::{Value, json};
 
@@ -59,9 +59,14 @@ fn workers(summary: &PackSummary) -> String {
     }
 }
 
-fn counted(summary: &PackSummary) -> Counted {
+fn counted(summary: &PackSummary) -> RunStats {
     let image = &summary.image;
-    Counted { line: image.line, queues: image.queues.clone(), crew: image.crew.clone(), budget: summary.window }
+    RunStats {
+        pipeline: image.pipeline,
+        queues: image.queues.clone(),
+        workers: image.workers.clone(),
+        budget: summary.window,
+    }
 }
 
 fn tables_text(summary: &PackSummary) -> String {

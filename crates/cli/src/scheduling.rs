@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline::line::{Config, Counted, Policy, Scheduling, Share, Tally, Tracer};
+use packline::engine::{Config, Policy, QueueDomain, RunStats, Scheduling, StatsSink, Tracer};
 use packline::{Resources, must_differ, write_file};
 use serde_json::{Value, json};
 
@@ -52,39 +52,39 @@ pub const NAMES: &[&str] = &["share", "policy", "help-out", "trace", "stats"];
 /// What of other options is told of in a trace.
 const TOLD: &[&str] = &["share", "policy", "codec", "level", "block-size", "record-size", "compress"];
 
-/// How lines are run, and what is written down of them.
+/// Scheduling options, counters and the trace.
 pub struct Watched {
     config: Config,
-    tally: Tally,
-    /// What lines have counted in all.
-    whole: RefCell<Counted>,
+    sink: StatsSink,
+    /// All counters so far.
+    whole: RefCell<RunStats>,
     recorder: Option<Arc<Recorder>>,
     trace: Option<PathBuf>,
     force: bool,
     stats: bool,
 }
 
-/// What the options ask for. Counting (`--stats`) needs a clock, a trace a book.
+/// Parses the scheduling options. --stats needs a timestamp source; --trace additionally buffers every event.
 ///
 /// # Errors
 /// [`Failure::Usage`] for what has no effect together; [`Failure::Failed`] if the trace's file is there already.
 pub fn read(args: &Args, io: &Io) -> Result<Watched, Failure> {
     refuse_contradictions(args)?;
-    let share = args.text("share")?.and_then(Share::from_name).unwrap_or_default();
+    let queue_per = args.text("share")?.and_then(QueueDomain::from_name).unwrap_or_default();
     let policy = args.text("policy")?.and_then(Policy::from_name).unwrap_or_default();
-    let scheduling = Scheduling { share, policy, topology: io.host.topology.clone(), ..Scheduling::default() };
+    let scheduling = Scheduling { queue_per, policy, topology: io.host.topology.clone() };
     let (trace, force, stats) = (args.path("trace"), args.has("force") && args.flag("force"), args.flag("stats"));
     refuse_existing(args, trace.as_ref().filter(|_| !force))?;
     refuse_operands(args, trace.as_deref())?;
     let recorder = match (&trace, stats) {
-        (Some(_), _) => Some(Arc::new(Recorder::book())),
+        (Some(_), _) => Some(Arc::new(Recorder::buffering())),
         (None, true) => Some(Arc::new(Recorder::clock())),
         (None, false) => None,
     };
-    let (tracer, tally) = (recorder.clone().map(|recorder| recorder as _), Tally::default());
+    let (tracer, sink) = (recorder.clone().map(|recorder| recorder as _), StatsSink::default());
     let help_out = args.flag("help-out");
-    let config = Config { scheduling, help_out, tracer, tally: Some(tally.clone()), ..Config::default() };
-    Ok(Watched { config, tally, whole: RefCell::default(), recorder, trace, force, stats })
+    let config = Config { scheduling, help_out, tracer, stats: Some(sink.clone()), ..Config::default() };
+    Ok(Watched { config, sink, whole: RefCell::default(), recorder, trace, force, stats })
 }
 
 fn refuse_contradictions(args: &Args) -> Result<(), Failure> {
@@ -116,14 +116,14 @@ fn refuse_existing(args: &Args, path: Option<&PathBuf>) -> Result<(), Failure> {
 }
 
 impl Watched {
-    /// What the machine gives, with lines that are run so.
+    /// The resources, with these scheduling options.
     pub fn watching(&self, resources: Resources) -> Resources {
-        Resources { line: self.config.clone(), ..resources }
+        Resources { engine: self.config.clone(), ..resources }
     }
 
-    /// What lines have counted since this was asked last, if it is to be told.
-    pub fn counted(&self) -> Option<Counted> {
-        let counted = self.tally.take();
+    /// The counters since the last call, if they are to be shown.
+    pub fn counted(&self) -> Option<RunStats> {
+        let counted = self.sink.take();
         self.whole.borrow_mut().add(&counted);
         self.stats.then_some(counted)
     }
@@ -173,7 +173,7 @@ impl Watched {
         let mut about = json!({
             "packline": env!("CARGO_PKG_VERSION"),
             "command": args.command(),
-            "workers": whole.crew.len(),
+            "workers": whole.workers.len(),
             "queues": whole.queues.len(),
             "help_out": args.flag("help-out"),
             "window_bytes": whole.budget,

@@ -149,5 +149,6 @@ fn root(args: &Args) -> Result<TarRoot, Failure> {
 fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
     let workers = args.number("num-jobs")?.map_or(io.host.processors, |jobs| jobs as usize);
     let memory = args.size("mem")?.or(io.host.memory_limit);
-    Ok(Resources { workers, memory, serial: args.flag("serial"), ..io.host.resources() })
+    let workers = if args.flag("serial") { 0 } else { workers };
+    Ok(Resources { workers, memory, ..io.host.resources() })
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use packline::line::{Site, Topology};
+use packline::engine::{CpuLocation, Topology};
 
 /// The places of the processors that this process may use, in the order of their numbers. Where the system does not say, all
 /// are in one place.
@@ -14,16 +14,17 @@ pub fn topology() -> Topology {
 
 fn topology_below(root: &Path, status: &str) -> Topology {
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
-    let sites: Option<Vec<Site>> = numbers(allowed).map(|number| site(&root.join(format!("cpu{number}")))).collect();
+    let sites: Option<Vec<CpuLocation>> =
+        numbers(allowed).map(|number| site(&root.join(format!("cpu{number}")))).collect();
     Topology::new(sites.unwrap_or_default())
 }
 
 /// A place is named by the first processor that is there; `None` where the system says nothing of it.
-fn site(processor: &Path) -> Option<Site> {
+fn site(processor: &Path) -> Option<CpuLocation> {
     let first = |name: &str| numbers(&fs::read_to_string(processor.join(name)).ok()?).next();
     let core = first("topology/core_cpus_list").or_else(|| first("topology/thread_siblings_list"))?;
     let package = first("topology/package_cpus_list").or_else(|| first("topology/core_siblings_list"))?;
-    Some(Site { core, cache: last_cache(&processor.join("cache")).unwrap_or(package), package })
+    Some(CpuLocation { core, cache: last_cache(&processor.join("cache")).unwrap_or(package), package })
 }
 
 /// The first processor that shares the cache of the highest level.
@@ -50,7 +51,7 @@ fn range(part: &str) -> Option<std::ops::RangeInclusive<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packline::line::Share;
+    use packline::engine::QueueDomain;
 
     /// Two packages of a cache each; a core has the processors n and n + 2.
     fn machine(root: &Path) {
@@ -76,11 +77,11 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         machine(top.path());
         let found = topology_below(top.path(), "Name:\tx\nCpus_allowed_list:\t0-3\n");
-        let site = |first| Site { core: first, cache: first, package: first };
+        let site = |first| CpuLocation { core: first, cache: first, package: first };
         assert_eq!(found, Topology::new([0, 1, 0, 1].map(site).to_vec()));
-        assert_eq!(found.queues(Share::Llc, 4), [0, 1, 0, 1]);
+        assert_eq!(found.queues(QueueDomain::Llc, 4), [0, 1, 0, 1]);
         let some = topology_below(top.path(), "Cpus_allowed_list:\t1,3\n");
-        assert_eq!(some.queues(Share::Llc, 2), [0, 0]);
+        assert_eq!(some.queues(QueueDomain::Llc, 2), [0, 0]);
     }
 
     #[test]

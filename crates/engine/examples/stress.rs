@@ -1,6 +1,6 @@
-//! Sends small items down lines of every kind, as fast as they go, for checkers of races to look on: see `cargo xtask races`.
+//! Sends small items through pipelines of every kind, for race detectors: see `cargo xtask races`.
 //!
-//! `stress ITEMS`: what comes out of each line is compared with what the serial line gives.
+//! `stress ITEMS`: the results of each pipeline are compared with those of one without threads.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
 #[allow(dead_code, reason = "the tests make more kinds of items")]
@@ -9,8 +9,8 @@ mod fake;
 
 use std::thread;
 
-use fake::{Fake, Item, Log, Plan, run};
-use packline_engine::{Config, Line, ParallelLine, Policy, Pool, Scheduling, SerialLine, Share};
+use fake::{Fake, Item, Log, Plan, pipeline, run};
+use packline_engine::{Config, Policy, Pool, QueueDomain, Scheduling};
 
 /// Room for a few items, for some more, and for all.
 const BUDGETS: [usize; 3] = [0, 2000, 1 << 20];
@@ -21,17 +21,20 @@ fn items(count: usize) -> Vec<Item> {
 }
 
 fn ways() -> Vec<Scheduling> {
-    let plain = Scheduling { plain: true, ..Scheduling::default() };
-    let of = |share, policy| Scheduling { share, policy, ..Scheduling::default() };
-    let queues = [(Share::All, Policy::Earliest), (Share::None, Policy::Earliest), (Share::None, Policy::Local)];
-    queues.map(|(share, policy)| of(share, policy)).into_iter().chain([plain]).collect()
+    let of = |queue_per, policy| Scheduling { queue_per, policy, ..Scheduling::default() };
+    let queues = [
+        (QueueDomain::All, Policy::Earliest),
+        (QueueDomain::None, Policy::Earliest),
+        (QueueDomain::None, Policy::Local),
+    ];
+    queues.map(|(queue_per, policy)| of(queue_per, policy)).to_vec()
 }
 
 fn through(config: Config, items: &[Item]) -> Log {
-    run(&mut ParallelLine::new(Fake::default(), config).unwrap(), items)
+    run(&mut pipeline(&Fake::default(), config), items)
 }
 
-/// Two lines of one pool, whose callers are threads of their own; one helps out.
+/// Two pipelines of one pool, whose callers are two threads; one helps out.
 fn side_by_side(pool: &Pool, items: &[Item], expected: &Log) {
     thread::scope(|scope| {
         for help_out in [false, true] {
@@ -41,20 +44,20 @@ fn side_by_side(pool: &Pool, items: &[Item], expected: &Log) {
     });
 }
 
-/// A line that is dropped with jobs on it.
+/// A pipeline that is dropped with jobs in flight.
 fn dropped(pool: &Pool, items: &[Item]) {
     let config = Config { pool: Some(pool.clone()), ..Config::new(0, 1 << 20) };
-    let (mut line, mut packer) = (ParallelLine::new(Fake::default(), config).unwrap(), fake::Packer::default());
+    let (mut line, mut packer) = (pipeline(&Fake::default(), config), fake::Packer::default());
     for (number, &item) in items.iter().enumerate().take(40) {
         let permit = line.reserve(item.bytes, &mut packer).unwrap();
-        line.feed(fake::Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+        line.submit(fake::Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
     }
 }
 
 fn main() {
     let count = std::env::args().nth(1).map_or(1000, |count| count.parse().expect("usage: stress ITEMS"));
     let items = items(count);
-    let expected = run(&mut SerialLine::new(Fake::default()), &items);
+    let expected = through(Config::new(0, 0), &items);
     for scheduling in ways() {
         for (workers, budget) in [1, 2, 4].into_iter().zip(BUDGETS) {
             let config = Config { scheduling: scheduling.clone(), ..Config::new(workers, budget) };
@@ -64,5 +67,5 @@ fn main() {
         dropped(&pool, &items);
         side_by_side(&pool, &items, &expected);
     }
-    println!("{count} items on {} lines: all as the serial line has them", ways().len() * 6);
+    println!("{count} items through {} pipelines: all equal the one without threads", ways().len() * 6);
 }

@@ -1,8 +1,8 @@
-//! Memory in bytes: how much is in flight, who holds it, and who is told when some comes back.
+//! Memory in bytes: how much is in flight and who holds it; the caller is woken when enough is returned.
 
 use std::sync::Arc;
 
-use crate::bell::Bell;
+use crate::caller_waker::CallerWaker;
 use crate::sync;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,16 +19,16 @@ struct Meter {
     limit: usize,
     used: AtomicUsize,
     peak: AtomicUsize,
-    /// The bell is rung when `used` falls below this; 0 when nobody waits for memory.
+    /// The caller is woken when `used` falls below this; 0 when it does not wait for memory.
     wake_below: AtomicUsize,
-    bell: Arc<Bell>,
+    waker: Arc<CallerWaker>,
 }
 
 impl Budget {
     /// A budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self::with_bell(limit, Arc::new(Bell::default()))
+        Self::with_waker(limit, Arc::new(CallerWaker::default()))
     }
 
     /// A budget that admits everything and only counts.
@@ -37,14 +37,14 @@ impl Budget {
         Self::new(usize::MAX)
     }
 
-    /// A budget that rings `bell` when memory its caller waits for comes back.
-    pub(crate) fn with_bell(limit: usize, bell: Arc<Bell>) -> Self {
+    /// A budget that notifies `waker` when memory that its caller waits for is returned.
+    pub(crate) fn with_waker(limit: usize, waker: Arc<CallerWaker>) -> Self {
         let meter = Meter {
             limit,
             used: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             wake_below: AtomicUsize::new(0),
-            bell,
+            waker,
         };
         Self { meter: Arc::new(meter) }
     }
@@ -87,14 +87,14 @@ impl Budget {
         self.meter.add(bytes, limit).map(|_| self.permit(bytes))
     }
 
-    /// Asks for a ring when `bytes` fit beside `others`; false if there is no need to wait.
+    /// Asks for a notification when `bytes` fit beside `others`; false if there is no need to wait.
     ///
     /// A waiting caller would be woken for every block that comes back, to take one block and wait again. So it waits
     /// until a quarter of the budget is free as well, and then does that many blocks at one wake-up.
-    pub(crate) fn want(&self, bytes: usize, others: usize) -> bool {
+    pub(crate) fn wait_for(&self, bytes: usize, others: usize) -> bool {
         let limit = self.meter.limit;
         let Some(room) = limit.checked_sub(bytes.saturating_add(others)) else {
-            // No permit that comes back is enough, only results that leave the line: not worth a ring, nor a spin.
+            // No permit that comes back is enough, only results that leave the pipeline: not worth a notification or a spin.
             return true;
         };
         let low = room.min(limit - limit / 4);
@@ -104,7 +104,7 @@ impl Budget {
     }
 
     /// Takes the request of `want` back.
-    pub(crate) fn unwant(&self) {
+    pub(crate) fn cancel_wait(&self) {
         self.meter.wake_below.store(0, Ordering::SeqCst);
     }
 
@@ -129,12 +129,12 @@ impl Meter {
         }
     }
 
-    /// Gives `bytes` back and rings if the caller waits for them.
+    /// Gives `bytes` back and wakes the caller if it waits for them.
     fn release(&self, bytes: usize) {
         let left = self.used.fetch_sub(bytes, Ordering::SeqCst) - bytes;
         sync::store_then_look();
         if left < self.wake_below.load(Ordering::SeqCst) {
-            self.bell.ring();
+            self.waker.notify();
         }
     }
 }
@@ -256,21 +256,21 @@ mod tests {
     }
 
     #[test]
-    fn the_waiting_caller_is_rung_once_enough_is_free() {
-        let bell = Arc::new(Bell::default());
-        let budget = Budget::with_bell(100, Arc::clone(&bell));
+    fn the_waiting_caller_is_woken_once_enough_is_free() {
+        let waker = Arc::new(CallerWaker::default());
+        let budget = Budget::with_waker(100, Arc::clone(&waker));
         let mut permit = budget.take(100);
-        bell.arm();
-        assert!(budget.want(10, 0));
+        waker.prepare();
+        assert!(budget.wait_for(10, 0));
         let thread = thread::spawn(move || {
             permit.shrink_to(90);
             permit.shrink_to(75);
         });
-        bell.sleep(&CancelToken::new());
+        waker.sleep(&CancelToken::new());
         assert!(budget.used() <= 75);
         thread.join().unwrap();
-        assert!(!budget.want(10, 0), "nothing to wait for now");
-        budget.unwant();
+        assert!(!budget.wait_for(10, 0), "nothing to wait for now");
+        budget.cancel_wait();
     }
 
     proptest! {

@@ -1,41 +1,44 @@
-//! What the workers of a pool and the lines on it share.
+//! What the workers of a pool and the pipelines on it share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::Scheduling;
-use crate::desk::AnyLine;
-use crate::dispatch::Dispatch;
-use crate::hand::{Hand, Taker};
+use crate::context::AnyStage;
 use crate::histogram::Histogram;
-use crate::rows::{Entry, Owner};
-use crate::run_queue::Taken;
+use crate::job::JobRef;
+use crate::scheduler::Scheduler;
+use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::run_queue::Taken;
+use crate::scheduler::worker_state::{Taking, WorkerState};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{self, Condvar, Mutex, Padded};
-use crate::task::Job;
-use crate::{QueueStats, Tracer, WorkerStats};
+use crate::{QueueStats, StageName, Tracer, WorkerStats};
 
-/// The queues, the workers' hands, and the lines.
+/// The scheduler, the workers' states, and the pipelines.
 pub(crate) struct Core {
-    pub(crate) dispatch: Dispatch<Job>,
-    hands: Box<[Padded<Hand>]>,
-    lines: Mutex<Lines>,
-    /// How many lines there are now: with one, virtual time needs no clock.
+    pub(crate) scheduler: Scheduler<JobRef>,
+    workers: Box<[Padded<WorkerState>]>,
+    pipelines: Mutex<Pipelines>,
+    /// Number of open pipelines: with one, virtual time needs no clock.
     count: AtomicUsize,
-    /// How many lines have been closed.
-    closings: AtomicU64,
-    /// The workers go home.
+    /// Number of pipelines closed so far.
+    closed_epoch: AtomicU64,
+    /// The workers end.
     closed: AtomicBool,
-    /// Rung by a worker that has heard of a closed line.
-    heard: (Mutex<()>, Condvar),
+    /// Notified by a worker that has seen a closed pipeline.
+    seen: (Mutex<()>, Condvar),
     tracer: Option<Arc<dyn Tracer>>,
-    /// Its number in events.
+    /// Number of the pool in events.
     number: u64,
 }
 
-struct Lines {
-    by_number: BTreeMap<u64, Arc<dyn AnyLine>>,
-    /// The number of the line made last; they begin with 1.
+/// The stages of a pipeline.
+pub(crate) type Stages = Vec<(StageName, Arc<dyn AnyStage>)>;
+
+struct Pipelines {
+    stages: BTreeMap<u64, Stages>,
+    /// Number of the pipeline opened last; they begin with 1.
     last: u64,
 }
 
@@ -44,39 +47,35 @@ impl Core {
     pub(crate) fn new(workers: usize, scheduling: &Scheduling, tracer: Option<Arc<dyn Tracer>>) -> Self {
         let queues = scheduling.queues(workers);
         let count = queues.iter().max().map_or(1, |last| last + 1);
-        let dispatch = match scheduling.plain {
-            true => Dispatch::plain(),
-            false => Dispatch::ordered(count, scheduling.policy),
-        };
         Self {
-            dispatch,
-            hands: queues.into_iter().map(|queue| Padded(Hand::new(queue))).collect(),
-            lines: Mutex::new(Lines { by_number: BTreeMap::new(), last: 0 }),
+            scheduler: Scheduler::new(count, scheduling.policy),
+            workers: queues.into_iter().map(|queue| Padded(WorkerState::new(queue))).collect(),
+            pipelines: Mutex::new(Pipelines { stages: BTreeMap::new(), last: 0 }),
             count: AtomicUsize::new(0),
-            closings: AtomicU64::new(0),
+            closed_epoch: AtomicU64::new(0),
             closed: AtomicBool::new(false),
-            heard: (Mutex::new(()), Condvar::new()),
+            seen: (Mutex::new(()), Condvar::new()),
             number: tracer.as_ref().map_or(0, |tracer| tracer.pool()),
             tracer,
         }
     }
 
-    /// The hand of worker `number`, counted from 1.
-    pub(crate) fn hand(&self, number: usize) -> &Hand {
-        &self.hands[number - 1].0
+    /// The state of worker `number`, counted from 1.
+    pub(crate) fn worker(&self, number: usize) -> &WorkerState {
+        &self.workers[number - 1].0
     }
 
-    /// How many workers there are.
+    /// Number of workers.
     pub(crate) fn workers(&self) -> usize {
-        self.hands.len()
+        self.workers.len()
     }
 
-    /// The clock and the book.
+    /// The source of time, and the recipient of events.
     pub(crate) fn tracer(&self) -> Option<&dyn Tracer> {
         self.tracer.as_deref()
     }
 
-    /// The pool's number in events; 0 without a tracer.
+    /// Number of the pool in events; 0 without a tracer.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -86,90 +85,92 @@ impl Core {
         self.tracer().map_or(0, Tracer::now)
     }
 
-    /// Adds a line: its number, and the virtual time it begins at.
-    pub(crate) fn open_line(&self, line: Arc<dyn AnyLine>) -> (u64, u64) {
-        let mut lines = sync::lock(&self.lines);
-        lines.last += 1;
-        let number = lines.last;
-        lines.by_number.insert(number, line);
-        drop(lines);
+    /// Adds a pipeline: its number, and the virtual time at which it begins.
+    pub(crate) fn open_pipeline(&self, stages: Stages) -> (u64, u64) {
+        let mut pipelines = sync::lock(&self.pipelines);
+        pipelines.last += 1;
+        let number = pipelines.last;
+        pipelines.stages.insert(number, stages);
+        drop(pipelines);
         self.count.fetch_add(1, Ordering::Relaxed);
-        (number, self.dispatch.present())
+        (number, self.scheduler.queues.present())
     }
 
-    /// The line of that number, if it has not ended.
-    pub(crate) fn line(&self, number: u64) -> Option<Arc<dyn AnyLine>> {
-        sync::lock(&self.lines).by_number.get(&number).cloned()
+    /// The stage of a job, if it has not ended.
+    pub(crate) fn stage(&self, owner: Owner) -> Option<Arc<dyn AnyStage>> {
+        let pipelines = sync::lock(&self.pipelines);
+        let stages = pipelines.stages.get(&owner.pipeline)?;
+        stages.iter().find(|(name, _)| *name == owner.name).map(|(_, stage)| Arc::clone(stage))
     }
 
-    /// Drops what a line, already marked as closed, has queued, and waits for what runs. Workers let go of their tools
-    /// for it, those busy with other lines' jobs a little later.
-    pub(crate) fn close_line(&self, number: u64) {
-        self.dispatch.clear(number);
-        let closings = self.closings.fetch_add(1, Ordering::SeqCst) + 1;
-        self.dispatch.wake_all();
-        let mut guard = sync::lock(&self.heard.0);
-        while self.hands.iter().any(|hand| hand.0.may_work_for(number, closings)) {
-            guard = self.heard.1.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
+    /// Drops the queued jobs of a pipeline whose stages are already marked as closed, and waits for those that run. Workers
+    /// drop their tools for it, those that run jobs of other pipelines a little later.
+    pub(crate) fn close_pipeline(&self, number: u64) {
+        self.scheduler.queues.clear(number);
+        let epoch = self.closed_epoch.fetch_add(1, Ordering::SeqCst) + 1;
+        self.scheduler.wake_all();
+        let mut guard = sync::lock(&self.seen.0);
+        while self.workers.iter().any(|worker| worker.0.may_run(number, epoch)) {
+            guard = self.seen.1.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         drop(guard);
         self.count.fetch_sub(1, Ordering::Relaxed);
-        let line = sync::lock(&self.lines).by_number.remove(&number);
-        drop(line);
+        let stages = sync::lock(&self.pipelines).stages.remove(&number);
+        drop(stages);
     }
 
-    /// Whether lines were closed since `hand` looked last; how many in all then.
-    pub(crate) fn news(&self, hand: &Hand) -> Option<u64> {
-        Some(self.closings.load(Ordering::SeqCst)).filter(|&closings| closings != hand.heard())
+    /// The number of closed pipelines, if `worker` has not seen all of them.
+    pub(crate) fn changed_since(&self, worker: &WorkerState) -> Option<u64> {
+        Some(self.closed_epoch.load(Ordering::SeqCst)).filter(|&epoch| epoch != worker.seen_epoch())
     }
 
-    /// Notes that `hand` has let go of the first `closings` closed lines.
-    pub(crate) fn acknowledge(&self, hand: &Hand, closings: u64) {
-        hand.hears(closings);
-        let _ordered = sync::lock(&self.heard.0);
-        self.heard.1.notify_all();
+    /// Records that `worker` has dropped its tools for the first `epoch` closed pipelines.
+    pub(crate) fn acknowledge(&self, worker: &WorkerState, epoch: u64) {
+        worker.set_seen_epoch(epoch);
+        let _ordered = sync::lock(&self.seen.0);
+        self.seen.1.notify_all();
     }
 
-    /// Makes as if every worker had heard of the ends of all lines to come.
+    /// Behaves from now on as if every worker had seen all closed pipelines.
     #[cfg(test)]
-    pub(crate) fn forget_hands(&self) {
-        self.hands.iter().for_each(|hand| hand.0.hears(u64::MAX));
+    pub(crate) fn forget_workers(&self) {
+        self.workers.iter().for_each(|worker| worker.0.set_seen_epoch(u64::MAX));
     }
 
-    /// Whether the workers are to go home.
+    /// Whether the workers are to end.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// Drops every job and sends the workers home.
+    /// Drops every job and ends the workers.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        self.dispatch.clear_all();
-        self.dispatch.wake_all();
+        self.scheduler.queues.clear_all();
+        self.scheduler.wake_all();
     }
 
     /// Queues a job.
-    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<Job>) {
-        self.dispatch.push(queue, owner, entry);
+    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<JobRef>) {
+        self.scheduler.push(queue, owner, entry);
     }
 
-    /// Takes the earliest queued job of `line`, for its caller.
-    pub(crate) fn take_of(&self, line: u64, hand: &Hand) -> Option<Taken<Job>> {
-        self.dispatch.take_of(line, &Taker { hand, clock: self.tracer() })
+    /// Takes the earliest queued job of `pipeline`, for its caller.
+    pub(crate) fn take_of(&self, pipeline: u64, worker: &WorkerState) -> Option<Taken<JobRef>> {
+        self.scheduler.queues.take_of(pipeline, &Taking { worker, clock: self.tracer() })
     }
 
-    /// Whether several lines share the workers.
+    /// Whether several pipelines share the workers.
     pub(crate) fn is_shared(&self) -> bool {
         self.count.load(Ordering::Relaxed) > 1
     }
 
-    /// Counters of the queues, with how long all jobs waited.
+    /// Counters of the queues, and how long all jobs waited.
     pub(crate) fn queue_stats(&self) -> (Vec<QueueStats>, Histogram) {
-        self.dispatch.stats()
+        self.scheduler.stats()
     }
 
     /// Counters of the workers.
     pub(crate) fn worker_stats(&self) -> Vec<WorkerStats> {
-        self.hands.iter().map(|hand| hand.0.stats()).collect()
+        self.workers.iter().map(|worker| worker.0.stats()).collect()
     }
 }

@@ -1,48 +1,49 @@
-//! A row of results in the order they were asked for, taken from the head.
+//! Results in the order in which their jobs were submitted, taken from the head.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::Task;
 use crate::slot::{Origin, Slot};
-use crate::stage::{Made, Stage};
 use crate::sync;
+use crate::task::Outcome;
 
-/// What stands in one place of a lane.
-enum Entry<S: Stage> {
+/// One place of a lane.
+enum Entry<T: Task> {
     /// Needed no worker.
-    Ready(S::Out),
+    Ready(Outcome<T>),
     /// A worker fills it.
-    Slot(Arc<Slot<S>>, Origin),
+    Slot(Arc<Slot<T>>, Origin),
 }
 
 /// How many slots are kept to be used again: as many as a caller takes results at a time, more or less.
 const USED: usize = 64;
 
 /// Results in order. Only the caller holds a lane; workers hold single slots of it.
-pub(crate) struct Lane<S: Stage> {
-    entries: VecDeque<Entry<S>>,
+pub(crate) struct Lane<T: Task> {
+    entries: VecDeque<Entry<T>>,
     /// Slots whose results have been taken, to be used again: the longest unused first, which no worker holds any more.
-    used: VecDeque<Arc<Slot<S>>>,
+    used: VecDeque<Arc<Slot<T>>>,
     /// How many entries there ever were: the ticket of the next.
     tickets: u64,
-    /// Of the slot taken last.
+    /// Origin of the slot taken last.
     origin: Origin,
 }
 
-impl<S: Stage> Lane<S> {
+impl<T: Task> Lane<T> {
     /// An empty lane.
     pub(crate) fn new() -> Self {
         Self { entries: VecDeque::new(), used: VecDeque::new(), tickets: 0, origin: Origin::default() }
     }
 
     /// Adds a slot with a job at the end: its ticket, and the slot for the queue.
-    pub(crate) fn open(&mut self, job: S::In, origin: Origin) -> (u64, Arc<Slot<S>>) {
+    pub(crate) fn open(&mut self, job: T::In, origin: Origin) -> (u64, Arc<Slot<T>>) {
         let slot = self.slot(job);
         (self.add(Entry::Slot(Arc::clone(&slot), origin)), slot)
     }
 
     /// A slot with a job in it. Allocating one and freeing it, often on another thread, would cost more than the lock.
-    fn slot(&mut self, job: S::In) -> Arc<Slot<S>> {
+    fn slot(&mut self, job: T::In) -> Arc<Slot<T>> {
         if let Some(mut used) = self.used.pop_front()
             && let Some(slot) = Arc::get_mut(&mut used)
         {
@@ -54,18 +55,18 @@ impl<S: Stage> Lane<S> {
     }
 
     /// Adds a result that is here already.
-    pub(crate) fn put(&mut self, value: S::Out) {
-        self.add(Entry::Ready(value));
+    pub(crate) fn put(&mut self, outcome: Outcome<T>) {
+        self.add(Entry::Ready(outcome));
     }
 
-    fn add(&mut self, entry: Entry<S>) -> u64 {
+    fn add(&mut self, entry: Entry<T>) -> u64 {
         self.entries.push_back(entry);
         self.tickets += 1;
         self.tickets - 1
     }
 
     /// Takes the head, if its result is here.
-    pub(crate) fn take_ready(&mut self) -> Option<Made<S>> {
+    pub(crate) fn take_ready(&mut self) -> Option<Outcome<T>> {
         let made = match self.entries.front()? {
             Entry::Slot(slot, origin) => {
                 let made = slot.take()?;
@@ -86,14 +87,14 @@ impl<S: Stage> Lane<S> {
         }
     }
 
-    fn take_put(&mut self) -> Option<Made<S>> {
+    fn take_put(&mut self) -> Option<Outcome<T>> {
         match self.entries.pop_front() {
-            Some(Entry::Ready(value)) => Some(Ok(value)),
+            Some(Entry::Ready(outcome)) => Some(outcome),
             _ => None,
         }
     }
 
-    /// What the slot taken last hands down.
+    /// The origin of the slot taken last.
     pub(crate) fn origin(&self) -> Origin {
         self.origin
     }
@@ -118,20 +119,19 @@ impl<S: Stage> Lane<S> {
         self.entries.is_empty()
     }
 
-    /// Asks for a ring when there is enough to take; false if the head is here already.
+    /// Asks to wake the caller when there is enough to take; false if the head is here already.
     ///
-    /// The caller could wait for the head, and would be woken for each job. So it waits for a result further on, when
-    /// those before it are mostly here too, and takes them all at one wake-up; not so far that `busy` jobs, which keep
-    /// the workers at work meanwhile, would not be left behind it. If that result is here already, the head is what
-    /// everything waits for.
-    pub(crate) fn want(&self, busy: usize) -> bool {
+    /// Waiting for the head would wake the caller for each job. So it waits for a later result, when most of those before it
+    /// are here too, and takes them all at one wake-up; but not so late that fewer than `busy` jobs, which occupy the workers
+    /// meanwhile, remain behind it. If that result is here already, the caller waits for the head.
+    pub(crate) fn wait_for(&self, busy: usize) -> bool {
         let ahead = self.len().saturating_sub(busy).min(self.len() / 4);
         self.want_at(ahead) || self.want_at(0)
     }
 
     fn want_at(&self, index: usize) -> bool {
         match self.entries.get(index) {
-            Some(Entry::Slot(slot, _)) => slot.want(),
+            Some(Entry::Slot(slot, _)) => slot.wait_for(),
             Some(Entry::Ready(_)) | None => false,
         }
     }
@@ -151,30 +151,29 @@ impl<S: Stage> Lane<S> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::bell::Bell;
-    use crate::stage::HashStage;
+    use crate::caller_waker::CallerWaker;
     use crate::task::tests::Echo;
 
-    type Row = Lane<HashStage<Echo>>;
+    type Echoes = Lane<Echo>;
 
-    fn open(lane: &mut Row) -> Arc<Slot<HashStage<Echo>>> {
+    fn open(lane: &mut Echoes) -> Arc<Slot<Echo>> {
         lane.open(0, Origin::default()).1
     }
 
-    fn head(lane: &mut Row) -> Option<u32> {
+    fn head(lane: &mut Echoes) -> Option<u32> {
         lane.take_ready().map(Result::unwrap)
     }
 
     #[test]
     fn results_leave_in_order_whenever_they_came() {
-        let (mut lane, bell) = (Row::new(), Bell::default());
+        let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
         let first = open(&mut lane);
-        lane.put(1);
+        lane.put(Ok(1));
         let (ticket, third) = lane.open(0, Origin { item: None, time: 8, queue: 0 });
         assert_eq!((ticket, lane.len(), lane.head_ticket(), lane.next_ticket()), (2, 3, 0, 3));
-        third.fill(Ok(2), 5, &bell);
+        third.fill(Ok(2), 5, &waker);
         assert_eq!(head(&mut lane), None);
-        first.fill(Ok(0), 0, &bell);
+        first.fill(Ok(0), 0, &waker);
         assert_eq!([head(&mut lane), head(&mut lane), head(&mut lane)], [Some(0), Some(1), Some(2)]);
         assert_eq!(lane.origin(), Origin { item: None, time: 8, queue: 5 });
         assert!(lane.is_empty() && head(&mut lane).is_none());
@@ -182,50 +181,50 @@ mod tests {
 
     #[test]
     fn a_slot_is_used_again_once_no_worker_holds_it() {
-        let (mut lane, bell) = (Row::new(), Bell::default());
+        let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
         let first = open(&mut lane);
-        first.fill(Ok(1), 3, &bell);
+        first.fill(Ok(1), 3, &waker);
         assert_eq!(head(&mut lane), Some(1));
         let second = open(&mut lane);
         assert!(!Arc::ptr_eq(&first, &second), "its worker still holds it");
-        second.fill(Ok(2), 3, &bell);
+        second.fill(Ok(2), 3, &waker);
         let place = Arc::as_ptr(&second);
         drop(second);
         assert_eq!(head(&mut lane), Some(2));
         let third = open(&mut lane);
         assert!(std::ptr::eq(place, Arc::as_ptr(&third)) && head(&mut lane).is_none() && third.ran_at() == 0);
-        assert!(third.work_off(0, &bell, |job| Ok(job + 3)) && head(&mut lane) == Some(3));
+        assert!(third.run_job(0, &waker, |job| Ok(job + 3)) && head(&mut lane) == Some(3));
     }
 
     #[test]
     fn waits_a_quarter_ahead_but_leaves_the_workers_busy() {
         let rung = |busy: usize, done: usize| {
-            let (mut lane, bell) = (Row::new(), Bell::default());
+            let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
             let slots: Vec<_> = (0..16).map(|_| open(&mut lane)).collect();
-            bell.arm();
-            assert!(lane.want(busy));
-            slots[done].fill(Ok(0), 0, &bell);
-            !bell_armed(&bell)
+            waker.prepare();
+            assert!(lane.wait_for(busy));
+            slots[done].fill(Ok(0), 0, &waker);
+            !waker_armed(&waker)
         };
         assert!(rung(4, 4) && !rung(4, 0) && !rung(4, 3));
         assert!(rung(15, 1) && rung(16, 0) && rung(99, 0));
     }
 
-    fn bell_armed(bell: &Bell) -> bool {
+    fn waker_armed(waker: &CallerWaker) -> bool {
         let cancel = crate::CancelToken::new();
         cancel.cancel();
-        bell.sleep(&cancel)
+        waker.sleep(&cancel)
     }
 
     #[test]
     fn waits_for_the_head_when_what_is_ahead_is_here() {
-        let (mut lane, bell) = (Row::new(), Bell::default());
+        let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
         let slots: Vec<_> = (0..8).map(|_| open(&mut lane)).collect();
-        slots[2].fill(Ok(2), 0, &bell);
-        bell.arm();
-        assert!(lane.want(0));
-        slots[0].fill(Ok(0), 0, &bell);
-        assert!(!bell_armed(&bell));
-        assert!(!lane.want(0) || head(&mut lane).is_some());
+        slots[2].fill(Ok(2), 0, &waker);
+        waker.prepare();
+        assert!(lane.wait_for(0));
+        slots[0].fill(Ok(0), 0, &waker);
+        assert!(!waker_armed(&waker));
+        assert!(!lane.wait_for(0) || head(&mut lane).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Models of the engine's hand-overs under loom: every order of their steps, up to a bound of preemptions. A wake-up
+//! Models of the engine's worker-overs under loom: every order of their steps, up to a bound of preemptions. A wake-up
 //! that can be lost is a deadlock, which loom reports.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p packline-engine --release --lib models`
@@ -9,22 +9,21 @@ use std::sync::Arc;
 use loom::model::Builder;
 use loom::thread;
 
-use crate::bell::Bell;
-use crate::core::Core;
-use crate::desk::Shared;
-use crate::dispatch::Dispatch;
-use crate::hand::{Hand, Taker};
-use crate::key::Key;
-use crate::rows::{Entry, Owner};
-use crate::seat::Seat;
+use crate::caller_waker::CallerWaker;
+use crate::context::Shared;
+use crate::core::{Core, Stages};
+use crate::scheduler::Scheduler;
+use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::key::Key;
+use crate::scheduler::worker_parker::WorkerParker;
+use crate::scheduler::worker_state::{Taking, WorkerState};
 use crate::slot::Slot;
-use crate::stage::HashStage;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::task::tests::Echo;
 use crate::worker::Worker;
-use crate::{Budget, Caller, CancelToken, Class, Config, LaneName, Line, Outbox, ParallelLine, Policy, Scheduling};
+use crate::{Budget, CancelToken, Class, Config, Outbox, Pipeline, Policy, Scheduling, Sequencer, StageName};
 
-const OWNER: Owner = Owner { line: 1, lane: LaneName::Hash };
+const OWNER: Owner = Owner { pipeline: 1, name: StageName::Map };
 
 fn entry<J>(time: u64, job: J) -> Entry<J> {
     Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job }
@@ -37,28 +36,28 @@ fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// What the workers of a model share: jobs, an end, and how many jobs they took.
+/// What the workers of a model queue_per: jobs, an end, and how many jobs they took.
 struct Yard {
-    dispatch: Dispatch<usize>,
+    scheduler: Scheduler<usize>,
     ended: AtomicBool,
     taken: AtomicUsize,
 }
 
 impl Yard {
-    fn new(dispatch: Dispatch<usize>) -> Arc<Self> {
-        Arc::new(Self { dispatch, ended: AtomicBool::new(false), taken: AtomicUsize::new(0) })
+    fn new(scheduler: Scheduler<usize>) -> Arc<Self> {
+        Arc::new(Self { scheduler, ended: AtomicBool::new(false), taken: AtomicUsize::new(0) })
     }
 
     /// A worker that takes jobs, each worth its number, until it has `enough` or the end comes.
     fn worker(self: &Arc<Self>, queue: usize, enough: usize) -> thread::JoinHandle<()> {
         let yard = Arc::clone(self);
         thread::spawn(move || {
-            let (hand, seat) = (Hand::new(queue), Seat::here(queue));
-            let taker = Taker { hand: &hand, clock: None };
+            let (worker, parker) = (WorkerState::new(queue), WorkerParker::current(queue));
+            let taking = Taking { worker: &worker, clock: None };
             let changed = || yard.ended.load(Ordering::SeqCst);
             let mut count = 0;
             while count < enough && !changed() {
-                if let Some(taken) = yard.dispatch.next(&taker, &seat, &changed) {
+                if let Some(taken) = yard.scheduler.next(&taking, &parker, &changed) {
                     yard.taken.fetch_add(taken.entry.job, Ordering::SeqCst);
                     count += 1;
                 }
@@ -68,25 +67,25 @@ impl Yard {
 
     fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
-        self.dispatch.wake_all();
+        self.scheduler.wake_all();
     }
 }
 
-fn ways(queues: usize) -> [fn() -> Dispatch<usize>; 2] {
+fn schedulers(queues: usize) -> &'static [fn() -> Scheduler<usize>] {
     match queues {
-        1 => [Dispatch::plain, || Dispatch::ordered(1, Policy::Earliest)],
-        _ => [|| Dispatch::ordered(2, Policy::Local), || Dispatch::ordered(2, Policy::Earliest)],
+        1 => &[|| Scheduler::new(1, Policy::Earliest)],
+        _ => &[|| Scheduler::new(2, Policy::Local), || Scheduler::new(2, Policy::Earliest)],
     }
 }
 
 #[test]
 fn a_worker_that_falls_asleep_finds_every_job() {
-    for way in ways(1) {
+    for scheduler in schedulers(1) {
         check(3, move || {
-            let yard = Yard::new(way());
+            let yard = Yard::new(scheduler());
             let worker = yard.worker(0, 2);
-            yard.dispatch.push(0, OWNER, entry(0, 1));
-            yard.dispatch.push(0, OWNER, entry(1, 10));
+            yard.scheduler.push(0, OWNER, entry(0, 1));
+            yard.scheduler.push(0, OWNER, entry(1, 10));
             worker.join().unwrap();
             assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
         });
@@ -95,13 +94,13 @@ fn a_worker_that_falls_asleep_finds_every_job() {
 
 #[test]
 fn two_jobs_reach_two_workers_though_only_one_searches() {
-    for way in ways(1) {
+    for scheduler in schedulers(1) {
         check(2, move || {
-            let yard = Yard::new(way());
-            // Each takes one job and leaves: if the second sleeper were not called, it would sleep for ever.
+            let yard = Yard::new(scheduler());
+            // Each takes one job and ends: if the second sleeper were not woken, it would sleep for ever.
             let workers = [yard.worker(0, 1), yard.worker(0, 1)];
-            yard.dispatch.push(0, OWNER, entry(0, 1));
-            yard.dispatch.push(0, OWNER, entry(1, 10));
+            yard.scheduler.push(0, OWNER, entry(0, 1));
+            yard.scheduler.push(0, OWNER, entry(1, 10));
             workers.into_iter().for_each(|worker| worker.join().unwrap());
             assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
         });
@@ -110,12 +109,12 @@ fn two_jobs_reach_two_workers_though_only_one_searches() {
 
 #[test]
 fn a_queue_that_is_passed_by_loses_nothing() {
-    for way in ways(2) {
+    for scheduler in schedulers(2) {
         check(2, move || {
-            let yard = Yard::new(way());
+            let yard = Yard::new(scheduler());
             let workers = [yard.worker(0, 1), yard.worker(1, 1)];
-            yard.dispatch.push(1, OWNER, entry(0, 1));
-            yard.dispatch.push(1, OWNER, entry(1, 10));
+            yard.scheduler.push(1, OWNER, entry(0, 1));
+            yard.scheduler.push(1, OWNER, entry(1, 10));
             workers.into_iter().for_each(|worker| worker.join().unwrap());
             assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
         });
@@ -124,9 +123,9 @@ fn a_queue_that_is_passed_by_loses_nothing() {
 
 #[test]
 fn the_end_reaches_a_worker_that_falls_asleep() {
-    for way in ways(1) {
+    for scheduler in schedulers(1) {
         check(3, move || {
-            let yard = Yard::new(way());
+            let yard = Yard::new(scheduler());
             let worker = yard.worker(0, usize::MAX);
             yard.end();
             worker.join().unwrap();
@@ -137,17 +136,17 @@ fn the_end_reaches_a_worker_that_falls_asleep() {
 #[test]
 fn a_slot_hands_its_result_over_and_wakes_who_wants_it() {
     check(3, || {
-        let bell = Arc::new(Bell::default());
-        let slot = Arc::new(Slot::<HashStage<Echo>>::new(7));
+        let waker = Arc::new(CallerWaker::default());
+        let slot = Arc::new(Slot::<Echo>::new(7));
         let worker = thread::spawn({
-            let (slot, bell) = (Arc::clone(&slot), Arc::clone(&bell));
-            move || assert!(slot.work_off(0, &bell, |job| Ok(job + 1)))
+            let (slot, waker) = (Arc::clone(&slot), Arc::clone(&waker));
+            move || assert!(slot.run_job(0, &waker, |job| Ok(job + 1)))
         });
-        bell.arm();
-        if slot.want() {
-            bell.sleep(&CancelToken::new());
+        waker.prepare();
+        if slot.wait_for() {
+            waker.sleep(&CancelToken::new());
         }
-        bell.disarm();
+        waker.cancel();
         assert!(matches!(slot.take(), Some(Ok(8))));
         worker.join().unwrap();
     });
@@ -156,36 +155,37 @@ fn a_slot_hands_its_result_over_and_wakes_who_wants_it() {
 #[test]
 fn memory_that_comes_back_wakes_who_waits_for_it() {
     check(3, || {
-        let bell = Arc::new(Bell::default());
-        let budget = Budget::with_bell(100, Arc::clone(&bell));
+        let waker = Arc::new(CallerWaker::default());
+        let budget = Budget::with_waker(100, Arc::clone(&waker));
         let held = budget.take(100);
         let worker = thread::spawn(move || drop(held));
-        bell.arm();
-        if budget.want(10, 0) {
-            bell.sleep(&CancelToken::new());
+        waker.prepare();
+        if budget.wait_for(10, 0) {
+            waker.sleep(&CancelToken::new());
         }
-        bell.disarm();
-        budget.unwant();
+        waker.cancel();
+        budget.cancel_wait();
         assert!(budget.try_take(100).is_some());
         worker.join().unwrap();
     });
 }
 
 #[test]
-fn who_closes_a_line_waits_for_its_running_job_and_wakes_its_sleeper() {
+fn closing_a_pipeline_waits_for_its_running_job_and_wakes_its_sleeper() {
     check(2, || {
         let core = Arc::new(Core::new(1, &Scheduling::default(), None));
-        let shared = Shared { work: Echo, bell: Arc::default(), closed: AtomicBool::new(false) };
-        let shared = Arc::new(shared);
-        let (line, _) = core.open_line(Arc::<Shared<Echo>>::clone(&shared));
+        let shared = Shared::new(Echo, Arc::default());
+        let stages: Stages = vec![(StageName::Map, shared.clone())];
+        let (pipeline, _) = core.open_pipeline(stages);
         let worker = thread::spawn({
             let core = Arc::clone(&core);
             move || Worker::new(&core, 1).run()
         });
-        let slot = Arc::new(Slot::<HashStage<Echo>>::new(7));
-        core.push(0, Owner { line, ..OWNER }, entry(0, Arc::<Slot<HashStage<Echo>>>::clone(&slot)));
+        let slot = Arc::new(Slot::<Echo>::new(7));
+        let job: crate::job::JobRef = slot.clone();
+        core.push(0, Owner { pipeline, ..OWNER }, entry(0, job));
         shared.closed.store(true, Ordering::SeqCst);
-        core.close_line(line);
+        core.close_pipeline(pipeline);
         // Either it was dropped from the queue, or it has been run: nobody holds it any more.
         assert_eq!(Arc::strong_count(&slot), 1);
         core.close();
@@ -193,12 +193,12 @@ fn who_closes_a_line_waits_for_its_running_job_and_wakes_its_sleeper() {
     });
 }
 
-/// Hands everything on, and keeps what comes of it.
+/// Submits every item, and keeps the results.
 #[derive(Default)]
 struct Kept(Vec<u32>);
 
-impl Caller<Echo> for Kept {
-    fn decide(&mut self, hashed: u32, next: &mut dyn Outbox<Echo>) -> Result<(), ()> {
+impl Sequencer<Echo, Echo> for Kept {
+    fn decide(&mut self, hashed: u32, next: &mut Outbox<Echo>) -> Result<(), ()> {
         next.submit(hashed);
         Ok(())
     }
@@ -211,12 +211,12 @@ impl Caller<Echo> for Kept {
 
 /// Here because models are compiled as users' binaries are, without debug assertions.
 #[test]
-fn a_line_without_workers_runs_its_jobs_while_it_waits() {
+fn a_pipeline_without_workers_runs_its_jobs_itself() {
     check(1, || {
-        let mut line = ParallelLine::new(Echo, Config::new(0, 100)).unwrap();
+        let mut pipeline = Pipeline::new(Echo, Echo, Config::new(0, 100)).unwrap();
         let mut kept = Kept::default();
-        (0..3).for_each(|item| line.feed(item, &mut kept).unwrap());
-        line.drain(&mut kept).unwrap();
+        (0..3).for_each(|item| pipeline.submit(item, &mut kept).unwrap());
+        pipeline.drain(&mut kept).unwrap();
         assert_eq!(kept.0, [0, 1, 2]);
     });
 }

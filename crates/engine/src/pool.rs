@@ -1,4 +1,4 @@
-//! Worker threads and their queues: started once, kept, used by one line or by several, and joined at the end.
+//! Worker threads and their queues: started once, used by one or several pipelines, and joined at the end.
 
 use std::fmt;
 use std::io;
@@ -9,73 +9,73 @@ use crate::sync::thread::{self, JoinHandle};
 use crate::worker::Worker;
 use crate::{QueueStats, Scheduling, Tracer, WorkerStats};
 
-/// Worker threads that lines share. Clones are the same pool; it ends with the last of them and of its lines, each worker
-/// after the job it is at.
+/// Worker threads that pipelines share. Clones are the same pool; it ends with the last clone and the last of its pipelines,
+/// each worker after its current job.
 ///
-/// Lines on one pool take turns item by item, and none waits for the others' results. A worker keeps a tool for every
-/// line it has worked for, until the line is dropped.
+/// Pipelines on one pool take turns item by item, and none waits for the others' results. A worker keeps a tool for every stage
+/// it has worked for, until the pipeline is dropped.
 #[derive(Clone)]
 pub struct Pool {
-    crew: Arc<Crew>,
+    threads: Arc<Threads>,
 }
 
-struct Crew {
+struct Threads {
     core: Arc<Core>,
-    threads: Vec<JoinHandle<()>>,
+    handles: Vec<JoinHandle<()>>,
 }
 
 impl Pool {
     /// Starts `workers` threads, or as many as the limits of the process and the machine allow: [`workers`](Self::workers) is
-    /// their number. With 0, the jobs of each line are run by its own caller. With a tracer, it is told of every job, and how
-    /// long jobs wait and workers idle is measured.
+    /// their number. With 0, each pipeline runs its jobs on its caller's thread as they are submitted. With a tracer, every job
+    /// is recorded, and waiting and idle times are measured.
     ///
     /// # Errors
-    /// The system refuses to start a thread for another reason than a limit: the message says which of how many. None is left
+    /// The system refuses to start a thread for another reason than a limit: the message names its number. No thread is left
     /// running then.
     pub fn new(workers: usize, scheduling: &Scheduling, tracer: Option<Arc<dyn Tracer>>) -> io::Result<Self> {
-        Self::with_threads(workers, scheduling, tracer, Crew::spawn)
+        Self::with_threads(workers, scheduling, tracer, Threads::spawn)
     }
 
-    /// The same with threads that `spawn` starts. A crew that a limit cuts short ends, and a smaller one is started: queues are
-    /// laid out for the number of workers. Each is smaller than the last by one thread at least.
+    /// The same with threads that `spawn` starts. If a limit is reached, the threads end, and fewer are started: queues are laid
+    /// out for the number of workers. Each attempt has at least one thread fewer than the last.
     fn with_threads(
         mut workers: usize,
         scheduling: &Scheduling,
         tracer: Option<Arc<dyn Tracer>>,
-        spawn: impl Fn(&Crew, usize) -> io::Result<JoinHandle<()>>,
+        spawn: impl Fn(&Threads, usize) -> io::Result<JoinHandle<()>>,
     ) -> io::Result<Self> {
         loop {
             let core = Arc::new(Core::new(workers, scheduling, tracer.clone()));
-            let mut crew = Crew { core, threads: Vec::new() };
+            let mut threads = Threads { core, handles: Vec::new() };
             let started = (1..=workers).try_for_each(|number| {
-                crew.threads.push(spawn(&crew, number).map_err(|cause| refused(number, workers, &cause))?);
+                threads.handles.push(spawn(&threads, number).map_err(|cause| refused(number, workers, &cause))?);
                 Ok(())
             });
             match started {
-                Ok(()) => return Ok(Self { crew: Arc::new(crew) }),
-                Err(cause) if is_limit(&cause) => workers = crew.threads.len(),
+                Ok(()) => return Ok(Self { threads: Arc::new(threads) }),
+                Err(cause) if is_limit(&cause) => workers = threads.handles.len(),
                 Err(cause) => return Err(cause),
             }
         }
     }
 
-    /// A pool whose workers are moved by hand.
+    /// A pool whose workers are driven by a test.
     #[cfg(test)]
     pub(crate) fn without_threads(workers: usize, scheduling: &Scheduling) -> Self {
         let core = Arc::new(Core::new(workers, scheduling, None));
-        Self { crew: Arc::new(Crew { core, threads: Vec::new() }) }
+        Self { threads: Arc::new(Threads { core, handles: Vec::new() }) }
     }
 
-    /// How many workers there are.
+    /// Number of workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.core().workers()
     }
 
-    /// How many run queues there are.
+    /// Number of run queues.
     #[must_use]
     pub fn queues(&self) -> usize {
-        self.core().dispatch.queues()
+        self.core().scheduler.queues.len()
     }
 
     /// Counters of each run queue.
@@ -90,9 +90,9 @@ impl Pool {
         self.core().worker_stats()
     }
 
-    /// What the workers and the lines share.
+    /// What the workers and the pipelines share.
     pub(crate) fn core(&self) -> &Core {
-        &self.crew.core
+        &self.threads.core
     }
 }
 
@@ -102,7 +102,7 @@ impl fmt::Debug for Pool {
     }
 }
 
-impl Crew {
+impl Threads {
     fn spawn(&self, number: usize) -> io::Result<JoinHandle<()>> {
         let core = Arc::clone(&self.core);
         let work = move || Worker::new(&core, number).run();
@@ -110,10 +110,10 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Threads {
     fn drop(&mut self) {
         self.core.close();
-        for thread in self.threads.drain(..) {
+        for thread in self.handles.drain(..) {
             // A worker catches the panics of its jobs and of its tools' drops. Nothing is left that could matter.
             let _ = thread.join();
         }

@@ -1,4 +1,4 @@
-//! Tests of a pool with jobs put into its queues by hand: workers outlive panics, tools live as long as their line.
+//! Tests of a pool with jobs put into its queues by worker: workers outlive panics, tools live as long as their line.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::*;
-use crate::desk::Shared;
-use crate::key::Key;
-use crate::rows::{Entry, Owner};
-use crate::slot::{Outcome, Slot};
-use crate::stage::{HashStage, PressStage};
-use crate::{CancelToken, Class, Fault, LaneName, Work};
+use crate::context::Shared;
+use crate::job::JobRef;
+use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::key::Key;
+use crate::slot::Slot;
+use crate::task::Outcome;
+use crate::{CancelToken, Class, Fault, StageName, Task};
 
 /// Jobs that panic, fail or give the number of the tool they ran with; the first tool cannot be made.
 #[derive(Clone, Default)]
@@ -32,29 +33,41 @@ impl Drop for Tool {
     }
 }
 
-impl Work for Shaky {
-    type Raw = &'static str;
-    type Hashed = usize;
-    type Job = ();
-    type Packed = Bomb;
-    type Error = ();
-    type Tool = Tool;
-
-    fn tool(&self) -> Tool {
+impl Shaky {
+    fn new_tool(&self) -> Tool {
         let number = self.tools.fetch_add(1, Ordering::SeqCst);
         assert!(number > 0, "no tool");
         self.alive.fetch_add(1, Ordering::SeqCst);
         Tool { number, alive: Arc::clone(&self.alive) }
     }
+}
 
-    fn hash(&self, tool: &mut Tool, raw: &'static str) -> Result<usize, ()> {
-        assert!(raw != "panic", "in the job");
-        if raw == "fail" { Err(()) } else { Ok(tool.number) }
+impl Task for Shaky {
+    type In = &'static str;
+    type Out = Made;
+    type Error = ();
+    type Tool = Tool;
+
+    fn tool(&self) -> Tool {
+        self.new_tool()
     }
 
-    fn compress(&self, _: &mut Tool, (): ()) -> Result<Bomb, ()> {
-        Ok(Bomb)
+    fn run(&self, tool: &mut Tool, input: &'static str) -> Result<Made, ()> {
+        match input {
+            "panic" => panic!("in the job"),
+            "fail" => Err(()),
+            "bomb" => Ok(Made::Bomb(Bomb)),
+            _ => Ok(Made::Tool(tool.number)),
+        }
     }
+}
+
+/// The result of a job.
+#[allow(dead_code, reason = "a bomb is only dropped")]
+enum Made {
+    /// The number of the tool it ran with.
+    Tool(usize),
+    Bomb(Bomb),
 }
 
 /// Panics when it is dropped.
@@ -66,7 +79,7 @@ impl Drop for Bomb {
     }
 }
 
-/// A line of which only the pool's side is there.
+/// A pipeline without a caller.
 struct Half {
     pool: Pool,
     shared: Arc<Shared<Shaky>>,
@@ -75,89 +88,95 @@ struct Half {
 
 impl Half {
     fn new(pool: &Pool) -> Self {
-        let shared = Shared { work: Shaky::default(), bell: Arc::default(), closed: false.into() };
-        let shared = Arc::new(shared);
-        let (number, _) = pool.core().open_line(Arc::<Shared<Shaky>>::clone(&shared));
+        let shared = Shared::new(Shaky::default(), Arc::default());
+        let stages: crate::core::Stages = vec![(StageName::Map, shared.clone())];
+        let (number, _) = pool.core().open_pipeline(stages);
         Self { pool: pool.clone(), shared, number }
     }
 
-    fn push(&self, lane: LaneName, job: crate::task::Job) {
+    fn push(&self, job: JobRef) {
         let entry = Entry { key: Key::new(Class::Normal, 0), ticket: 0, item: None, queued: 0, job };
-        self.pool.core().push(0, Owner { line: self.number, lane }, entry);
+        self.pool.core().push(0, Owner { pipeline: self.number, name: StageName::Map }, entry);
     }
 
-    fn hashed(&self, raw: &'static str) -> Outcome<usize, ()> {
-        let slot = Arc::new(Slot::<HashStage<Shaky>>::new(raw));
-        self.shared.bell.arm();
-        assert!(slot.want());
-        self.push(LaneName::Hash, Arc::<Slot<HashStage<Shaky>>>::clone(&slot));
-        self.shared.bell.sleep(&CancelToken::new());
-        slot.take().unwrap()
+    fn run(&self, input: &'static str) -> Result<usize, Fault<()>> {
+        let slot = Arc::new(Slot::<Shaky>::new(input));
+        self.shared.waker.prepare();
+        assert!(slot.wait_for());
+        self.push(slot.clone());
+        self.shared.waker.sleep(&CancelToken::new());
+        let outcome: Outcome<Shaky> = slot.take().unwrap();
+        outcome.map(|made| match made {
+            Made::Tool(number) => number,
+            Made::Bomb(_) => 0,
+        })
     }
 
     fn alive(&self) -> usize {
-        self.shared.work.alive.load(Ordering::SeqCst)
+        self.shared.task.alive.load(Ordering::SeqCst)
     }
 
     fn close(&self) {
         self.shared.closed.store(true, Ordering::SeqCst);
-        self.pool.core().close_line(self.number);
+        self.pool.core().close_pipeline(self.number);
     }
 }
 
-fn ways() -> [Pool; 2] {
-    let plain = Scheduling { plain: true, ..Scheduling::default() };
-    [plain, Scheduling::default()].map(|scheduling| Pool::new(1, &scheduling, None).unwrap())
+fn pool_of_one() -> Pool {
+    Pool::new(1, &Scheduling::default(), None).unwrap()
 }
 
 #[test]
 fn one_worker_outlives_every_panic() {
-    for pool in ways() {
+    let pool = pool_of_one();
+    {
         let line = Half::new(&pool);
-        assert!(matches!(line.hashed("go"), Err(Fault::Panic(text)) if text == "no tool"));
-        assert!(matches!(line.hashed("go"), Ok(1)));
-        assert!(matches!(line.hashed("panic"), Err(Fault::Panic(text)) if text == "in the job"));
-        assert!(matches!(line.hashed("go"), Ok(2)), "the tool is made anew after a panic");
-        assert!(matches!(line.hashed("fail"), Err(Fault::Work(()))));
-        assert!(matches!(line.hashed("go"), Ok(2)), "and kept after an error");
+        assert!(matches!(line.run("go"), Err(Fault::Panic(text)) if text == "no tool"));
+        assert!(matches!(line.run("go"), Ok(1)));
+        assert!(matches!(line.run("panic"), Err(Fault::Panic(text)) if text == "in the job"));
+        assert!(matches!(line.run("go"), Ok(2)), "the tool is made anew after a panic");
+        assert!(matches!(line.run("fail"), Err(Fault::Work(()))));
+        assert!(matches!(line.run("go"), Ok(2)), "and kept after an error");
         // Nobody holds the slot any more when the job is done: the worker drops the result.
-        line.push(LaneName::Commit, Arc::new(Slot::<PressStage<Shaky>>::new(())));
-        assert!(matches!(line.hashed("go"), Ok(2)));
+        line.push(Arc::new(Slot::<Shaky>::new("bomb")));
+        assert!(matches!(line.run("go"), Ok(2)));
         line.close();
         let next = Half::new(&pool);
-        assert!(next.hashed("go").is_err() && matches!(next.hashed("go"), Ok(1)), "and it outlives the drop of a tool");
+        assert!(next.run("go").is_err() && matches!(next.run("go"), Ok(1)), "and it outlives the drop of a tool");
     }
 }
 
 #[test]
 fn a_sleeping_worker_lets_go_of_the_tools_of_a_closed_line() {
-    for pool in ways() {
+    let pool = pool_of_one();
+    {
         let (first, second) = (Half::new(&pool), Half::new(&pool));
         for line in [&first, &second] {
-            assert!(line.hashed("go").is_err() && line.hashed("go").is_ok());
+            assert!(line.run("go").is_err() && line.run("go").is_ok());
         }
         assert_eq!((first.alive(), second.alive()), (1, 1));
         second.close();
         assert_eq!((first.alive(), second.alive()), (1, 0));
-        assert!(matches!(first.hashed("go"), Ok(1)), "the other line's tool is kept");
+        assert!(matches!(first.run("go"), Ok(1)), "the other line's tool is kept");
         // The worker's last job was of the second line: nobody waits for it to let go of the first one's tool.
         first.close();
         drop(pool);
         let Half { pool, shared, .. } = first;
         drop((pool, second));
-        assert_eq!(shared.work.alive.load(Ordering::SeqCst), 0);
+        assert_eq!(shared.task.alive.load(Ordering::SeqCst), 0);
     }
 }
 
 #[test]
 fn a_job_that_outlived_its_line_is_dropped() {
-    for pool in ways() {
+    let pool = pool_of_one();
+    {
         let (line, other) = (Half::new(&pool), Half::new(&pool));
         line.close();
-        let slot = Arc::new(Slot::<HashStage<Shaky>>::new("go"));
-        line.push(LaneName::Hash, Arc::<Slot<HashStage<Shaky>>>::clone(&slot));
-        assert!(other.hashed("go").is_err(), "behind it");
-        assert!(slot.want() && Arc::strong_count(&slot) == 1);
+        let slot = Arc::new(Slot::<Shaky>::new("go"));
+        line.push(slot.clone());
+        assert!(other.run("go").is_err(), "behind it");
+        assert!(slot.wait_for() && Arc::strong_count(&slot) == 1);
     }
 }
 
@@ -165,16 +184,16 @@ fn a_job_that_outlived_its_line_is_dropped() {
 fn every_sleeper_is_reached_by_a_burst_and_one_wake_a_job_is_the_most() {
     let pool = Pool::new(4, &Scheduling::default(), None).unwrap();
     let asleep = || {
-        while pool.core().dispatch.sleepers() < 4 {
+        while pool.core().scheduler.sleepers() < 4 {
             thread::yield_now();
         }
     };
     let line = Half::new(&pool);
-    assert!(line.hashed("go").is_err(), "the tool that cannot be made");
+    assert!(line.run("go").is_err(), "the tool that cannot be made");
     asleep();
     let before = pool.queue_stats()[0];
     for round in 1..=20 {
-        assert!(line.hashed("go").is_ok());
+        assert!(line.run("go").is_ok());
         asleep();
         let now = pool.queue_stats()[0];
         assert_eq!((now.wakes - before.wakes, now.jobs - before.jobs), (round, round));

@@ -1,4 +1,4 @@
-//! The whole engine under shuttle: small lines, each of whose threads may be stopped at any lock or atomic, in random
+//! The whole engine under shuttle: small pipelines, each of whose threads may be stopped at any lock or atomic, in random
 //! orders and in orders with few but ill-chosen switches (PCT). A hang or a wrong result is reported with the schedule.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p packline-engine --release --lib schedules`
@@ -7,19 +7,20 @@
 use shuttle::thread;
 
 use crate::task::tests::Echo;
-use crate::{Caller, Class, Config, Line, Outbox, ParallelLine, Policy, Pool, Scheduling, SerialLine, Share};
+use crate::{Config, Outbox, Pipeline, Policy, Pool, QueueDomain, Scheduling, Sequencer};
 
-/// Hands each item on once, twice or not at all, in every class.
+type EchoPipeline = Pipeline<Echo, Echo>;
+
+/// Submits each item once, twice or not at all.
 #[derive(Default)]
 struct Packer(Vec<u32>);
 
-impl Caller<Echo> for Packer {
-    fn decide(&mut self, hashed: u32, next: &mut dyn Outbox<Echo>) -> Result<(), ()> {
-        let classes = [Class::Now, Class::Normal, Class::Idle];
+impl Sequencer<Echo, Echo> for Packer {
+    fn decide(&mut self, hashed: u32, next: &mut Outbox<Echo>) -> Result<(), ()> {
         match hashed % 4 {
             0 => next.pass(hashed),
             1 => {}
-            _ => next.submit_as(classes[hashed as usize % 3], hashed),
+            _ => next.submit(hashed),
         }
         if hashed % 5 == 2 {
             next.submit(hashed + 100);
@@ -35,11 +36,11 @@ impl Caller<Echo> for Packer {
 
 const ITEMS: u32 = 6;
 
-fn pack(line: &mut dyn Line<Echo>) -> Vec<u32> {
+fn pack(line: &mut EchoPipeline) -> Vec<u32> {
     let mut packer = Packer::default();
     for item in 0..ITEMS {
         drop(line.reserve(40, &mut packer).unwrap());
-        line.feed(item, &mut packer).unwrap();
+        line.submit(item, &mut packer).unwrap();
     }
     line.settle(&mut packer).unwrap();
     line.outbox().submit(500);
@@ -48,11 +49,11 @@ fn pack(line: &mut dyn Line<Echo>) -> Vec<u32> {
 }
 
 fn expected() -> Vec<u32> {
-    pack(&mut SerialLine::new(Echo))
+    pack(&mut Pipeline::new(Echo, Echo, Config::new(0, 300)).unwrap())
 }
 
-fn scheduling(share: Share, policy: Policy) -> Scheduling {
-    Scheduling { share, policy, ..Scheduling::default() }
+fn scheduling(queue_per: QueueDomain, policy: Policy) -> Scheduling {
+    Scheduling { queue_per, policy, ..Scheduling::default() }
 }
 
 /// Both kinds of schedules.
@@ -62,22 +63,21 @@ fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
 }
 
 #[test]
-fn a_line_of_its_own() {
-    let plain = Scheduling { plain: true, ..Scheduling::default() };
-    let ways = [plain, scheduling(Share::All, Policy::Earliest), scheduling(Share::None, Policy::Local)];
+fn a_pipeline_with_its_own_pool() {
+    let ways = [scheduling(QueueDomain::All, Policy::Earliest), scheduling(QueueDomain::None, Policy::Local)];
     for (help_out, scheduling) in [false, true].into_iter().flat_map(|help| ways.clone().map(|way| (help, way))) {
         check(move || {
             let config = Config { scheduling: scheduling.clone(), help_out, ..Config::new(2, 300) };
-            assert_eq!(pack(&mut ParallelLine::new(Echo, config).unwrap()), expected());
+            assert_eq!(pack(&mut EchoPipeline::new(Echo, Echo, config).unwrap()), expected());
         });
     }
 }
 
 #[test]
-fn two_lines_on_one_pool() {
+fn two_pipelines_on_one_pool() {
     check(|| {
-        let pool = Pool::new(2, &scheduling(Share::None, Policy::Earliest), None).unwrap();
-        let line = || ParallelLine::on(&pool, Echo, Config::new(0, 300));
+        let pool = Pool::new(2, &scheduling(QueueDomain::None, Policy::Earliest), None).unwrap();
+        let line = || EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 300));
         let (mut first, mut second) = (line(), line());
         let other = thread::spawn(move || assert_eq!(pack(&mut second), expected()));
         assert_eq!(pack(&mut first), expected());
@@ -87,13 +87,13 @@ fn two_lines_on_one_pool() {
 }
 
 #[test]
-fn a_line_dropped_in_the_middle() {
+fn a_pipeline_dropped_in_the_middle() {
     check(|| {
         let pool = Pool::new(2, &Scheduling::default(), None).unwrap();
-        let mut line = ParallelLine::on(&pool, Echo, Config::new(0, 300));
+        let mut line = EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 300));
         let mut packer = Packer::default();
-        (0..3).for_each(|item| line.feed(item, &mut packer).unwrap());
+        (0..3).for_each(|item| line.submit(item, &mut packer).unwrap());
         drop(line);
-        assert_eq!(pack(&mut ParallelLine::on(&pool, Echo, Config::new(0, 0))), expected());
+        assert_eq!(pack(&mut EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 0))), expected());
     });
 }

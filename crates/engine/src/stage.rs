@@ -1,73 +1,84 @@
-//! The two stages of a line as types, so that a slot and a lane are written once for both.
+//! One stage of a pipeline on the caller's side: submits jobs and takes their results in order.
 
-use std::marker::PhantomData;
+use std::sync::Arc;
 
-use crate::desk::Bench;
-use crate::slot::Outcome;
-use crate::{Deed, Work};
+use crate::caller_waker::CallerWaker;
+use crate::context::{Shared, WorkerContext};
+use crate::core::Core;
+use crate::job::JobContext;
+use crate::job::JobRef;
+use crate::lane::Lane;
+use crate::scheduler::job_queues::Owner;
+use crate::scheduler::run_queue::Taken;
+use crate::slot::Origin;
+use crate::submitter::Submitter;
+use crate::sync::atomic::Ordering;
+use crate::task::Outcome;
+use crate::{StageName, Task};
 
-/// A parallel stage of a container's work.
-pub(crate) trait Stage: Sized + 'static {
-    /// Whose stage it is.
-    type Work: Work;
-    /// What a job is given.
-    type In: Send + 'static;
-    /// What it makes.
-    type Out: Send + 'static;
-    /// Its name in traces.
-    const DEED: Deed;
-
-    /// Runs a job.
-    fn run(bench: &mut Bench<Self::Work>, work: &Self::Work, job: Self::In) -> Made<Self>;
-    /// Bytes that go in.
-    fn bytes_in(work: &Self::Work, job: &Self::In) -> u64;
-    /// Bytes that come out.
-    fn bytes_out(work: &Self::Work, out: &Self::Out) -> u64;
+/// The results of a task in the order in which its inputs were submitted.
+pub(crate) struct Stage<T: Task> {
+    pub(crate) name: StageName,
+    pub(crate) lane: Lane<T>,
+    /// The caller's own context: for all jobs of a pool without workers, and for jobs that the caller runs while it waits.
+    context: WorkerContext<T>,
 }
 
-/// What a job of a stage came to.
-pub(crate) type Made<S> = Outcome<<S as Stage>::Out, <<S as Stage>::Work as Work>::Error>;
-
-/// The first stage.
-pub(crate) struct HashStage<W>(PhantomData<fn() -> W>);
-
-/// The second stage.
-pub(crate) struct PressStage<W>(PhantomData<fn() -> W>);
-
-impl<W: Work> Stage for HashStage<W> {
-    type Work = W;
-    type In = W::Raw;
-    type Out = W::Hashed;
-    const DEED: Deed = Deed::Hash;
-
-    fn run(bench: &mut Bench<W>, work: &W, job: W::Raw) -> Made<Self> {
-        bench.hash(work, job)
+impl<T: Task> Stage<T> {
+    /// A stage without jobs.
+    pub(crate) fn new(name: StageName, task: T, waker: &Arc<CallerWaker>) -> Self {
+        let context = WorkerContext::new(Shared::new(task, Arc::clone(waker)));
+        Self { name, lane: Lane::new(), context }
     }
 
-    fn bytes_in(work: &W, job: &W::Raw) -> u64 {
-        work.raw_bytes(job)
+    /// The task and what workers need of it.
+    pub(crate) fn shared(&self) -> &Arc<Shared<T>> {
+        &self.context.shared
     }
 
-    fn bytes_out(work: &W, out: &W::Hashed) -> u64 {
-        work.hashed_bytes(out)
+    /// Submits a job. On a pool without workers it is run here.
+    pub(crate) fn submit(&mut self, submitter: &Submitter, origin: Origin, input: T::In) {
+        if submitter.pool.workers() == 0 {
+            let outcome = self.context.run(input);
+            self.lane.put(outcome);
+            return;
+        }
+        let (ticket, slot) = self.lane.open(input, origin);
+        submitter.push(self.name, origin, ticket, slot);
+    }
+
+    /// Takes the result at the head, if it is here.
+    pub(crate) fn take_ready(&mut self) -> Option<Outcome<T>> {
+        self.lane.take_ready()
+    }
+
+    /// Runs a job of this stage on the caller's thread.
+    pub(crate) fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>) {
+        let (job, context) = JobContext::new(core, 0, home, taken);
+        job.run(&mut self.context, &context);
+    }
+
+    /// Whether the caller should sleep: no result is here that it waits for. Asks the workers to wake it.
+    pub(crate) fn wait_for(&self, busy: usize) -> bool {
+        self.lane.is_empty() || self.lane.wait_for(busy)
+    }
+
+    /// The first job whose result has not been taken, if there is one.
+    pub(crate) fn head(&self, pipeline: u64) -> Option<(Owner, u64)> {
+        (!self.lane.is_empty()).then(|| (Owner { pipeline, name: self.name }, self.lane.head_ticket()))
+    }
+
+    /// Bytes of the engine's own for the jobs of this stage. Counted so that a million jobs of a few bytes each do not take many
+    /// times the memory they reserved.
+    pub(crate) fn overhead(&self) -> usize {
+        self.lane.len() * (size_of::<T::In>() + size_of::<T::Out>() + ENTRY_BYTES)
+    }
+
+    /// Has workers run no further job of this stage.
+    pub(crate) fn close(&self) {
+        self.shared().closed.store(true, Ordering::SeqCst);
     }
 }
 
-impl<W: Work> Stage for PressStage<W> {
-    type Work = W;
-    type In = W::Job;
-    type Out = W::Packed;
-    const DEED: Deed = Deed::Compress;
-
-    fn run(bench: &mut Bench<W>, work: &W, job: W::Job) -> Made<Self> {
-        bench.compress(work, job)
-    }
-
-    fn bytes_in(work: &W, job: &W::Job) -> u64 {
-        work.job_bytes(job)
-    }
-
-    fn bytes_out(work: &W, out: &W::Packed) -> u64 {
-        work.packed_bytes(out)
-    }
-}
+/// A slot, its places in a lane and in a queue, and what the allocator adds.
+const ENTRY_BYTES: usize = 128;

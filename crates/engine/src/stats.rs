@@ -32,7 +32,7 @@ pub struct Stats {
     pub locks: u64,
     /// Times a run queue was found locked by somebody else. The pool's.
     pub contended: u64,
-    /// Jobs that were taken from another queue than the taker's own. The pool's.
+    /// Jobs that were taken from another queue than the taking's own. The pool's.
     pub steals: u64,
     /// The longest time a job was queued, in nanoseconds. The pool's.
     pub longest_wait_ns: u64,

@@ -4,7 +4,7 @@
 #[cfg(not(any(loom, shuttle)))]
 mod real {
     #[cfg(helgrind)]
-    pub(crate) use crate::told::{Condvar, Mutex, MutexGuard, atomic};
+    pub(crate) use crate::helgrind::{Condvar, Mutex, MutexGuard, atomic};
     #[cfg(not(helgrind))]
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use std::{hint, thread};
@@ -124,7 +124,7 @@ pub(crate) fn store_then_look() {
 #[inline]
 pub(crate) fn lets_go<T>(value: &T) {
     #[cfg(helgrind)]
-    crate::told::before(value);
+    crate::helgrind::before(value);
     let _ = value;
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn lets_go<T>(value: &T) {
 #[inline]
 pub(crate) fn has_alone<T>(value: &T) {
     #[cfg(helgrind)]
-    crate::told::after(value);
+    crate::helgrind::after(value);
     let _ = value;
 }
 

@@ -1,94 +1,93 @@
-//! What a line tells of itself while it runs: who did what, when, and to how many bytes.
+//! Timing events of pipelines.
+
+pub(crate) mod caller_trace;
 
 use std::fmt::Debug;
 
-use crate::{Class, LaneName};
+use crate::{Class, StageName};
 
-/// A clock, and somebody who writes down what happened.
+/// A clock, and a recorder of events.
 ///
-/// The engine reads no clock of its own. Without a tracer it measures no times and records nothing; with one it asks
-/// for the time some four times a job. All calls come from the threads that did what is recorded, so they must be
-/// quick, and must not panic.
+/// The engine reads no clock. Without a tracer it measures no times and records nothing; with one it reads the time some four
+/// times a job. Calls come from the threads whose work is recorded, so they must be quick, and must not panic.
 pub trait Tracer: Debug + Send + Sync {
-    /// Nanoseconds since some moment, never falling.
+    /// Nanoseconds since some moment, never decreasing.
     fn now(&self) -> u64;
-    /// A pool is made: the number that its events have. Pools that are not told apart are all 1.
+    /// The number of a new pool in events. Pools that need not be distinguished are all 1.
     fn pool(&self) -> u64 {
         1
     }
-    /// Something happened. What a job did is recorded before its result can be committed. Not kept unless written.
+    /// Records an event. A job is recorded before its result can be committed. Does nothing by default.
     fn record(&self, event: Event) {
         let _ = event;
     }
 }
 
-/// Something that took from `begin` to `end`.
+/// Something that lasted from `begin` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What was done.
-    pub deed: Deed,
-    /// The number of the line's pool: see [`Tracer::pool`].
+    pub kind: EventKind,
+    /// The number of the pool: see [`Tracer::pool`].
     pub pool: u64,
-    /// The line's number on its pool, from 1.
-    pub line: u64,
-    /// Who did it: 0 is the line's caller, the workers follow.
+    /// The number of the pipeline in its pool, from 1.
+    pub pipeline: u64,
+    /// The thread: 0 is the caller, the workers follow.
     pub worker: usize,
     /// Nanoseconds of the tracer's clock.
     pub begin: u64,
     /// Nanoseconds of the tracer's clock.
     pub end: u64,
-    /// Its place in its lane, from 0: of hash jobs, reads and decisions among the items, of compress jobs and commits
-    /// among what was handed on. Of waits, how many the line has had before.
+    /// Place in its stage, from 0: of reads and decisions among the items, of commits among what was submitted to the last stage.
+    /// Of waits, their number.
     pub ticket: u64,
-    /// Bytes that went in, where they are known: see [`Work::raw_bytes`](crate::Work::raw_bytes).
+    /// Bytes of input, where known: see [`Task::bytes_in`](crate::Task::bytes_in).
     pub bytes_in: u64,
-    /// Bytes that came out, where they are known.
+    /// Bytes of output, where known.
     pub bytes_out: u64,
-    /// What only a job has.
+    /// Of jobs only.
     pub job: Option<JobFacts>,
 }
 
-/// What is told of a job.
+/// What is recorded of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobFacts {
-    /// Which stage it is of.
-    pub lane: LaneName,
+    /// Its stage.
+    pub stage: StageName,
     /// Its class when it was taken.
     pub class: Class,
     /// The queue it was taken from.
     pub queue: usize,
-    /// How long it lay there, in nanoseconds.
+    /// Nanoseconds it was queued.
     pub queue_wait: u64,
-    /// Of a compress job, the ticket of the item whose decision handed it on; `None` if it was handed on between calls.
+    /// The ticket of its item: of a job of the second stage, the item whose decision submitted it; `None` if it was submitted
+    /// between calls.
     pub item: Option<u64>,
 }
 
 /// Something that takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// The caller was outside the line: it made the next item. Ends at a call.
+pub enum EventKind {
+    /// The caller was outside the pipeline: it made the next item. Ends at a call.
     Read,
-    /// The first stage.
-    Hash,
-    /// A step of the caller.
+    /// A job of a stage.
+    Job(StageName),
+    /// A decision of the caller.
     Decide,
-    /// The second stage.
-    Compress,
-    /// A step of the caller, with whatever it writes.
+    /// A commit of the caller, with whatever it writes.
     Commit,
     /// The caller slept, or spun.
     Wait,
 }
 
-impl Deed {
+impl EventKind {
     /// Its name in traces.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
-            Self::Hash => "hash",
+            Self::Job(stage) => stage.name(),
             Self::Decide => "decide",
-            Self::Compress => "compress",
             Self::Commit => "commit",
             Self::Wait => "wait",
         }
@@ -97,6 +96,6 @@ impl Deed {
     /// Whether it is a job, not a step of the caller.
     #[must_use]
     pub fn is_job(self) -> bool {
-        matches!(self, Self::Hash | Self::Compress)
+        matches!(self, Self::Job(_))
     }
 }

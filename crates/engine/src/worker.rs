@@ -1,85 +1,86 @@
-//! A worker thread: takes jobs and runs them, at a desk for each line it has worked for.
+//! A worker thread: takes jobs and runs them, with a context for each stage it has worked for.
 
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::context::{AnyStage, discard};
 use crate::core::Core;
-use crate::desk::{AnyLine, discard};
-use crate::hand::{Hand, Taker};
-use crate::run_queue::Taken;
-use crate::seat::Seat;
-use crate::task::{Errand, Job};
+use crate::job::{JobContext, JobRef};
+use crate::scheduler::job_queues::Owner;
+use crate::scheduler::run_queue::Taken;
+use crate::scheduler::worker_parker::WorkerParker;
+use crate::scheduler::worker_state::{Taking, WorkerState};
 
 /// One worker of a pool.
 pub(crate) struct Worker<'a> {
     core: &'a Core,
-    hand: &'a Hand,
+    state: &'a WorkerState,
     /// Counted from 1.
     number: usize,
-    /// The line worked for last comes first.
-    stations: Vec<Station>,
+    /// That of the last job comes first.
+    contexts: Vec<StageContext>,
 }
 
-/// What a worker keeps for a line.
-struct Station {
-    number: u64,
-    line: Arc<dyn AnyLine>,
-    desk: Box<dyn Any>,
+/// What a worker keeps for a stage.
+struct StageContext {
+    owner: Owner,
+    stage: Arc<dyn AnyStage>,
+    context: Box<dyn Any>,
 }
 
 impl<'a> Worker<'a> {
     /// Worker `number`, counted from 1.
     pub(crate) fn new(core: &'a Core, number: usize) -> Self {
-        Self { core, hand: core.hand(number), number, stations: Vec::new() }
+        Self { core, state: core.worker(number), number, contexts: Vec::new() }
     }
 
     /// Works until the pool is closed. To be called on the worker's own thread.
     pub(crate) fn run(mut self) {
-        let seat = Seat::here(self.hand.queue);
-        let (core, hand) = (self.core, self.hand);
-        let taker = Taker { hand, clock: core.tracer() };
-        let changed = || core.is_closed() || core.news(hand).is_some();
+        let parker = WorkerParker::current(self.state.queue);
+        let (core, worker) = (self.core, self.state);
+        let taking = Taking { worker, clock: core.tracer() };
+        let changed = || core.is_closed() || core.changed_since(worker).is_some();
         while !core.is_closed() {
-            self.look_up();
-            if let Some(taken) = core.dispatch.next(&taker, &seat, &changed) {
-                self.work_off(taken);
+            self.drop_closed();
+            if let Some(taken) = core.scheduler.next(&taking, &parker, &changed) {
+                self.run_job(taken);
             }
         }
     }
 
-    /// Lets go of the tools of lines that have ended.
-    pub(crate) fn look_up(&mut self) {
-        if let Some(closings) = self.core.news(self.hand) {
-            let ended = self.stations.extract_if(.., |station| station.line.is_closed());
-            ended.for_each(discard);
-            self.core.acknowledge(self.hand, closings);
+    /// Drops the tools of stages that have ended.
+    pub(crate) fn drop_closed(&mut self) {
+        if let Some(epoch) = self.core.changed_since(self.state) {
+            let closed = self.contexts.extract_if(.., |context| context.stage.is_closed());
+            closed.for_each(discard);
+            self.core.acknowledge(self.state, epoch);
         }
     }
 
     /// Runs a job.
-    pub(crate) fn work_off(&mut self, taken: Taken<Job>) {
-        let (job, errand) = Errand::new(self.core, self.number, self.hand.queue, taken);
-        match self.station(errand.owner.line) {
-            Some(station) => job.run(station.desk.as_mut(), &errand),
+    pub(crate) fn run_job(&mut self, taken: Taken<JobRef>) {
+        let (job, context) = JobContext::new(self.core, self.number, self.state.queue, taken);
+        match self.context(context.owner) {
+            Some(stage) => job.run(stage.context.as_mut(), &context),
             None => discard(job),
         }
     }
 
-    fn station(&mut self, number: u64) -> Option<&mut Station> {
-        match self.stations.iter().position(|station| station.number == number) {
-            Some(at) => self.stations.swap(0, at),
+    fn context(&mut self, owner: Owner) -> Option<&mut StageContext> {
+        match self.contexts.iter().position(|context| context.owner == owner) {
+            Some(at) => self.contexts.swap(0, at),
             None => {
-                let line = self.core.line(number)?;
-                let desk = Arc::clone(&line).desk();
-                self.stations.insert(0, Station { number, line, desk });
+                let stage = self.core.stage(owner)?;
+                let context = Arc::clone(&stage).context();
+                self.contexts.insert(0, StageContext { owner, stage, context });
             }
         }
-        self.stations.first_mut()
+        self.contexts.first_mut()
     }
 }
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        self.stations.drain(..).for_each(discard);
+        self.contexts.drain(..).for_each(discard);
     }
 }

@@ -13,10 +13,8 @@ pub struct Machine {
     pub memory: Option<u64>,
     /// Where files without a name are made for what memory has no room for; `None` for nowhere: what does not fit is an error.
     pub scratch: Option<PathBuf>,
-    /// Use the serial reference, which has neither threads nor queues.
-    pub serial: bool,
     /// Stops the work when set.
     pub cancel: CancelToken,
-    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
-    pub line: Config,
+    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
+    pub engine: Config,
 }

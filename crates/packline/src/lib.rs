@@ -63,7 +63,7 @@ pub use observer::{Observer, Progress, Unobserved, unsynced};
 pub use opened::{ImagePlace, OpenedImage};
 pub use pack::pack;
 pub use packline_codec as codec;
-pub use packline_engine as line;
+pub use packline_engine as engine;
 pub use packline_engine::CancelToken;
 pub use packline_lrz as lrz;
 pub use packline_pln as pln;

@@ -87,7 +87,7 @@ pub fn tar_entries(
 ) -> Result<(), crate::Error> {
     let prepared = Prepared::new(SourceSpec::TarFile { path: path.to_path_buf() })?;
     let spare = resources.memory.unwrap_or(u64::MAX).saturating_sub(prepared.least());
-    each_entry(prepared.open(resources.wanted(), spare, false)?.source.as_mut(), found)
+    each_entry(prepared.open(resources.workers, spare, false)?.source.as_mut(), found)
 }
 
 /// The same of a source that is open.

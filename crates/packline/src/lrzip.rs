@@ -270,12 +270,11 @@ fn pack_tar(
 
 fn machine(resources: &Resources) -> Machine {
     Machine {
-        workers: resources.wanted(),
+        workers: resources.workers,
         memory: resources.memory,
         scratch: resources.scratch.clone(),
-        serial: resources.serial,
         cancel: resources.cancel.clone(),
-        line: resources.line.clone(),
+        engine: resources.engine.clone(),
     }
 }
 

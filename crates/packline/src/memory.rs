@@ -1,7 +1,7 @@
 //! How memory is shared out: a limit on the whole process becomes a number of workers and bytes for the line and the tree.
 
 use packline_engine::Config;
-use packline_squashfs::line_minimum;
+use packline_squashfs::min_window;
 
 use crate::Error;
 
@@ -84,19 +84,19 @@ impl Demand<'_> {
 
     /// The smallest limit with which so many workers have something to do.
     fn least(&self, workers: usize) -> u64 {
-        self.fixed(workers).saturating_add(line_minimum(self.block_size) as u64).saturating_add(TREE_LEAST)
+        self.fixed(workers).saturating_add(min_window(self.block_size) as u64).saturating_add(TREE_LEAST)
     }
 
     /// What is taken whatever is packed.
     fn fixed(&self, workers: usize) -> u64 {
-        let tools = self.tool.saturating_mul(self.line.hands(workers) as u64);
+        let tools = self.tool.saturating_mul(self.line.tool_count(workers) as u64);
         BASE.saturating_add(THREAD * workers as u64).saturating_add(tools).saturating_add(self.source)
     }
 
     /// Bytes for the line where nothing limits it: each worker can have two slabs' worth of blocks before it and two behind.
     fn window(&self, workers: usize) -> u64 {
         let default = (8 * workers as u64 * u64::from(self.block_size)).max(WINDOW_LEAST);
-        let default = default.max(2 * line_minimum(self.block_size) as u64);
+        let default = default.max(2 * min_window(self.block_size) as u64);
         self.window.map_or(default, |window| window.min(default))
     }
 }
@@ -144,7 +144,7 @@ mod tests {
         for limit in (0..200u64).rev().map(|megabytes| megabytes << 20) {
             let Ok(plan) = demand(16, Some(limit)).plan() else { continue };
             assert!(plan.workers <= last.workers, "{limit}: {plan:?} after {last:?}");
-            assert!(plan.window <= plan.shared && plan.window >= line_minimum(128 << 10));
+            assert!(plan.window <= plan.shared && plan.window >= min_window(128 << 10));
             assert!(demand(16, None).fixed(plan.workers) + plan.shared as u64 <= limit);
             last = plan;
         }

@@ -34,10 +34,10 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let filters = filters(&source, &changes);
     let excludes = excludes(&source, &changes);
     let resources = request.resources;
-    let workers_wanted = resources.wanted();
+    let workers_wanted = resources.workers;
     let prepared = Prepared::new(source)?;
     let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
-    let line = &resources.line;
+    let line = &resources.engine;
     let filter = if filters { filter_memory(limit) } else { 0 };
     let source = prepared.least() + filter;
     let least = Demand { workers: workers_wanted, line, limit, window, block_size, tool, source };
@@ -60,7 +60,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     output.finish(watched.observer())?;
     let Plan { workers, window, .. } = plan;
     // A limit of threads may have made it fewer.
-    let workers = workers.min(image.crew.len());
+    let workers = workers.min(image.workers.len());
     Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
 }
 

@@ -205,11 +205,10 @@ impl Opened {
 
 fn machine(resources: &Resources) -> Machine {
     Machine {
-        workers: resources.wanted(),
+        workers: resources.workers,
         memory: resources.memory,
-        serial: resources.serial,
         cancel: resources.cancel.clone(),
-        line: resources.line.clone(),
+        engine: resources.engine.clone(),
     }
 }
 

@@ -66,8 +66,8 @@ impl ReadDemand {
 
     /// The same where the caller decodes too while it would wait, and so has a tool as well, if that is asked for.
     #[must_use]
-    pub fn helped(self, line: &Config) -> ReadDemand {
-        let besides = if line.help_out && self.workers > 0 { self.tool() } else { 0 };
+    pub fn helped(self, engine: &Config) -> ReadDemand {
+        let besides = if engine.help_out && self.workers > 0 { self.tool() } else { 0 };
         ReadDemand { besides: self.besides.saturating_add(besides), ..self }
     }
 
@@ -137,9 +137,8 @@ impl ReadPlan {
             window: self.window.min(asked),
             fragments: self.fragments,
             scratch: resources.scratch.clone(),
-            serial: resources.serial,
             cancel: resources.cancel.clone(),
-            line: resources.line.clone(),
+            engine: resources.engine.clone(),
         }
     }
 }
@@ -149,8 +148,8 @@ impl ReadPlan {
 /// # Errors
 /// [`Error::Memory`] if the limit is too small.
 pub(crate) fn read_settings(image: &Image, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
-    let demand = ReadDemand::new(image, resources.wanted(), resources.memory, besides);
-    Ok(demand.helped(&resources.line).plan()?.settings(resources))
+    let demand = ReadDemand::new(image, resources.workers, resources.memory, besides);
+    Ok(demand.helped(&resources.engine).plan()?.settings(resources))
 }
 
 /// So many bytes and the metadata that are kept where just that is allowed.

@@ -51,20 +51,13 @@ pub struct Resources {
     /// Where what is decoded and needed again goes if memory has no room for it, into a file without a name; `None` for nowhere:
     /// then it is decoded again.
     pub scratch: Option<PathBuf>,
-    /// Use the serial reference, which has neither threads nor queues.
-    pub serial: bool,
     /// Stops the pack when set.
     pub cancel: CancelToken,
-    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
-    pub line: Config,
+    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
+    pub engine: Config,
 }
 
-impl Resources {
-    /// Workers that are wanted: none for the serial reference.
-    pub(crate) fn wanted(&self) -> usize {
-        if self.serial { 0 } else { self.workers }
-    }
-}
+impl Resources {}
 
 /// Says what is asked of one file.
 pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;

@@ -58,8 +58,7 @@ fn write_to(job: Job<'_>, sink: Box<dyn Sink>, source: &mut Watched<'_>) -> Resu
         window: job.plan.window,
         memory: job.plan.shared,
         cancel: job.resources.cancel,
-        serial: job.resources.serial,
-        line: job.resources.line,
+        engine: job.resources.engine,
     };
     let start = Start { defaults: job.defaults, input: job.input };
     let mut writer = Writer::new(sink, job.options, crew, start)?;

@@ -232,7 +232,7 @@ fn warn(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    if let Some(message) = fewer_workers(plan.read.workers, resources.wanted(), resources.memory) {
+    if let Some(message) = fewer_workers(plan.read.workers, resources.workers, resources.memory) {
         observer.warning(&message);
     }
     let TarScope::Below { directories, .. } = &asked.scope else { return Ok(()) };

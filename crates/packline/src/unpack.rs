@@ -23,7 +23,7 @@ mod work;
 
 use std::sync::Arc;
 
-use packline_engine::{Fault, Line};
+use packline_engine::{Fault, OrderedMap};
 use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
 use packline_tree::escape::Escape;
 
@@ -59,11 +59,11 @@ const KEPT_MOST: usize = 160 << 20;
 /// single entries go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the selection that
 /// matches nothing is such an error; without `go_on` it comes before anything is made.
 pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<UnpackSummary, Error> {
-    let (memory, wanted) = (request.resources.memory, request.resources.wanted());
+    let (memory, wanted) = (request.resources.memory, request.resources.workers);
     let opened = request.image.open(metadata_cache(memory))?;
     let root = find_root(&opened, &request.subdirectory)?;
     let demand = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST);
-    let plan = demand.helped(&request.resources.line).plan()?;
+    let plan = demand.helped(&request.resources.engine).plan()?;
     // Fragment blocks are not kept in memory here: their share is the plan's.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
     let mut desk = Desk::new(&mut *observer, opened.image.superblock().bytes_used);
@@ -168,30 +168,30 @@ struct Run<'r> {
 impl<'r> Run<'r> {
     /// Unpacks all; how many workers there were.
     fn unpack(&mut self, plan: ReadPlan, desk: &mut Desk<'_>) -> Result<usize, Error> {
-        let mut line = self.line(plan)?;
+        let mut map = self.map(plan)?;
         let mut planner = Planner::new(self.shop, self.site, self.request.devices);
-        self.walk(&mut planner, line.as_mut(), desk)?;
+        self.walk(&mut planner, &mut map, desk)?;
         let mut outcome = Outcome::new(self.shop.go_on);
         let dressed = planner.dress_directories(&mut outcome);
         let cleared = dressed.and_then(|()| self.site.clear_away());
         let done = cleared.and_then(|()| planner.dress_root(&self.root, &mut outcome));
         desk.take(outcome);
-        done.map(|()| line.worker_stats().len().min(plan.workers))
+        done.map(|()| map.workers().min(plan.workers))
     }
 
-    fn line(&self, plan: ReadPlan) -> Result<Box<dyn Line<Unpacking>>, Error> {
+    fn map(&self, plan: ReadPlan) -> Result<OrderedMap<Unpacking>, Error> {
         let work = Unpacking { shop: self.shop.clone() };
         let resources = &self.request.resources;
-        let config = resources.line.sized(plan.workers, plan.window, &resources.cancel);
-        let line = packline_engine::line(work, config, resources.serial);
-        line.map_err(|cause| self.shop.opened.fault(ReadError::Internal(cause.to_string())))
+        let config = resources.engine.sized(plan.workers, plan.window, &resources.cancel);
+        let map = OrderedMap::new(work, config);
+        map.map_err(|cause| self.shop.opened.fault(ReadError::Internal(cause.to_string())))
     }
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.
     fn walk(
         &mut self,
         planner: &mut Planner<'_>,
-        line: &mut dyn Line<Unpacking>,
+        map: &mut OrderedMap<Unpacking>,
         desk: &mut Desk<'_>,
     ) -> Result<(), Error> {
         let mut walk = self.entries();
@@ -201,7 +201,7 @@ impl<'r> Run<'r> {
                 return Err(self.shop.opened.fault(ReadError::Cancelled));
             }
             let mut outcome = Outcome::new(self.shop.go_on);
-            let Some(visited) = walk.next() else { return self.flush(planner, line, desk) };
+            let Some(visited) = walk.next() else { return self.flush(planner, map, desk) };
             let made = match visited {
                 Ok(visit) => {
                     desk.meet(&visit);
@@ -213,13 +213,13 @@ impl<'r> Run<'r> {
             };
             if let Err(error) = outcome.keep(made) {
                 // What was planned before comes before this error.
-                self.flush(planner, line, desk)?;
+                self.flush(planner, map, desk)?;
                 return Err(error);
             }
             desk.take(outcome);
             if self.is_full(planner)? {
                 self.count_rest(met);
-                self.flush(planner, line, desk)?;
+                self.flush(planner, map, desk)?;
             }
         }
     }
@@ -266,13 +266,13 @@ impl<'r> Run<'r> {
     fn flush(
         &mut self,
         planner: &mut Planner<'_>,
-        line: &mut dyn Line<Unpacking>,
+        map: &mut OrderedMap<Unpacking>,
         desk: &mut Desk<'_>,
     ) -> Result<(), Error> {
         loop {
             let window = planner.take_window();
             if !window.is_empty() {
-                Feeder::write(self.shop, window, line, desk, &mut self.later).map_err(|stop| self.stopped(stop))?;
+                Feeder::write(self.shop, window, map, desk, &mut self.later).map_err(|stop| self.stopped(stop))?;
             }
             let mut outcome = Outcome::new(self.shop.go_on);
             let linked = planner.make_links(&desk.take_written(), &mut outcome);

@@ -8,8 +8,8 @@
 mod error;
 mod format;
 mod input;
-mod line;
 mod machine;
+mod map;
 mod memory;
 mod observer;
 mod read;

@@ -9,17 +9,8 @@ pub struct Machine {
     pub workers: usize,
     /// Bytes that the process may have resident, at most; `None` for no limit.
     pub memory: Option<u64>,
-    /// Use the serial reference, which has neither threads nor queues.
-    pub serial: bool,
     /// Stops the work when set.
     pub cancel: CancelToken,
-    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
-    pub line: Config,
-}
-
-impl Machine {
-    /// Workers that are wanted: none for the serial reference.
-    pub(crate) fn wanted(&self) -> usize {
-        if self.serial { 0 } else { self.workers }
-    }
+    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
+    pub engine: Config,
 }

@@ -1,4 +1,4 @@
-//! How memory is shared out: a limit on the whole process becomes workers and room on the line. None of it changes a byte.
+//! How memory is shared out: a limit on the whole process becomes workers and room in flight. None of it changes a byte.
 
 use crate::{Error, Machine, Observer};
 
@@ -6,7 +6,7 @@ use crate::{Error, Machine, Observer};
 const BASE: u64 = 12 << 20;
 /// A thread's stack and the allocator's arena for it.
 const THREAD: u64 = 1 << 20;
-/// The least that is worth having on the line where there is memory for it.
+/// The least that is worth having in flight where there is memory for it.
 const WINDOW_LEAST: u64 = 8 << 20;
 
 /// What is wanted.
@@ -14,7 +14,7 @@ const WINDOW_LEAST: u64 = 8 << 20;
 pub(crate) struct Demand {
     /// Bytes that the tools of one worker take.
     pub(crate) tool: u64,
-    /// Bytes that a record takes on the line.
+    /// Bytes that a record takes in flight.
     pub(crate) record: u64,
     /// Bytes that are held besides: the index.
     pub(crate) besides: u64,
@@ -26,17 +26,17 @@ pub(crate) struct Demand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) workers: usize,
-    /// Bytes on the line.
+    /// Bytes in flight.
     pub(crate) window: usize,
 }
 
 impl Demand {
-    /// As many of the workers wanted as fit, each with a record, and room for more records on the line if there is some left.
+    /// As many of the workers wanted as fit, each with a record, and room for more records in flight if there is some left.
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
     pub(crate) fn plan(&self, machine: &Machine) -> Result<Plan, Error> {
-        let wanted = machine.wanted();
+        let wanted = machine.workers;
         let Some(allowed) = machine.memory else {
             return Ok(Plan { workers: wanted, window: to_usize(self.window(wanted)) });
         };
@@ -56,7 +56,7 @@ impl Demand {
     /// # Errors
     /// As [`Demand::plan`].
     pub(crate) fn told(&self, machine: &Machine, observer: &mut dyn Observer) -> Result<Plan, Error> {
-        let (plan, wanted) = (self.plan(machine)?, machine.wanted());
+        let (plan, wanted) = (self.plan(machine)?, machine.workers);
         if let Some(limit) = machine.memory.filter(|_| plan.workers < wanted) {
             observer.notice(&format!(
                 "workers: {} instead of {wanted}: a memory limit of {limit} bytes has no room for more",
@@ -67,7 +67,7 @@ impl Demand {
     }
 
     fn fixed(&self, workers: usize, machine: &Machine) -> u64 {
-        let tools = self.tool.saturating_mul(machine.line.hands(workers) as u64);
+        let tools = self.tool.saturating_mul(machine.engine.tool_count(workers) as u64);
         BASE.saturating_add(self.besides).saturating_add(THREAD * workers as u64).saturating_add(tools)
     }
 

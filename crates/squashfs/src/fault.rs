@@ -1,4 +1,4 @@
-//! What a fault of the line means to the one who packs an image.
+//! Engine faults as errors of packing.
 
 use packline_engine::Fault;
 
@@ -10,6 +10,6 @@ pub(crate) fn from_fault(fault: Fault<Error>) -> Error {
         Fault::Work(error) => error,
         Fault::Panic(message) => Error::Internal(format!("a worker panicked: {message}")),
         Fault::Cancelled => Error::Cancelled,
-        Fault::Stopped => Error::Internal("the line has already stopped".into()),
+        Fault::Stopped => Error::Internal("the pipeline has already stopped".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! SquashFS 4.0 images: written by the ordered line, mounted by the Linux kernel.
+//! SquashFS 4.0 images: written in parallel, mounted by the Linux kernel.
 
 mod buffer;
 mod error;
@@ -23,4 +23,6 @@ pub use options::{
     DEFAULT_BLOCK_SIZE, DirectoryLinks, FileHints, Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Stored,
 };
 pub use sink::Sink;
-pub use write::{Counts, Crew, ImageEnd, Press, Progress, Saved, Start, Summary, Writer, line_minimum, write_metadata};
+pub use write::{
+    Counts, Crew, ImageEnd, MetadataCompressor, Progress, Saved, Start, Summary, Writer, min_window, write_metadata,
+};

@@ -57,16 +57,9 @@ pub(crate) fn file(path: &str, bytes: &[u8]) -> (Entry, Vec<u8>) {
     (entry(path, Kind::File { size: bytes.len() as u64 }), bytes.to_vec())
 }
 
-/// Nobody but the caller, by the reference.
+/// No threads: the reference.
 pub(crate) fn serial() -> Crew {
-    Crew {
-        workers: 0,
-        window: 1 << 20,
-        memory: usize::MAX,
-        cancel: CancelToken::new(),
-        serial: true,
-        line: Config::default(),
-    }
+    Crew { workers: 0, window: 1 << 20, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() }
 }
 
 /// An image of entries, each with its content.

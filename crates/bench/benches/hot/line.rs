@@ -2,7 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use packline_bench::Idle;
-use packline_engine::{Config, ParallelLine, SerialLine};
+use packline_engine::Config;
 
 const JOBS: u64 = 10_000;
 const BYTES: usize = 1000;
@@ -12,12 +12,12 @@ pub fn bench(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("line");
     group.throughput(Throughput::Elements(JOBS));
     let idle = Idle::default();
-    let mut serial = SerialLine::new(idle);
+    let mut serial = idle.pipeline(Config::new(0, 0)).expect("no thread is started");
     group.bench_function("serial", |bencher| {
         bencher.iter(|| idle.send(&mut serial, JOBS, BYTES).expect("nothing fails"));
     });
-    for workers in [0, 1, 2] {
-        let mut line = ParallelLine::new(idle, Config::new(workers, BYTES << 10)).expect("threads start");
+    for workers in [1, 2] {
+        let mut line = idle.pipeline(Config::new(workers, BYTES << 10)).expect("threads start");
         group.bench_function(BenchmarkId::new("workers", workers), |bencher| {
             bencher.iter(|| idle.send(&mut line, JOBS, BYTES).expect("nothing fails"));
         });

@@ -68,7 +68,7 @@ impl Write for Gone {
 /// A machine of two processors without limits, at second 77.
 pub fn host() -> Host {
     Host {
-        topology: packline::line::Topology::default(),
+        topology: packline::engine::Topology::default(),
         processors: 2,
         memory_limit: None,
         machine_memory: None,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use packline::line::{Site, Topology};
+use packline::engine::{CpuLocation, Topology};
 use packline_testkit::{reader, snapshot, views};
 use serde_json::Value;
 
@@ -297,18 +297,18 @@ fn the_summary_is_quiet_or_json_or_has_counters() {
     ] {
         assert_eq!(summary[key], value, "{key}: {summary}");
     }
-    assert_eq!(summary.get("line"), None);
+    assert_eq!(summary.get("pipeline"), None);
     let stats: Value = serde_json::from_str(&pack(&place, "image", &["--json", "--stats"], &tar, host()).out).unwrap();
-    assert!(stats["line"]["fed"].as_u64().unwrap() > 0 && stats["tables"]["ids"].as_u64().unwrap() > 0, "{stats}");
+    assert!(stats["pipeline"]["fed"].as_u64().unwrap() > 0 && stats["tables"]["ids"].as_u64().unwrap() > 0, "{stats}");
     let jobs =
         |what: &str| -> u64 { stats[what].as_array().unwrap().iter().map(|one| one["jobs"].as_u64().unwrap()).sum() };
-    assert!(jobs("queues") > 0 && jobs("queues") == jobs("crew"), "{stats}");
+    assert!(jobs("queues") > 0 && jobs("queues") == jobs("worker_stats"), "{stats}");
 }
 
 #[test]
 fn scheduling_leaves_the_image_as_it_is() {
     let (place, tar) = (Place::new(), sample_tar());
-    let sites = [0, 1, 0, 1].map(|first| Site { core: first, cache: first, package: first });
+    let sites = [0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first });
     let two_caches = Host { topology: Topology::new(sites.to_vec()), ..host() };
     let plain = image_of(&place, &[], &tar);
     for (share, queues) in [("none", 4), ("llc", 2), ("all", 1)] {
@@ -334,7 +334,7 @@ fn a_trace_tells_of_every_job() {
         (serde_json::from_str(&ran.out).unwrap(), serde_json::from_slice(&fs::read(&path).unwrap()).unwrap());
     let events = trace["traceEvents"].as_array().unwrap();
     let jobs = events.iter().filter(|event| event["cat"] == "job").count() as u64;
-    assert_eq!(summary["line"]["jobs"], jobs, "{trace}");
+    assert_eq!(summary["pipeline"]["jobs"], jobs, "{trace}");
     assert_eq!(
         (&trace["otherData"]["workers"], &trace["otherData"]["share"]),
         (&summary["workers"], &Value::from("llc"))

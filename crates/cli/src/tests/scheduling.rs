@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use packline::line::{Site, Topology};
+use packline::engine::{CpuLocation, Topology};
 use serde_json::Value;
 
 use super::harness::{Place, Ran, assert_misuse, host, run_on, sample_tar};
@@ -10,7 +10,7 @@ use crate::io::Host;
 
 /// A machine of two caches, so that queues can be shared in more than one way.
 fn two_caches() -> Host {
-    let sites = [0, 1, 0, 1].map(|first| Site { core: first, cache: first, package: first });
+    let sites = [0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first });
     Host { topology: Topology::new(sites.to_vec()), processors: 4, ..host() }
 }
 
@@ -98,11 +98,11 @@ fn every_job_is_counted_and_traced() {
         let sum = |what: &str| -> u64 {
             summary[what].as_array().unwrap().iter().map(|one| one["jobs"].as_u64().unwrap()).sum()
         };
-        let jobs = summary["line"]["jobs"].as_u64().unwrap();
-        assert!(jobs > 0 && [sum("queues"), sum("crew")] == [jobs; 2], "{command:?}: {summary}");
-        assert!(summary["line"]["peak_bytes"].as_u64() > Some(0), "{command:?}: {summary}");
+        let jobs = summary["pipeline"]["jobs"].as_u64().unwrap();
+        assert!(jobs > 0 && [sum("queues"), sum("worker_stats")] == [jobs; 2], "{command:?}: {summary}");
+        assert!(summary["pipeline"]["peak_bytes"].as_u64() > Some(0), "{command:?}: {summary}");
         check_trace(&place, command[0], jobs);
-        assert_eq!(last_object(&ran(&place, &command, &[]).0).get("line"), None, "{command:?}");
+        assert_eq!(last_object(&ran(&place, &command, &[]).0).get("pipeline"), None, "{command:?}");
     }
 }
 
@@ -149,10 +149,10 @@ fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
     let words = ["compress", "--record-size=4K", "--json", "--stats", "--trace", &trace, &one, &other];
     let ran = run_on(&words, b"", host());
     let jobs: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((&jobs[0]["line"]["jobs"], &jobs[1]["line"]["jobs"]), (&3.into(), &5.into()), "{ran:?}");
+    assert_eq!((&jobs[0]["pipeline"]["jobs"], &jobs[1]["pipeline"]["jobs"]), (&3.into(), &5.into()), "{ran:?}");
     let trace: Value = serde_json::from_slice(&fs::read(&trace).unwrap()).unwrap();
     let lines = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "job");
-    let of_line = |number: u64| lines.clone().filter(|event| event["args"]["line"] == number).count();
+    let of_line = |number: u64| lines.clone().filter(|event| event["args"]["pipeline"] == number).count();
     assert_eq!((of_line(1), of_line(2)), (3, 5), "{trace}");
 }
 

@@ -43,9 +43,9 @@ fn an_output_that_is_the_input_is_refused() {
     let place = place();
     fs::write(place.at("pack"), "file /f 0644 0 0 source.tar\n").unwrap();
     for script in [
-        "pack -f source.tar OUT",
+        "pack -f --format squashfs source.tar OUT",
         "pack -f --format lrz source.tar OUT",
-        "pack -f - OUT <source.tar",
+        "pack -f --format squashfs - OUT <source.tar",
         "pack -f --format lrz - OUT <source.tar",
         "tar2sqfs -f OUT <source.tar",
         "gensquashfs -f -F pack OUT",

@@ -3,28 +3,28 @@
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use packline_engine::{CancelToken, Config, Fault, Line, ParallelLine, SerialLine};
+use packline_engine::{CancelToken, Config, Fault};
 use proptest::prelude::*;
 
-use crate::fake::{Fake, Packer, Parcel, items, run};
-use crate::gate::{Drain, Gated};
+use crate::fake::{Fake, Packer, Parcel, items, pipeline, run};
+use crate::gate::{Gated, GatedMap, ignore};
 
 /// What to wait in while the line is cancelled.
-type Waiting = fn(&mut ParallelLine<Gated>) -> Result<(), Fault<String>>;
+type Waiting = fn(&mut GatedMap) -> Result<(), Fault<String>>;
 
 fn cancelled_while(waiting: Waiting) {
     let (work, config) = (Gated::default(), Config::new(2, 100));
     let cancel = config.cancel.clone();
-    let mut line = ParallelLine::new(work.clone(), config).unwrap();
-    let permit = line.reserve(100, &mut Drain).unwrap();
-    line.feed(Some(permit), &mut Drain).unwrap();
+    let mut line = GatedMap::new(work.clone(), config).unwrap();
+    let permit = line.reserve(100, &mut ignore).unwrap();
+    line.submit(Some(permit), &mut ignore).unwrap();
     let begun = work.begun.clone();
     let canceller = thread::spawn(move || {
         begun.pass();
         cancel.cancel();
     });
     assert!(matches!(waiting(&mut line), Err(Fault::Cancelled)));
-    assert!(matches!(line.drain(&mut Drain), Err(Fault::Stopped)));
+    assert!(matches!(line.drain(&mut ignore), Err(Fault::Stopped)));
     canceller.join().unwrap();
     work.go.open();
     drop(line);
@@ -33,23 +33,20 @@ fn cancelled_while(waiting: Waiting) {
 
 #[test]
 fn cancel_ends_every_wait() {
-    cancelled_while(|line| line.settle(&mut Drain));
-    cancelled_while(|line| line.drain(&mut Drain));
-    cancelled_while(|line| line.reserve(1, &mut Drain).map(drop));
+    cancelled_while(|line| line.advance(&mut ignore));
+    cancelled_while(|line| line.drain(&mut ignore));
+    cancelled_while(|line| line.reserve(1, &mut ignore).map(drop));
 }
 
 #[test]
 fn a_cancelled_line_refuses_the_next_call() {
     let cancel = CancelToken::new();
     let config = Config { cancel: cancel.clone(), ..Config::default() };
-    let mut inline = ParallelLine::new(Fake::default(), config).unwrap();
-    let mut serial = SerialLine::with_cancel(Fake::default(), cancel.clone());
+    let mut line = pipeline(&Fake::default(), config);
     cancel.cancel();
-    for line in [&mut inline as &mut dyn Line<Fake>, &mut serial] {
-        let mut packer = Packer::default();
-        assert!(matches!(line.reserve(1, &mut packer), Err(Fault::Cancelled)));
-        assert!(matches!(line.settle(&mut packer), Err(Fault::Stopped)));
-    }
+    let mut packer = Packer::default();
+    assert!(matches!(line.reserve(1, &mut packer), Err(Fault::Cancelled)));
+    assert!(matches!(line.settle(&mut packer), Err(Fault::Stopped)));
 }
 
 proptest! {
@@ -58,12 +55,12 @@ proptest! {
     #[test]
     fn a_line_dropped_in_the_middle_leaves_nothing(items in items(100), workers in 0usize..5, fed in 0usize..100) {
         let fake = Fake::default();
-        let mut line = ParallelLine::new(fake.clone(), Config::new(workers, 1 << 20)).unwrap();
+        let mut line = pipeline(&fake, Config::new(workers, 1 << 20));
         let budget = line.budget();
         let mut packer = Packer::default();
         for (number, &item) in items.iter().enumerate().take(fed) {
             let permit = line.reserve(item.bytes, &mut packer).unwrap();
-            line.feed(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+            line.submit(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
         }
         drop((line, packer));
         prop_assert_eq!((budget.used(), fake.tools.load(Ordering::SeqCst)), (0, 0));
@@ -73,7 +70,7 @@ proptest! {
     fn cancelling_at_any_time_is_clean(items in items(100), workers in 0usize..4, after in 0u32..20_000) {
         let (fake, config) = (Fake::default(), Config::new(workers, 300));
         let cancel = config.cancel.clone();
-        let mut line = ParallelLine::new(fake.clone(), config).unwrap();
+        let mut line = pipeline(&fake, config);
         let budget = line.budget();
         let canceller = thread::spawn(move || {
             (0..after).for_each(|_| std::hint::spin_loop());

@@ -1,10 +1,10 @@
-//! A container that packs nothing: it writes down what is decided and committed, and fails where it is told to.
+//! A container that packs nothing: it records what is decided and committed, and fails where an item asks for it.
 
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
-use packline_engine::{Caller, Fault, Line, Outbox, Permit, Work};
+use packline_engine::{Config, Fault, Outbox, Permit, Pipeline, Sequencer, Task};
 use proptest::prelude::*;
 
 /// What becomes of an item when it is decided.
@@ -58,7 +58,7 @@ pub struct Parcel {
 /// Tails that share one open job, at most.
 pub const TAILS: usize = 3;
 
-/// The stages. Counts the tools that are alive.
+/// Counts the tools that are alive.
 #[derive(Clone, Default)]
 pub struct Fake {
     pub tools: Arc<AtomicUsize>,
@@ -76,24 +76,36 @@ fn busy(rounds: u32) {
     (0..rounds).for_each(|_| hint::spin_loop());
 }
 
-fn fail<T>(stage: &str, number: usize) -> Result<T, String> {
+pub fn fail<T>(stage: &str, number: usize) -> Result<T, String> {
     Err(format!("planted {stage} {number}"))
 }
 
-impl Work for Fake {
-    type Raw = Parcel;
-    type Hashed = Parcel;
-    type Job = Parcel;
-    type Packed = Parcel;
-    type Error = String;
-    type Tool = Tool;
+/// The first stage.
+#[derive(Clone, Default)]
+pub struct Hash(pub Fake);
 
+/// The second stage.
+#[derive(Clone, Default)]
+pub struct Compress(pub Fake);
+
+impl Fake {
     fn tool(&self) -> Tool {
         self.tools.fetch_add(1, Ordering::SeqCst);
         Tool(Arc::clone(&self.tools))
     }
+}
 
-    fn hash(&self, _: &mut Tool, mut raw: Parcel) -> Result<Parcel, String> {
+impl Task for Hash {
+    type In = Parcel;
+    type Out = Parcel;
+    type Error = String;
+    type Tool = Tool;
+
+    fn tool(&self) -> Tool {
+        self.0.tool()
+    }
+
+    fn run(&self, _: &mut Tool, mut raw: Parcel) -> Result<Parcel, String> {
         busy(raw.item.cost);
         match raw.item.flaw {
             Flaw::Hash => return fail("hash", raw.number),
@@ -103,8 +115,19 @@ impl Work for Fake {
         raw.mark = (raw.number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Ok(raw)
     }
+}
 
-    fn compress(&self, _: &mut Tool, mut job: Parcel) -> Result<Parcel, String> {
+impl Task for Compress {
+    type In = Parcel;
+    type Out = Parcel;
+    type Error = String;
+    type Tool = Tool;
+
+    fn tool(&self) -> Tool {
+        self.0.tool()
+    }
+
+    fn run(&self, _: &mut Tool, mut job: Parcel) -> Result<Parcel, String> {
         busy(job.item.cost.rotate_left(5) % 2000);
         match job.item.flaw {
             Flaw::Compress => return fail("compress", job.number),
@@ -117,7 +140,15 @@ impl Work for Fake {
     }
 }
 
-/// What came out of a line.
+/// A pipeline of both stages.
+pub type FakePipeline = Pipeline<Hash, Compress>;
+
+/// A pipeline whose tools `fake` counts.
+pub fn pipeline(fake: &Fake, config: Config) -> FakePipeline {
+    Pipeline::new(Hash(fake.clone()), Compress(fake.clone()), config).unwrap()
+}
+
+/// What came out of a pipeline.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Log {
     pub decided: Vec<(usize, u64)>,
@@ -133,8 +164,24 @@ pub struct Packer {
     tails: usize,
 }
 
+/// Where decisions submit their jobs: the engine's outbox, or the reference's list.
+pub trait Next {
+    fn submit(&mut self, job: Parcel);
+    fn pass(&mut self, result: Parcel);
+}
+
+impl Next for Outbox<Compress> {
+    fn submit(&mut self, job: Parcel) {
+        Outbox::submit(self, job);
+    }
+
+    fn pass(&mut self, result: Parcel) {
+        Outbox::pass(self, result);
+    }
+}
+
 impl Packer {
-    fn parts(mut parcel: Parcel, parts: u8, next: &mut dyn Outbox<Fake>) {
+    fn parts(mut parcel: Parcel, parts: u8, next: &mut dyn Next) {
         for part in 0..usize::from(parts) {
             let share = parcel.permit.bytes() / usize::from(parts);
             let piece = Parcel { part, permit: parcel.permit.split(share), ..parcel };
@@ -146,7 +193,7 @@ impl Packer {
         parcel.permit.shrink_to(0);
     }
 
-    fn tail(&mut self, parcel: Parcel, next: &mut dyn Outbox<Fake>) {
+    fn tail(&mut self, parcel: Parcel, next: &mut dyn Next) {
         self.tails += 1;
         match &mut self.open {
             Some(open) => {
@@ -163,17 +210,16 @@ impl Packer {
         }
     }
 
-    /// Hands the open tails on.
-    pub fn flush(&mut self, next: &mut dyn Outbox<Fake>) {
+    /// Submits the open tails.
+    pub fn flush(&mut self, next: &mut dyn Next) {
         self.tails = 0;
         if let Some(open) = self.open.take() {
             next.submit(open);
         }
     }
-}
 
-impl Caller<Fake> for Packer {
-    fn decide(&mut self, hashed: Parcel, next: &mut dyn Outbox<Fake>) -> Result<(), String> {
+    /// Decides an item.
+    pub fn decide_item(&mut self, hashed: Parcel, next: &mut dyn Next) -> Result<(), String> {
         let (number, mark, flaw) = (hashed.number, hashed.mark, hashed.item.flaw);
         if flaw == Flaw::Decide {
             return fail("decide", number);
@@ -189,18 +235,36 @@ impl Caller<Fake> for Packer {
         Ok(())
     }
 
-    fn commit(&mut self, packed: Parcel) -> Result<(), String> {
+    /// Commits a result.
+    pub fn commit_result(&mut self, packed: &Parcel) -> Result<(), String> {
         if packed.item.flaw == Flaw::Commit {
             return fail("commit", packed.number);
         }
         self.log.committed.push((packed.number, packed.part, packed.mark));
         Ok(())
     }
+
+    /// Two jobs and two results that belong to no item.
+    pub fn last(part: usize, permit: Permit) -> [Parcel; 2] {
+        let (number, item) = (usize::MAX, Item::new(10, Plan::Parts(1)));
+        let job = Parcel { number, part, item, mark: 0, permit };
+        [job, Parcel { number, part, item, mark: 1, permit: Permit::detached(1) }]
+    }
+}
+
+impl Sequencer<Hash, Compress> for Packer {
+    fn decide(&mut self, hashed: Parcel, next: &mut Outbox<Compress>) -> Result<(), String> {
+        self.decide_item(hashed, next)
+    }
+
+    fn commit(&mut self, packed: Parcel) -> Result<(), String> {
+        self.commit_result(&packed)
+    }
 }
 
 type Ran = Result<(), Fault<String>>;
 
-fn feed_all(line: &mut dyn Line<Fake>, items: &[Item], packer: &mut Packer) -> Ran {
+fn feed_all(line: &mut FakePipeline, items: &[Item], packer: &mut Packer) -> Ran {
     for (number, &item) in items.iter().enumerate() {
         if item.flaw == Flaw::Source {
             // An error of an earlier item comes first.
@@ -208,27 +272,25 @@ fn feed_all(line: &mut dyn Line<Fake>, items: &[Item], packer: &mut Packer) -> R
             return fail("source", number).map_err(Fault::Work);
         }
         let permit = line.reserve(item.bytes, packer)?;
-        line.feed(Parcel { number, part: 0, item, mark: 0, permit }, packer)?;
+        line.submit(Parcel { number, part: 0, item, mark: 0, permit }, packer)?;
     }
     Ok(())
 }
 
 /// What is left at the end, and two results that were never fed.
-fn finish(line: &mut dyn Line<Fake>, packer: &mut Packer) -> Ran {
+fn finish(line: &mut FakePipeline, packer: &mut Packer) -> Ran {
     line.settle(packer)?;
     packer.flush(line.outbox());
     for part in 0..2 {
-        let permit = line.reserve(10, packer)?;
-        let item = Item::new(10, Plan::Parts(1));
-        line.outbox().submit(Parcel { number: usize::MAX, part, item, mark: 0, permit });
-        let permit = Permit::detached(1);
-        line.outbox().pass(Parcel { number: usize::MAX, part, item, mark: 1, permit });
+        let [job, result] = Packer::last(part, line.reserve(10, packer)?);
+        line.outbox().submit(job);
+        line.outbox().pass(result);
     }
     line.drain(packer)
 }
 
-/// Sends `items` down `line` and writes down what comes out.
-pub fn run(line: &mut dyn Line<Fake>, items: &[Item]) -> Log {
+/// Sends `items` through `line` and records what comes out.
+pub fn run(line: &mut FakePipeline, items: &[Item]) -> Log {
     quiet();
     let mut packer = Packer::default();
     let ran = feed_all(line, items, &mut packer).and_then(|()| finish(line, &mut packer));

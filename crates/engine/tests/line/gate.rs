@@ -1,9 +1,9 @@
-//! Stages that stay in a job until they are let go, to hold a line in a known state.
+//! A task that stays in a job until it is released, to hold a map in a known state.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use packline_engine::{Caller, Outbox, Permit, Work};
+use packline_engine::{OrderedMap, Permit, Task};
 
 /// A door that is opened once.
 #[derive(Clone, Default)]
@@ -23,7 +23,7 @@ impl Gate {
     }
 }
 
-/// The first stage says that it has begun, and waits to be let go.
+/// Opens `begun`, and waits for `go`.
 #[derive(Clone, Default)]
 pub struct Gated {
     pub begun: Gate,
@@ -31,38 +31,26 @@ pub struct Gated {
     pub running: Arc<AtomicBool>,
 }
 
-impl Work for Gated {
-    type Raw = Option<Permit>;
-    type Hashed = Option<Permit>;
-    type Job = ();
-    type Packed = ();
+impl Task for Gated {
+    type In = Option<Permit>;
+    type Out = Option<Permit>;
     type Error = String;
     type Tool = ();
 
     fn tool(&self) {}
 
-    fn hash(&self, (): &mut (), raw: Option<Permit>) -> Result<Option<Permit>, String> {
+    fn run(&self, (): &mut (), raw: Option<Permit>) -> Result<Option<Permit>, String> {
         self.running.store(true, Ordering::SeqCst);
         self.begun.open();
         self.go.pass();
         self.running.store(false, Ordering::SeqCst);
         Ok(raw)
     }
-
-    fn compress(&self, (): &mut (), (): ()) -> Result<(), String> {
-        Ok(())
-    }
 }
 
-/// Decides nothing.
-pub struct Drain;
+pub type GatedMap = OrderedMap<Gated>;
 
-impl Caller<Gated> for Drain {
-    fn decide(&mut self, _: Option<Permit>, _: &mut dyn Outbox<Gated>) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn commit(&mut self, (): ()) -> Result<(), String> {
-        Ok(())
-    }
+/// Drops a result.
+pub fn ignore(_: Option<Permit>) -> Result<(), String> {
+    Ok(())
 }

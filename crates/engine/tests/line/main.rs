@@ -1,4 +1,4 @@
-//! The lines against each other: the parallel one must give what the serial one gives.
+//! Pipelines and maps: with any number of workers they must give what a loop gives.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
@@ -10,5 +10,8 @@ mod gate;
 mod matrix;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod memory;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
+mod ordered_map;
+mod reference;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod stress;

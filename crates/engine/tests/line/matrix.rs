@@ -1,49 +1,37 @@
-//! Any number of workers and any budget give what the serial line gives.
+//! Any number of workers and any budget give what a loop without threads gives.
 
-use packline_engine::{Config, Line, ParallelLine, Policy, Pool, Scheduling, SerialLine, Share, Site, Stats, Topology};
+use packline_engine::{Config, CpuLocation, Policy, Pool, QueueDomain, Scheduling, Stats, Topology};
 use proptest::prelude::*;
 
-use crate::fake::{Fake, Item, Log, items, run};
+use crate::fake::{Fake, Item, Log, items, pipeline, run};
+use crate::reference::done;
+pub use crate::reference::serial;
 
 const WORKERS: [usize; 7] = [0, 1, 2, 3, 7, 16, 64];
 /// Nothing, about one item, and more than all.
 const BUDGETS: [usize; 3] = [0, 300, 1 << 20];
 
-pub fn serial(items: &[Item]) -> (Log, Stats) {
-    let mut line = SerialLine::new(Fake::default());
-    let log = run(&mut line, items);
-    (log, line.stats())
-}
-
 pub fn parallel(items: &[Item], workers: usize, budget: usize) -> (Log, Stats) {
-    let mut line = ParallelLine::new(Fake::default(), Config::new(workers, budget)).unwrap();
-    let log = run(&mut line, items);
-    (log, line.stats())
+    configured(items, Config::new(workers, budget))
 }
 
 /// Six workers a package, two a cache.
 fn topology() -> Topology {
-    Topology::new((0..12).map(|n| Site { core: n, cache: n / 2, package: n / 6 }).collect())
+    Topology::new((0..12).map(|n| CpuLocation { core: n, cache: n / 2, package: n / 6 }).collect())
 }
 
 /// Every way of scheduling.
 fn schedulings() -> Vec<Scheduling> {
-    let ways = Share::EVERY.into_iter().flat_map(|share| Policy::EVERY.map(|policy| (share, policy)));
-    let one = |(share, policy)| Scheduling { share, policy, topology: topology(), ..Scheduling::default() };
-    let plain = Scheduling { plain: true, ..Scheduling::default() };
-    ways.map(one).chain([plain]).collect()
+    let ways = QueueDomain::EVERY.into_iter().flat_map(|queue_per| Policy::EVERY.map(|policy| (queue_per, policy)));
+    let one = |(queue_per, policy)| Scheduling { queue_per, policy, topology: topology() };
+    ways.map(one).collect()
 }
 
 /// Sends `items` down a line of `config`.
 fn configured(items: &[Item], config: Config) -> (Log, Stats) {
-    let mut line = ParallelLine::new(Fake::default(), config).unwrap();
+    let mut line = pipeline(&Fake::default(), config);
     let log = run(&mut line, items);
     (log, line.stats())
-}
-
-/// The counters that say what was done, without those that say how.
-fn done(stats: &Stats) -> [u64; 5] {
-    [stats.fed, stats.decided, stats.submitted, stats.passed, stats.committed]
 }
 
 proptest! {
@@ -57,8 +45,8 @@ proptest! {
             for budget in BUDGETS {
                 let (log, stats) = parallel(&items, workers, budget);
                 prop_assert_eq!(&log, &expected, "{} workers, budget {}", workers, budget);
-                prop_assert_eq!(done(&stats), done(&reference));
-                prop_assert_eq!((reference.bytes_in_flight, stats.bytes_in_flight), (0, 0));
+                prop_assert_eq!(done(&stats), reference);
+                prop_assert_eq!(stats.bytes_in_flight, 0);
                 prop_assert!(stats.wakes <= stats.jobs(), "{:?}", stats);
                 prop_assert!(workers > 0 || stats.wakes + stats.parks + stats.sleeps == 0, "{:?}", stats);
             }
@@ -77,7 +65,7 @@ proptest! {
                 let config = Config { scheduling: scheduling.clone(), help_out, ..Config::new(workers, budget) };
                 let (log, stats) = configured(&items, config);
                 prop_assert_eq!(&log, &expected, "{:?}, {} workers, help {}", scheduling, workers, help_out);
-                prop_assert_eq!(done(&stats), done(&reference));
+                prop_assert_eq!(done(&stats), reference);
                 prop_assert!(stats.wakes <= stats.jobs() && (help_out || stats.helped == 0), "{:?}", stats);
             }
         }
@@ -104,7 +92,7 @@ proptest! {
 #[test]
 fn a_line_without_items_ends_at_once() {
     for workers in [0, 2] {
-        let mut line = ParallelLine::new(Fake::default(), Config::new(workers, 0)).unwrap();
+        let mut line = pipeline(&Fake::default(), Config::new(workers, 0));
         let mut packer = crate::fake::Packer::default();
         line.settle(&mut packer).unwrap();
         line.drain(&mut packer).unwrap();
@@ -115,7 +103,7 @@ fn a_line_without_items_ends_at_once() {
 #[test]
 fn a_line_can_be_drained_and_used_again() {
     let items: Vec<Item> = (0..50).map(|n| Item::new(n, crate::fake::Plan::Parts(2))).collect();
-    let mut line = ParallelLine::new(Fake::default(), Config::new(2, 100)).unwrap();
+    let mut line = pipeline(&Fake::default(), Config::new(2, 100));
     let first = run(&mut line, &items);
     let second = run(&mut line, &items);
     assert_eq!(first, second);

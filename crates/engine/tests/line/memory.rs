@@ -1,10 +1,10 @@
 //! The budget: kept to within one item, and never a reason to wait for ever.
 
-use packline_engine::{Config, Line, ParallelLine, Permit};
+use packline_engine::{Config, Permit};
 use proptest::prelude::*;
 
-use crate::fake::{Fake, Item, Packer, Parcel, Plan, TAILS, items};
-use crate::gate::{Drain, Gated};
+use crate::fake::{Fake, Item, Packer, Parcel, Plan, TAILS, items, pipeline};
+use crate::gate::{Gated, GatedMap, ignore};
 use crate::matrix::parallel;
 
 proptest! {
@@ -21,31 +21,36 @@ proptest! {
 }
 
 #[test]
-fn small_items_count_with_what_the_line_adds() {
-    let items: Vec<Item> = (0..5000).map(|_| Item::new(0, Plan::Parts(1))).collect();
-    let mut line = ParallelLine::new(Fake::default(), Config::new(0, 1 << 16)).unwrap();
-    let mut packer = Packer::default();
+fn small_items_count_with_the_overhead_of_the_map() {
+    let task = Gated::default();
+    let mut map = GatedMap::new(task.clone(), Config::new(1, 1 << 16)).unwrap();
+    let opener = std::thread::spawn(move || {
+        task.begun.pass();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        task.go.open();
+    });
     let mut most = 0;
-    for (number, &item) in items.iter().enumerate() {
-        let permit = line.reserve(0, &mut packer).unwrap();
-        line.feed(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
-        let stats = line.stats();
+    for _ in 0..5000 {
+        let permit = map.reserve(0, &mut ignore).unwrap();
+        map.submit(Some(permit), &mut ignore).unwrap();
+        let stats = map.stats();
         most = most.max(stats.fed - stats.committed);
     }
-    line.drain(&mut packer).unwrap();
+    map.drain(&mut ignore).unwrap();
+    opener.join().unwrap();
     // 64 KiB hold no more than 512 entries of 128 bytes.
-    assert!((10..=512).contains(&most), "{most} items on the line");
+    assert!((10..=512).contains(&most), "{most} items in flight");
 }
 
 #[test]
 fn permits_of_the_caller_never_block_it() {
     for workers in [0, 2] {
-        let mut line = ParallelLine::new(Fake::default(), Config::new(workers, 100)).unwrap();
+        let mut line = pipeline(&Fake::default(), Config::new(workers, 100));
         let mut packer = Packer::default();
         let held: Vec<Permit> = (0..20).map(|_| line.reserve(60, &mut packer).unwrap()).collect();
         for (number, permit) in held.into_iter().enumerate() {
             let item = Item::new(60, Plan::Tail);
-            line.feed(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+            line.submit(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
             drop(line.reserve(1000, &mut packer).unwrap());
         }
         line.drain(&mut packer).unwrap();
@@ -58,9 +63,9 @@ fn permits_of_the_caller_never_block_it() {
 #[test]
 fn a_permit_dropped_elsewhere_wakes_the_caller() {
     let work = Gated::default();
-    let mut line = ParallelLine::new(work.clone(), Config::new(1, 1000)).unwrap();
-    let held = line.reserve(1000, &mut Drain).unwrap();
-    line.feed(None, &mut Drain).unwrap();
+    let mut line = GatedMap::new(work.clone(), Config::new(1, 1000)).unwrap();
+    let held = line.reserve(1000, &mut ignore).unwrap();
+    line.submit(None, &mut ignore).unwrap();
     // The only job on the line does not end before the memory has come: nothing else can wake the caller.
     let dropper = std::thread::spawn({
         let begun = work.begun.clone();
@@ -69,9 +74,9 @@ fn a_permit_dropped_elsewhere_wakes_the_caller() {
             drop(held);
         }
     });
-    let permit = line.reserve(500, &mut Drain).unwrap();
+    let permit = line.reserve(500, &mut ignore).unwrap();
     assert_eq!(permit.bytes(), 500);
     work.go.open();
     dropper.join().unwrap();
-    line.drain(&mut Drain).unwrap();
+    line.drain(&mut ignore).unwrap();
 }

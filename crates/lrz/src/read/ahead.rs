@@ -1,4 +1,4 @@
-//! Blocks of both streams, decompressed ahead on the engine's line and handed out as they are needed.
+//! Blocks of both streams, decompressed ahead by the engine and handed out as they are needed.
 //!
 //! Each stream has a share of the memory of its own, and its blocks are used in the order in which they are planned. So the first
 //! block that is waited for is always on its way, or fits; what fits no share at all is decompressed piece by piece by whoever
@@ -6,11 +6,10 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_engine::{Budget, Caller, CancelToken, Fault, Line, Outbox, Permit, Tally, Work};
+use packline_engine::{Budget, CancelToken, Consumer, Fault, OrderedMap, Permit, StatsSink, Task};
 
 use super::bytes::Bytes;
 use super::decode::{self, Tools};
@@ -43,16 +42,14 @@ pub(super) struct Decoded {
     _permit: Permit,
 }
 
-struct DecodeWork {
+struct DecodeTask {
     bytes: Arc<Bytes>,
     cancel: CancelToken,
 }
 
-impl Work for DecodeWork {
-    type Raw = Job;
-    type Hashed = Product;
-    type Job = Infallible;
-    type Packed = Infallible;
+impl Task for DecodeTask {
+    type In = Job;
+    type Out = Product;
     type Error = Error;
     type Tool = Tools;
 
@@ -60,7 +57,7 @@ impl Work for DecodeWork {
         Tools::new()
     }
 
-    fn hash(&self, tools: &mut Tools, job: Job) -> Result<Product, Error> {
+    fn run(&self, tools: &mut Tools, job: Job) -> Result<Product, Error> {
         let Job { block, part, mut permit } = job;
         let bytes = match part {
             Some((from, size)) => decode::part(&self.bytes, &block, from, size),
@@ -73,35 +70,27 @@ impl Work for DecodeWork {
         }))
     }
 
-    fn compress(&self, _: &mut Tools, job: Infallible) -> Result<Infallible, Error> {
-        match job {}
-    }
-
-    fn raw_bytes(&self, job: &Job) -> u64 {
+    fn bytes_in(&self, job: &Job) -> u64 {
         job.part.map_or(job.block.size, |(_, size)| size as u64)
     }
 
-    fn hashed_bytes(&self, product: &Product) -> u64 {
+    fn bytes_out(&self, product: &Product) -> u64 {
         product.as_ref().map_or(0, |decoded| decoded.bytes.len() as u64)
     }
 }
 
 type Slot = Rc<RefCell<Option<Product>>>;
 
-/// Where the products of the jobs on the line go, in the order of the jobs.
+/// Where the products of the jobs in flight go, in the order of the jobs.
 #[derive(Default)]
 struct Promises(VecDeque<Slot>);
 
-impl Caller<DecodeWork> for Promises {
-    fn decide(&mut self, product: Product, _: &mut dyn Outbox<DecodeWork>) -> Result<(), Error> {
+impl Consumer<DecodeTask> for Promises {
+    fn consume(&mut self, product: Product) -> Result<(), Error> {
         if let Some(slot) = self.0.pop_front() {
             *slot.borrow_mut() = Some(product);
         }
         Ok(())
-    }
-
-    fn commit(&mut self, packed: Infallible) -> Result<(), Error> {
-        match packed {}
     }
 }
 
@@ -155,7 +144,7 @@ struct Chunk {
 /// Plans, decompresses and hands out.
 pub(super) struct Ahead {
     bytes: Arc<Bytes>,
-    line: Box<dyn Line<DecodeWork>>,
+    map: OrderedMap<DecodeTask>,
     promises: Promises,
     budgets: [Budget; 2],
     walk: Walk,
@@ -172,24 +161,24 @@ pub(super) struct Ahead {
     /// Whether workers take what is planned before it is needed.
     ahead: bool,
     cancel: CancelToken,
-    tally: Option<Tally>,
+    stats: Option<StatsSink>,
 }
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        if let Some(tally) = &self.tally {
-            self.budgets.iter().for_each(|budget| tally.add_budget(budget));
+        if let Some(stats) = &self.stats {
+            self.budgets.iter().for_each(|budget| stats.add_budget(budget));
         }
     }
 }
 
 impl Ahead {
     pub(super) fn new(bytes: &Arc<Bytes>, plan: &Plan, machine: &Machine) -> Result<Ahead, Error> {
-        let line = line(bytes, machine)?;
-        let workers = line.worker_stats().len();
+        let map = map(bytes, machine)?;
+        let workers = map.workers();
         Ok(Ahead {
             bytes: Arc::clone(bytes),
-            line,
+            map,
             promises: Promises::default(),
             budgets: plan.blocks.map(Budget::new),
             walk: Walk::new(bytes),
@@ -200,7 +189,7 @@ impl Ahead {
             literals_ahead: 2 * workers + 2,
             ahead: workers > 0,
             cancel: machine.cancel.clone(),
-            tally: machine.line.tally.clone(),
+            stats: machine.engine.stats.clone(),
         })
     }
 
@@ -268,7 +257,7 @@ impl Ahead {
             if let Some(product) = slot.borrow_mut().take() {
                 return product;
             }
-            self.line.advance(&mut self.promises).map_err(from_fault)?;
+            self.map.advance(&mut self.promises).map_err(from_fault)?;
         }
     }
 
@@ -320,7 +309,7 @@ impl Ahead {
         lane.next = Some((block, done)).filter(|_| done < block.plain);
         let part = part.map(|(from, size)| (from, size as usize));
         self.promises.0.push_back(slot);
-        self.line.feed(Job { block, part, permit }, &mut self.promises).map_err(from_fault)?;
+        self.map.submit(Job { block, part, permit }, &mut self.promises).map_err(from_fault)?;
         Ok(true)
     }
 }
@@ -331,12 +320,12 @@ pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
     block.size.saturating_add(plain).saturating_add(decode::decoder_memory(bytes, block))
 }
 
-fn line(bytes: &Arc<Bytes>, machine: &Machine) -> Result<Box<dyn Line<DecodeWork>>, Error> {
-    let work = DecodeWork { bytes: Arc::clone(bytes), cancel: machine.cancel.clone() };
-    // Memory is taken from the streams' own budgets before a job is made; the line need not count it again.
-    let config = machine.line.sized(machine.workers, usize::MAX, &machine.cancel);
-    let line = packline_engine::line(work, config, machine.serial);
-    line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
+fn map(bytes: &Arc<Bytes>, machine: &Machine) -> Result<OrderedMap<DecodeTask>, Error> {
+    let task = DecodeTask { bytes: Arc::clone(bytes), cancel: machine.cancel.clone() };
+    // Memory is taken from the streams' own budgets before a job is made; the map need not count it again.
+    let config = machine.engine.sized(machine.workers, usize::MAX, &machine.cancel);
+    let map = OrderedMap::new(task, config);
+    map.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }
 
 fn from_fault(fault: Fault<Error>) -> Error {
@@ -344,6 +333,6 @@ fn from_fault(fault: Fault<Error>) -> Error {
         Fault::Work(error) => error,
         Fault::Panic(message) => Error::Internal(format!("a worker panicked: {message}")),
         Fault::Cancelled => Error::Cancelled,
-        Fault::Stopped => Error::Internal("the line has already stopped".into()),
+        Fault::Stopped => Error::Internal("the map has already stopped".into()),
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn decompress(
 ) -> Result<Unpacked, Error> {
     let stored_md5 = bytes.digest()?;
     let plan = Plan::new(machine)?;
-    let summing = Summing::new(options.md5 || stored_md5.is_some(), machine.workers > 0 && !machine.serial);
+    let summing = Summing::new(options.md5 || stored_md5.is_some(), machine.workers > 0);
     let mut ahead = Ahead::new(bytes, &plan, machine)?;
     let mut plain = Plain::new(target, observer, summing, bytes.magic.size, &plan, machine);
     let mut chunks = 0;

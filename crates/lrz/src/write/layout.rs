@@ -4,11 +4,11 @@
 //! of the next block of its stream, which stands right behind the block, and the head of stream 1 of the end of stream 0. So
 //! stream 0 is kept until all of it is compressed.
 
-use packline_engine::{Caller, Outbox};
+use packline_engine::Consumer;
 
 use super::StreamSums;
 use super::output::Output;
-use super::press::{PressWork, Pressed};
+use super::press::{CompressTask, Pressed};
 use super::seal::{Salt, Seal};
 use crate::format::{Record, Width};
 use crate::spool::Spool;
@@ -143,13 +143,8 @@ impl Layout<'_, '_> {
     }
 }
 
-impl Caller<PressWork> for Layout<'_, '_> {
-    fn decide(&mut self, pressed: Pressed, next: &mut dyn Outbox<PressWork>) -> Result<(), Error> {
-        next.pass(pressed);
-        Ok(())
-    }
-
-    fn commit(&mut self, pressed: Pressed) -> Result<(), Error> {
+impl Consumer<CompressTask> for Layout<'_, '_> {
+    fn consume(&mut self, pressed: Pressed) -> Result<(), Error> {
         self.count(&pressed);
         let Pressed { back_end, stored, plain, salt, ref bytes, from, .. } = pressed;
         let about = About { back_end, stored, plain, salt };

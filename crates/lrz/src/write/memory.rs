@@ -1,4 +1,4 @@
-//! How memory is shared out: a limit on the whole process becomes workers, room for a chunk, and room on the line.
+//! How memory is shared out: a limit on the whole process becomes workers, room for a chunk, and room for blocks in flight.
 //!
 //! None of it changes a byte: what has no room is done with fewer workers, or read again where it lies.
 
@@ -20,7 +20,7 @@ const OPCODES_LEAST: u64 = 1 << 20;
 const OPCODES_SHARE: u64 = 64;
 /// Opcodes are there twice, plain and compressed.
 const OPCODES_COPIES: u64 = 2;
-/// The least that is worth having on the line where there is memory for it.
+/// The least that is worth having in flight where there is memory for it.
 const WINDOW_LEAST: u64 = 16 << 20;
 /// Blocks of the smallest size that tools are made for.
 const BLOCK_LEAST: u64 = 4 << 10;
@@ -34,7 +34,7 @@ pub(super) struct Memory<'a> {
     presses: bool,
     limit: Option<u64>,
     /// Whether the caller compresses besides the workers.
-    line: &'a Config,
+    engine: &'a Config,
 }
 
 /// What one chunk gets.
@@ -44,14 +44,14 @@ pub(super) struct Share {
     pub(super) finders: usize,
     /// Workers that compress.
     pub(super) pressers: usize,
-    /// Bytes of blocks on the line.
+    /// Bytes of blocks in flight.
     pub(super) window: u64,
 }
 
 impl<'a> Memory<'a> {
     pub(super) fn new(policy: &'a Policy, machine: &'a Machine, presses: bool) -> Memory<'a> {
-        let workers = if machine.serial { 0 } else { machine.workers };
-        Memory { policy, workers, presses, limit: machine.memory, line: &machine.line }
+        let workers = machine.workers;
+        Memory { policy, workers, presses, limit: machine.memory, engine: &machine.engine }
     }
 
     /// Whether compressing is work for workers.
@@ -84,12 +84,12 @@ impl<'a> Memory<'a> {
     /// What compressing takes when each of the workers has a block, and, if there are several, one more is gathered.
     fn pressing(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
-        let hands = self.line.hands(workers) as u64;
+        let hands = self.engine.tool_count(workers) as u64;
         let tool = self.policy.tools(block as usize);
         self.fixed(workers).saturating_add(hands.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }
 
-    /// Bytes on the line, at least.
+    /// Bytes in flight, at least.
     fn least_window(&self, block: u64, workers: usize) -> u64 {
         block * (workers as u64 + u64::from(workers != 1))
     }
@@ -147,7 +147,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Bytes on the line: two blocks for each worker and one to gather, or what there is.
+    /// Bytes in flight: two blocks for each worker and one to gather, or what there is.
     fn window(&self, length: u64, held: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let wanted = (2 * workers as u64 * block + block).max(WINDOW_LEAST);

@@ -1,8 +1,6 @@
 //! What workers do with a block: test it, compress it, encrypt it.
 
-use std::convert::Infallible;
-
-use packline_engine::{Line, Permit, Work};
+use packline_engine::{OrderedMap, Permit, Task};
 
 use super::coder::Tool;
 use super::policy::Policy;
@@ -46,7 +44,7 @@ pub(super) struct Pressed {
 }
 
 /// The workers' part of writing.
-pub(super) struct PressWork {
+pub(super) struct CompressTask {
     pub(super) policy: Policy,
     /// Bytes of a block, at most.
     pub(super) block: usize,
@@ -62,7 +60,7 @@ pub(super) struct Bench {
     opcodes: Option<Tool>,
 }
 
-impl PressWork {
+impl CompressTask {
     /// The block compressed, if that is tried and makes it smaller.
     fn smaller(&self, bench: &mut Bench, plain: &[u8], stream: usize) -> Result<Option<Vec<u8>>, Error> {
         if plain.len() < SHORTEST || (self.policy.probe && !bench.probe()?.promises(plain)?) {
@@ -88,11 +86,9 @@ impl Bench {
     }
 }
 
-impl Work for PressWork {
-    type Raw = Block;
-    type Hashed = Pressed;
-    type Job = Infallible;
-    type Packed = Pressed;
+impl Task for CompressTask {
+    type In = Block;
+    type Out = Pressed;
     type Error = Error;
     type Tool = Bench;
 
@@ -100,7 +96,7 @@ impl Work for PressWork {
         Bench::default()
     }
 
-    fn hash(&self, bench: &mut Bench, block: Block) -> Result<Pressed, Error> {
+    fn run(&self, bench: &mut Bench, block: Block) -> Result<Pressed, Error> {
         let Block { bytes: plain_bytes, from, salt, mut permit } = block;
         let plain = plain_bytes.len() as u64;
         let (back_end, mut bytes) = match self.smaller(bench, &plain_bytes, from.stream)? {
@@ -115,26 +111,22 @@ impl Work for PressWork {
         Ok(Pressed { back_end, plain, stored, bytes, from, salt, _permit: permit })
     }
 
-    fn compress(&self, _: &mut Bench, job: Infallible) -> Result<Pressed, Error> {
-        match job {}
-    }
-
-    fn raw_bytes(&self, block: &Block) -> u64 {
+    fn bytes_in(&self, block: &Block) -> u64 {
         block.bytes.len() as u64
     }
 
-    fn hashed_bytes(&self, pressed: &Pressed) -> u64 {
+    fn bytes_out(&self, pressed: &Pressed) -> u64 {
         pressed.bytes.len() as u64
     }
 }
 
-/// The line that blocks go down. There is one stage: nothing is decided between two.
-pub(super) fn line(
-    work: PressWork,
+/// The map that blocks go through.
+pub(super) fn map(
+    task: CompressTask,
     workers: usize,
     window: usize,
     machine: &Machine,
-) -> Result<Box<dyn Line<PressWork>>, Error> {
-    let line = packline_engine::line(work, machine.line.sized(workers, window, &machine.cancel), machine.serial);
-    line.map_err(|cause| Error::Internal(cause.to_string()))
+) -> Result<OrderedMap<CompressTask>, Error> {
+    let map = OrderedMap::new(task, machine.engine.sized(workers, window, &machine.cancel));
+    map.map_err(|cause| Error::Internal(cause.to_string()))
 }

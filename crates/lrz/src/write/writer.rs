@@ -1,6 +1,6 @@
 //! A file from its magic to its digest, one chunk after the other.
 
-use packline_engine::{Fault, Line};
+use packline_engine::{Fault, OrderedMap};
 use packline_longrange::Window;
 
 use super::digest::Sums;
@@ -10,7 +10,7 @@ use super::memory::{Memory, Share};
 use super::opcodes::Recorder;
 use super::output::Output;
 use super::policy::Policy;
-use super::press::{Block, Origin, PressWork, line};
+use super::press::{Block, CompressTask, Origin, map};
 use super::seal::Seal;
 use super::search::Search;
 use super::view::View;
@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
     fn tell(&mut self, share: Share) {
         let fewest = if self.memory().presses() { share.finders.min(share.pressers) } else { share.finders };
         self.written.workers = self.written.workers.min(fewest);
-        let wanted = if self.machine.serial { 0 } else { self.machine.workers };
+        let wanted = self.machine.workers;
         if fewest < wanted && !std::mem::replace(&mut self.warned, true) {
             let limit = self.machine.memory.unwrap_or(u64::MAX);
             self.observer.notice(&format!(
@@ -138,11 +138,11 @@ impl<'a> Writer<'a> {
     /// Compresses both streams and writes them.
     fn press(&mut self, view: View<'_>, form: OpcodeForm, literals: u64, share: Share) -> Result<(), Error> {
         let (length, block) = (view.length(), self.memory().block(view.length()));
-        let work = PressWork { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
+        let work = CompressTask { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);
-        let mut line = line(work, share.pressers, window, self.machine)?;
+        let mut map = map(work, share.pressers, window, self.machine)?;
         if self.memory().presses() {
-            self.written.workers = self.written.workers.min(line.worker_stats().len());
+            self.written.workers = self.written.workers.min(map.workers());
         }
         let pieces = [Pieces::new(self.opcodes.length(), block), Pieces::new(literals, block)];
         let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
             sums: &mut self.written.streams,
             progress: &mut progress,
         };
-        let feeding = Feeding { line: &mut *line, seal: self.seal.as_ref() };
+        let feeding = Feeding { map: &mut map, seal: self.seal.as_ref() };
         feeding.run(&mut layout, &self.opcodes, pieces, Literals::new(form, &self.opcodes, view))
     }
 
@@ -211,7 +211,7 @@ impl Pieces {
 
 /// The blocks of a chunk on their way to the workers.
 struct Feeding<'a> {
-    line: &'a mut dyn Line<PressWork>,
+    map: &'a mut OrderedMap<CompressTask>,
     seal: Option<&'a Seal>,
 }
 
@@ -240,24 +240,24 @@ impl Feeding<'_> {
             };
             self.feed(size, layout, &mut next)?;
         }
-        self.line.drain(layout).map_err(of_fault)
+        self.map.drain(layout).map_err(of_fault)
     }
 
-    /// Puts a block on the line, once there is memory for it.
+    /// Submits a block, once there is memory for it.
     fn feed(
         &mut self,
         size: usize,
         layout: &mut Layout<'_, '_>,
         bytes: impl FnOnce() -> Result<(Vec<u8>, Origin), Error>,
     ) -> Result<(), Error> {
-        let permit = self.line.reserve(size, layout).map_err(of_fault)?;
+        let permit = self.map.reserve(size, layout).map_err(of_fault)?;
         let made = bytes().and_then(|made| Ok((made, self.seal.map(Seal::salt).transpose()?)));
         let ((bytes, from), salt) = match made {
             Ok(made) => made,
             // Errors of earlier blocks come first.
-            Err(error) => return Err(self.line.drain(layout).map_or_else(of_fault, |()| error)),
+            Err(error) => return Err(self.map.drain(layout).map_or_else(of_fault, |()| error)),
         };
-        self.line.feed(Block { bytes, from, salt, permit }, layout).map_err(of_fault)
+        self.map.submit(Block { bytes, from, salt, permit }, layout).map_err(of_fault)
     }
 }
 

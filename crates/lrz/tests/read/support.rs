@@ -22,16 +22,15 @@ impl Target for Kept {
     }
 }
 
-/// Machines that must not matter: workers, memory, the serial reference.
+/// Machines that must not matter: workers, memory.
 pub fn machines() -> Vec<Machine> {
-    let machine = |workers, mebibytes: Option<u64>, serial| Machine {
+    let machine = |workers, mebibytes: Option<u64>| Machine {
         workers,
         memory: mebibytes.map(|mebibytes| mebibytes << 20),
         scratch: Some(std::env::temp_dir()),
-        serial,
         ..Machine::default()
     };
-    vec![machine(2, None, false), machine(0, Some(48), false), machine(3, Some(20), false), machine(1, Some(64), true)]
+    vec![machine(2, None), machine(0, Some(48)), machine(3, Some(20)), machine(1, Some(64))]
 }
 
 const OPTIONS: ReadOptions = ReadOptions { md5: true };

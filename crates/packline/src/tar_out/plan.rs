@@ -31,11 +31,11 @@ impl Plan {
     /// # Errors
     /// [`Error::Memory`] if the least that works is more than is allowed.
     pub(super) fn new(image: &Image, compression: Option<StreamSpec>, resources: &Resources) -> Result<Plan, Error> {
-        let workers = resources.wanted();
+        let workers = resources.workers;
         let (pressers, press) = press_share(compression, workers, resources);
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
         let demand = ReadDemand::new(image, workers, resources.memory, press + BATCH as u64 + links);
-        let demand = demand.helped(&resources.line);
+        let demand = demand.helped(&resources.engine);
         let press_window = compression.map_or(0, |spec| window(spec, pressers) as usize);
         Ok(Plan { read: demand.plan()?, pressers, press_window })
     }
@@ -44,7 +44,8 @@ impl Plan {
 /// Workers that compress, and the bytes that they take.
 fn press_share(compression: Option<StreamSpec>, wanted: usize, resources: &Resources) -> (usize, u64) {
     let Some(spec) = compression else { return (0, 0) };
-    let taken = |workers: usize| spec.memory() as u64 * resources.line.hands(workers) as u64 + window(spec, workers);
+    let taken =
+        |workers: usize| spec.memory() as u64 * resources.engine.tool_count(workers) as u64 + window(spec, workers);
     let most = resources.memory.map_or(u64::MAX, |limit| limit / 2);
     let workers = (wanted.min(1)..=wanted).rev().find(|&workers| taken(workers) <= most).unwrap_or(wanted.min(1));
     (workers, taken(workers))

@@ -1,9 +1,9 @@
-//! Compression of the tar on a line of its own: workers compress chunks, the caller's thread writes them in order.
+//! Compression of the tar: workers compress chunks, the caller's thread writes them in order.
 
 use std::io::{self, Write};
 
 use packline_codec::{CodecError, Member, MemberEncoder, StreamEnd, StreamSpec};
-use packline_engine::{Caller, Fault, Line, Outbox, Permit, Work};
+use packline_engine::{Consumer, Fault, OrderedMap, Permit, Task};
 
 use crate::Resources;
 
@@ -28,14 +28,12 @@ pub(super) struct Pressed {
     _permit: Permit,
 }
 
-/// What the workers do. One stage is enough: nothing is decided between two.
-struct PressWork(StreamSpec);
+/// Compresses a chunk.
+struct CompressTask(StreamSpec);
 
-impl Work for PressWork {
-    type Raw = Chunk;
-    type Hashed = Pressed;
-    type Job = std::convert::Infallible;
-    type Packed = Pressed;
+impl Task for CompressTask {
+    type In = Chunk;
+    type Out = Pressed;
     type Error = PressError;
     type Tool = Option<MemberEncoder>;
 
@@ -43,7 +41,7 @@ impl Work for PressWork {
         None
     }
 
-    fn hash(&self, tool: &mut Option<MemberEncoder>, chunk: Chunk) -> Result<Pressed, PressError> {
+    fn run(&self, tool: &mut Option<MemberEncoder>, chunk: Chunk) -> Result<Pressed, PressError> {
         let encoder = match tool {
             Some(encoder) => encoder,
             None => tool.insert(self.0.encoder().map_err(PressError::Codec)?),
@@ -55,19 +53,11 @@ impl Work for PressWork {
         Ok(Pressed { member, _permit: permit })
     }
 
-    fn compress(&self, _: &mut Option<MemberEncoder>, job: Self::Job) -> Result<Pressed, PressError> {
-        match job {}
-    }
-
-    fn raw_bytes(&self, chunk: &Chunk) -> u64 {
+    fn bytes_in(&self, chunk: &Chunk) -> u64 {
         chunk.bytes.len() as u64
     }
 
-    fn hashed_bytes(&self, pressed: &Pressed) -> u64 {
-        pressed.member.bytes.len() as u64
-    }
-
-    fn packed_bytes(&self, pressed: &Pressed) -> u64 {
+    fn bytes_out(&self, pressed: &Pressed) -> u64 {
         pressed.member.bytes.len() as u64
     }
 }
@@ -86,13 +76,8 @@ impl Writing {
     }
 }
 
-impl Caller<PressWork> for Writing {
-    fn decide(&mut self, pressed: Pressed, next: &mut dyn Outbox<PressWork>) -> Result<(), PressError> {
-        next.pass(pressed);
-        Ok(())
-    }
-
-    fn commit(&mut self, pressed: Pressed) -> Result<(), PressError> {
+impl Consumer<CompressTask> for Writing {
+    fn consume(&mut self, pressed: Pressed) -> Result<(), PressError> {
         self.end.note(&pressed.member);
         self.write(&pressed.member.bytes)
     }
@@ -101,7 +86,7 @@ impl Caller<PressWork> for Writing {
 /// A compressed stream under construction.
 pub(super) struct Press {
     spec: StreamSpec,
-    line: Box<dyn Line<PressWork>>,
+    map: OrderedMap<CompressTask>,
     writing: Writing,
     filling: Option<Chunk>,
 }
@@ -115,10 +100,10 @@ impl Press {
         window: usize,
         resources: &Resources,
     ) -> io::Result<Press> {
-        let config = resources.line.sized(workers, window, &resources.cancel);
-        let line = packline_engine::line(PressWork(spec), config, resources.serial)?;
+        let config = resources.engine.sized(workers, window, &resources.cancel);
+        let map = OrderedMap::new(CompressTask(spec), config)?;
         let writing = Writing { out, end: spec.end(), written: 0 };
-        let mut press = Press { spec, line, writing, filling: None };
+        let mut press = Press { spec, map, writing, filling: None };
         match press.writing.write(&spec.start()) {
             Err(PressError::Output(cause)) => Err(cause),
             _ => Ok(press),
@@ -145,7 +130,7 @@ impl Press {
     fn room(&mut self) -> Result<usize, Fault<PressError>> {
         let size = self.spec.chunk();
         if self.filling.is_none() {
-            let permit = self.line.reserve(2 * size, &mut self.writing)?;
+            let permit = self.map.reserve(2 * size, &mut self.writing)?;
             self.filling = Some(Chunk { bytes: Vec::with_capacity(size), permit });
         }
         Ok(size - self.filling.as_ref().map_or(0, |chunk| chunk.bytes.len()))
@@ -153,7 +138,7 @@ impl Press {
 
     fn feed(&mut self) -> Result<(), Fault<PressError>> {
         match self.filling.take() {
-            Some(chunk) => self.line.feed(chunk, &mut self.writing),
+            Some(chunk) => self.map.submit(chunk, &mut self.writing),
             None => Ok(()),
         }
     }
@@ -161,7 +146,7 @@ impl Press {
     /// Ends the stream; bytes written in all.
     pub(super) fn finish(mut self) -> Result<u64, Fault<PressError>> {
         self.feed()?;
-        self.line.drain(&mut self.writing)?;
+        self.map.drain(&mut self.writing)?;
         let Writing { mut out, end, written } = self.writing;
         let end = end.bytes();
         out.write_all(&end).and_then(|()| out.flush()).map_err(|cause| Fault::Work(PressError::Output(cause)))?;

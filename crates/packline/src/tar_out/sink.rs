@@ -144,7 +144,7 @@ fn other_text(fault: &Fault<PressError>) -> String {
     match fault {
         Fault::Panic(message) => format!("internal error: a worker panicked: {message}"),
         Fault::Cancelled => "cancelled".to_string(),
-        _ => "internal error: the line has already stopped".to_string(),
+        _ => "internal error: the map has already stopped".to_string(),
     }
 }
 

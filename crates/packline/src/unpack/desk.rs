@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use packline_engine::{Caller, Outbox};
+use packline_engine::Consumer;
 use packline_squashfs::read::{Node, Visit};
 use packline_tree::{Entry, Kind};
 
@@ -84,13 +84,9 @@ impl<'o> Desk<'o> {
     }
 }
 
-impl Caller<Unpacking> for Desk<'_> {
-    fn decide(&mut self, outcome: Outcome, _: &mut dyn Outbox<Unpacking>) -> Result<(), Error> {
+impl Consumer<Unpacking> for Desk<'_> {
+    fn consume(&mut self, outcome: Outcome) -> Result<(), Error> {
         self.take(outcome);
-        Ok(())
-    }
-
-    fn commit(&mut self, (): ()) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
-//! Puts a window's files on the line: large ones in pieces, tail ends by fragment block, so that each block is decoded once.
+//! Submits a window's files: large ones in pieces, tail ends by fragment block, so that each block is decoded once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use packline_engine::{Fault, Line};
+use packline_engine::{Fault, OrderedMap};
 use packline_squashfs::read::{Block, Blocks, FileData, Inode, Node, ReadError};
 
 use super::desk::Desk;
@@ -31,7 +31,7 @@ pub const ENDED_BYTES: usize = 160;
 pub struct Feeder<'f, 'o> {
     shop: &'f Shop,
     window: Arc<Window>,
-    line: &'f mut dyn Line<Unpacking>,
+    map: &'f mut OrderedMap<Unpacking>,
     desk: &'f mut Desk<'o>,
     later: &'f mut Later,
     block_size: u32,
@@ -46,20 +46,20 @@ impl<'f, 'o> Feeder<'f, 'o> {
     /// Sorts a window and writes all of it.
     ///
     /// # Errors
-    /// The first error in the order of the files, or that of the line.
+    /// The first error in the order of the files, or that of the map.
     pub fn write(
         shop: &'f Shop,
         mut window: Window,
-        line: &'f mut dyn Line<Unpacking>,
+        map: &'f mut OrderedMap<Unpacking>,
         desk: &'f mut Desk<'o>,
         later: &'f mut Later,
     ) -> Result<(), Stop> {
         let block_size = shop.opened.image.superblock().block_size;
         window.sort(block_size);
         let window = Arc::new(window);
-        let mut feeder = Feeder { shop, window, line, desk, later, block_size, ends: BTreeMap::new() };
+        let mut feeder = Feeder { shop, window, map, desk, later, block_size, ends: BTreeMap::new() };
         feeder.feed_all()?;
-        feeder.line.drain(feeder.desk)
+        feeder.map.drain(feeder.desk)
     }
 
     fn feed_all(&mut self) -> Result<(), Stop> {
@@ -79,9 +79,9 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     fn feed(&mut self, work: Job, bytes: usize) -> Result<(), Stop> {
-        let permit = self.line.reserve(bytes + JOB_BYTES, self.desk)?;
+        let permit = self.map.reserve(bytes + JOB_BYTES, self.desk)?;
         let task = Task { window: self.window.clone(), work, _permit: permit };
-        self.line.feed(task, self.desk)
+        self.map.submit(task, self.desk)
     }
 
     /// Keeps an error of ours if the rest goes on; else everything before it comes first.
@@ -94,7 +94,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
                 Ok(())
             }
             Err(error) => {
-                self.line.drain(self.desk)?;
+                self.map.drain(self.desk)?;
                 Err(Fault::Work(error))
             }
         }
@@ -200,7 +200,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     fn fragment(&mut self, index: u32) -> Result<Arc<Fragment>, Stop> {
-        let permit = self.line.reserve(self.block_size as usize, self.desk)?;
+        let permit = self.map.reserve(self.block_size as usize, self.desk)?;
         Ok(Arc::new(Fragment::new(self.shop.opened.image.fragment(index), self.later.share(index), permit)))
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packline_engine::Work;
+use packline_engine::Task as EngineTask;
 use packline_squashfs::read::{Block, BlockDecoder, Inode, ReadError};
 use packline_tree::destination::DestinationFile;
 
@@ -15,7 +15,7 @@ use super::window::{PlannedFile, Window};
 use super::{share, task};
 use crate::Error;
 
-/// The work of unpacking: one stage does everything.
+/// The work of unpacking: decodes blocks and writes files.
 pub struct Unpacking {
     /// What all share.
     pub shop: Arc<Shop>,
@@ -35,11 +35,9 @@ pub(super) struct Hand<'w> {
     tool: &'w mut Tool,
 }
 
-impl Work for Unpacking {
-    type Raw = Task;
-    type Hashed = Outcome;
-    type Job = ();
-    type Packed = ();
+impl EngineTask for Unpacking {
+    type In = Task;
+    type Out = Outcome;
     type Error = Error;
     type Tool = Tool;
 
@@ -47,7 +45,7 @@ impl Work for Unpacking {
         Tool { decoder: BlockDecoder::new(&self.shop.opened.image), bytes: Vec::new() }
     }
 
-    fn hash(&self, tool: &mut Tool, task: Task) -> Result<Outcome, Error> {
+    fn run(&self, tool: &mut Tool, task: Task) -> Result<Outcome, Error> {
         let outcome = Outcome::new(self.shop.go_on);
         let mut hand = Hand { shop: &self.shop, window: &task.window, outcome, tool };
         match &task.work {
@@ -58,11 +56,7 @@ impl Work for Unpacking {
         Ok(hand.outcome)
     }
 
-    fn compress(&self, _: &mut Tool, (): ()) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn raw_bytes(&self, task: &Task) -> u64 {
+    fn bytes_in(&self, task: &Task) -> u64 {
         match &task.work {
             Job::Blocks { blocks, .. } => {
                 blocks.iter().filter_map(|(_, block)| Some(u64::from(block.place?.stored))).sum()
@@ -72,7 +66,7 @@ impl Work for Unpacking {
         }
     }
 
-    fn hashed_bytes(&self, outcome: &Outcome) -> u64 {
+    fn bytes_out(&self, outcome: &Outcome) -> u64 {
         outcome.counts.written_bytes
     }
 }

@@ -1,10 +1,9 @@
 //! What workers do with a record: read it, check it, decompress it, hash it.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use packline_codec::CodecError;
-use packline_engine::{Permit, Work};
+use packline_engine::Permit;
 
 use super::decoders::Decoders;
 use crate::format::{Digest, Entry, Kind, PIECE_BYTES, Piece, Stored, sum};
@@ -48,7 +47,7 @@ pub(super) struct Good {
 }
 
 /// The workers' part of reading.
-pub(super) struct DecodeWork {
+pub(super) struct DecodeTask {
     pub(super) record_size: RecordSize,
     pub(super) rooms: Rooms,
 }
@@ -71,7 +70,7 @@ pub(super) fn tool(record_size: RecordSize) -> Result<u64, Error> {
 
 /// A record that is being checked.
 struct Check<'a> {
-    work: &'a DecodeWork,
+    work: &'a DecodeTask,
     number: u64,
     offset: u64,
     length: usize,
@@ -167,11 +166,9 @@ impl Check<'_> {
     }
 }
 
-impl Work for DecodeWork {
-    type Raw = Task;
-    type Hashed = Product;
-    type Job = Infallible;
-    type Packed = Infallible;
+impl packline_engine::Task for DecodeTask {
+    type In = Task;
+    type Out = Product;
     type Error = Error;
     type Tool = Bench;
 
@@ -179,7 +176,7 @@ impl Work for DecodeWork {
         Bench::default()
     }
 
-    fn hash(&self, bench: &mut Bench, task: Task) -> Result<Product, Error> {
+    fn run(&self, bench: &mut Bench, task: Task) -> Result<Product, Error> {
         let Task { number, offset, length, place, mut permit } = task;
         let outcome = Check { work: self, number, offset, length }.read(bench, place);
         permit.shrink_to(Rooms::bytes(self.record_size));
@@ -187,18 +184,14 @@ impl Work for DecodeWork {
         Ok(Product { number, length, outcome, _permit: permit })
     }
 
-    fn compress(&self, _: &mut Bench, job: Infallible) -> Result<Infallible, Error> {
-        match job {}
-    }
-
-    fn raw_bytes(&self, task: &Task) -> u64 {
+    fn bytes_in(&self, task: &Task) -> u64 {
         match &task.place {
             Place::Here(_, stored, _) => u64::from(stored.size),
             Place::There(_, entry) => entry.physical(),
         }
     }
 
-    fn hashed_bytes(&self, product: &Product) -> u64 {
+    fn bytes_out(&self, product: &Product) -> u64 {
         product.outcome.as_ref().map_or(0, |_| product.length as u64)
     }
 }

@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use packline_engine::{CancelToken, Line};
+use packline_engine::{CancelToken, OrderedMap};
 
-use super::decode::{DecodeWork, Place, Task};
+use super::decode::{DecodeTask, Place, Task};
 use super::front::{Front, Onwards};
 use super::reader::{Group, Reader};
 use super::sequence::Sequence;
 use super::taking::Taking;
 use crate::Error;
 use crate::format::{GROUP, Table};
-use crate::line::{first, of_fault};
+use crate::map::{first, of_fault};
 use crate::room::Rooms;
 
 /// Records on their way to the workers, which read them.
 pub(super) struct Follow<'a, 't> {
     pub(super) reader: &'a Reader,
-    pub(super) line: &'a mut dyn Line<DecodeWork>,
+    pub(super) map: &'a mut OrderedMap<DecodeTask>,
     pub(super) taking: &'a mut Taking<'t>,
     pub(super) rooms: Rooms,
     pub(super) cancel: CancelToken,
@@ -27,7 +27,7 @@ impl Follow<'_, '_> {
     /// Has all wanted records read.
     ///
     /// # Errors
-    /// Damage that is not to be borne with; those of the line.
+    /// Damage that is not to be borne with; those of the map.
     pub(super) fn run(&mut self) -> Result<(), Error> {
         let (bounds, log) = (self.taking.bounds(), self.reader.record_size().log());
         let end = bounds.end.min(self.reader.size());
@@ -36,7 +36,7 @@ impl Follow<'_, '_> {
                 self.group(&self.reader.group(number)?)?;
             }
         }
-        self.line.drain(self.taking).map_err(of_fault)?;
+        self.map.drain(self.taking).map_err(of_fault)?;
         match self.taking.alone.filter(|_| self.reader.trailer.records == 1) {
             Some(root) => self.reader.check_alone(&root).or_else(|error| self.taking.damage(error)),
             None => Ok(()),
@@ -49,7 +49,7 @@ impl Follow<'_, '_> {
             Err(error) if error.is_of_file() => {
                 // The records are found by their heads.
                 self.walk(group)?;
-                self.line.settle(self.taking).map_err(of_fault)?;
+                self.map.drain(self.taking).map_err(of_fault)?;
                 self.taking.damage(error)
             }
             Err(error) => Err(error),
@@ -61,10 +61,10 @@ impl Follow<'_, '_> {
         for (number, entry) in (group.first..).zip(&table.entries) {
             if self.taking.wants(number) {
                 let room = 2 * Rooms::bytes(self.reader.record_size());
-                let permit = self.line.reserve(room, self.taking).map_err(of_fault)?;
+                let permit = self.map.reserve(room, self.taking).map_err(of_fault)?;
                 let place = Place::There(Arc::clone(&self.reader.input), *entry);
                 let task = Task { number, offset, length: self.reader.shape.length(number), place, permit };
-                self.line.feed(task, self.taking).map_err(of_fault)?;
+                self.map.submit(task, self.taking).map_err(of_fault)?;
             }
             offset += entry.physical();
         }
@@ -76,11 +76,11 @@ impl Follow<'_, '_> {
         let mut onwards = Onwards::new(&*self.reader.input, group.start);
         let front = Front::new(&mut onwards, group.start);
         let with = (self.rooms.clone(), self.reader.record_size());
-        let mut sequence = Sequence::new(front, self.line, self.taking, with, self.cancel.clone());
+        let mut sequence = Sequence::new(front, self.map, self.taking, with, self.cancel.clone());
         match sequence.walk(group.first, group.count, group.table) {
-            // It may be what has stopped the line.
+            // It may be what has stopped the map.
             Err(error) => {
-                let error = first(self.line, self.taking, error);
+                let error = first(self.map, self.taking, error);
                 self.taking.damage(error)
             }
             Ok(()) => Ok(()),

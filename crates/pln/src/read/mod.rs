@@ -20,11 +20,11 @@ pub use span::Span;
 pub use unpacked::{Unpacked, Verified};
 
 use crate::format::{Head, RecordSize, Root};
-use crate::line::{first, line, of_fault};
+use crate::map::{first, map, of_fault};
 use crate::memory::Demand;
 use crate::room::Rooms;
 use crate::{Error, Machine, Observer, Sink, Source};
-use decode::DecodeWork;
+use decode::DecodeTask;
 use follow::Follow;
 use front::{Front, Onwards};
 use sequence::Sequence;
@@ -145,11 +145,11 @@ fn by_index<'a>(
     let size = reader.record_size();
     let plan = demand(size, reader.index_bytes())?.told(machine, observer)?;
     let rooms = Rooms::new(size, plan.window);
-    let mut line = line(DecodeWork { record_size: size, rooms: rooms.clone() }, plan, machine)?;
+    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, machine)?;
     let mut taking = Taking::new(goal, observer, size, bounds, Some(reader.size()));
     let cancel = machine.cancel.clone();
-    let followed = Follow { reader, line: &mut *line, taking: &mut taking, rooms, cancel }.run();
-    followed.map_err(|error| first(&mut *line, &mut taking, error))?;
+    let followed = Follow { reader, map: &mut map, taking: &mut taking, rooms, cancel }.run();
+    followed.map_err(|error| first(&mut map, &mut taking, error))?;
     let root = bounds.are_all().then(|| reader.blake3());
     Ok(Done::new(&taking, reader.input.length(), root, true))
 }
@@ -176,14 +176,14 @@ fn onwards<'a>(
     };
     let plan = demand(size, 0)?.told(machine, observer)?;
     let rooms = Rooms::new(size, plan.window);
-    let mut line = line(DecodeWork { record_size: size, rooms: rooms.clone() }, plan, machine)?;
+    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, machine)?;
     let mut taking = Taking::new(goal, observer, size, bounds, None);
-    let mut sequence = Sequence::new(front, &mut *line, &mut taking, (rooms, size), machine.cancel.clone());
+    let mut sequence = Sequence::new(front, &mut map, &mut taking, (rooms, size), machine.cancel.clone());
     let (read, physical) = (sequence.run(), sequence.front.at);
-    // What is on the line comes before what has just been read.
+    // What is in flight comes before what has just been read.
     let read = match read {
-        Ok(read) => line.drain(&mut taking).map(|()| read).map_err(of_fault),
-        Err(error) => Err(first(&mut *line, &mut taking, error)),
+        Ok(read) => map.drain(&mut taking).map(|()| read).map_err(of_fault),
+        Err(error) => Err(first(&mut map, &mut taking, error)),
     };
     let (root, ended) = read.or_else(|error| taking.damage(error).map(|()| (None, true)))?;
     Ok(Done::new(&taking, physical, root, ended))

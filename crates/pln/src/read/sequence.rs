@@ -1,21 +1,21 @@
 //! A file read from front to back, as it comes through a pipe.
 
-use packline_engine::{CancelToken, Line};
+use packline_engine::{CancelToken, OrderedMap};
 
-use super::decode::{DecodeWork, Place as RecordPlace, Task};
+use super::decode::{DecodeTask, Place as RecordPlace, Task};
 use super::front::Front;
 use super::taking::Taking;
 use crate::format::{
     Entry, GROUP, Index, Kind, PIECE_BYTES, Piece, Place, RecordSize, Root, Shape, TRAILER_BYTES, Table, Trailer, Tree,
 };
-use crate::line::of_fault;
+use crate::map::of_fault;
 use crate::room::Rooms;
 use crate::{Error, Part};
 
 /// A file that is being read.
 pub(super) struct Sequence<'a, 's, 't> {
     pub(super) front: Front<'s>,
-    pub(super) line: &'a mut dyn Line<DecodeWork>,
+    pub(super) map: &'a mut OrderedMap<DecodeTask>,
     pub(super) taking: &'a mut Taking<'t>,
     pub(super) rooms: Rooms,
     pub(super) record_size: RecordSize,
@@ -32,13 +32,13 @@ pub(super) struct Sequence<'a, 's, 't> {
 impl<'a, 's, 't> Sequence<'a, 's, 't> {
     pub(super) fn new(
         front: Front<'s>,
-        line: &'a mut dyn Line<DecodeWork>,
+        map: &'a mut OrderedMap<DecodeTask>,
         taking: &'a mut Taking<'t>,
         (rooms, record_size): (Rooms, RecordSize),
         cancel: CancelToken,
     ) -> Sequence<'a, 's, 't> {
         let (places, tree) = (Vec::new(), Tree::default());
-        Sequence { front, line, taking, rooms, record_size, cancel, places, tables_right: true, tree, short: false }
+        Sequence { front, map, taking, rooms, record_size, cancel, places, tables_right: true, tree, short: false }
     }
 
     fn group(&self) -> u64 {
@@ -57,7 +57,7 @@ impl<'a, 's, 't> Sequence<'a, 's, 't> {
     /// Reads all that is wanted. The root of the content, if it is known, and whether all of the file was read.
     ///
     /// # Errors
-    /// Damage behind which nothing can be found, or which is not to be borne with; those of the line.
+    /// Damage behind which nothing can be found, or which is not to be borne with; those of the map.
     pub(super) fn run(&mut self) -> Result<(Option<Root>, bool), Error> {
         self.taking.made = Some(Vec::new());
         loop {
@@ -114,7 +114,7 @@ impl<'a, 's, 't> Sequence<'a, 's, 't> {
         let part = Part::Record(number);
         let piece = Piece::parse(bytes, (Kind::Record, number), part, offset)?;
         let stored = piece.stored(self.record_size.bytes(), part, offset)?;
-        let permit = self.line.reserve(2 * Rooms::bytes(self.record_size), self.taking).map_err(of_fault)?;
+        let permit = self.map.reserve(2 * Rooms::bytes(self.record_size), self.taking).map_err(of_fault)?;
         let mut room = self.rooms.take()?;
         self.front.read(room.content_mut(stored.size as usize), part, offset)?;
         let length = piece.logical as usize;
@@ -125,7 +125,7 @@ impl<'a, 's, 't> Sequence<'a, 's, 't> {
             return Ok(());
         }
         let task = Task { number, offset, length, place: RecordPlace::Here(piece, stored, room), permit };
-        self.line.feed(task, self.taking).map_err(of_fault)
+        self.map.submit(task, self.taking).map_err(of_fault)
     }
 
     /// Reads entries behind their head, of which there have to be so many.
@@ -140,7 +140,7 @@ impl<'a, 's, 't> Sequence<'a, 's, 't> {
         let piece = Piece::parse(bytes, (Kind::Table, group), part, offset)?;
         let bytes = self.entries(&piece, self.in_group(), part, offset)?;
         // It is compared with what comes of the records before it.
-        self.line.settle(self.taking).map_err(of_fault)?;
+        self.map.drain(self.taking).map_err(of_fault)?;
         let made = self.taking.made.replace(Vec::new()).unwrap_or_default();
         let table = Table::parse(&piece, &bytes, self.shape(), group, offset);
         let table = table.and_then(|table| compare(table, &made, group, offset));
@@ -163,7 +163,7 @@ impl<'a, 's, 't> Sequence<'a, 's, 't> {
     fn end(&mut self, bytes: &[u8; PIECE_BYTES], offset: u64) -> Result<Option<Root>, Error> {
         let piece = Piece::parse(bytes, (Kind::Index, self.front.records), Part::Index, offset)?;
         let bytes = self.entries(&piece, self.group(), Part::Index, offset)?;
-        self.line.settle(self.taking).map_err(of_fault)?;
+        self.map.drain(self.taking).map_err(of_fault)?;
         let index = Index::parse(&piece, &bytes, self.shape(), offset).and_then(|index| self.check(&index, offset));
         index.or_else(|error| self.taking.damage(error))?;
         let (at, mut bytes) = (self.front.at, [0; TRAILER_BYTES]);

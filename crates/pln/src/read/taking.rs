@@ -1,11 +1,10 @@
 //! What is done with records in their order: handed out, compared, counted.
 
-use std::convert::Infallible;
 use std::io;
 
-use packline_engine::{Caller, Outbox};
+use packline_engine::Consumer;
 
-use super::decode::{DecodeWork, Product};
+use super::decode::{DecodeTask, Product};
 use crate::format::{Entry, Root};
 use crate::{Error, Observer, RecordSize, Sink, Span};
 
@@ -137,8 +136,8 @@ fn put(sink: &mut dyn Sink, bytes: &[u8], data: usize) -> io::Result<()> {
     if sink.skip_zeros(zeros as u64)? { Ok(()) } else { sink.write_all(rest) }
 }
 
-impl Caller<DecodeWork> for Taking<'_> {
-    fn decide(&mut self, product: Product, _: &mut dyn Outbox<DecodeWork>) -> Result<(), Error> {
+impl Consumer<DecodeTask> for Taking<'_> {
+    fn consume(&mut self, product: Product) -> Result<(), Error> {
         let good = match product.outcome {
             Ok(good) => good,
             Err(error) => return self.damage(error),
@@ -152,9 +151,5 @@ impl Caller<DecodeWork> for Taking<'_> {
         self.hand_out(product.number, good.content.content(product.length), good.zeros)?;
         self.observer.progress((product.number << self.record_size.log()) + product.length as u64, self.total);
         Ok(())
-    }
-
-    fn commit(&mut self, packed: Infallible) -> Result<(), Error> {
-        match packed {}
     }
 }

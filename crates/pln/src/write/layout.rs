@@ -1,12 +1,11 @@
 //! The order of a file: records, a table behind each group, the index, the trailer.
 
-use std::convert::Infallible;
 use std::io;
 
-use packline_engine::{Caller, Outbox};
+use packline_engine::Consumer;
 
 use super::Written;
-use super::press::{PressWork, Pressed};
+use super::press::{CompressTask, Pressed};
 use crate::format::{Entry, GROUP, Head, Index, Place, RECORDS_MOST, RecordSize, Root, Table, Trailer, Tree};
 use crate::{CodecId, Error, Observer};
 
@@ -96,12 +95,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl Caller<PressWork> for Layout<'_> {
-    fn decide(&mut self, pressed: Pressed, _: &mut dyn Outbox<PressWork>) -> Result<(), Error> {
+impl Consumer<CompressTask> for Layout<'_> {
+    fn consume(&mut self, pressed: Pressed) -> Result<(), Error> {
         self.record(&pressed)
-    }
-
-    fn commit(&mut self, packed: Infallible) -> Result<(), Error> {
-        match packed {}
     }
 }

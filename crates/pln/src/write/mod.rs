@@ -11,18 +11,18 @@ mod written;
 use std::io;
 use std::sync::Arc;
 
-use packline_engine::Line;
+use packline_engine::OrderedMap;
 
 pub use options::WriteOptions;
 pub use written::Written;
 
 use crate::input::fill;
-use crate::line::{first, line, of_fault};
+use crate::map::{first, map, of_fault};
 use crate::memory::Demand;
 use crate::room::Rooms;
 use crate::{CodecId, Error, Input, Machine, Observer, RecordSize, Source};
 use layout::Layout;
-use press::{Content, PressWork, Task};
+use press::{CompressTask, Content, Task};
 
 /// Compresses a source into a .pln file, from front to back: the sink may be a pipe.
 ///
@@ -44,10 +44,10 @@ pub fn compress(
     let rooms = Rooms::new(options.record_size, plan.window);
     let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
     let codings = codings.collect::<Result<_, Error>>()?;
-    let work = PressWork { record_size: options.record_size, codings, rooms: rooms.clone() };
+    let work = CompressTask { record_size: options.record_size, codings, rooms: rooms.clone() };
     let total = if let Source::At(input) = &source { Some(input.length()) } else { None };
     let mut feeding = Feeding {
-        line: line(work, plan, machine)?,
+        map: map(work, plan, machine)?,
         layout: Layout::new(sink, options.record_size, total, observer)?,
         record_size: options.record_size,
         rooms,
@@ -57,9 +57,9 @@ pub fn compress(
         Source::At(input) => feeding.input(&input),
         Source::Stream(stream) => feeding.stream(stream),
     };
-    fed.map_err(|error| first(&mut *feeding.line, &mut feeding.layout, error))?;
-    feeding.line.drain(&mut feeding.layout).map_err(of_fault)?;
-    let workers = feeding.line.worker_stats().len().min(plan.workers);
+    fed.map_err(|error| first(&mut feeding.map, &mut feeding.layout, error))?;
+    feeding.map.drain(&mut feeding.layout).map_err(of_fault)?;
+    let workers = feeding.map.workers().min(plan.workers);
     Ok(Written { workers, ..feeding.layout.finish()? })
 }
 
@@ -80,7 +80,7 @@ fn demand(options: &WriteOptions) -> Result<Demand, Error> {
 
 /// Records on their way to the workers.
 struct Feeding<'a> {
-    line: Box<dyn Line<PressWork>>,
+    map: OrderedMap<CompressTask>,
     layout: Layout<'a>,
     record_size: RecordSize,
     rooms: Rooms,
@@ -118,14 +118,14 @@ impl Feeding<'_> {
         }
     }
 
-    /// Puts the next record on the line, once there is memory for it; false if there is none.
+    /// Submits the next record, once there is memory for it; false if there is none.
     fn feed(&mut self, next: impl FnOnce(&Rooms) -> Result<Option<(usize, Content)>, Error>) -> Result<bool, Error> {
         let room = 2 * Rooms::bytes(self.record_size);
-        let permit = self.line.reserve(room, &mut self.layout).map_err(of_fault)?;
+        let permit = self.map.reserve(room, &mut self.layout).map_err(of_fault)?;
         let Some((length, content)) = next(&self.rooms)? else { return Ok(false) };
         let task = Task { number: self.next, length, content, permit };
         self.next += 1;
-        self.line.feed(task, &mut self.layout).map_err(of_fault)?;
+        self.map.submit(task, &mut self.layout).map_err(of_fault)?;
         Ok(true)
     }
 }

@@ -1,10 +1,9 @@
 //! What workers do with a record: read it, hash it, compress it.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use packline_codec::{Coding, Encoder, Outcome};
-use packline_engine::{Permit, Work};
+use packline_engine::Permit;
 
 use crate::format::{Digest, Piece, Stored, sum};
 use crate::room::{Room, Rooms};
@@ -46,7 +45,7 @@ impl Pressed {
 }
 
 /// The workers' part of writing.
-pub(super) struct PressWork {
+pub(super) struct CompressTask {
     pub(super) record_size: RecordSize,
     pub(super) codings: Vec<(Coding, CodecId)>,
     pub(super) rooms: Rooms,
@@ -62,7 +61,7 @@ struct Best {
     room: Option<Room>,
 }
 
-impl PressWork {
+impl CompressTask {
     /// The shortest form of a record. Of several that are alike the first stays, and what is stored as it is comes before all.
     fn shortest(&self, bench: &mut Bench, content: &[u8]) -> Result<Best, Error> {
         let plain = Stored { codec: CodecId::None, slack: false, size: content.len() as u32 };
@@ -127,11 +126,9 @@ fn press(encoder: &mut dyn Encoder, view: &[u8], room: &mut [u8]) -> Result<Opti
     }
 }
 
-impl Work for PressWork {
-    type Raw = Task;
-    type Hashed = Pressed;
-    type Job = Infallible;
-    type Packed = Infallible;
+impl packline_engine::Task for CompressTask {
+    type In = Task;
+    type Out = Pressed;
     type Error = Error;
     type Tool = Bench;
 
@@ -139,7 +136,7 @@ impl Work for PressWork {
         Bench(self.codings.iter().map(|_| None).collect())
     }
 
-    fn hash(&self, bench: &mut Bench, task: Task) -> Result<Pressed, Error> {
+    fn run(&self, bench: &mut Bench, task: Task) -> Result<Pressed, Error> {
         let Task { number, length, content, mut permit } = task;
         let plain = self.content(number, length, content)?;
         let content = plain.content(length);
@@ -155,15 +152,11 @@ impl Work for PressWork {
         Ok(Pressed { length, stored, digest, room, _permit: permit })
     }
 
-    fn compress(&self, _: &mut Bench, job: Infallible) -> Result<Infallible, Error> {
-        match job {}
-    }
-
-    fn raw_bytes(&self, task: &Task) -> u64 {
+    fn bytes_in(&self, task: &Task) -> u64 {
         task.length as u64
     }
 
-    fn hashed_bytes(&self, pressed: &Pressed) -> u64 {
+    fn bytes_out(&self, pressed: &Pressed) -> u64 {
         pressed.bytes().len() as u64
     }
 }

@@ -50,16 +50,9 @@ pub fn machine(workers: usize) -> Machine {
     Machine { workers, ..Machine::default() }
 }
 
-/// No threads, some, many, too little memory for all of them, and the reference.
+/// No threads, some, many, and too little memory for all of them.
 pub fn machines() -> Vec<Machine> {
-    vec![
-        machine(0),
-        machine(1),
-        machine(2),
-        machine(7),
-        Machine { memory: Some(22 << 20), ..machine(7) },
-        Machine { serial: true, ..machine(2) },
-    ]
+    vec![machine(0), machine(1), machine(2), machine(7), Machine { memory: Some(22 << 20), ..machine(7) }]
 }
 
 /// Text, noise, zeros and runs: records of many kinds.

@@ -11,7 +11,7 @@ use crate::support::*;
 
 /// Writes on every machine, from a file and from a pipe; reads on every machine, as a file and as a pipe.
 fn round(content: &[u8], options: &WriteOptions, what: &str) -> Vec<u8> {
-    let (file, written) = written_by(content, options, &machines()[5]);
+    let (file, written) = written_by(content, options, &machines()[0]);
     assert_eq!(written.blake3, *blake3::hash(content).as_bytes(), "{what}");
     for machine in machines() {
         assert!(written_by(content, options, &machine).0 == file, "{what}: {machine:?}");

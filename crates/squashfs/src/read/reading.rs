@@ -11,18 +11,17 @@ mod work;
 mod tests;
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_engine::{Caller, CancelToken, Config, Fault, Line, Outbox, Tally};
+use packline_engine::{CancelToken, Config, Consumer, Fault, OrderedMap, StatsSink};
 
 use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
 pub use self::uses::FragmentUses;
-use self::work::ReadWork;
+use self::work::DecodeTask;
 use super::{FileData, Image, ReadError};
 
 /// What the machine gives. Nothing of it changes what is handed out.
@@ -38,12 +37,10 @@ pub struct ReadSettings {
     /// this directory. It never holds more than is decoded and still needed, nor more than 64 MiB or 64 times the image's
     /// size. Without a directory, or if it takes no file, such a block is decoded again.
     pub scratch: Option<PathBuf>,
-    /// Use the serial reference, which has neither threads nor queues.
-    pub serial: bool,
     /// Stops the reading when set.
     pub cancel: CancelToken,
-    /// How workers find their jobs, whether the caller helps, who is told what happens; its numbers are not used.
-    pub line: Config,
+    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
+    pub engine: Config,
 }
 
 /// One file to read, or something (a directory, a link) that only keeps its place in the order.
@@ -103,36 +100,32 @@ pub struct FragmentCounts {
 /// Reads the contents of files in order.
 pub struct Reading<'r, T> {
     plan: Plan<'r, T>,
-    line: Box<dyn Line<ReadWork>>,
+    map: OrderedMap<DecodeTask>,
     promises: Promises,
     cancel: CancelToken,
     /// Whether workers take what is planned ahead of what is asked for.
     ahead: bool,
-    tally: Option<Tally>,
+    stats: Option<StatsSink>,
 }
 
 impl<T> Drop for Reading<'_, T> {
     fn drop(&mut self) {
-        if let Some(tally) = &self.tally {
-            tally.add_budget(&self.plan.budget);
+        if let Some(stats) = &self.stats {
+            stats.add_budget(&self.plan.budget);
         }
     }
 }
 
-/// Where the products of the jobs on the line go, in the order of the jobs.
+/// Where the products of the jobs in flight go, in the order of the jobs.
 #[derive(Default)]
 struct Promises(VecDeque<Rc<Slot>>);
 
-impl Caller<ReadWork> for Promises {
-    fn decide(&mut self, product: Product, _: &mut dyn Outbox<ReadWork>) -> Result<(), ReadError> {
+impl Consumer<DecodeTask> for Promises {
+    fn consume(&mut self, product: Product) -> Result<(), ReadError> {
         if let Some(slot) = self.0.pop_front() {
             slot.fill(product);
         }
         Ok(())
-    }
-
-    fn commit(&mut self, packed: Infallible) -> Result<(), ReadError> {
-        match packed {}
     }
 }
 
@@ -142,7 +135,7 @@ enum Front {
     Nothing,
     /// It waits for a run that still gathers blocks.
     Open,
-    /// It waits for a job on the line.
+    /// It waits for a job in flight.
     Waiting,
     /// Its fragment block was put away and cannot be had back.
     Lost,
@@ -161,14 +154,14 @@ impl<'r, T> Reading<'r, T> {
         uses: FragmentUses,
         settings: &ReadSettings,
     ) -> Result<Reading<'r, T>, ReadError> {
-        let line = line(image, settings)?;
+        let map = map(image, settings)?;
         Ok(Reading {
             plan: Plan::new(image, requests, uses, settings),
-            ahead: !line.worker_stats().is_empty(),
-            line,
+            ahead: map.workers() > 0,
+            map,
             promises: Promises::default(),
             cancel: settings.cancel.clone(),
-            tally: settings.line.tally.clone(),
+            stats: settings.engine.stats.clone(),
         })
     }
 
@@ -193,7 +186,7 @@ impl<'r, T> Reading<'r, T> {
                     let order = self.plan.decode_again();
                     self.feed(order)?;
                 }
-                Front::Waiting => self.line.advance(&mut self.promises).map_err(from_fault)?,
+                Front::Waiting => self.map.advance(&mut self.promises).map_err(from_fault)?,
                 Front::Open => self.fill_run()?,
                 Front::Nothing if self.plan.is_ended() => return Ok(None),
                 Front::Nothing => {
@@ -229,7 +222,7 @@ impl<'r, T> Reading<'r, T> {
     fn feed(&mut self, order: Option<Order>) -> Result<(), ReadError> {
         let Some((job, slot)) = order else { return Ok(()) };
         self.promises.0.push_back(slot);
-        self.line.feed(job, &mut self.promises).map_err(from_fault)
+        self.map.submit(job, &mut self.promises).map_err(from_fault)
     }
 
     fn front(&self) -> Front {
@@ -272,7 +265,7 @@ impl<'r, T> Reading<'r, T> {
 
     /// How many workers there are: fewer than asked for where the system starts no more.
     pub fn workers(&self) -> usize {
-        self.line.worker_stats().len()
+        self.map.workers()
     }
 
     /// How often fragment blocks were decoded so far.
@@ -294,12 +287,12 @@ fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
     Event::Data(Chunk { decoded: Arc::clone(&product.decoded), range })
 }
 
-fn line(image: &Image, settings: &ReadSettings) -> Result<Box<dyn Line<ReadWork>>, ReadError> {
-    let work = ReadWork { image: image.clone() };
-    // The plan takes memory from a budget of its own, before it makes a job; the line need not count it again.
-    let config = settings.line.sized(settings.workers, usize::MAX, &settings.cancel);
-    let line = packline_engine::line(work, config, settings.serial);
-    line.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))
+fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
+    let task = DecodeTask { image: image.clone() };
+    // The plan takes memory from a budget of its own, before it makes a job; the map need not count it again.
+    let config = settings.engine.sized(settings.workers, usize::MAX, &settings.cancel);
+    let map = OrderedMap::new(task, config);
+    map.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))
 }
 
 fn from_fault(fault: Fault<ReadError>) -> ReadError {
@@ -307,6 +300,6 @@ fn from_fault(fault: Fault<ReadError>) -> ReadError {
         Fault::Work(error) => error,
         Fault::Panic(message) => ReadError::Internal(format!("a worker panicked: {message}")),
         Fault::Cancelled => ReadError::Cancelled,
-        Fault::Stopped => ReadError::Internal("the line has already stopped".into()),
+        Fault::Stopped => ReadError::Internal("the pipeline has already stopped".into()),
     }
 }

@@ -23,11 +23,8 @@ fn open(bytes: &[u8]) -> Result<Image, ReadError> {
 }
 
 fn settings(workers: usize) -> VerifySettings {
-    let (window, fragments, serial) = (1 << 20, 1 << 20, workers == 0);
-    VerifySettings {
-        reading: ReadSettings { workers, window, fragments, serial, ..ReadSettings::default() },
-        records: 1 << 20,
-    }
+    let (window, fragments) = (1 << 20, 1 << 20);
+    VerifySettings { reading: ReadSettings { workers, window, fragments, ..ReadSettings::default() }, records: 1 << 20 }
 }
 
 fn verified(bytes: &[u8], workers: usize) -> (Verified, Vec<Finding>) {

@@ -1,15 +1,15 @@
 //! The data area while it is being written: where the next bytes go, and what was written where.
 
-use packline_engine::{Caller, Outbox};
+use packline_engine::{Outbox, Sequencer};
 
 use crate::format::layout::FragmentBlock;
 use crate::sink::Sink;
 use crate::write::blocks::Place;
 use crate::write::decision::Decisions;
-use crate::write::work::{BlockRef, BlockWork, Hashed, Packed, PackedBlock, size_word};
+use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, size_word};
 use crate::{Error, STORED_BLOCK};
 
-/// The caller's side of the line: decides in order, writes in order.
+/// The in-order steps of packing: decides in order, writes in order.
 pub(crate) struct Area {
     pub(crate) decisions: Decisions,
     pub(crate) sink: Box<dyn Sink>,
@@ -40,8 +40,8 @@ impl Area {
     }
 
     fn write_packed(&mut self, raw: &[u8], product: &[u8], blocks: &[PackedBlock]) -> Result<(), Error> {
-        for PackedBlock { block, smaller } in blocks {
-            match smaller {
+        for PackedBlock { block, compressed } in blocks {
+            match compressed {
                 Some(range) => self.write_block(block.ordinal, &product[range.clone()], false)?,
                 None => self.write_block(block.ordinal, &raw[block.range.clone()], true)?,
             }
@@ -81,8 +81,8 @@ impl Area {
     }
 }
 
-impl Caller<BlockWork> for Area {
-    fn decide(&mut self, hashed: Hashed, next: &mut dyn Outbox<BlockWork>) -> Result<(), Error> {
+impl Sequencer<HashTask, CompressTask> for Area {
+    fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
         self.decisions.decide(hashed, next)
     }
 

@@ -7,14 +7,14 @@ use packline_engine::{Outbox, Permit};
 
 use crate::buffer::Buffer;
 use crate::write::matching::Copies;
-use crate::write::work::{BlockRef, BlockWork, Job, Packed};
+use crate::write::work::{BlockRef, CompressTask, Job, Packed};
 
 /// Raw bytes that make a job worth the hand-over.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
 
 /// The blocks of one slab on their way to the compress stage.
 pub(crate) struct Batch<'a> {
-    next: &'a mut dyn Outbox<BlockWork>,
+    next: &'a mut Outbox<CompressTask>,
     buffer: Arc<Buffer>,
     products: Permit,
     blocks: Vec<BlockRef>,
@@ -24,7 +24,7 @@ pub(crate) struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// `products` accounts for what comes of the slab's pieces.
-    pub(crate) fn new(next: &'a mut dyn Outbox<BlockWork>, buffer: Buffer, products: Permit) -> Batch<'a> {
+    pub(crate) fn new(next: &'a mut Outbox<CompressTask>, buffer: Buffer, products: Permit) -> Batch<'a> {
         Batch { next, buffer: Arc::new(buffer), products, blocks: Vec::new(), bytes: 0, stored: false }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The way on for what is not a block of this slab, after all that came before it.
-    pub(crate) fn in_order(&mut self) -> &mut dyn Outbox<BlockWork> {
+    pub(crate) fn in_order(&mut self) -> &mut Outbox<CompressTask> {
         self.flush();
         self.next
     }

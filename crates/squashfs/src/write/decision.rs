@@ -10,7 +10,7 @@ use crate::write::digest::Digest;
 use crate::write::fragments::Fragments;
 use crate::write::matching::{Matching, Step};
 use crate::write::slab::{Item, Piece, Rules};
-use crate::write::work::{BlockWork, Hashed, Packed, Verdict};
+use crate::write::work::{CompressTask, Hashed, Packed, PieceHash};
 
 /// Stands for a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
@@ -79,11 +79,11 @@ impl Decisions {
     }
 
     /// Decides on the pieces of one slab.
-    pub(crate) fn decide(&mut self, hashed: Hashed, next: &mut dyn Outbox<BlockWork>) -> Result<(), Error> {
-        let Hashed { slab, verdicts } = hashed;
+    pub(crate) fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
+        let Hashed { slab, hashes } = hashed;
         let mut batch = Batch::new(next, slab.buffer, slab.products);
-        for (item, verdict) in slab.items.iter().zip(verdicts) {
-            self.piece(item, verdict, &mut batch)?;
+        for (item, hash) in slab.items.iter().zip(hashes) {
+            self.piece(item, hash, &mut batch)?;
         }
         batch.flush();
         Ok(())
@@ -106,16 +106,16 @@ impl Decisions {
         Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
     }
 
-    fn piece(&mut self, item: &Item, verdict: Verdict, batch: &mut Batch<'_>) -> Result<(), Error> {
+    fn piece(&mut self, item: &Item, hash: PieceHash, batch: &mut Batch<'_>) -> Result<(), Error> {
         self.begin(item);
-        match (item.piece, verdict) {
+        match (item.piece, hash) {
             (Piece::Holes(count), _) => self.holes(item.file, count)?,
-            (piece, Verdict::Zero) => {
+            (piece, PieceHash::Zero) => {
                 drop(batch.take_memory(reserved(piece, item.range.len())));
                 self.holes(item.file, 1)?;
             }
-            (Piece::Block, Verdict::Content(digest)) => self.block(item, digest, batch)?,
-            (Piece::Tail, Verdict::Content(digest)) => self.tail(item, digest, batch)?,
+            (Piece::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
+            (Piece::Tail, PieceHash::Content(digest)) => self.tail(item, digest, batch)?,
         }
         if item.last {
             self.finish(item.file);
@@ -214,7 +214,7 @@ impl Decisions {
     }
 
     /// Hands on the fragment block that is still open, after the last file.
-    pub(crate) fn close(&mut self, next: &mut dyn Outbox<BlockWork>) {
+    pub(crate) fn close(&mut self, next: &mut Outbox<CompressTask>) {
         if let Some(rest) = self.fragments.close() {
             rest.hand_on(self.stored_fragments, next);
         }

@@ -1,8 +1,7 @@
-//! Cuts contents into blocks and tail ends, straight into the slabs that travel the line.
+//! Cuts contents into blocks and tail ends, straight into the slabs that go through the pipeline.
 
 use std::sync::Arc;
 
-use packline_engine::Line;
 use packline_tree::{Extent, Source};
 
 use crate::buffer::Pool;
@@ -10,7 +9,7 @@ use crate::fault::from_fault;
 use crate::write::area::Area;
 use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
-use crate::write::work::BlockWork;
+use crate::write::work::BlockPipeline;
 use crate::{Error, Fragments};
 
 /// A slab holds at least so many bytes, so that small files share one.
@@ -67,15 +66,15 @@ impl Feeder {
         &mut self,
         cut: FileCut,
         source: &mut dyn Source,
-        line: &mut dyn Line<BlockWork>,
+        pipeline: &mut BlockPipeline,
         area: &mut Area,
     ) -> Result<(), Error> {
         let mut at = Cursor { cut, left: cut.size, hole: 0, loose: 0 };
         while at.left > 0 {
-            if self.take_holes(&mut at, line, area)? {
+            if self.take_holes(&mut at, pipeline, area)? {
                 continue;
             }
-            self.make_room(&at, line, area)?;
+            self.make_room(&at, pipeline, area)?;
             self.fill(&mut at, source)?;
             self.cut(&mut at)?;
         }
@@ -87,15 +86,15 @@ impl Feeder {
     }
 
     /// Hands on the slab that is being filled, if there is anything in it.
-    pub(crate) fn flush(&mut self, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+    pub(crate) fn flush(&mut self, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
         match self.open.take() {
-            Some(slab) if !slab.items.is_empty() => send(slab, line, area),
+            Some(slab) if !slab.items.is_empty() => send(slab, pipeline, area),
             _ => Ok(()),
         }
     }
 
     /// Takes whole blocks of an announced hole without any bytes. Returns whether it took some.
-    fn take_holes(&mut self, at: &mut Cursor, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<bool, Error> {
+    fn take_holes(&mut self, at: &mut Cursor, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<bool, Error> {
         if at.hole == 0 || at.loose > 0 || !at.cut.rules.sparse {
             return Ok(false);
         }
@@ -104,7 +103,7 @@ impl Feeder {
         if bytes == 0 {
             return Ok(false);
         }
-        self.limit_items(line, area)?;
+        self.limit_items(pipeline, area)?;
         at.left -= bytes;
         at.hole -= bytes;
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
@@ -114,27 +113,27 @@ impl Feeder {
     }
 
     /// Sees to it that the next piece fits into the open slab.
-    fn make_room(&mut self, at: &Cursor, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+    fn make_room(&mut self, at: &Cursor, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
         let piece = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
         let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;
         if at.loose == 0 && self.open.as_ref().is_some_and(full) {
-            self.flush(line, area)?;
+            self.flush(pipeline, area)?;
         }
-        if at.loose == 0 { self.limit_items(line, area) } else { Ok(()) }
+        if at.loose == 0 { self.limit_items(pipeline, area) } else { Ok(()) }
     }
 
     /// Opens a slab if none is open; another one if the list of its pieces gets long, however few bytes they have.
-    fn limit_items(&mut self, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+    fn limit_items(&mut self, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
         if self.open.as_ref().is_some_and(|slab| slab.items.len() >= MAX_ITEMS) {
-            self.flush(line, area)?;
+            self.flush(pipeline, area)?;
         }
-        self.open_slab(line, area)
+        self.open_slab(pipeline, area)
     }
 
-    fn open_slab(&mut self, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+    fn open_slab(&mut self, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
         if self.open.is_none() {
             let size = self.pool.buffer_size();
-            let mut products = line.reserve(3 * size, area).map_err(from_fault)?;
+            let mut products = pipeline.reserve(3 * size, area).map_err(from_fault)?;
             let buffer = self.pool.take(products.split(size));
             self.open = Some(Slab { buffer, filled: 0, items: Vec::new(), products });
         }
@@ -204,11 +203,11 @@ impl Cursor {
     }
 }
 
-/// Puts a slab on the line and gives back the memory that its pieces will not need.
-fn send(mut slab: Slab, line: &mut dyn Line<BlockWork>, area: &mut Area) -> Result<(), Error> {
+/// Submits a slab and returns the memory that its pieces will not need.
+fn send(mut slab: Slab, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
     let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
     slab.products.shrink_to(needed);
-    line.feed(slab, area).map_err(from_fault)
+    pipeline.submit(slab, area).map_err(from_fault)
 }
 
 fn no_slab() -> Error {

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::buffer::{Buffer, Pool};
 use crate::format::layout::{FragmentBlock, TailPlace};
 use crate::write::digest::Digest;
-use crate::write::work::{BlockWork, Job, Packed};
+use crate::write::work::{CompressTask, Job, Packed};
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct FragmentBuffer {
 
 impl FragmentBuffer {
     /// Hands the block on: to be compressed, or to be written as it is.
-    pub(crate) fn hand_on(self, stored: bool, next: &mut dyn Outbox<BlockWork>) {
+    pub(crate) fn hand_on(self, stored: bool, next: &mut Outbox<CompressTask>) {
         let FragmentBuffer { index, raw, length, permit } = self;
         if stored {
             next.pass(Packed::Fragment { index, bytes: raw, length, stored });

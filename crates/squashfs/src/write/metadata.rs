@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Error, Press, Sink};
+use crate::{Error, MetadataCompressor, Sink};
 
 /// Raw length of a metadata block, bytes.
 pub(crate) const BLOCK_BYTES: usize = 8192;
@@ -95,7 +95,7 @@ impl Stream {
 
 /// All metadata streams of an image that is being written.
 pub(crate) struct Metadata<'a> {
-    press: &'a mut dyn Press,
+    press: &'a mut dyn MetadataCompressor,
     sink: &'a mut dyn Sink,
     streams: Vec<Stream>,
     in_flight: VecDeque<StreamId>,
@@ -103,7 +103,7 @@ pub(crate) struct Metadata<'a> {
 
 impl<'a> Metadata<'a> {
     /// No stream yet.
-    pub(crate) fn new(press: &'a mut dyn Press, sink: &'a mut dyn Sink) -> Metadata<'a> {
+    pub(crate) fn new(press: &'a mut dyn MetadataCompressor, sink: &'a mut dyn Sink) -> Metadata<'a> {
         Metadata { press, sink, streams: Vec::new(), in_flight: VecDeque::new() }
     }
 
@@ -219,7 +219,7 @@ pub(crate) mod tests {
     #[derive(Default)]
     pub(crate) struct Storing(VecDeque<Vec<u8>>);
 
-    impl Press for Storing {
+    impl MetadataCompressor for Storing {
         fn submit(&mut self, raw: Vec<u8>, _stored: bool) -> Result<(), Error> {
             let header = (raw.len() as u16 | 1 << 15).to_le_bytes();
             self.0.push_back([&header[..], &raw].concat());

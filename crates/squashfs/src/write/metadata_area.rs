@@ -13,7 +13,7 @@ use crate::format::tables::{TableEnd, write_exports, write_fragments, write_ids}
 use crate::write::inode_table::{InodeTables, write_inodes};
 use crate::write::metadata::Metadata;
 use crate::write::numbering::Numbering;
-use crate::{DataLayout, Error, Options, Press, Sink, XattrTable};
+use crate::{DataLayout, Error, MetadataCompressor, Options, Sink, XattrTable};
 
 /// How an image ended: sizes and counts for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,7 +49,7 @@ pub struct ImageEnd {
 /// directory too large, tables of 4 GiB or more. [`Error::Sink`] if the sink refuses, and what `press` returns.
 /// [`Error::Internal`] if the tree names a file or a set that is not there.
 pub fn write_metadata(
-    press: &mut dyn Press,
+    press: &mut dyn MetadataCompressor,
     sink: &mut dyn Sink,
     tree: &Tree,
     data: &DataLayout,

@@ -9,12 +9,12 @@ mod feeder;
 mod fragments;
 mod ids;
 mod inode_table;
-mod line_press;
 mod matching;
 pub(crate) mod metadata;
 mod metadata_area;
+mod metadata_compressor;
 pub(crate) mod numbering;
-mod press;
+mod pipeline_compressor;
 mod slab;
 #[cfg(test)]
 mod tests;
@@ -23,5 +23,5 @@ mod writer;
 
 pub use decision::Saved;
 pub use metadata_area::{ImageEnd, write_metadata};
-pub use press::Press;
-pub use writer::{Counts, Crew, Progress, Start, Summary, Writer, line_minimum};
+pub use metadata_compressor::MetadataCompressor;
+pub use writer::{Counts, Crew, Progress, Start, Summary, Writer, min_window};

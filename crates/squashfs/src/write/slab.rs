@@ -1,4 +1,4 @@
-//! Slabs: the raw bytes that travel the line, several pieces of content in one buffer.
+//! Slabs: the raw bytes that go through the pipeline, several pieces of content in one buffer.
 //!
 //! One slab holds a large block, or many small ones and tail ends, so that handing a tiny file over costs no more than a
 //! memory copy. Pieces lie in the order in which they were read.

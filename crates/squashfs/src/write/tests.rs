@@ -54,11 +54,11 @@ impl Source for Content<'_> {
 }
 
 fn crew(workers: usize, window: usize) -> Crew {
-    Crew { workers, window, memory: usize::MAX, cancel: CancelToken::new(), serial: false, line: Config::default() }
+    Crew { workers, window, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() }
 }
 
 fn serial() -> Crew {
-    Crew { serial: true, ..crew(0, 0) }
+    crew(0, 0)
 }
 
 fn options(codec: &str) -> Options {
@@ -282,7 +282,7 @@ fn a_full_sink_is_named_with_its_offset() {
             Err(io::Error::from(io::ErrorKind::UnexpectedEof))
         }
     }
-    for crew in [crew(2, 0), crew(0, 0), serial()] {
+    for crew in [crew(2, 0), crew(0, 0)] {
         let start = Start { defaults: META, input: "test".into() };
         let mut writer = Writer::new(Box::new(Full), options("gzip"), crew, start).unwrap();
         let added = add(&mut writer, 0, &text(1, BLOCK), FileHints::default(), 999, usize::MAX);

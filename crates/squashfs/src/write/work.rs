@@ -1,10 +1,10 @@
-//! What the workers do: hash pieces of content, compress blocks.
+//! The work of the two stages: hash pieces of content, compress blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use packline_codec::{Encoder, Outcome, Spec};
-use packline_engine::{Permit, Work};
+use packline_engine::{Permit, Pipeline, Task};
 
 use crate::Error;
 use crate::buffer::{Buffer, Pool};
@@ -18,30 +18,37 @@ const METADATA_BLOCK: usize = 8192;
 /// Marks a metadata block as stored (bit 15 of its header).
 const STORED_METADATA: u16 = 1 << 15;
 
-/// The two parallel stages of packing an image.
+/// Packing an image: slabs are hashed, then blocks are compressed.
+pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
+
+/// Hashes the pieces of a slab.
 #[derive(Debug)]
-pub(crate) struct BlockWork {
+pub(crate) struct HashTask;
+
+/// Compresses blocks.
+#[derive(Debug)]
+pub(crate) struct CompressTask {
     codec: Spec,
     block_size: u32,
     /// Buffers for what comes of one job.
     products: Arc<Pool>,
 }
 
-/// What the hash stage found of one piece.
+/// The hash of one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum PieceHash {
     /// Nothing but zeros, and zeros may be a hole.
     Zero,
     /// Content, with its digest if anyone may ask for it.
     Content(Option<Digest>),
 }
 
-/// A slab whose pieces were looked at.
+/// A slab whose pieces are hashed.
 #[derive(Debug)]
 pub(crate) struct Hashed {
     pub(crate) slab: Slab,
     /// One for each item of the slab.
-    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) hashes: Vec<PieceHash>,
 }
 
 /// One block to compress: its number, and its bytes in the buffer.
@@ -51,7 +58,7 @@ pub(crate) struct BlockRef {
     pub(crate) range: Range<usize>,
 }
 
-/// What the compress stage is given.
+/// The input of the compress stage.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// Data blocks of one slab; the permit covers their compressed form.
@@ -67,10 +74,10 @@ pub(crate) enum Job {
 pub(crate) struct PackedBlock {
     pub(crate) block: BlockRef,
     /// Where it lies in the job's product; `None` if it did not get smaller.
-    pub(crate) smaller: Option<Range<usize>>,
+    pub(crate) compressed: Option<Range<usize>>,
 }
 
-/// What the commit step takes.
+/// The input of the commit step.
 #[derive(Debug)]
 pub(crate) enum Packed {
     /// Data blocks, compressed where that made them smaller.
@@ -87,7 +94,7 @@ pub(crate) enum Packed {
     Metadata(Vec<u8>),
 }
 
-/// What one worker keeps: encoders, made when first needed, and a buffer for compressed metadata.
+/// State of one worker: encoders, made when first needed, and a buffer for compressed metadata.
 #[derive(Default)]
 pub(crate) struct Tool {
     data: Option<Box<dyn Encoder>>,
@@ -95,11 +102,31 @@ pub(crate) struct Tool {
     scratch: Vec<u8>,
 }
 
-impl Work for BlockWork {
-    type Raw = Slab;
-    type Hashed = Hashed;
-    type Job = Job;
-    type Packed = Packed;
+impl Task for HashTask {
+    type In = Slab;
+    type Out = Hashed;
+    type Error = Error;
+    type Tool = ();
+
+    fn tool(&self) {}
+
+    fn run(&self, (): &mut (), slab: Slab) -> Result<Hashed, Error> {
+        let hashes = hash_pieces(&slab);
+        Ok(Hashed { slab, hashes })
+    }
+
+    fn bytes_in(&self, slab: &Slab) -> u64 {
+        slab.filled as u64
+    }
+
+    fn bytes_out(&self, hashed: &Hashed) -> u64 {
+        hashed.slab.filled as u64
+    }
+}
+
+impl Task for CompressTask {
+    type In = Job;
+    type Out = Packed;
     type Error = Error;
     type Tool = Tool;
 
@@ -107,20 +134,15 @@ impl Work for BlockWork {
         Tool::default()
     }
 
-    fn hash(&self, _: &mut Tool, slab: Slab) -> Result<Hashed, Error> {
-        let verdicts = look_at(&slab);
-        Ok(Hashed { slab, verdicts })
+    fn run(&self, tool: &mut Tool, job: Job) -> Result<Packed, Error> {
+        match job {
+            Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
+            Job::Fragment { index, raw, length, permit } => self.fragment(tool, index, raw, length, permit),
+            Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
+        }
     }
 
-    fn raw_bytes(&self, slab: &Slab) -> u64 {
-        slab.filled as u64
-    }
-
-    fn hashed_bytes(&self, hashed: &Hashed) -> u64 {
-        hashed.slab.filled as u64
-    }
-
-    fn job_bytes(&self, job: &Job) -> u64 {
+    fn bytes_in(&self, job: &Job) -> u64 {
         match job {
             Job::Blocks { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
             Job::Fragment { length, .. } => *length as u64,
@@ -128,24 +150,16 @@ impl Work for BlockWork {
         }
     }
 
-    fn packed_bytes(&self, packed: &Packed) -> u64 {
+    fn bytes_out(&self, packed: &Packed) -> u64 {
         match packed {
             Packed::Blocks { blocks, .. } => {
-                sum(blocks.iter().map(|packed| packed.smaller.as_ref().unwrap_or(&packed.block.range)))
+                sum(blocks.iter().map(|packed| packed.compressed.as_ref().unwrap_or(&packed.block.range)))
             }
             Packed::Raw { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
             Packed::Fragment { length, .. } => *length as u64,
             Packed::Metadata(bytes) => bytes.len() as u64,
-            // Those stand in the image; how long they are is the area's to know.
+            // Copies are of bytes in the image; only the data area knows their length.
             Packed::Copies { .. } | Packed::Align => 0,
-        }
-    }
-
-    fn compress(&self, tool: &mut Tool, job: Job) -> Result<Packed, Error> {
-        match job {
-            Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
-            Job::Fragment { index, raw, length, permit } => self.fragment(tool, index, raw, length, permit),
-            Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
         }
     }
 }
@@ -154,10 +168,10 @@ fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
     ranges.map(|range| range.len() as u64).sum()
 }
 
-impl BlockWork {
-    /// `window` bounds the memory of the line, bytes.
-    pub(crate) fn new(codec: Spec, block_size: u32, window: usize) -> BlockWork {
-        BlockWork { codec, block_size, products: Pool::new((block_size as usize).max(JOB_BYTES), window) }
+impl CompressTask {
+    /// `window` bounds the memory of the pipeline, bytes.
+    pub(crate) fn new(codec: Spec, block_size: u32, window: usize) -> CompressTask {
+        CompressTask { codec, block_size, products: Pool::new((block_size as usize).max(JOB_BYTES), window) }
     }
 
     fn blocks(
@@ -172,8 +186,8 @@ impl BlockWork {
         let mut at = 0;
         for block in blocks {
             let content = &raw.bytes()[block.range.clone()];
-            let size = self.smaller(tool, content, &mut product.bytes_mut()[at..at + content.len()])?;
-            packed.push(PackedBlock { block, smaller: size.map(|size| at..at + size) });
+            let size = self.try_compress(tool, content, &mut product.bytes_mut()[at..at + content.len()])?;
+            packed.push(PackedBlock { block, compressed: size.map(|size| at..at + size) });
             at += size.unwrap_or(0);
         }
         Ok(Packed::Blocks { raw, product, blocks: packed })
@@ -188,7 +202,7 @@ impl BlockWork {
         permit: Permit,
     ) -> Result<Packed, Error> {
         let mut product = self.products.take(permit);
-        let size = self.smaller(tool, &raw.bytes()[..length], &mut product.bytes_mut()[..length])?;
+        let size = self.try_compress(tool, &raw.bytes()[..length], &mut product.bytes_mut()[..length])?;
         Ok(match size {
             Some(size) => Packed::Fragment { index, bytes: product, length: size, stored: false },
             None => Packed::Fragment { index, bytes: raw, length, stored: true },
@@ -196,7 +210,7 @@ impl BlockWork {
     }
 
     /// Compresses one block; `None` if it does not get smaller.
-    fn smaller(&self, tool: &mut Tool, raw: &[u8], product: &mut [u8]) -> Result<Option<usize>, Error> {
+    fn try_compress(&self, tool: &mut Tool, raw: &[u8], product: &mut [u8]) -> Result<Option<usize>, Error> {
         let encoder = match &mut tool.data {
             Some(encoder) => encoder,
             none => none.insert(self.codec.encoder(self.block_size as usize)?),
@@ -237,17 +251,17 @@ pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
     size as u32 | if stored { STORED_BLOCK } else { 0 }
 }
 
-fn look_at(slab: &Slab) -> Vec<Verdict> {
-    let verdict = |item: &crate::write::slab::Item| match item.piece {
-        Piece::Holes(_) => Verdict::Zero,
+fn hash_pieces(slab: &Slab) -> Vec<PieceHash> {
+    let hash = |item: &crate::write::slab::Item| match item.piece {
+        Piece::Holes(_) => PieceHash::Zero,
         Piece::Block | Piece::Tail => {
             let content = &slab.buffer.bytes()[item.range.clone()];
             if item.rules.sparse && is_zero(content) {
-                Verdict::Zero
+                PieceHash::Zero
             } else {
-                Verdict::Content(item.rules.deduplicate.then(|| Digest::of(content, item.rules.stored)))
+                PieceHash::Content(item.rules.deduplicate.then(|| Digest::of(content, item.rules.stored)))
             }
         }
     };
-    slab.items.iter().map(verdict).collect()
+    slab.items.iter().map(hash).collect()
 }

@@ -1,7 +1,7 @@
 //! Writes an image: entries and contents go in one after the other, tables and superblock follow at the end.
 
 use packline_codec::Spec;
-use packline_engine::{CancelToken, Config, Line, Permit, QueueStats, Stats, WorkerStats};
+use packline_engine::{CancelToken, Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
 use crate::fault::from_fault;
@@ -9,9 +9,9 @@ use crate::format::codecs::check_codec;
 use crate::write::area::Area;
 use crate::write::decision::{Decisions, Saved};
 use crate::write::feeder::{Feeder, FileCut, slab_memory};
-use crate::write::line_press::LinePress;
+use crate::write::pipeline_compressor::PipelineCompressor;
 use crate::write::slab::Rules;
-use crate::write::work::BlockWork;
+use crate::write::work::{BlockPipeline, CompressTask, HashTask};
 use crate::{
     Error, FileHints, Fragments, ImageEnd, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Sink, XattrTable, data_start,
     write_metadata,
@@ -27,16 +27,14 @@ const NO_XATTRS: u32 = u32::MAX;
 pub struct Crew {
     /// Worker threads; 0 does everything on the caller's thread.
     pub workers: usize,
-    /// Bytes of content that may be on the line at once, see [`line_minimum`]; less works, with one slab at a time.
+    /// Bytes of content in flight at most, see [`min_window`]; less works, with one slab at a time.
     pub window: usize,
-    /// Bytes that line and tree may take together. When the tree grows the line gets less; an error when nothing is left.
+    /// Bytes that pipeline and tree may take together. When the tree grows the pipeline gets less; an error when nothing is left.
     pub memory: usize,
     /// Stops the work when set.
     pub cancel: CancelToken,
-    /// Use the serial reference instead of workers.
-    pub serial: bool,
-    /// How the line is run, apart from what is said above.
-    pub line: Config,
+    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
+    pub engine: Config,
 }
 
 /// What the image starts from.
@@ -49,7 +47,7 @@ pub struct Start {
 }
 
 /// The smallest window with which all workers have something to do, bytes.
-pub fn line_minimum(block_size: u32) -> usize {
+pub fn min_window(block_size: u32) -> usize {
     slab_memory(block_size) + 2 * block_size as usize
 }
 
@@ -96,17 +94,17 @@ pub struct Summary {
     pub data_bytes: u64,
     /// Tables, sizes and the end of the image.
     pub end: ImageEnd,
-    /// Counters of the line.
-    pub line: Stats,
+    /// Counters of the pipeline.
+    pub pipeline: Stats,
     /// Counters of each run queue.
     pub queues: Vec<QueueStats>,
     /// Counters of each worker.
-    pub crew: Vec<WorkerStats>,
+    pub workers: Vec<WorkerStats>,
 }
 
 /// Writes one image.
 pub struct Writer {
-    line: Box<dyn Line<BlockWork>>,
+    pipeline: BlockPipeline,
     area: Area,
     feeder: Feeder,
     namespace: Namespace,
@@ -116,8 +114,8 @@ pub struct Writer {
     input: String,
     counts: Counts,
     progress: Progress,
-    /// The part of the line's memory that the tree has taken over.
-    lent: Permit,
+    /// Memory of the pipeline that the tree has taken.
+    tree_reservation: Permit,
 }
 
 impl Writer {
@@ -133,7 +131,7 @@ impl Writer {
         let decisions =
             Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), crew.window);
         Ok(Writer {
-            line: line(&options, &crew)?,
+            pipeline: pipeline(&options, &crew)?,
             area: Area::new(decisions, sink, data_start(&options)?, options.pad),
             feeder: Feeder::new(options.block_size, crew.window),
             namespace: Namespace::new(start.defaults),
@@ -143,7 +141,7 @@ impl Writer {
             input: start.input,
             counts: Counts::default(),
             progress: Progress::default(),
-            lent: Permit::detached(0),
+            tree_reservation: Permit::detached(0),
         })
     }
 
@@ -172,12 +170,12 @@ impl Writer {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
         }
-        let Writer { mut line, area, namespace, xattrs, options, counts, progress, input, .. } = self;
+        let Writer { mut pipeline, area, namespace, xattrs, options, counts, progress, input, .. } = self;
         let Area { decisions, mut sink, position, .. } = area;
         let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
         let layout = decisions.into_layout(position)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&input))?;
-        let mut press = LinePress::new(&mut *line);
+        let mut press = PipelineCompressor::new(&mut pipeline);
         let end = write_metadata(&mut press, &mut *sink, &tree, &layout, &xattrs, &options)?;
         Ok(Summary {
             counts,
@@ -187,9 +185,9 @@ impl Writer {
             fragments: layout.fragments.len() as u64,
             data_bytes: position - data_start(&options)?,
             end,
-            line: line.stats(),
-            queues: line.queue_stats(),
-            crew: line.worker_stats(),
+            pipeline: pipeline.stats(),
+            queues: pipeline.queue_stats(),
+            workers: pipeline.worker_stats(),
         })
     }
 
@@ -214,7 +212,7 @@ impl Writer {
         self.count(entry);
         if let Some((number, size)) = file {
             let cut = FileCut { file: number, size, rules: self.rules(hints), tails: self.tails(hints) };
-            self.feeder.feed(cut, source, &mut *self.line, &mut self.area)?;
+            self.feeder.feed(cut, source, &mut self.pipeline, &mut self.area)?;
         }
         if self.progress.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
     }
@@ -246,40 +244,40 @@ impl Writer {
         }
     }
 
-    /// Lets the tree take memory from the line once both together would be too much.
+    /// Lets the tree take memory from the pipeline once both together would exceed the limit.
     fn lend_memory(&mut self) -> Result<(), Error> {
         let tree = self.namespace.memory() + self.xattrs.memory() + self.area.decisions.memory();
         let wanted = (tree + self.crew.window).saturating_sub(self.crew.memory);
-        let minimum = line_minimum(self.options.block_size);
+        let minimum = min_window(self.options.block_size);
         if wanted > 0 && tree + minimum > self.crew.memory {
             return Err(Error::Limit {
                 what: format!(
                     "{}: the tree of {} entries so far takes {tree} bytes of memory, more than the {} there are with \
-                     {minimum} for the line",
+                     {minimum} for the pipeline",
                     self.input, self.progress.entries, self.crew.memory
                 ),
                 expected: "a larger memory limit".into(),
             });
         }
-        let more = wanted.saturating_sub(self.lent.bytes());
+        let more = wanted.saturating_sub(self.tree_reservation.bytes());
         if more > 0 {
-            let permit = self.line.reserve(more, &mut self.area).map_err(from_fault)?;
-            self.lent.merge(permit);
+            let permit = self.pipeline.reserve(more, &mut self.area).map_err(from_fault)?;
+            self.tree_reservation.merge(permit);
         }
         Ok(())
     }
 
     fn finish_data(&mut self) -> Result<(), Error> {
-        self.feeder.flush(&mut *self.line, &mut self.area)?;
-        self.line.settle(&mut self.area).map_err(from_fault)?;
-        self.area.decisions.close(self.line.outbox());
-        self.line.drain(&mut self.area).map_err(from_fault)
+        self.feeder.flush(&mut self.pipeline, &mut self.area)?;
+        self.pipeline.settle(&mut self.area).map_err(from_fault)?;
+        self.area.decisions.close(self.pipeline.outbox());
+        self.pipeline.drain(&mut self.area).map_err(from_fault)
     }
 
-    /// An error found further up the line comes first: it belongs to an earlier piece of the input.
+    /// An error of what is in flight comes first: it belongs to an earlier piece of the input.
     fn first_error(&mut self, error: Error) -> Error {
-        let earlier = self.feeder.flush(&mut *self.line, &mut self.area);
-        let earlier = earlier.and_then(|()| self.line.drain(&mut self.area).map_err(from_fault));
+        let earlier = self.feeder.flush(&mut self.pipeline, &mut self.area);
+        let earlier = earlier.and_then(|()| self.pipeline.drain(&mut self.area).map_err(from_fault));
         match earlier {
             Err(earlier) if !matches!(earlier, Error::Internal(_) | Error::Cancelled) => earlier,
             _ => error,
@@ -287,11 +285,11 @@ impl Writer {
     }
 }
 
-fn line(options: &Options, crew: &Crew) -> Result<Box<dyn Line<BlockWork>>, Error> {
-    let work = BlockWork::new(options.codec.clone(), options.block_size, crew.window);
-    let config = crew.line.sized(crew.workers, crew.window, &crew.cancel);
-    let line = packline_engine::line(work, config, crew.serial);
-    line.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
+fn pipeline(options: &Options, crew: &Crew) -> Result<BlockPipeline, Error> {
+    let compress = CompressTask::new(options.codec.clone(), options.block_size, crew.window);
+    let config = crew.engine.sized(crew.workers, crew.window, &crew.cancel);
+    let pipeline = Pipeline::new(HashTask, compress, config);
+    pipeline.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }
 
 fn check_block_size(size: u32) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::metadata_support::{InlinePress, Source, When, options, source, try_image};
-use packline_squashfs::{Error, Options, Press, Sink, TailPlace, write_metadata};
+use packline_squashfs::{Error, MetadataCompressor, Options, Sink, TailPlace, write_metadata};
 use packline_testkit::model::{Node, NodeKind};
 
 fn failure(nodes: &[Node], options: &Options) -> String {
@@ -98,7 +98,7 @@ fn a_full_disk_is_said_and_leaves_no_superblock() {
 /// Fails at one call, or gives no block back.
 struct Broken(InlinePress, usize, bool);
 
-impl Press for Broken {
+impl MetadataCompressor for Broken {
     fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error> {
         if self.0.blocks == self.1 && !self.2 {
             return Err(Error::Cancelled);

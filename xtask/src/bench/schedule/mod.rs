@@ -1,4 +1,4 @@
-//! Compares the plain queue with the scheduler's variants on the same workloads: interleaved runs, medians.
+//! Compares one shared run queue with the scheduler's other variants on the same workloads: interleaved runs, medians.
 //!
 //! The workloads are those that Con Kolivas measured his schedulers with, adapted to packing: they are difficult for queues.
 //! Everything runs in this process, so that the processor time is that of the packing alone.
@@ -29,7 +29,7 @@ pub struct Options {
     /// Only these workloads
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = workload::parse)]
     only: Vec<Workload>,
-    /// Ways of scheduling; plain is always included
+    /// Ways of scheduling; one-queue is always included
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = variant::parse, default_value = "default")]
     variants: Vec<Variant>,
     /// Directory for temporary files
@@ -80,7 +80,7 @@ fn check(workload: &str, variant: &str, cost: &Cost, expected: blake3::Hash) -> 
 
 fn page(rows: &[Row]) -> String {
     format!(
-        "# Ways of scheduling\n\n{}\n\nMedians of interleaved runs within one process, and their ratios to the plain queue's; the \
+        "# Ways of scheduling\n\n{}\n\nMedians of interleaved runs within one process, and their ratios to one shared queue's; the \
          images of all runs are equal. `best` compares the fastest runs: where it is near 1 and the median is not, the machine \
          was disturbed.\n\n{}",
         machine::description(),

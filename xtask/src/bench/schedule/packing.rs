@@ -6,8 +6,8 @@ use super::synthetic::Tree;
 use super::variant::Variant;
 use crate::shell;
 use packline::codec::Spec;
+use packline::engine::{Config, Pool};
 use packline::image::Options;
-use packline::line::{Config, Pool};
 use packline::tree::DirectoryOptions;
 use packline::{PackRequest, Resources, SourceSpec, Unobserved};
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl Packing {
         let mut request = PackRequest::new(self.content.source(), image.to_owned(), options);
         request.force = true;
         request.resources =
-            Resources { workers: self.workers, window: self.window, line: config, ..Resources::default() };
+            Resources { workers: self.workers, window: self.window, engine: config, ..Resources::default() };
         packline::pack(request, &mut Unobserved).map(drop).map_err(|cause| cause.to_string())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cost::{Cost, timed};
 use super::variant::Variant;
-use packline::line::{Config, ParallelLine};
+use packline::engine::Config;
 use packline_bench::Idle;
 
 /// Bytes of an item.
@@ -25,7 +25,7 @@ impl SpinPipeline {
 
     fn send(&self, variant: &Variant) -> Result<u64, String> {
         let config = Config { workers: self.workers, budget: CAPACITY * ITEM, ..variant.config() };
-        let mut pipeline = ParallelLine::new(self.idle, config).map_err(|cause| cause.to_string())?;
+        let mut pipeline = self.idle.pipeline(config).map_err(|cause| cause.to_string())?;
         self.idle.send(&mut pipeline, self.items, ITEM).map_err(|fault| fault.to_string())
     }
 }

@@ -1,4 +1,4 @@
-//! The results: medians and their ratios to the plain queue's.
+//! The results: medians and their ratios to one shared queue's.
 
 use super::cost::Cost;
 use std::fmt::Write;
@@ -45,9 +45,10 @@ pub fn lines(rows: &[Row]) -> String {
 }
 
 pub fn page(rows: &[Row]) -> String {
-    let mut text = "| workload | variant | wall, s | CPU, s | wall of plain | CPU of plain | best wall | best CPU |\n\
+    let mut text =
+        "| workload | variant | wall, s | CPU, s | wall of one queue | CPU of one queue | best wall | best CPU |\n\
                     |---|---|--:|--:|--:|--:|--:|--:|\n"
-        .to_owned();
+            .to_owned();
     for group in rows.chunk_by(|one, next| one.workload == next.workload) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}", lines(group));

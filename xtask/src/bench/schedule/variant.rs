@@ -1,27 +1,26 @@
 //! The ways of scheduling that are compared.
 
-use packline::line::{Config, Policy, Scheduling, Share};
+use packline::engine::{Config, Policy, QueueDomain, Scheduling};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Variant {
     pub name: &'static str,
-    plain: bool,
-    share: Share,
+    queue_per: QueueDomain,
     policy: Policy,
     help_out: bool,
 }
 
-const fn queues(name: &'static str, share: Share, policy: Policy) -> Variant {
-    Variant { name, plain: false, share, policy, help_out: false }
+const fn queues(name: &'static str, queue_per: QueueDomain, policy: Policy) -> Variant {
+    Variant { name, queue_per, policy, help_out: false }
 }
 
 /// All variants; the first is the baseline.
 pub const VARIANTS: [Variant; 5] = [
-    Variant { plain: true, ..queues("plain", Share::Llc, Policy::Earliest) },
-    queues("default", Share::Llc, Policy::Earliest),
-    queues("none+earliest", Share::None, Policy::Earliest),
-    queues("none+local", Share::None, Policy::Local),
-    Variant { help_out: true, ..queues("help-out", Share::Llc, Policy::Earliest) },
+    queues("one-queue", QueueDomain::All, Policy::Earliest),
+    queues("default", QueueDomain::Llc, Policy::Earliest),
+    queues("none+earliest", QueueDomain::None, Policy::Earliest),
+    queues("none+local", QueueDomain::None, Policy::Local),
+    Variant { help_out: true, ..queues("help-out", QueueDomain::Llc, Policy::Earliest) },
 ];
 
 /// The variant of that name.
@@ -32,15 +31,16 @@ pub fn parse(name: &str) -> Result<Variant, String> {
 
 /// These variants in the order of [`VARIANTS`], with the baseline.
 pub fn with_plain(chosen: &[Variant]) -> Vec<Variant> {
-    let wanted = |variant: &Variant| variant.plain || chosen.iter().any(|other| other.name == variant.name);
+    let wanted =
+        |variant: &Variant| variant.name == VARIANTS[0].name || chosen.iter().any(|other| other.name == variant.name);
     VARIANTS.into_iter().filter(wanted).collect()
 }
 
 impl Variant {
     /// The scheduler's settings. All workers are assumed to share one last-level cache, as on most machines.
     pub fn scheduling(&self) -> Scheduling {
-        let Variant { plain, share, policy, .. } = *self;
-        Scheduling { share, policy, plain, ..Scheduling::default() }
+        let Variant { queue_per, policy, .. } = *self;
+        Scheduling { queue_per, policy, ..Scheduling::default() }
     }
 
     /// The pipeline's settings without numbers of workers and bytes.
@@ -57,9 +57,9 @@ mod tests {
     fn the_baseline_comes_first_and_unknown_names_are_refused() {
         let chosen = ["help-out", "default"].map(|name| parse(name).unwrap());
         let names: Vec<_> = with_plain(&chosen).iter().map(|variant| variant.name).collect();
-        assert_eq!(names, ["plain", "default", "help-out"]);
+        assert_eq!(names, ["one-queue", "default", "help-out"]);
         assert!(parse("fast").unwrap_err().contains("none+local"));
-        assert!(VARIANTS[0].scheduling().plain && !VARIANTS[1].scheduling().plain);
+        assert_eq!(VARIANTS[0].scheduling().queue_per, QueueDomain::All);
         assert!(VARIANTS[4].config().help_out && !VARIANTS[1].config().help_out);
     }
 }

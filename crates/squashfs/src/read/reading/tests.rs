@@ -143,8 +143,7 @@ fn whoever_decodes_the_content_is_the_same() {
     let mut order = files(&image);
     let mut expected: Vec<Got> = content.iter().map(|bytes| Got { bytes: bytes.clone(), failed: Vec::new() }).collect();
     for _ in 0..2 {
-        let serial = ReadSettings { serial: true, ..settings(0, 1 << 20, 1 << 20) };
-        assert!(read(&image, &order, true, &serial) == expected);
+        assert!(read(&image, &order, true, &settings(0, 1 << 20, 1 << 20)) == expected);
         for workers in [0, 1, 2, 7, 16] {
             for (window, fragments) in [(0, 0), (0, 1 << 20), (50_000, 9000), (8 << 20, 0), (8 << 20, 1 << 20)] {
                 let noted = window + workers != 1;
@@ -193,7 +192,7 @@ fn small_blocks_share_jobs() {
             Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, 8 << 20, 0))
                 .unwrap();
         while reading.next_event().unwrap().is_some() {}
-        let jobs = reading.line.stats().fed;
+        let jobs = reading.map.stats().fed;
         assert!((12..=20).contains(&jobs), "{jobs} jobs for 3.2 MB");
     }
 }

@@ -1,10 +1,9 @@
-//! What the workers do when an image is read: fetch stored blocks and decode them.
+//! Reading an image on workers: fetches stored blocks and decodes them.
 
-use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 
-use packline_engine::{Permit, Work};
+use packline_engine::{Permit, Task};
 
 use super::slot::{Decoded, Piece, Product};
 use crate::buffer::Pool;
@@ -29,17 +28,15 @@ pub(super) struct Job {
     pub(super) pool: Arc<Pool>,
 }
 
-/// The first stage of the line; the second has nothing to do.
+/// Decodes the blocks of a job.
 #[derive(Debug)]
-pub(super) struct ReadWork {
+pub(super) struct DecodeTask {
     pub(super) image: Image,
 }
 
-impl Work for ReadWork {
-    type Raw = Job;
-    type Hashed = Product;
-    type Job = Infallible;
-    type Packed = Infallible;
+impl Task for DecodeTask {
+    type In = Job;
+    type Out = Product;
     type Error = ReadError;
     type Tool = Result<BlockDecoder, ReadError>;
 
@@ -47,20 +44,16 @@ impl Work for ReadWork {
         BlockDecoder::new(&self.image)
     }
 
-    fn hash(&self, tool: &mut Self::Tool, job: Job) -> Result<Product, ReadError> {
+    fn run(&self, tool: &mut Self::Tool, job: Job) -> Result<Product, ReadError> {
         let decoder = tool.as_mut().map_err(|error| error.clone())?;
         Ok(decode(decoder, job))
     }
 
-    fn compress(&self, _: &mut Self::Tool, job: Infallible) -> Result<Infallible, ReadError> {
-        match job {}
-    }
-
-    fn raw_bytes(&self, job: &Job) -> u64 {
+    fn bytes_in(&self, job: &Job) -> u64 {
         job.blocks.iter().map(|wanted| u64::from(wanted.place.stored)).sum()
     }
 
-    fn hashed_bytes(&self, product: &Product) -> u64 {
+    fn bytes_out(&self, product: &Product) -> u64 {
         product.pieces.iter().filter(|piece| piece.error.is_none()).map(|piece| piece.range.len() as u64).sum()
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use packline_codec::{Encoder, Outcome, Spec};
 use packline_squashfs::{
-    DataLayout, Error, FileLayout, ImageEnd, Options, Press, Sink, XattrTable, data_start, write_metadata,
+    DataLayout, Error, FileLayout, ImageEnd, MetadataCompressor, Options, Sink, XattrTable, data_start, write_metadata,
 };
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::mount::Mounted;
@@ -57,7 +57,7 @@ impl InlinePress {
     }
 }
 
-impl Press for InlinePress {
+impl MetadataCompressor for InlinePress {
     fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error> {
         assert!((1..=8192).contains(&raw.len()), "{} bytes", raw.len());
         self.blocks += 1;

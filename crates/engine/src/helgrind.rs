@@ -1,8 +1,8 @@
 //! The standard library's locks and atomics, with a word to helgrind about each (`--cfg helgrind`): it knows neither futexes nor
 //! what an atomic orders, and would take whatever they guard for a race.
 //!
-//! It is told what the language promises and no more: a relaxed access orders nothing. No function here is inlined, so that the
-//! accesses to the atomics themselves, which are no races, can be told from all others by where they are (see
+//! It learns what the language promises and no more: a relaxed access orders nothing. No function here is inlined, so that the
+//! accesses to the atomics themselves, which are no races, are distinguished from all others by where they are (see
 //! `tests/helgrind.supp`).
 
 use std::ops::{Deref, DerefMut};
@@ -10,36 +10,36 @@ use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
 
 use crabgrind::helgrind::{Annotation, annotate_memory};
 
-fn tell<T>(of: &T, what: Annotation) {
+fn annotate<T>(of: &T, what: Annotation) {
     annotate_memory(std::ptr::from_ref(of).cast_mut().cast(), what);
 }
 
 /// What the thread did so far comes before what any does after [`after`] of the same value.
 pub(crate) fn before<T>(value: &T) {
-    tell(value, Annotation::HappensBefore);
+    annotate(value, Annotation::HappensBefore);
 }
 
 /// See [`before`].
 pub(crate) fn after<T>(value: &T) {
-    tell(value, Annotation::HappensAfter);
+    annotate(value, Annotation::HappensAfter);
 }
 
 /// A lock whose holders helgrind knows, and in what order anybody holds several.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 
-/// A held lock. Helgrind is told that it is let go of before it is.
+/// A held lock. Helgrind learns of the release before it happens.
 pub(crate) struct MutexGuard<'a, T> {
-    told: Told<'a, T>,
+    annotation: LockAnnotation<'a, T>,
     held: sync::MutexGuard<'a, T>,
 }
 
 /// What helgrind knows of a held lock.
-struct Told<'a, T>(&'a Mutex<T>);
+struct LockAnnotation<'a, T>(&'a Mutex<T>);
 
-impl<T> Drop for Told<'_, T> {
+impl<T> Drop for LockAnnotation<'_, T> {
     fn drop(&mut self) {
-        tell(self.0, Annotation::RwLockReleased);
+        annotate(self.0, Annotation::RwLockReleased);
     }
 }
 
@@ -63,8 +63,8 @@ impl<T> Mutex<T> {
     }
 
     fn held_by<'a>(&'a self, held: sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        tell(self, Annotation::RwLockAcquired(true));
-        MutexGuard { told: Told(self), held }
+        annotate(self, Annotation::RwLockAcquired(true));
+        MutexGuard { annotation: LockAnnotation(self), held }
     }
 }
 
@@ -93,9 +93,9 @@ impl Condvar {
 
     #[inline(never)]
     pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let MutexGuard { told, held } = guard;
-        let mutex = told.0;
-        drop(told);
+        let MutexGuard { annotation, held } = guard;
+        let mutex = annotation.0;
+        drop(annotation);
         Ok(mutex.held_by(self.0.wait(held).unwrap_or_else(PoisonError::into_inner)))
     }
 
@@ -105,26 +105,26 @@ impl Condvar {
     }
 }
 
-/// Atomics whose order helgrind is told.
+/// Atomics that report their ordering to helgrind.
 pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::Ordering;
 
-    use super::{Annotation, tell};
+    use super::{Annotation, annotate};
 
     fn releases<T>(of: &T, ordering: Ordering) {
         if matches!(ordering, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst) {
-            tell(of, Annotation::HappensBefore);
+            annotate(of, Annotation::HappensBefore);
         }
     }
 
     fn acquires<T>(of: &T, ordering: Ordering) {
         if matches!(ordering, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst) {
-            tell(of, Annotation::HappensAfter);
+            annotate(of, Annotation::HappensAfter);
         }
     }
 
     /// A type of the standard library with those of its functions that only read, only write, or do both.
-    macro_rules! told {
+    macro_rules! annotated {
         ($name:ident, $of:ty, $($both:ident($($value:ident: $type:ty),*) -> $back:ty;)*) => {
             #[derive(Debug, Default)]
             pub(crate) struct $name(std::sync::atomic::$name);
@@ -173,11 +173,11 @@ pub(crate) mod atomic {
         };
     }
 
-    told!(AtomicBool, bool, swap(value: bool) -> bool;);
-    told!(AtomicU8, u8, swap(value: u8) -> u8;);
-    told!(AtomicU32, u32, swap(value: u32) -> u32;);
-    told!(AtomicU64, u64, fetch_add(more: u64) -> u64; fetch_max(value: u64) -> u64;);
-    told!(AtomicUsize, usize, fetch_add(more: usize) -> usize; fetch_sub(less: usize) -> usize; fetch_max(value: usize) -> usize;);
+    annotated!(AtomicBool, bool, swap(value: bool) -> bool;);
+    annotated!(AtomicU8, u8, swap(value: u8) -> u8;);
+    annotated!(AtomicU32, u32, swap(value: u32) -> u32;);
+    annotated!(AtomicU64, u64, fetch_add(more: u64) -> u64; fetch_max(value: u64) -> u64;);
+    annotated!(AtomicUsize, usize, fetch_add(more: usize) -> usize; fetch_sub(less: usize) -> usize; fetch_max(value: usize) -> usize;);
 
     impl AtomicUsize {
         pub(crate) fn fetch_update(

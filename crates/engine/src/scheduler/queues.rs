@@ -1,10 +1,10 @@
 //! All run queues of a pool: where a job is put, and which queue a worker takes from.
 
-use crate::hand::Taker;
 use crate::histogram::Histogram;
-use crate::key::Key;
-use crate::rows::{Entry, Owner};
-use crate::run_queue::{RunQueue, Taken};
+use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::key::Key;
+use crate::scheduler::run_queue::{RunQueue, Taken};
+use crate::scheduler::worker_state::Taking;
 use crate::{Policy, QueueStats};
 
 /// Run queues, each under its own lock.
@@ -43,55 +43,55 @@ impl<J> Queues<J> {
     /// Takes a job as the policy says, unless there is none to be seen.
     ///
     /// A queue whose lock is held is passed by: what stood first in it is being taken. Only when all that have jobs
-    /// are held does the taker wait for one, the earliest.
-    pub(crate) fn take(&self, taker: &Taker<'_>) -> Option<Taken<J>> {
+    /// are held does the taking wait for one, the earliest.
+    pub(crate) fn take(&self, taking: &Taking<'_>) -> Option<Taken<J>> {
         if self.len() == 1 {
             let queue = &self.queues[0];
-            return if queue.is_empty() { None } else { queue.take(0, taker) };
+            return if queue.is_empty() { None } else { queue.take(0, taking) };
         }
         if self.policy == Policy::Local
-            && let Some(taken) = self.take_local(taker)
+            && let Some(taken) = self.take_local(taking)
         {
             return Some(taken);
         }
         let mut passed = None;
-        while let Some(next) = self.earliest_after(passed, taker.hand.queue) {
-            if let Some(taken) = self.queues[next.queue].try_take(next.queue, taker) {
+        while let Some(next) = self.earliest_after(passed, taking.worker.queue) {
+            if let Some(taken) = self.queues[next.queue].try_take(next.queue, taking) {
                 return Some(taken);
             }
             passed = Some(next);
         }
-        let first = self.earliest_after(None, taker.hand.queue)?;
-        self.queues[first.queue].take(first.queue, taker)
+        let first = self.earliest_after(None, taking.worker.queue)?;
+        self.queues[first.queue].take(first.queue, taking)
     }
 
     /// Takes from the own queue, unless another one is longer and its first job earlier.
-    fn take_local(&self, taker: &Taker<'_>) -> Option<Taken<J>> {
-        let own = &self.queues[taker.hand.queue];
+    fn take_local(&self, taking: &Taking<'_>) -> Option<Taken<J>> {
+        let own = &self.queues[taking.worker.queue];
         let (best, len) = (own.best(), own.len());
         let longer = |queue: &RunQueue<J>| queue.len() > len && queue.best() < best;
         if best == Key::NONE || self.queues.iter().any(longer) {
             return None;
         }
-        own.try_take(taker.hand.queue, taker)
+        own.try_take(taking.worker.queue, taking)
     }
 
-    /// The queue with the earliest job behind `passed`. Among equals the taker's own comes first, then those after it.
-    fn earliest_after(&self, passed: Option<Sight>, own: usize) -> Option<Sight> {
+    /// The queue with the earliest job behind `passed`. Among equals the taking's own comes first, then those after it.
+    fn earliest_after(&self, passed: Option<Candidate>, own: usize) -> Option<Candidate> {
         let count = self.len();
         let seen = (0..count).map(|distance| {
             let queue = (own + distance) % count;
-            Sight { key: self.queues[queue].best(), distance, queue }
+            Candidate { key: self.queues[queue].best(), distance, queue }
         });
-        seen.filter(|sight| sight.key != Key::NONE && passed.is_none_or(|passed| *sight > passed)).min()
+        seen.filter(|candidate| candidate.key != Key::NONE && passed.is_none_or(|passed| *candidate > passed)).min()
     }
 
-    /// Takes the earliest job of `line` that can be found, for its caller.
-    pub(crate) fn take_of(&self, line: u64, taker: &Taker<'_>) -> Option<Taken<J>> {
+    /// Takes the earliest job of `pipeline` that can be found, for its caller.
+    pub(crate) fn take_of(&self, pipeline: u64, taking: &Taking<'_>) -> Option<Taken<J>> {
         let mut numbers: Vec<(Key, usize)> = self.queues.iter().map(RunQueue::best).zip(0..).collect();
         numbers.sort_unstable();
         let with_jobs = numbers.into_iter().filter(|&(key, _)| key != Key::NONE);
-        with_jobs.map(|(_, queue)| queue).find_map(|queue| self.queues[queue].take_of(line, queue, taker))
+        with_jobs.map(|(_, queue)| queue).find_map(|queue| self.queues[queue].take_of(pipeline, queue, taking))
     }
 
     /// Makes a job due now, if it is still queued; the queue it is in.
@@ -99,9 +99,9 @@ impl<J> Queues<J> {
         (0..self.len()).find(|&queue| !self.queues[queue].is_empty() && self.queues[queue].promote(owner, ticket))
     }
 
-    /// Drops every job of `line`.
-    pub(crate) fn clear(&self, line: u64) {
-        self.queues.iter().for_each(|queue| queue.clear(line));
+    /// Drops every job of `pipeline`.
+    pub(crate) fn clear(&self, pipeline: u64) {
+        self.queues.iter().for_each(|queue| queue.clear(pipeline));
     }
 
     /// Drops every job.
@@ -119,7 +119,7 @@ impl<J> Queues<J> {
 
 /// A queue as somebody saw it who looks for the earliest job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Sight {
+struct Candidate {
     key: Key,
     /// From the own queue.
     distance: usize,
@@ -130,20 +130,20 @@ struct Sight {
 mod tests {
     use super::*;
     use crate::Class;
-    use crate::hand::Hand;
-    use crate::rows::LaneName;
+    use crate::scheduler::job_queues::StageName;
+    use crate::scheduler::worker_state::WorkerState;
 
-    const OWNER: Owner = Owner { line: 0, lane: LaneName::Hash };
+    const OWNER: Owner = Owner { pipeline: 0, name: StageName::Hash };
 
     fn entry(time: u64) -> Entry<u64> {
         Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job: time }
     }
 
-    /// What a taker at queue `own` gets, one job after the other.
+    /// What a taking at queue `own` gets, one job after the other.
     fn taken(queues: &Queues<u64>, own: usize) -> Vec<u64> {
-        let hand = Hand::new(own);
-        let taker = Taker { hand: &hand, clock: None };
-        std::iter::from_fn(|| queues.take(&taker)).map(|taken| taken.entry.job).collect()
+        let worker = WorkerState::new(own);
+        let taking = Taking { worker: &worker, clock: None };
+        std::iter::from_fn(|| queues.take(&taking)).map(|taken| taken.entry.job).collect()
     }
 
     fn spread(policy: Policy, jobs: &[(usize, u64)]) -> Queues<u64> {
@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn a_caller_takes_only_its_own() {
-        let (queues, hand) = (spread(Policy::Earliest, &[(0, 5), (1, 0)]), Hand::new(0));
-        queues.push(2, Owner { line: 1, ..OWNER }, entry(3));
-        let taker = Taker { hand: &hand, clock: None };
-        let own = |number| queues.take_of(number, &taker).map(|taken| taken.entry.job);
+        let (queues, worker) = (spread(Policy::Earliest, &[(0, 5), (1, 0)]), WorkerState::new(0));
+        queues.push(2, Owner { pipeline: 1, ..OWNER }, entry(3));
+        let taking = Taking { worker: &worker, clock: None };
+        let own = |number| queues.take_of(number, &taking).map(|taken| taken.entry.job);
         assert_eq!([own(1), own(1), own(0), own(0), own(0)], [Some(3), None, Some(0), Some(5), None]);
     }
 
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn clearing_takes_jobs_from_every_queue() {
         let queues = spread(Policy::Local, &[(0, 5), (1, 0), (2, 8)]);
-        queues.push(1, Owner { line: 1, ..OWNER }, entry(3));
+        queues.push(1, Owner { pipeline: 1, ..OWNER }, entry(3));
         queues.clear(0);
         assert_eq!(queues.first(), Some(1));
         assert_eq!(taken(&queues, 0), [3]);

@@ -1,21 +1,21 @@
 //! One run queue: jobs under a lock, and beside it what others may see of them without it.
 
 use crate::QueueStats;
-use crate::hand::Taker;
 use crate::histogram::Histogram;
-use crate::key::Key;
-use crate::rows::{Entry, Owner, Rows};
+use crate::scheduler::job_queues::{Entry, JobQueues, Owner};
+use crate::scheduler::key::Key;
+use crate::scheduler::worker_state::Taking;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{self, Mutex, MutexGuard};
 
 /// A queue of jobs, the earliest first.
 ///
-/// In the order in which it lies in memory. What is seen without the lock is on the lock's own line of the cache: who adds or
-/// takes a job writes both, and each line that crosses from one processor to another costs as much as the lock does.
+/// In the order in which it lies in memory. What is seen without the lock is on the lock's own pipeline of the cache: who adds or
+/// takes a job writes both, and each pipeline that crosses from one processor to another costs as much as the lock does.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct RunQueue<J> {
-    face: Face,
+    published: Published,
     inner: Mutex<Inner<J>>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct RunQueue<J> {
 /// somebody holds the lock.
 #[derive(Debug)]
 #[repr(C)]
-struct Face {
+struct Published {
     /// Key of the earliest job.
     best: AtomicU64,
     /// Jobs in the queue.
@@ -41,7 +41,7 @@ struct Inner<J> {
     locks: u64,
     jobs: u64,
     steals: u64,
-    rows: Rows<J>,
+    jobs_by_stage: JobQueues<J>,
     contended: u64,
     waits: Histogram,
 }
@@ -60,19 +60,22 @@ pub(crate) struct Taken<J> {
 impl<J> RunQueue<J> {
     /// An empty queue.
     pub(crate) fn new() -> Self {
-        let face = Face {
+        let published = Published {
             best: AtomicU64::new(Key::NONE.to_bits()),
             len: AtomicUsize::new(0),
             begun: AtomicU64::new(0),
             passed_by: AtomicU64::new(0),
         };
-        let (rows, waits) = (Rows::new(), Histogram::default());
-        Self { face, inner: Mutex::new(Inner { locks: 0, jobs: 0, steals: 0, rows, contended: 0, waits }) }
+        let (jobs_by_stage, waits) = (JobQueues::new(), Histogram::default());
+        Self {
+            published,
+            inner: Mutex::new(Inner { locks: 0, jobs: 0, steals: 0, jobs_by_stage, contended: 0, waits }),
+        }
     }
 
     /// The key of the earliest job.
     pub(crate) fn best(&self) -> Key {
-        Key::from_bits(self.face.best.load(Ordering::SeqCst))
+        Key::from_bits(self.published.best.load(Ordering::SeqCst))
     }
 
     /// Whether there is none; may be out of date at once.
@@ -82,80 +85,80 @@ impl<J> RunQueue<J> {
 
     /// Jobs in the queue.
     pub(crate) fn len(&self) -> usize {
-        self.face.len.load(Ordering::Relaxed)
+        self.published.len.load(Ordering::Relaxed)
     }
 
     /// The latest virtual time of a job that was taken.
     pub(crate) fn begun(&self) -> u64 {
-        self.face.begun.load(Ordering::Relaxed)
+        self.published.begun.load(Ordering::Relaxed)
     }
 
     /// Adds a job.
     pub(crate) fn push(&self, owner: Owner, entry: Entry<J>) {
         let mut inner = self.lock();
-        inner.rows.push(owner, entry);
+        inner.jobs_by_stage.push(owner, entry);
         // Who looks for jobs before it sleeps sees the one that is earlier as well as this one.
-        if inner.rows.best() != self.best() {
+        if inner.jobs_by_stage.best() != self.best() {
             self.publish(&inner);
         } else {
-            self.face.len.store(inner.rows.len(), Ordering::Relaxed);
+            self.published.len.store(inner.jobs_by_stage.len(), Ordering::Relaxed);
         }
     }
 
     /// Takes the earliest job. `queue` is this queue's number.
-    pub(crate) fn take(&self, queue: usize, taker: &Taker<'_>) -> Option<Taken<J>> {
-        self.take_from(self.lock(), queue, taker, Rows::pop)
+    pub(crate) fn take(&self, queue: usize, taking: &Taking<'_>) -> Option<Taken<J>> {
+        self.take_from(self.lock(), queue, taking, JobQueues::pop)
     }
 
     /// Takes the earliest job unless somebody holds the lock: then the queue is passed by.
-    pub(crate) fn try_take(&self, queue: usize, taker: &Taker<'_>) -> Option<Taken<J>> {
+    pub(crate) fn try_take(&self, queue: usize, taking: &Taking<'_>) -> Option<Taken<J>> {
         let Some(inner) = sync::try_lock(&self.inner) else {
-            self.face.passed_by.fetch_add(1, Ordering::Relaxed);
+            self.published.passed_by.fetch_add(1, Ordering::Relaxed);
             return None;
         };
-        self.take_from(counted(inner), queue, taker, Rows::pop)
+        self.take_from(counted(inner), queue, taking, JobQueues::pop)
     }
 
-    /// Takes the earliest job of `line`.
-    pub(crate) fn take_of(&self, line: u64, queue: usize, taker: &Taker<'_>) -> Option<Taken<J>> {
-        self.take_from(self.lock(), queue, taker, |rows| rows.pop_of(line))
+    /// Takes the earliest job of `pipeline`.
+    pub(crate) fn take_of(&self, pipeline: u64, queue: usize, taking: &Taking<'_>) -> Option<Taken<J>> {
+        self.take_from(self.lock(), queue, taking, |jobs_by_stage| jobs_by_stage.pop_of(pipeline))
     }
 
     fn take_from(
         &self,
         mut inner: MutexGuard<'_, Inner<J>>,
         queue: usize,
-        taker: &Taker<'_>,
-        pop: impl FnOnce(&mut Rows<J>) -> Option<(Owner, Entry<J>)>,
+        taking: &Taking<'_>,
+        pop: impl FnOnce(&mut JobQueues<J>) -> Option<(Owner, Entry<J>)>,
     ) -> Option<Taken<J>> {
-        let (owner, entry) = pop(&mut inner.rows)?;
-        let now = taker.now();
+        let (owner, entry) = pop(&mut inner.jobs_by_stage)?;
+        let now = taking.now();
         inner.jobs += 1;
-        inner.steals += u64::from(taker.hand.queue != queue);
-        if taker.clock.is_some() {
+        inner.steals += u64::from(taking.worker.queue != queue);
+        if taking.clock.is_some() {
             inner.waits.add(now.saturating_sub(entry.queued));
         }
-        taker.hand.begins_for(owner.line);
-        let face = &self.face;
-        face.begun.store(self.begun().max(entry.key.time()), Ordering::Relaxed);
-        face.len.store(inner.rows.len(), Ordering::Relaxed);
+        taking.worker.begin_job(owner.pipeline);
+        let published = &self.published;
+        published.begun.store(self.begun().max(entry.key.time()), Ordering::Relaxed);
+        published.len.store(inner.jobs_by_stage.len(), Ordering::Relaxed);
         // Who does not see at once that a job has gone only looks in vain.
-        face.best.store(inner.rows.best().to_bits(), Ordering::Release);
+        published.best.store(inner.jobs_by_stage.best().to_bits(), Ordering::Release);
         Some(Taken { owner, entry, queue, now })
     }
 
     /// Makes a job due now, if it is here.
     pub(crate) fn promote(&self, owner: Owner, ticket: u64) -> bool {
         let mut inner = self.lock();
-        let promoted = inner.rows.promote(owner, ticket);
+        let promoted = inner.jobs_by_stage.promote(owner, ticket);
         self.publish(&inner);
         promoted
     }
 
-    /// Drops every job of `line`.
-    pub(crate) fn clear(&self, line: u64) {
+    /// Drops every job of `pipeline`.
+    pub(crate) fn clear(&self, pipeline: u64) {
         let mut inner = self.lock();
-        let gone = inner.rows.remove(line);
+        let gone = inner.jobs_by_stage.remove(pipeline);
         self.publish(&inner);
         drop(inner);
         // Outside the lock: a job's own drop may take long, or give back memory.
@@ -165,7 +168,7 @@ impl<J> RunQueue<J> {
     /// Drops every job.
     pub(crate) fn clear_all(&self) {
         let mut inner = self.lock();
-        let gone = inner.rows.remove_all();
+        let gone = inner.jobs_by_stage.remove_all();
         self.publish(&inner);
         drop(inner);
         drop(gone);
@@ -178,7 +181,7 @@ impl<J> RunQueue<J> {
         QueueStats {
             jobs: inner.jobs,
             locks: inner.locks,
-            contended: inner.contended + self.face.passed_by.load(Ordering::Relaxed),
+            contended: inner.contended + self.published.passed_by.load(Ordering::Relaxed),
             wakes: 0,
             steals: inner.steals,
             longest_wait_ns: inner.waits.longest(),
@@ -187,10 +190,10 @@ impl<J> RunQueue<J> {
     }
 
     fn publish(&self, inner: &Inner<J>) {
-        let face = &self.face;
-        face.len.store(inner.rows.len(), Ordering::Relaxed);
-        // The one that somebody looks at who is about to sleep; see `Lobby`.
-        face.best.store(inner.rows.best().to_bits(), Ordering::SeqCst);
+        let published = &self.published;
+        published.len.store(inner.jobs_by_stage.len(), Ordering::Relaxed);
+        // The one that somebody looks at who is about to sleep; see `IdleWorkers`.
+        published.best.store(inner.jobs_by_stage.best().to_bits(), Ordering::SeqCst);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<J>> {
@@ -214,26 +217,26 @@ fn counted<J>(mut inner: MutexGuard<'_, Inner<J>>) -> MutexGuard<'_, Inner<J>> {
 mod tests {
     use super::*;
     use crate::Class;
-    use crate::hand::{Hand, Stopped};
-    use crate::rows::LaneName;
+    use crate::scheduler::job_queues::StageName;
+    use crate::scheduler::worker_state::{FixedClock, WorkerState};
 
     fn entry(time: u64, queued: u64) -> Entry<u64> {
         Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued, job: time }
     }
 
     #[test]
-    fn its_face_shows_what_is_behind_the_lock() {
-        let (queue, hand, clock) = (RunQueue::new(), Hand::new(1), Stopped(50));
-        let taker = Taker { hand: &hand, clock: Some(&clock) };
-        let owner = Owner { line: 3, lane: LaneName::Hash };
-        assert!(queue.is_empty() && queue.take(0, &taker).is_none());
+    fn its_published_shows_what_is_behind_the_lock() {
+        let (queue, worker, clock) = (RunQueue::new(), WorkerState::new(1), FixedClock(50));
+        let taking = Taking { worker: &worker, clock: Some(&clock) };
+        let owner = Owner { pipeline: 3, name: StageName::Hash };
+        assert!(queue.is_empty() && queue.take(0, &taking).is_none());
         queue.push(owner, entry(7, 10));
         queue.push(owner, entry(8, 45));
         assert_eq!((queue.best(), queue.len(), queue.begun()), (Key::new(Class::Normal, 7), 2, 0));
-        assert_eq!(queue.take(1, &taker).map(|taken| taken.entry.job), Some(7));
-        assert_eq!((queue.len(), queue.begun(), hand.works_for()), (1, 7, 3));
-        assert!(queue.take_of(4, 0, &taker).is_none());
-        assert_eq!(queue.take_of(3, 0, &taker).map(|taken| taken.entry.job), Some(8));
+        assert_eq!(queue.take(1, &taking).map(|taken| taken.entry.job), Some(7));
+        assert_eq!((queue.len(), queue.begun(), worker.stage()), (1, 7, 3));
+        assert!(queue.take_of(4, 0, &taking).is_none());
+        assert_eq!(queue.take_of(3, 0, &taking).map(|taken| taken.entry.job), Some(8));
         let stats = queue.stats(&mut Histogram::default());
         assert_eq!((stats.jobs, stats.steals, stats.locks, stats.contended), (2, 1, 6, 0));
         assert_eq!((stats.longest_wait_ns, stats.p999_wait_ns), (40, 40));
@@ -241,13 +244,13 @@ mod tests {
 
     #[test]
     fn a_held_queue_is_passed_by() {
-        let (queue, hand) = (RunQueue::new(), Hand::new(0));
-        let taker = Taker { hand: &hand, clock: None };
-        queue.push(Owner { line: 0, lane: LaneName::Hash }, entry(0, 0));
+        let (queue, worker) = (RunQueue::new(), WorkerState::new(0));
+        let taking = Taking { worker: &worker, clock: None };
+        queue.push(Owner { pipeline: 0, name: StageName::Hash }, entry(0, 0));
         let held = queue.lock();
-        assert!(queue.try_take(0, &taker).is_none());
+        assert!(queue.try_take(0, &taking).is_none());
         drop(held);
-        assert!(queue.try_take(0, &taker).is_some());
+        assert!(queue.try_take(0, &taking).is_some());
         assert_eq!(queue.stats(&mut Histogram::default()).contended, 1);
     }
 }

@@ -1,35 +1,35 @@
-//! Metadata blocks on the same line as the data, so that the same workers compress them.
+//! Metadata blocks on the same pipeline as the data, so that the same workers compress them.
 
 use std::collections::VecDeque;
 
-use packline_engine::{Caller, Line, Outbox};
+use packline_engine::{Outbox, Sequencer};
 
 use crate::fault::from_fault;
-use crate::write::work::{BlockWork, Hashed, Job, Packed, stored_metadata};
-use crate::{Error, Press};
+use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed, stored_metadata};
+use crate::{Error, MetadataCompressor};
 
-/// The line once all data is written, seen as a press for metadata blocks.
-pub(crate) struct LinePress<'a> {
-    line: &'a mut dyn Line<BlockWork>,
+/// The pipeline once all data is written, as a compressor of metadata blocks.
+pub(crate) struct PipelineCompressor<'a> {
+    pipeline: &'a mut BlockPipeline,
     done: Done,
     pending: usize,
 }
 
-/// Takes what the line has finished.
+/// Collects what the pipeline has finished.
 #[derive(Default)]
 struct Done(VecDeque<Vec<u8>>);
 
-impl<'a> LinePress<'a> {
-    /// `line` must be drained.
-    pub(crate) fn new(line: &'a mut dyn Line<BlockWork>) -> LinePress<'a> {
-        LinePress { line, done: Done::default(), pending: 0 }
+impl<'a> PipelineCompressor<'a> {
+    /// `pipeline` must be drained.
+    pub(crate) fn new(pipeline: &'a mut BlockPipeline) -> PipelineCompressor<'a> {
+        PipelineCompressor { pipeline, done: Done::default(), pending: 0 }
     }
 }
 
-impl Press for LinePress<'_> {
+impl MetadataCompressor for PipelineCompressor<'_> {
     fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error> {
         self.pending += 1;
-        let next = self.line.outbox();
+        let next = self.pipeline.outbox();
         if stored {
             next.pass(Packed::Metadata(stored_metadata(&raw)));
         } else {
@@ -40,7 +40,7 @@ impl Press for LinePress<'_> {
 
     fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         if self.done.0.is_empty() {
-            self.line.drain(&mut self.done).map_err(from_fault)?;
+            self.pipeline.drain(&mut self.done).map_err(from_fault)?;
         }
         let block = self.done.0.pop_front();
         self.pending -= usize::from(block.is_some());
@@ -52,8 +52,8 @@ impl Press for LinePress<'_> {
     }
 }
 
-impl Caller<BlockWork> for Done {
-    fn decide(&mut self, _: Hashed, _: &mut dyn Outbox<BlockWork>) -> Result<(), Error> {
+impl Sequencer<HashTask, CompressTask> for Done {
+    fn decide(&mut self, _: Hashed, _: &mut Outbox<CompressTask>) -> Result<(), Error> {
         Err(Error::Internal("content after the end of the data area".into()))
     }
 

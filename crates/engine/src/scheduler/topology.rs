@@ -2,7 +2,7 @@
 
 /// What the processors of the workers of one run queue have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Share {
+pub enum QueueDomain {
     /// Nothing: a queue for each worker.
     None,
     /// A core: one for the hardware threads of a core.
@@ -16,7 +16,7 @@ pub enum Share {
     All,
 }
 
-impl Share {
+impl QueueDomain {
     /// Every way, from most queues to one.
     pub const EVERY: [Self; 5] = [Self::None, Self::Smt, Self::Llc, Self::Package, Self::All];
 
@@ -71,7 +71,7 @@ impl Policy {
 
 /// Where a processor is. The numbers only tell same from different; each is unique in the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Site {
+pub struct CpuLocation {
     /// The core.
     pub core: usize,
     /// The last level of cache.
@@ -87,31 +87,31 @@ pub struct Site {
 /// the earliest job there is, and has to fetch the block from afar, where a pinned one would wait for its processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    sites: Vec<Site>,
+    sites: Vec<CpuLocation>,
 }
 
 impl Topology {
     /// Worker `n`, counted from 0, is at `sites[n % sites.len()]`. Without sites all are in one place.
     #[must_use]
-    pub fn new(sites: Vec<Site>) -> Self {
+    pub fn new(sites: Vec<CpuLocation>) -> Self {
         Self { sites }
     }
 
     /// The queue of each of `workers` workers, numbered from 0 in the order of their first workers.
     #[must_use]
-    pub fn queues(&self, share: Share, workers: usize) -> Vec<usize> {
+    pub fn queues(&self, share: QueueDomain, workers: usize) -> Vec<usize> {
         let mut domains = Vec::new();
         (0..workers).map(|worker| number(&mut domains, self.domain(share, worker))).collect()
     }
 
-    fn domain(&self, share: Share, worker: usize) -> usize {
-        let site = worker.checked_rem(self.sites.len()).map_or_else(Site::default, |index| self.sites[index]);
+    fn domain(&self, share: QueueDomain, worker: usize) -> usize {
+        let site = worker.checked_rem(self.sites.len()).map_or_else(CpuLocation::default, |index| self.sites[index]);
         match share {
-            Share::None => worker,
-            Share::Smt => site.core,
-            Share::Llc => site.cache,
-            Share::Package => site.package,
-            Share::All => 0,
+            QueueDomain::None => worker,
+            QueueDomain::Smt => site.core,
+            QueueDomain::Llc => site.cache,
+            QueueDomain::Package => site.package,
+            QueueDomain::All => 0,
         }
     }
 }
@@ -130,30 +130,30 @@ mod tests {
 
     /// Two packages of two caches of two cores of two threads, in the order Linux numbers them: all first threads first.
     fn sixteen() -> Topology {
-        let site = |n: usize| Site { core: n % 8, cache: n % 8 / 2, package: n % 8 / 4 };
+        let site = |n: usize| CpuLocation { core: n % 8, cache: n % 8 / 2, package: n % 8 / 4 };
         Topology::new((0..16).map(site).collect())
     }
 
     #[test]
     fn each_way_to_share_gives_its_number_of_queues() {
         let count = |share| sixteen().queues(share, 16).into_iter().max().map(|last| last + 1);
-        assert_eq!(Share::EVERY.map(count), [Some(16), Some(8), Some(4), Some(2), Some(1)]);
-        assert_eq!(sixteen().queues(Share::Smt, 10)[8..], [0, 1]);
-        assert_eq!(sixteen().queues(Share::Package, 40)[32..], [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(QueueDomain::EVERY.map(count), [Some(16), Some(8), Some(4), Some(2), Some(1)]);
+        assert_eq!(sixteen().queues(QueueDomain::Smt, 10)[8..], [0, 1]);
+        assert_eq!(sixteen().queues(QueueDomain::Package, 40)[32..], [0, 0, 0, 0, 1, 1, 1, 1]);
     }
 
     #[test]
     fn an_unknown_machine_is_one_place() {
-        for share in [Share::Smt, Share::Llc, Share::Package, Share::All] {
+        for share in [QueueDomain::Smt, QueueDomain::Llc, QueueDomain::Package, QueueDomain::All] {
             assert_eq!(Topology::default().queues(share, 3), [0, 0, 0]);
         }
-        assert_eq!(Topology::default().queues(Share::None, 3), [0, 1, 2]);
+        assert_eq!(Topology::default().queues(QueueDomain::None, 3), [0, 1, 2]);
     }
 
     #[test]
     fn names_lead_back() {
-        assert!(Share::EVERY.iter().all(|&share| Share::from_name(share.name()) == Some(share)));
+        assert!(QueueDomain::EVERY.iter().all(|&share| QueueDomain::from_name(share.name()) == Some(share)));
         assert!(Policy::EVERY.iter().all(|&policy| Policy::from_name(policy.name()) == Some(policy)));
-        assert_eq!((Share::from_name("numa"), Policy::from_name("")), (None, None));
+        assert_eq!((QueueDomain::from_name("numa"), Policy::from_name("")), (None, None));
     }
 }

@@ -1,10 +1,10 @@
-//! The seam between the metadata tables and the workers that compress them.
+//! The interface between the metadata tables and the workers that compress them.
 
 use crate::Error;
 
-/// Compresses metadata blocks side by side and gives them back in order.
-pub trait Press {
-    /// Hands on one raw metadata block of 1 to 8192 bytes. `stored` asks for no compression.
+/// Compresses metadata blocks in parallel and returns them in order.
+pub trait MetadataCompressor {
+    /// Submits one raw metadata block of 1 to 8192 bytes. `stored` asks for no compression.
     fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error>;
     /// The next finished block in the order of submission, its 2-byte header first; waits for it.
     /// `None` when all that was submitted has been taken.

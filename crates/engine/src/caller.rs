@@ -1,0 +1,185 @@
+//! What every pipeline has on its caller's thread: memory, waiting, counters, cancellation.
+
+use std::sync::Arc;
+
+use crate::caller_waker::CallerWaker;
+use crate::core::{Core, Stages};
+use crate::job::JobRef;
+use crate::run_stats::limit_of;
+use crate::scheduler::job_queues::Owner;
+use crate::scheduler::run_queue::Taken;
+use crate::scheduler::worker_state::WorkerState;
+use crate::submitter::Submitter;
+use crate::trace::caller_trace::CallerTrace;
+use crate::{
+    Budget, CancelToken, Config, EventKind, Fault, Permit, Pool, QueueStats, RunStats, Stats, StatsSink, WorkerStats,
+};
+
+/// The caller's side of a pipeline.
+pub(crate) struct Caller {
+    pool: Pool,
+    pipeline: u64,
+    waker: Arc<CallerWaker>,
+    /// The caller, as a thread that takes jobs.
+    state: WorkerState,
+    help_out: bool,
+    pub(crate) budget: Budget,
+    cancel: CancelToken,
+    pub(crate) trace: CallerTrace,
+    sink: Option<StatsSink>,
+    /// The caller's own counters; those of the pool and the budget are added when they are read.
+    pub(crate) counts: Stats,
+    /// Set by an error, and while the user's code runs: if that unwinds, the pipeline has stopped.
+    pub(crate) stopped: bool,
+}
+
+/// The stages of a pipeline, as its caller waits for them.
+pub(crate) trait Waiting {
+    /// Whether the caller should sleep: nothing is here that it waits for. Asks the workers to wake it.
+    fn wait_for(&self, busy: usize) -> bool;
+    /// The job whose result comes next, if there is one.
+    fn head(&self, pipeline: u64) -> Option<(Owner, u64)>;
+    /// Runs a job on the caller's thread.
+    fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>);
+    /// Bytes of the engine's own for what is in flight; 0 if nothing is.
+    fn overhead(&self) -> usize;
+}
+
+impl Caller {
+    /// The caller of a new pipeline of `stages` on `pool`, and its access to the queues.
+    pub(crate) fn new(pool: &Pool, waker: Arc<CallerWaker>, stages: Stages, config: Config) -> (Self, Submitter) {
+        let budget = Budget::with_waker(config.budget, Arc::clone(&waker));
+        let (pipeline, time) = pool.core().open_pipeline(stages);
+        let submitter = Submitter::new(pool.clone(), pipeline, time);
+        let caller = Self {
+            pool: pool.clone(),
+            pipeline,
+            waker,
+            state: WorkerState::new(0),
+            help_out: config.help_out,
+            budget,
+            cancel: config.cancel,
+            trace: CallerTrace::new(config.tracer, pool.core().number(), pipeline),
+            sink: config.stats,
+            counts: Stats::default(),
+            stopped: false,
+        };
+        (caller, submitter)
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        self.pool.core()
+    }
+
+    /// Fails if the pipeline has stopped or is cancelled.
+    pub(crate) fn check<E>(&self) -> Result<(), Fault<E>> {
+        match (self.stopped, self.cancel.is_cancelled()) {
+            (true, _) => Err(Fault::Stopped),
+            (false, true) => Err(Fault::Cancelled),
+            (false, false) => Ok(()),
+        }
+    }
+
+    /// Runs the user's code; if it unwinds, the pipeline stays stopped.
+    pub(crate) fn guarded<T, E>(&mut self, step: impl FnOnce() -> Result<T, E>) -> Result<T, Fault<E>> {
+        self.stopped = true;
+        let result = step();
+        self.stopped = false;
+        result.map_err(Fault::Work)
+    }
+
+    /// Takes memory if it fits. With nothing in flight only the user itself holds memory, so waiting would never end: the
+    /// request is granted.
+    pub(crate) fn admit(&self, bytes: usize, stages: &dyn Waiting) -> Option<Permit> {
+        match stages.overhead() {
+            0 => Some(self.budget.take(bytes)),
+            overhead => self.budget.try_take_beside(bytes, overhead),
+        }
+    }
+
+    /// Waits until a result may be ready, or `memory` bytes may fit.
+    pub(crate) fn wait<E>(&mut self, stages: &mut dyn Waiting, memory: Option<usize>) -> Result<(), Fault<E>> {
+        self.check()?;
+        let (begin, before) = (self.trace.now(), self.counts.waits);
+        self.counts.waits += 1;
+        if self.help_out && self.run_one(stages) {
+            self.counts.helped += 1;
+        } else {
+            self.sleep(stages, memory);
+            self.trace.record(EventKind::Wait, begin, before, 0);
+        }
+        self.check()
+    }
+
+    /// Runs the earliest queued job of the pipeline on the caller's thread, if there is one.
+    pub(crate) fn run_one(&mut self, stages: &mut dyn Waiting) -> bool {
+        let Some(taken) = self.core().take_of(self.pipeline, &self.state) else { return false };
+        stages.run(self.pool.core(), self.state.queue, taken);
+        true
+    }
+
+    /// Sleeps until a worker wakes the caller. See [`CallerWaker`] for why the order of these steps loses no wake-up.
+    fn sleep(&mut self, stages: &dyn Waiting, memory: Option<usize>) {
+        self.waker.prepare();
+        let busy = self.core().workers() * 2;
+        let missing =
+            stages.wait_for(busy) && memory.is_none_or(|bytes| self.budget.wait_for(bytes, stages.overhead()));
+        if missing {
+            self.counts.promoted += u64::from(self.promote_head(stages));
+            self.counts.sleeps += u64::from(self.waker.sleep(&self.cancel));
+        }
+        self.waker.cancel();
+        self.budget.cancel_wait();
+    }
+
+    /// Moves the job that the caller waits for before the jobs of other pipelines.
+    pub(crate) fn promote_head(&self, stages: &dyn Waiting) -> bool {
+        let head = if self.core().is_shared() { stages.head(self.pipeline) } else { None };
+        head.is_some_and(|(owner, ticket)| self.core().scheduler.queues.promote(owner, ticket).is_some())
+    }
+
+    /// Drops the queued jobs of the pipeline.
+    pub(crate) fn clear(&self) {
+        self.core().scheduler.queues.clear(self.pipeline);
+    }
+
+    /// All counters: those of the pool, of the budget, and `counts`.
+    pub(crate) fn stats(&self, counts: &Stats) -> Stats {
+        let (queues, waits) = self.core().queue_stats();
+        let sum = |count: fn(&QueueStats) -> u64| queues.iter().map(count).sum();
+        let workers = self.core().worker_stats();
+        Stats {
+            wakes: sum(|queue| queue.wakes),
+            parks: workers.iter().map(|worker| worker.parks).sum(),
+            locks: sum(|queue| queue.locks),
+            contended: sum(|queue| queue.contended),
+            steals: sum(|queue| queue.steals),
+            longest_wait_ns: waits.longest(),
+            p999_wait_ns: waits.p999(),
+            stall_ns: self.trace.waited_ns,
+            idle_ns: workers.iter().map(|worker| worker.idle_ns).sum(),
+            bytes_in_flight: self.budget.used(),
+            peak_bytes: self.budget.peak(),
+            ..*counts
+        }
+    }
+
+    /// Counters of each run queue of the pool.
+    pub(crate) fn queue_stats(&self) -> Vec<QueueStats> {
+        self.core().queue_stats().0
+    }
+
+    /// Counters of each worker of the pool.
+    pub(crate) fn worker_stats(&self) -> Vec<WorkerStats> {
+        self.core().worker_stats()
+    }
+
+    /// Ends the pipeline, whose stages are closed: waits for the jobs that run, and delivers the counters.
+    pub(crate) fn close(&self, counts: &Stats) {
+        if let Some(sink) = &self.sink {
+            let (queues, workers) = (self.queue_stats(), self.worker_stats());
+            sink.add(&RunStats { pipeline: self.stats(counts), queues, workers, budget: limit_of(&self.budget) });
+        }
+        self.core().close_pipeline(self.pipeline);
+    }
+}

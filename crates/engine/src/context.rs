@@ -1,0 +1,85 @@
+//! What one thread needs to run the jobs of one stage: the task, and a tool of the thread's own.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::caller_waker::CallerWaker;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::task::Outcome;
+use crate::{Fault, Task};
+
+/// What the caller of a stage and the workers share.
+pub(crate) struct Shared<T: Task> {
+    pub(crate) task: T,
+    pub(crate) waker: Arc<CallerWaker>,
+    /// No job of the stage is run any more.
+    pub(crate) closed: AtomicBool,
+}
+
+impl<T: Task> Shared<T> {
+    pub(crate) fn new(task: T, waker: Arc<CallerWaker>) -> Arc<Self> {
+        Arc::new(Self { task, waker, closed: AtomicBool::new(false) })
+    }
+}
+
+/// A stage as its pool knows it, whatever its task.
+pub(crate) trait AnyStage: Send + Sync {
+    /// A [`WorkerContext`] for the current thread.
+    fn context(self: Arc<Self>) -> Box<dyn Any>;
+    /// Whether the stage has ended.
+    fn is_closed(&self) -> bool;
+}
+
+impl<T: Task> AnyStage for Shared<T> {
+    fn context(self: Arc<Self>) -> Box<dyn Any> {
+        Box::new(WorkerContext::new(self))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+}
+
+/// The task, and the tool of one thread once it has been needed.
+pub(crate) struct WorkerContext<T: Task> {
+    pub(crate) shared: Arc<Shared<T>>,
+    tool: Option<T::Tool>,
+}
+
+impl<T: Task> WorkerContext<T> {
+    /// Without a tool yet.
+    pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
+        Self { shared, tool: None }
+    }
+
+    /// Runs the task. After a panic the tool is in an unknown state: it is dropped, and the next job makes a new one.
+    pub(crate) fn run(&mut self, input: T::In) -> Outcome<T> {
+        let task = &self.shared.task;
+        let run = AssertUnwindSafe(|| task.run(self.tool.get_or_insert_with(|| task.tool()), input));
+        match catch_unwind(run) {
+            Ok(result) => result.map_err(Fault::Work),
+            Err(payload) => {
+                discard(self.tool.take());
+                Err(Fault::Panic(message(payload)))
+            }
+        }
+    }
+}
+
+/// The text of a panic.
+fn message(payload: Box<dyn Any + Send>) -> String {
+    let text = match payload.downcast_ref::<&str>() {
+        Some(text) => Some((*text).to_owned()),
+        None => payload.downcast_ref::<String>().cloned(),
+    };
+    discard(payload);
+    text.unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Drops `value`; a panic of its drop does not reach the worker.
+pub(crate) fn discard<T>(value: T) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        std::mem::forget(second);
+    }
+}

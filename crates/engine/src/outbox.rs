@@ -1,0 +1,47 @@
+//! Where a decision submits its jobs.
+
+use crate::Task;
+use crate::slot::Origin;
+use crate::stage::Stage;
+use crate::submitter::Submitter;
+
+/// The second stage of a [`Pipeline`](crate::Pipeline). Each call takes the next place in the order of commits. It never waits
+/// and never fails.
+pub struct Outbox<C: Task> {
+    pub(crate) stage: Stage<C>,
+    pub(crate) submitter: Submitter,
+    /// Of the item that is being decided.
+    pub(crate) origin: Origin,
+    pub(crate) submitted: u64,
+    pub(crate) passed: u64,
+    /// After an error everything is dropped.
+    pub(crate) open: bool,
+}
+
+impl<C: Task> Outbox<C> {
+    pub(crate) fn new(stage: Stage<C>, submitter: Submitter) -> Self {
+        let origin = submitter.origin();
+        Self { stage, submitter, origin, submitted: 0, passed: 0, open: true }
+    }
+
+    /// Submits a job.
+    pub fn submit(&mut self, input: C::In) {
+        if !self.open {
+            return;
+        }
+        if self.origin.item.is_none() {
+            // It belongs to no item, so it takes its own turn among the pipelines.
+            self.origin.time = self.submitter.next_time();
+        }
+        self.submitted += 1;
+        self.stage.submit(&self.submitter, self.origin, input);
+    }
+
+    /// Adds a result that needs no worker.
+    pub fn pass(&mut self, result: C::Out) {
+        if self.open {
+            self.passed += 1;
+            self.stage.lane.put(Ok(result));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Workers without a job: at most one is woken per job, and none while another is already searching.
+
+use std::sync::Arc;
+
+use super::worker_parker::{WakeReason, WorkerParker};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{self, Mutex, MutexGuard, Padded};
+
+/// The sleeping workers and the searching one (an eventcount).
+///
+/// Adding a job wakes one sleeper, unless a worker is already searching; a searcher that finds a job and sees another wakes
+/// the next sleeper. So while there are jobs and sleepers there is a searcher, and there are never more wake-ups than jobs:
+/// between two of them a job has been taken.
+///
+/// No wake-up is lost: adding a job publishes the job first and reads `state_word` after; a worker that falls asleep (or stops
+/// searching) publishes that in `state_word` first and looks for jobs after. One of the two sees the other.
+#[derive(Debug)]
+pub(crate) struct IdleWorkers {
+    /// Twice the number of sleepers, plus one while a worker searches.
+    state_word: Padded<AtomicUsize>,
+    state: Mutex<IdleState>,
+}
+
+#[derive(Debug)]
+struct IdleState {
+    /// Sleepers; the last to fall asleep is woken first, its cache is the warmest.
+    sleepers: Vec<Arc<WorkerParker>>,
+    /// Whether a worker is awake, has no job, and will look at all queues before it sleeps.
+    searching: bool,
+    /// For each queue, workers woken for a job in it.
+    wakes: Vec<u64>,
+}
+
+impl IdleWorkers {
+    /// No sleepers; for `queues` queues.
+    pub(crate) fn new(queues: usize) -> Self {
+        let state = IdleState { sleepers: Vec::new(), searching: false, wakes: vec![0; queues] };
+        Self { state_word: Padded::default(), state: Mutex::new(state) }
+    }
+
+    /// Wakes a worker for a job that was just added to `queue`, if one is needed. Costs one load otherwise.
+    pub(crate) fn notify(&self, queue: usize) {
+        sync::store_then_look();
+        if needs_wake(self.state_word.0.load(Ordering::SeqCst)) {
+            let mut state = sync::lock(&self.state);
+            let parker = if state.searching { None } else { state.take_sleeper(queue) };
+            self.publish(state);
+            wake(parker);
+        }
+    }
+
+    /// Becomes the searcher, unless there is one. Two would spend twice the time to take the same job.
+    pub(crate) fn search(&self) -> bool {
+        if is_searching(self.state_word.0.load(Ordering::SeqCst)) {
+            return false;
+        }
+        let mut state = sync::lock(&self.state);
+        let free = !state.searching;
+        state.searching = true;
+        self.publish(state);
+        free
+    }
+
+    /// The searcher has a job. It wakes the next worker if `any` names a queue with another job.
+    pub(crate) fn end_search(&self, any: impl Fn() -> Option<usize>) {
+        let mut state = sync::lock(&self.state);
+        state.searching = false;
+        let parker = any().and_then(|queue| state.take_sleeper(queue));
+        let woken = parker.is_some();
+        self.publish(state);
+        wake(parker);
+        if !woken {
+            // A job added since, by a thread that still saw a searcher, has not woken anybody.
+            sync::store_then_look();
+            if let Some(queue) = any() {
+                self.notify(queue);
+            }
+        }
+    }
+
+    /// Sleeps, unless `ready` returns true (there is a job, or something else has changed). Returns whether this worker is the
+    /// searcher afterwards; `was_searcher` is whether it was before.
+    pub(crate) fn sleep(&self, parker: &Arc<WorkerParker>, was_searcher: bool, ready: impl Fn() -> bool) -> bool {
+        let mut state = sync::lock(&self.state);
+        state.searching &= !was_searcher;
+        state.sleepers.push(Arc::clone(parker));
+        self.publish(state);
+        sync::store_then_look();
+        if ready() && self.remove_sleeper(parker) {
+            return false;
+        }
+        parker.sleep() == WakeReason::Search
+    }
+
+    /// Removes a worker that is awake from the sleepers; false if another thread has removed it to wake it.
+    fn remove_sleeper(&self, parker: &Arc<WorkerParker>) -> bool {
+        let mut state = sync::lock(&self.state);
+        let at = state.sleepers.iter().rposition(|sleeper| Arc::ptr_eq(sleeper, parker));
+        at.map(|at| state.sleepers.remove(at));
+        self.publish(state);
+        at.is_some()
+    }
+
+    /// Wakes every sleeper, to check what has changed.
+    pub(crate) fn wake_all(&self) {
+        let mut state = sync::lock(&self.state);
+        let sleepers = std::mem::take(&mut state.sleepers);
+        self.publish(state);
+        sleepers.iter().for_each(|parker| parker.wake(WakeReason::Recheck));
+    }
+
+    /// For each queue, workers woken for a job in it so far.
+    pub(crate) fn wakes(&self) -> Vec<u64> {
+        sync::lock(&self.state).wakes.clone()
+    }
+
+    /// Updates `state_word` and releases the lock.
+    fn publish(&self, state: MutexGuard<'_, IdleState>) {
+        self.state_word.0.store(state.sleepers.len() * 2 + usize::from(state.searching), Ordering::SeqCst);
+    }
+
+    /// Number of sleepers.
+    #[cfg(test)]
+    pub(crate) fn sleepers(&self) -> usize {
+        sync::lock(&self.state).sleepers.len()
+    }
+}
+
+/// Whether there are sleepers and no searcher.
+fn needs_wake(state_word: usize) -> bool {
+    state_word >= 2 && !is_searching(state_word)
+}
+
+fn is_searching(state_word: usize) -> bool {
+    state_word % 2 == 1
+}
+
+impl IdleState {
+    /// Removes a sleeper to be woken and makes it the searcher; one whose own queue is `queue` is preferred.
+    fn take_sleeper(&mut self, queue: usize) -> Option<Arc<WorkerParker>> {
+        let near = self.sleepers.iter().rposition(|parker| parker.queue() == queue);
+        let parker = match near {
+            Some(at) => self.sleepers.remove(at),
+            None => self.sleepers.pop()?,
+        };
+        self.searching = true;
+        self.wakes[queue] += 1;
+        Some(parker)
+    }
+}
+
+fn wake(parker: Option<Arc<WorkerParker>>) {
+    if let Some(parker) = parker {
+        parker.wake(WakeReason::Search);
+    }
+}

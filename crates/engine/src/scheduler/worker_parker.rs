@@ -1,0 +1,59 @@
+//! Puts one worker to sleep until it is woken, with the reason for the wake-up.
+
+use std::sync::Arc;
+
+use crate::sync::Parker;
+use crate::sync::atomic::{AtomicU8, Ordering};
+
+/// Why a sleeping worker is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WakeReason {
+    /// To look for a job. The woken worker is the searcher.
+    Search,
+    /// To check what has changed.
+    Recheck,
+}
+
+/// The sleep of one worker.
+#[derive(Debug)]
+pub(crate) struct WorkerParker {
+    reason: AtomicU8,
+    parker: Parker,
+    /// The worker's own queue.
+    queue: usize,
+}
+
+const NONE: u8 = 0;
+const SEARCH: u8 = 1;
+const RECHECK: u8 = 2;
+
+impl WorkerParker {
+    /// For the current thread.
+    pub(crate) fn current(queue: usize) -> Arc<Self> {
+        Arc::new(Self { reason: AtomicU8::new(NONE), parker: Parker::here(), queue })
+    }
+
+    /// The worker's own queue.
+    pub(crate) fn queue(&self) -> usize {
+        self.queue
+    }
+
+    /// Wakes the worker: once per sleep, by whoever removed it from the list of sleepers.
+    pub(crate) fn wake(&self, reason: WakeReason) {
+        let reason = if reason == WakeReason::Search { SEARCH } else { RECHECK };
+        // A store would do, but loom does not know that it is ordered after the swap of a sleeper that missed it.
+        self.reason.swap(reason, Ordering::SeqCst);
+        self.parker.unpark();
+    }
+
+    /// Sleeps until it is woken.
+    pub(crate) fn sleep(&self) -> WakeReason {
+        loop {
+            match self.reason.swap(NONE, Ordering::SeqCst) {
+                NONE => self.parker.park(),
+                SEARCH => return WakeReason::Search,
+                _ => return WakeReason::Recheck,
+            }
+        }
+    }
+}

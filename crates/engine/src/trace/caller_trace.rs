@@ -1,0 +1,53 @@
+//! Events of the caller's thread.
+
+use std::sync::Arc;
+
+use crate::{Event, EventKind, Tracer};
+
+/// The caller's side of a trace. Without a tracer it costs a look at an empty option.
+#[derive(Debug)]
+pub(crate) struct CallerTrace {
+    tracer: Option<Arc<dyn Tracer>>,
+    pool: u64,
+    pipeline: u64,
+    /// When the last call of the pipeline ended.
+    left: Option<u64>,
+    /// Nanoseconds in waits.
+    pub(crate) waited_ns: u64,
+}
+
+impl CallerTrace {
+    /// For pipeline number `pipeline` on pool number `pool`.
+    pub(crate) fn new(tracer: Option<Arc<dyn Tracer>>, pool: u64, pipeline: u64) -> Self {
+        Self { tracer, pool, pipeline, left: None, waited_ns: 0 }
+    }
+
+    /// Now, if there is a clock.
+    pub(crate) fn now(&self) -> Option<u64> {
+        self.tracer.as_ref().map(|tracer| tracer.now())
+    }
+
+    /// A call of the pipeline begins: the time since the last one went into making item `ticket`, of `bytes` bytes if it is
+    /// submitted now.
+    pub(crate) fn enter(&mut self, ticket: u64, bytes: u64) {
+        if let Some(left) = self.left.take() {
+            self.record(EventKind::Read, Some(left), ticket, bytes);
+        }
+    }
+
+    /// A call of the pipeline ends.
+    pub(crate) fn leave(&mut self) {
+        self.left = self.now();
+    }
+
+    /// Records something that began at `begin` and ends now.
+    pub(crate) fn record(&mut self, kind: EventKind, begin: Option<u64>, ticket: u64, bytes_in: u64) {
+        let (Some(tracer), Some(begin)) = (&self.tracer, begin) else { return };
+        let end = tracer.now();
+        if kind == EventKind::Wait {
+            self.waited_ns += end.saturating_sub(begin);
+        }
+        let Self { pool, pipeline, .. } = *self;
+        tracer.record(Event { kind, pool, pipeline, worker: 0, begin, end, ticket, bytes_in, bytes_out: 0, job: None });
+    }
+}

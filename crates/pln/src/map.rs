@@ -1,0 +1,37 @@
+//! The parallel map that records go through.
+
+use packline_engine::{Consumer, Fault, OrderedMap, Task};
+
+use crate::memory::Plan;
+use crate::{Error, Machine};
+
+/// A map with the plan's workers and memory.
+///
+/// # Errors
+/// [`Error::Internal`] if threads cannot be started.
+pub(crate) fn map<T: Task<Error = Error>>(task: T, plan: Plan, machine: &Machine) -> Result<OrderedMap<T>, Error> {
+    let map = OrderedMap::new(task, machine.engine.sized(plan.workers, plan.window, &machine.cancel));
+    map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))
+}
+
+/// The error behind a fault.
+pub(crate) fn of_fault(fault: Fault<Error>) -> Error {
+    match fault {
+        Fault::Work(error) => error,
+        Fault::Cancelled => Error::Cancelled,
+        Fault::Panic(message) => Error::Internal(format!("a worker panicked: {message}")),
+        Fault::Stopped => Error::Internal("the map has already stopped".to_owned()),
+    }
+}
+
+/// The earlier error: that of a job in flight, or `error`, which is of the source of the jobs or has stopped the map.
+pub(crate) fn first<T: Task<Error = Error>>(
+    map: &mut OrderedMap<T>,
+    consumer: &mut dyn Consumer<T>,
+    error: Error,
+) -> Error {
+    match map.drain(consumer) {
+        Ok(()) | Err(Fault::Stopped) => error,
+        Err(earlier) => of_fault(earlier),
+    }
+}

@@ -49,8 +49,6 @@ fn an_output_that_is_the_input_is_refused() {
         "pack -f --format lrz - OUT <source.tar",
         "tar2sqfs -f OUT <source.tar",
         "gensquashfs -f -F pack OUT",
-        "compress -f -o OUT source.tar",
-        "compress -f -o OUT <source.tar",
         "lrzip -f -o OUT source.tar",
         "lrzip -f -o OUT <source.tar",
     ] {
@@ -63,6 +61,8 @@ fn an_output_that_is_the_input_is_refused() {
         ("unpack -f --to tar IN OUT", "i.lrz"),
         ("lrzip -d -f -o OUT IN", "i.lrz"),
         ("lrzip -d -f -o OUT <IN", "i.lrz"),
+        ("compress -f -o OUT IN", "i.pln"),
+        ("compress -f -o OUT <IN", "i.pln"),
         ("decompress -f -o OUT IN", "i.pln"),
         ("decompress -f -o OUT <IN", "i.pln"),
         ("gensquashfs -f -D source -S OUT OUT", "pack"),

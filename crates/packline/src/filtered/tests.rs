@@ -52,7 +52,7 @@ fn below(path: &str) -> Changes {
 
 fn without(pattern: &str) -> Changes {
     let mut changes = Changes::default();
-    changes.exclude.add(pattern.as_bytes());
+    changes.exclude.add(pattern.as_bytes()).unwrap();
     changes
 }
 

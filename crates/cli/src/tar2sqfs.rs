@@ -95,6 +95,7 @@ fn request(args: &Args, io: &mut Io) -> Result<PackRequest, Failure> {
 fn changes(args: &Args, default_time: i64) -> Result<Changes, Failure> {
     let retarget = !args.flag("no-symlink-retarget");
     let root = args.raw("root-becomes").map(|path| NewRoot::new(path.as_encoded_bytes(), retarget)).transpose();
+    let root = root.map(|root| root.map(|root| NewRoot { required: false, ..root }));
     Ok(Changes {
         root: root.map_err(|error| args.wrong("root-becomes", &error.to_string()))?,
         mtime: args.flag("no-keep-time").then_some(default_time),

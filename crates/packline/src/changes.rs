@@ -27,6 +27,8 @@ pub struct NewRoot {
     pub path: Bytes,
     /// Whether symbolic links into the directory are made to point to the same place below the new root.
     pub retarget: bool,
+    /// Whether it is an error if the source has nothing there; otherwise the image is empty, with a warning.
+    pub required: bool,
 }
 
 /// What is changed in entries on their way. The default changes nothing.
@@ -121,17 +123,27 @@ impl Changes {
 }
 
 impl NewRoot {
-    /// The new root at `path`, which is brought into canonical form.
+    /// The new root at `path`, which is brought into canonical form and required.
     ///
     /// # Errors
     /// [`Error::Request`] if the path is empty, the root itself, or climbs.
     pub fn new(path: &[u8], retarget: bool) -> Result<NewRoot, Error> {
         match packline_tree::path::canonical(path) {
-            Ok(path) if !path.is_empty() => Ok(NewRoot { path, retarget }),
+            Ok(path) if !path.is_empty() => Ok(NewRoot { path, retarget, required: true }),
             _ => Err(Error::Request {
                 what: format!("invalid root directory '{}'", path.escaped()),
                 expected: "the path of a directory below the root of the source".to_string(),
             }),
+        }
+    }
+
+    /// That the source has nothing there.
+    pub(crate) fn missing(&self) -> packline_tree::Error {
+        packline_tree::Error::Entry {
+            input: "new root".to_string(),
+            entry: self.path.clone(),
+            what: "is not in the source".to_string(),
+            expected: "a directory of the source, to become the root of the image".to_string(),
         }
     }
 

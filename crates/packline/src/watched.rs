@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use packline_tree::escape::Escape;
 use packline_tree::{Bytes, Entry, Extent, Source, Xattr};
 
-use crate::{Changes, Observer, Progress};
+use crate::{Changes, NewRoot, Observer, Progress};
 
 /// A source on its way to a container.
 pub(crate) struct Watched<'a> {
@@ -34,11 +34,16 @@ impl<'a> Watched<'a> {
     /// Tells the observer that the source has ended.
     pub(crate) fn finishing(&mut self) {
         self.refresh();
-        if let Some(root) = self.changes.root.as_ref().filter(|_| self.progress.entries == 0) {
+        if let Some(root) = self.missing_root().filter(|root| !root.required) {
             let path = root.path.escaped();
             self.observer.warning(&format!("the source has nothing at or below {path}: the image is empty"));
         }
         self.observer.finishing(&self.progress);
+    }
+
+    /// The new root, if nothing at or below it has come.
+    fn missing_root(&self) -> Option<&NewRoot> {
+        self.changes.root.as_ref().filter(|_| self.progress.entries == 0)
     }
 
     /// Bytes of the source consumed so far.
@@ -81,7 +86,8 @@ impl Source for Watched<'_> {
                 return Ok(Some(entry));
             }
         }
-        Ok(None)
+        let missing = self.missing_root().filter(|root| root.required);
+        missing.map_or(Ok(None), |root| Err(root.missing()))
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {

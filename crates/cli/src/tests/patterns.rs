@@ -229,6 +229,20 @@ fn a_pattern_that_matches_nothing_leaves_nothing() {
 }
 
 #[test]
+fn a_new_root_that_is_not_in_the_source_is_an_error() {
+    let place = place();
+    let out = place.text("out");
+    for source in ["source", "source.tar"].map(|name| place.text(name)) {
+        let ran = run(&["pack", &source, &out, "--root-becomes", "TYPO"]);
+        let message = "packline: new root: TYPO: is not in the source (";
+        assert!(ran.status == 1 && ran.err.starts_with(message) && !place.at("out").exists(), "{ran:?}");
+    }
+    let tar = fs::read(place.at("source.tar")).unwrap();
+    let ran = run_on(&["tar2sqfs", "-q", "-r", "TYPO", &out], &tar, super::harness::host());
+    assert!(ran.status == 0 && ran.err.contains("warning") && place.at("out").exists(), "{ran:?}");
+}
+
+#[test]
 fn a_directory_that_is_there_stays_as_it_is_unless_the_rest_is_wanted() {
     let place = place();
     let (image, dir) = (place.text("image"), place.text("dir"));

@@ -79,7 +79,7 @@ fn what_can_match_nothing_is_refused() {
         (b"[]", "'[]' is not closed"),
         (b"x{a,{b}", "'{a,{b}' is not closed (expected '}', or \\{ for"),
         (b"{a[,}", "'[,}' is not closed"),
-        (b"{a,b\\}", "'{a,b\\}' is not closed"),
+        (b"{a,b\\}", "'{a,b\\\\}' is not closed"),
         (b"a\\", "ends in '\\'"),
         (b"../a", "'..'"),
         (b"a/..", "'..'"),

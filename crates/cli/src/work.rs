@@ -8,6 +8,7 @@ use packline::{Observer, PackRequest, Progress};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::progress::Bar;
+use crate::shown::Escape;
 use crate::{report, tools_ng};
 
 /// How much a command says, and in whose manner.
@@ -85,10 +86,10 @@ pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn 
 /// Removes what an output was made from, if the output has its name for good. It has it in any case: what stays is a warning.
 pub fn remove_source(path: &Path, synced: bool, io: &mut Io) {
     if !synced {
-        return io.warn(&format!("{}: not removed, since what was made of it may lose its name", path.display()));
+        return io.warn(&format!("{}: not removed, since what was made of it may lose its name", path.escaped()));
     }
     if let Err(cause) = std::fs::remove_file(path) {
-        io.warn(&format!("{}: cannot remove: {cause}", path.display()));
+        io.warn(&format!("{}: cannot remove: {cause}", path.escaped()));
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use packline_tree::Entry;
+use packline_tree::escape::Escape;
 
 /// How far a pack is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub trait Observer {
 /// [`Observer::unsynced`] in words.
 #[must_use]
 pub fn unsynced(output: &Path, cause: &io::Error) -> String {
-    let output = output.display();
+    let output = output.escaped();
     format!("{output}: cannot sync its directory: {cause} (it is whole, but may lose its name at a power failure)")
 }
 

@@ -7,16 +7,16 @@ use clap::error::{ContextValue, ErrorKind};
 use packline::tree::escape;
 
 use crate::args::Args;
-use crate::command::{command_of, command_of_all, with_name, without_digits};
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::Applet;
-use crate::shown::Escape;
-use crate::streams::STDOUT;
-use crate::{
-    bench, cat, completions, diff, gensquashfs, info, list, lrzip, lrztar, man, mount, pack, pln, rdsquashfs, sqfs2tar,
-    sqfsdiff, tar2sqfs, unpack, verify,
-};
+use crate::bench;
+use crate::commands::{cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
+use crate::compat::lrzip;
+use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
+use crate::host::streams::STDOUT;
+use crate::table::command::{command_of, command_of_all, with_name, without_digits};
+use crate::table::options::Applet;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Every command, in the order of the help.
 pub static APPLETS: &[Applet] = &[
@@ -27,8 +27,8 @@ pub static APPLETS: &[Applet] = &[
     info::APPLET,
     diff::APPLET,
     verify::APPLET,
-    pln::COMPRESS,
-    pln::DECOMPRESS,
+    compress::COMPRESS,
+    compress::DECOMPRESS,
     tar2sqfs::APPLET,
     gensquashfs::APPLET,
     sqfs2tar::APPLET,
@@ -37,8 +37,8 @@ pub static APPLETS: &[Applet] = &[
     lrzip::LRZIP,
     lrzip::LRUNZIP,
     lrzip::LRZCAT,
-    lrztar::LRZTAR,
-    lrztar::LRZUNTAR,
+    lrzip::tar::LRZTAR,
+    lrzip::tar::LRZUNTAR,
     mount::APPLET,
     bench::APPLET,
     completions::APPLET,

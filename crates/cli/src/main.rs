@@ -1,59 +1,20 @@
 //! The packline command, and the drop-ins it answers to under their own names.
 
-mod applet;
 mod args;
 mod bench;
-mod cat;
-mod clock;
-mod closed_streams;
-mod command;
-mod completions;
-mod counters;
-mod diff;
-mod environment;
-mod failure;
-mod gensquashfs;
-mod image_args;
-mod info;
-mod io;
-mod list;
-mod list_tar;
-mod lrzip;
-mod lrztar;
-mod machine;
-mod man;
-mod mode;
-mod mount;
-mod options;
-mod pack;
-mod pack_lrz;
-mod patterns;
-mod pln;
-mod progress;
-mod rdsquashfs;
-mod rdsquashfs_describe;
-mod rdsquashfs_show;
-mod report;
-mod scheduling;
-mod shown;
-mod signals;
-mod size;
-mod sqfs2tar;
-mod sqfsdiff;
-mod streams;
-mod tar2sqfs;
+mod commands;
+mod compat;
+mod dispatch;
+mod host;
+mod table;
 #[cfg(test)]
 mod tests;
-mod tools_ng;
-mod topology;
-mod trace;
-mod unpack;
-mod unpack_lrz;
-mod unpack_tar;
-mod utc;
-mod verify;
-mod verify_lrz;
-mod work;
+mod ui;
+
+// The names under which the benchmark uses them.
+use host::{clock, machine, signals};
+use table::options;
+use ui::{escape as shown, failure, io, size, time as utc};
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
@@ -64,7 +25,8 @@ use std::process::ExitCode;
 use packline::Temporaries;
 use packline::tree::escape;
 
-use crate::io::{Host, Io};
+use crate::host::{environment, streams, topology};
+use crate::ui::io::{Host, Io};
 
 #[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]
 fn main() -> ExitCode {
@@ -75,7 +37,7 @@ fn main() -> ExitCode {
         io.say(&format!("packline: cannot start the thread that watches for signals: {cause}"));
         return ExitCode::FAILURE;
     }
-    ExitCode::from(applet::run(&arguments, &mut io))
+    ExitCode::from(dispatch::run(&arguments, &mut io))
 }
 
 /// As the standard library's hook, but escaped: the message may quote a name.

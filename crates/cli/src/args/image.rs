@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use packline::{Container, ImagePlace, OpenedImage, Resources};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Operand, Opt, Takes};
+use crate::table::options::{Operand, Opt, Takes};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Bytes of decompressed metadata that are kept.
 const METADATA: usize = 8 << 20;

@@ -6,9 +6,9 @@ use packline::Selection;
 use packline::tree::Patterns;
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::options::{Opt, Takes};
-use crate::shown::Escape;
+use crate::table::options::{Opt, Takes};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
 
 /// `--exclude`.
 pub const EXCLUDE: Opt =

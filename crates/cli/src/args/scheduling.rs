@@ -10,12 +10,12 @@ use packline::{Resources, must_differ, write_file};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::counters;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Opt, Takes};
-use crate::shown::Escape;
-use crate::trace::Recorder;
+use crate::table::options::{Opt, Takes};
+use crate::ui::counters;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::trace::Recorder;
 
 const GROUP: &str = "Scheduling";
 

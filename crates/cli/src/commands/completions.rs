@@ -2,13 +2,13 @@
 
 use clap_complete::{Shell, generate};
 
-use crate::applet::{APPLETS, find};
 use crate::args::Args;
-use crate::command::{command_of, command_of_all};
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand};
-use crate::shown::Escape;
+use crate::dispatch::{APPLETS, find};
+use crate::table::command::{command_of, command_of_all};
+use crate::table::options::{Applet, Manners, Operand};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
 

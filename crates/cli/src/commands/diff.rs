@@ -9,15 +9,16 @@ use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePla
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
-use crate::cat::said;
-use crate::failure::Failure;
-use crate::image_args::{MACHINE_OPTIONS, resources};
-use crate::io::Io;
-use crate::mode::type_name;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::scheduling::Watched;
-use crate::shown::{Escape, escaped, escaped_path, put_json};
-use crate::{counters, scheduling};
+use crate::args::image::{MACHINE_OPTIONS, resources};
+use crate::args::scheduling;
+use crate::args::scheduling::Watched;
+use crate::commands::cat::said;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::counters;
+use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::mode::type_name;
 
 const ANY_OFFSET: Takes = Takes::Size { least: 0, most: u64::MAX };
 

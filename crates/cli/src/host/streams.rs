@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use packline::FileIdentity;
 
-use crate::closed_streams;
+use crate::host::closed_streams;
 
 /// What standard output is called in messages.
 pub const STDOUT: &str = "standard output";

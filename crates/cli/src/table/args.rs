@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 
-use crate::failure::Failure;
-use crate::options::{Applet, Opt, Takes};
-use crate::size::{parse_number, parse_size, show_size};
+use crate::table::options::{Applet, Opt, Takes};
+use crate::ui::failure::Failure;
+use crate::ui::size::{parse_number, parse_size, show_size};
 
 /// Parsed arguments of one command.
 ///

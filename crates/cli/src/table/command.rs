@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::builder::{OsStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::size::show_size;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::size::show_size;
 
 /// The clap command of one applet.
 pub fn command_of(applet: &'static Applet) -> Command {

@@ -3,8 +3,8 @@
 //! One table makes the parser, `--help`, the manual pages and the completions, so none of them can drift from the others.
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use super::harness::{Kept, Place, Ran, host, io, run, run_on};
 use crate::args::Args;
 use crate::bench::APPLET;
-use crate::command::{command_of, with_name};
-use crate::io::Host;
+use crate::table::command::{command_of, with_name};
+use crate::ui::io::Host;
 
 /// A host whose packline is this script.
 fn host_with(place: &Place, script: &str) -> Host {

@@ -7,9 +7,9 @@ use packline_testkit::{plant, reader, tools};
 
 use super::harness::{Kept, Place, Ran, assert_options_are, host, io, run_on};
 use crate::args::Args;
-use crate::command::{command_of, with_name};
-use crate::gensquashfs::APPLET;
-use crate::io::Host;
+use crate::compat::tools_ng::gensquashfs::APPLET;
+use crate::table::command::{command_of, with_name};
+use crate::ui::io::Host;
 
 /// Options that change the image: what is given, and what it must differ from. `@` before a name stands for the place.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[

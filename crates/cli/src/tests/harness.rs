@@ -11,13 +11,13 @@ use packline::Temporaries;
 use packline_testkit::model::{Content, Node, NodeKind};
 use tempfile::TempDir;
 
-use crate::applet;
 use crate::args::Args;
-use crate::command::{command_of, with_name};
-use crate::io::{Host, Io};
-use crate::options::Applet;
-use crate::signals::Farewell;
-use crate::streams::Streams;
+use crate::dispatch;
+use crate::host::signals::Farewell;
+use crate::host::streams::Streams;
+use crate::table::command::{command_of, with_name};
+use crate::table::options::Applet;
+use crate::ui::io::{Host, Io};
 
 /// What a command did.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ pub fn run_on(arguments: &[&str], stdin: &[u8], host: Host) -> Ran {
     let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host);
     let arguments: Vec<OsString> =
         std::iter::once("packline").chain(arguments.iter().copied()).map(OsString::from).collect();
-    let status = applet::run(&arguments, &mut io);
+    let status = dispatch::run(&arguments, &mut io);
     Ran { status, out: out.text(), err: err.text() }
 }
 

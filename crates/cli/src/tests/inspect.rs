@@ -4,9 +4,16 @@ use std::fs;
 
 use super::harness::{Kept, Place, assert_options_are, host, io, run, sample_tar};
 use crate::args::Args;
-use crate::command::{command_of, with_name};
-use crate::options::Applet;
-use crate::{cat, diff, info, list, rdsquashfs, sqfs2tar, sqfsdiff, verify};
+use crate::commands::cat;
+use crate::commands::diff;
+use crate::commands::info;
+use crate::commands::list;
+use crate::commands::verify;
+use crate::compat::tools_ng::rdsquashfs;
+use crate::compat::tools_ng::sqfs2tar;
+use crate::compat::tools_ng::sqfsdiff;
+use crate::table::command::{command_of, with_name};
+use crate::table::options::Applet;
 
 /// A place with the sample as an image.
 fn place() -> Place {

@@ -1,8 +1,8 @@
 //! Tests of lrzip and lrztar in process: every option is asked for, and what contradicts itself is refused.
 
 use super::harness::{Place, assert_misuse, run, unasked};
-use crate::lrzip::{LRUNZIP, LRZCAT, LRZIP};
-use crate::lrztar::{LRZTAR, LRZUNTAR};
+use crate::compat::lrzip::tar::{LRZTAR, LRZUNTAR};
+use crate::compat::lrzip::{LRUNZIP, LRZCAT, LRZIP};
 
 #[test]
 fn no_option_is_parsed_and_ignored() {

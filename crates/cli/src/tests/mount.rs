@@ -2,8 +2,8 @@
 
 use super::harness::{Kept, Place, host, io, run};
 use crate::args::Args;
-use crate::command::{command_of, with_name};
-use crate::mount::APPLET;
+use crate::commands::mount::APPLET;
+use crate::table::command::{command_of, with_name};
 
 #[test]
 fn no_option_is_parsed_and_ignored() {

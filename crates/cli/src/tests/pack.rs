@@ -8,11 +8,11 @@ use packline_testkit::{reader, snapshot, views};
 use serde_json::Value;
 
 use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, run, run_on, sample, sample_tar};
-use crate::applet;
 use crate::args::Args;
-use crate::command::{command_of, with_name};
-use crate::io::Host;
-use crate::pack::{APPLET, request};
+use crate::commands::pack::{APPLET, request};
+use crate::dispatch;
+use crate::table::command::{command_of, with_name};
+use crate::ui::io::Host;
 
 /// Options that change the image: what is given, and what it must differ from.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
@@ -432,7 +432,7 @@ fn a_summary_that_nobody_reads_leaves_the_image() {
     let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());
     let image = place.text("image");
     let arguments: Vec<_> = ["packline", "pack", "--json", "-", &image].into_iter().map(Into::into).collect();
-    assert_eq!(applet::run(&arguments, &mut io), 0);
+    assert_eq!(dispatch::run(&arguments, &mut io), 0);
     assert_eq!(kept.text(), "");
     assert!(Path::new(&image).exists());
 }

@@ -283,7 +283,7 @@ fn a_text_that_is_no_pattern_is_wrong_usage() {
 #[test]
 fn the_help_of_each_command_describes_patterns() {
     for command in ["pack", "unpack", "list"] {
-        assert!(run(&[command, "--help"]).out.contains(crate::patterns::LANGUAGE), "{command}");
+        assert!(run(&[command, "--help"]).out.contains(crate::args::patterns::LANGUAGE), "{command}");
     }
 }
 

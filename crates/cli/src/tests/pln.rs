@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 
 use super::harness::{Kept, Place, Ran, assert_misuse, assert_options_are, host, io, run, run_on, unasked};
-use crate::applet;
-use crate::command::without_digits;
-use crate::pln::{COMPRESS, DECOMPRESS};
+use crate::commands::compress::{COMPRESS, DECOMPRESS};
+use crate::dispatch;
+use crate::table::command::without_digits;
 
 #[test]
 fn no_option_is_parsed_and_ignored() {
@@ -79,7 +79,7 @@ fn at_a_terminal(words: &[&str], stdin: &[u8], input: bool) -> Ran {
     let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host());
     (io.in_terminal, io.out_terminal) = (input, true);
     let words: Vec<OsString> = std::iter::once(&"packline").chain(words).map(Into::into).collect();
-    let status = applet::run(&words, &mut io);
+    let status = dispatch::run(&words, &mut io);
     Ran { status, out: out.bytes().len().to_string(), err: err.text() }
 }
 

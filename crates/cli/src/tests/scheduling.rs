@@ -6,7 +6,7 @@ use packline::engine::{CpuLocation, Topology};
 use serde_json::Value;
 
 use super::harness::{Place, Ran, assert_misuse, host, run_on, sample_tar};
-use crate::io::Host;
+use crate::ui::io::Host;
 
 /// A machine of two caches, so that queues can be shared in more than one way.
 fn two_caches() -> Host {

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use super::harness::{Gone, host, io, run, run_on};
-use crate::applet::{self, APPLETS};
-use crate::command::{command_of, command_of_all};
-use crate::options::Takes;
-use crate::size::{parse_number, parse_size};
+use crate::dispatch::{self, APPLETS};
+use crate::table::command::{command_of, command_of_all};
+use crate::table::options::Takes;
+use crate::ui::size::{parse_number, parse_size};
 
 #[test]
 fn clap_finds_no_fault_with_it() {
@@ -109,7 +109,7 @@ fn the_name_it_is_called_by_counts() {
         let kept = super::harness::Kept::default();
         let mut io = io(Vec::new(), Box::new(kept.clone()), Box::new(kept.clone()), host());
         let arguments: Vec<_> = std::iter::once(name).chain(arguments.iter().copied()).map(Into::into).collect();
-        (applet::run(&arguments, &mut io), kept.text())
+        (dispatch::run(&arguments, &mut io), kept.text())
     };
     for applet in APPLETS.iter().filter(|applet| applet.manners.is_drop_in()) {
         let (status, text) = call(&format!("/usr/bin/{}", applet.name), &["--version"]);
@@ -125,7 +125,7 @@ fn the_name_it_is_called_by_counts() {
 fn help_into_a_closed_pipe_is_quiet() {
     let kept = super::harness::Kept::default();
     let mut io = io(Vec::new(), Box::new(Gone), Box::new(kept.clone()), host());
-    let status = applet::run(&["packline".into(), "--help".into()], &mut io);
+    let status = dispatch::run(&["packline".into(), "--help".into()], &mut io);
     assert_eq!((status, kept.text()), (0, String::new()));
 }
 

@@ -6,11 +6,11 @@ use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{reader, snapshot, tar, views};
 
 use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, run_on, sample, sample_tar};
-use crate::applet;
 use crate::args::Args;
-use crate::command::{command_of, with_name};
-use crate::io::Host;
-use crate::tar2sqfs::APPLET;
+use crate::compat::tools_ng::tar2sqfs::APPLET;
+use crate::dispatch;
+use crate::table::command::{command_of, with_name};
+use crate::ui::io::Host;
 
 /// Options that change the image: what is given, and what it must differ from.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
@@ -136,7 +136,7 @@ fn a_backlog_bounds_what_is_under_way() {
     let window = |options: &[&str]| {
         let words: Vec<_> = [options, &["image"]].concat().into_iter().map(Into::into).collect();
         let matches = command_of(&APPLET).try_get_matches_from(with_name("tar2sqfs", &words)).unwrap();
-        crate::tools_ng::resources(&Args::new(&APPLET, matches), &host()).unwrap().window
+        crate::compat::tools_ng::resources(&Args::new(&APPLET, matches), &host()).unwrap().window
     };
     assert_eq!(window(&[]), None);
     assert_eq!(window(&["-Q", "20"]), Some(20 * 131_072));
@@ -161,7 +161,7 @@ fn names_that_nobody_reads_are_no_failure() {
     let kept = Kept::default();
     let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());
     let arguments: Vec<_> = ["tar2sqfs", &place.text("image")].into_iter().map(Into::into).collect();
-    assert_eq!((applet::run(&arguments, &mut io), kept.text()), (0, String::new()));
+    assert_eq!((dispatch::run(&arguments, &mut io), kept.text()), (0, String::new()));
     assert!(place.at("image").exists());
 }
 

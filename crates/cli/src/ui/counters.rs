@@ -3,7 +3,7 @@
 use packline::engine::{QueueStats, RunStats, WorkerStats};
 use serde_json::{Map, Value, json};
 
-use crate::size::show_bytes;
+use crate::ui::size::show_bytes;
 
 /// For people: the pipeline, then each queue and each worker.
 pub fn text(counted: &RunStats) -> Vec<String> {

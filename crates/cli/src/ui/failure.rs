@@ -5,9 +5,9 @@ use std::path::Path;
 
 use packline::Container;
 
-use crate::options::Applet;
-use crate::shown::Escape;
-use crate::streams::STDOUT;
+use crate::host::streams::STDOUT;
+use crate::table::options::Applet;
+use crate::ui::escape::Escape;
 
 /// What the exit status of a command that writes files promises, for its help.
 pub const EXIT_STATUS: &str = "Exits with 0 if the output is whole and has its name: its data is on the medium before it gets it. What could not be done \

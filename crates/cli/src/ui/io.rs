@@ -9,9 +9,9 @@ use packline::engine::Topology;
 use packline::tree::escape::{self, Escape};
 use packline::{FileIdentity, Resources, TarTarget, Temporaries};
 
-use crate::failure::Failure;
-use crate::signals::Farewell;
-use crate::streams::{STDIN, STDOUT, Streams};
+use crate::host::signals::Farewell;
+use crate::host::streams::{STDIN, STDOUT, Streams};
+use crate::ui::failure::Failure;
 
 /// What the machine and the environment say, read once by `main`.
 #[derive(Debug, Clone)]

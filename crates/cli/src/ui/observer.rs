@@ -5,11 +5,12 @@ use std::path::Path;
 use packline::tree::{Entry, Kind};
 use packline::{Observer, PackRequest, Progress};
 
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::progress::Bar;
-use crate::shown::Escape;
-use crate::{report, tools_ng};
+use crate::compat::tools_ng;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::progress::Bar;
+use crate::ui::report;
 
 /// How much a command says, and in whose manner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

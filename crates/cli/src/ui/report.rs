@@ -4,8 +4,8 @@ use packline::engine::RunStats;
 use packline::{Format, PackSummary};
 use serde_json::{Value, json};
 
-use crate::counters;
-use crate::size::show_bytes;
+use crate::ui::counters;
+use crate::ui::size::show_bytes;
 
 /// For people: a few lines. `peak` is the most memory the process has had.
 pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {

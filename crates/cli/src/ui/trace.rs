@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use packline::engine::{Event, EventKind, JobFacts, Tracer};
 use serde_json::{Value, json};
 
-use crate::clock::Stopwatch;
+use crate::host::clock::Stopwatch;
 
 /// Event buffers; each thread has its own unless there are more threads.
 const BUFFERS: usize = 64;

@@ -1,24 +1,27 @@
 //! `packline cat`: contents of files of an image, to standard output.
 
+mod pln;
+
 use std::os::unix::ffi::OsStrExt;
 
 use packline::Container;
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand};
-use crate::scheduling::Watched;
-use crate::streams::STDOUT;
-use crate::{counters, pln, scheduling};
+use crate::args::image::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
+use crate::args::scheduling;
+use crate::args::scheduling::Watched;
+use crate::host::streams::STDOUT;
+use crate::table::options::{Applet, Manners, Operand};
+use crate::ui::counters;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// The command's table.
 pub const APPLET: Applet = Applet {
     name: "cat",
     about: "Print the contents of files in an image, or of a .pln file",
     details,
-    options: &[&[pln::cat::RANGE], MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS, PLACE_OPTIONS],
+    options: &[&[pln::RANGE], MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS, PLACE_OPTIONS],
     operands: &[
         IMAGE,
         Operand {
@@ -43,7 +46,7 @@ fn details() -> String {
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let place = args.required("IMAGE")?;
     if place.as_os_str() == "-" || Container::of_file(&place) == Some(Container::Pln) {
-        return pln::cat::run(args, io);
+        return pln::run(args, io);
     }
     if args.given("range") {
         return Err(args.wrong("range", "only .pln files have ranges (expected one, or no --range)"));

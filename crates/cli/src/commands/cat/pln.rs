@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use packline::PlnUnpackRequest;
 use packline::pln::Span;
 
-use super::file::Place;
 use crate::args::Args;
-use crate::cat::said;
-use crate::failure::Failure;
-use crate::image_args::resources;
-use crate::io::Io;
-use crate::options::{Opt, Takes};
-use crate::scheduling;
-use crate::size::parse_size;
-use crate::work::watched;
+use crate::args::image::resources;
+use crate::args::scheduling;
+use crate::commands::cat::said;
+use crate::commands::compress::file::Place;
+use crate::table::options::{Opt, Takes};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::size::parse_size;
 
 /// Which bytes.
 pub const RANGE: Opt = Opt::with(

@@ -7,12 +7,12 @@ use packline::pln::{Span, WriteOptions};
 use packline::{PlnRequest, PlnSource, PlnUnpackRequest, TarTarget};
 
 use super::settings::{Mode, Settings};
-use super::{names, said};
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::shown::Escape;
-use crate::streams::STDIN;
-use crate::work::{remove_source, watched_and_synced};
+use super::{names, report};
+use crate::host::streams::STDIN;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::{remove_source, watched_and_synced};
 
 /// Where content comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
         temporaries: io.temporaries.clone(),
     };
     let (written, synced) = watched_and_synced(io, settings.bar, |observer| packline::pln_compress(request, observer));
-    said::compressed(settings, options, place, output.as_deref(), &written?, io)?;
+    report::compressed(settings, options, place, output.as_deref(), &written?, io)?;
     remove(settings, place, synced, io);
     Ok(())
 }
@@ -108,7 +108,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         temporaries: io.temporaries.clone(),
     };
     let (unpacked, synced) = watched_and_synced(io, settings.bar, |observer| packline::pln_unpack(request, observer));
-    said::decompressed(settings, place, output.as_deref(), &unpacked?, io)?;
+    report::decompressed(settings, place, output.as_deref(), &unpacked?, io)?;
     remove(settings, place, synced, io);
     Ok(())
 }

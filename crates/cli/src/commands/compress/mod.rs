@@ -1,12 +1,9 @@
 //! `packline compress` and `decompress`: .pln files and whatever they are made of, with options as zstd(1) has them.
 
-pub(crate) mod cat;
-mod file;
-pub(crate) mod info;
+pub(crate) mod file;
 mod names;
-mod said;
+mod report;
 mod settings;
-pub(crate) mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,10 +11,10 @@ use std::path::PathBuf;
 use packline::codec::Coding;
 
 use crate::args::Args;
-use crate::failure::{EXIT_STATUS, Failure};
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::scheduling;
+use crate::args::scheduling;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::failure::{EXIT_STATUS, Failure};
+use crate::ui::io::Io;
 use file::Place;
 use settings::{Mode, Settings};
 

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
-use crate::shown::Escape;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
 
 /// What names of .pln files end in.
 const SUFFIX: &[u8] = b".pln";

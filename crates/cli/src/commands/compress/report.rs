@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 
 use super::file::Place;
 use super::settings::{Mode, Settings};
-use crate::counters;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::lrzip::hex;
-use crate::shown::{Escape, put_json};
-use crate::size::{show_bytes, show_size};
+use crate::compat::lrzip::hex;
+use crate::ui::counters;
+use crate::ui::escape::{Escape, put_json};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::size::{show_bytes, show_size};
 
 /// Tells of a file that was compressed.
 ///

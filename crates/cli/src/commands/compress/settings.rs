@@ -8,9 +8,9 @@ use packline::{FileKind, Resources};
 
 use super::file::Place;
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::scheduling::{self, Watched};
+use crate::args::scheduling::{self, Watched};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// What is done with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,20 @@
 //! `packline info`: what an image says of itself.
 
+mod pln;
+
 use std::path::Path;
 
 use packline::{Container, ImageInfo, TreeCounts};
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args::{self, IMAGE, PLACE_OPTIONS, open};
-use crate::io::Io;
-use crate::options::{Applet, Manners, Opt};
-use crate::size::show_bytes;
-use crate::utc::Moment;
-use crate::{lrzip, pln};
+use crate::args::image::{self, IMAGE, PLACE_OPTIONS, open};
+use crate::compat::lrzip;
+use crate::table::options::{Applet, Manners, Opt};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::size::show_bytes;
+use crate::ui::time::Moment;
 
 const OPTIONS: &[Opt] = &[
     Opt::flag("json", "Print everything as one JSON object"),
@@ -56,8 +58,8 @@ fn details() -> String {
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let place = args.required("IMAGE")?;
-    match image_args::container(args, &place) {
-        Some(Container::Pln) => return pln::info::run(args, &place, io),
+    match image::container(args, &place) {
+        Some(Container::Pln) => return pln::run(args, &place, io),
         Some(Container::Lrz) => return lrz(args, &place, io),
         _ => {}
     }

@@ -6,10 +6,10 @@ use packline::pln::{Info, Kind};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::lrzip::hex;
-use crate::size::show_bytes;
+use crate::compat::lrzip::hex;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::size::show_bytes;
 
 /// Shows it.
 ///

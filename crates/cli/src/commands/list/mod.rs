@@ -1,5 +1,7 @@
 //! `packline list`: names in an image, alone, with their attributes, or as JSON.
 
+mod tar;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -9,15 +11,14 @@ use packline::{Container, ImageEntries, OpenedImage, Selection};
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args::{IMAGE, PLACE_OPTIONS, open};
-use crate::io::Io;
-use crate::list_tar;
-use crate::mode::{mode_string, type_name};
-use crate::options::{Applet, Manners, Operand, Opt};
-use crate::patterns;
-use crate::shown::{Escape, escaped, escaped_path, put_json};
-use crate::utc::Moment;
+use crate::args::image::{IMAGE, PLACE_OPTIONS, open};
+use crate::args::patterns;
+use crate::table::options::{Applet, Manners, Operand, Opt};
+use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::mode::{mode_string, type_name};
+use crate::ui::time::Moment;
 
 const OPTIONS: &[Opt] = &[
     Opt::flag("long", "Show type, permissions, owner, size or device number, and time (UTC) of each entry").short('l'),
@@ -75,7 +76,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let container = Container::of_file(&path).filter(|_| !args.given("offset"));
     match container {
         Some(container @ (Container::Tar | Container::Compressed(_) | Container::Lrz)) => {
-            list_tar::run(args, (&path, container), form, &selection, io)
+            tar::run(args, (&path, container), form, &selection, io)
         }
         _ => list_image(args, form, &selection, io),
     }

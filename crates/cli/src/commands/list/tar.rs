@@ -9,14 +9,14 @@ use packline::{Container, Selection};
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::list::{Form, all_found, ended, xattr};
-use crate::lrzip::open_asking;
-use crate::lrzip::password::Secret;
-use crate::mode::{mode_string, type_name};
-use crate::shown::{escaped, escaped_path, put_json};
-use crate::utc::Moment;
+use crate::commands::list::{Form, all_found, ended, xattr};
+use crate::compat::lrzip::open_asking;
+use crate::compat::lrzip::password::Secret;
+use crate::ui::escape::{escaped, escaped_path, put_json};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::mode::{mode_string, type_name};
+use crate::ui::time::Moment;
 
 /// Lists the entries that are selected, in the order of the tar; one that comes twice is listed twice.
 ///

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 
 use super::APPLET;
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::Takes;
+use crate::table::options::Takes;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// What `--announce` prints.
 pub const READY: &str = "mounted\n";

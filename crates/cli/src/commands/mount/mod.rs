@@ -5,10 +5,10 @@ mod daemon;
 use packline::{MountFlag, MountFlags, MountRequest};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::args::image;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 const MACHINE: &str = "Machine";
 const MOUNT: &str = "Mount";
@@ -113,7 +113,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 
 fn request(args: &Args, io: &Io) -> Result<MountRequest, Failure> {
     let mut request = MountRequest {
-        image: image_args::place(args)?,
+        image: image::place(args)?,
         point: args.required("DIR")?,
         workers: args.number("jobs")?.map_or(io.host.processors, |jobs| jobs as usize),
         memory: args.size("mem")?.or(io.host.memory_limit),

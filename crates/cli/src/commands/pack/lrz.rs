@@ -8,12 +8,14 @@ use packline::{Format, LrzRequest, LrzSource, SourceSpec};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::shown::Escape;
-use crate::size::show_bytes;
-use crate::work::watched;
-use crate::{pack, scheduling, unpack_tar};
+use crate::args::scheduling;
+use crate::commands::pack;
+use crate::commands::unpack;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::size::show_bytes;
 
 /// Options that mean something for a .lrz file; those of images alone are refused.
 const HONOURED: &[&str] = &[
@@ -76,7 +78,7 @@ fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {
     }
     Ok(LrzRequest {
         source,
-        target: unpack_tar::target(args, io, path)?,
+        target: unpack::tar::target(args, io, path)?,
         options,
         keep_attributes: false,
         resources,
@@ -118,7 +120,7 @@ fn as_json(written: &Written) -> Value {
         "matches": written.matches,
         "match_bytes": written.match_bytes,
         "literal_bytes": written.literal_bytes,
-        "md5": crate::lrzip::hex(&written.md5),
+        "md5": crate::compat::lrzip::hex(&written.md5),
         "workers": written.workers,
     })
 }

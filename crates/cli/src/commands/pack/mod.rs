@@ -1,5 +1,7 @@
 //! `packline pack`: a directory, a tar or standard input becomes an image.
 
+mod lrz;
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -8,13 +10,14 @@ use packline::tree::{DirectoryOptions, MountPoints, Patterns};
 use packline::{Changes, Format, NewRoot, PackRequest, Resources, SourceSpec};
 
 use crate::args::Args;
-use crate::failure::{EXIT_STATUS, Failure};
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::shown::Escape;
-use crate::streams::STDIN;
-use crate::work::{Manner, run_pack};
-use crate::{pack_lrz, patterns, scheduling};
+use crate::args::patterns;
+use crate::args::scheduling;
+use crate::host::streams::STDIN;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::escape::Escape;
+use crate::ui::failure::{EXIT_STATUS, Failure};
+use crate::ui::io::Io;
+use crate::ui::observer::{Manner, run_pack};
 
 const COMPRESSION: &str = "Compression";
 const LAYOUT: &str = "Image";
@@ -175,8 +178,8 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
         let help = codec_help(name).map_err(|error| args.wrong("codec", &error.to_string()))?;
         return io.print(&help);
     }
-    if pack_lrz::is_wanted(args)? {
-        return pack_lrz::run(args, io);
+    if lrz::is_wanted(args)? {
+        return lrz::run(args, io);
     }
     let manner = Manner::Packline {
         quiet: args.flag("quiet"),

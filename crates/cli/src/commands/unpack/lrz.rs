@@ -6,15 +6,17 @@ use packline::{Container, FileKind, LrzTreeRequest, LrzUnpackRequest, OpenedLrz}
 use serde_json::json;
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args;
-use crate::io::Io;
-use crate::lrzip::open_asking;
-use crate::lrzip::password::Secret;
-use crate::scheduling::Watched;
-use crate::size::show_bytes;
-use crate::work::watched;
-use crate::{scheduling, unpack, unpack_tar};
+use crate::args::image;
+use crate::args::scheduling;
+use crate::args::scheduling::Watched;
+use crate::commands::unpack;
+use crate::commands::unpack::tar;
+use crate::compat::lrzip::open_asking;
+use crate::compat::lrzip::password::Secret;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::size::show_bytes;
 
 /// Options that mean something for a .lrz file.
 const HONOURED: &[&str] = &["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
@@ -23,13 +25,13 @@ const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-xattrs", "no-times", 
 
 /// Whether the image is a .lrz file: by its first bytes.
 pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
-    Ok(image_args::container(args, &args.required("IMAGE")?) == Some(Container::Lrz))
+    Ok(image::container(args, &args.required("IMAGE")?) == Some(Container::Lrz))
 }
 
 /// Unpacks.
 pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let tar = unpack_tar::is_wanted(args)?;
-    let of_directories = if tar { &[] } else { OF_DIRECTORIES };
+    let to_a_tar = tar::is_wanted(args)?;
+    let of_directories = if to_a_tar { &[] } else { OF_DIRECTORIES };
     let honoured = [HONOURED, of_directories, scheduling::NAMES].concat();
     if let Some(long) = args.given_beside(&honoured) {
         return Err(args.wrong(long, "a .lrz file cannot be unpacked so"));
@@ -39,14 +41,14 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     }
     let opened = open_asking(&args.required("IMAGE")?, &Secret::None, io)?;
     let scheduled = scheduling::read(args, io)?;
-    if tar { to_tar(args, &opened, &scheduled, io) } else { to_directory(args, &opened, &scheduled, io) }?;
+    if to_a_tar { to_tar(args, &opened, &scheduled, io) } else { to_directory(args, &opened, &scheduled, io) }?;
     scheduled.write_beside(args, io);
     Ok(())
 }
 
 fn resources(args: &Args, scheduled: &Watched, io: &Io) -> Result<packline::Resources, Failure> {
     let memory = args.size("mem")?.or(io.host.third_of_memory());
-    Ok(scheduled.watching(packline::Resources { memory, ..image_args::resources(args, io)? }))
+    Ok(scheduled.watching(packline::Resources { memory, ..image::resources(args, io)? }))
 }
 
 fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
@@ -64,7 +66,7 @@ fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> 
     let resources = resources(args, scheduled, io)?;
     let request = LrzUnpackRequest {
         opened,
-        target: Some(unpack_tar::target(args, io, destination)?),
+        target: Some(tar::target(args, io, destination)?),
         md5: false,
         check: false,
         tar: true,

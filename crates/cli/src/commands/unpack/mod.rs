@@ -1,16 +1,20 @@
 //! `packline unpack`: an image becomes a directory again, or a tar.
 
+mod lrz;
+pub mod tar;
+
 use packline::{Duplicates, Error, Kept, UnpackRequest, UnpackSummary};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::failure::{EXIT_STATUS, Failure};
-use crate::image_args::{self, IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS};
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::size::show_bytes;
-use crate::work::watched;
-use crate::{patterns, scheduling, unpack_lrz, unpack_tar};
+use crate::args::image::{self, IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS};
+use crate::args::patterns;
+use crate::args::scheduling;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::failure::{EXIT_STATUS, Failure};
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::size::show_bytes;
 
 const ENTRIES: &str = "Entries";
 const ATTRIBUTES: &str = "Attributes";
@@ -125,11 +129,11 @@ fn details() -> String {
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    if unpack_lrz::is_wanted(args)? {
-        return unpack_lrz::run(args, io);
+    if lrz::is_wanted(args)? {
+        return lrz::run(args, io);
     }
-    if unpack_tar::is_wanted(args)? {
-        return unpack_tar::run(args, io);
+    if tar::is_wanted(args)? {
+        return tar::run(args, io);
     }
     if args.given("compress") {
         return Err(args.wrong("compress", "only a tar can be compressed (DEST is a directory)"));
@@ -161,7 +165,7 @@ fn is_root() -> bool {
 }
 
 fn request(args: &Args, io: &Io) -> Result<UnpackRequest, Failure> {
-    let image = image_args::place(args)?;
+    let image = image::place(args)?;
     let request = UnpackRequest::new(image, args.required("DEST")?);
     Ok(UnpackRequest {
         force: args.flag("force"),
@@ -173,7 +177,7 @@ fn request(args: &Args, io: &Io) -> Result<UnpackRequest, Failure> {
         sparse: !args.flag("no-sparse"),
         duplicates: duplicates(args)?,
         sync: args.flag("sync"),
-        resources: image_args::resources(args, io)?,
+        resources: image::resources(args, io)?,
         temporaries: io.temporaries.clone(),
         ..request
     })

@@ -7,14 +7,14 @@ use packline::{FileKind, TarOutRequest, TarScope, TarSummary, TarTarget, tar_out
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args;
-use crate::io::Io;
-use crate::patterns;
-use crate::scheduling;
-use crate::shown::Escape;
-use crate::size::show_bytes;
-use crate::work::watched;
+use crate::args::image;
+use crate::args::patterns;
+use crate::args::scheduling;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::size::show_bytes;
 
 /// Options that say how a directory is written.
 const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
@@ -70,9 +70,9 @@ pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 }
 
 fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutRequest, Failure> {
-    let image = image_args::place(args)?;
+    let image = image::place(args)?;
     let (compression, scope) = (compression(args, &destination)?, scope(args)?);
-    let resources = image_args::resources(args, io)?;
+    let resources = image::resources(args, io)?;
     let target = target(args, io, destination)?;
     Ok(TarOutRequest {
         compression,
@@ -113,7 +113,7 @@ fn compression(args: &Args, destination: &Path) -> Result<Option<StreamSpec>, Fa
 }
 
 fn scope(args: &Args) -> Result<TarScope, Failure> {
-    let directory = crate::unpack::subdirectory(args)?;
+    let directory = crate::commands::unpack::subdirectory(args)?;
     if directory.is_empty() {
         return Ok(TarScope::Selected(patterns::selection(args)?));
     }

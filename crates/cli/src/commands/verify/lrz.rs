@@ -7,15 +7,16 @@ use packline::{Error, LrzUnpackRequest};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::lrzip::password::Secret;
-use crate::lrzip::{hex, open_asking};
-use crate::shown::Escape;
-use crate::size::show_bytes;
-use crate::verify::{outcome, say};
-use crate::work::watched;
-use crate::{image_args, scheduling};
+use crate::args::image;
+use crate::args::scheduling;
+use crate::commands::verify::{outcome, say};
+use crate::compat::lrzip::password::Secret;
+use crate::compat::lrzip::{hex, open_asking};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::size::show_bytes;
 
 /// Verifies. Reading ends at the first fault, since what is behind it cannot be told.
 ///
@@ -28,7 +29,7 @@ pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
     let (json, quiet) = (args.flag("json"), args.flag("quiet"));
     let scheduled = scheduling::read(args, io)?;
     let memory = args.size("mem")?.or(io.host.third_of_memory());
-    let resources = packline::Resources { memory, ..image_args::resources(args, io)? };
+    let resources = packline::Resources { memory, ..image::resources(args, io)? };
     let resources = scheduled.watching(resources);
     let opened = open_asking(path, &Secret::None, io)?;
     let request = LrzUnpackRequest {

@@ -1,19 +1,23 @@
 //! `packline verify`: is an image whole, and if not, where is it broken?
 
+mod lrz;
+mod pln;
+
 use packline::image::verify::{Examiner, Finding, Severity, Verified};
 use packline::{Container, OpenedImage, Progress};
 use serde_json::{Map, Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
-use crate::io::Io;
-use crate::options::{Applet, Manners, Opt};
-use crate::progress::Bar;
-use crate::scheduling::Watched;
-use crate::shown::{Escape, escaped_path, put_json};
-use crate::size::show_bytes;
-use crate::{image_args, pln, scheduling, verify_lrz};
+use crate::args::image;
+use crate::args::image::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
+use crate::args::scheduling;
+use crate::args::scheduling::Watched;
+use crate::table::options::{Applet, Manners, Opt};
+use crate::ui::escape::{Escape, escaped_path, put_json};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::progress::Bar;
+use crate::ui::size::show_bytes;
 
 const OPTIONS: &[Opt] = &[
     Opt::flag("notes", "Also print what is legal but odd"),
@@ -50,9 +54,9 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 
 fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let place = args.required("IMAGE")?;
-    match image_args::container(args, &place) {
-        Some(Container::Pln) => return pln::verify::run(args, &place, io),
-        Some(Container::Lrz) => return verify_lrz::run(args, &place, io),
+    match image::container(args, &place) {
+        Some(Container::Pln) => return pln::run(args, &place, io),
+        Some(Container::Lrz) => return lrz::run(args, &place, io),
         _ => {}
     }
     let (json, quiet) = (args.flag("json"), args.flag("quiet"));

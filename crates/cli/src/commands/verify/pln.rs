@@ -8,15 +8,15 @@ use packline::{Observer, PlnSource, Progress};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args::resources;
-use crate::io::Io;
-use crate::lrzip::hex;
-use crate::progress::Bar;
-use crate::scheduling;
-use crate::shown::Escape;
-use crate::size::show_bytes;
-use crate::verify::{outcome, say};
+use crate::args::image::resources;
+use crate::args::scheduling;
+use crate::commands::verify::{outcome, say};
+use crate::compat::lrzip::hex;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::progress::Bar;
+use crate::ui::size::show_bytes;
 
 /// Verifies.
 ///

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use packline::lrz::BackEnd;
 
-use crate::failure::Failure;
-use crate::io::Host;
-use crate::shown::Escape;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Host;
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

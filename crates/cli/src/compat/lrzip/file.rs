@@ -9,12 +9,12 @@ use packline::{Error, LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz, TarTar
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
 use super::{info, names};
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::shown::Escape;
-use crate::size::show_bytes;
-use crate::streams::STDIN;
-use crate::work::{remove_source, watched_and_synced};
+use crate::host::streams::STDIN;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::{remove_source, watched_and_synced};
+use crate::ui::size::show_bytes;
 
 /// Where content comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

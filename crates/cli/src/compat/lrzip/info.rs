@@ -8,9 +8,9 @@ use packline::lrz::{BackEnd, BlockInfo, ChunkInfo, Error as LrzError};
 use serde_json::json;
 
 use super::file::{hex, wants_password};
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::shown::Escape;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Sums over what was shown.
 #[derive(Debug, Default)]

@@ -9,15 +9,16 @@ pub(crate) mod info;
 mod names;
 pub(crate) mod password;
 pub(crate) mod settings;
+pub mod tar;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::args::Args;
-use crate::failure::{EXIT_STATUS, Failure};
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::shown::Escape;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::escape::Escape;
+use crate::ui::failure::{EXIT_STATUS, Failure};
+use crate::ui::io::Io;
 use file::Place;
 pub(crate) use file::{hex, open_asking};
 use settings::{Mode, Settings};

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::settings::{Mode, Settings};
-use crate::failure::Failure;
-use crate::shown::Escape;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
 
 /// Whether a file's name ends in the suffix, and is more than that.
 pub fn has_suffix(path: &Path, suffix: &str) -> bool {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use packline::lrz::{Password, Randomness};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::failure::Failure;
-use crate::io::Io;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Longest password, bytes: as lrzip's.
 const LONGEST: usize = 500;

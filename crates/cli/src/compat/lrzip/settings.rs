@@ -8,8 +8,8 @@ use packline::lrz::{BackEnd, WindowSize, WriteOptions};
 use super::conf::Conf;
 use super::password::{Secret, check};
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Sizes are given in so many bytes.
 const HUNDRED: u64 = 100 << 20;

@@ -10,16 +10,16 @@ use packline::tree::path::canonical;
 use packline::{Kept, LrzRequest, LrzSource, LrzTreeRequest, Resources, TarTarget};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::lrzip::conf::Conf;
-use crate::lrzip::password::{self, Secret};
-use crate::lrzip::settings::{be_nice, resources, secret, suffix, write_options};
-use crate::lrzip::{self, open_asking};
-use crate::options::{Applet, Manners, Operand, Opt};
-use crate::shown::Escape;
-use crate::size::show_bytes;
-use crate::work::watched;
+use crate::compat::lrzip::conf::Conf;
+use crate::compat::lrzip::password::{self, Secret};
+use crate::compat::lrzip::settings::{be_nice, resources, secret, suffix, write_options};
+use crate::compat::lrzip::{self, open_asking};
+use crate::table::options::{Applet, Manners, Operand, Opt};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::size::show_bytes;
 
 const GENERAL_OPTIONS: &[Opt] = &[
     Opt::flag("decompress", "Unpack a .tar.lrz file").short('d'),

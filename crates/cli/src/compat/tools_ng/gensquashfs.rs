@@ -16,12 +16,12 @@ use packline::tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile
 use packline::{Changes, Dress, Format, Hints, List, PackRequest, SourceSpec, Unsupported};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::shown::Escape;
-use crate::tools_ng;
-use crate::work::{Manner, run_pack};
+use crate::compat::tools_ng;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::{Manner, run_pack};
 
 const ANY_ID: Takes = Takes::Number { least: 0, most: u32::MAX as i64 };
 /// Threads that read files ahead.

@@ -3,16 +3,22 @@
 //! Options and defaults follow tar2sqfs(1) and gensquashfs(1) of that release. Where it takes nonsense for 0 (`-d uid=x`),
 //! we refuse it.
 
+pub mod gensquashfs;
+pub mod rdsquashfs;
+pub mod sqfs2tar;
+pub mod sqfsdiff;
+pub mod tar2sqfs;
+
 use packline::codec::Spec;
 use packline::image::{DirectoryLinks, Fragments, Options};
 use packline::tree::Meta;
 use packline::{DEFAULT_META, PackSummary, Resources};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::{Host, Io};
-use crate::options::{Opt, Takes};
-use crate::size::{parse_number, show_bytes};
+use crate::table::options::{Opt, Takes};
+use crate::ui::failure::Failure;
+use crate::ui::io::{Host, Io};
+use crate::ui::size::{parse_number, show_bytes};
 
 /// Compressors by the names that squashfs-tools-ng knows; the first is the default.
 const COMPRESSORS: &[&str] = &["xz", "zstd", "gzip", "lz4", "lzo", "lzma"];

@@ -14,11 +14,11 @@ use packline::{
 };
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::shown::Escape;
-use crate::work::watched;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
 
 const COMPRESSORS: &[&str] = &["gzip", "xz", "zstd", "bzip2"];
 

@@ -7,11 +7,11 @@ use packline::image::Superblock;
 use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
 
 use crate::args::Args;
-use crate::diff::Printer;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Opt, Takes};
-use crate::shown::escaped;
+use crate::commands::diff::Printer;
+use crate::table::options::{Applet, Manners, Opt, Takes};
+use crate::ui::escape::escaped;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 const OPTIONS: &[Opt] = &[
     Opt::with("old", "IMAGE", Takes::Path, "The first image").short('a'),
@@ -65,7 +65,7 @@ fn details() -> String {
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    crate::diff::ended(compare(args, io))
+    crate::commands::diff::ended(compare(args, io))
 }
 
 fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {

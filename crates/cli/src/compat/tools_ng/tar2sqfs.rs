@@ -10,13 +10,13 @@ use packline::tree::{Glob, Slash};
 use packline::{Changes, NewRoot, PackRequest, SourceSpec, Unsupported};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::shown::Escape;
-use crate::streams::STDIN;
-use crate::tools_ng;
-use crate::work::{Manner, run_pack};
+use crate::compat::tools_ng;
+use crate::host::streams::STDIN;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::{Manner, run_pack};
 
 const TAR_OPTIONS: &[Opt] = &[
     Opt::with(

@@ -4,9 +4,9 @@ use packline::image::read::{Node, Visit};
 use packline::tree::Device;
 use packline::{Omit, OpenedImage, SelectedWalk, Selection};
 
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::shown::{Escape, escaped};
+use crate::ui::escape::{Escape, escaped};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Prints a line for each entry but the root. `prefix`, if there is one, is put before the places of regular files.
 ///

@@ -6,6 +6,9 @@
 //! gensquashfs does not read them; an attribute with a NUL inside is printed in hexadecimal, not cut off at it; `--no-empty-dir`
 //! with `--list` leaves out directories that are empty, not all of them.
 
+mod describe;
+mod show;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -13,13 +16,12 @@ use packline::tree::{Entry, Kind, Patterns, path};
 use packline::{ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Selection, UnpackRequest, unpack};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::image_args::open_path;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::shown::Escape;
-use crate::streams::STDOUT;
-use crate::{rdsquashfs_describe, rdsquashfs_show};
+use crate::args::image::open_path;
+use crate::host::streams::STDOUT;
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// What is to be done; of several the last counts.
 const ACTIONS: &[Opt] = &[
@@ -73,11 +75,11 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     }
     let image = open_path(image)?;
     match action {
-        "list" => rdsquashfs_show::list(&image, &path, options.omit, io),
+        "list" => show::list(&image, &path, options.omit, io),
         "cat" => cat(&image, path, io),
-        "xattr" => rdsquashfs_show::xattrs(&image, &path, io),
-        "stat" => rdsquashfs_show::stat(&image, &path, io),
-        _ => rdsquashfs_describe::describe(
+        "xattr" => show::xattrs(&image, &path, io),
+        "stat" => show::stat(&image, &path, io),
+        _ => describe::describe(
             &image,
             options.omit,
             options.root.as_deref().map(|root| root.as_os_str().as_bytes()),
@@ -136,9 +138,9 @@ impl Options {
 
 /// Unlike `packline cat`, links are not followed.
 fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
-    let inode = rdsquashfs_show::find(image, &path)?;
+    let inode = show::find(image, &path)?;
     if !matches!(inode.node, packline::image::read::Node::File(_)) {
-        let (shown, path) = (image.shown.escaped(), crate::shown::escaped(&path));
+        let (shown, path) = (image.shown.escaped(), crate::ui::escape::escaped(&path));
         return Err(Failure::failed(format!("{shown}: /{path}: not a regular file")));
     }
     io.refuse_input(&image.shown)?;
@@ -148,7 +150,7 @@ fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
 
 fn unpack_path(image: PathBuf, path: Vec<u8>, options: Options, io: &mut Io) -> Result<(), Failure> {
     let opened = open_path(image.clone())?;
-    let directory = rdsquashfs_show::find(&opened, &path)?.node_type() == packline::image::read::NodeType::Directory;
+    let directory = show::find(&opened, &path)?.node_type() == packline::image::read::NodeType::Directory;
     drop(opened);
     // What is not a directory is unpacked out of the one it is in.
     let (subdirectory, include) = if directory { (path, Patterns::new()) } else { parted(&path)? };
@@ -190,7 +192,7 @@ impl Observer for Names<'_> {
     fn entry(&mut self, entry: &Entry, _: &Progress) {
         if !self.quiet && !entry.path.is_empty() {
             let verb = if matches!(entry.kind, Kind::File { .. }) { "unpacking" } else { "creating" };
-            let line = format!("{verb} {}\n", crate::shown::escaped(&entry.path));
+            let line = format!("{verb} {}\n", crate::ui::escape::escaped(&entry.path));
             // Names that do not get out are no reason to fail.
             let _: std::io::Result<()> = self.io.stdout.write_all(line.as_bytes());
         }

@@ -6,11 +6,11 @@ use packline::image::device_number;
 use packline::image::read::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 use packline::{Omit, OpenedImage, SelectedWalk, Selection};
 
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::mode::mode_string;
-use crate::shown::{Escape, escaped};
-use crate::utc::Moment;
+use crate::ui::escape::{Escape, escaped};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::mode::mode_string;
+use crate::ui::time::Moment;
 
 /// The entry at a path; links are not followed.
 ///

@@ -1,0 +1,13 @@
+//! packline's own commands.
+
+pub mod cat;
+pub mod completions;
+pub mod compress;
+pub mod diff;
+pub mod info;
+pub mod list;
+pub mod man;
+pub mod mount;
+pub mod pack;
+pub mod unpack;
+pub mod verify;

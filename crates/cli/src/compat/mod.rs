@@ -1,0 +1,4 @@
+//! Drop-ins: commands under the names, and with the options, output and exit codes, of other programs.
+
+pub mod lrzip;
+pub mod tools_ng;

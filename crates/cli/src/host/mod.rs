@@ -1,0 +1,9 @@
+//! The process and its machine: clock, environment, processors, memory, standard streams and signals, each read in one file.
+
+pub mod clock;
+pub mod closed_streams;
+pub mod environment;
+pub mod machine;
+pub mod signals;
+pub mod streams;
+pub mod topology;

@@ -1,0 +1,13 @@
+//! What a user reads: text and JSON on the standard streams, progress, summaries, failures.
+
+pub mod counters;
+pub mod escape;
+pub mod failure;
+pub mod io;
+pub mod mode;
+pub mod observer;
+pub mod progress;
+pub mod report;
+pub mod size;
+pub mod time;
+pub mod trace;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use packline_tree::nameless;
+use packline_runtime::unnamed_temp_file;
 
 use crate::{Error, Input};
 
@@ -64,7 +64,7 @@ impl Spool {
             return Ok(());
         }
         let Some(directory) = &self.directory else { return Err(self.no_place(more)) };
-        let file = nameless(directory).map_err(Error::Scratch)?;
+        let file = unnamed_temp_file(directory).map_err(Error::Scratch)?;
         file.write_all_at(&self.memory, 0).map_err(Error::Scratch)?;
         self.in_file = self.memory.len() as u64;
         self.memory = Vec::new();

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Event, FileData, FragmentUses, Node, Reading, Request};
-use packline_tree::escape::Escape;
 
 use crate::follow::{Followed, follow};
 use crate::read_plan::read_settings;

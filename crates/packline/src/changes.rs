@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use packline_tree::escape::Escape;
+use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Glob, Kind, Patterns, Xattr};
 
 use crate::{Dress, Error};

@@ -6,10 +6,10 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
-use packline_squashfs::Sink as _;
+use packline_runtime::Sink as _;
 
-use crate::output::{Output, WriteBehind};
 use crate::{Error, FileIdentity, Observer, TarTarget, Temporaries};
+use packline_runtime::{OutputFile, WriteBehind};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;
@@ -26,7 +26,7 @@ pub(crate) struct End {
 
 enum Place {
     Stream(Box<dyn Write>),
-    File { output: Output, sink: WriteBehind, file: File },
+    File { output: OutputFile, sink: WriteBehind, file: File },
 }
 
 /// Refuses a target that is the file which is read, of which the system knows `about`.
@@ -35,7 +35,7 @@ enum Place {
 /// [`Error::Target`].
 pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &TarTarget) -> Result<(), Error> {
     match (about.and_then(FileIdentity::of), target) {
-        (Some(identity), TarTarget::File { path, .. }) => identity.refuse_output(input, path),
+        (Some(identity), TarTarget::File { path, .. }) => Ok(identity.refuse_output(input, path)?),
         _ => Ok(()),
     }
 }
@@ -44,12 +44,12 @@ impl End {
     /// Opens it.
     ///
     /// # Errors
-    /// Those of [`Output::open`].
+    /// Those of [`OutputFile::open`].
     pub(crate) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<End, Error> {
         match target {
             TarTarget::Stream(shown, out) => Ok(End { shown, place: Place::Stream(out), at: 0 }),
             TarTarget::File { path, force } => {
-                let output = Output::open(&path, force, temporaries)?;
+                let output = OutputFile::open(&path, force, temporaries)?;
                 let (sink, file) = (output.sink()?, output.file()?);
                 Ok(End { shown: path, place: Place::File { output, sink, file }, at: 0 })
             }
@@ -117,7 +117,7 @@ impl End {
                 cause,
             })?;
         }
-        output.finish(observer)
+        Ok(output.finish(observer)?)
     }
 
     /// A file that ends in a hole gets its length.

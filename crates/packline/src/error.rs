@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use packline_tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 use crate::Container;
 
@@ -110,6 +110,15 @@ pub enum Error {
         /// What would have been right.
         expected: String,
     },
+}
+
+impl From<packline_runtime::Error> for Error {
+    fn from(error: packline_runtime::Error) -> Error {
+        match error {
+            packline_runtime::Error::Output { path, action, cause } => Error::Output { path, action, cause },
+            packline_runtime::Error::Target { path, what, expected } => Error::Target { path, what, expected },
+        }
+    }
 }
 
 /// The source's errors name their own file; what else goes wrong concerns the image.

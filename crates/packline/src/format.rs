@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packline_tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 use crate::{Error, FileKind};
 

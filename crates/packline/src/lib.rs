@@ -16,16 +16,13 @@ mod file_kind;
 mod filtered;
 mod follow;
 mod format;
-mod identity;
 mod info;
 mod list;
 mod listing;
 mod lrzip;
 mod memory;
 mod mount;
-mod observer;
 mod opened;
-mod output;
 mod pack;
 mod pln_file;
 mod read_plan;
@@ -36,11 +33,9 @@ mod squashfs;
 mod summary;
 mod survey;
 mod tar_out;
-mod temporaries;
 mod unpack;
 mod verify;
 mod watched;
-mod write_file;
 
 pub use cat::cat;
 pub use changes::{Changes, NewRoot, Unsupported};
@@ -50,7 +45,6 @@ pub use dress::Dress;
 pub use error::Error;
 pub use file_kind::FileKind;
 pub use format::Format;
-pub use identity::{FileIdentity, all_must_differ, must_differ};
 pub use info::{ImageInfo, TreeCounts};
 pub use list::ImageEntries;
 pub use listing::{List, hints_of, tar_entries};
@@ -59,7 +53,6 @@ pub use lrzip::{
     lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
 };
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
-pub use observer::{Observer, Progress, Unobserved, unsynced};
 pub use opened::{ImagePlace, OpenedImage};
 pub use pack::pack;
 pub use packline_codec as codec;
@@ -67,16 +60,19 @@ pub use packline_engine as engine;
 pub use packline_engine::CancelToken;
 pub use packline_lrz as lrz;
 pub use packline_pln as pln;
+pub use packline_runtime as runtime;
+pub use packline_runtime::{
+    EntryInfo, EntryKind, FileIdentity, Observer, Progress, Resources, Temporaries, Unobserved, all_must_differ,
+    check_writable, must_differ, unsynced, write_file,
+};
 pub use packline_squashfs as image;
 pub use packline_tree as tree;
 pub use pln_file::{PlnRequest, PlnSource, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
-pub use request::{DEFAULT_META, Hints, PackRequest, Resources, SourceSpec};
+pub use request::{DEFAULT_META, Hints, PackRequest, SourceSpec};
 pub use selection::{Omit, SelectedWalk, Selection};
 pub use summary::PackSummary;
 pub use survey::survey;
 pub use tar_out::{TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, tar_out};
-pub use temporaries::Temporaries;
 pub use unpack::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary, unpack};
 pub use verify::verify;
-pub use write_file::{check_writable, write_file};

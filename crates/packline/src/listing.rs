@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use packline_runtime::escape::Escape;
 use packline_squashfs::FileHints;
-use packline_tree::escape::Escape;
 use packline_tree::{
     AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile, Source,
     list_pack_file, parse_pack_file,
@@ -52,7 +52,7 @@ impl List {
         let Some(identity) = FileIdentity::of_path(output) else { return Ok(()) };
         let mut files = self.entries.iter().filter_map(|(_, file)| file.as_ref());
         match files.find(|file| FileIdentity::of_path(file.path()) == Some(identity)) {
-            Some(file) => identity.refuse_output(file.path(), output),
+            Some(file) => Ok(identity.refuse_output(file.path(), output)?),
             None => Ok(()),
         }
     }

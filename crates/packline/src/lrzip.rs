@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_lrz::{Archive, FileInput, Input, Machine, ReadOptions, Source, Unpacked, WriteOptions, Written};
-use packline_tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 pub use list::lrz_entries;
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
@@ -83,7 +83,7 @@ pub struct OpenedLrz {
 impl OpenedLrz {
     /// The file it is, for a destination that is to keep it.
     fn file_id(&self) -> Option<FileId> {
-        self.about.as_ref().and_then(FileIdentity::of).and_then(FileIdentity::in_destination)
+        self.about.as_ref().and_then(FileIdentity::of).and_then(FileId::of_identity)
     }
 }
 

@@ -5,12 +5,12 @@ use packline_tree::Patterns;
 
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan, fewer_workers};
-use crate::output::Output;
 use crate::selection::idle_exclude;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::watched::Watched;
 use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported, must_differ};
+use packline_runtime::OutputFile;
 
 /// Packs. The output has its name, whole and on the medium, when this returns `Ok`; after an error it is as it was (a
 /// block device that was already being written: without a superblock).
@@ -28,7 +28,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     if let SourceSpec::TarFile { path } = &request.source {
         must_differ(path, &shown)?;
     }
-    let output = Output::open(&shown, request.force, &request.temporaries)?;
+    let output = OutputFile::open(&shown, request.force, &request.temporaries)?;
     let changes = changes(request.changes, &request.image);
     let source = without_outside(request.source, &changes, &output);
     let filters = filters(&source, &changes);
@@ -83,7 +83,7 @@ fn changes(mut changes: Changes, image: &Options) -> Changes {
 
 /// A directory that looks neither outside the new root nor for the output, by the name it has and the one it has meanwhile: of
 /// a file's names, the first that it finds is the file.
-fn without_outside(mut source: SourceSpec, changes: &Changes, output: &Output) -> SourceSpec {
+fn without_outside(mut source: SourceSpec, changes: &Changes, output: &OutputFile) -> SourceSpec {
     if let SourceSpec::Directory { path, options } = &mut source {
         options.without.extend(output.names().filter_map(|name| place_within(path, name)));
         options.without.extend_from_slice(&changes.without);

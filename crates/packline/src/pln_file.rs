@@ -8,7 +8,7 @@ use std::sync::Arc;
 use packline_pln::{
     FileInput, Info, Input as _, Machine, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written,
 };
-use packline_tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 use crate::end::{End, refuse_target};
 use crate::source::head_of;

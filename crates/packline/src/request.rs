@@ -3,11 +3,10 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use packline_engine::{CancelToken, Config};
 use packline_squashfs::{FileHints, Options};
 use packline_tree::{DirectoryOptions, Entry, Meta, Source};
 
-use crate::{Changes, Format, Temporaries};
+use crate::{Changes, Format, Resources, Temporaries};
 
 /// What is packed.
 pub enum SourceSpec {
@@ -38,26 +37,6 @@ pub enum SourceSpec {
         source: Box<dyn Source>,
     },
 }
-
-/// What the machine gives. Nothing of it changes a byte of the image.
-#[derive(Debug, Clone, Default)]
-pub struct Resources {
-    /// Worker threads; 0 does everything on the caller's thread.
-    pub workers: usize,
-    /// Bytes that the process may have resident at most; `None` for no limit.
-    pub memory: Option<u64>,
-    /// Bytes of content on their way at once, at most; `None` for the default.
-    pub window: Option<u64>,
-    /// Where what is decoded and needed again goes if memory has no room for it, into a file without a name; `None` for nowhere:
-    /// then it is decoded again.
-    pub scratch: Option<PathBuf>,
-    /// Stops the pack when set.
-    pub cancel: CancelToken,
-    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
-    pub engine: Config,
-}
-
-impl Resources {}
 
 /// Says what is asked of one file.
 pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;

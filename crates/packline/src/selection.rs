@@ -1,7 +1,7 @@
 //! Which entries of an image a command is about: all, or those that patterns name, and not those that others name.
 
+use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Image, InodeRef, NodeType, ReadError, Visit, Walk};
-use packline_tree::escape::Escape;
 use packline_tree::{Bytes, Pattern, Patterns};
 
 use crate::Error;

@@ -5,8 +5,8 @@ use std::io::{Cursor, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use packline_runtime::escape::Escape;
 use packline_tree::decompress::{self, Limits};
-use packline_tree::escape::Escape;
 use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Source};
 

@@ -9,11 +9,11 @@ use packline_codec::METADATA_BLOCK_SIZE;
 use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
-use crate::Error;
 use crate::memory::Plan;
-use crate::output::{Output, WriteBehind};
-use crate::request::{Hints, Resources};
+use crate::request::Hints;
 use crate::watched::Watched;
+use crate::{Error, Resources};
+use packline_runtime::{OutputFile, WriteBehind};
 
 /// What is written, and by whom.
 pub(crate) struct Job<'a> {
@@ -43,7 +43,7 @@ pub(crate) fn tool_memory(options: &Options) -> Result<u64, packline_squashfs::E
 ///
 /// # Errors
 /// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses.
-pub(crate) fn write(job: Job<'_>, output: &Output, source: &mut Watched<'_>) -> Result<Summary, Error> {
+pub(crate) fn write(job: Job<'_>, output: &OutputFile, source: &mut Watched<'_>) -> Result<Summary, Error> {
     let shown = job.shown.to_path_buf();
     let sink = Rc::new(RefCell::new(output.sink()?));
     let written = write_to(job, Box::new(Shared(sink.clone())), source);

@@ -14,9 +14,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
+use packline_runtime::escape::Escape;
 use packline_squashfs::read::{FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
-use packline_tree::escape::Escape;
 use packline_tree::path::canonical;
 
 use crate::memory::fewer_workers;

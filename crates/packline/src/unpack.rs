@@ -24,8 +24,9 @@ mod work;
 use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
+use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
-use packline_tree::escape::Escape;
+use packline_tree::destination::FileId;
 
 pub(crate) use notes::{Note, Topic};
 pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
@@ -33,7 +34,7 @@ pub(crate) use site::Site;
 
 use crate::memory::fewer_workers;
 use crate::read_plan::metadata_cache;
-use crate::{Error, FileIdentity, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
+use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
 use desk::Desk;
 use feeder::{ENDED_BYTES, Feeder};
 use ground::Ground;
@@ -133,7 +134,7 @@ fn check_patterns(request: &UnpackRequest, opened: &OpenedImage, root: &Inode) -
 }
 
 fn shop(request: &UnpackRequest, opened: OpenedImage, site: &Site, root: &Inode) -> Result<Shop, Error> {
-    let directory = site.root()?.keeping(opened.identity().and_then(FileIdentity::in_destination));
+    let directory = site.root()?.keeping(opened.identity().and_then(FileId::of_identity));
     let staging = match site.staging() {
         None => None,
         Some(staging) => {

@@ -6,7 +6,6 @@ mod fault;
 mod format;
 mod options;
 pub mod read;
-mod sink;
 #[cfg(test)]
 mod test_image;
 pub mod verify;
@@ -22,7 +21,7 @@ pub use format::xattr::XattrTable;
 pub use options::{
     DEFAULT_BLOCK_SIZE, DirectoryLinks, FileHints, Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Stored,
 };
-pub use sink::Sink;
+pub use packline_runtime::Sink;
 pub use write::{
     Counts, Crew, ImageEnd, MetadataCompressor, Progress, Saved, Start, Summary, Writer, min_window, write_metadata,
 };

@@ -17,6 +17,7 @@ pub use directory::{Directory, FileId};
 pub use file::DestinationFile;
 pub use node::DestinationNode;
 pub use refusal::Refusal;
+pub use remove::remove_tree;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::escape::Escape;
+use packline_runtime::escape::Escape;
 
 /// Why a source could not be read. Each names where, and quotes what it found.
 #[derive(Debug, thiserror::Error)]

@@ -9,10 +9,8 @@ pub mod destination;
 mod directory;
 mod entry;
 mod error;
-pub mod escape;
 mod glob;
 mod list;
-mod nameless;
 mod namespace;
 mod pack_file;
 pub mod path;
@@ -30,12 +28,12 @@ pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
 pub use glob::{Glob, Slash};
 pub use list::{HostFile, ListSource, scan};
-pub use nameless::nameless;
 pub use namespace::{
     Content, Fault, InodeId, LINK_HOPS_MAX, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
     TARGET_MAX, Tree,
 };
 pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pack_file, parse_pack_file};
+pub use packline_runtime::escape;
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};

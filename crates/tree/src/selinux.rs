@@ -16,9 +16,9 @@ mod substitute;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::escape::Escape;
 use crate::pack_file::lines::lines;
 use crate::{Bytes, Error, Kind};
+use packline_runtime::escape::Escape;
 use spec::{Spec, Target};
 use substitute::Substitutions;
 

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("engine", &[]),
+    ("runtime", &["engine"]),
     ("codec", &[]),
-    ("tree", &[]),
+    ("tree", &["runtime"]),
     ("longrange", &[]),
-    ("squashfs", &["engine", "codec", "tree"]),
-    ("lrz", &["engine", "codec", "tree", "longrange"]),
-    ("pln", &["engine", "codec", "tree", "longrange"]),
-    ("packline", &["engine", "codec", "tree", "squashfs", "lrz", "pln"]),
+    ("squashfs", &["engine", "runtime", "codec", "tree"]),
+    ("lrz", &["engine", "runtime", "codec", "tree", "longrange"]),
+    ("pln", &["engine", "runtime", "codec", "tree", "longrange"]),
+    ("packline", &["engine", "runtime", "codec", "tree", "squashfs", "lrz", "pln"]),
     ("cli", &["packline"]),
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),

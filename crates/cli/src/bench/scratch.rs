@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use packline::Temporaries;
+use packline::tree::destination::remove_tree;
 
 use super::input::cannot;
 use crate::failure::Failure;
@@ -29,7 +30,7 @@ impl Scratch {
         let mut refusal = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
         for _ in 0..NAMES_MAX {
             let path = whole.join(format!(".packline-bench-{:016x}", RandomState::new().build_hasher().finish()));
-            match list.create_tree(&path, || fs::create_dir(&path)) {
+            match list.create_tree(&path, remove_tree, || fs::create_dir(&path)) {
                 Ok(()) => return Ok(Scratch { path, list: list.clone() }),
                 Err(cause) => refusal = cause,
             }

@@ -75,6 +75,12 @@ fn readers_of(container: Container) -> &'static str {
     }
 }
 
+impl From<packline::runtime::Error> for Failure {
+    fn from(error: packline::runtime::Error) -> Failure {
+        packline::Error::from(error).into()
+    }
+}
+
 impl From<packline::Error> for Failure {
     fn from(error: packline::Error) -> Failure {
         match &error {

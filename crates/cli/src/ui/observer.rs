@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use packline::tree::{Entry, Kind};
-use packline::{Observer, PackRequest, Progress};
+use packline::{EntryInfo, EntryKind, Observer, PackRequest, Progress};
 
 use crate::compat::tools_ng;
 use crate::ui::escape::Escape;
@@ -119,17 +118,17 @@ impl Watcher<'_> {
         }
     }
 
-    fn print_name(&mut self, entry: &Entry) -> std::io::Result<()> {
-        let line = match &entry.kind {
-            Kind::HardLink(target) => [b"Hard link ", &entry.path[..], b" -> ", target].concat(),
-            _ => [b"Packing ", &entry.path[..]].concat(),
+    fn print_name(&mut self, entry: EntryInfo<'_>) -> std::io::Result<()> {
+        let line = match entry.kind {
+            EntryKind::HardLink(target) => [b"Hard link ", entry.path, b" -> ", target].concat(),
+            _ => [b"Packing ", entry.path].concat(),
         };
         self.io.print_names(&line)
     }
 }
 
 impl Observer for Watcher<'_> {
-    fn entry(&mut self, entry: &Entry, progress: &Progress) {
+    fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
         if self.names && !entry.path.is_empty() {
             self.names = self.print_name(entry).is_ok();
         }
@@ -148,7 +147,7 @@ impl Observer for Watcher<'_> {
         }
     }
 
-    fn problem(&mut self, error: &packline::Error) {
+    fn problem(&mut self, error: &dyn std::error::Error) {
         self.say(&format!("packline: {error}"));
     }
 

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use packline_runtime::escape::Escape;
 use packline_squashfs::read::{BlockDecoder, FileData};
-use packline_tree::escape::Escape;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 

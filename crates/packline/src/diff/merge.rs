@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use packline_runtime::escape::Escape;
 use packline_squashfs::read::{InodeRef, MOST_DIRECTORIES, NodeType, ReadError};
-use packline_tree::escape::Escape;
 use packline_tree::{Bytes, path::MAX_PATH};
 
 use super::DiffOrder;

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use packline_tree::{Bookmark, Error, Extent, Kind, Source, nameless};
+use packline_runtime::unnamed_temp_file;
+use packline_tree::{Bookmark, Error, Extent, Kind, Source};
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
@@ -201,7 +202,7 @@ impl Contents {
 
 impl Spill {
     fn new(directory: &Path) -> io::Result<Spill> {
-        let file = nameless(directory)?;
+        let file = unnamed_temp_file(directory)?;
         let free = rustix::fs::fstatvfs(&file)?;
         Ok(Spill { file, length: 0, most: free.f_bavail.saturating_mul(free.f_frsize) / 2 })
     }

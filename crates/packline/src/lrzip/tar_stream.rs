@@ -7,7 +7,7 @@ use std::thread::{self, Builder};
 
 use packline_engine::CancelToken;
 use packline_lrz::{Machine, WriteOptions, Written};
-use packline_tree::escape::Escape;
+use packline_runtime::escape::Escape;
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source, threads};
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, Builder};
 
 use packline_lrz::{Machine, Pipe, ReadOptions};
+use packline_runtime::escape::Escape;
 use packline_tree::Source;
 use packline_tree::decompress::Limits;
-use packline_tree::escape::Escape;
 use packline_tree::tar::{self, TarOptions};
 use packline_tree::threads;
 

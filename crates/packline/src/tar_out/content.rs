@@ -1,7 +1,7 @@
 //! Turns what is read into the bytes of the tar: headers, maps, content, padding, the end.
 
+use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Blocks, Event, FileData, ReadError};
-use packline_tree::escape::Escape;
 use packline_tree::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
 use packline_tree::{Bytes, Entry, Kind};
 
@@ -9,6 +9,7 @@ use super::items::Tag;
 use super::sink::Sink;
 use super::sparse::{Segments, SparseFile};
 use super::{Asked, TarSummary};
+use crate::watched::info;
 use crate::{Error, Observer, OpenedImage, Progress};
 
 /// Bytes of a map that are made at once.
@@ -137,7 +138,7 @@ impl<'a> Content<'a> {
         }
         self.summary.entries += 1;
         self.progress.entries += 1;
-        self.observer.entry(&entry, &self.progress);
+        self.observer.entry(info(&entry), &self.progress);
         self.summary.damaged += u64::from(damaged && !matches!(entry.kind, Kind::File { .. }));
         self.sink.put(&self.scratch)?;
         let stored = sparse.as_ref().map_or(size, |sparse| sparse.0.shape.stored_bytes());

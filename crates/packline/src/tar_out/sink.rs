@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
 use packline_engine::Fault;
-use packline_squashfs::Sink as _;
+use packline_runtime::Sink as _;
 
 use super::TarTarget;
 use super::plan::Plan;
 use super::press::{Press, PressError};
-use crate::output::{Output, WriteBehind};
 use crate::{Error, Observer, Resources, Temporaries};
+use packline_runtime::{OutputFile, WriteBehind};
 
 /// Bytes gathered before they are written.
 pub(super) const BATCH: usize = 256 << 10;
@@ -23,7 +23,7 @@ static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 /// What the tar is written to.
 pub(super) struct Destination {
     shown: PathBuf,
-    output: Option<Output>,
+    output: Option<OutputFile>,
 }
 
 impl Destination {
@@ -32,7 +32,7 @@ impl Destination {
         match target {
             TarTarget::Stream(shown, out) => Ok((Destination { shown, output: None }, out)),
             TarTarget::File { path, force } => {
-                let output = Output::open(&path, force, temporaries)?;
+                let output = OutputFile::open(&path, force, temporaries)?;
                 let out = Box::new(Sequential { sink: output.sink()?, at: 0 });
                 Ok((Destination { shown: path, output: Some(output) }, out))
             }
@@ -41,7 +41,7 @@ impl Destination {
 
     /// Puts a file in place.
     pub(super) fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.output.map_or(Ok(()), |output| output.finish(observer))
+        self.output.map_or(Ok(()), |output| Ok(output.finish(observer)?))
     }
 }
 

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use packline_engine::Consumer;
 use packline_squashfs::read::{Node, Visit};
-use packline_tree::{Entry, Kind};
 
 use super::notes::{Outcome, Topic, Written};
 use super::request::UnpackCounts;
 use super::work::Unpacking;
-use crate::{Error, Observer, Progress};
+use crate::{EntryInfo, EntryKind, Error, Observer, Progress};
 
 /// What is known so far, and who is told.
 pub struct Desk<'o> {
@@ -39,17 +38,9 @@ impl<'o> Desk<'o> {
     /// An entry is about to be made or planned.
     pub fn meet(&mut self, visit: &Visit) {
         self.entries += 1;
-        let kind = match &visit.inode.node {
-            Node::Directory(_) => Kind::Dir,
-            Node::File(file) => Kind::File { size: file.size },
-            Node::Symlink(target) => Kind::Symlink(target.clone()),
-            Node::BlockDevice(device) => Kind::BlockDevice(*device),
-            Node::CharDevice(device) => Kind::CharDevice(*device),
-            Node::Fifo => Kind::Fifo,
-            Node::Socket => Kind::Socket,
-        };
-        let entry = Entry { path: visit.path.clone(), kind, meta: visit.inode.meta, xattrs: Vec::new() };
-        self.observer.entry(&entry, &self.progress());
+        let kind = if matches!(visit.inode.node, Node::File(_)) { EntryKind::File } else { EntryKind::Other };
+        let entry = EntryInfo { path: &visit.path, kind };
+        self.observer.entry(entry, &self.progress());
     }
 
     /// Takes what a piece of work came to.

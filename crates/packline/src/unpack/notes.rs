@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use packline_runtime::escape::Escape;
 use packline_tree::Xattr;
-use packline_tree::escape::Escape;
 
 use super::request::UnpackCounts;
 use super::window::FileKey;

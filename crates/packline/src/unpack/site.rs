@@ -10,11 +10,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_tree::destination::{Directory, Refusal};
+use packline_tree::destination::{Directory, Refusal, remove_tree};
 use rustix::io::Errno;
 
-use crate::output::checksum;
 use crate::{Error, Observer, Temporaries};
+use packline_runtime::checksum;
 
 /// What a staging directory is called, with the destination's name between dot and suffix if it stands beside it.
 const STAGING: &str = ".packline-partial";
@@ -168,7 +168,7 @@ fn staging_name(name: &[u8]) -> Vec<u8> {
 /// Makes and locks a staging directory, in place of one that a killed run left.
 fn make_staging(parent: &Directory, name: &[u8], path: &Path, list: &Temporaries) -> Result<Directory, Error> {
     for _ in 0..LEFTOVERS_MOST {
-        match list.create_tree(path, || parent.make(name)) {
+        match list.create_tree(path, remove_tree, || parent.make(name)) {
             Err(Refusal::Os(_, Errno::EXIST)) => remove_leftover(parent, name, path)?,
             Err(refusal) => return Err(refused(path, refusal)),
             Ok(made) => match is_ours(parent, name, &made) {

@@ -8,8 +8,8 @@
 pub(crate) mod decode;
 
 use hashbrown::HashTable;
+use packline_runtime::escape::Escape;
 use packline_tree::Xattr;
-use packline_tree::escape::Escape;
 
 use crate::Error;
 use crate::format::inode::NO_XATTR;

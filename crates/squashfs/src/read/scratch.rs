@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use packline_tree::nameless;
+use packline_runtime::unnamed_temp_file;
 
 use super::Image;
 
@@ -123,7 +123,10 @@ impl Scratch {
     }
 
     fn file(&self) -> Option<&File> {
-        let file = self.file.get_or_init(|| self.directory.as_deref().and_then(|place| nameless(place).ok())).as_ref();
+        let file = self
+            .file
+            .get_or_init(|| self.directory.as_deref().and_then(|place| unnamed_temp_file(place).ok()))
+            .as_ref();
         if file.is_none() {
             self.sound.store(false, Ordering::Relaxed);
         }

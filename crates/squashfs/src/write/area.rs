@@ -2,8 +2,8 @@
 
 use packline_engine::{Outbox, Sequencer};
 
+use crate::Sink;
 use crate::format::layout::FragmentBlock;
-use crate::sink::Sink;
 use crate::write::blocks::Place;
 use crate::write::decision::Decisions;
 use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, size_word};

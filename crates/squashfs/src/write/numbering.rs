@@ -10,7 +10,7 @@
 //! level no block waits for another, so that workers can compress them side by side; a post-order walk of the tree
 //! would have the same listings, but each block would wait for the one before it.
 
-use packline_tree::escape::Escape;
+use packline_runtime::escape::Escape;
 use packline_tree::{Content, NodeId, Tree};
 
 use crate::Error;

@@ -10,6 +10,8 @@ use super::attributes::Attributes;
 use super::file::DestinationFile;
 use super::node::DestinationNode;
 use super::refusal::{Refusal, Tried};
+use packline_runtime::FileIdentity;
+
 use crate::Kind;
 use crate::path::MAX_COMPONENT;
 
@@ -32,6 +34,11 @@ pub struct FileId {
 }
 
 impl FileId {
+    /// The id of an opened file; `None` for a device.
+    pub fn of_identity(identity: FileIdentity) -> Option<FileId> {
+        identity.device_and_inode().map(|(device, inode)| FileId { device, inode })
+    }
+
     pub(super) fn of(stat: &Stat) -> FileId {
         FileId { device: stat.st_dev, inode: stat.st_ino }
     }

@@ -1,6 +1,9 @@
 //! Removes all that is in a directory, however deep, without following anything.
 
+use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -12,6 +15,21 @@ use crate::Bytes;
 
 /// How often a directory is emptied again that others go on filling.
 const FILLED_AGAIN_MOST: usize = 1000;
+
+/// Removes a directory with everything in it, even if threads go on filling it: sooner or later they run out of directories. What
+/// has taken its place (a link) stays, as does what cannot be removed.
+pub fn remove_tree(path: &Path) {
+    let _: Option<usize> = (0..FILLED_AGAIN_MOST).find(|_| tree_is_gone(path));
+}
+
+/// Clears and removes a directory; false if something was put into it meanwhile.
+fn tree_is_gone(path: &Path) -> bool {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return true;
+    }
+    let _: Result<(), Refusal> = Directory::root(path).and_then(|directory| directory.clear());
+    !matches!(fs::remove_dir(path), Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty)
+}
 
 /// A directory on the way down: which it is, and the name of the one below it that is being emptied.
 struct Level {
@@ -109,5 +127,27 @@ impl Directory {
             Err(Errno::NOENT) => Ok(()),
             other => other.tried("cannot remove"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packline_runtime::Temporaries;
+
+    #[test]
+    fn a_tree_goes_with_all_that_is_in_it() {
+        let top = tempfile::tempdir().unwrap();
+        let (tree, outside) = (top.path().join("tree"), top.path().join("outside"));
+        let list = Temporaries::default();
+        fs::create_dir(&outside).unwrap();
+        list.create_tree(&tree, remove_tree, || fs::create_dir_all(tree.join("a/b"))).unwrap();
+        std::os::unix::fs::symlink(&outside, tree.join("a/link")).unwrap();
+        fs::write(outside.join("kept"), "").unwrap();
+        list.remove(&tree);
+        assert!(!tree.exists() && outside.join("kept").exists());
+        list.create_tree(&tree, remove_tree, || std::os::unix::fs::symlink(&outside, &tree)).unwrap();
+        list.remove_for_good();
+        assert!(outside.join("kept").exists(), "a link in its place was followed");
     }
 }

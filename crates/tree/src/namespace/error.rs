@@ -1,7 +1,7 @@
 //! Why an entry cannot join the tree: always names the entry, and carries what was found and what was expected.
 
-use crate::escape::Escape;
 use crate::{Bytes, Error};
+use packline_runtime::escape::Escape;
 
 /// Longest path accepted, in bytes: it bounds the depth of the tree and the cost of one entry.
 pub const PATH_MAX: usize = 65_535;

@@ -1,8 +1,8 @@
 //! Text inputs line by line: numbers, places for errors, names cut to their canonical form.
 
-use crate::escape;
 use crate::path::canonical;
 use crate::{Bytes, Error};
+use packline_runtime::escape;
 
 /// A line of a text input: where an error is reported.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use super::PatternFault;
 use super::program::{Program, Step};
-use crate::escape::Escape;
 use crate::glob::{Set, unknown_class};
+use packline_runtime::escape::Escape;
 
 /// Compiles a pattern in canonical form.
 pub(super) fn compile(pattern: &[u8]) -> Result<Program, PatternFault> {

@@ -4,9 +4,9 @@ use super::fault::Place;
 use super::header::Header;
 use super::number;
 use super::pax::Pax;
-use crate::escape::Escape;
 use crate::path::{self, PathFault};
 use crate::{Bytes, Device, Entry, Error, Kind, Meta, Xattr};
+use packline_runtime::escape::Escape;
 
 /// Everything said about one member, before it is judged.
 pub(super) struct Member<'a> {

@@ -12,8 +12,10 @@ mod show;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline::tree::{Entry, Kind, Patterns, path};
-use packline::{ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Selection, UnpackRequest, unpack};
+use packline::tree::{Patterns, path};
+use packline::{
+    EntryInfo, EntryKind, ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Selection, UnpackRequest, unpack,
+};
 
 use crate::args::Args;
 use crate::args::image::open_path;
@@ -189,10 +191,10 @@ struct Names<'a> {
 }
 
 impl Observer for Names<'_> {
-    fn entry(&mut self, entry: &Entry, _: &Progress) {
+    fn entry(&mut self, entry: EntryInfo<'_>, _: &Progress) {
         if !self.quiet && !entry.path.is_empty() {
-            let verb = if matches!(entry.kind, Kind::File { .. }) { "unpacking" } else { "creating" };
-            let line = format!("{verb} {}\n", crate::ui::escape::escaped(&entry.path));
+            let verb = if entry.kind == EntryKind::File { "unpacking" } else { "creating" };
+            let line = format!("{verb} {}\n", crate::ui::escape::escaped(entry.path));
             // Names that do not get out are no reason to fail.
             let _: std::io::Result<()> = self.io.stdout.write_all(line.as_bytes());
         }

@@ -1,4 +1,4 @@
-//! Files without a name: for what memory has no room for, and gone with whoever has them open.
+//! Unnamed temporary files: for data that memory has no room for; gone when they are closed.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -16,12 +16,14 @@ const MODE: u32 = 0o600;
 ///
 /// # Errors
 /// The operating system's refusal.
-pub fn nameless(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)) {
-        Ok(file) => Ok(file.into()),
-        Err(_) => make_named(directory),
-    }
+pub fn unnamed_temp_file(directory: &Path) -> io::Result<File> {
+    open_unnamed(directory, OFlags::EXCL, MODE).or_else(|_| make_named(directory))
+}
+
+/// Opens an `O_TMPFILE`; with [`OFlags::EXCL`] it can never get a name.
+pub(crate) fn open_unnamed(directory: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+    let flags = flags | OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(directory, flags, Mode::from_raw_mode(mode))?.into())
 }
 
 fn make_named(directory: &Path) -> io::Result<File> {

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::Command;
 
-use packline_squashfs::Sink;
+use crate::Sink;
 
-use super::temporary::create_named;
+use super::unfinished::create_named;
 use super::*;
 use crate::Unobserved;
 
-fn open(path: &Path, force: bool) -> Result<Output, Error> {
-    Output::open(path, force, &Temporaries::default())
+fn open(path: &Path, force: bool) -> Result<OutputFile, Error> {
+    OutputFile::open(path, force, &Temporaries::default())
 }
 
 fn names_in(directory: &Path) -> Vec<String> {
@@ -21,7 +21,7 @@ fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
-fn write(output: &Output, offset: u64, bytes: &[u8]) {
+fn write(output: &OutputFile, offset: u64, bytes: &[u8]) {
     let mut sink = output.sink().unwrap();
     sink.write_at(offset, bytes).unwrap();
     sink.flush().unwrap();

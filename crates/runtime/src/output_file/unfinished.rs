@@ -1,4 +1,4 @@
-//! A file that has no name, or not yet its own, until it is whole.
+//! A file without its final name: unnamed, or under a temporary one.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -6,36 +6,42 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags};
 
-use super::meanwhile::{is_held, with_name};
-use super::refused;
+use super::temp_name::{is_held, with_name};
+use crate::unnamed::open_unnamed;
 use crate::{Error, Observer, Temporaries};
 
 /// Permissions of a new image, before the umask.
 const MODE: u32 = 0o644;
 
-/// A file on its way to its name. Dropped before [`Temporary::finish`], it is gone.
+/// A file on its way to its name. Dropped before [`UnfinishedFile::finish`], it is gone.
 #[derive(Debug)]
-pub struct Temporary {
+pub struct UnfinishedFile {
     file: File,
-    /// The name it has meanwhile; none for a nameless file.
+    /// The temporary name; `None` for an unnamed file.
     name: Option<PathBuf>,
-    place: PathBuf,
-    shown: PathBuf,
+    final_name: PathBuf,
+    display_path: PathBuf,
     force: bool,
     list: Temporaries,
 }
 
-impl Temporary {
-    /// A file in the directory of `place`, which it will be called in the end; `shown` is how errors call it.
-    pub fn create(shown: &Path, place: PathBuf, force: bool, list: &Temporaries) -> Result<Temporary, Error> {
-        let made = match nameless(directory_of(&place)) {
+impl UnfinishedFile {
+    /// A file in the directory of `final_name`; errors name it `display_path`.
+    pub fn create(
+        display_path: &Path,
+        final_name: PathBuf,
+        force: bool,
+        list: &Temporaries,
+    ) -> Result<UnfinishedFile, Error> {
+        let made = match linkable(directory_of(&final_name)) {
             Some(file) => Ok((file, None)),
-            None => named(&place, list).map(|(file, name)| (file, Some(name))),
+            None => named(&final_name, list).map(|(file, name)| (file, Some(name))),
         };
-        let (file, name) = made.map_err(|cause| refused(shown, "cannot create", cause))?;
-        Ok(Temporary { file, name, place, shown: shown.to_path_buf(), force, list: list.clone() })
+        let (file, name) = made.map_err(|cause| Error::output(display_path, "cannot create", cause))?;
+        let display_path = display_path.to_path_buf();
+        Ok(UnfinishedFile { file, name, final_name, display_path, force, list: list.clone() })
     }
 
     /// The open file.
@@ -43,7 +49,7 @@ impl Temporary {
         &self.file
     }
 
-    /// The name it has meanwhile, if it has one.
+    /// The temporary name, if it has one.
     pub fn name(&self) -> Option<&Path> {
         self.name.as_deref()
     }
@@ -51,33 +57,33 @@ impl Temporary {
     /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that has come to stand under
     /// the name meanwhile is an error and stays. A directory that cannot be synced is no error: the file has its name.
     pub fn finish(mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.file.sync_all().map_err(|cause| refused(&self.shown, "cannot sync", cause))?;
-        self.give_name().map_err(|cause| refused(&self.shown, "cannot put the image in place", cause))?;
-        if let Err(cause) = sync_directory(directory_of(&self.place)) {
-            observer.unsynced(&self.shown, &cause);
+        self.file.sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))?;
+        self.give_name().map_err(|cause| Error::output(&self.display_path, "cannot put the image in place", cause))?;
+        if let Err(cause) = sync_directory(directory_of(&self.final_name)) {
+            observer.unsynced(&self.display_path, &cause);
         }
         Ok(())
     }
 
     fn give_name(&mut self) -> io::Result<()> {
         if self.name.is_none() {
-            match link(&self.file, &self.place) {
+            match link(&self.file, &self.final_name) {
                 Err(cause) if self.force && cause.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other,
             }
             let file = &self.file;
             // From before it has the name, so that no other run takes it for what a dead one left.
             let _: Result<(), TryLockError> = file.try_lock();
-            self.name = Some(with_name(&self.place, &self.list, |name| link(file, name))?.1);
+            self.name = Some(with_name(&self.final_name, &self.list, |name| link(file, name))?.1);
         }
         let Some(name) = &self.name else { return Ok(()) };
-        self.list.settle(name, |from| rename(from, &self.place, self.force))?;
+        self.list.settle(name, |from| rename(from, &self.final_name, self.force))?;
         self.name = None;
         Ok(())
     }
 }
 
-impl Drop for Temporary {
+impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         if let Some(name) = self.name.take() {
             self.list.remove(&name);
@@ -85,10 +91,9 @@ impl Drop for Temporary {
     }
 }
 
-/// A nameless file, where the file system has them and `/proc` is there to give it a name later.
-fn nameless(directory: &Path) -> Option<File> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(MODE)).ok()?);
+/// An unnamed file, where the file system has them and `/proc` is there to give it a name later.
+fn linkable(directory: &Path) -> Option<File> {
+    let file = open_unnamed(directory, OFlags::empty(), MODE).ok()?;
     let (seen, own) = (fs::metadata(link_source(&file)).ok()?, file.metadata().ok()?);
     ((seen.dev(), seen.ino()) == (own.dev(), own.ino())).then_some(file)
 }
@@ -142,13 +147,13 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> Temporary {
+pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> UnfinishedFile {
     let (file, name) = named(place, list).unwrap();
-    Temporary {
+    UnfinishedFile {
         file,
         name: Some(name),
-        place: place.to_path_buf(),
-        shown: place.to_path_buf(),
+        final_name: place.to_path_buf(),
+        display_path: place.to_path_buf(),
         force,
         list: list.clone(),
     }

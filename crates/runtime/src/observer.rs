@@ -1,12 +1,11 @@
-//! Who wants to know how a pack gets on.
+//! Progress, warnings and problems, reported to the caller's observer.
 
 use std::io;
 use std::path::Path;
 
-use packline_tree::Entry;
-use packline_tree::escape::Escape;
+use crate::escape::Escape;
 
-/// How far a pack is.
+/// How far the work is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Entries begun.
@@ -21,16 +20,36 @@ pub struct Progress {
     pub image_bytes: u64,
 }
 
-/// Watches a pack. Every call comes on the packing thread and should cost next to nothing.
+/// An entry of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryInfo<'a> {
+    /// Its path below the root, with slashes; empty for the root.
+    pub path: &'a [u8],
+    /// Its kind.
+    pub kind: EntryKind<'a>,
+}
+
+/// Kinds of entries that observers tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind<'a> {
+    /// A regular file.
+    File,
+    /// Another name of the file with this path.
+    HardLink(&'a [u8]),
+    /// A directory, a symbolic link, a device, a pipe or a socket.
+    Other,
+}
+
+/// Receives reports. Every call comes on the caller's thread and should cost next to nothing.
 pub trait Observer {
-    /// An entry is about to be packed.
-    fn entry(&mut self, _entry: &Entry, _progress: &Progress) {}
+    /// An entry is about to be packed or unpacked.
+    fn entry(&mut self, _entry: EntryInfo<'_>, _progress: &Progress) {}
     /// Content was read: after every piece of at most a few hundred kilobytes, or a hole of any size.
     fn advance(&mut self, _progress: &Progress) {}
     /// The source has ended; tables are written and the image is synced.
     fn finishing(&mut self, _progress: &Progress) {}
     /// Something failed, and the rest goes on because that was asked for.
-    fn problem(&mut self, _error: &crate::Error) {}
+    fn problem(&mut self, _error: &dyn std::error::Error) {}
     /// Something was left out or changed that the user may want to know.
     fn warning(&mut self, _message: &str) {}
     /// An output is whole, on the medium and has its name, but the system refused to sync the directory that the name is in: the
@@ -47,7 +66,7 @@ pub fn unsynced(output: &Path, cause: &io::Error) -> String {
     format!("{output}: cannot sync its directory: {cause} (it is whole, but may lose its name at a power failure)")
 }
 
-/// Looks away.
+/// Ignores every report.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 

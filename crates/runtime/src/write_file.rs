@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use packline_squashfs::Sink;
-
-use crate::output::Output;
-use crate::{Error, Temporaries, Unobserved};
+use crate::{Error, OutputFile, Sink, Temporaries, Unobserved};
 
 /// Writes a file as an image is written: it gets its name when it is whole and on the medium. What is there already is only
 /// replaced with `force`. Whether its directory could be synced is not reported.
@@ -13,10 +10,9 @@ use crate::{Error, Temporaries, Unobserved};
 /// # Errors
 /// [`Error::Output`] and [`Error::Target`]; under the name there is then what was there before.
 pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporaries) -> Result<(), Error> {
-    let refused = |cause| Error::Output { path: path.to_path_buf(), action: "cannot write", cause };
-    let output = Output::open(path, force, temporaries)?;
+    let output = OutputFile::open(path, force, temporaries)?;
     let mut sink = output.sink()?;
-    sink.write_at(0, bytes).and_then(|()| sink.flush()).map_err(refused)?;
+    sink.write_at(0, bytes).and_then(|()| sink.flush()).map_err(|cause| Error::output(path, "cannot write", cause))?;
     output.finish(&mut Unobserved)
 }
 
@@ -26,7 +22,7 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporar
 /// # Errors
 /// Those of [`write_file`].
 pub fn check_writable(path: &Path, force: bool, temporaries: &Temporaries) -> Result<(), Error> {
-    Output::open(path, force, temporaries).map(drop)
+    OutputFile::open(path, force, temporaries).map(drop)
 }
 
 #[cfg(test)]

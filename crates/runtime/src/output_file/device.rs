@@ -7,25 +7,24 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::refused;
 use crate::Error;
 
 /// Bytes cleared at the start: more than the superblock of any container of ours.
 const CLEARED: usize = 4096;
 
 /// Opens a device that nobody has mounted (`O_EXCL`).
-pub fn open(shown: &Path, device: &Path) -> Result<File, Error> {
+pub fn open(display_path: &Path, device: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(OFlags::EXCL.bits() as i32);
-    options.open(device).map_err(|cause| refused(shown, "cannot open the device", cause))
+    options.open(device).map_err(|cause| Error::output(display_path, "cannot open the device", cause))
 }
 
 /// Clears the start, where a superblock would be found; returns the size of the device, bytes.
-pub fn clear_start(shown: &Path, file: &File) -> Result<u64, Error> {
-    let size = size_of(file).map_err(|cause| refused(shown, "cannot find the device's size", cause))?;
+pub fn clear_start(display_path: &Path, file: &File) -> Result<u64, Error> {
+    let size = size_of(file).map_err(|cause| Error::output(display_path, "cannot find the device's size", cause))?;
     let room = size.min(CLEARED as u64) as usize;
     file.write_all_at(&[0; CLEARED][..room], 0)
-        .map_err(|cause| refused(shown, "cannot clear the device's start", cause))?;
+        .map_err(|cause| Error::output(display_path, "cannot clear the device's start", cause))?;
     Ok(size)
 }
 

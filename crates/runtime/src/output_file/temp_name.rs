@@ -1,4 +1,4 @@
-//! The name that an output has until it is whole, where it needs one, and what a killed run left under it.
+//! Temporary names: the name of an output until it is whole, where it needs one, and leftovers of killed runs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::temporary::directory_of;
+use super::unfinished::directory_of;
 use crate::Temporaries;
 
 /// How many names are tried before giving up; one is all but certain to do.

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use packline_squashfs::Sink;
+use crate::Sink;
 
 /// Bytes gathered before they are written.
 pub const CAPACITY: usize = 64 * 1024;

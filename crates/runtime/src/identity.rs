@@ -6,10 +6,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use packline_tree::destination::FileId;
-use packline_tree::escape::Escape;
-
 use crate::Error;
+use crate::escape::Escape;
 
 /// What tells a regular file or a block device from all others, whatever name leads to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,10 +41,10 @@ impl FileIdentity {
         kind.is_file().then(|| FileIdentity(Identity::Regular { device: about.dev(), inode: about.ino() }))
     }
 
-    /// The same for a destination that is to keep it.
-    pub(crate) fn in_destination(self) -> Option<FileId> {
+    /// The numbers of its device and its inode; `None` for a block device.
+    pub fn device_and_inode(self) -> Option<(u64, u64)> {
         match self.0 {
-            Identity::Regular { device, inode } => Some(FileId { device, inode }),
+            Identity::Regular { device, inode } => Some((device, inode)),
             Identity::BlockDevice { .. } => None,
         }
     }
@@ -60,7 +58,7 @@ impl FileIdentity {
             return Ok(());
         }
         let expected = format!("another output than {}", input.escaped());
-        Err(Error::Target { path: output.to_path_buf(), what: "is the input itself".to_string(), expected })
+        Err(Error::target(output, "is the input itself", expected))
     }
 }
 

@@ -1,0 +1,43 @@
+//! Errors of outputs and of memory limits.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::escape::Escape;
+
+/// Why an output cannot be written, or work cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused something about the output.
+    #[error("{path}: {action}: {cause}", path = path.escaped())]
+    Output {
+        /// The output as the user named it.
+        path: PathBuf,
+        /// What was tried, as a phrase: `cannot create`.
+        action: &'static str,
+        /// The operating system's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// The output is something that cannot be, or must not be, written.
+    #[error("{path}: {what} (expected {expected})", path = path.escaped())]
+    Target {
+        /// The output as the user named it.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+        /// What would have been right.
+        expected: String,
+    },
+}
+
+impl Error {
+    /// The operating system's refusal, with the output's name.
+    pub(crate) fn output(path: &Path, action: &'static str, cause: io::Error) -> Error {
+        Error::Output { path: path.to_path_buf(), action, cause }
+    }
+
+    pub(crate) fn target(path: &Path, what: impl Into<String>, expected: impl Into<String>) -> Error {
+        Error::Target { path: path.to_path_buf(), what: what.into(), expected: expected.into() }
+    }
+}

@@ -1,0 +1,23 @@
+//! What all containers share and no container owns: resources, outputs, temporary files, progress. Knows no codec, file
+//! format or container.
+
+mod error;
+pub mod escape;
+mod identity;
+mod observer;
+mod output_file;
+mod resources;
+mod sink;
+mod temporaries;
+mod unnamed;
+mod write_file;
+
+pub use error::Error;
+pub use identity::{FileIdentity, all_must_differ, must_differ};
+pub use observer::{EntryInfo, EntryKind, Observer, Progress, Unobserved, unsynced};
+pub use output_file::{OutputFile, WriteBehind, checksum};
+pub use resources::Resources;
+pub use sink::Sink;
+pub use temporaries::Temporaries;
+pub use unnamed::unnamed_temp_file;
+pub use write_file::{check_writable, write_file};

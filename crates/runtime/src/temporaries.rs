@@ -1,0 +1,122 @@
+//! The temporary files and directories that exist now, so that a process that has to stop can remove them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A list of the temporary files and directories that exist, shared by the code that makes them and a signal thread that removes
+/// them.
+///
+/// A file is made, and given its final name, while the list is locked: a clean-up sees each file either on the list or not at
+/// all.
+#[derive(Debug, Clone, Default)]
+pub struct Temporaries {
+    listed: Arc<Mutex<Vec<Listed>>>,
+}
+
+#[derive(Debug)]
+struct Listed {
+    path: PathBuf,
+    remove: fn(&Path),
+}
+
+impl Temporaries {
+    /// Makes a file with `make` and lists it.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn create<T>(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+        let mut listed = self.lock();
+        let made = make(path)?;
+        listed.push(Listed { path: path.to_path_buf(), remove: remove_file });
+        Ok(made)
+    }
+
+    /// Makes a directory with `make` and lists it; `remove` removes it with everything in it.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn create_tree<T, E>(
+        &self,
+        path: &Path,
+        remove: fn(&Path),
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut listed = self.lock();
+        let made = make()?;
+        listed.push(Listed { path: path.to_path_buf(), remove });
+        Ok(made)
+    }
+
+    /// Takes a file or directory off the list once `settle` has given it its final name; leaves it listed if that fails.
+    ///
+    /// # Errors
+    /// Those of `settle`.
+    pub fn settle<E>(&self, path: &Path, settle: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
+        let mut listed = self.lock();
+        settle(path)?;
+        listed.retain(|one| one.path != path);
+        Ok(())
+    }
+
+    /// Removes one file or directory and takes it off the list.
+    pub fn remove(&self, path: &Path) {
+        let mut listed = self.lock();
+        listed.retain(|one| {
+            let other = one.path != path;
+            if !other {
+                (one.remove)(&one.path);
+            }
+            other
+        });
+    }
+
+    /// Removes everything that is listed, and lets no other be made or renamed in this process from now on: any thread that tries
+    /// waits for ever. For a process that is about to exit.
+    pub fn remove_for_good(&self) {
+        let listed = self.lock();
+        listed.iter().for_each(|one| (one.remove)(&one.path));
+        std::mem::forget(listed);
+    }
+
+    /// A thread that panicked while it held the lock leaves a list that is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Vec<Listed>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// That it is gone already is no error; nothing can be done about what cannot be removed.
+fn remove_file(path: &Path) {
+    let _: io::Result<()> = fs::remove_file(path);
+}
+
+#[cfg(test)]
+#[allow(clippy::redundant_closure, reason = "a path to the function is not general enough over lifetimes")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_is_removed_and_what_is_settled_is_not() {
+        let top = tempfile::tempdir().unwrap();
+        let (kept, gone) = (top.path().join("kept"), top.path().join("gone"));
+        let list = Temporaries::default();
+        list.create(&kept, |path| fs::File::create_new(path)).unwrap();
+        list.create(&gone, |path| fs::File::create_new(path)).unwrap();
+        list.settle(&kept, |path| fs::rename(path, top.path().join("final"))).unwrap();
+        list.remove_for_good();
+        assert!(top.path().join("final").exists());
+        assert!(!gone.exists());
+    }
+
+    #[test]
+    fn a_failed_settling_leaves_the_file_listed() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("x");
+        let list = Temporaries::default();
+        list.create(&path, |path| fs::File::create_new(path)).unwrap();
+        assert!(list.settle(&path, |_| Err(io::Error::from(io::ErrorKind::StorageFull))).is_err());
+        list.remove_for_good();
+        assert!(!path.exists());
+    }
+}

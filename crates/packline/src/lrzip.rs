@@ -2,7 +2,6 @@
 
 mod extract;
 mod list;
-mod pipe;
 mod tar_stream;
 mod tree;
 
@@ -24,6 +23,7 @@ use crate::{Container, Error, FileIdentity, Observer, Progress, Resources, TarTa
 use packline_tree::DirectoryOptions;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
+use packline_tree::pipe::pipe_bytes;
 use packline_tree::tar::empty_input;
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
@@ -32,6 +32,10 @@ const TAR_WINDOW_LEAST: u64 = 9 << 20;
 const TAR_WINDOW_MOST: u64 = 128 << 20;
 /// Bytes under way while a tar is decompressed.
 const TAR_BUFFERS: u64 = 4 << 20;
+/// Chunks in flight between the thread that makes or reads a tar and the one that compresses or decompresses.
+const PIPE_CHUNKS: usize = 4;
+/// Memory of that, bytes.
+const PIPE_BYTES: u64 = pipe_bytes(PIPE_CHUNKS);
 
 /// What a .lrz file is made of.
 pub enum LrzSource {
@@ -266,6 +270,11 @@ fn pack_tar(
     let written = pack_stream(name, &mut plain, end, options, &less, watch);
     let written = written.map_err(|error| needing_more(error, machine, |memory| besides(Some(memory))))?;
     if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
+}
+
+/// What the reader of a pipe gets; the error itself is reported by the thread that met it.
+fn source_failed() -> io::Error {
+    io::Error::other("the source of the stream failed")
 }
 
 fn machine(resources: &Resources) -> Machine {

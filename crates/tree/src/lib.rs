@@ -16,6 +16,7 @@ mod pack_file;
 pub mod path;
 mod pattern;
 mod patterns;
+pub mod pipe;
 mod selinux;
 mod sort_file;
 mod source;

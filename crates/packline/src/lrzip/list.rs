@@ -6,10 +6,10 @@ use std::thread;
 use packline_lrz::Machine;
 use packline_tree::Entry;
 use packline_tree::decompress::Limits;
+use packline_tree::pipe::{PipeReader, PipeWriter, pipe};
 
-use super::pipe::{Giver, Taker, pipe};
 use super::tree::{TREE_BYTES, decompress, internal, tar_from};
-use super::{OpenedLrz, machine, needing_more, tar_limits, with_less};
+use super::{OpenedLrz, PIPE_CHUNKS, machine, needing_more, tar_limits, with_less};
 use crate::listing::each_entry;
 use crate::{Error, Resources, Unobserved};
 
@@ -34,11 +34,11 @@ fn run(
     machine: &Machine,
     found: &mut dyn FnMut(&Entry) -> bool,
 ) -> Result<(), Error> {
-    let (giver, taker) = pipe();
+    let (writer, reader) = pipe(PIPE_CHUNKS);
     thread::scope(|threads| {
-        let started = thread::Builder::new().spawn_scoped(threads, || give(opened, giver, machine));
+        let started = thread::Builder::new().spawn_scoped(threads, || give(opened, writer, machine));
         let decompressing = started.map_err(|cause| refused(opened, cause))?;
-        let listed = list(opened, taker, limits, found);
+        let listed = list(opened, reader, limits, found);
         match decompressing.join().unwrap_or_else(|_| Err(internal("decompresses"))) {
             // The pipe breaks when the list ends before the tar.
             Err(Error::Output { .. }) | Ok(_) => listed,
@@ -47,12 +47,17 @@ fn run(
     })
 }
 
-fn give(opened: &OpenedLrz, giver: Giver, machine: &Machine) -> Result<u64, Error> {
-    decompress(opened, giver, machine, &mut Unobserved)
+fn give(opened: &OpenedLrz, writer: PipeWriter, machine: &Machine) -> Result<u64, Error> {
+    decompress(opened, writer, machine, &mut Unobserved)
 }
 
-fn list(opened: &OpenedLrz, taker: Taker, limits: Limits, found: &mut dyn FnMut(&Entry) -> bool) -> Result<(), Error> {
-    let mut source = tar_from(taker, &opened.shown, &limits)?;
+fn list(
+    opened: &OpenedLrz,
+    reader: PipeReader,
+    limits: Limits,
+    found: &mut dyn FnMut(&Entry) -> bool,
+) -> Result<(), Error> {
+    let mut source = tar_from(reader, &opened.shown, &limits)?;
     each_entry(source.as_mut(), found)
 }
 

@@ -8,11 +8,11 @@ use std::thread::{self, Builder};
 use packline_engine::CancelToken;
 use packline_lrz::{Machine, WriteOptions, Written};
 use packline_runtime::escape::Escape;
+use packline_tree::pipe::{PipeWriter, pipe};
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source, threads};
 
-use super::pipe::{Giver, PIPE_BYTES, pipe};
-use super::{Watch, needing_more, pack_stream, with_less};
+use super::{PIPE_BYTES, PIPE_CHUNKS, Watch, needing_more, pack_stream, source_failed, with_less};
 use crate::Error;
 use crate::end::End;
 use crate::source::place_within;
@@ -47,14 +47,14 @@ pub(super) fn pack(
 ) -> Result<Written, Error> {
     let besides = TAR_BYTES + tar.options.ahead_bytes as u64;
     let less = with_less(machine, besides);
-    let (giver, mut taker) = pipe();
+    let (writer, mut reader) = pipe(PIPE_CHUNKS);
     let (name, cancel) = (tar.path.escaped(), machine.cancel.clone());
     thread::scope(|scope| {
-        let making = Builder::new().name("tar".into()).spawn_scoped(scope, move || make(&tar, giver, &cancel));
+        let making = Builder::new().name("tar".into()).spawn_scoped(scope, move || make(&tar, writer, &cancel));
         let making = making.map_err(|cause| cannot_start(&name, &cause))?;
-        let written = pack_stream(&name, &mut taker, end, options, &less, watch);
+        let written = pack_stream(&name, &mut reader, end, options, &less, watch);
         let written = written.map_err(|error| needing_more(error, machine, |_| besides));
-        drop(taker);
+        drop(reader);
         let made = making.join().unwrap_or_else(|_| Err(internal()));
         match (made, written) {
             (Ok(warnings), Ok(written)) => {
@@ -77,13 +77,11 @@ fn internal() -> Error {
 }
 
 /// Writes the tar; what was left out.
-fn make(tar: &Tar, mut giver: Giver, cancel: &CancelToken) -> Result<Vec<String>, Error> {
+fn make(tar: &Tar, mut out: PipeWriter, cancel: &CancelToken) -> Result<Vec<String>, Error> {
     let writer = TarWriter::new(tar.prefix.clone());
     let mut writing = Writing { writer, header: Vec::new(), length: 0, sockets: BTreeSet::new() };
-    let made = writing.all(tar, &mut giver, cancel);
-    if made.is_err() {
-        giver.fail();
-    }
+    let made = writing.all(tar, &mut out, cancel);
+    out.finish(made.as_ref().map(drop).map_err(|_| source_failed()));
     made
 }
 
@@ -97,7 +95,7 @@ struct Writing {
 }
 
 impl Writing {
-    fn all(&mut self, tar: &Tar, giver: &mut Giver, cancel: &CancelToken) -> Result<Vec<String>, Error> {
+    fn all(&mut self, tar: &Tar, out: &mut PipeWriter, cancel: &CancelToken) -> Result<Vec<String>, Error> {
         let mut options = tar.options.clone();
         options.without.extend(tar.outputs.iter().filter_map(|output| place_within(&tar.path, output)));
         let mut source = DirectorySource::open(&tar.path, options)?;
@@ -107,13 +105,13 @@ impl Writing {
                 return Err(stopped(io::ErrorKind::Interrupted.into()));
             }
             match self.begin(&entry) {
-                Ok(()) => self.entry(&entry, &mut source, &mut buffer, giver)?,
+                Ok(()) => self.entry(&entry, &mut source, &mut buffer, out)?,
                 Err(Unstorable::Socket) => warnings.push(left_out(tar, &entry)),
                 Err(fault) => return Err(unstorable(tar, &entry, &fault)),
             }
         }
-        self.zeros(end_of_archive(self.length) as u64, giver)?;
-        giver.flush().map_err(stopped)?;
+        self.zeros(end_of_archive(self.length) as u64, out)?;
+        out.flush().map_err(stopped)?;
         Ok(warnings)
     }
 
@@ -133,30 +131,30 @@ impl Writing {
         entry: &Entry,
         source: &mut DirectorySource,
         buffer: &mut [u8],
-        giver: &mut Giver,
+        out: &mut PipeWriter,
     ) -> Result<(), Error> {
         self.length += self.header.len() as u64;
-        giver.write_all(&self.header).map_err(stopped)?;
+        out.write_all(&self.header).map_err(stopped)?;
         let Kind::File { size } = entry.kind else { return Ok(()) };
         loop {
             match source.read(buffer)? {
-                Extent::Data(bytes) => self.put(&buffer[..bytes], giver)?,
-                Extent::Hole(bytes) => self.zeros(bytes, giver)?,
-                Extent::End => return self.zeros(padding(size) as u64, giver),
+                Extent::Data(bytes) => self.put(&buffer[..bytes], out)?,
+                Extent::Hole(bytes) => self.zeros(bytes, out)?,
+                Extent::End => return self.zeros(padding(size) as u64, out),
             }
         }
     }
 
-    fn put(&mut self, bytes: &[u8], giver: &mut Giver) -> Result<(), Error> {
+    fn put(&mut self, bytes: &[u8], out: &mut PipeWriter) -> Result<(), Error> {
         self.length += bytes.len() as u64;
-        giver.write_all(bytes).map_err(stopped)
+        out.write_all(bytes).map_err(stopped)
     }
 
-    fn zeros(&mut self, mut count: u64, giver: &mut Giver) -> Result<(), Error> {
+    fn zeros(&mut self, mut count: u64, out: &mut PipeWriter) -> Result<(), Error> {
         static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
         while count > 0 {
             let now = count.min(ZEROS.len() as u64);
-            self.put(&ZEROS[..now as usize], giver)?;
+            self.put(&ZEROS[..now as usize], out)?;
             count -= now;
         }
         Ok(())

@@ -8,12 +8,14 @@ use packline_lrz::{Machine, Pipe, ReadOptions};
 use packline_runtime::escape::Escape;
 use packline_tree::Source;
 use packline_tree::decompress::Limits;
+use packline_tree::pipe::{PipeReader, PipeWriter, pipe};
 use packline_tree::tar::{self, TarOptions};
 use packline_tree::threads;
 
 use super::extract::Extraction;
-use super::pipe::{Giver, PIPE_BYTES, Taker, pipe};
-use super::{OpenedLrz, Watch, fault, machine, needing_more, tar_limits, with_less};
+use super::{
+    OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, Watch, fault, machine, needing_more, source_failed, tar_limits, with_less,
+};
 use crate::Container::{self, Compressed, Tar};
 use crate::source::head_of;
 use crate::unpack::Site;
@@ -86,13 +88,13 @@ fn run(
     machine: &Machine,
     observer: &mut dyn Observer,
 ) -> Result<LrzTreeCounts, Error> {
-    let (giver, taker) = pipe();
+    let (writer, reader) = pipe(PIPE_CHUNKS);
     let shown = opened.shown.clone();
     thread::scope(|scope| {
-        let work = move || extract(taker, shown, limits, extraction);
+        let work = move || extract(reader, shown, limits, extraction);
         let extracting = Builder::new().name("extract".into()).spawn_scoped(scope, work);
         let extracting = extracting.map_err(|cause| cannot_start(&opened.shown, &cause))?;
-        let read = decompress(opened, giver, machine, observer);
+        let read = decompress(opened, writer, machine, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
         match (read, extracted) {
             // The pipe breaks when the tree cannot be made; that has a reason of its own.
@@ -107,17 +109,20 @@ fn run(
 
 pub(super) fn decompress(
     opened: &OpenedLrz,
-    mut giver: Giver,
+    mut writer: PipeWriter,
     machine: &Machine,
     observer: &mut dyn Observer,
 ) -> Result<u64, Error> {
     let mut watch = Watch { observer };
-    let read = opened.archive.decompress(&mut Pipe(&mut giver), &ReadOptions::default(), machine, &mut watch);
-    let read = read.and_then(|unpacked| giver.flush().map_err(packline_lrz::Error::Output).map(|()| unpacked));
+    let read = opened.archive.decompress(&mut Pipe(&mut writer), &ReadOptions::default(), machine, &mut watch);
+    let read = read.and_then(|unpacked| writer.flush().map_err(packline_lrz::Error::Output).map(|()| unpacked));
     match read {
-        Ok(unpacked) => Ok(unpacked.plain),
+        Ok(unpacked) => {
+            writer.finish(Ok(()));
+            Ok(unpacked.plain)
+        }
         Err(cause) => {
-            giver.fail();
+            writer.finish(Err(source_failed()));
             Err(fault(&opened.shown, &opened.shown, cause))
         }
     }
@@ -127,24 +132,24 @@ pub(super) fn decompress(
 ///
 /// # Errors
 /// [`Error::Request`] if its first bytes are not those of a tar.
-pub(super) fn tar_from(mut taker: Taker, shown: &Path, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
-    let head = head_of(shown, &mut taker)?;
+pub(super) fn tar_from(mut reader: PipeReader, shown: &Path, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
+    let head = head_of(shown, &mut reader)?;
     if head.iter().any(|&byte| byte != 0) && !matches!(Container::of_head(&head), Some(Tar | Compressed(_))) {
         let what = format!("{}: a .lrz file whose content is no tar", shown.escaped());
         return Err(Error::Request { what, expected: "a tar".to_string() });
     }
     let options = TarOptions::named(shown.escaped());
-    Ok(tar::open_stream(Cursor::new(head).chain(taker), options, limits)?)
+    Ok(tar::open_stream(Cursor::new(head).chain(reader), options, limits)?)
 }
 
 /// Makes the tree; what a user should know besides.
 fn extract(
-    taker: Taker,
+    reader: PipeReader,
     shown: PathBuf,
     limits: Limits,
     mut extraction: Extraction,
 ) -> Result<(LrzTreeCounts, Vec<String>), Error> {
-    let mut source = tar_from(taker, &shown, &limits)?;
+    let mut source = tar_from(reader, &shown, &limits)?;
     while let Some(entry) = source.next_entry()? {
         extraction.entry(&entry, source.as_mut())?;
     }

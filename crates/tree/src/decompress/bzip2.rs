@@ -24,7 +24,7 @@ const LOOK_AHEAD: usize = 32 << 10;
 ///
 /// # Errors
 /// Only when nobody reads any more.
-pub(super) fn split(input: &mut dyn Read, dispatcher: &Dispatcher) -> io::Result<()> {
+pub(super) fn split(input: &mut dyn Read, dispatcher: &mut Dispatcher) -> io::Result<()> {
     let mut splitter = Splitter {
         window: Window { input, bytes: Vec::new(), offset: 0, ended: false },
         filter: mark_filter(),
@@ -33,7 +33,7 @@ pub(super) fn split(input: &mut dyn Read, dispatcher: &Dispatcher) -> io::Result
         sum: 0,
     };
     match splitter.run() {
-        Err(Stop::Data(error)) => dispatcher.fail(error),
+        Err(Stop::Data(error)) => splitter.dispatcher.fail(error),
         Err(Stop::Unread(error)) => Err(error),
         Ok(()) => Ok(()),
     }
@@ -79,7 +79,7 @@ struct Splitter<'a> {
     window: Window<'a>,
     /// For each byte value the shifts at which it can be the second byte of a mark.
     filter: [u8; 256],
-    dispatcher: &'a Dispatcher,
+    dispatcher: &'a mut Dispatcher,
     level: u8,
     /// The combined checksum of the blocks so far.
     sum: u32,

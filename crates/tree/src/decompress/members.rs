@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use super::engines::{Engine, engine};
 use super::fault::{corrupt, truncated};
-use super::ordered::LaneWriter;
 use super::{Format, Limits};
+use crate::pipe::PipeWriter;
 
 /// Bytes read at a time. Fixed, and counted from the start of the piece: what an error says must not hang on how the input
 /// arrived.
@@ -13,35 +13,35 @@ const READ: usize = 64 << 10;
 /// Bytes that show which stream starts.
 const MAGIC: usize = 6;
 
-/// Decodes `reader`, whose first byte is byte `base` of the compressed input, into `lane`.
+/// Decodes `reader`, whose first byte is byte `base` of the compressed input, into `output`.
 pub(super) fn drive(
     format: Format,
     limits: &Limits,
     reader: &mut dyn Read,
     base: u64,
-    lane: &mut LaneWriter,
+    output: &mut PipeWriter,
 ) -> io::Result<()> {
     let mut feed = Feed { reader, buffer: vec![0; READ], start: 0, end: 0, last: false, offset: base };
     while feed.find_stream(format)? {
         let start = feed.offset;
         let mut decoder = engine(format, limits).map_err(|what| corrupt(format, &what, start))?;
-        decode(format, decoder.as_mut(), &mut feed, lane)?;
+        decode(format, decoder.as_mut(), &mut feed, output)?;
     }
     Ok(())
 }
 
 /// Decodes one stream to its end.
-fn decode(format: Format, decoder: &mut dyn Engine, feed: &mut Feed<'_>, lane: &mut LaneWriter) -> io::Result<()> {
+fn decode(format: Format, decoder: &mut dyn Engine, feed: &mut Feed<'_>, output: &mut PipeWriter) -> io::Result<()> {
     let start = feed.offset;
     loop {
         feed.refill()?;
-        let step = decoder.step(feed.bytes(), lane.space(), feed.last);
+        let step = decoder.step(feed.bytes(), output.space(), feed.last);
         let step = step.map_err(|(what, consumed)| {
             let place = if decoder.counts() { feed.offset + consumed as u64 } else { start };
             corrupt(format, &what, place)
         })?;
         feed.consume(step.consumed);
-        lane.commit(step.produced)?;
+        output.commit(step.produced)?;
         if step.ended {
             return Ok(());
         }

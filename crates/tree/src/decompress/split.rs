@@ -1,31 +1,25 @@
-//! The threads: one reads the input and cuts it into pieces of whole streams, others decode the pieces.
+//! Cuts the input into pieces of whole streams on a thread of its own; the engine's workers decode the pieces.
 
-use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::convert::Infallible;
+use std::io::{self, Cursor, Read, Write};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
+
+use packline_engine::{Config, OrderedMap, Task};
+use rustix::io::Errno;
 
 use super::bzip2;
 use super::fault::abandoned;
 use super::members::drive;
-use super::ordered::{CHUNK, Item, LaneWriter, Ordered, Spares};
+use super::ordered::Ordered;
 use super::scan::{Event, Scanner};
 use super::{Format, Limits};
+use crate::pipe::{CHUNK, PipeReader, PipeWriter, Spares};
 use crate::threads::{refused, startable};
 
-/// Bytes read from the input at a time.
-const READ: usize = 128 << 10;
 /// Small streams are decoded together up to so many compressed bytes. The same for any number of threads, as errors count from
 /// the start of a piece.
 const PIECE: usize = 1 << 20;
-
-/// One piece for a decoder, and where its output goes.
-struct Job {
-    base: u64,
-    head: Vec<u8>,
-    rest: Option<Receiver<io::Result<Vec<u8>>>>,
-    lane: LaneWriter,
-}
 
 /// Starts the threads; the reader gives what they decode. They end when all is decoded, or when the reader is dropped and a
 /// pending read of the input returns.
@@ -35,16 +29,24 @@ struct Job {
 pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits) -> io::Result<Ordered> {
     let limits = Limits { threads: threads(format, limits.threads.clamp(1, 1024)), ..*limits };
     let workers = if is_splittable(format) { limits.threads } else { 1 };
-    let (items, ordered) = sync_channel(workers);
-    let (jobs, queue) = sync_channel(workers);
-    let spares = Spares::default();
-    let queue = Arc::new(Mutex::new(queue));
-    start_worker(format, &limits, &queue)?;
-    let dispatcher = Dispatcher { items, jobs, spares: spares.clone(), share: share(&limits, workers) };
-    spawn(move || split(input, format, dispatcher))?;
-    // One decodes already.
-    let _: io::Result<()> = (1..workers).try_for_each(|_| start_worker(format, &limits, &queue));
-    Ok(Ordered::new(format, ordered, spares))
+    let (pipes, ordered) = sync_channel(workers);
+    let (start, started) = sync_channel(1);
+    let share = share(&limits, workers);
+    // Before the workers, which take all threads there are up to their number.
+    let splitting = thread::Builder::new().name("decompress".into()).spawn(move || {
+        if let Ok(decoding) = started.recv() {
+            split(input, format, &mut Dispatcher { pipes, decoding, spares: Spares::default(), share });
+        }
+    });
+    splitting.map_err(|cause| refused(&cause))?;
+    let decoding = OrderedMap::new(Decode { format, limits }, Config::new(workers, usize::MAX));
+    let decoding = decoding.map_err(|cause| refused(&cause))?;
+    if decoding.workers() == 0 {
+        return Err(refused(&Errno::AGAIN.into()));
+    }
+    // The thread waits for this.
+    let _ = start.send(decoding);
+    Ok(Ordered::new(format, ordered))
 }
 
 /// How many threads may decode. liblzma fails if it cannot start all of its own, also later, when others have started theirs:
@@ -52,10 +54,6 @@ pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits
 fn threads(format: Format, wanted: usize) -> usize {
     let room = 2 * wanted + 4;
     if format == Format::Xz && wanted > 1 && startable(room) < room { 1 } else { wanted }
-}
-
-fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name("decompress".into()).spawn(work).map(drop).map_err(|cause| refused(&cause))
 }
 
 fn is_splittable(format: Format) -> bool {
@@ -68,99 +66,92 @@ fn share(limits: &Limits, workers: usize) -> usize {
     each.clamp(1 << 20, 16 << 20) as usize
 }
 
-fn start_worker(format: Format, limits: &Limits, queue: &Arc<Mutex<Receiver<Job>>>) -> io::Result<()> {
-    let (queue, limits) = (Arc::clone(queue), *limits);
-    spawn(move || {
-        while let Some(job) = next_job(&queue) {
-            job.run(format, &limits);
-        }
-    })
+/// Decodes a piece.
+struct Decode {
+    format: Format,
+    limits: Limits,
 }
 
-fn next_job(queue: &Mutex<Receiver<Job>>) -> Option<Job> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+/// A piece, and where its output goes.
+struct Job {
+    /// Offset of the piece in the compressed input.
+    base: u64,
+    input: Box<dyn Read + Send>,
+    output: PipeWriter,
 }
 
-impl Job {
-    fn run(mut self, format: Format, limits: &Limits) {
-        let mut reader = PieceReader { chunk: self.head, given: 0, rest: self.rest };
-        let result = drive(format, limits, &mut reader, self.base, &mut self.lane);
-        self.lane.close(result);
+impl Task for Decode {
+    type In = Job;
+    type Out = ();
+    type Error = Infallible;
+    type Tool = ();
+
+    fn tool(&self) {}
+
+    /// Waits for the reader of the output: it reads the pipes in the order of the jobs, and those are begun in that order.
+    fn run(&self, (): &mut (), mut job: Job) -> Result<(), Infallible> {
+        let result = drive(self.format, &self.limits, &mut job.input, job.base, &mut job.output);
+        job.output.finish(result);
+        Ok(())
     }
 }
 
-/// Reads a piece: its head, and then what the splitter still sends.
-struct PieceReader {
-    chunk: Vec<u8>,
-    given: usize,
-    rest: Option<Receiver<io::Result<Vec<u8>>>>,
-}
-
-impl Read for PieceReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.chunk.len() {
-            match self.rest.as_ref().map(Receiver::recv) {
-                Some(Ok(chunk)) => (self.chunk, self.given) = (chunk?, 0),
-                Some(Err(_)) | None => return Ok(0),
-            }
-        }
-        let count = buffer.len().min(self.chunk.len() - self.given);
-        buffer[..count].copy_from_slice(&self.chunk[self.given..self.given + count]);
-        self.given += count;
-        Ok(count)
-    }
-}
-
-/// Hands pieces to the decoders and their lanes to the reader.
+/// Submits pieces to the decoders, and their pipes to the reader.
 pub(super) struct Dispatcher {
-    items: SyncSender<Item>,
-    jobs: SyncSender<Job>,
+    pipes: SyncSender<Option<PipeReader>>,
+    decoding: OrderedMap<Decode>,
     spares: Spares,
     share: usize,
 }
 
 impl Dispatcher {
-    /// Gives a whole piece to a decoder. Fails when nobody reads any more.
-    pub fn whole(&self, base: u64, bytes: Vec<u8>) -> io::Result<()> {
-        self.dispatch(base, bytes, None)
+    /// Submits a whole piece. Fails once the reader has been dropped.
+    pub fn whole(&mut self, base: u64, bytes: Vec<u8>) -> io::Result<()> {
+        self.dispatch(base, Box::new(Cursor::new(bytes)))
     }
 
-    /// Gives the start of a piece to a decoder; the rest goes through the sender.
-    fn stream(&self, base: u64, head: Vec<u8>) -> io::Result<SyncSender<io::Result<Vec<u8>>>> {
-        let (sender, receiver) = sync_channel((self.share / READ).max(2));
-        self.dispatch(base, head, Some(receiver))?;
-        Ok(sender)
+    /// Submits the start of a piece; the rest goes through the pipe.
+    fn stream(&mut self, base: u64, head: Vec<u8>) -> io::Result<PipeWriter> {
+        let (writer, rest) = self.spares.pipe(self.share / CHUNK);
+        self.dispatch(base, Box::new(Cursor::new(head).chain(rest)))?;
+        Ok(writer)
     }
 
-    fn dispatch(&self, base: u64, head: Vec<u8>, rest: Option<Receiver<io::Result<Vec<u8>>>>) -> io::Result<()> {
-        let (lane, receiver) = LaneWriter::new(self.share / CHUNK, &self.spares);
-        self.items.send(Item::Lane(receiver)).map_err(|_| abandoned())?;
-        self.jobs.send(Job { base, head, rest, lane }).map_err(|_| abandoned())
+    fn dispatch(&mut self, base: u64, input: Box<dyn Read + Send>) -> io::Result<()> {
+        let (output, reader) = self.spares.pipe(self.share / CHUNK);
+        self.announce(Some(reader))?;
+        // Stopped by a panic only, which the reader finds in the pipe of that job.
+        self.decoding.submit(Job { base, input, output }, &mut |()| Ok(())).map_err(|_| abandoned())
     }
 
     /// An error in its place, after all that came before.
-    pub fn fail(&self, error: io::Error) -> io::Result<()> {
-        let (lane, receiver) = LaneWriter::new(1, &self.spares);
-        lane.close(Err(error));
-        self.items.send(Item::Lane(receiver)).map_err(|_| abandoned())
+    pub fn fail(&mut self, error: io::Error) -> io::Result<()> {
+        let (output, reader) = self.spares.pipe(1);
+        output.finish(Err(error));
+        self.announce(Some(reader))
+    }
+
+    /// Waits while as many pipes as there are workers have not been begun to be read.
+    fn announce(&self, pipe: Option<PipeReader>) -> io::Result<()> {
+        self.pipes.send(pipe).map_err(|_| abandoned())
     }
 }
 
-fn split(mut input: Box<dyn Read + Send>, format: Format, dispatcher: Dispatcher) {
+fn split(mut input: Box<dyn Read + Send>, format: Format, dispatcher: &mut Dispatcher) {
     let result = match format {
-        Format::Bzip2 => bzip2::split(&mut input, &dispatcher),
-        _ => split_streams(&mut input, format, &dispatcher),
+        Format::Bzip2 => bzip2::split(&mut input, dispatcher),
+        _ => split_streams(&mut input, format, dispatcher),
     };
     // The only errors left are those of sending, when nobody reads.
-    if result.is_ok() {
-        let _ = dispatcher.items.send(Item::End);
+    if result.and_then(|()| dispatcher.announce(None)).is_ok() {
+        let _ = dispatcher.decoding.drain(&mut |()| Ok(()));
     }
 }
 
-fn split_streams(input: &mut dyn Read, format: Format, dispatcher: &Dispatcher) -> io::Result<()> {
+fn split_streams(input: &mut dyn Read, format: Format, dispatcher: &mut Dispatcher) -> io::Result<()> {
     let mut scanner = Scanner::new(format);
     let mut piece = Piece { dispatcher, base: 0, head: Vec::new(), sent: 0, rest: None };
-    let mut buffer = vec![0; READ];
+    let mut buffer = vec![0; CHUNK];
     loop {
         let bytes = match read_some(input, &mut buffer) {
             Ok(0) => return piece.close(),
@@ -196,11 +187,11 @@ enum Scanned {
 
 /// The piece that is being gathered; one that grows too large is decoded while it still arrives.
 struct Piece<'a> {
-    dispatcher: &'a Dispatcher,
+    dispatcher: &'a mut Dispatcher,
     base: u64,
     head: Vec<u8>,
     sent: u64,
-    rest: Option<SyncSender<io::Result<Vec<u8>>>>,
+    rest: Option<PipeWriter>,
 }
 
 impl Piece<'_> {
@@ -232,30 +223,32 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// Sends bytes on to the decoder, which gets to work at the first.
+    /// Sends bytes on to the decoder, which begins with the first. One that found an error reads no more; the rest of the input
+    /// is not needed then.
     fn stream(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sent += bytes.len() as u64;
-        self.sender()?.send(Ok(bytes.to_vec())).map_err(|_| abandoned()).or_else(|_| self.decoder_stopped())
+        let rest = self.rest()?;
+        rest.write_all(bytes)?;
+        rest.flush()
     }
 
-    /// A decoder that found an error reads no more; the rest of the input is not wanted then.
-    fn decoder_stopped(&self) -> io::Result<()> {
-        Err(abandoned())
-    }
-
-    fn sender(&mut self) -> io::Result<&SyncSender<io::Result<Vec<u8>>>> {
-        if self.rest.is_none() {
-            let head = std::mem::take(&mut self.head);
-            self.sent += head.len() as u64;
-            self.rest = Some(self.dispatcher.stream(self.base, head)?);
-        }
-        self.rest.as_ref().ok_or_else(abandoned)
+    fn rest(&mut self) -> io::Result<&mut PipeWriter> {
+        let rest = match self.rest.take() {
+            Some(rest) => rest,
+            None => {
+                self.sent += self.head.len() as u64;
+                self.dispatcher.stream(self.base, std::mem::take(&mut self.head))?
+            }
+        };
+        Ok(self.rest.insert(rest))
     }
 
     fn close(&mut self) -> io::Result<()> {
         let length = self.length();
-        if self.rest.take().is_none() && length > 0 {
-            self.dispatcher.whole(self.base, std::mem::take(&mut self.head))?;
+        match self.rest.take() {
+            Some(rest) => rest.finish(Ok(())),
+            None if length > 0 => self.dispatcher.whole(self.base, std::mem::take(&mut self.head))?,
+            None => {}
         }
         self.base += length;
         self.sent = 0;
@@ -264,6 +257,10 @@ impl Piece<'_> {
 
     /// The input failed: the decoder gets the error in place of data, and passes it on.
     fn fail(&mut self, error: io::Error) -> io::Result<()> {
-        self.sender()?.send(Err(error)).map_err(|_| abandoned())
+        self.rest()?;
+        if let Some(rest) = self.rest.take() {
+            rest.finish(Err(error));
+        }
+        Ok(())
     }
 }

@@ -2,14 +2,12 @@
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::batch::{Batch, Item};
 use super::feed::Finder;
 use super::found::{Found, Place, SMALL_BYTES};
 use super::readers::Readers;
-use super::xattr::XattrReader;
 use crate::Error;
 
 /// A batch is handed over when it has so many entries or bytes.
@@ -82,19 +80,14 @@ impl Ahead {
         }
     }
 
-    pub fn next(
-        &mut self,
-        finder: &mut impl Finder,
-        xattrs: &mut XattrReader,
-        root: &Path,
-    ) -> Result<Option<Next>, Error> {
-        self.fill(finder);
+    pub fn next(&mut self, finder: &mut impl Finder) -> Result<Option<Next>, Error> {
+        self.fill(finder)?;
         let Some(planned) = self.queue.pop_front() else { return Ok(None) };
         self.bytes -= planned.bytes;
         self.directories -= planned.directories;
         match planned.what {
             What::Alone(found) => Ok(Some(Next::Alone(*found))),
-            What::Batched(number) => Ok(self.item(number, xattrs, root).map(Next::Loaded)),
+            What::Batched(number) => Ok(self.item(number)?.map(Next::Loaded)),
             What::Failed(error) => Err(error),
         }
     }
@@ -104,10 +97,10 @@ impl Ahead {
         self.taken.as_ref().map_or(&[], |(_, batch)| &batch.data)
     }
 
-    fn fill(&mut self, finder: &mut impl Finder) {
+    fn fill(&mut self, finder: &mut impl Finder) -> Result<(), Error> {
         while !self.ended && self.has_room() {
             match finder.find() {
-                Ok(Some(found)) => self.plan(found),
+                Ok(Some(found)) => self.plan(found)?,
                 Ok(None) => self.ended = true,
                 Err(error) => {
                     self.ended = true;
@@ -115,6 +108,7 @@ impl Ahead {
                 }
             }
         }
+        Ok(())
     }
 
     fn has_room(&self) -> bool {
@@ -122,19 +116,20 @@ impl Ahead {
         self.queue.is_empty() || few && self.bytes + SMALL_BYTES as usize <= self.window
     }
 
-    fn plan(&mut self, found: Found) {
+    fn plan(&mut self, found: Found) -> Result<(), Error> {
         let directories = self.count_directory(&found.place);
         if !found.is_small() {
             self.queue.push_back(Planned { what: What::Alone(Box::new(found)), bytes: 0, directories });
-            return;
+            return Ok(());
         }
         let bytes = found.size().unwrap_or(0) as usize;
         self.queue.push_back(Planned { what: What::Batched(self.number), bytes, directories });
         self.bytes += bytes;
         self.filling.push(found);
         if self.filling.is_full(BATCH_BYTES.min(self.window / 4), BATCH_ITEMS) {
-            self.submit();
+            self.submit()?;
         }
+        Ok(())
     }
 
     /// 1 if the queue keeps a directory open for this place alone (and the places that follow).
@@ -148,36 +143,26 @@ impl Ahead {
         1
     }
 
-    fn submit(&mut self) {
-        let batch = self.next_batch();
-        self.readers.submit(self.number - 1, batch);
-    }
-
-    /// Closes the batch being filled and begins another.
-    fn next_batch(&mut self) -> Batch {
+    /// Submits the batch being filled and begins another.
+    fn submit(&mut self) -> Result<(), Error> {
         self.number += 1;
-        std::mem::replace(&mut self.filling, self.spare.pop().unwrap_or_default())
+        let next = self.spare.pop().unwrap_or_default();
+        self.readers.submit(std::mem::replace(&mut self.filling, next))
     }
 
     /// The next item of a batch.
-    fn item(&mut self, number: u64, xattrs: &mut XattrReader, root: &Path) -> Option<Item> {
+    fn item(&mut self, number: u64) -> Result<Option<Item>, Error> {
         if self.taken.as_ref().is_none_or(|&(taken, _)| taken != number) {
-            let batch = self.batch(number, xattrs, root);
+            if number == self.number {
+                // The caller has caught up with the list.
+                self.submit()?;
+            }
+            let batch = self.readers.take()?.unwrap_or_default();
             if let Some((_, mut old)) = self.taken.replace((number, batch)) {
                 old.clear();
                 self.spare.push(old);
             }
         }
-        self.taken.as_mut().and_then(|(_, batch)| batch.items.pop_front())
-    }
-
-    fn batch(&mut self, number: u64, xattrs: &mut XattrReader, root: &Path) -> Batch {
-        if number < self.number {
-            return self.readers.take(number, xattrs);
-        }
-        // The caller has caught up with the list.
-        let mut batch = self.next_batch();
-        batch.load(xattrs, root);
-        batch
+        Ok(self.taken.as_mut().and_then(|(_, batch)| batch.items.pop_front()))
     }
 }

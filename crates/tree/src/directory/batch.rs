@@ -55,13 +55,6 @@ impl Batch {
             item.load(&mut self.data, xattrs, root);
         }
     }
-
-    /// Marks everything as not read.
-    pub fn fail(&mut self, fault: Fault) {
-        for item in &mut self.items {
-            item.opening = Some(fault);
-        }
-    }
 }
 
 impl Item {

@@ -21,8 +21,6 @@ pub(crate) enum Fault {
     Kind(FileType, FileType),
     /// A type of file that no one knows; `st_mode`.
     Type(u32),
-    /// A reader thread ended early.
-    Reader,
 }
 
 impl Fault {
@@ -33,7 +31,6 @@ impl Fault {
             Self::Replaced => ("cannot read", other("another file took its place while the tree was read".into())),
             Self::Kind(was, is) => ("cannot read", turned(was, is)),
             Self::Type(mode) => ("cannot list", other(format!("unknown type of file, mode {mode:o} (octal)"))),
-            Self::Reader => ("cannot read", other("the thread that read it ended early".into())),
         };
         Error::Io { path: path.to_owned(), action, cause }
     }

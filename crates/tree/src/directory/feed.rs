@@ -44,7 +44,8 @@ enum Current {
 impl<F: Finder> Feed<F> {
     /// `root` is what entries' paths are put to in messages; `window` bytes of content are read ahead at most.
     pub fn new(finder: F, root: &Path, readers: usize, window: usize) -> Self {
-        let ahead = (readers > 0).then(|| Ahead::new(Readers::start(readers, root), window));
+        let readers = if readers > 0 { Readers::start(readers, root).ok() } else { None };
+        let ahead = readers.map(|readers| Ahead::new(readers, window));
         Self {
             finder,
             ahead,
@@ -64,7 +65,7 @@ impl<F: Finder> Feed<F> {
     pub fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.current = Current::Nothing;
         let next = match &mut self.ahead {
-            Some(ahead) => ahead.next(&mut self.finder, &mut self.xattrs, &self.root)?,
+            Some(ahead) => ahead.next(&mut self.finder)?,
             None => self.finder.find()?.map(Next::Alone),
         };
         match next {

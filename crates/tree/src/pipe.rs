@@ -1,0 +1,175 @@
+//! Bytes from one thread to another, in order, with a bounded number of chunks in flight.
+//!
+//! This is not a job for the engine: its jobs run to their end and their results are of bounded size, while the two ends of a
+//! pipe run at the same time for as long as there are bytes.
+
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a chunk.
+pub(crate) const CHUNK: usize = 256 << 10;
+/// Unused buffers that are kept at most.
+const SPARES: usize = 8;
+
+/// Memory in bytes of a [`pipe`] of `chunks` chunks: those in flight, and one at each end.
+#[must_use]
+pub const fn pipe_bytes(chunks: usize) -> u64 {
+    (chunks as u64 + 2) * CHUNK as u64
+}
+
+/// A pipe that holds at most `chunks` chunks of 256 KiB.
+#[must_use]
+pub fn pipe(chunks: usize) -> (PipeWriter, PipeReader) {
+    Spares::default().pipe(chunks)
+}
+
+/// Buffers that have been read and can be filled again, of one or several pipes.
+#[derive(Clone, Default)]
+pub(crate) struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Spares {
+    pub fn pipe(&self, chunks: usize) -> (PipeWriter, PipeReader) {
+        let (to, from) = sync_channel(chunks.max(1));
+        let writer = PipeWriter { to, spares: self.clone(), chunk: Vec::new(), filled: 0 };
+        (writer, PipeReader { from, spares: self.clone(), chunk: Vec::new(), taken: 0, ended: false })
+    }
+
+    fn take(&self) -> Vec<u8> {
+        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| vec![0; CHUNK])
+    }
+
+    fn give(&self, mut buffer: Vec<u8>) {
+        buffer.resize(CHUNK, 0);
+        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if spares.len() < SPARES {
+            spares.push(buffer);
+        }
+    }
+}
+
+/// The end of a pipe that is written to. Writing fails with [`io::ErrorKind::BrokenPipe`] once the reader has been dropped.
+pub struct PipeWriter {
+    /// An empty chunk is the end.
+    to: SyncSender<io::Result<Vec<u8>>>,
+    spares: Spares,
+    chunk: Vec<u8>,
+    filled: usize,
+}
+
+/// The end of a pipe that is read. If the writer is dropped without [`PipeWriter::finish`], reading fails.
+pub struct PipeReader {
+    from: Receiver<io::Result<Vec<u8>>>,
+    spares: Spares,
+    chunk: Vec<u8>,
+    taken: usize,
+    ended: bool,
+}
+
+impl PipeWriter {
+    /// Ends the pipe. The reader gets what was written so far, and then the end or the error.
+    pub fn finish(mut self, result: io::Result<()>) {
+        // Sending fails only without a reader, which needs no result.
+        let _ = self.flush().and_then(|()| self.send(result.map(|()| Vec::new())));
+    }
+
+    /// A part of the current chunk to fill; never empty.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        if self.chunk.is_empty() {
+            self.chunk = self.spares.take();
+        }
+        &mut self.chunk[self.filled..]
+    }
+
+    /// Takes `count` bytes that were put at the start of the space.
+    pub(crate) fn commit(&mut self, count: usize) -> io::Result<()> {
+        self.filled += count;
+        if self.filled > 0 && self.filled == self.chunk.len() { self.flush() } else { Ok(()) }
+    }
+
+    fn send(&self, message: io::Result<Vec<u8>>) -> io::Result<()> {
+        self.to.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl Write for PipeWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let space = self.space();
+        let count = space.len().min(bytes.len());
+        space[..count].copy_from_slice(&bytes[..count]);
+        self.commit(count).map(|()| count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut chunk = std::mem::take(&mut self.chunk);
+        chunk.truncate(std::mem::take(&mut self.filled));
+        if chunk.is_empty() { Ok(()) } else { self.send(Ok(chunk)) }
+    }
+}
+
+impl PipeReader {
+    /// Receives the next chunk; false at the end.
+    fn receive(&mut self) -> io::Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        let chunk =
+            self.from.recv().map_err(|_| io::Error::other("the thread that writes to the pipe has panicked"))??;
+        self.taken = 0;
+        let old = std::mem::replace(&mut self.chunk, chunk);
+        if old.capacity() >= CHUNK {
+            self.spares.give(old);
+        }
+        self.ended = self.chunk.is_empty();
+        Ok(!self.ended)
+    }
+}
+
+impl Read for PipeReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() || (self.taken == self.chunk.len() && !self.receive()?) {
+            return Ok(0);
+        }
+        let rest = &self.chunk[self.taken..];
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        self.taken += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(end: impl FnOnce(PipeWriter) + Send) -> io::Result<Vec<u8>> {
+        let (mut writer, mut reader) = pipe(4);
+        std::thread::scope(|scope| {
+            let write = move || {
+                (0..40).for_each(|number: u8| writer.write_all(&vec![number; 70_001]).unwrap());
+                writer.flush().unwrap();
+                end(writer);
+            };
+            std::thread::Builder::new().spawn_scoped(scope, write).unwrap();
+            let mut got = Vec::new();
+            reader.read_to_end(&mut got).map(|_| got)
+        })
+    }
+
+    #[test]
+    fn everything_comes_in_order_and_a_failure_is_no_end() {
+        let expected: Vec<u8> = (0..40u8).flat_map(|number| vec![number; 70_001]).collect();
+        assert!(sent(|writer| writer.finish(Ok(()))).unwrap() == expected);
+        assert!(sent(|writer| writer.finish(Err(io::ErrorKind::Other.into()))).is_err());
+        assert!(sent(drop).is_err());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_reader_that_went() {
+        let (mut writer, reader) = pipe(4);
+        drop(reader);
+        let written = writer.write_all(&vec![0; CHUNK]);
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

@@ -156,8 +156,15 @@ impl Caller {
             steals: sum(|queue| queue.steals),
             longest_wait_ns: waits.longest(),
             p999_wait_ns: waits.p999(),
-            stall_ns: self.trace.waited_ns,
             idle_ns: workers.iter().map(|worker| worker.idle_ns).sum(),
+            ..self.own_stats(counts)
+        }
+    }
+
+    /// The counters that are not the pool's.
+    fn own_stats(&self, counts: &Stats) -> Stats {
+        Stats {
+            stall_ns: self.trace.waited_ns,
             bytes_in_flight: self.budget.used(),
             peak_bytes: self.budget.peak(),
             ..*counts
@@ -174,11 +181,20 @@ impl Caller {
         self.core().worker_stats()
     }
 
-    /// Ends the pipeline, whose stages are closed: waits for the jobs that run, and delivers the counters.
+    /// Ends the pipeline, whose stages are closed: waits for the jobs that run, and delivers the counters. Those of the pool are
+    /// delivered once, by the pipeline that leaves it last.
     pub(crate) fn close(&self, counts: &Stats) {
         if let Some(sink) = &self.sink {
-            let (queues, workers) = (self.queue_stats(), self.worker_stats());
-            sink.add(&RunStats { pipeline: self.stats(counts), queues, workers, budget: limit_of(&self.budget) });
+            let budget = limit_of(&self.budget);
+            sink.add(&match self.core().is_shared() {
+                true => RunStats { pipeline: self.own_stats(counts), budget, ..RunStats::default() },
+                false => RunStats {
+                    pipeline: self.stats(counts),
+                    queues: self.queue_stats(),
+                    workers: self.worker_stats(),
+                    budget,
+                },
+            });
         }
         self.core().close_pipeline(self.pipeline);
     }

@@ -11,7 +11,7 @@ use crate::scheduler::job_queues::Owner;
 use crate::scheduler::run_queue::Taken;
 use crate::stage::Stage;
 use crate::submitter::Submitter;
-use crate::{Budget, Config, EventKind, Fault, Permit, Pool, StageName, Stats, Task};
+use crate::{Budget, Class, Config, EventKind, Fault, Permit, Pool, StageName, Stats, Task};
 
 /// Takes the results of an [`OrderedMap`] in the order of their inputs, on the thread that calls the map.
 pub trait Consumer<T: Task> {
@@ -116,9 +116,23 @@ impl<T: Task> OrderedMap<T> {
     /// # Errors
     /// See [`OrderedMap`].
     pub fn submit(&mut self, input: T::In, consumer: &mut dyn Consumer<T>) -> Result<(), Fault<T::Error>> {
+        self.submit_as(Class::Normal, input, consumer)
+    }
+
+    /// The same with a class: the input is processed before those of later classes. The order of results stays that of the
+    /// inputs.
+    ///
+    /// # Errors
+    /// See [`OrderedMap`].
+    pub fn submit_as(
+        &mut self,
+        class: Class,
+        input: T::In,
+        consumer: &mut dyn Consumer<T>,
+    ) -> Result<(), Fault<T::Error>> {
         let bytes = self.caller.trace.now().map_or(0, |_| self.stage.shared().task.bytes_in(&input));
         self.call(bytes, |map| {
-            map.put(input);
+            map.put(class, input);
             map.consume_ready(consumer).map(drop)
         })
     }
@@ -177,10 +191,10 @@ impl<T: Task> OrderedMap<T> {
         result
     }
 
-    fn put(&mut self, input: T::In) {
+    fn put(&mut self, class: Class, input: T::In) {
         self.caller.counts.fed += 1;
         let origin = self.submitter.next_origin(self.stage.lane.next_ticket());
-        self.stage.submit(&self.submitter, origin, input);
+        self.stage.submit(&self.submitter, class, origin, input);
     }
 
     /// Consumes the results that are ready; whether there was one.

@@ -1,9 +1,9 @@
 //! Where a decision submits its jobs.
 
-use crate::Task;
 use crate::slot::Origin;
 use crate::stage::Stage;
 use crate::submitter::Submitter;
+use crate::{Class, Task};
 
 /// The second stage of a [`Pipeline`](crate::Pipeline). Each call takes the next place in the order of commits. It never waits
 /// and never fails.
@@ -34,7 +34,7 @@ impl<C: Task> Outbox<C> {
             self.origin.time = self.submitter.next_time();
         }
         self.submitted += 1;
-        self.stage.submit(&self.submitter, self.origin, input);
+        self.stage.submit(&self.submitter, Class::Normal, self.origin, input);
     }
 
     /// Adds a result that needs no worker.

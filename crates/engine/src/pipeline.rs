@@ -11,7 +11,7 @@ use crate::outbox::Outbox;
 use crate::scheduler::job_queues::Owner;
 use crate::scheduler::run_queue::Taken;
 use crate::stage::Stage;
-use crate::{Budget, Config, EventKind, Fault, Permit, Pool, QueueStats, StageName, Stats, Task, WorkerStats};
+use crate::{Budget, Class, Config, EventKind, Fault, Permit, Pool, QueueStats, StageName, Stats, Task, WorkerStats};
 
 /// The in-order steps of a [`Pipeline`]. All calls come on the thread that calls the pipeline, one at a time.
 ///
@@ -223,7 +223,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         self.caller.counts.fed += 1;
         let Stages { hash, next } = &mut self.stages;
         let origin = next.submitter.next_origin(hash.lane.next_ticket());
-        hash.submit(&next.submitter, origin, item);
+        hash.submit(&next.submitter, Class::Normal, origin, item);
     }
 
     /// Decides and commits until `done`.

@@ -14,7 +14,7 @@ use crate::slot::Origin;
 use crate::submitter::Submitter;
 use crate::sync::atomic::Ordering;
 use crate::task::Outcome;
-use crate::{StageName, Task};
+use crate::{Class, StageName, Task};
 
 /// The results of a task in the order in which its inputs were submitted.
 pub(crate) struct Stage<T: Task> {
@@ -37,14 +37,14 @@ impl<T: Task> Stage<T> {
     }
 
     /// Submits a job. On a pool without workers it is run here.
-    pub(crate) fn submit(&mut self, submitter: &Submitter, origin: Origin, input: T::In) {
+    pub(crate) fn submit(&mut self, submitter: &Submitter, class: Class, origin: Origin, input: T::In) {
         if submitter.pool.workers() == 0 {
             let outcome = self.context.run(input);
             self.lane.put(outcome);
             return;
         }
         let (ticket, slot) = self.lane.open(input, origin);
-        submitter.push(self.name, origin, ticket, slot);
+        submitter.push(self.name, class, origin, ticket, slot);
     }
 
     /// Takes the result at the head, if it is here.

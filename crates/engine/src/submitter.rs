@@ -45,9 +45,9 @@ impl Submitter {
     }
 
     /// Queues a job.
-    pub(crate) fn push(&self, name: StageName, origin: Origin, ticket: u64, job: JobRef) {
+    pub(crate) fn push(&self, name: StageName, class: Class, origin: Origin, ticket: u64, job: JobRef) {
         let core = self.pool.core();
-        let (key, queued) = (Key::new(Class::Normal, origin.time), core.now());
+        let (key, queued) = (Key::new(class, origin.time), core.now());
         let entry = Entry { key, ticket, item: origin.item, queued, job };
         core.push(origin.queue, Owner { pipeline: self.pipeline, name }, entry);
     }

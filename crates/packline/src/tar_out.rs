@@ -3,10 +3,10 @@
 //! The tree is walked twice: once to learn when each fragment block is needed and how much there is, once to write. Entries come
 //! in the order of the image's directories, depth first. Whatever the workers and the memory, the bytes are the same.
 
+mod compress;
 mod content;
 mod items;
 mod plan;
-mod press;
 mod sink;
 mod sparse;
 
@@ -171,9 +171,13 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let (uses, total) = survey(&opened, &asked, &resources)?;
     let unmatched = check_patterns(&opened, &asked, observer)?;
     let (destination, out) = Destination::open(target, &temporaries)?;
-    let sink = Sink::new(&destination, out, compression, plan, &resources)?;
+    let mut settings = plan.read.settings(&resources);
+    // One pool for both, so that no more threads run than were asked for.
+    let pool = settings.engine.sized(settings.workers, 0, &resources.cancel).pool();
+    let pool = pool.map_err(|cause| opened.fault(ReadError::Internal(format!("cannot start the workers: {cause}"))))?;
+    settings.engine.pool = Some(pool.clone());
+    let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);
-    let settings = plan.read.settings(&resources);
     let requests = Items::new(&opened.image, &asked).map(|found| Ok(found.into_request(&opened.image, &asked)));
     let reading = Reading::new(&opened.image, Box::new(requests), uses, &settings);
     let mut reading = reading.map_err(|cause| opened.fault(cause))?;

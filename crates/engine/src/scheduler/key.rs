@@ -3,13 +3,11 @@
 /// How urgent a job is. A job of an earlier class is run first, whatever the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// The caller waits for it.
+    /// Its result is waited for: by a process that reads a mounted file, or by the caller of a pipeline on a shared pool.
     Now,
-    /// What makes up the output.
+    /// Everything else.
     #[default]
     Normal,
-    /// Only when nothing else is to do; once the caller waits for it, it is done now.
-    Idle,
 }
 
 impl Class {
@@ -19,7 +17,6 @@ impl Class {
         match self {
             Self::Now => "now",
             Self::Normal => "normal",
-            Self::Idle => "idle",
         }
     }
 }
@@ -58,8 +55,7 @@ impl Key {
     pub(crate) fn class(self) -> Class {
         match self.0 >> TIME_BITS {
             0 => Class::Now,
-            1 => Class::Normal,
-            _ => Class::Idle,
+            _ => Class::Normal,
         }
     }
 
@@ -89,14 +85,14 @@ mod tests {
 
     #[test]
     fn class_comes_before_time_and_both_come_back() {
-        let classes = [Class::Now, Class::Normal, Class::Idle];
+        let classes = [Class::Now, Class::Normal];
         let keys: Vec<Key> =
             classes.iter().flat_map(|&class| [0, 7, 1 << 61].map(|time| Key::new(class, time))).collect();
         assert!(keys.is_sorted() && keys.iter().all(|&key| key < Key::NONE));
         assert!(
             keys.iter().all(|&key| Key::new(key.class(), key.time()) == key && Key::from_bits(key.to_bits()) == key)
         );
-        assert_eq!(Key::new(Class::Idle, 9).with_class(Class::Now), Key::new(Class::Now, 9));
-        assert_eq!(classes.map(Class::name), ["now", "normal", "idle"]);
+        assert_eq!(Key::new(Class::Normal, 9).with_class(Class::Now), Key::new(Class::Now, 9));
+        assert_eq!(classes.map(Class::name), ["now", "normal"]);
     }
 }

@@ -14,44 +14,51 @@ pub(super) fn link_bytes(limit: Option<u64>) -> u64 {
     limit.map_or(LINKS, |limit| limit / 8)
 }
 
-/// Who does what with how much.
+/// How much each side may use. Both run on one pool of `read.workers` workers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     /// For reading.
     pub(super) read: ReadPlan,
-    /// Workers that compress; 0 for the caller's thread.
-    pub(super) pressers: usize,
-    /// Bytes of chunks, and of what becomes of them, on their way at once.
-    pub(super) press_window: usize,
+    /// Bytes of chunks and of their compressed form in flight at once.
+    pub(super) compress_window: usize,
 }
 
 impl Plan {
-    /// Compressing gets half of what is allowed, if that does for one worker.
+    /// As many workers as can each have a decoder and an encoder. Compressing gets half of the memory at most, unless one worker
+    /// needs more.
     ///
     /// # Errors
     /// [`Error::Memory`] if the least that works is more than is allowed.
     pub(super) fn new(image: &Image, compression: Option<StreamSpec>, resources: &Resources) -> Result<Plan, Error> {
-        let workers = resources.workers;
-        let (pressers, press) = press_share(compression, workers, resources);
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
-        let demand = ReadDemand::new(image, workers, resources.memory, press + BATCH as u64 + links);
-        let demand = demand.helped(&resources.engine);
-        let press_window = compression.map_or(0, |spec| window(spec, pressers) as usize);
-        Ok(Plan { read: demand.plan()?, pressers, press_window })
+        let plan = |workers| {
+            let besides = compress_bytes(compression, workers, resources) + BATCH as u64 + links;
+            ReadDemand::new(image, workers, resources.memory, besides).helped(&resources.engine).plan()
+        };
+        let most = compress_workers(compression, resources);
+        let fewest = most.min(1);
+        let fits = |workers| plan(workers).ok().filter(|read| read.workers == workers);
+        let read = (fewest..=most).rev().find_map(fits).map_or_else(|| plan(fewest), Ok)?;
+        let compress_window = compression.map_or(0, |spec| window(spec, read.workers) as usize);
+        Ok(Plan { read, compress_window })
     }
 }
 
-/// Workers that compress, and the bytes that they take.
-fn press_share(compression: Option<StreamSpec>, wanted: usize, resources: &Resources) -> (usize, u64) {
-    let Some(spec) = compression else { return (0, 0) };
-    let taken =
-        |workers: usize| spec.memory() as u64 * resources.engine.tool_count(workers) as u64 + window(spec, workers);
+/// Workers whose encoders take no more than half of the memory; one at least, unless none is wanted.
+fn compress_workers(compression: Option<StreamSpec>, resources: &Resources) -> usize {
+    let (fewest, wanted) = (resources.workers.min(1), resources.workers);
     let most = resources.memory.map_or(u64::MAX, |limit| limit / 2);
-    let workers = (wanted.min(1)..=wanted).rev().find(|&workers| taken(workers) <= most).unwrap_or(wanted.min(1));
-    (workers, taken(workers))
+    let fits = |&workers: &usize| compress_bytes(compression, workers, resources) <= most;
+    (fewest..=wanted).rev().find(fits).unwrap_or(fewest)
 }
 
-/// A chunk before each worker, one in its hands, and what they make.
+/// Bytes that compressing takes.
+fn compress_bytes(compression: Option<StreamSpec>, workers: usize, resources: &Resources) -> u64 {
+    let tools = resources.engine.tool_count(workers) as u64;
+    compression.map_or(0, |spec| spec.memory() as u64 * tools + window(spec, workers))
+}
+
+/// Two chunks for each worker, the one that is being filled, and their compressed form.
 fn window(spec: StreamSpec, workers: usize) -> u64 {
     2 * spec.chunk() as u64 * (workers as u64 + 1)
 }
@@ -61,14 +68,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compressors_are_as_many_as_half_of_the_memory_holds() {
+    fn encoders_are_as_many_as_half_of_the_memory_holds() {
         let spec = |text: &str| Some(StreamSpec::parse(text).unwrap());
-        let with = |memory| Resources { memory, ..Resources::default() };
-        assert_eq!(press_share(None, 4, &with(None)), (0, 0));
-        assert_eq!(press_share(spec("gzip"), 4, &with(None)).0, 4);
-        let (workers, taken) = press_share(spec("xz"), 8, &with(Some(1 << 30)));
+        let with = |workers, memory| Resources { workers, memory, ..Resources::default() };
+        assert_eq!((compress_workers(None, &with(4, None)), compress_bytes(None, 4, &with(4, None))), (4, 0));
+        assert_eq!(compress_workers(spec("gzip"), &with(4, None)), 4);
+        let limited = with(8, Some(1 << 30));
+        let workers = compress_workers(spec("xz"), &limited);
+        let taken = compress_bytes(spec("xz"), workers, &limited);
         assert!((1..8).contains(&workers) && taken <= 1 << 29, "{workers} {taken}");
-        assert_eq!(press_share(spec("xz"), 8, &with(Some(1 << 20))).0, 1);
-        assert_eq!(press_share(spec("zstd"), 0, &with(None)).0, 0);
+        assert_eq!(compress_workers(spec("xz"), &with(8, Some(1 << 20))), 1);
+        assert_eq!(compress_workers(spec("zstd"), &with(0, None)), 0);
     }
 }

@@ -4,12 +4,12 @@ use std::io::{self, IoSlice, Write};
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_engine::Fault;
+use packline_engine::{Fault, Pool};
 use packline_runtime::Sink as _;
 
 use super::TarTarget;
+use super::compress::{CompressError, Compressor};
 use super::plan::Plan;
-use super::press::{Press, PressError};
 use crate::{Error, Observer, Resources, Temporaries};
 use packline_runtime::{OutputFile, WriteBehind};
 
@@ -73,7 +73,7 @@ pub(super) struct Sink {
 
 enum Inner {
     Plain(Batch),
-    Pressed(Box<Press>),
+    Compressed(Box<Compressor>),
 }
 
 impl Sink {
@@ -81,6 +81,7 @@ impl Sink {
         destination: &Destination,
         out: Box<dyn Write>,
         compression: Option<StreamSpec>,
+        pool: &Pool,
         plan: Plan,
         resources: &Resources,
     ) -> Result<Sink, Error> {
@@ -88,8 +89,8 @@ impl Sink {
         let inner = match compression {
             None => Inner::Plain(Batch { out, held: Vec::with_capacity(BATCH) }),
             Some(spec) => {
-                let press = Press::new(out, spec, plan.pressers, plan.press_window, resources);
-                Inner::Pressed(Box::new(press.map_err(|cause| refused(&shown, cause))?))
+                let compressor = Compressor::new(out, spec, pool, plan.compress_window, resources);
+                Inner::Compressed(Box::new(compressor.map_err(|cause| refused(&shown, cause))?))
             }
         };
         Ok(Sink { shown, inner, taken: 0 })
@@ -105,7 +106,7 @@ impl Sink {
         self.taken += bytes.len() as u64;
         match &mut self.inner {
             Inner::Plain(batch) => batch.put(bytes).map_err(|cause| refused(&self.shown, cause)),
-            Inner::Pressed(press) => press.put(bytes).map_err(|fault| broken(&self.shown, fault)),
+            Inner::Compressed(compressor) => compressor.put(bytes).map_err(|fault| broken(&self.shown, fault)),
         }
     }
 
@@ -123,7 +124,7 @@ impl Sink {
     pub(super) fn finish(self) -> Result<u64, Error> {
         match self.inner {
             Inner::Plain(mut batch) => batch.flush().map(|()| self.taken).map_err(|cause| refused(&self.shown, cause)),
-            Inner::Pressed(press) => press.finish().map_err(|fault| broken(&self.shown, fault)),
+            Inner::Compressed(compressor) => compressor.finish().map_err(|fault| broken(&self.shown, fault)),
         }
     }
 }
@@ -132,15 +133,15 @@ fn refused(shown: &std::path::Path, cause: io::Error) -> Error {
     Error::Output { path: shown.to_path_buf(), action: "cannot write", cause }
 }
 
-fn broken(shown: &std::path::Path, fault: Fault<PressError>) -> Error {
+fn broken(shown: &std::path::Path, fault: Fault<CompressError>) -> Error {
     match fault {
-        Fault::Work(PressError::Output(cause)) => refused(shown, cause),
-        Fault::Work(PressError::Codec(error)) => compression(shown, &error),
+        Fault::Work(CompressError::Output(cause)) => refused(shown, cause),
+        Fault::Work(CompressError::Codec(error)) => compression(shown, &error),
         other => compression(shown, &other_text(&other)),
     }
 }
 
-fn other_text(fault: &Fault<PressError>) -> String {
+fn other_text(fault: &Fault<CompressError>) -> String {
     match fault {
         Fault::Panic(message) => format!("internal error: a worker panicked: {message}"),
         Fault::Cancelled => "cancelled".to_string(),

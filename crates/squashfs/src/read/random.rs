@@ -6,9 +6,9 @@
 
 mod ahead;
 mod cache;
+mod decoder_pool;
 mod index;
 mod open;
-mod workshop;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,9 +18,9 @@ use packline_codec::Slabs;
 use super::{FileData, Image, ReadError};
 use ahead::Ahead;
 use cache::Cache;
+use decoder_pool::{Decoded, DecoderPool};
 pub use open::OpenFile;
 use open::Piece;
-use workshop::{Decoded, Workshop};
 
 /// Buffers that are kept for blocks to come, at most; their memory is taken from the cache's, no more than a quarter of it.
 const SPARE: usize = 8;
@@ -48,7 +48,7 @@ pub struct Files {
 /// What readers and workers share.
 struct Core {
     cache: Cache,
-    workshop: Workshop,
+    decoders: DecoderPool,
 }
 
 impl Files {
@@ -60,8 +60,8 @@ impl Files {
         let block_size = image.superblock().block_size as usize;
         let spare = (settings.cache / block_size / 4).min(SPARE);
         let capacity = (settings.cache - spare * block_size).max(2 * block_size);
-        let workshop = Workshop::new(image, Slabs::new(block_size, spare))?;
-        let core = Arc::new(Core { cache: Cache::new(capacity, block_size), workshop });
+        let decoders = DecoderPool::new(image, Slabs::new(block_size, spare))?;
+        let core = Arc::new(Core { cache: Cache::new(capacity, block_size), decoders });
         let blocks = settings.ahead.min(capacity / 2) / block_size;
         let ahead = Ahead::start(&core, settings.workers, blocks);
         Ok(Files { image: image.clone(), core, ahead, busy: AtomicUsize::new(0) })
@@ -121,7 +121,7 @@ impl Files {
             && let Some(wanted) = piece.wanted
         {
             let block = self.core.block(wanted)?;
-            return Ok(take(self.part(&block, &piece, file)?));
+            return Ok(take(self.bytes_of(&block, &piece, file)?));
         }
         self.gather(file, offset, length, scratch)?;
         Ok(take(scratch))
@@ -135,7 +135,7 @@ impl Files {
             match piece.wanted {
                 Some(wanted) => {
                     let block = self.core.block(wanted)?;
-                    out.extend_from_slice(self.part(&block, &piece, file)?);
+                    out.extend_from_slice(self.bytes_of(&block, &piece, file)?);
                 }
                 None => out.resize(out.len() + piece.length(), 0),
             }
@@ -145,13 +145,13 @@ impl Files {
 
     /// The bytes of a piece in its block. A block that a sequential reader is through with will not be asked for again: the
     /// reader has it, and whoever comes later finds it in the reader's cache.
-    fn part<'b>(&self, block: &'b Decoded, piece: &Piece, file: &OpenFile) -> Result<&'b [u8], ReadError> {
+    fn bytes_of<'b>(&self, block: &'b Decoded, piece: &Piece, file: &OpenFile) -> Result<&'b [u8], ReadError> {
         if let Some(wanted) = piece.wanted
             && wanted.length == Some(piece.range.end as u32)
             && file.is_sequential()
         {
             file.pass(piece.block);
-            self.core.cache.part(wanted);
+            self.core.cache.release(wanted);
         }
         block.bytes().get(piece.range.clone()).ok_or_else(|| piece.outside(block.bytes().len()))
     }
@@ -163,7 +163,7 @@ impl Files {
 
     /// Blocks decoded so far, by anyone.
     pub fn decoded(&self) -> u64 {
-        self.core.workshop.decoded()
+        self.core.decoders.decoded()
     }
 }
 

@@ -1,13 +1,14 @@
-//! Decoding ahead: who reads in order is noticed, and workers decode what comes next.
+//! Decoding ahead: sequential readers are detected, and workers decode the blocks that come next.
 
-use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
+
+use packline_engine::{Class, Config, OrderedMap, Task};
 
 use super::cache::Wanted;
-use super::workshop::lock;
+use super::decoder_pool::lock;
 use super::{Core, OpenFile};
 
 /// Requests of one reader may overtake each other by this many bytes, or twice their length, and are still in order.
@@ -90,6 +91,10 @@ struct Job {
     block: u64,
     /// The file's reader is through with the blocks before this one.
     through: Arc<AtomicU64>,
+    /// [`Class::Now`] for a block that a request waits for.
+    class: Class,
+    /// How many jobs were submitted before.
+    number: u64,
 }
 
 impl Job {
@@ -97,27 +102,47 @@ impl Job {
     fn is_passed(&self) -> bool {
         self.block < self.through.load(Ordering::Relaxed)
     }
+
+    /// Whether `most` jobs were submitted since: the one that was submitted first is needed least.
+    fn is_surplus(&self, submitted: u64, most: u64) -> bool {
+        self.class != Class::Now && submitted - self.number > most
+    }
 }
 
-#[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
-    closed: bool,
-}
-
-#[derive(Default)]
-struct Desk {
-    queue: Mutex<Queue>,
-    work: Condvar,
-}
-
-/// The workers and their queue. Dropping it ends them.
-pub(super) struct Ahead {
-    desk: Arc<Desk>,
+/// Decodes blocks into the cache.
+struct DecodeAhead {
     core: Arc<Core>,
-    threads: Vec<JoinHandle<()>>,
+    most: u64,
+    submitted: Arc<AtomicU64>,
+}
+
+impl Task for DecodeAhead {
+    type In = Job;
+    type Out = ();
+    type Error = Infallible;
+    type Tool = ();
+
+    fn tool(&self) {}
+
+    fn run(&self, (): &mut (), job: Job) -> Result<(), Infallible> {
+        if !job.is_surplus(self.submitted.load(Ordering::Relaxed), self.most)
+            && let Some(in_flight) = self.core.cache.ask_ahead(job.wanted, || job.is_passed())
+        {
+            // The outcome is in the cache, an error too.
+            let _ = self.core.decode(job.wanted, in_flight);
+        }
+        Ok(())
+    }
+}
+
+/// The workers. Dropping it ends them.
+pub(super) struct Ahead {
+    /// `None` without workers.
+    map: Option<Mutex<OrderedMap<DecodeAhead>>>,
+    core: Arc<Core>,
     /// Blocks ahead of all readers together.
     most: usize,
+    submitted: Arc<AtomicU64>,
     /// Sequential readers.
     readers: Arc<AtomicUsize>,
     /// Whether they are served ahead.
@@ -127,22 +152,18 @@ pub(super) struct Ahead {
 impl Ahead {
     /// Starts `workers` threads, or as many as the system allows: without one, each reader decodes for itself.
     pub(super) fn start(core: &Arc<Core>, workers: usize, most: usize) -> Ahead {
-        let desk = Arc::new(Desk::default());
-        let spawn = |number| {
-            let (desk, core) = (Arc::clone(&desk), Arc::clone(core));
-            thread::Builder::new().name(format!("ahead-{number}")).spawn(move || desk.serve(&core)).ok()
-        };
-        let threads = (0..workers).map_while(spawn).collect();
+        let submitted = Arc::<AtomicU64>::default();
+        let task = DecodeAhead { core: Arc::clone(core), most: most.max(1) as u64, submitted: Arc::clone(&submitted) };
+        let map = OrderedMap::new(task, Config::new(workers, usize::MAX)).ok();
+        let map = map.filter(|map| map.workers() > 0).map(Mutex::new);
         let (readers, follows) = (Arc::default(), AtomicBool::new(true));
-        Ahead { desk, core: Arc::clone(core), threads, most, readers, follows }
+        Ahead { map, core: Arc::clone(core), most, submitted, readers, follows }
     }
 
-    /// Hands the further blocks of one request to the workers: they are needed at once.
+    /// Has workers decode the further blocks of one request, before any that nobody waits for.
     pub(super) fn help(&self, file: &OpenFile, blocks: Range<u64>) {
-        if !blocks.is_empty() && !self.threads.is_empty() {
-            let most = self.most.max(1) as u64;
-            self.ask(file, blocks.start..blocks.end.min(blocks.start + most), true);
-        }
+        let most = self.most.max(1) as u64;
+        self.ask(file, blocks.start..blocks.end.min(blocks.start + most), Class::Now);
     }
 
     /// Whether sequential readers are served ahead from now on.
@@ -151,7 +172,7 @@ impl Ahead {
     }
 
     fn follows(&self) -> bool {
-        !self.threads.is_empty() && self.most > 0 && self.follows.load(Ordering::Relaxed)
+        self.map.is_some() && self.most > 0 && self.follows.load(Ordering::Relaxed)
     }
 
     /// Notes a request, and has decoded what will follow it if it is one of a sequence.
@@ -167,66 +188,19 @@ impl Ahead {
         let most = (self.most / self.readers.load(Ordering::Relaxed).max(1)).max(1);
         let due = pattern.due(most as u64, file.block_size(), file.blocks());
         drop(pattern);
-        self.ask(file, due, false);
+        self.ask(file, due, Class::Normal);
     }
 
     /// What cannot be found out about a block is left for its reader to find out.
-    fn ask(&self, file: &OpenFile, blocks: Range<u64>, urgent: bool) {
-        let job = |block| {
-            let wanted = file.wanted(block).ok().flatten().filter(|&wanted| !self.core.cache.knows(wanted))?;
-            Some(Job { wanted, block, through: Arc::clone(&file.through) })
-        };
-        let jobs: Vec<Job> = blocks.filter_map(job).collect();
-        if !jobs.is_empty() {
-            self.desk.put(jobs, urgent, self.most.max(1));
-        }
-    }
-}
-
-impl Drop for Ahead {
-    fn drop(&mut self) {
-        lock(&self.desk.queue).closed = true;
-        self.desk.work.notify_all();
-        for thread in self.threads.drain(..) {
-            // A worker that panicked has said so to those who waited for it.
-            let _: thread::Result<()> = thread.join();
-        }
-    }
-}
-
-impl Desk {
-    /// No more than `most` jobs wait: what was asked for longest ago is needed least.
-    fn put(&self, jobs: Vec<Job>, urgent: bool, most: usize) {
-        let mut queue = lock(&self.queue);
-        let count = jobs.len();
-        if urgent {
-            jobs.into_iter().rev().for_each(|job| queue.jobs.push_front(job));
-            queue.jobs.truncate(most);
-        } else {
-            queue.jobs.extend(jobs);
-            let surplus = queue.jobs.len().saturating_sub(most);
-            queue.jobs.drain(..surplus);
-        }
-        drop(queue);
-        (0..count).for_each(|_| self.work.notify_one());
-    }
-
-    fn take(&self) -> Option<Job> {
-        let mut queue = lock(&self.queue);
-        while !queue.closed {
-            if let Some(job) = queue.jobs.pop_front() {
-                return Some(job);
-            }
-            queue = self.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        None
-    }
-
-    fn serve(&self, core: &Core) {
-        while let Some(job) = self.take() {
-            if let Some(flight) = core.cache.ask_ahead(job.wanted, || job.is_passed()) {
-                // The outcome is in the cache, an error too.
-                let _ = core.decode(job.wanted, flight);
+    fn ask(&self, file: &OpenFile, blocks: Range<u64>, class: Class) {
+        let Some(map) = &self.map else { return };
+        for block in blocks {
+            let wanted = file.wanted(block).ok().flatten().filter(|&wanted| !self.core.cache.knows(wanted));
+            if let Some(wanted) = wanted {
+                let number = self.submitted.fetch_add(1, Ordering::Relaxed);
+                let job = Job { wanted, block, through: Arc::clone(&file.through), class, number };
+                // It fails once a job has panicked: from then on each reader decodes for itself.
+                let _ = lock(map).submit_as(class, job, &mut |()| Ok(()));
             }
         }
     }

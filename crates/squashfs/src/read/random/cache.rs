@@ -10,13 +10,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use hashbrown::HashTable;
 
 use super::Core;
-use super::workshop::{Decoded, lock};
+use super::decoder_pool::{Decoded, lock};
 use crate::read::{BlockPlace, ReadError};
 
 /// Bytes that a remembered error counts for.
 const FAULT: usize = 512;
 /// Blocks that stay when sequential readers are through with them: their requests may overtake each other.
-const PARTING: usize = 8;
+const RELEASED: usize = 8;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
 
@@ -40,30 +40,30 @@ type Outcome = Result<Arc<Decoded>, ReadError>;
 
 /// A block that somebody is decoding.
 #[derive(Default)]
-pub(super) struct Flight {
+pub(super) struct InFlight {
     outcome: Mutex<Option<Outcome>>,
-    landed: Condvar,
+    ready: Condvar,
 }
 
-impl Flight {
+impl InFlight {
     pub(super) fn wait(&self) -> Outcome {
         let mut outcome = lock(&self.outcome);
         loop {
             match &*outcome {
                 Some(outcome) => return outcome.clone(),
-                None => outcome = self.landed.wait(outcome).unwrap_or_else(PoisonError::into_inner),
+                None => outcome = self.ready.wait(outcome).unwrap_or_else(PoisonError::into_inner),
             }
         }
     }
 
-    fn land(&self, outcome: &Outcome) {
+    fn complete(&self, outcome: &Outcome) {
         *lock(&self.outcome) = Some(outcome.clone());
-        self.landed.notify_all();
+        self.ready.notify_all();
     }
 }
 
 enum Held {
-    Coming(Arc<Flight>),
+    Coming(Arc<InFlight>),
     Here(Outcome),
 }
 
@@ -72,9 +72,9 @@ pub(super) enum Found {
     /// It, or why it cannot be had.
     Here(Outcome),
     /// Somebody is at it.
-    Coming(Arc<Flight>),
+    Coming(Arc<InFlight>),
     /// Nothing; whoever asked must decode it now.
-    Yours(Arc<Flight>),
+    Yours(Arc<InFlight>),
 }
 
 struct Slot {
@@ -93,7 +93,7 @@ struct State {
     newest: u32,
     oldest: u32,
     /// What readers are through with, the first to be so first.
-    parting: VecDeque<Wanted>,
+    released: VecDeque<Wanted>,
     used: usize,
 }
 
@@ -107,8 +107,8 @@ pub(super) struct Cache {
 impl Cache {
     /// A cache of at most `capacity` bytes, which must be room for two blocks.
     pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
-        let (table, slots, free, parting) = (HashTable::new(), Vec::new(), Vec::new(), VecDeque::new());
-        let state = State { table, slots, free, newest: NONE, oldest: NONE, parting, used: 0 };
+        let (table, slots, free, released) = (HashTable::new(), Vec::new(), Vec::new(), VecDeque::new());
+        let state = State { table, slots, free, newest: NONE, oldest: NONE, released, used: 0 };
         Cache { capacity, block_size, state: Mutex::new(state) }
     }
 
@@ -121,7 +121,7 @@ impl Cache {
         let mut state = lock(&self.state);
         let Some(at) = state.find(wanted) else { return Found::Yours(self.book(&mut state, wanted)) };
         match state.held(at) {
-            Some(Held::Coming(flight)) => Found::Coming(Arc::clone(flight)),
+            Some(Held::Coming(in_flight)) => Found::Coming(Arc::clone(in_flight)),
             Some(Held::Here(outcome)) => {
                 let outcome = outcome.clone();
                 state.touch(at);
@@ -133,7 +133,7 @@ impl Cache {
 
     /// Books a block if it is neither there nor on its way, and there is room that is not taken by blocks on their way; and if
     /// it is not `passed`, which is asked when nobody can part with the block meanwhile.
-    pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<Flight>> {
+    pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
         let mut state = lock(&self.state);
         if state.find(wanted).is_some() || passed() || !state.make_room(self.capacity, self.block_size) {
             return None;
@@ -146,17 +146,17 @@ impl Cache {
         lock(&self.state).find(wanted).is_some()
     }
 
-    fn book(&self, state: &mut State, wanted: Wanted) -> Arc<Flight> {
+    fn book(&self, state: &mut State, wanted: Wanted) -> Arc<InFlight> {
         // A reader is served even if all room is taken by blocks on their way: there are only as many as threads.
         state.make_room(self.capacity, self.block_size);
-        let flight = Arc::new(Flight::default());
-        state.insert(wanted, Held::Coming(Arc::clone(&flight)), self.block_size);
-        flight
+        let in_flight = Arc::new(InFlight::default());
+        state.insert(wanted, Held::Coming(Arc::clone(&in_flight)), self.block_size);
+        in_flight
     }
 
     /// Keeps what became of a block that was booked, and tells those who wait for it. What may go away by itself (an error
     /// of the device) is not remembered.
-    pub(super) fn deliver(&self, wanted: Wanted, flight: &Flight, outcome: &Outcome) {
+    pub(super) fn deliver(&self, wanted: Wanted, in_flight: &InFlight, outcome: &Outcome) {
         let mut state = lock(&self.state);
         if let Some(at) = state.find(wanted) {
             match outcome {
@@ -170,18 +170,18 @@ impl Cache {
         // The bound holds for what a decoder made larger than asked, too.
         state.make_room(self.capacity, 0);
         drop(state);
-        flight.land(outcome);
+        in_flight.complete(outcome);
     }
 
     /// Lets a block go soon. Who still reads it keeps it until done.
-    pub(super) fn part(&self, wanted: Wanted) {
+    pub(super) fn release(&self, wanted: Wanted) {
         let mut state = lock(&self.state);
-        if state.parting.contains(&wanted) {
+        if state.released.contains(&wanted) {
             return;
         }
-        state.parting.push_back(wanted);
-        let gone = if state.parting.len() > PARTING { state.parting.pop_front() } else { None };
-        let freed = gone.and_then(|gone| state.let_go(gone));
+        state.released.push_back(wanted);
+        let gone = if state.released.len() > RELEASED { state.released.pop_front() } else { None };
+        let freed = gone.and_then(|gone| state.evict(gone));
         drop(state);
         // A buffer is given back, or its memory, without anyone waiting for it.
         drop(freed);
@@ -229,7 +229,7 @@ impl State {
     }
 
     /// Removes a block if it is there and not on its way.
-    fn let_go(&mut self, wanted: Wanted) -> Option<Held> {
+    fn evict(&mut self, wanted: Wanted) -> Option<Held> {
         let at = self.find(wanted)?;
         if !matches!(self.held(at), Some(Held::Here(_))) {
             return None;
@@ -302,15 +302,15 @@ impl Core {
     pub(super) fn block(&self, wanted: Wanted) -> Outcome {
         match self.cache.ask(wanted) {
             Found::Here(outcome) => outcome,
-            Found::Coming(flight) => flight.wait(),
-            Found::Yours(flight) => self.decode(wanted, flight),
+            Found::Coming(in_flight) => in_flight.wait(),
+            Found::Yours(in_flight) => self.decode(wanted, in_flight),
         }
     }
 
     /// Decodes a block that was booked.
-    pub(super) fn decode(&self, wanted: Wanted, flight: Arc<Flight>) -> Outcome {
-        let mut duty = Duty { core: self, wanted, flight, outcome: None };
-        let outcome = self.workshop.decode(wanted).map(Arc::new);
+    pub(super) fn decode(&self, wanted: Wanted, in_flight: Arc<InFlight>) -> Outcome {
+        let mut duty = Duty { core: self, wanted, in_flight, outcome: None };
+        let outcome = self.decoders.decode(wanted).map(Arc::new);
         duty.outcome = Some(outcome.clone());
         outcome
     }
@@ -320,7 +320,7 @@ impl Core {
 struct Duty<'c> {
     core: &'c Core,
     wanted: Wanted,
-    flight: Arc<Flight>,
+    in_flight: Arc<InFlight>,
     outcome: Option<Outcome>,
 }
 
@@ -328,7 +328,7 @@ impl Drop for Duty<'_> {
     fn drop(&mut self) {
         let lost = || Err(ReadError::Internal("the thread that decoded a block is gone".into()));
         let outcome = self.outcome.take().unwrap_or_else(lost);
-        self.core.cache.deliver(self.wanted, &self.flight, &outcome);
+        self.core.cache.deliver(self.wanted, &self.in_flight, &outcome);
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use super::ahead::Pattern;
 use super::cache::Wanted;
+use super::decoder_pool::lock;
 use super::index::BlockIndex;
-use super::workshop::lock;
 use crate::read::{FileData, Image, ReadError};
 
 /// An open file. May be read by several threads.

@@ -81,7 +81,7 @@ fn contents() -> Vec<Vec<u8>> {
 impl Files {
     /// The block up to which workers have been asked.
     fn ahead_of(&self, file: &OpenFile) -> u64 {
-        workshop::lock(&file.pattern).asked()
+        decoder_pool::lock(&file.pattern).asked()
     }
 }
 

@@ -66,20 +66,18 @@ fn a_reader_counts_while_it_is_sequential() {
 }
 
 #[test]
-fn the_queue_keeps_what_is_needed_most() {
+fn what_is_needed_most_is_decoded() {
     let through = Arc::<AtomicU64>::default();
-    let job = |number: u64| {
+    let job = |number: u64, class| {
         let place = crate::read::BlockPlace { offset: number, stored: 1, compressed: false };
-        Job { wanted: Wanted { place, length: None }, block: number, through: Arc::clone(&through) }
+        Job { wanted: Wanted { place, length: None }, block: number, through: Arc::clone(&through), class, number }
     };
-    let desk = Desk::default();
-    desk.put((0..6).map(job).collect(), false, 4);
-    desk.put(vec![job(8), job(9)], true, 4);
-    let taken: Vec<Job> = (0..4).map(|_| desk.take().unwrap()).collect();
-    assert!(taken.iter().map(|job| job.block).eq([8, 9, 2, 3]));
-    // The reader was faster with two of them.
-    through.store(8, Ordering::Relaxed);
-    assert!(taken.iter().map(Job::is_passed).eq([false, false, true, true]));
-    lock(&desk.queue).closed = true;
-    assert!(desk.take().is_none());
+    let ahead = (0..6).map(|number| job(number, Class::Normal));
+    let jobs: Vec<Job> = ahead.chain([job(6, Class::Now), job(7, Class::Now)]).collect();
+    let surplus: Vec<u64> = jobs.iter().filter(|job| job.is_surplus(8, 4)).map(|job| job.number).collect();
+    assert_eq!(surplus, [0, 1, 2, 3]);
+    assert!(!job(0, Class::Now).is_surplus(100, 4), "a request waits for it");
+    // The reader was faster with all but one of them.
+    through.store(7, Ordering::Relaxed);
+    assert!(jobs.iter().map(Job::is_passed).eq([true, true, true, true, true, true, true, false]));
 }

@@ -23,9 +23,9 @@ fn touch(cache: &Cache, number: u64) -> bool {
             true
         }
         Found::Coming(_) => panic!("nobody is at it"),
-        Found::Yours(flight) => {
+        Found::Yours(in_flight) => {
             let decoded = Decoded::Small(vec![number as u8; BLOCK]);
-            cache.deliver(wanted(number), &flight, &Ok(Arc::new(decoded)));
+            cache.deliver(wanted(number), &in_flight, &Ok(Arc::new(decoded)));
             false
         }
     }
@@ -50,10 +50,10 @@ fn the_bound_holds_and_the_block_used_longest_ago_goes() {
 fn what_a_sequential_reader_is_through_with_goes_soon() {
     let cache = Cache::new(100 * BLOCK, BLOCK);
     (0..20).for_each(|number| assert!(!touch(&cache, number)));
-    cache.part(wanted(77));
+    cache.release(wanted(77));
     for number in 0..10 {
-        cache.part(wanted(number));
-        cache.part(wanted(number));
+        cache.release(wanted(number));
+        cache.release(wanted(number));
     }
     assert!((2..20).all(|number| touch(&cache, number)));
     assert!(!touch(&cache, 0) && !touch(&cache, 1));
@@ -63,9 +63,9 @@ fn what_a_sequential_reader_is_through_with_goes_soon() {
 #[test]
 fn what_is_asked_for_again_while_it_parts_is_not_lost_on_its_way() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
-    let Found::Yours(flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
-    (0..20).for_each(|number| cache.part(wanted(number)));
-    cache.deliver(wanted(0), &flight, &Ok(Arc::new(Decoded::Small(vec![0; BLOCK]))));
+    let Found::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
+    (0..20).for_each(|number| cache.release(wanted(number)));
+    cache.deliver(wanted(0), &in_flight, &Ok(Arc::new(Decoded::Small(vec![0; BLOCK]))));
     assert!(cache.knows(wanted(0)) && cache.used() == BLOCK);
 }
 
@@ -73,8 +73,8 @@ fn what_is_asked_for_again_while_it_parts_is_not_lost_on_its_way() {
 fn small_blocks_count_for_what_they_take() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
     for number in 0..100 {
-        let Found::Yours(flight) = cache.ask(wanted(number)) else { panic!("never asked for") };
-        cache.deliver(wanted(number), &flight, &Ok(Arc::new(Decoded::Small(vec![0; 10]))));
+        let Found::Yours(in_flight) = cache.ask(wanted(number)) else { panic!("never asked for") };
+        cache.deliver(wanted(number), &in_flight, &Ok(Arc::new(Decoded::Small(vec![0; 10]))));
     }
     assert_eq!(cache.used(), 1000);
     assert!(cache.knows(wanted(0)));
@@ -83,13 +83,13 @@ fn small_blocks_count_for_what_they_take() {
 #[test]
 fn faults_of_the_image_are_remembered_and_those_of_the_device_are_not() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
-    let Found::Yours(flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
-    cache.deliver(wanted(0), &flight, &Err(corrupt()));
+    let Found::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
+    cache.deliver(wanted(0), &in_flight, &Err(corrupt()));
     assert!(matches!(cache.ask(wanted(0)), Found::Here(Err(ReadError::Corrupt { offset: 3, .. }))));
-    let Found::Yours(flight) = cache.ask(wanted(1)) else { panic!("never asked for") };
+    let Found::Yours(in_flight) = cache.ask(wanted(1)) else { panic!("never asked for") };
     let cause = Arc::new(std::io::Error::other("unplugged"));
-    cache.deliver(wanted(1), &flight, &Err(ReadError::Input { offset: 0, cause }));
-    assert!(matches!(flight.wait(), Err(ReadError::Input { .. })));
+    cache.deliver(wanted(1), &in_flight, &Err(ReadError::Input { offset: 0, cause }));
+    assert!(matches!(in_flight.wait(), Err(ReadError::Input { .. })));
     assert!(!cache.knows(wanted(1)) && cache.used() == FAULT);
 }
 
@@ -112,9 +112,9 @@ fn nothing_is_decoded_ahead_where_all_room_is_on_its_way() {
     assert!(cache.ask_ahead(wanted(0), || false).is_none() && cache.ask_ahead(wanted(2), || false).is_none());
     // A reader is served all the same, and the bound holds again afterwards.
     assert!(!touch(&cache, 3));
-    for (number, flight) in flights.iter().enumerate() {
+    for (number, in_flight) in flights.iter().enumerate() {
         let decoded = Decoded::Small(vec![number as u8; BLOCK]);
-        cache.deliver(wanted(number as u64), flight, &Ok(Arc::new(decoded)));
+        cache.deliver(wanted(number as u64), in_flight, &Ok(Arc::new(decoded)));
     }
     assert!(cache.used() <= 2 * BLOCK);
 }
@@ -127,12 +127,12 @@ fn however_many_want_a_block_one_makes_it() {
         for number in (0..64).map(|step| step % 4) {
             let outcome = match cache.ask(wanted(number)) {
                 Found::Here(outcome) => outcome,
-                Found::Coming(flight) => flight.wait(),
-                Found::Yours(flight) => {
+                Found::Coming(in_flight) => in_flight.wait(),
+                Found::Yours(in_flight) => {
                     made.fetch_add(1, Ordering::Relaxed);
                     thread::yield_now();
                     let outcome = Ok(Arc::new(Decoded::Small(vec![number as u8; BLOCK])));
-                    cache.deliver(wanted(number), &flight, &outcome);
+                    cache.deliver(wanted(number), &in_flight, &outcome);
                     outcome
                 }
             };

@@ -39,17 +39,17 @@ impl Decoded {
 }
 
 /// Decoders and buffers of one image.
-pub(super) struct Workshop {
+pub(super) struct DecoderPool {
     image: Image,
     decoders: Mutex<Vec<BlockDecoder>>,
     buffers: Arc<Slabs>,
     decoded: AtomicU64,
 }
 
-impl Workshop {
+impl DecoderPool {
     /// Makes one decoder, to see that it can be done; others come when they are needed.
-    pub(super) fn new(image: &Image, buffers: Arc<Slabs>) -> Result<Workshop, ReadError> {
-        Ok(Workshop {
+    pub(super) fn new(image: &Image, buffers: Arc<Slabs>) -> Result<DecoderPool, ReadError> {
+        Ok(DecoderPool {
             image: image.clone(),
             decoders: Mutex::new(vec![BlockDecoder::new(image)?]),
             buffers,

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use packline_codec::{CodecError, Member, MemberEncoder, StreamEnd, StreamSpec};
-use packline_engine::{Consumer, Fault, OrderedMap, Permit, Task};
+use packline_engine::{Consumer, Fault, OrderedMap, Permit, Pool, Task};
 
 use crate::Resources;
 
 /// Why a chunk does not reach the output.
 #[derive(Debug)]
-pub(super) enum PressError {
+pub(super) enum CompressError {
     /// It could not be compressed.
     Codec(CodecError),
     /// It could not be written.
@@ -23,7 +23,7 @@ pub(super) struct Chunk {
 }
 
 /// A chunk compressed.
-pub(super) struct Pressed {
+pub(super) struct Compressed {
     member: Member,
     _permit: Permit,
 }
@@ -33,32 +33,32 @@ struct CompressTask(StreamSpec);
 
 impl Task for CompressTask {
     type In = Chunk;
-    type Out = Pressed;
-    type Error = PressError;
+    type Out = Compressed;
+    type Error = CompressError;
     type Tool = Option<MemberEncoder>;
 
     fn tool(&self) -> Option<MemberEncoder> {
         None
     }
 
-    fn run(&self, tool: &mut Option<MemberEncoder>, chunk: Chunk) -> Result<Pressed, PressError> {
+    fn run(&self, tool: &mut Option<MemberEncoder>, chunk: Chunk) -> Result<Compressed, CompressError> {
         let encoder = match tool {
             Some(encoder) => encoder,
-            None => tool.insert(self.0.encoder().map_err(PressError::Codec)?),
+            None => tool.insert(self.0.encoder().map_err(CompressError::Codec)?),
         };
         let Chunk { bytes, mut permit } = chunk;
-        let member = encoder.encode(&bytes).map_err(PressError::Codec)?;
+        let member = encoder.encode(&bytes).map_err(CompressError::Codec)?;
         drop(bytes);
         permit.shrink_to(member.bytes.capacity());
-        Ok(Pressed { member, _permit: permit })
+        Ok(Compressed { member, _permit: permit })
     }
 
     fn bytes_in(&self, chunk: &Chunk) -> u64 {
         chunk.bytes.len() as u64
     }
 
-    fn bytes_out(&self, pressed: &Pressed) -> u64 {
-        pressed.member.bytes.len() as u64
+    fn bytes_out(&self, compressed: &Compressed) -> u64 {
+        compressed.member.bytes.len() as u64
     }
 }
 
@@ -70,48 +70,48 @@ struct Writing {
 }
 
 impl Writing {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), PressError> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), CompressError> {
         self.written += bytes.len() as u64;
-        self.out.write_all(bytes).map_err(PressError::Output)
+        self.out.write_all(bytes).map_err(CompressError::Output)
     }
 }
 
 impl Consumer<CompressTask> for Writing {
-    fn consume(&mut self, pressed: Pressed) -> Result<(), PressError> {
-        self.end.note(&pressed.member);
-        self.write(&pressed.member.bytes)
+    fn consume(&mut self, compressed: Compressed) -> Result<(), CompressError> {
+        self.end.note(&compressed.member);
+        self.write(&compressed.member.bytes)
     }
 }
 
 /// A compressed stream under construction.
-pub(super) struct Press {
+pub(super) struct Compressor {
     spec: StreamSpec,
     map: OrderedMap<CompressTask>,
     writing: Writing,
     filling: Option<Chunk>,
 }
 
-impl Press {
-    /// Compresses to `out` with so many workers, in about `window` bytes.
+impl Compressor {
+    /// Compresses to `out` on `pool`, in about `window` bytes.
     pub(super) fn new(
         out: Box<dyn Write>,
         spec: StreamSpec,
-        workers: usize,
+        pool: &Pool,
         window: usize,
         resources: &Resources,
-    ) -> io::Result<Press> {
-        let config = resources.engine.sized(workers, window, &resources.cancel);
-        let map = OrderedMap::new(CompressTask(spec), config)?;
+    ) -> io::Result<Compressor> {
+        let config = resources.engine.sized(pool.workers(), window, &resources.cancel);
+        let map = OrderedMap::on(pool, CompressTask(spec), config);
         let writing = Writing { out, end: spec.end(), written: 0 };
-        let mut press = Press { spec, map, writing, filling: None };
-        match press.writing.write(&spec.start()) {
-            Err(PressError::Output(cause)) => Err(cause),
-            _ => Ok(press),
+        let mut compressor = Compressor { spec, map, writing, filling: None };
+        match compressor.writing.write(&spec.start()) {
+            Err(CompressError::Output(cause)) => Err(cause),
+            _ => Ok(compressor),
         }
     }
 
     /// Takes bytes of the stream.
-    pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<(), Fault<PressError>> {
+    pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<(), Fault<CompressError>> {
         while !bytes.is_empty() {
             let room = self.room()?;
             let (now, later) = bytes.split_at(bytes.len().min(room));
@@ -127,7 +127,7 @@ impl Press {
     }
 
     /// Bytes that the chunk in hand still takes; at least one.
-    fn room(&mut self) -> Result<usize, Fault<PressError>> {
+    fn room(&mut self) -> Result<usize, Fault<CompressError>> {
         let size = self.spec.chunk();
         if self.filling.is_none() {
             let permit = self.map.reserve(2 * size, &mut self.writing)?;
@@ -136,7 +136,7 @@ impl Press {
         Ok(size - self.filling.as_ref().map_or(0, |chunk| chunk.bytes.len()))
     }
 
-    fn feed(&mut self) -> Result<(), Fault<PressError>> {
+    fn feed(&mut self) -> Result<(), Fault<CompressError>> {
         match self.filling.take() {
             Some(chunk) => self.map.submit(chunk, &mut self.writing),
             None => Ok(()),
@@ -144,12 +144,12 @@ impl Press {
     }
 
     /// Ends the stream; bytes written in all.
-    pub(super) fn finish(mut self) -> Result<u64, Fault<PressError>> {
+    pub(super) fn finish(mut self) -> Result<u64, Fault<CompressError>> {
         self.feed()?;
         self.map.drain(&mut self.writing)?;
         let Writing { mut out, end, written } = self.writing;
         let end = end.bytes();
-        out.write_all(&end).and_then(|()| out.flush()).map_err(|cause| Fault::Work(PressError::Output(cause)))?;
+        out.write_all(&end).and_then(|()| out.flush()).map_err(|cause| Fault::Work(CompressError::Output(cause)))?;
         Ok(written + end.len() as u64)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// Why a search ended early; `E` is the error of the one who takes the matches.
+/// Why a search ended early; `E` is the error of the consumer of the matches.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError<E> {
-    /// The window could not be read: the fault of the medium, or of whoever shortened it. The failure nearest to the
+    /// The window could not be read: a fault of the medium, or it was truncated meanwhile. The failure nearest to the
     /// window's beginning, however many threads were reading.
     #[error("{length} bytes at byte {at} of the window cannot be read")]
     Read {
@@ -13,10 +13,10 @@ pub enum FindError<E> {
         at: u64,
         /// How many bytes were wanted.
         length: usize,
-        /// What the window said.
+        /// The error of [`Window::read`](crate::Window::read).
         source: io::Error,
     },
-    /// `stop` said so.
+    /// `stop` returned true.
     #[error("stopped before the search was over")]
     Stopped,
     /// The window is longer than [`WINDOW_MOST`](crate::WINDOW_MOST): the fault of the caller, who divides such an input.
@@ -27,12 +27,12 @@ pub enum FindError<E> {
         /// The longest window in bytes.
         most: u64,
     },
-    /// The one who takes the matches gave this error.
+    /// The consumer of the matches returned this error.
     #[error("{0}")]
     Taken(E),
 }
 
-/// Why a phase of the search ended early, before anyone who takes matches comes in.
+/// Why a phase of the search ended early, other than by an error of the consumer of the matches.
 #[derive(Debug)]
 pub(crate) enum Broken {
     Read { at: u64, length: usize, source: io::Error },

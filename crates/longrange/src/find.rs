@@ -2,21 +2,21 @@
 
 use crate::error::Broken;
 use crate::index::Index;
-use crate::leftover::{Keeper, Leftover};
+use crate::match_merger::MatchMerger;
 use crate::matching::Matcher;
-use crate::pages::{Pile, Piles, Pool};
-use crate::parallel::Crew;
+use crate::pages::{PagePool, Pile, Piles};
 use crate::sampling::Sampler;
+use crate::second_pass::{Keeper, Uncovered};
+use crate::segment_reader::SegmentReader;
 use crate::settings::SHARDS;
-use crate::sight::Sight;
-use crate::stitch::Stitch;
+use crate::workers::Workers;
 use crate::{FindError, Match, Settings, WINDOW_MOST, Window};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Finds the repeats of `window` and gives them to `each`, on the caller's thread, in order and apart from each other.
 ///
-/// What is found depends on the bytes and on `settings` alone. `workers` threads do it, started and ended within the call;
-/// with 0 or 1 there is none but the caller's, with the same result. `stop` is asked before each segment, from any thread.
+/// The matches depend on the bytes and on `settings` alone. `workers` threads search, started and ended within the call;
+/// with 0 or 1 there is none but the caller's, with the same result. `stop` is called before each segment, on the caller's thread.
 ///
 /// Where little is left over that repeats nothing, that is searched once more, with denser samples.
 ///
@@ -26,13 +26,13 @@ use std::sync::Mutex;
 ///
 /// # Errors
 ///
-/// [`FindError::Read`] if the window cannot be read, [`FindError::Stopped`] if `stop` says so, [`FindError::Taken`] with
+/// [`FindError::Read`] if the window cannot be read, [`FindError::Stopped`] if `stop` returns true, [`FindError::Taken`] with
 /// the first error of `each`, [`FindError::TooLong`] for more than [`WINDOW_MOST`] bytes. All threads have ended then.
 pub fn find<E>(
-    window: &dyn Window,
+    window: Arc<dyn Window>,
     settings: &Settings,
     workers: usize,
-    stop: &(dyn Fn() -> bool + Sync),
+    stop: &dyn Fn() -> bool,
     each: &mut dyn FnMut(Match) -> Result<(), E>,
 ) -> Result<(), FindError<E>> {
     let length = window.length();
@@ -41,75 +41,81 @@ pub fn find<E>(
     }
     // Settings for another length take more memory than they say, or find less; never anything that is not there.
     let settings = &settings.fitted(length);
-    let crew = Crew { workers, stop };
+    let workers = Workers::new(workers, stop).or_else(|_| Workers::new(0, stop));
+    let search = Search { window, workers: workers.map_err(|_| Broken::Stopped)? };
     let mut keeper = Keeper::new(settings.kept_most(), each);
     let mut keep = |found| keeper.add(found);
-    let mut stitch = Stitch::new(settings.least(), &mut keep);
-    let sample = |sampler: &mut Sampler, number| sampler.sample(number);
-    let matches = |matcher: &mut Matcher, number| matcher.matches(number);
-    round(window, settings, &crew, sample, matches, |next| stitch.add(next))?;
-    stitch.finish()?;
+    let mut merger = MatchMerger::new(settings.least(), &mut keep);
+    search.pass(settings, Sampler::sample, Matcher::matches, |next| merger.add(next))?;
+    merger.finish()?;
     match keeper.into_kept() {
-        Some(matches) => again(window, settings, &crew, &Leftover::new(matches, length), each),
+        Some(matches) => search.again(settings, Uncovered::new(matches, length), each),
         None => Ok(()),
     }
 }
 
-/// Searches what is left over more closely, if that is little enough, and gives what was found in both rounds.
-///
-/// Where nearly everything is a repeat, what is left over is all that there is of it: the first time that something stands
-/// there. What is short and repeats is found there with little work.
-fn again<E>(
-    window: &dyn Window,
-    settings: &Settings,
-    crew: &Crew,
-    left: &Leftover,
-    each: &mut dyn FnMut(Match) -> Result<(), E>,
-) -> Result<(), FindError<E>> {
-    let mut stitch = Stitch::new(settings.least(), each);
-    let mut known = left.matches().iter().copied().peekable();
-    if let Some(settings) = &settings.again(left.bytes()) {
-        let sample = |sampler: &mut Sampler, number| sampler.sample_left(number, left);
-        let matches = |matcher: &mut Matcher, number| matcher.matches_left(number, left);
-        round(window, settings, crew, sample, matches, |next| {
-            while let Some(before) = known.next_if(|found| found.at < next.at) {
-                stitch.add(before)?;
-            }
-            stitch.add(next)
-        })?;
+/// A window, and who searches it.
+struct Search<'a> {
+    window: Arc<dyn Window>,
+    workers: Workers<'a>,
+}
+
+impl Search<'_> {
+    /// Searches what is left over more closely, if that is little enough, and gives what was found in both passes.
+    ///
+    /// Where nearly everything is a repeat, what is left over is all that there is of it: the first occurrence of
+    /// everything. What is short and repeats is found there with little work.
+    fn again<E>(
+        &self,
+        settings: &Settings,
+        left: Uncovered,
+        each: &mut dyn FnMut(Match) -> Result<(), E>,
+    ) -> Result<(), FindError<E>> {
+        let mut merger = MatchMerger::new(settings.least(), each);
+        let left = Arc::new(left);
+        let mut known = left.matches().iter().copied().peekable();
+        if let Some(settings) = &settings.again(left.bytes()) {
+            let (sampled, searched) = (Arc::clone(&left), Arc::clone(&left));
+            let sample = move |sampler: &mut Sampler, number| sampler.sample_left(number, &sampled);
+            let matches = move |matcher: &mut Matcher, number| matcher.matches_left(number, &searched);
+            self.pass(settings, sample, matches, |next| {
+                while let Some(before) = known.next_if(|found| found.at < next.at) {
+                    merger.add(before)?;
+                }
+                merger.add(next)
+            })?;
+        }
+        known.try_for_each(|found| merger.add(found))?;
+        merger.finish()
     }
-    known.try_for_each(|found| stitch.add(found))?;
-    stitch.finish()
-}
 
-/// Samples each segment, makes the index, and gives the matches of each segment to `take`, in order.
-fn round<E>(
-    window: &dyn Window,
-    settings: &Settings,
-    crew: &Crew,
-    sample: impl Fn(&mut Sampler, usize) -> Result<(), Broken> + Sync,
-    matches: impl Fn(&mut Matcher, usize) -> Result<Vec<Match>, Broken> + Sync,
-    mut take: impl FnMut(Match) -> Result<(), FindError<E>>,
-) -> Result<(), FindError<E>> {
-    let pool = Pool::default();
-    let shards = sampled(window, settings, &pool, crew, sample)?;
-    let index = Index::new(settings, &shards, &pool, crew)?;
-    drop(shards);
-    let matcher = || Matcher::new(settings, &index, Sight::new(window));
-    crew.ordered(settings.segments(), crew.workers * 2, matcher, matches, |found| {
-        found.into_iter().try_for_each(&mut take)
-    })
-}
+    /// Samples each segment, makes the index, and gives the matches of each segment to `take`, in order.
+    fn pass<E>(
+        &self,
+        settings: &Settings,
+        sample: impl Fn(&mut Sampler, usize) -> Result<(), Broken> + Send + Sync + 'static,
+        matches: impl Fn(&mut Matcher, usize) -> Result<Vec<Match>, Broken> + Send + Sync + 'static,
+        mut take: impl FnMut(Match) -> Result<(), FindError<E>>,
+    ) -> Result<(), FindError<E>> {
+        let pool = Arc::<PagePool>::default();
+        let shards = self.sampled(settings, &pool, sample)?;
+        let index = Arc::new(Index::new(settings, shards, &pool, &self.workers)?);
+        let (window, its_settings) = (Arc::clone(&self.window), settings.clone());
+        let matcher = move || Matcher::new(&its_settings, &index, SegmentReader::new(&window));
+        let take = |found: Vec<Match>| found.into_iter().try_for_each(&mut take);
+        self.workers.ordered(settings.segments(), matcher, matches, take).map(drop)
+    }
 
-/// The samples that `sample` takes of the segments, in shards.
-fn sampled(
-    window: &dyn Window,
-    settings: &Settings,
-    pool: &Pool,
-    crew: &Crew,
-    sample: impl Fn(&mut Sampler, usize) -> Result<(), Broken> + Sync,
-) -> Result<Vec<Mutex<Pile>>, Broken> {
-    let sampler = || Sampler::new(settings, Sight::new(window), pool);
-    let samplers = crew.each(settings.segments(), sampler, sample)?;
-    Ok(Piles::merge(samplers.into_iter().map(Sampler::into_shards).collect(), SHARDS))
+    /// The samples that `sample` takes of the segments, in shards.
+    fn sampled(
+        &self,
+        settings: &Settings,
+        pool: &Arc<PagePool>,
+        sample: impl Fn(&mut Sampler, usize) -> Result<(), Broken> + Send + Sync + 'static,
+    ) -> Result<Vec<Mutex<Pile>>, Broken> {
+        let (window, its_settings, pool) = (Arc::clone(&self.window), settings.clone(), Arc::clone(pool));
+        let sampler = move || Sampler::new(&its_settings, SegmentReader::new(&window), &pool);
+        let samplers = self.workers.each(settings.segments(), sampler, sample)?;
+        Ok(Piles::merge(samplers.into_iter().map(Sampler::into_shards).collect(), SHARDS))
+    }
 }

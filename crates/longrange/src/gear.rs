@@ -1,7 +1,7 @@
 //! The rolling hash that chooses samples by content: gear, over 32 bytes.
 //!
 //! `hash = 2 * hash + TABLE[byte]` in 32 bits: what a byte added has left the word after 32 more, so the hash depends on
-//! the last 32 bytes alone, wherever they stand (the chunker of Xia et al., "Ddelta", 2014). A sample is where it is small.
+//! the last 32 bytes alone, wherever they are (the chunker of Xia et al., "Ddelta", 2014). A sample is where it is small.
 
 /// Bytes on which a hash, and a fingerprint, depends.
 pub(crate) const WINDOW: usize = 32;

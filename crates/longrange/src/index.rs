@@ -1,23 +1,23 @@
 //! Second phase: shards of samples become links, each from a sample to the last one before it with the same fingerprint.
 //!
-//! First each shard is sorted by fingerprint and position, so that samples with the same fingerprint stand together; each
+//! First each shard is sorted by fingerprint and position, so that samples with the same fingerprint are adjacent; each
 //! but the first of them makes a link. Links are put into zones of the window by their positions and sorted by them. What
 //! has no predecessor takes no room any more, and the pages of one form of the index become those of the other.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::error::Broken;
-use crate::pages::{self, Pile, Piles, Pool};
-use crate::parallel::Crew;
+use crate::pages::{self, PagePool, Pile, Piles};
 use crate::settings::Settings;
 use crate::sorting::Sorter;
+use crate::workers::Workers;
 
 /// A sample and the last one before it that has the same fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// Where the sample stands.
+    /// Position of the sample.
     pub(crate) at: u64,
-    /// Where its predecessor stands.
+    /// Position of its predecessor.
     pub(crate) before: u64,
 }
 
@@ -38,37 +38,44 @@ struct Shape {
 /// The links of a zone, sorted.
 struct Zone {
     links: Pile,
-    /// For each granule, how many links stand before it.
+    /// For each granule, the number of links before it.
     directory: Vec<u32>,
 }
 
 impl Index {
     /// Makes the index of the shards of samples.
-    pub(crate) fn new(settings: &Settings, shards: &[Mutex<Pile>], pool: &Pool, crew: &Crew) -> Result<Self, Broken> {
+    pub(crate) fn new(
+        settings: &Settings,
+        shards: Vec<Mutex<Pile>>,
+        pool: &Arc<PagePool>,
+        workers: &Workers,
+    ) -> Result<Self, Broken> {
         let shape = Shape {
             position_bits: settings.position_bits(),
             zone_bits: settings.zone_bits(),
             granule_bits: settings.granule().trailing_zeros(),
         };
         let count = ((settings.length() >> shape.zone_bits) + 1) as usize;
-        let linked = crew.each(
+        let (begin_pool, job_pool) = (Arc::clone(pool), Arc::clone(pool));
+        let linked = workers.each(
             shards.len(),
-            || (Sorter::default(), Piles::new(count, pool)),
-            |(sorter, zones), number| {
-                pages::taken(&shards[number]).flatten(&mut sorter.words, pool);
+            move || (Sorter::default(), Piles::new(count, &begin_pool)),
+            move |(sorter, zones), number| {
+                pages::taken(&shards[number]).flatten(&mut sorter.words, &job_pool);
                 sorter.sort(64);
                 shape.link(&sorter.words, zones);
                 Ok(())
             },
         )?;
         let piles = Piles::merge(linked.into_iter().map(|(_, zones)| zones).collect(), count);
-        let sorted = crew.each(
+        let pool = Arc::clone(pool);
+        let sorted = workers.each(
             count,
             || (Sorter::default(), Vec::new()),
-            |(sorter, zones), number| {
-                pages::taken(&piles[number]).flatten(&mut sorter.words, pool);
+            move |(sorter, zones), number| {
+                pages::taken(&piles[number]).flatten(&mut sorter.words, &pool);
                 sorter.sort(shape.position_bits + shape.zone_bits);
-                zones.push((number, Zone::new(shape, &sorter.words, pool)));
+                zones.push((number, Zone::new(shape, &sorter.words, &pool)));
                 Ok(())
             },
         )?;
@@ -77,7 +84,7 @@ impl Index {
         Ok(Self { shape, zones: zones.into_iter().map(|(_, zone)| zone).collect() })
     }
 
-    /// The links of the samples at `at` and behind, up to the end of the zone, in order.
+    /// The links of the samples at and after `at`, up to the end of the zone, in order.
     pub(crate) fn from(&self, at: u64) -> impl Iterator<Item = Link> {
         let number = at >> self.shape.zone_bits;
         let base = number << self.shape.zone_bits;
@@ -125,7 +132,7 @@ impl Shape {
 }
 
 impl Zone {
-    fn new(shape: Shape, words: &[u64], pool: &Pool) -> Self {
+    fn new(shape: Shape, words: &[u64], pool: &PagePool) -> Self {
         let mut directory: Vec<u32> = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let granule = shape.granule(*word);
@@ -137,7 +144,7 @@ impl Zone {
         Self { links: Pile::from_entries(words, pool), directory }
     }
 
-    /// The index of the first link of a sample at `within` or behind; of none if there is none.
+    /// The index of the first link of a sample at or after `within`; past the last one if there is none.
     fn seek(&self, shape: Shape, within: u64) -> usize {
         let first = self.directory.get((within >> shape.granule_bits) as usize);
         let mut index = first.map_or(usize::MAX, |first| *first as usize);
@@ -157,15 +164,15 @@ impl Zone {
 mod tests {
     use super::*;
 
-    /// An index of samples (fingerprint, position), which stand in shard 0 in no order.
+    /// An index of samples (fingerprint, position), which are in shard 0 in no order.
     fn index(settings: &Settings, samples: &[(u64, u64)]) -> Index {
-        let pool = Pool::default();
+        let pool = Arc::<PagePool>::default();
         let mut shards = Piles::new(1, &pool);
         for (fingerprint, at) in samples {
             shards.push(0, fingerprint << settings.position_bits() | at);
         }
-        let crew = Crew { workers: 1, stop: &|| false };
-        Index::new(settings, &Piles::merge(vec![shards], 1), &pool, &crew).unwrap()
+        let workers = Workers::new(1, &|| false).unwrap();
+        Index::new(settings, Piles::merge(vec![shards], 1), &pool, &workers).unwrap()
     }
 
     #[test]

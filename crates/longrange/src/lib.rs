@@ -6,26 +6,26 @@ mod error;
 mod find;
 mod gear;
 mod index;
-mod leftover;
+mod match_merger;
 mod matching;
 #[cfg(test)]
 mod noise;
 mod pages;
-mod parallel;
 mod runs;
 mod sampling;
+mod second_pass;
+mod segment_reader;
 mod settings;
-mod sight;
 mod sorting;
-mod stitch;
 mod window;
+mod workers;
 
 pub use error::FindError;
 pub use find::find;
 pub use settings::{LEVELS, Settings, WINDOW_MOST};
 pub use window::Window;
 
-/// A repeat: `length` bytes at `at` are those that stand `distance` bytes before, one by one.
+/// A repeat: `length` bytes at `at` are equal to those `distance` bytes before.
 ///
 /// All three in bytes; `1 <= distance <= at`. Where `distance < length` the repeat overlaps itself, as a run of one
 /// byte does at distance 1.
@@ -35,7 +35,7 @@ pub struct Match {
     pub at: u64,
     /// How many bytes it has.
     pub length: u64,
-    /// How far back the same bytes stand.
+    /// Distance back to the same bytes.
     pub distance: u64,
 }
 

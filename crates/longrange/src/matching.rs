@@ -1,26 +1,27 @@
 //! Third phase: the matches of a segment, or of what is left over of it, from the links of its samples and from its runs.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::Match;
 use crate::error::Broken;
 use crate::index::{Index, Link};
-use crate::leftover::Leftover;
 use crate::runs::{self, PERIOD_MOST, Run};
+use crate::second_pass::Uncovered;
+use crate::segment_reader::{AROUND, SegmentReader};
 use crate::settings::Settings;
-use crate::sight::{AROUND, Sight};
 
 /// A match of no more than this many bytes gives way to a longer one that covers it.
 const SHORT: u64 = 1024;
 
 /// A worker that finds matches.
-pub(crate) struct Matcher<'a> {
-    settings: &'a Settings,
-    index: &'a Index,
-    sight: Sight<'a>,
+pub(crate) struct Matcher {
+    settings: Settings,
+    index: Arc<Index>,
+    reader: SegmentReader,
 }
 
-/// What is found of a segment so far.
+/// The matches of a segment so far.
 struct Found {
     /// Where matches may begin.
     start: u64,
@@ -31,19 +32,20 @@ struct Found {
     matches: Vec<Match>,
 }
 
-impl<'a> Matcher<'a> {
-    /// A matcher for any segment of the window that `sight` sees.
-    pub(crate) fn new(settings: &'a Settings, index: &'a Index, sight: Sight<'a>) -> Self {
-        Self { settings, index, sight }
+impl Matcher {
+    /// A matcher for any segment of the window that `reader` reads.
+    pub(crate) fn new(settings: &Settings, index: &Arc<Index>, reader: SegmentReader) -> Self {
+        Self { settings: settings.clone(), index: Arc::clone(index), reader }
     }
 
     /// The matches of segment `number`, in order, apart from each other; the last may end in the next segment.
     pub(crate) fn matches(&mut self, number: usize) -> Result<Vec<Match>, Broken> {
-        let segment = self.sight.turn_to(number, self.settings.length())?;
+        let segment = self.reader.turn_to(number, self.settings.length())?;
         let reach = (segment.end + AROUND).min(self.settings.length());
         let mut found = Found { start: segment.start, reach, covered: segment.start, matches: Vec::new() };
         let mut runs = self.runs(&segment).into_iter().peekable();
-        for link in self.index.from(segment.start).take_while(|link| link.at < segment.end) {
+        let index = Arc::clone(&self.index);
+        for link in index.from(segment.start).take_while(|link| link.at < segment.end) {
             while let Some(run) = runs.next_if(|run| run.at <= link.at) {
                 found.add_run(run, self.settings.least());
             }
@@ -54,13 +56,13 @@ impl<'a> Matcher<'a> {
     }
 
     /// The matches in what is left over of segment `number`, none longer than what they are found in.
-    pub(crate) fn matches_left(&mut self, number: usize, left: &Leftover) -> Result<Vec<Match>, Broken> {
-        let segment = self.sight.turn_to(number, self.settings.length())?;
+    pub(crate) fn matches_left(&mut self, number: usize, left: &Uncovered) -> Result<Vec<Match>, Broken> {
+        let segment = self.reader.turn_to(number, self.settings.length())?;
         let sample = self.settings.sample() as u64;
-        let mut matches = Vec::new();
+        let (index, mut matches) = (Arc::clone(&self.index), Vec::new());
         for gap in left.within(&segment, self.settings.least()) {
             let mut found = Found { start: gap.start, reach: gap.end, covered: gap.start, matches };
-            for link in self.index.from(gap.start).take_while(|link| link.at + sample <= gap.end) {
+            for link in index.from(gap.start).take_while(|link| link.at + sample <= gap.end) {
                 self.follow(link, &mut found)?;
             }
             matches = found.matches;
@@ -70,7 +72,7 @@ impl<'a> Matcher<'a> {
 
     /// Adds what a sample leads to.
     fn follow(&mut self, link: Link, found: &mut Found) -> Result<(), Broken> {
-        // A sample within the last match says nothing new; one that crosses its end may.
+        // A sample within the last match leads to nothing new; one that crosses its end may.
         if link.at + self.settings.sample() as u64 > found.covered
             && let Some(best) = self.best(link, found)?
         {
@@ -82,7 +84,7 @@ impl<'a> Matcher<'a> {
     /// The runs of a segment, as matches.
     fn runs(&self, segment: &Range<u64>) -> Vec<Match> {
         let start = segment.start.saturating_sub(PERIOD_MOST as u64);
-        let bytes = self.sight.near(start..segment.end);
+        let bytes = self.reader.near(start..segment.end);
         let as_match = |run: Run| {
             let at = (start + run.start as u64).max(segment.start);
             Match { at, length: start + run.end as u64 - at, distance: run.period as u64 }
@@ -104,14 +106,14 @@ impl<'a> Matcher<'a> {
         Ok(best)
     }
 
-    /// What is the same around a sample and around an earlier one.
+    /// The match around a sample with the bytes around an earlier one.
     fn candidate(&mut self, at: u64, before: u64, found: &Found) -> Result<Option<Match>, Broken> {
-        let ahead = self.sight.forward(before, at..found.reach)?;
+        let ahead = self.reader.forward(before, at..found.reach)?;
         // Other bytes with the same fingerprint.
         if ahead < self.settings.sample() as u64 {
             return Ok(None);
         }
-        let behind = if at > found.covered { self.sight.backward(before, found.covered..at)? } else { 0 };
+        let behind = if at > found.covered { self.reader.backward(before, found.covered..at)? } else { 0 };
         let start = found.covered.max(at - behind);
         Ok((at + ahead > start).then(|| Match { at: start, length: at + ahead - start, distance: at - before }))
     }
@@ -123,7 +125,7 @@ impl<'a> Matcher<'a> {
             if last.end() != best.at || last.length > SHORT || best.at - best.distance < behind {
                 break;
             }
-            if self.sight.backward(best.at - best.distance, last.at..best.at)? < behind {
+            if self.reader.backward(best.at - best.distance, last.at..best.at)? < behind {
                 break;
             }
             found.matches.pop();

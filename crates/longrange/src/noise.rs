@@ -1,4 +1,4 @@
-//! Bytes for tests that no one can tell from noise.
+//! Pseudo-random bytes for tests.
 
 /// `length` bytes, the same for the same seed.
 pub(crate) fn noise(length: usize, seed: u64) -> Vec<u8> {

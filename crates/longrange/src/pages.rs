@@ -1,6 +1,6 @@
 //! Memory of the index: entries in pages, and pages used again, so that sorting needs no second copy of it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Entries in a page: 8 KiB.
 pub(crate) const PAGE: usize = 1024;
@@ -10,11 +10,11 @@ pub(crate) const PAGE_BYTES: u64 = PAGE as u64 * 8 + 64;
 
 /// Pages that are not in use.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub(crate) struct PagePool {
     free: Mutex<Vec<Vec<u64>>>,
 }
 
-impl Pool {
+impl PagePool {
     fn take(&self) -> Vec<u64> {
         let page = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         page.unwrap_or_else(|| Vec::with_capacity(PAGE))
@@ -37,7 +37,7 @@ pub(crate) struct Pile {
 
 impl Pile {
     /// Adds an entry.
-    pub(crate) fn push(&mut self, entry: u64, pool: &Pool) {
+    pub(crate) fn push(&mut self, entry: u64, pool: &PagePool) {
         match self.pages.last_mut() {
             Some(page) if page.len() < PAGE => page.push(entry),
             _ => {
@@ -48,13 +48,13 @@ impl Pile {
         }
     }
 
-    /// Puts the pages of `other` behind its own.
+    /// Appends the pages of `other`.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.pages.append(&mut other.pages);
     }
 
     /// Moves the entries into `flat`, which is emptied before, and the pages into `pool`.
-    pub(crate) fn flatten(self, flat: &mut Vec<u64>, pool: &Pool) {
+    pub(crate) fn flatten(self, flat: &mut Vec<u64>, pool: &PagePool) {
         flat.clear();
         flat.reserve_exact(self.pages.iter().map(Vec::len).sum());
         self.pages.iter().for_each(|page| flat.extend_from_slice(page));
@@ -62,7 +62,7 @@ impl Pile {
     }
 
     /// Puts `entries` into pages of `pool`, each full but the last, so that [`Pile::get`] finds them.
-    pub(crate) fn from_entries(entries: &[u64], pool: &Pool) -> Self {
+    pub(crate) fn from_entries(entries: &[u64], pool: &PagePool) -> Self {
         let fill = |entries: &[u64]| {
             let mut page = pool.take();
             page.extend_from_slice(entries);
@@ -78,25 +78,25 @@ impl Pile {
 }
 
 /// Piles by number, as one worker fills them.
-pub(crate) struct Piles<'a> {
-    pool: &'a Pool,
+pub(crate) struct Piles {
+    pool: Arc<PagePool>,
     piles: Vec<Pile>,
 }
 
-impl<'a> Piles<'a> {
+impl Piles {
     /// `count` empty piles.
-    pub(crate) fn new(count: usize, pool: &'a Pool) -> Self {
-        Self { pool, piles: (0..count).map(|_| Pile::default()).collect() }
+    pub(crate) fn new(count: usize, pool: &Arc<PagePool>) -> Self {
+        Self { pool: Arc::clone(pool), piles: (0..count).map(|_| Pile::default()).collect() }
     }
 
     /// Adds an entry to pile `number`.
     pub(crate) fn push(&mut self, number: usize, entry: u64) {
         if let Some(pile) = self.piles.get_mut(number) {
-            pile.push(entry, self.pool);
+            pile.push(entry, &self.pool);
         }
     }
 
-    /// The piles of all workers put together by their numbers, each to be taken by whoever works on it.
+    /// The piles of all workers put together by their numbers, each to be taken by one job.
     pub(crate) fn merge(workers: Vec<Self>, count: usize) -> Vec<Mutex<Pile>> {
         let mut merged: Vec<Pile> = (0..count).map(|_| Pile::default()).collect();
         for worker in workers {

@@ -1,4 +1,4 @@
-//! Byte runs and short periods: stretches that repeat what stands 1 to 64 bytes before.
+//! Byte runs and short periods: ranges that repeat the bytes 1 to 64 bytes before.
 //!
 //! A rolling hash may choose all places of such a stretch or none, so they are looked for on purpose: at every
 //! [`GRID`]th byte, eight bytes are compared with those 1 to [`PERIOD_MOST`] bytes on. That finds
@@ -22,7 +22,7 @@ const RUN_LEAST: usize = 64;
 /// Most bytes of memory for the runs of a segment, in a list that may have grown to twice its length, and as matches too.
 pub(crate) const MEMORY: u64 = SEGMENT / GRID as u64 * 2 * 2 * size_of::<Run>() as u64;
 
-/// A stretch that repeats what stands `period` bytes before it.
+/// A range that repeats the bytes `period` bytes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// The first byte that is like the one `period` bytes before.
@@ -62,7 +62,7 @@ fn run_at(bytes: &[u8], at: usize, floor: usize) -> Option<Run> {
     periods.map(|period| run_of(bytes, at, period, floor)).find(|run| run.end - run.start >= RUN_LEAST)
 }
 
-/// Whether the first eight bytes stand again 1 to [`PERIOD_MOST`] bytes on.
+/// Whether the first eight bytes occur again 1 to [`PERIOD_MOST`] bytes on.
 ///
 /// All places are compared side by side, byte by byte and without a branch, which compilers make wide instructions of.
 fn repeats_soon(look: &[u8; LOOK]) -> bool {

@@ -1,59 +1,60 @@
 //! First phase: samples of each segment, chosen by content, put into shards by their fingerprints.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::Broken;
 use crate::gear::{self, SHORT_WINDOW, WINDOW};
-use crate::leftover::Leftover;
-use crate::pages::{Piles, Pool};
+use crate::pages::{PagePool, Piles};
 use crate::runs::{self, PERIOD_MOST, Run};
+use crate::second_pass::Uncovered;
+use crate::segment_reader::SegmentReader;
 use crate::settings::{SHARDS, Settings, part_of};
-use crate::sight::Sight;
 
 /// A worker that takes samples.
-pub(crate) struct Sampler<'a> {
-    settings: &'a Settings,
-    sight: Sight<'a>,
-    shards: Piles<'a>,
+pub(crate) struct Sampler {
+    settings: Settings,
+    reader: SegmentReader,
+    shards: Piles,
     /// Samples of the segment: hash, and place in it.
     chosen: Vec<(u32, u32)>,
 }
 
-impl<'a> Sampler<'a> {
+impl Sampler {
     /// A sampler with empty shards.
-    pub(crate) fn new(settings: &'a Settings, sight: Sight<'a>, pool: &'a Pool) -> Self {
-        Self { settings, sight, shards: Piles::new(SHARDS, pool), chosen: Vec::new() }
+    pub(crate) fn new(settings: &Settings, reader: SegmentReader, pool: &Arc<PagePool>) -> Self {
+        Self { settings: settings.clone(), reader, shards: Piles::new(SHARDS, pool), chosen: Vec::new() }
     }
 
     /// Takes the samples of segment `number`.
     pub(crate) fn sample(&mut self, number: usize) -> Result<(), Broken> {
-        let segment = self.sight.turn_to(number, self.settings.length())?;
+        let segment = self.reader.turn_to(number, self.settings.length())?;
         let start = segment.start.saturating_sub(PERIOD_MOST as u64);
-        let bytes = self.sight.near(start..segment.end + WINDOW as u64 - 1);
+        let bytes = self.reader.near(start..segment.end + WINDOW as u64 - 1);
         let from = (segment.start - start) as usize;
         let most = self.settings.segment_samples_most(segment.end - segment.start);
         let runs = runs::runs(bytes, from);
         let pieces = apart_from(&runs, from, bytes.len());
-        choose(self.settings, most, bytes, pieces, &mut self.chosen);
-        share(self.settings, most, bytes, start, &self.chosen, &mut self.shards);
+        choose(&self.settings, most, bytes, pieces, &mut self.chosen);
+        share(&self.settings, most, bytes, start, &self.chosen, &mut self.shards);
         Ok(())
     }
 
     /// Takes the samples of what is left over of segment `number`.
-    pub(crate) fn sample_left(&mut self, number: usize, left: &Leftover) -> Result<(), Broken> {
-        let segment = self.sight.turn_to(number, self.settings.length())?;
+    pub(crate) fn sample_left(&mut self, number: usize, left: &Uncovered) -> Result<(), Broken> {
+        let segment = self.reader.turn_to(number, self.settings.length())?;
         let start = segment.start;
-        let bytes = self.sight.near(segment.clone());
+        let bytes = self.reader.near(segment.clone());
         let gaps = || left.within(&segment, self.settings.sample() as u64);
         let most = self.settings.segment_samples_most(gaps().map(|gap| gap.end - gap.start).sum());
         let pieces = gaps().map(|gap| (gap.start - start) as usize..(gap.end - start) as usize);
-        choose(self.settings, most, bytes, pieces, &mut self.chosen);
-        share(self.settings, most, bytes, start, &self.chosen, &mut self.shards);
+        choose(&self.settings, most, bytes, pieces, &mut self.chosen);
+        share(&self.settings, most, bytes, start, &self.chosen, &mut self.shards);
         Ok(())
     }
 
     /// The shards.
-    pub(crate) fn into_shards(self) -> Piles<'a> {
+    pub(crate) fn into_shards(self) -> Piles {
         self.shards
     }
 }
@@ -90,7 +91,7 @@ fn choose(
     chosen.sort_unstable_by_key(|(_, at)| *at);
 }
 
-/// Keeps the `most` samples with the lowest hashes, and says what the hashes of more must be below.
+/// Keeps the `most` samples with the lowest hashes, and returns the new threshold for further hashes.
 fn thin(chosen: &mut Vec<(u32, u32)>, most: usize) -> u32 {
     let (_, (highest, _), _) = chosen.select_nth_unstable(most);
     let highest = *highest;
@@ -174,7 +175,7 @@ mod tests {
     fn no_shard_gets_more_than_twice_its_share() {
         let settings = Settings::new(1, 1 << 20);
         let bytes = crowded(&settings);
-        let (pool, few) = (Pool::default(), chosen(&settings, &bytes));
+        let (pool, few) = (Arc::<PagePool>::default(), chosen(&settings, &bytes));
         let mut shards = Piles::new(SHARDS, &pool);
         share(&settings, most(&settings), &bytes, 0, &few, &mut shards);
         let mut flat = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::gear::{SHORT_WINDOW, WINDOW};
 use crate::pages::{PAGE, PAGE_BYTES};
-use crate::{Match, runs, sight};
+use crate::{Match, runs, segment_reader};
 
 /// The levels, from the fastest to the most thorough.
 pub const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
@@ -10,7 +10,7 @@ pub const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
 /// The longest window in bytes: 64 GiB, since two positions must find room in 64 bits.
 pub const WINDOW_MOST: u64 = 1 << 36;
 
-/// The window is worked on in segments of this many bytes, which are nobody's choice: results depend on them.
+/// The window is worked on in segments of this many bytes, a constant, since results depend on it.
 pub(crate) const SEGMENT: u64 = 4 << 20;
 
 /// How many shards the fingerprints are divided into.
@@ -22,7 +22,7 @@ const DENSER: u64 = 8;
 /// and takes a sample in so many bytes.
 const FINEST: u64 = 3;
 
-/// What a level means.
+/// The parameters of a level.
 struct Level {
     /// One sample in this many bytes, where memory allows it.
     gap: u64,
@@ -54,7 +54,7 @@ const TABLE: [Level; 9] = [
     level(8, 1024, 16),
 ];
 
-/// What a search does: one sample in how many bytes, how many candidates are compared, how short a match may be.
+/// The parameters of a search: one sample in how many bytes, how many candidates are compared, how short a match may be.
 ///
 /// Everything follows from the level and the window's length, so that the result does: never from memory, workers or
 /// time. A level has a density of samples and a limit for the index; where the window is too long for both, samples are
@@ -167,11 +167,11 @@ impl Settings {
     /// and of a zone, or a segment with the cache and the matches of two more. Lists may have grown to twice their length.
     fn worker_memory(&self) -> u64 {
         let pages = 2 * SHARDS as u64 * PAGE_BYTES;
-        let segment = SEGMENT + 2 * sight::AROUND + runs::MEMORY;
+        let segment = SEGMENT + 2 * segment_reader::AROUND + runs::MEMORY;
         let sampling = segment + 2 * 16 * self.dense_samples_most();
         let sorting = 16 * (self.shard_samples_most() + self.zone_samples_most());
         let matches = 2 * size_of::<Match>() as u64 * (SEGMENT / self.least);
-        let matching = segment + sight::CACHE + 2 * matches;
+        let matching = segment + segment_reader::CACHE + 2 * matches;
         pages + sampling.max(sorting).max(matching)
     }
 
@@ -185,7 +185,7 @@ impl Settings {
         self.length.div_ceil(SEGMENT) as usize
     }
 
-    /// What a hash must be below to make a sample.
+    /// A hash below this makes a sample.
     pub(crate) fn threshold(&self) -> u32 {
         ((1_u64 << 32) / self.gap) as u32
     }

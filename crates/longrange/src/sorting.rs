@@ -9,7 +9,7 @@ const BUCKETS_MOST: usize = 1 << 13;
 /// Buffers for sorting, used again.
 #[derive(Default)]
 pub(crate) struct Sorter {
-    /// What is to be sorted; sorted after [`Sorter::sort`].
+    /// The words to sort; sorted after [`Sorter::sort`].
     pub(crate) words: Vec<u64>,
     other: Vec<u64>,
     ends: Vec<u32>,

@@ -1,12 +1,12 @@
-//! What is searched: a stretch of bytes of known length, in memory or readable at offsets.
+//! The input of a search: a range of bytes of known length, in memory or readable at offsets.
 
 use std::io;
 
 /// The bytes that are searched for repeats, all of them there before the search begins.
 ///
 /// Reading must give the same bytes each time, from any thread; if it does not, what is found is undefined, though
-/// never out of bounds. Whoever reads a file that others may write compares its times at the end.
-pub trait Window: Sync {
+/// never out of bounds. For a file that others may write, compare its times at the end.
+pub trait Window: Send + Sync {
     /// The length of the window in bytes.
     fn length(&self) -> u64;
 
@@ -14,7 +14,7 @@ pub trait Window: Sync {
     ///
     /// # Errors
     ///
-    /// Those of the medium, and an unexpected end where the window turns out to be shorter than it said.
+    /// Those of the medium, and an unexpected end where the window is shorter than its length says.
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
     /// The whole window, where it is in memory. The same is found with it and without it, faster with it.
@@ -52,19 +52,5 @@ impl Window for Vec<u8> {
 
     fn bytes(&self) -> Option<&[u8]> {
         Some(self)
-    }
-}
-
-impl<W: Window + ?Sized> Window for &W {
-    fn length(&self) -> u64 {
-        (**self).length()
-    }
-
-    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        (**self).read(at, into)
-    }
-
-    fn bytes(&self) -> Option<&[u8]> {
-        (**self).bytes()
     }
 }

@@ -52,9 +52,13 @@ fn machine(workers: usize) -> Machine {
     Machine { workers, scratch: Some("/tmp".into()), ..Machine::default() }
 }
 
+fn at(bytes: &[u8]) -> Source<'static> {
+    Source::At(Arc::new(bytes.to_vec()))
+}
+
 fn written(bytes: &[u8], options: &WriteOptions) -> (Vec<u8>, Written) {
     let mut out = Vec::new();
-    let sums = compress(Source::At(&bytes.to_vec()), &mut out, options, &machine(2), &mut Unobserved).unwrap();
+    let sums = compress(at(bytes), &mut out, options, &machine(2), &mut Unobserved).unwrap();
     assert_eq!((sums.stored, sums.plain), (out.len() as u64, bytes.len() as u64));
     assert_eq!(sums.literal_bytes + sums.match_bytes, sums.plain);
     (out, sums)
@@ -260,7 +264,7 @@ fn bytes_depend_on_the_input_and_the_options_alone() {
             for memory in [None, Some(64 << 20), Some(1 << 40)] {
                 let machine = Machine { memory, ..machine(workers) };
                 let mut out = Vec::new();
-                let made = compress(Source::At(&plain), &mut out, &options, &machine, &mut Notices::default());
+                let made = compress(at(&plain), &mut out, &options, &machine, &mut Notices::default());
                 assert!(made.unwrap().workers <= workers && out == expected, "{back_end:?} {machine:?}");
                 let [file, pipe] = stream(&plain, &options, &machine);
                 assert!(file == expected, "{back_end:?} {machine:?} from a pipe");
@@ -300,7 +304,7 @@ fn the_memory_that_is_asked_for_is_enough() {
         let run = |memory, workers| {
             let (mut out, mut notices) = (Vec::new(), Notices::default());
             let machine = Machine { memory: Some(memory), ..machine(workers) };
-            let made = compress(Source::At(&plain), &mut out, &options, &machine, &mut notices);
+            let made = compress(at(&plain), &mut out, &options, &machine, &mut notices);
             (made, notices.0)
         };
         let mut needed = 0;
@@ -346,11 +350,11 @@ impl Input for Unsteady {
 fn a_file_that_changes_is_an_error() {
     let bytes = mixed(100_000, 16);
     for said in [100_000, 120_000] {
-        let input = Unsteady { bytes: bytes.clone(), said };
+        let input = Arc::new(Unsteady { bytes: bytes.clone(), said });
         for memory in [None, Some(64 << 20)] {
             let machine = Machine { memory, ..machine(2) };
             let options = options(BackEnd::None, 7, 1 << 30);
-            let made = compress(Source::At(&input), &mut Vec::new(), &options, &machine, &mut Unobserved);
+            let made = compress(Source::At(input.clone()), &mut Vec::new(), &options, &machine, &mut Unobserved);
             assert!(matches!(made, Err(Error::Changed)), "{made:?}");
         }
     }
@@ -373,11 +377,11 @@ impl Sink for Full {
 fn failures_are_reported_as_what_they_are() {
     let plain = mixed(100_000, 17);
     let options = options(BackEnd::Gzip, 7, 1 << 30);
-    let made = compress(Source::At(&plain), &mut Full, &options, &machine(2), &mut Unobserved);
+    let made = compress(at(&plain), &mut Full, &options, &machine(2), &mut Unobserved);
     assert!(matches!(made, Err(Error::Output(_))), "{made:?}");
     let stopped = machine(2);
     stopped.cancel.cancel();
-    let made = compress(Source::At(&plain), &mut Vec::new(), &options, &stopped, &mut Unobserved);
+    let made = compress(at(&plain), &mut Vec::new(), &options, &stopped, &mut Unobserved);
     assert!(matches!(made, Err(Error::Cancelled)), "{made:?}");
     let nowhere = Machine { memory: Some(40 << 20), scratch: None, ..machine(2) };
     let long = vec![1; 60 << 20];
@@ -385,7 +389,7 @@ fn failures_are_reported_as_what_they_are() {
     assert!(matches!(made, Err(Error::Memory { .. })), "{made:?}");
     for level in [0, 10] {
         let options = WriteOptions { level, ..WriteOptions::default() };
-        let made = compress(Source::At(&plain), &mut Vec::new(), &options, &machine(2), &mut Unobserved);
+        let made = compress(at(&plain), &mut Vec::new(), &options, &machine(2), &mut Unobserved);
         assert!(matches!(made, Err(Error::Unsupported { .. })), "{made:?}");
     }
 }

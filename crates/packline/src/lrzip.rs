@@ -231,9 +231,9 @@ fn pack_file(
         let written = pack_stream(&path.escaped(), &mut file, end, options, machine, watch)?;
         return Ok((written, None));
     }
-    let input = FileInput::new(file, about.len());
+    let input = Arc::new(FileInput::new(file, about.len()));
     let shown = end.shown().to_path_buf();
-    let written = packline_lrz::compress(Source::At(&input), end, options, machine, watch);
+    let written = packline_lrz::compress(Source::At(input), end, options, machine, watch);
     Ok((written.map_err(|cause| fault(path, &shown, cause))?, Some(about)))
 }
 

@@ -7,6 +7,7 @@ use packline_testkit::Stopwatch;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Largest length of a run of literals, or of a part of a match, in a `.lrz`.
 const MAX_OPCODE: u64 = 65_535;
@@ -81,7 +82,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     shell::print("|---|---|---|---|---|---|---|---|---|");
     let mut first = None;
     for &workers in &options.jobs {
-        let stats = measure(&*window, &settings, workers, options.runs)?;
+        let stats = measure(&window, &settings, workers, options.runs)?;
         if *first.get_or_insert_with(|| stats.left(length)) != stats.left(length) {
             return Err(format!("the matches of {workers} workers differ from those of {}", options.jobs[0]));
         }
@@ -89,18 +90,18 @@ pub fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn opened(file: &Path, offsets: bool) -> Result<Box<dyn Window>, String> {
+fn opened(file: &Path, offsets: bool) -> Result<Arc<dyn Window>, String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", file.display());
     if offsets {
         let opened = File::open(file).map_err(named)?;
         let length = opened.metadata().map_err(named)?.len();
-        return Ok(Box::new(Offsets(opened, length)));
+        return Ok(Arc::new(Offsets(opened, length)));
     }
-    Ok(Box::new(std::fs::read(file).map_err(named)?))
+    Ok(Arc::new(std::fs::read(file).map_err(named)?))
 }
 
 /// Prints the best of several runs.
-fn measure(window: &dyn Window, settings: &Settings, workers: usize, runs: u32) -> Result<MatchStats, String> {
+fn measure(window: &Arc<dyn Window>, settings: &Settings, workers: usize, runs: u32) -> Result<MatchStats, String> {
     let (mut wall, mut processor, mut stats) = (f64::MAX, f64::MAX, MatchStats::default());
     for _ in 0..runs.max(1) {
         stats = MatchStats::default();
@@ -109,7 +110,7 @@ fn measure(window: &dyn Window, settings: &Settings, workers: usize, runs: u32) 
             stats.add(found);
             Ok::<(), std::convert::Infallible>(())
         };
-        find(window, settings, workers, &|| false, each).map_err(|cause| cause.to_string())?;
+        find(Arc::clone(window), settings, workers, &|| false, each).map_err(|cause| cause.to_string())?;
         wall = wall.min(watch.elapsed().as_secs_f64());
         processor = processor.min(clock::processor_seconds() - before);
     }

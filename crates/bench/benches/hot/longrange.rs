@@ -4,6 +4,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use packline_bench::{noise, program, text};
 use packline_longrange::{Settings, find};
 use std::hint::black_box;
+use std::sync::Arc;
 
 const WINDOW: usize = 16 << 20;
 
@@ -16,14 +17,15 @@ pub fn bench(criterion: &mut Criterion) {
         ("noise", noise(WINDOW)),
         ("zeros", vec![0; WINDOW]),
     ];
-    for (content, window) in &contents {
+    for (content, window) in contents {
+        let window = Arc::new(window);
         for workers in [1, 2] {
-            search(criterion, content, window, workers);
+            search(criterion, content, &window, workers);
         }
     }
 }
 
-fn search(criterion: &mut Criterion, content: &str, window: &[u8], workers: usize) {
+fn search(criterion: &mut Criterion, content: &str, window: &Arc<Vec<u8>>, workers: usize) {
     let settings = Settings::new(7, window.len() as u64);
     let mut group = criterion.benchmark_group("find");
     group.throughput(Throughput::Bytes(window.len() as u64));
@@ -34,7 +36,8 @@ fn search(criterion: &mut Criterion, content: &str, window: &[u8], workers: usiz
                 covered += found.length;
                 Ok::<(), std::convert::Infallible>(())
             };
-            find(black_box(&window), &settings, workers, &|| false, each).expect("a window in memory can be read");
+            find(black_box(window.clone()), &settings, workers, &|| false, each)
+                .expect("a window in memory can be read");
             covered
         });
     });

@@ -1,5 +1,7 @@
 //! Content, windows, and the checks that hold for all that is found.
 
+use std::sync::Arc;
+
 use packline_longrange::{Match, Settings, Window, find};
 
 /// Bytes that no one can tell from noise, the same for the same seed.
@@ -42,9 +44,10 @@ pub fn like_files(length: usize) -> Vec<u8> {
 }
 
 /// A window that is not in memory, as far as anyone can see.
-pub struct Offsets<'a>(pub &'a [u8]);
+#[derive(Clone)]
+pub struct Offsets(pub Vec<u8>);
 
-impl Window for Offsets<'_> {
+impl Window for Offsets {
     fn length(&self) -> u64 {
         self.0.length()
     }
@@ -55,13 +58,13 @@ impl Window for Offsets<'_> {
 }
 
 /// All that is found.
-pub fn found(window: &dyn Window, settings: &Settings, workers: usize) -> Vec<Match> {
+pub fn found<W: Window + Clone + 'static>(window: &W, settings: &Settings, workers: usize) -> Vec<Match> {
     let mut matches = Vec::new();
     let each = &mut |next| {
         matches.push(next);
         Ok::<(), ()>(())
     };
-    assert!(find(window, settings, workers, &|| false, each).is_ok());
+    assert!(find(Arc::new(window.clone()), settings, workers, &|| false, each).is_ok());
     matches
 }
 

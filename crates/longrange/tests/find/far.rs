@@ -6,6 +6,7 @@ use packline_longrange::{Match, Settings, Window};
 const GIB: u64 = 1 << 30;
 
 /// Zeros, but for islands of bytes.
+#[derive(Clone)]
 struct Sea {
     length: u64,
     islands: Vec<(u64, Vec<u8>)>,

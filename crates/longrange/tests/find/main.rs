@@ -6,6 +6,7 @@ mod far;
 use content::{Offsets, check, covered, found, like_files, noise};
 use packline_longrange::{FindError, Match, Settings, Window, find};
 use proptest::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MIB: usize = 1 << 20;
@@ -21,7 +22,7 @@ fn the_same_for_any_workers_and_windows() {
         for workers in [1, 2, 7, 16] {
             assert_eq!(found(&bytes, &settings, workers), serial, "level {level}, {workers} workers, in memory");
             assert_eq!(
-                found(&Offsets(&bytes), &settings, workers),
+                found(&Offsets(bytes.clone()), &settings, workers),
                 serial,
                 "level {level}, {workers} workers, at offsets"
             );
@@ -41,7 +42,7 @@ fn a_copy_is_one_match_wherever_it_stands() {
     };
     let window = bytes.len() as u64;
     assert_eq!(found(&bytes, &Settings::new(7, window), 2), [copy]);
-    assert_eq!(found(&Offsets(&bytes), &Settings::new(1, window), 2), [copy]);
+    assert_eq!(found(&Offsets(bytes.clone()), &Settings::new(1, window), 2), [copy]);
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn short_windows() {
         let bytes = vec![b'Z'; length];
         let matches = found(&bytes, &Settings::new(7, length as u64), 2);
         check(&bytes, &matches, 32);
-        assert_eq!(matches, found(&Offsets(&bytes), &Settings::new(7, length as u64), 1));
+        assert_eq!(matches, found(&Offsets(bytes.clone()), &Settings::new(7, length as u64), 1));
     }
     let twice = [noise(200, 4), noise(200, 4)].concat();
     assert_eq!(found(&twice, &Settings::new(9, 400), 1), [Match { at: 200, length: 200, distance: 200 }]);
@@ -87,7 +88,7 @@ fn what_is_little_is_searched_closely() {
     assert!((fresh..fresh + 12 * 700 * 44 / 20).contains(&left), "{left} bytes are left over");
     for workers in [0, 2, 7] {
         assert_eq!(found(&bytes, &settings, workers), matches, "{workers} workers, in memory");
-        assert_eq!(found(&Offsets(&bytes), &settings, workers), matches, "{workers} workers, at offsets");
+        assert_eq!(found(&Offsets(bytes.clone()), &settings, workers), matches, "{workers} workers, at offsets");
     }
 }
 
@@ -133,7 +134,7 @@ fn content_made_to_hurt_costs_no_more_samples_than_any() {
         let settings = Settings::new(7, bytes.len() as u64);
         let matches = found(bytes, &settings, 2);
         check(bytes, &matches, 32);
-        assert_eq!(matches, found(&Offsets(bytes), &settings, 1), "{number}");
+        assert_eq!(matches, found(&Offsets(bytes.clone()), &settings, 1), "{number}");
     }
 }
 
@@ -169,7 +170,7 @@ fn what_the_window_says_is_passed_on() {
     }
     for workers in [0, 2, 7] {
         let settings = Settings::new(7, 20 * MIB as u64);
-        let end = find::<()>(&Torn(9 * MIB), &settings, workers, &|| false, &mut |_| Ok(()));
+        let end = find::<()>(Arc::new(Torn(9 * MIB)), &settings, workers, &|| false, &mut |_| Ok(()));
         let Err(FindError::Read { at, length, .. }) = end else { panic!("{end:?}") };
         assert!(at < 9 * MIB as u64 && at as usize + length > 9 * MIB, "the first of the segments that are not there");
     }
@@ -177,15 +178,15 @@ fn what_the_window_says_is_passed_on() {
 
 #[test]
 fn the_taker_and_the_stop_end_it() {
-    let bytes = like_files(10 * MIB);
+    let bytes = Arc::new(like_files(10 * MIB));
     let settings = Settings::new(7, bytes.len() as u64);
     for workers in [0, 2, 7] {
-        let end = find(&bytes, &settings, workers, &|| false, &mut |_| Err("full"));
+        let end = find(bytes.clone(), &settings, workers, &|| false, &mut |_| Err("full"));
         assert!(matches!(end, Err(FindError::Taken("full"))));
         for after in [0, 1, 3, 4, 6, 8] {
             let asked = AtomicUsize::new(0);
             let stop = || asked.fetch_add(1, Ordering::SeqCst) >= after;
-            let end = find::<()>(&bytes, &settings, workers, &stop, &mut |_| Ok(()));
+            let end = find::<()>(bytes.clone(), &settings, workers, &stop, &mut |_| Ok(()));
             assert!(matches!(end, Err(FindError::Stopped)), "{workers} workers, stopped after {after}");
         }
     }
@@ -202,7 +203,7 @@ fn too_long_a_window_is_refused_unread() {
             panic!("nothing is to be read")
         }
     }
-    let end = find::<()>(&Endless, &Settings::new(1, Endless.length()), 2, &|| false, &mut |_| Ok(()));
+    let end = find::<()>(Arc::new(Endless), &Settings::new(1, Endless.length()), 2, &|| false, &mut |_| Ok(()));
     assert!(matches!(end, Err(FindError::TooLong { .. })));
 }
 
@@ -232,6 +233,6 @@ proptest! {
         let settings = Settings::new(level, bytes.len() as u64).with_least(least);
         let matches = found(&bytes, &settings, 1);
         check(&bytes, &matches, least);
-        prop_assert_eq!(found(&Offsets(&bytes), &settings, 1), matches);
+        prop_assert_eq!(found(&Offsets(bytes.clone()), &settings, 1), matches);
     }
 }

@@ -1,13 +1,14 @@
 //! Where plain data comes from, and where a .lrz file goes.
 
 use std::io;
+use std::sync::Arc;
 
 use crate::Input;
 
 /// What is compressed.
 pub enum Source<'a> {
     /// Something that can be read at any offset, more than once.
-    At(&'a dyn Input),
+    At(Arc<dyn Input>),
     /// A pipe: read once, from the beginning to the end, and put by a chunk at a time.
     Stream(&'a mut (dyn io::Read + Send)),
 }

@@ -11,7 +11,7 @@ const PIECE: usize = 64 << 10;
 /// Follows the opcodes of a chunk and gathers its literals.
 pub(super) struct Literals<'a> {
     opcodes: Opcodes<'a>,
-    view: View<'a>,
+    view: &'a View,
     /// Bytes of the chunk that are behind.
     position: u64,
     /// Bytes of the literal at hand that are still to come.
@@ -20,7 +20,7 @@ pub(super) struct Literals<'a> {
 
 impl<'a> Literals<'a> {
     /// The literals of a chunk, by opcodes that a [`super::opcodes::Recorder`] made.
-    pub(super) fn new(form: OpcodeForm, opcodes: &'a Spool, view: View<'a>) -> Literals<'a> {
+    pub(super) fn new(form: OpcodeForm, opcodes: &'a Spool, view: &'a View) -> Literals<'a> {
         Literals { opcodes: Opcodes::new(form, opcodes), view, position: 0, pending: 0 }
     }
 

@@ -49,7 +49,7 @@ pub fn compress(
     let window = options.window.bytes()?;
     let mut writer = writer::Writer::new(sink, options, machine, observer)?;
     match source {
-        Source::At(input) => source::file(&mut writer, input, window, machine)?,
+        Source::At(input) => source::file(&mut writer, &input, window, machine)?,
         Source::Stream(stream) => source::pipe(&mut writer, stream, window, machine)?,
     }
     writer.finish()

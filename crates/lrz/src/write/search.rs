@@ -1,6 +1,7 @@
 //! The first phase of a chunk: matches are found and become opcodes, while another thread sums the plain bytes.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -15,7 +16,7 @@ use crate::Error;
 
 /// A search of a chunk.
 pub(super) struct Search<'a> {
-    pub(super) view: View<'a>,
+    pub(super) view: &'a View,
     pub(super) settings: &'a Settings,
     /// Which of the matches found are recorded.
     pub(super) policy: &'a Policy,
@@ -37,8 +38,8 @@ impl Search<'_> {
     /// One after the other.
     fn alone(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
         let (view, cancel) = (self.view, self.cancel);
-        let summed = sums.chunk(&view, &|| cancel.is_cancelled());
-        let crc = summed_up(&view, summed)?;
+        let summed = sums.chunk(view, &|| cancel.is_cancelled());
+        let crc = summed_up(view, summed)?;
         self.find(&|| cancel.is_cancelled(), recorder)?;
         Ok(crc)
     }
@@ -49,7 +50,7 @@ impl Search<'_> {
         let stop = || cancel.is_cancelled() || over.load(Ordering::Relaxed);
         thread::scope(|scope| {
             let sum = || {
-                let summed = sums.chunk(&view, &stop);
+                let summed = sums.chunk(view, &stop);
                 over.fetch_or(summed.is_err(), Ordering::Relaxed);
                 summed
             };
@@ -62,12 +63,12 @@ impl Search<'_> {
             match (found, summed) {
                 // Stopped for the other's sake.
                 (Err(Error::Cancelled), Err(cause)) => Err(view.failed(cause)),
-                (found, summed) => found.and_then(|()| summed_up(&view, summed)).map(Some),
+                (found, summed) => found.and_then(|()| summed_up(view, summed)).map(Some),
             }
         })
     }
 
-    fn find(&mut self, stop: &(dyn Fn() -> bool + Sync), recorder: &mut Recorder<'_>) -> Result<(), Error> {
+    fn find(&mut self, stop: &dyn Fn() -> bool, recorder: &mut Recorder<'_>) -> Result<(), Error> {
         let Search { view, settings, policy, workers, ref mut progress, .. } = *self;
         let mut told = 0;
         let mut each = |found: packline_longrange::Match| {
@@ -80,7 +81,7 @@ impl Search<'_> {
             }
             Ok(())
         };
-        find(&view, settings, workers, stop, &mut each).map_err(|error| match error {
+        find(Arc::new(view.clone()), settings, workers, stop, &mut each).map_err(|error| match error {
             FindError::Read { source, .. } => view.failed(source),
             FindError::Stopped => Error::Cancelled,
             FindError::Taken(error) => error,
@@ -92,6 +93,6 @@ impl Search<'_> {
 /// Progress is told after so many bytes.
 const TELL: u64 = 1 << 20;
 
-fn summed_up(view: &View<'_>, summed: io::Result<Option<u32>>) -> Result<u32, Error> {
+fn summed_up(view: &View, summed: io::Result<Option<u32>>) -> Result<u32, Error> {
     summed.map_err(|cause| view.failed(cause))?.ok_or(Error::Cancelled)
 }

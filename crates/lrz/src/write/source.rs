@@ -1,6 +1,7 @@
 //! The input, cut into chunks.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use super::view::View;
 use super::writer::Writer;
@@ -11,20 +12,25 @@ use crate::{Error, Input, Machine};
 const PIECE: usize = 1 << 20;
 
 /// Writes all of a file, in chunks of `window` bytes.
-pub(super) fn file(writer: &mut Writer<'_>, input: &dyn Input, window: u64, machine: &Machine) -> Result<(), Error> {
+pub(super) fn file(
+    writer: &mut Writer<'_>,
+    input: &Arc<dyn Input>,
+    window: u64,
+    machine: &Machine,
+) -> Result<(), Error> {
     let total = input.length();
     writer.begin(Some(total))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Arc::<Vec<u8>>::default();
     let mut start = 0;
     loop {
         let length = (total - start).min(window);
         let is_last = start + length == total;
         if length <= writer.memory().held(window.min(total)) {
             read(input, start, length, &mut bytes, machine)?;
-            writer.chunk(View::memory(&bytes), length, is_last)?;
+            writer.chunk(&View::memory(&bytes), length, is_last)?;
         } else {
-            bytes = Vec::new();
-            writer.chunk(View::input(input, start, length), 0, is_last)?;
+            bytes = Arc::default();
+            writer.chunk(&View::input(input, start, length), 0, is_last)?;
         }
         start += length;
         if is_last {
@@ -35,11 +41,18 @@ pub(super) fn file(writer: &mut Writer<'_>, input: &dyn Input, window: u64, mach
 }
 
 /// Reads a chunk into memory.
-fn read(input: &dyn Input, start: u64, length: u64, bytes: &mut Vec<u8>, machine: &Machine) -> Result<(), Error> {
+fn read(
+    input: &Arc<dyn Input>,
+    start: u64,
+    length: u64,
+    bytes: &mut Arc<Vec<u8>>,
+    machine: &Machine,
+) -> Result<(), Error> {
     let length = usize::try_from(length).map_err(|_| Error::Internal("a chunk larger than memory".into()))?;
     if bytes.is_empty() {
-        *bytes = vec![0; length];
+        *bytes = Arc::new(vec![0; length]);
     }
+    let bytes = Arc::get_mut(bytes).ok_or_else(in_use)?;
     bytes.truncate(length);
     let view = View::input(input, start, length as u64);
     for (number, piece) in bytes.chunks_mut(PIECE).enumerate() {
@@ -50,6 +63,11 @@ fn read(input: &dyn Input, start: u64, length: u64, bytes: &mut Vec<u8>, machine
     Ok(())
 }
 
+/// The search has ended and its threads with it, so nothing but this thread has the last chunk.
+fn in_use() -> Error {
+    Error::Internal("the last chunk is still in use".into())
+}
+
 /// Writes all of a pipe, in chunks of `window` bytes.
 pub(super) fn pipe(
     writer: &mut Writer<'_>,
@@ -57,19 +75,20 @@ pub(super) fn pipe(
     window: u64,
     machine: &Machine,
 ) -> Result<(), Error> {
-    let mut spool = Spool::new(writer.memory().held(window), machine.scratch.as_deref());
+    let mut chunk = Arc::new(Spool::new(writer.memory().held(window), machine.scratch.as_deref()));
     let mut pipe = Pipe { stream, buffer: vec![0; PIECE], ahead: None };
     pipe.look_ahead()?;
     let mut is_first = true;
     loop {
+        let spool = Arc::get_mut(&mut chunk).ok_or_else(in_use)?;
         spool.clear()?;
-        pipe.fill(&mut spool, window, machine)?;
+        pipe.fill(spool, window, machine)?;
         let is_last = pipe.ahead.is_none();
         if std::mem::replace(&mut is_first, false) {
             writer.begin(is_last.then_some(spool.length()))?;
         }
         let held = spool.in_memory().map_or(0, |bytes| bytes.len() as u64);
-        writer.chunk(View::spool(&spool), held, is_last)?;
+        writer.chunk(&View::spool(&chunk), held, is_last)?;
         if is_last {
             return Ok(());
         }

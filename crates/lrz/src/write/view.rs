@@ -1,6 +1,7 @@
 //! A chunk's plain bytes: in memory, or read where they lie.
 
 use std::io;
+use std::sync::Arc;
 
 use packline_longrange::Window;
 
@@ -8,42 +9,39 @@ use crate::spool::Spool;
 use crate::{Error, Input};
 
 /// The plain bytes of a chunk.
-#[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    from: From<'a>,
+#[derive(Clone)]
+pub(super) struct View {
+    from: From,
     length: u64,
 }
 
-#[derive(Clone, Copy)]
-enum From<'a> {
-    Memory(&'a [u8]),
+#[derive(Clone)]
+enum From {
+    Memory(Arc<Vec<u8>>),
     /// From this byte on.
-    Input(&'a dyn Input, u64),
-    Spool(&'a Spool),
+    Input(Arc<dyn Input>, u64),
+    Spool(Arc<Spool>),
 }
 
-impl<'a> View<'a> {
+impl View {
     /// All of these.
-    pub(super) fn memory(bytes: &'a [u8]) -> View<'a> {
-        View { from: From::Memory(bytes), length: bytes.len() as u64 }
+    pub(super) fn memory(bytes: &Arc<Vec<u8>>) -> View {
+        View { length: bytes.len() as u64, from: From::Memory(Arc::clone(bytes)) }
     }
 
     /// `length` bytes of an input from byte `start` on.
-    pub(super) fn input(input: &'a dyn Input, start: u64, length: u64) -> View<'a> {
-        View { from: From::Input(input, start), length }
+    pub(super) fn input(input: &Arc<dyn Input>, start: u64, length: u64) -> View {
+        View { from: From::Input(Arc::clone(input), start), length }
     }
 
     /// All that was put by.
-    pub(super) fn spool(spool: &'a Spool) -> View<'a> {
-        match spool.in_memory() {
-            Some(bytes) => View::memory(bytes),
-            None => View { from: From::Spool(spool), length: spool.length() },
-        }
+    pub(super) fn spool(spool: &Arc<Spool>) -> View {
+        View { length: spool.length(), from: From::Spool(Arc::clone(spool)) }
     }
 
     /// What a failure to read is.
     pub(super) fn failed(&self, cause: io::Error) -> Error {
-        match self.from {
+        match &self.from {
             From::Spool(_) => Error::Scratch(cause),
             // It was so long when it was opened.
             _ if cause.kind() == io::ErrorKind::UnexpectedEof => Error::Changed,
@@ -53,7 +51,7 @@ impl<'a> View<'a> {
 
     /// Appends `size` bytes at byte `at` of the chunk.
     pub(super) fn append(&self, at: u64, size: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        if let From::Memory(bytes) = self.from {
+        if let Some(bytes) = self.bytes() {
             let part = usize::try_from(at).ok().and_then(|start| bytes.get(start..start.checked_add(size)?));
             out.extend_from_slice(part.ok_or(Error::Changed)?);
             return Ok(());
@@ -64,13 +62,13 @@ impl<'a> View<'a> {
     }
 }
 
-impl Window for View<'_> {
+impl Window for View {
     fn length(&self) -> u64 {
         self.length
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        match self.from {
+        match &self.from {
             From::Memory(bytes) => bytes.read(at, into),
             From::Input(input, start) => input.read_at(start + at, into),
             From::Spool(spool) => spool.read_at(at, into),
@@ -78,9 +76,10 @@ impl Window for View<'_> {
     }
 
     fn bytes(&self) -> Option<&[u8]> {
-        match self.from {
+        match &self.from {
             From::Memory(bytes) => Some(bytes),
-            _ => None,
+            From::Spool(spool) => spool.in_memory(),
+            From::Input(..) => None,
         }
     }
 }

@@ -82,7 +82,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a chunk, of which `held` bytes are in memory.
-    pub(super) fn chunk(&mut self, view: View<'_>, held: u64, is_last: bool) -> Result<(), Error> {
+    pub(super) fn chunk(&mut self, view: &View, held: u64, is_last: bool) -> Result<(), Error> {
         let length = view.length();
         let share = self.memory().share(length, held)?;
         self.tell(share);
@@ -114,7 +114,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Finds matches; bytes of literals that they leave. The opcodes are put by.
-    fn search(&mut self, view: View<'_>, form: OpcodeForm, share: Share) -> Result<u64, Error> {
+    fn search(&mut self, view: &View, form: OpcodeForm, share: Share) -> Result<u64, Error> {
         self.opcodes.clear()?;
         let settings = self.memory().settings(view.length());
         let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Compresses both streams and writes them.
-    fn press(&mut self, view: View<'_>, form: OpcodeForm, literals: u64, share: Share) -> Result<(), Error> {
+    fn press(&mut self, view: &View, form: OpcodeForm, literals: u64, share: Share) -> Result<(), Error> {
         let (length, block) = (view.length(), self.memory().block(view.length()));
         let work = CompressTask { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);

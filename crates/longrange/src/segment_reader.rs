@@ -1,12 +1,13 @@
-//! What a worker sees of the window: its own segment, and any earlier byte that it asks for.
+//! The window as a worker reads it: its segment, and any earlier byte.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::Broken;
 use crate::settings::SEGMENT;
 use crate::{Window, compare};
 
-/// How much is seen before and behind a segment, in bytes.
+/// Bytes before and after a segment that are read with it.
 pub(crate) const AROUND: u64 = 64 << 10;
 
 /// Bytes of a block that is read to look at an earlier place.
@@ -18,30 +19,31 @@ const BLOCKS: u64 = 1024;
 /// Bytes of the blocks that are kept.
 pub(crate) const CACHE: u64 = BLOCK * BLOCKS;
 
-/// A window as one worker sees it. Both kinds give the same answers.
-pub(crate) enum Sight<'a> {
+/// A window as one worker reads it. Both kinds give the same answers.
+pub(crate) enum SegmentReader {
     /// All in memory.
-    Whole(&'a [u8]),
+    Whole(Arc<dyn Window>),
     /// Read at offsets.
-    Pieces(Pieces<'a>),
+    Pieces(Pieces),
 }
 
 /// A segment in memory, and blocks of the rest in a cache.
-pub(crate) struct Pieces<'a> {
-    window: &'a dyn Window,
-    /// What stands at `base` and after it.
+pub(crate) struct Pieces {
+    window: Arc<dyn Window>,
+    /// The bytes from `base` on.
     own: Vec<u8>,
     base: u64,
-    /// Block `n` stands at place `n % BLOCKS`, if `numbers` says so.
+    /// Block `n` is at place `n % BLOCKS` if `numbers` has `n` there.
     numbers: Vec<u64>,
     blocks: Vec<u8>,
 }
 
-impl<'a> Sight<'a> {
-    /// A view of `window`.
-    pub(crate) fn new(window: &'a dyn Window) -> Self {
+impl SegmentReader {
+    /// A reader of `window`.
+    pub(crate) fn new(window: &Arc<dyn Window>) -> Self {
+        let window = Arc::clone(window);
         match window.bytes() {
-            Some(bytes) => Self::Whole(bytes),
+            Some(_) => Self::Whole(window),
             None => Self::Pieces(Pieces {
                 window,
                 own: Vec::new(),
@@ -62,10 +64,10 @@ impl<'a> Sight<'a> {
         Ok(segment)
     }
 
-    /// The bytes of `range`, which is the segment with no more than [`AROUND`] before and behind it.
+    /// The bytes of `range`, which is the segment with no more than [`AROUND`] before and after it.
     pub(crate) fn near(&self, range: Range<u64>) -> &[u8] {
         let (bytes, base) = match self {
-            Self::Whole(bytes) => (*bytes, 0),
+            Self::Whole(window) => (bytes(window), 0),
             Self::Pieces(pieces) => (pieces.own.as_slice(), pieces.base),
         };
         let end = ((range.end - base) as usize).min(bytes.len());
@@ -75,7 +77,8 @@ impl<'a> Sight<'a> {
     /// How many bytes from `earlier` on are those from `near.start` on, at most up to `near.end`.
     pub(crate) fn forward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
         match self {
-            Self::Whole(bytes) => {
+            Self::Whole(window) => {
+                let bytes = bytes(window);
                 Ok(compare::forward(&bytes[earlier as usize..], &bytes[near.start as usize..near.end as usize]) as u64)
             }
             Self::Pieces(pieces) => pieces.forward(earlier, near),
@@ -85,7 +88,8 @@ impl<'a> Sight<'a> {
     /// How many bytes before `earlier` are those before `near.end`, at most down to `near.start`.
     pub(crate) fn backward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
         match self {
-            Self::Whole(bytes) => {
+            Self::Whole(window) => {
+                let bytes = bytes(window);
                 Ok(compare::backward(&bytes[..earlier as usize], &bytes[near.start as usize..near.end as usize]) as u64)
             }
             Self::Pieces(pieces) => pieces.backward(earlier, near),
@@ -93,11 +97,16 @@ impl<'a> Sight<'a> {
     }
 }
 
-impl Pieces<'_> {
+/// All bytes of a window in memory.
+fn bytes(window: &Arc<dyn Window>) -> &[u8] {
+    window.bytes().unwrap_or_default()
+}
+
+impl Pieces {
     fn load(&mut self, range: Range<u64>) -> Result<(), Broken> {
         self.base = range.start;
         self.own.resize((range.end - range.start) as usize, 0);
-        read(self.window, range.start, &mut self.own)
+        read(&*self.window, range.start, &mut self.own)
     }
 
     fn own(&self, range: Range<u64>) -> &[u8] {
@@ -138,16 +147,16 @@ impl Pieces<'_> {
         Ok(same)
     }
 
-    /// Has block `number` in the cache, and says where it begins there. Behind the window's end a block has zeros.
+    /// Reads block `number` into the cache unless it is there, and returns its offset there. After the window's end a block has zeros.
     fn fetch(&mut self, number: u64) -> Result<usize, Broken> {
         let slot = (number % BLOCKS) as usize;
         let place = slot * BLOCK as usize;
         if self.numbers[slot] != number {
             self.blocks.resize(CACHE as usize, 0);
             let length = (self.window.length() - number * BLOCK).min(BLOCK) as usize;
-            // Not to be taken for what it was, should reading fail.
+            // The old block is overwritten, even if reading fails.
             self.numbers[slot] = u64::MAX;
-            read(self.window, number * BLOCK, &mut self.blocks[place..place + length])?;
+            read(&*self.window, number * BLOCK, &mut self.blocks[place..place + length])?;
             self.numbers[slot] = number;
         }
         Ok(place)

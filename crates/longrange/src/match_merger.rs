@@ -3,13 +3,13 @@
 use crate::{FindError, Match};
 
 /// Gives matches on, the last one held back until it is known not to go on.
-pub(crate) struct Stitch<'a, E> {
+pub(crate) struct MatchMerger<'a, E> {
     least: u64,
     pending: Option<Match>,
     each: &'a mut dyn FnMut(Match) -> Result<(), E>,
 }
 
-impl<'a, E> Stitch<'a, E> {
+impl<'a, E> MatchMerger<'a, E> {
     /// Gives what it is given to `each`, without what is left of a match cut shorter than `least` bytes.
     pub(crate) fn new(least: u64, each: &'a mut dyn FnMut(Match) -> Result<(), E>) -> Self {
         Self { least, pending: None, each }
@@ -46,40 +46,40 @@ impl<'a, E> Stitch<'a, E> {
 mod tests {
     use super::*;
 
-    fn stitched(matches: &[(u64, u64, u64)]) -> Vec<(u64, u64, u64)> {
+    fn merged(matches: &[(u64, u64, u64)]) -> Vec<(u64, u64, u64)> {
         let mut given = Vec::new();
         let mut each = |found: Match| {
             given.push((found.at, found.length, found.distance));
             Ok::<(), ()>(())
         };
-        let mut stitch = Stitch::new(32, &mut each);
+        let mut merger = MatchMerger::new(32, &mut each);
         for &(at, length, distance) in matches {
-            assert!(stitch.add(Match { at, length, distance }).is_ok());
+            assert!(merger.add(Match { at, length, distance }).is_ok());
         }
-        assert!(stitch.finish().is_ok());
+        assert!(merger.finish().is_ok());
         given
     }
 
     #[test]
     fn neighbours_of_one_distance_are_one() {
-        assert_eq!(stitched(&[(100, 50, 9), (150, 50, 9), (200, 40, 9)]), [(100, 140, 9)]);
-        assert_eq!(stitched(&[(100, 50, 9), (151, 50, 9)]), [(100, 50, 9), (151, 50, 9)]);
-        assert_eq!(stitched(&[(100, 50, 9), (150, 50, 8)]), [(100, 50, 9), (150, 50, 8)]);
+        assert_eq!(merged(&[(100, 50, 9), (150, 50, 9), (200, 40, 9)]), [(100, 140, 9)]);
+        assert_eq!(merged(&[(100, 50, 9), (151, 50, 9)]), [(100, 50, 9), (151, 50, 9)]);
+        assert_eq!(merged(&[(100, 50, 9), (150, 50, 8)]), [(100, 50, 9), (150, 50, 8)]);
     }
 
     #[test]
     fn what_reaches_over_an_end_is_joined_cut_or_left_out() {
-        assert_eq!(stitched(&[(100, 50, 9), (120, 50, 9)]), [(100, 70, 9)], "joined");
-        assert_eq!(stitched(&[(100, 50, 9), (120, 80, 8)]), [(100, 50, 9), (150, 50, 8)], "cut");
-        assert_eq!(stitched(&[(100, 50, 9), (120, 50, 8)]), [(100, 50, 9)], "too short when cut");
-        assert_eq!(stitched(&[(100, 50, 9), (120, 30, 8), (120, 30, 9)]), [(100, 50, 9)], "within");
+        assert_eq!(merged(&[(100, 50, 9), (120, 50, 9)]), [(100, 70, 9)], "joined");
+        assert_eq!(merged(&[(100, 50, 9), (120, 80, 8)]), [(100, 50, 9), (150, 50, 8)], "cut");
+        assert_eq!(merged(&[(100, 50, 9), (120, 50, 8)]), [(100, 50, 9)], "too short when cut");
+        assert_eq!(merged(&[(100, 50, 9), (120, 30, 8), (120, 30, 9)]), [(100, 50, 9)], "within");
     }
 
     #[test]
     fn the_first_error_of_the_taker_ends_it() {
         let mut each = |_: Match| Err("full");
-        let mut stitch = Stitch::new(32, &mut each);
-        assert!(stitch.add(Match { at: 1, length: 40, distance: 1 }).is_ok());
-        assert!(matches!(stitch.add(Match { at: 90, length: 40, distance: 1 }), Err(FindError::Taken("full"))));
+        let mut merger = MatchMerger::new(32, &mut each);
+        assert!(merger.add(Match { at: 1, length: 40, distance: 1 }).is_ok());
+        assert!(matches!(merger.add(Match { at: 90, length: 40, distance: 1 }), Err(FindError::Taken("full"))));
     }
 }

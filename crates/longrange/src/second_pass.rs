@@ -1,10 +1,10 @@
-//! What the first round leaves over: the matches that were found, and the gaps between them.
+//! The result of the first pass: the matches that were found, and the gaps between them.
 
 use std::ops::Range;
 
 use crate::Match;
 
-/// Keeps matches as long as there is room for all of them; then gives them on, and all that come behind them.
+/// Keeps matches as long as there is room for all of them; then passes them on, and all later ones.
 pub(crate) struct Keeper<'a, E> {
     room: usize,
     kept: Option<Vec<Match>>,
@@ -38,13 +38,13 @@ impl<'a, E> Keeper<'a, E> {
 }
 
 /// The gaps between matches.
-pub(crate) struct Leftover {
+pub(crate) struct Uncovered {
     matches: Vec<Match>,
     length: u64,
 }
 
-impl Leftover {
-    /// What `matches`, in order and apart from each other, leave of a window of `length` bytes.
+impl Uncovered {
+    /// The gaps that `matches`, in order and apart from each other, leave in a window of `length` bytes.
     pub(crate) fn new(matches: Vec<Match>, length: u64) -> Self {
         Self { matches, length }
     }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn gaps_are_what_no_match_covers_and_long_enough() {
-        let left = Leftover::new(vec![at(100, 100), at(200, 50), at(281, 10), at(323, 77)], 500);
+        let left = Uncovered::new(vec![at(100, 100), at(200, 50), at(281, 10), at(323, 77)], 500);
         let gaps = |range| left.within(&range, 32).collect::<Vec<_>>();
         assert_eq!(left.bytes(), 500 - 237);
         assert_eq!(gaps(0..500), [0..100, 291..323, 400..500], "31 bytes are too few, 32 are not");
@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(gaps(69..150), [], "too short where it is cut off");
         assert_eq!(gaps(120..200), []);
         assert_eq!(gaps(250..460), [291..323, 400..460]);
-        assert_eq!(Leftover::new(Vec::new(), 40).within(&(0..40), 32).collect::<Vec<_>>(), vec![0..40]);
+        assert_eq!(Uncovered::new(Vec::new(), 40).within(&(0..40), 32).collect::<Vec<_>>(), vec![0..40]);
     }
 }

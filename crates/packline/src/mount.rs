@@ -1,7 +1,7 @@
 //! An image mounted as a file system: read-only, through the kernel's FUSE, answered by several threads.
 //!
 //! Nothing of the tree is kept here but which inode has which number, where the image has no table of that (`numbers.rs`): a
-//! look-up costs the metadata it reads and nothing else, and the kernel may keep what it was told for ever.
+//! look-up costs the metadata it reads and nothing else, and the kernel may cache replies for ever.
 
 mod answer;
 mod attach;
@@ -30,7 +30,7 @@ use crate::read_plan::metadata_cache;
 use crate::{Error, ImagePlace, OpenedImage, ReadDemand, ReadPlan};
 use answer::Answers;
 
-/// Faults that wait to be told, at most; more are not told.
+/// Faults waiting to be reported, at most; further ones are dropped.
 const FAULTS: usize = 64;
 /// Decoded blocks that are kept by default where nothing limits memory: parts of them that nobody asked for yet. What was
 /// read is kept by the kernel besides.
@@ -44,7 +44,7 @@ const BLOCKS_AHEAD: usize = 3;
 /// request is for a block of its own and several can be decoded at the same time.
 const ANSWERS: (u64, u64) = (128 << 10, 1 << 20);
 
-/// What is mounted, where and how.
+/// A mount to be made.
 #[derive(Debug, Clone)]
 pub struct MountRequest {
     /// The image.
@@ -60,11 +60,11 @@ pub struct MountRequest {
     /// The mount goes away also if this process is killed. Needs `fusermount3` or `fusermount`, and `allow_other` unless this
     /// is root.
     pub auto_unmount: bool,
-    /// What the kernel allows in it.
+    /// Mount flags.
     pub flags: MountFlags,
 }
 
-/// A mounted image. It stays mounted until somebody unmounts it, also if this is dropped.
+/// A mounted image. It stays mounted until it is unmounted, even if this is dropped.
 pub struct Mounted {
     session: BackgroundSession,
     unmounter: Unmounter,
@@ -95,7 +95,7 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
             Ok(Mounted { session, unmounter, faults, shown: request.point.clone() })
         }
         Err(cause) => {
-            // What the kernel has attached already must not stay there without anyone who answers.
+            // A mount that is attached already must not stay without a process that answers.
             let _: std::io::Result<()> = unmounter.unmount();
             Err(refused(&request.point, cause))
         }
@@ -149,12 +149,12 @@ fn serve(
 }
 
 impl Mounted {
-    /// What unmounts it, from any thread.
+    /// A handle that unmounts it, from any thread.
     pub fn unmounter(&self) -> Unmounter {
         self.unmounter.clone()
     }
 
-    /// Waits until it is unmounted. `fault` is told what could not be read meanwhile, as far as it keeps up.
+    /// Waits until it is unmounted. `fault` gets a message for each failed read meanwhile, as far as it keeps up.
     ///
     /// # Errors
     /// [`Error::Output`] if the kernel's requests could no longer be read.

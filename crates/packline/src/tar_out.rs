@@ -1,4 +1,4 @@
-//! A tar out of an image: what is asked, what came of it, and the way from one to the other.
+//! Converts an image to a tar.
 //!
 //! The tree is walked twice: once to learn when each fragment block is needed and how much there is, once to write. Entries come
 //! in the order of the image's directories, depth first. Whatever the workers and the memory, the bytes are the same.
@@ -31,9 +31,9 @@ use sink::{Destination, Sink};
 /// Which part of the tree goes into the tar, and under which names.
 #[derive(Debug)]
 pub enum TarScope {
-    /// What patterns select, with the directories that lead there, under its own names.
+    /// The entries that patterns select, with the directories that lead there, under its own names.
     Selected(Selection),
-    /// What is below some directories.
+    /// The entries below some directories.
     Below {
         /// Their canonical paths.
         directories: Vec<Bytes>,
@@ -43,7 +43,7 @@ pub enum TarScope {
     },
 }
 
-/// What becomes of the root directory.
+/// How the root directory is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TarRoot {
     /// No entry: its attributes are lost.
@@ -75,9 +75,9 @@ pub struct TarOutRequest {
     pub target: TarTarget,
     /// How it is compressed; not at all if `None`.
     pub compression: Option<StreamSpec>,
-    /// What goes into it.
+    /// The entries.
     pub scope: TarScope,
-    /// What becomes of the root directory.
+    /// How the root directory is written.
     pub root: TarRoot,
     /// Whether extended attributes go with their entries.
     pub xattrs: bool,
@@ -85,16 +85,16 @@ pub struct TarOutRequest {
     pub hard_links: bool,
     /// Whether holes stay holes; otherwise they become zeros.
     pub sparse: bool,
-    /// Whether to go on after what cannot be read: it is told to [`Observer::problem`] and counted as damaged. What is missing
-    /// of a file whose header is written already becomes zeros.
+    /// Whether to continue after an entry that cannot be read: it is reported to [`Observer::problem`] and counted as damaged. The
+    /// missing content of a file whose header has been written becomes zeros.
     pub keep_going: bool,
     /// Whether a directory of [`TarScope::Below`] that is not there is an error; otherwise a warning.
     pub refuse_missing: bool,
-    /// Whether what a tar cannot hold (a socket) is an error; otherwise it is left out with a warning.
+    /// Whether an entry that a tar cannot hold (a socket) is an error; otherwise it is left out with a warning.
     pub refuse_unstorable: bool,
     /// What the machine gives.
     pub resources: Resources,
-    /// Where temporary files are listed while they are in being.
+    /// Where temporary files are listed while they exist.
     pub temporaries: Temporaries,
 }
 
@@ -119,7 +119,7 @@ impl TarOutRequest {
     }
 }
 
-/// What a tar came to.
+/// The result of a conversion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TarSummary {
     /// Entries in the tar.
@@ -191,7 +191,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     Ok(TarSummary { unmatched, workers_wanted: resources.workers, workers, fragments, ..summary })
 }
 
-/// What is asked of the tar's entries.
+/// The options of the tar's entries.
 struct Asked {
     scope: TarScope,
     root: TarRoot,
@@ -219,7 +219,7 @@ impl Asked {
         }
     }
 
-    /// What stands before each name.
+    /// The prefix of each name.
     fn prefix(&self) -> Bytes {
         match &self.root {
             TarRoot::Becomes(name) => [name, &b"/"[..]].concat(),
@@ -228,7 +228,7 @@ impl Asked {
     }
 }
 
-/// Says what the user may not expect.
+/// Warnings before anything is written.
 fn warn(
     asked: &Asked,
     plan: Plan,

@@ -28,7 +28,7 @@ pub(crate) use stat::FileId;
 
 use crate::{Bytes, Entry, Error, Extent, Patterns, Source};
 
-/// What becomes of other file systems mounted below the root.
+/// How other file systems mounted below the root are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MountPoints {
     /// They are entered like any directory.
@@ -45,11 +45,11 @@ pub enum MountPoints {
 pub struct DirectoryOptions {
     /// Whether extended attributes are read.
     pub xattrs: bool,
-    /// Whether files with several names are found out; if not, each name is a file of its own.
+    /// Whether files with several names are detected; if not, each name is a file of its own.
     pub hard_links: bool,
-    /// What becomes of other file systems.
+    /// How other file systems are treated.
     pub mount_points: MountPoints,
-    /// What is left out, with all below it; never the root.
+    /// Names that are left out, with all below them; never the root.
     pub excludes: Patterns,
     /// Canonical paths that are left out, with all below them.
     pub without: Vec<Bytes>,
@@ -62,7 +62,7 @@ pub struct DirectoryOptions {
     pub ahead_bytes: usize,
 }
 
-/// Bytes read ahead where nothing else is said.
+/// The default number of bytes read ahead.
 pub const AHEAD_BYTES: usize = 2 << 20;
 
 impl Default for DirectoryOptions {
@@ -87,7 +87,7 @@ pub struct DirectorySource {
 }
 
 impl DirectoryOptions {
-    /// Whether nothing of what is at a path or below it is wanted, whatever the patterns.
+    /// Whether everything at a path and below it is left out, whatever the patterns.
     fn passes_over(&self, path: &[u8]) -> bool {
         self.without.iter().any(|without| without == path) || self.is_beside(path)
     }

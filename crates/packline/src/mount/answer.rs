@@ -22,7 +22,7 @@ use super::kernel_ahead::READ_AHEAD;
 use super::numbers::{Named, Numbers};
 use crate::OpenedImage;
 
-/// How long the kernel may keep what it was told: an image does not change.
+/// How long the kernel may cache replies: an image does not change.
 const ALWAYS: Duration = Duration::from_secs(1 << 30);
 /// Inodes are never used for something else.
 const ONLY: Generation = Generation(0);
@@ -46,7 +46,7 @@ pub(super) struct Answers {
     faults: SyncSender<String>,
 }
 
-/// What the kernel is told of a request that failed.
+/// The error code of a request that failed.
 enum Refusal {
     /// The image is at fault, or the device it is on.
     Fault(ReadError),
@@ -91,7 +91,7 @@ impl Answers {
         self.numbers.named(self.image(), inode.at, inode.number)
     }
 
-    /// Tells of a fault, if anyone listens.
+    /// Reports a fault, unless the receiver is full or gone.
     fn refuse(&self, refusal: Refusal) -> Errno {
         match refusal {
             Refusal::Wrong(errno) => errno,
@@ -131,7 +131,7 @@ impl Answers {
         }
     }
 
-    /// Gives `.`, `..` and the entries from `offset` on to `take`: the offset behind each, what it is, and its name.
+    /// Gives `.`, `..` and the entries from `offset` on to `take`: the offset after each, its kind, and its name.
     fn list(&self, handle: u64, offset: u64, take: &mut dyn FnMut(u64, Listed<'_>) -> bool) -> Result<(), Refusal> {
         let directory = self.directories.get(handle).ok_or(Refusal::Wrong(Errno::EBADF))?;
         for (number, name) in [(0, "."), (1, "..")] {
@@ -145,7 +145,7 @@ impl Answers {
             given
         };
         match directory.entries(self.image(), offset.saturating_sub(DOTS), &mut room) {
-            // What was read before the fault is given out; the next request comes upon it again.
+            // Entries read before the fault are returned; the next request meets it again.
             Err(_) if given => Ok(()),
             outcome => Ok(outcome?),
         }
@@ -186,7 +186,7 @@ impl Answers {
     }
 }
 
-/// What stands in a directory.
+/// An entry of a directory.
 enum Listed<'a> {
     /// `.` or `..` of a directory.
     Dot(&'a Inode, &'a str),

@@ -18,10 +18,10 @@ use super::{MountRequest, helper, refused};
 use crate::Error;
 
 const DEVICE: &str = "/dev/fuse";
-/// What mount(8) shows as the type.
+/// The type that mount(8) shows.
 const TYPE: &str = "fuse.packline";
 
-/// A connection to the kernel whose directory is taken, but which nobody answers yet.
+/// A connection to the kernel whose directory is taken, but which is not answered yet.
 pub(super) struct Attached {
     device: OwnedFd,
     unmounter: Unmounter,
@@ -36,7 +36,7 @@ pub struct Unmounter {
 #[derive(Debug)]
 struct Shared {
     point: PathBuf,
-    /// Tells whether it is still mounted. Closed with the mount, as the kernel gives up only when nobody has the device.
+    /// Shows whether it is still mounted. Closed with the mount, as the kernel aborts only when no process has the device.
     device: Mutex<Option<OwnedFd>>,
     /// While it is open, fusermount waits to clear up behind us.
     _guard: Option<UnixStream>,
@@ -95,7 +95,7 @@ type Taken = (OwnedFd, Option<UnixStream>);
 fn by_any_means(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Taken> {
     match directly(request, point, answer) {
         Ok(device) => Ok((device, None)),
-        // Whoever may not mount may ask the helper; so may whoever may not even open the device.
+        // A user who may not mount may use the helper, and so may one who may not open the device.
         Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => through_helper(request, point, answer),
         Err(cause) => Err(cause),
     }
@@ -130,14 +130,14 @@ fn through_helper(request: &MountRequest, point: &Path, answer: u64) -> io::Resu
     helper::mount(&options, point, request.auto_unmount)
 }
 
-/// What mount(8) shows as the source.
+/// The source that mount(8) shows.
 fn source_name(request: &MountRequest) -> Vec<u8> {
     let path = fs::canonicalize(&request.image.path).unwrap_or_else(|_| request.image.path.clone());
     path.as_os_str().as_bytes().to_vec()
 }
 
 impl Unmounter {
-    /// Unmounts, unless somebody did already. Nobody new finds the mount after this; who is in it still is until the process
+    /// Unmounts, unless that was done already. The mount cannot be entered after this; processes in it stay until the process
     /// ends.
     ///
     /// # Errors

@@ -38,12 +38,12 @@ pub(super) fn attributes(image: &Image, number: INodeNo, inode: &Inode) -> FileA
     }
 }
 
-/// What can be said of an inode that cannot be read: that it is there.
+/// The attributes of an inode that cannot be read: it exists.
 pub(super) fn unreadable(image: &Image, number: INodeNo, kind: NodeType) -> FileAttr {
     blank(number, file_type(kind), 0, image)
 }
 
-/// What an absent entry looks like to the kernel, which then remembers that it is absent.
+/// The reply for an absent entry, which the kernel caches.
 pub(super) fn absent(image: &Image) -> FileAttr {
     blank(INodeNo(0), FileType::RegularFile, 0, image)
 }

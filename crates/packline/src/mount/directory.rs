@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use packline_squashfs::read::{DirEntry, Image, Inode, Listing, ReadError};
 
-/// Offsets 1 and 2 are behind `.` and `..`; what the image lists comes after.
+/// Offsets 1 and 2 are after `.` and `..`; the image's entries follow.
 pub(super) const DOTS: u64 = 2;
 
 /// An open directory.
@@ -52,7 +52,7 @@ impl Directory {
 }
 
 impl Cursor {
-    /// Behind the first entries of a listing: where somebody sought back, or reads the same directory twice at once.
+    /// Past the first entries of a listing: after a seek back, or with two readers of the same directory.
     fn at(mut listing: Listing, first: u64) -> Result<Cursor, ReadError> {
         for _ in 0..first {
             if listing.next().transpose()?.is_none() {

@@ -1,4 +1,4 @@
-//! What the kernel has open: numbers for things, each thing shared with the requests that are using it.
+//! Handles of what the kernel has open, each shared with the requests that use it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,6 +1,6 @@
 //! fusermount, the program that mounts for who may not: how it is called, and how the device comes back from it.
 //!
-//! It is told by an environment variable which of its descriptors is a socket, and sends the open device through that. With
+//! An environment variable names the descriptor that is a socket, and sends the open device through that. With
 //! `auto_unmount` it stays until the socket closes, and unmounts what is then dead.
 
 use std::ffi::OsStr;
@@ -54,7 +54,7 @@ pub(super) fn unmount(point: &Path) -> io::Result<()> {
     if child.wait()?.success() { Ok(()) } else { Err(complaint(&mut child)) }
 }
 
-/// What a value becomes in a list of options.
+/// A value escaped for a list of options.
 pub(super) fn escaped(value: &[u8]) -> Vec<u8> {
     value.iter().flat_map(|&byte| if matches!(byte, b',' | b'\\') { vec![b'\\', byte] } else { vec![byte] }).collect()
 }

@@ -18,7 +18,7 @@ const REQUESTS: u64 = 2;
 pub(super) struct KernelAhead(Option<File>);
 
 impl KernelAhead {
-    /// Of what is mounted on `point`, which nobody needs to answer for yet.
+    /// Of the mount on `point`, which need not be answered yet.
     pub(super) fn of(point: &Path) -> KernelAhead {
         KernelAhead(setting(point))
     }

@@ -2,7 +2,7 @@
 //!
 //! The protocol names an inode by one 64-bit number, its node, which is also what the inode shows as `st_ino`; only an answer to
 //! `getattr` may show another. A node is the image's number, or, if that is not good for one, the inode's place with the highest
-//! bit set. The export table says which place has a number; an image without one has the numbers that were looked up
+//! bit set. The export table has the place of each number; an image without one has the numbers that were looked up
 //! noted, so that what is mounted costs nothing and what is read 20 bytes an inode.
 
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(super) struct Numbers {
     noted: RwLock<BTreeMap<u32, InodeRef>>,
 }
 
-/// What the kernel calls an inode, and what it shows of that.
+/// The kernel's number of an inode, and the number that it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Named {
     /// The node.
@@ -69,7 +69,7 @@ impl Numbers {
         }
     }
 
-    /// The name of the inode at a place that has, or is said to have, a number.
+    /// The node of the inode at a place that has, or claims to have, a number.
     pub(super) fn named(&self, image: &Image, at: InodeRef, number: u32) -> Named {
         if at == self.root {
             return Named { node: INodeNo::ROOT, shown: self.root() };
@@ -88,7 +88,7 @@ impl Numbers {
         if at == self.root { Named::both(INodeNo::ROOT.0) } else { Named::both(at.0 | PLACE) }
     }
 
-    /// What the root shows.
+    /// The number that the root shows.
     pub(super) fn root(&self) -> INodeNo {
         INodeNo(u64::from(self.root_number.max(1)))
     }

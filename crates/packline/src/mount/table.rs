@@ -1,4 +1,4 @@
-//! What the kernel allows in a mount: the flags of mount(8) that make sense for an image that cannot be written.
+//! The flags of mount(8) that make sense for an image that cannot be written.
 
 use rustix::mount::MountFlags as KernelFlags;
 

@@ -126,7 +126,7 @@ impl Compressor {
         Ok(())
     }
 
-    /// Bytes that the chunk in hand still takes; at least one.
+    /// Bytes free in the current chunk; at least one.
     fn room(&mut self) -> Result<usize, Fault<CompressError>> {
         let size = self.spec.chunk();
         if self.filling.is_none() {

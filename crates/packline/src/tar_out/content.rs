@@ -43,7 +43,7 @@ struct OpenFile {
 /// Which bytes of a sparse file are written.
 struct Holes {
     segments: Segments<Blocks>,
-    /// The segment at or behind the present place.
+    /// The segment at or after the current place.
     current: Option<MapSegment>,
 }
 

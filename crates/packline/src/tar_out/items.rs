@@ -1,4 +1,4 @@
-//! What goes into the tar, in order: each name of the scope, as a file, a link to an earlier name, or a fault.
+//! The entries of the tar, in order: each name of the scope, as a file, a link to an earlier name, or a fault.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ const SIZE_MAX: u64 = i64::MAX as u64;
 pub(super) enum Found {
     /// An entry, and the earlier name of its inode if there is one.
     Name { path: Bytes, inode: Box<Inode>, link: Option<Bytes> },
-    /// What stands at a path cannot be read.
+    /// The entry at a path cannot be read.
     Fault { path: Bytes, error: ReadError },
 }
 
-/// What is written for a request, and how.
+/// The entry that is written for a request.
 pub(super) enum Tag {
     /// A header and its content.
     Entry {
@@ -140,7 +140,7 @@ impl Iterator for Items<'_> {
 }
 
 impl Source<'_> {
-    /// What comes next, under its name in the tar.
+    /// The next entry, under its name in the tar.
     fn next(&mut self) -> Option<Result<Visit, (Bytes, ReadError)>> {
         let (walk, directories, keep) = match self {
             Source::Selected(walk) => return walk.next(),
@@ -203,7 +203,7 @@ struct Links {
     left: u64,
 }
 
-/// What a name takes beside its bytes, with its share of the map.
+/// Bytes that a name takes beside its own, with its share of the map.
 const LINK_BYTES: u64 = 64;
 
 impl Links {
@@ -239,7 +239,7 @@ impl Links {
     }
 }
 
-/// Whether a tar has an entry that a hard link can lead to: what has no place in a tar is left out under each of its names.
+/// Whether a tar has an entry that a hard link can lead to: an entry that a tar cannot hold is left out under each of its names.
 fn can_be_target(node: &Node) -> bool {
     match node {
         Node::Directory(_) | Node::Socket => false,

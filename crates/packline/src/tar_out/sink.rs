@@ -15,12 +15,12 @@ use packline_runtime::{OutputFile, WriteBehind};
 
 /// Bytes gathered before they are written.
 pub(super) const BATCH: usize = 256 << 10;
-/// Pieces of so many bytes are written as they are, behind what was gathered, in one call.
+/// Pieces of at least so many bytes are written without a copy, together with what was gathered.
 const STRAIGHT: usize = 32 << 10;
 /// Zeros that are written at once.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// What the tar is written to.
+/// The target of the tar.
 pub(super) struct Destination {
     shown: PathBuf,
     output: Option<OutputFile>,
@@ -177,7 +177,7 @@ impl Batch {
     }
 }
 
-/// Writes one behind the other, with as few calls as the output takes.
+/// Writes both, with as few calls as the output takes.
 fn write_both(out: &mut dyn Write, mut first: &[u8], mut second: &[u8]) -> io::Result<()> {
     while !first.is_empty() {
         let written = match out.write_vectored(&[IoSlice::new(first), IoSlice::new(second)]) {

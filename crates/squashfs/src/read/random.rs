@@ -25,7 +25,7 @@ use open::Piece;
 /// Buffers that are kept for blocks to come, at most; their memory is taken from the cache's, no more than a quarter of it.
 const SPARE: usize = 8;
 
-/// What random access may use. Nothing of it changes what is read.
+/// Limits of random access. None of them changes what is read.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomSettings {
     /// Threads that decode ahead of sequential readers, and help with reads of many blocks; 0 for none.
@@ -45,7 +45,7 @@ pub struct Files {
     busy: AtomicUsize,
 }
 
-/// What readers and workers share.
+/// Shared by readers and workers.
 struct Core {
     cache: Cache,
     decoders: DecoderPool,
@@ -67,9 +67,8 @@ impl Files {
         Ok(Files { image: image.clone(), core, ahead, busy: AtomicUsize::new(0) })
     }
 
-    /// Whether sequential readers are served ahead from now on, as they are at first. Better not where as many requests as there
-    /// are processors come at once by themselves: what is decoded by the thread that hands it on is still in its processor's
-    /// caches, and copying it from another's takes longer.
+    /// Turns read-ahead on or off; it is on at first. Turn it off when callers already issue one request per CPU: decoding on
+    /// the requesting thread keeps the block in that core's cache.
     pub fn serve_ahead(&self, ahead: bool) {
         self.ahead.set_follows(ahead);
     }
@@ -144,7 +143,7 @@ impl Files {
     }
 
     /// The bytes of a piece in its block. A block that a sequential reader is through with will not be asked for again: the
-    /// reader has it, and whoever comes later finds it in the reader's cache.
+    /// reader has it, and later requests find it in the reader's cache.
     fn bytes_of<'b>(&self, block: &'b Decoded, piece: &Piece, file: &OpenFile) -> Result<&'b [u8], ReadError> {
         if let Some(wanted) = piece.wanted
             && wanted.length == Some(piece.range.end as u32)
@@ -161,7 +160,7 @@ impl Files {
         self.core.cache.used()
     }
 
-    /// Blocks decoded so far, by anyone.
+    /// Blocks decoded so far, by any thread.
     pub fn decoded(&self) -> u64 {
         self.core.decoders.decoded()
     }

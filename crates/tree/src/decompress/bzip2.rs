@@ -23,7 +23,7 @@ const LOOK_AHEAD: usize = 32 << 10;
 /// Reads streams from `input` and dispatches their blocks in order. Errors of the data are dispatched too.
 ///
 /// # Errors
-/// Only when nobody reads any more.
+/// Only once the reader has been dropped.
 pub(super) fn split(input: &mut dyn Read, dispatcher: &mut Dispatcher) -> io::Result<()> {
     let mut splitter = Splitter {
         window: Window { input, bytes: Vec::new(), offset: 0, ended: false },
@@ -43,7 +43,7 @@ pub(super) fn split(input: &mut dyn Read, dispatcher: &mut Dispatcher) -> io::Re
 enum Stop {
     /// The input is at fault.
     Data(io::Error),
-    /// Nobody reads.
+    /// The reader has been dropped.
     Unread(io::Error),
 }
 
@@ -177,7 +177,7 @@ impl Splitter<'_> {
     }
 
     /// Compressed data may hold a mark by chance. A block's header must make sense; an end must have the right checksum, or be
-    /// followed by what can follow an end (then the checksum is wrong, which is said later).
+    /// followed by what can follow an end (then the checksum is wrong, which is reported later).
     fn is_real(&self, at: usize, start: usize) -> bool {
         let bytes = &self.window.bytes;
         if bits(bytes, at, MARK_BITS as u32) == Some(BLOCK_MARK) {
@@ -189,7 +189,7 @@ impl Splitter<'_> {
             || matches!(bytes.get(next..), None | Some([] | [0, ..] | [b'B', b'Z', b'h', ..]))
     }
 
-    /// The combined checksum with that of the block at `start`, which stands behind its mark.
+    /// The combined checksum with that of the block at `start`, which follows its mark.
     fn sum_with(&self, start: usize) -> u32 {
         self.sum.rotate_left(1) ^ self.block_sum(start)
     }
@@ -221,7 +221,7 @@ impl Splitter<'_> {
     }
 }
 
-/// True if what stands behind a block's mark can be a block: origin within the largest block, 2 to 6 tables, 1 to 18002
+/// True if the bytes after a block's mark can be a block: origin within the largest block, 2 to 6 tables, 1 to 18002
 /// selectors and each of them within the tables. `None` where the input ends before.
 fn is_block_header(bytes: &[u8], mark_end: usize) -> Option<bool> {
     let mut at = mark_end + 32 + 1;

@@ -76,7 +76,7 @@ fn is_bzip2(rest: &[u8]) -> bool {
     rest.starts_with(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59]) || rest.starts_with(&[0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
 }
 
-/// zstd and lz4 share their skippable frames: the first magic behind them decides, zstd where none is in sight (pzstd starts
+/// zstd and lz4 share their skippable frames: the first magic after them decides, zstd where none is found (pzstd starts
 /// with one, and lz4 has no tool that does).
 fn after_skippable(head: &[u8]) -> Format {
     let mut rest = head;

@@ -8,7 +8,7 @@ use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 use super::lz4::{Lz4, Lz4Legacy};
 use super::{Format, Limits};
 
-/// What one call did.
+/// The result of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     /// Bytes taken from the input.
@@ -19,7 +19,7 @@ pub(super) struct Step {
     pub ended: bool,
 }
 
-/// What a decoder found wrong, as the rest of a sentence.
+/// An error of a decoder, as the rest of a sentence.
 pub(super) type Wrong = String;
 
 /// A decoder's failure: what, and how many bytes of the input it had taken by then.
@@ -27,9 +27,9 @@ pub(super) type Failure = (Wrong, usize);
 
 /// A decoder of one stream (member, frame).
 pub(super) trait Engine {
-    /// Goes on with `input` into `output`, neither need be used up. `last` says that no input follows.
+    /// Goes on with `input` into `output`, neither need be used up. `last`: no input follows.
     fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure>;
-    /// False where what was consumed says nothing about the place of an error; then it is the stream's start that is named.
+    /// False where the number of consumed bytes is not the place of an error; the stream's start is named then.
     fn counts(&self) -> bool {
         true
     }
@@ -118,7 +118,7 @@ struct Lzma {
 }
 
 impl Lzma {
-    /// With several threads liblzma decodes blocks that say their size side by side, as far as the buffers allow.
+    /// With several threads liblzma decodes blocks with a known size in parallel, as far as the buffers allow.
     fn xz(limits: &Limits) -> Result<Self, Wrong> {
         let stream = match limits.threads {
             0 | 1 => Stream::new_stream_decoder(memory(limits), 0),
@@ -175,7 +175,7 @@ impl Engine for Lzma {
         Ok(Step { consumed, produced, ended: status == LzmaStatus::StreamEnd })
     }
 
-    /// The threads for xz take input ahead of what they have decoded; and what is said must not hang on their number.
+    /// The threads for xz take input ahead of what they have decoded; and the message must not depend on their number.
     fn counts(&self) -> bool {
         !self.is_xz
     }

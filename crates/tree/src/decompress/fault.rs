@@ -16,12 +16,12 @@ pub(super) fn truncated(format: Format, offset: u64) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, message)
 }
 
-/// A thread that ended without a word: it panicked, which is a defect here and not of the input.
+/// A thread that panicked: a defect here and not of the input.
 pub(super) fn vanished(format: Format) -> io::Error {
     io::Error::other(format!("{format} data: the decoder thread stopped unexpectedly"))
 }
 
-/// The reader of the output is gone; nobody sees this one.
+/// The reader of the output was dropped; this error only ends the threads.
 pub(super) fn abandoned() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "nobody reads the decompressed data")
 }

@@ -16,7 +16,7 @@ const LEGACY_BLOCK: usize = 8 << 20;
 /// Starts a legacy frame.
 const LEGACY_MAGIC: u32 = 0x184c_2102;
 
-/// What the next gathered bytes are.
+/// The field that is being gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Magic,
@@ -263,7 +263,7 @@ impl Lz4 {
     }
 }
 
-/// A block without the checksum behind it.
+/// A block without the checksum after it.
 fn checked(field: &[u8]) -> Result<&[u8], Wrong> {
     let (block, sum) = field.split_at(field.len() - 4);
     let right = XxHash32::oneshot(0, block) == word(sum);

@@ -7,7 +7,7 @@ use super::fault::{corrupt, truncated};
 use super::{Format, Limits};
 use crate::pipe::PipeWriter;
 
-/// Bytes read at a time. Fixed, and counted from the start of the piece: what an error says must not hang on how the input
+/// Bytes read at a time. Fixed, and counted from the start of the piece: the text of an error must not depend on how the input
 /// arrived.
 const READ: usize = 64 << 10;
 /// Bytes that show which stream starts.
@@ -80,7 +80,7 @@ impl Feed<'_> {
         if self.start == self.end { self.fill() } else { Ok(()) }
     }
 
-    /// Fills the buffer behind what is left in it, up to its end or that of the input.
+    /// Fills the buffer after its unread bytes, up to its end or that of the input.
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

@@ -2,9 +2,9 @@
 //!
 //! | format | in parallel |
 //! |---|---|
-//! | gzip | members that say their size (BGZF: bgzip, and others that write its extra field) |
+//! | gzip | members with a size field (BGZF: bgzip, and others that write its extra field) |
 //! | bzip2 | every block |
-//! | xz | blocks that say their size, as `xz -T` writes them (liblzma) |
+//! | xz | blocks with a size field, as `xz -T` writes them (liblzma) |
 //! | zstd | frames, as pzstd and concatenation make them |
 //! | lz4 | frames; one frame is decoded by one thread, faster than a packer takes it |
 //! | lzip, lzma, legacy lz4 | no |

@@ -1,8 +1,8 @@
-//! Finds where streams end without decoding them: zstd and lz4 frames and BGZF members say the sizes of their parts.
+//! Finds where streams end without decoding them: zstd and lz4 frames and BGZF members have the sizes of their parts.
 
 use super::Format;
 
-/// What a scanner learnt from a field.
+/// The content of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// Skip so many bytes, then read a field of so many.
@@ -13,7 +13,7 @@ enum Next {
     Lost,
 }
 
-/// What is being read.
+/// The part of the format that is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Magic,

@@ -60,7 +60,7 @@ fn is_splittable(format: Format) -> bool {
     format == Format::Bzip2 || Scanner::new(format).is_some()
 }
 
-/// Bytes that one piece may hold before it, and behind it.
+/// Bytes in flight before the decoder of one piece, and after it.
 fn share(limits: &Limits, workers: usize) -> usize {
     let each = limits.buffers.max(4 << 20) / (4 * workers as u64);
     each.clamp(1 << 20, 16 << 20) as usize
@@ -142,7 +142,7 @@ fn split(mut input: Box<dyn Read + Send>, format: Format, dispatcher: &mut Dispa
         Format::Bzip2 => bzip2::split(&mut input, dispatcher),
         _ => split_streams(&mut input, format, dispatcher),
     };
-    // The only errors left are those of sending, when nobody reads.
+    // The only errors left are those of sending to a reader that was dropped.
     if result.and_then(|()| dispatcher.announce(None)).is_ok() {
         let _ = dispatcher.decoding.drain(&mut |()| Ok(()));
     }

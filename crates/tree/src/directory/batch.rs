@@ -48,7 +48,7 @@ impl Batch {
         self.bytes >= bytes || self.items.len() >= items
     }
 
-    /// Reads everything. Failures are kept with their items: the first in order is the one to tell of.
+    /// Reads everything. Failures are kept with their items: the first in order is reported.
     pub fn load(&mut self, xattrs: &mut XattrReader, root: &Path) {
         self.data.reserve_exact(self.bytes + 1);
         for item in &mut self.items {

@@ -1,4 +1,4 @@
-//! What goes wrong with one file, before its path is put to it.
+//! Failures with one file, before its path is added.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::Error;
 /// A failure with one file. Small, and made where its path is not at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// What was tried, and the operating system's answer.
+    /// The operation, and the operating system's answer.
     Os(&'static str, Errno),
     /// The file has another size than when it was listed: found, expected.
     Size(u64, u64),
@@ -37,7 +37,7 @@ impl Fault {
 }
 
 impl Fault {
-    /// What is behind this one, if `now` is of another kind than what was listed: only then did the system refuse.
+    /// The change of kind, if `now` is of another kind than was listed and so is the cause; otherwise this fault.
     pub fn unless_turned(self, was: FileType, now: rustix::io::Result<Stat>) -> Fault {
         match now.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(is) if is != was => Self::Kind(was, is),

@@ -16,7 +16,7 @@ use super::readers::Readers;
 use super::xattr::{XattrReader, join};
 use crate::{Bytes, Entry, Error, Extent};
 
-/// What lists entries in order.
+/// Lists entries in order.
 pub(crate) trait Finder {
     /// The next entry, or `None` after the last.
     fn find(&mut self) -> Result<Option<Found>, Error>;

@@ -21,7 +21,7 @@ pub(super) struct OpenFile {
     sparse: bool,
 }
 
-/// What a file was when it was listed.
+/// The properties of a file when it was listed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
     pub size: u64,
@@ -46,7 +46,7 @@ impl Expected {
         if size(&stat) == self.size { Ok(()) } else { Err(Fault::Size(size(&stat), self.size)) }
     }
 
-    /// The fault of reading the open file: that it is no regular file, if that is behind it.
+    /// The fault of reading the open file: that it is no regular file, if that is the cause.
     pub fn explain(&self, file: &OwnedFd, fault: Fault) -> Fault {
         fault.unless_turned(FileType::RegularFile, rustix::fs::fstat(file))
     }
@@ -57,7 +57,7 @@ impl OpenFile {
         let expected = Expected::of(found);
         let large = expected.size > SMALL_BYTES;
         if large {
-            // Only a hint: what it says of an error does not matter.
+            // Only a hint: its errors do not matter.
             let _ = rustix::fs::fadvise(&file, 0, NonZeroU64::new(expected.size), Advice::Sequential);
         }
         Self { file, expected, at: 0, data_end: 0, sparse: large && found.sparse }
@@ -111,7 +111,7 @@ impl OpenFile {
         Ok(None)
     }
 
-    /// The file system does not tell: holes are read as zeros then.
+    /// The file system does not report holes: they are read as zeros.
     fn give_up_holes(&mut self) -> Result<Option<u64>, Fault> {
         self.sparse = false;
         Ok(None)

@@ -1,4 +1,4 @@
-//! What a scan finds: an entry, and where its file is.
+//! The result of a scan: an entry, and the place of its file.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Found {
         }
     }
 
-    /// Whether a reader can do all that is left to do, in one go.
+    /// Whether a reader can complete the entry in one job.
     pub fn is_small(&self) -> bool {
         !self.is_nowhere() && self.size().map_or(self.wants_xattrs, |size| size <= SMALL_BYTES)
     }
@@ -94,7 +94,7 @@ impl Found {
         rustix::io::retry_on_intr(open).tried("cannot open").map_err(|fault| self.explain(fault))
     }
 
-    /// The fault of opening the file: that it is no regular file any more, if that is behind it.
+    /// The fault of opening the file: that it is no regular file any more, if that is the cause.
     fn explain(&self, fault: Fault) -> Fault {
         let now = match &self.place {
             Place::In(directory) => rustix::fs::statat(directory, self.name(), AtFlags::SYMLINK_NOFOLLOW),

@@ -17,7 +17,7 @@ pub(super) struct Frame {
     /// Closed while the walk is far below, see [`Frame::close`]; shared with files that wait to be read.
     directory: Option<Arc<OwnedFd>>,
     id: FileId,
-    /// Names one after the other, each with a zero byte behind it.
+    /// Names one after the other, each followed by a zero byte.
     names: Vec<u8>,
     /// Where each name starts; sorted by the names.
     order: Vec<usize>,
@@ -77,7 +77,7 @@ pub(super) fn open_directory(parent: impl AsFd, name: &[u8]) -> Result<OwnedFd, 
     rustix::io::retry_on_intr(|| rustix::fs::openat(&parent, name, flags, Mode::empty())).tried("cannot open")
 }
 
-/// What `name` in a directory is, not following a symbolic link.
+/// The attributes of `name` in a directory, not following a symbolic link.
 pub(super) fn stat_at(directory: impl AsFd, name: &[u8]) -> Result<Stat, Fault> {
     rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).tried("cannot examine")
 }

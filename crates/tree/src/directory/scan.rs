@@ -211,7 +211,7 @@ fn read_kind(directory: &OwnedFd, name: &[u8], stat: &Stat) -> Result<Kind, Faul
     stat::kind(stat).ok_or(Fault::Type(stat.st_mode))
 }
 
-/// A fault with what was listed: that it is of another kind now, if that is behind it.
+/// A fault with what was listed: that it is of another kind now, if that is the cause.
 fn turned(fault: Fault, directory: &OwnedFd, name: &[u8], listed: &Stat) -> Fault {
     let now = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
     fault.unless_turned(FileType::from_raw_mode(listed.st_mode), now)

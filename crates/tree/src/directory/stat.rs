@@ -1,4 +1,4 @@
-//! From what the operating system says of a file to an entry's kind and attributes.
+//! Converts the operating system's attributes of a file to an entry's kind and attributes.
 
 use rustix::fs::{FileType, Stat};
 

@@ -145,7 +145,7 @@ pub(super) struct Ahead {
     submitted: Arc<AtomicU64>,
     /// Sequential readers.
     readers: Arc<AtomicUsize>,
-    /// Whether they are served ahead.
+    /// Whether blocks are decoded ahead of them.
     follows: AtomicBool,
 }
 
@@ -160,13 +160,13 @@ impl Ahead {
         Ahead { map, core: Arc::clone(core), most, submitted, readers, follows }
     }
 
-    /// Has workers decode the further blocks of one request, before any that nobody waits for.
+    /// Has workers decode the further blocks of one request, before those that no request waits for.
     pub(super) fn help(&self, file: &OpenFile, blocks: Range<u64>) {
         let most = self.most.max(1) as u64;
         self.ask(file, blocks.start..blocks.end.min(blocks.start + most), Class::Now);
     }
 
-    /// Whether sequential readers are served ahead from now on.
+    /// Whether blocks are decoded ahead of sequential readers from now on.
     pub(super) fn set_follows(&self, follows: bool) {
         self.follows.store(follows, Ordering::Relaxed);
     }
@@ -175,7 +175,7 @@ impl Ahead {
         self.map.is_some() && self.most > 0 && self.follows.load(Ordering::Relaxed)
     }
 
-    /// Notes a request, and has decoded what will follow it if it is one of a sequence.
+    /// Notes a request, and submits the blocks that follow it if it is one of a sequence.
     pub(super) fn follow(&self, file: &OpenFile, offset: u64, length: usize) {
         let mut pattern = lock(&file.pattern);
         if !pattern.note(offset, length as u64) {
@@ -191,7 +191,7 @@ impl Ahead {
         self.ask(file, due, Class::Normal);
     }
 
-    /// What cannot be found out about a block is left for its reader to find out.
+    /// Errors in the block list are left for the reader to meet.
     fn ask(&self, file: &OpenFile, blocks: Range<u64>, class: Class) {
         let Some(map) = &self.map else { return };
         for block in blocks {

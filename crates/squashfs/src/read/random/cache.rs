@@ -1,6 +1,6 @@
 //! Decoded blocks: found by their place in the image, decoded once however many want them, and bounded in bytes.
 //!
-//! The block used longest ago goes first. Those that a sequential reader is through with go soon even if there is room: their
+//! The block used longest ago goes first. Those that a sequential reader has released are evicted soon even if there is room: their
 //! buffers, which the processor's caches still hold, are then used for the blocks to come instead of ever new ones. One lock
 //! guards all; it is held for a look-up, never while a block is decoded.
 
@@ -15,12 +15,12 @@ use crate::read::{BlockPlace, ReadError};
 
 /// Bytes that a remembered error counts for.
 const FAULT: usize = 512;
-/// Blocks that stay when sequential readers are through with them: their requests may overtake each other.
+/// Released blocks that are kept: their requests may overtake each other.
 const RELEASED: usize = 8;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
 
-/// A block as it is asked for. Images may have blocks that overlap, so the place alone would not tell them apart.
+/// A block as it is asked for. Images may have blocks that overlap, so the place alone would not identify them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// Where it lies.
@@ -38,7 +38,7 @@ impl Wanted {
 
 type Outcome = Result<Arc<Decoded>, ReadError>;
 
-/// A block that somebody is decoding.
+/// A block that a thread is decoding.
 #[derive(Default)]
 pub(super) struct InFlight {
     outcome: Mutex<Option<Outcome>>,
@@ -67,13 +67,13 @@ enum Held {
     Here(Outcome),
 }
 
-/// What is there of a block.
+/// The state of a block that was looked up.
 pub(super) enum Found {
-    /// It, or why it cannot be had.
+    /// It, or the error of decoding it.
     Here(Outcome),
-    /// Somebody is at it.
+    /// Another thread decodes it.
     Coming(Arc<InFlight>),
-    /// Nothing; whoever asked must decode it now.
+    /// Absent: the caller must decode it now.
     Yours(Arc<InFlight>),
 }
 
@@ -85,14 +85,14 @@ struct Slot {
     older: u32,
 }
 
-/// The slots, in a list from the one used last to the one to go first. Blocks on their way are not on it.
+/// The slots, in a list from the one used last to the one to go first. Blocks in flight are not on it.
 struct State {
     table: HashTable<u32>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     newest: u32,
     oldest: u32,
-    /// What readers are through with, the first to be so first.
+    /// Released by their readers, in that order.
     released: VecDeque<Wanted>,
     used: usize,
 }
@@ -132,7 +132,7 @@ impl Cache {
     }
 
     /// Books a block if it is neither there nor on its way, and there is room that is not taken by blocks on their way; and if
-    /// it is not `passed`, which is asked when nobody can part with the block meanwhile.
+    /// it is not `passed`, which is called while no thread can release the block.
     pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
         let mut state = lock(&self.state);
         if state.find(wanted).is_some() || passed() || !state.make_room(self.capacity, self.block_size) {
@@ -141,20 +141,20 @@ impl Cache {
         Some(self.book(&mut state, wanted))
     }
 
-    /// Whether a block is there or on its way.
+    /// Whether a block is cached or in flight.
     pub(super) fn knows(&self, wanted: Wanted) -> bool {
         lock(&self.state).find(wanted).is_some()
     }
 
     fn book(&self, state: &mut State, wanted: Wanted) -> Arc<InFlight> {
-        // A reader is served even if all room is taken by blocks on their way: there are only as many as threads.
+        // A reader is served even if all room is taken by blocks on their way: there is at most one a thread.
         state.make_room(self.capacity, self.block_size);
         let in_flight = Arc::new(InFlight::default());
         state.insert(wanted, Held::Coming(Arc::clone(&in_flight)), self.block_size);
         in_flight
     }
 
-    /// Keeps what became of a block that was booked, and tells those who wait for it. What may go away by itself (an error
+    /// Keeps the result of a block that was booked, and wakes the threads that wait for it. What may go away by itself (an error
     /// of the device) is not remembered.
     pub(super) fn deliver(&self, wanted: Wanted, in_flight: &InFlight, outcome: &Outcome) {
         let mut state = lock(&self.state);
@@ -173,7 +173,7 @@ impl Cache {
         in_flight.complete(outcome);
     }
 
-    /// Lets a block go soon. Who still reads it keeps it until done.
+    /// Evicts a block soon. A thread that still reads it keeps it until done.
     pub(super) fn release(&self, wanted: Wanted) {
         let mut state = lock(&self.state);
         if state.released.contains(&wanted) {
@@ -183,7 +183,7 @@ impl Cache {
         let gone = if state.released.len() > RELEASED { state.released.pop_front() } else { None };
         let freed = gone.and_then(|gone| state.evict(gone));
         drop(state);
-        // A buffer is given back, or its memory, without anyone waiting for it.
+        // A buffer, or its memory, is given back outside the lock.
         drop(freed);
     }
 }
@@ -249,7 +249,7 @@ impl State {
         Some(slot.held)
     }
 
-    /// Lets blocks go until `more` bytes fit. False if all that is left is on its way.
+    /// Evicts blocks until `more` bytes fit. False if all that is left is in flight.
     fn make_room(&mut self, capacity: usize, more: usize) -> bool {
         while self.used + more > capacity {
             let oldest = self.oldest;
@@ -298,7 +298,7 @@ impl State {
 }
 
 impl Core {
-    /// A block, from the cache, from whoever is decoding it, or decoded here.
+    /// A block from the cache, from the thread that is decoding it, or decoded here.
     pub(super) fn block(&self, wanted: Wanted) -> Outcome {
         match self.cache.ask(wanted) {
             Found::Here(outcome) => outcome,
@@ -316,7 +316,7 @@ impl Core {
     }
 }
 
-/// A block somebody must deliver: also if decoding it panics, so that nobody waits for ever.
+/// Delivers a block even if decoding it panics, so that no thread waits for ever.
 struct Duty<'c> {
     core: &'c Core,
     wanted: Wanted,

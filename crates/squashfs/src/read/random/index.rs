@@ -9,10 +9,10 @@ const FIRST_STEP: u64 = 256;
 
 /// Where in the list we have been.
 pub(super) struct BlockIndex {
-    /// The list as it stands before block 0, `step`, 2 * `step`, ...
+    /// The state of the list before block 0, `step`, 2 * `step`, ...
     marks: Vec<Blocks>,
     step: u64,
-    /// The list behind the block asked for last, and that block's successor's number.
+    /// The state of the list after the block that was read last, and the number of the next.
     here: (u64, Blocks),
 }
 

@@ -87,7 +87,7 @@ impl OpenFile {
         self.through.store(block + 1, Ordering::Relaxed);
     }
 
-    /// What is to be decoded for a block; `None` for a hole.
+    /// The stored block to decode for a block of the file; `None` for a hole.
     pub(super) fn wanted(&self, block: u64) -> Result<Option<Wanted>, ReadError> {
         if block < self.file.blocks {
             let block = lock(&self.index).get(block)?;

@@ -1,10 +1,10 @@
-//! What counts as a sequence, and what is asked for then.
+//! Which requests are a sequence, and which blocks are decoded ahead then.
 
 use super::*;
 
 const BLOCK: u64 = 128 << 10;
 
-/// What is due after these requests of 64 KiB, of a file of 100 blocks with room for 16 ahead.
+/// The blocks due after these requests of 64 KiB, of a file of 100 blocks with room for 16 ahead.
 fn due(offsets: &[u64]) -> Range<u64> {
     let mut pattern = Pattern::default();
     let mut last = 0..0;

@@ -52,7 +52,7 @@ const OPTIONS: &[Opt] = &[
         "num-jobs",
         "COUNT",
         Takes::Number { least: 0, most: 1024 },
-        "Threads that decompress, and as many that compress; 0 does it on the main thread [default: processors]",
+        "Threads that decompress and compress; 0 does it on the main thread [default: processors]",
     ),
     Opt::with(
         "mem",

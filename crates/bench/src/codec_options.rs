@@ -1,10 +1,10 @@
-//! Our codecs with their parameters, in the words of other programs.
+//! Codecs with their parameters as options of other programs.
 //!
-//! What a program has no word for is an `Err` that says so: it then takes no part, rather than being measured at something else.
+//! A parameter that a program does not have is an error: it is left out rather than measured with other parameters.
 
 use packline::codec::Spec;
 
-/// A codec taken apart: its name, and the parameters that differ from the defaults.
+/// The name of a codec, and the parameters that differ from their defaults.
 struct Parts {
     name: &'static str,
     parameters: Vec<(String, Option<String>)>,
@@ -21,7 +21,7 @@ impl Parts {
         Parts { name: spec.name(), parameters: parameters.collect() }
     }
 
-    /// The level, if that is all there is.
+    /// The level; an error if there are other parameters.
     fn level_alone(&self, least: i64, most: i64) -> Result<Option<i64>, String> {
         match &self.parameters[..] {
             [] => Ok(None),
@@ -49,7 +49,7 @@ fn usual_levels(name: &str) -> (i64, i64) {
 pub fn mksquashfs(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = Parts::of(spec);
     if parts.name == "none" {
-        // As ours: neither data nor tables.
+        // As packline: neither data nor tables.
         return Ok(["-noI", "-noD", "-noF", "-noX"].map(str::to_owned).to_vec());
     }
     let mut words = vec!["-comp".to_owned(), parts.name.to_owned()];
@@ -66,7 +66,7 @@ pub fn mksquashfs(spec: &Spec) -> Result<Vec<String>, String> {
             ("xz", "dictsize", _) => "-Xdict-size",
             ("lzo", "algorithm", _) => "-Xalgorithm",
             ("lz4", "hc", None) => "-Xhc",
-            // It has that one only.
+            // Its only engine.
             ("gzip", "engine", Some("zlib")) => continue,
             ("gzip", strategy, None) => {
                 strategies.push(long_strategy(strategy));
@@ -125,7 +125,7 @@ pub fn tools_ng(spec: &Spec) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The level of zstd(1). Its own default is another than that of an image, so it is always said.
+/// The level of zstd(1), always given, since its default differs from that of an image.
 pub fn zstd(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = only(spec, "zstd")?;
     let level = parts.level_alone(-131_072, 22)?.unwrap_or(15);
@@ -152,7 +152,7 @@ pub fn gzip(spec: &Spec) -> Result<Vec<String>, String> {
     Ok(vec![format!("-{}", parts.level_alone(1, 9)?.unwrap_or(9))])
 }
 
-/// The back end of lrzip, and its level if one was asked for.
+/// The back end of lrzip, and its level if there is one.
 pub fn lrzip(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = Parts::of(spec);
     let back_end = match parts.name {
@@ -167,7 +167,7 @@ pub fn lrzip(spec: &Spec) -> Result<Vec<String>, String> {
     Ok(std::iter::once(back_end.to_owned()).chain(level).collect())
 }
 
-/// `-C` of mkdwarfs. Its lzma is what is called xz here.
+/// `-C` of mkdwarfs. Its lzma is our xz.
 pub fn mkdwarfs(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = Parts::of(spec);
     let codec = match (parts.name, &parts.parameters[..]) {

@@ -1,76 +1,79 @@
-//! A command line with its streams, and what it leaves.
+//! The command line of one program, with its standard streams.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use packline::tree::escape::{self, Escape};
 
-/// Where what a program prints goes.
+/// Where the standard output of a program goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Printed {
-    /// Beside its error messages, read only if it fails.
+pub enum Stdout {
+    /// To the log beside standard error.
     Log,
-    /// Nowhere.
+    /// To /dev/null.
     Discarded,
     /// To a file.
-    To(PathBuf),
+    File(PathBuf),
 }
 
-/// One program to start.
+/// A program to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct CommandLine {
     /// The program, then its arguments.
     pub words: Vec<OsString>,
-    /// The file on its standard input; nothing if there is none.
-    pub input: Option<PathBuf>,
-    /// Where its standard output goes.
-    pub printed: Printed,
-    /// Whether an exit status of 1 is an answer and no failure, as diff(1) has it.
-    pub one_is_an_answer: bool,
+    /// The file on its standard input; /dev/null without it.
+    pub stdin: Option<PathBuf>,
+    pub stdout: Stdout,
+    /// Whether an exit status of 1 is no failure, as for diff(1).
+    pub status_1_is_a_result: bool,
 }
 
-impl Line {
-    /// A program without arguments yet, that reads nothing.
-    pub fn new(program: impl AsRef<OsStr>) -> Line {
+impl CommandLine {
+    /// A program without arguments.
+    pub fn new(program: impl AsRef<OsStr>) -> CommandLine {
         let words = vec![program.as_ref().to_owned()];
-        Line { words, input: None, printed: Printed::Log, one_is_an_answer: false }
+        CommandLine { words, stdin: None, stdout: Stdout::Log, status_1_is_a_result: false }
     }
 
-    /// With further arguments.
-    pub fn with<T: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = T>) -> Line {
+    /// Adds arguments.
+    pub fn with<T: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = T>) -> CommandLine {
         self.words.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
         self
     }
 
-    /// Reading a file.
-    pub fn reading(mut self, path: impl Into<PathBuf>) -> Line {
-        self.input = Some(path.into());
+    /// Sets the file on standard input.
+    pub fn stdin(mut self, path: impl Into<PathBuf>) -> CommandLine {
+        self.stdin = Some(path.into());
         self
     }
 
-    /// Printing to somewhere.
-    pub fn printing(mut self, printed: Printed) -> Line {
-        self.printed = printed;
+    pub fn stdout(mut self, stdout: Stdout) -> CommandLine {
+        self.stdout = stdout;
         self
     }
 
-    /// As a user would type it, for messages and tests.
-    pub fn shown(&self) -> String {
-        let mut text = typed(&self.words);
-        if let Some(input) = &self.input {
+    pub fn status_1_is_a_result(mut self) -> CommandLine {
+        self.status_1_is_a_result = true;
+        self
+    }
+
+    /// The line in the syntax of a shell.
+    pub fn quoted(&self) -> String {
+        let mut text = quoted_words(&self.words);
+        if let Some(input) = &self.stdin {
             text.push_str(&format!(" < {}", quoted(input.as_os_str())));
         }
-        match &self.printed {
-            Printed::Log => {}
-            Printed::Discarded => text.push_str(" > /dev/null"),
-            Printed::To(path) => text.push_str(&format!(" > {}", quoted(path.as_os_str()))),
+        match &self.stdout {
+            Stdout::Log => {}
+            Stdout::Discarded => text.push_str(" > /dev/null"),
+            Stdout::File(path) => text.push_str(&format!(" > {}", quoted(path.as_os_str()))),
         }
         text
     }
 }
 
-/// Words as a shell takes them; bash and POSIX 2024 know `$'...'`, for those with bytes that a terminal would obey.
-pub fn typed(words: &[OsString]) -> String {
+/// Words in the syntax of a shell. `$'...'` of bash and POSIX 2024 is used for words with control characters.
+pub fn quoted_words(words: &[OsString]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
@@ -91,9 +94,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_shown_as_they_would_be_typed() {
-        let line = Line::new("a").with(["b c", "", "it's", "x=1"]).reading("/in put").printing(Printed::Discarded);
-        assert_eq!(line.shown(), r"a 'b c' '' 'it'\''s' x=1 < '/in put' > /dev/null");
-        assert_eq!(typed(&["\u{1b}'\n\\".into()]), r"$'\x1b\'\n\\'");
+    fn lines_are_quoted_for_a_shell() {
+        let line = CommandLine::new("a").with(["b c", "", "it's", "x=1"]).stdin("/in put").stdout(Stdout::Discarded);
+        assert_eq!(line.quoted(), r"a 'b c' '' 'it'\''s' x=1 < '/in put' > /dev/null");
+        assert_eq!(quoted_words(&["\u{1b}'\n\\".into()]), r"$'\x1b\'\n\\'");
     }
 }

@@ -1,4 +1,4 @@
-//! Contents in memory, cut into blocks as packing cuts them.
+//! File contents in memory, cut into blocks as packing cuts them.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,26 +7,26 @@ use std::path::Path;
 
 use packline::FileKind;
 use packline::tree::decompress::Limits;
+use packline::tree::escape::Escape;
 use packline::tree::tar::TarOptions;
 use packline::tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source, tar};
 
-use super::input::cannot;
-use crate::failure::Failure;
-use crate::shown::Escape;
+use crate::Error;
+use crate::input::BUFFER;
 
 /// The contents of files, one after the other.
 pub struct Content {
     bytes: Vec<u8>,
     files: Vec<Range<usize>>,
-    /// Whether there was more than was to be held.
+    /// Whether the limit left contents out.
     cut: bool,
 }
 
-/// A hole of this many bytes or more gets shorter by a multiple of the largest block: blocks of zeros are left out anyway.
+/// Holes of this many bytes or more are shortened by a multiple of the largest block: blocks of zeros are left out anyway.
 const LONG_HOLE: u64 = 2 << 20;
 /// Largest block, bytes.
-const BLOCK_MOST: u64 = 1 << 20;
-/// Where a tar says that it is one, and how.
+const MAX_BLOCK: u64 = 1 << 20;
+/// Place of the magic number of a tar.
 const MAGIC: Range<usize> = 257..262;
 
 impl Content {
@@ -34,28 +34,28 @@ impl Content {
     ///
     /// # Errors
     /// The input cannot be read, has no content, or there is no memory for it.
-    pub fn read(path: &Path, limit: u64) -> Result<Content, Failure> {
+    pub fn read(path: &Path, limit: u64) -> Result<Content, Error> {
         let mut bytes = Vec::new();
         let room = bytes.try_reserve_exact(usize::try_from(limit).unwrap_or(usize::MAX));
-        room.map_err(|cause| Failure::failed(format!("no memory for {limit} bytes of content: {cause}")))?;
+        room.map_err(|cause| Error::failed(format!("no memory for {limit} bytes of content: {cause}")))?;
         let mut content = Content { bytes, files: Vec::new(), cut: false };
         if path.is_dir() || is_tar(path)? {
-            content.read_tree(&mut *open(path)?, limit as usize).map_err(Failure::failed)?;
+            content.read_tree(&mut *open(path)?, limit as usize).map_err(Error::failed)?;
         } else {
-            content.read_file(path, limit).map_err(|cause| cannot("read", path, &cause))?;
+            content.read_file(path, limit).map_err(|cause| Error::file("read", path, &cause))?;
         }
         match content.bytes.is_empty() {
-            true => Err(Failure::failed(format!("{}: there is no content to measure", path.escaped()))),
+            true => Err(Error::at(path, "there is no content to measure")),
             false => Ok(content),
         }
     }
 
-    /// Bytes that are held.
+    /// Bytes in memory.
     pub fn bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Whether there was more than was to be held.
+    /// Whether the limit left contents out.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
@@ -84,7 +84,7 @@ impl Content {
     }
 
     fn read_content(&mut self, source: &mut dyn Source, limit: usize) -> Result<(), packline::tree::Error> {
-        let mut piece = vec![0; super::input::BUFFER];
+        let mut piece = vec![0; BUFFER];
         loop {
             let room = limit - self.bytes.len();
             let count = match source.read(&mut piece)? {
@@ -136,7 +136,7 @@ impl Content {
 pub struct Blocks<'a> {
     whole: Vec<&'a [u8]>,
     tails: Vec<u8>,
-    /// Where the blocks of tail ends lie.
+    /// The blocks of `tails`.
     places: Vec<Range<usize>>,
 }
 
@@ -148,33 +148,33 @@ impl Blocks<'_> {
     }
 }
 
-/// A hole without most of its blocks. One is left between what stands before and behind it.
+/// The length of a hole without most of its blocks. One remains between the bytes before and after it.
 fn shortened(hole: u64) -> u64 {
-    if hole < LONG_HOLE { hole } else { BLOCK_MOST + hole % BLOCK_MOST }
+    if hole < LONG_HOLE { hole } else { MAX_BLOCK + hole % MAX_BLOCK }
 }
 
 fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == 0)
 }
 
-fn open(path: &Path) -> Result<Box<dyn Source>, Failure> {
+fn open(path: &Path) -> Result<Box<dyn Source>, Error> {
     if path.is_dir() {
         let options = DirectoryOptions { xattrs: false, readers: 0, ..DirectoryOptions::default() };
-        let source = DirectorySource::open(path, options).map_err(Failure::failed)?;
+        let source = DirectorySource::open(path, options).map_err(Error::failed)?;
         return Ok(Box::new(source));
     }
     let options = TarOptions::named(path.escaped());
-    let source = tar::open_file(path, options, &Limits::default()).map_err(Failure::failed)?;
+    let source = tar::open_file(path, options, &Limits::default()).map_err(Error::failed)?;
     Ok(source)
 }
 
-/// Whether a file is a tar: it says so, or is called so and is compressed or older than that.
-fn is_tar(path: &Path) -> Result<bool, Failure> {
+/// Whether a file is a tar: by its magic number, or by its name if it is compressed or older than the magic number.
+fn is_tar(path: &Path) -> Result<bool, Error> {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
-    read.map_err(|cause| cannot("read", path, &cause))?;
-    let is_called_so = FileKind::of_path(path).is_some_and(FileKind::is_tar);
-    Ok(is_called_so || head.get(MAGIC).is_some_and(|magic| magic == b"ustar"))
+    read.map_err(|cause| Error::file("read", path, &cause))?;
+    let is_named_so = FileKind::of_path(path).is_some_and(FileKind::is_tar);
+    Ok(is_named_so || head.get(MAGIC).is_some_and(|magic| magic == b"ustar"))
 }
 
 #[cfg(test)]

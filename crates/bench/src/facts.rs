@@ -1,90 +1,73 @@
-//! The report before anything is in it, and what every benchmark puts into it.
+//! What every benchmark puts into its report.
 
-use packline::bench::{Input, Measured, Report, Storage};
+use crate::program::Program;
+use crate::report::{Input, Measured, Report, Storage, binary_bytes};
+use crate::settings::{Comparison, Runs};
+use crate::work_dir::WorkDir;
+use crate::{Clock, Error, Machine, storage};
 
-use super::outputs::command;
-use super::program::Program;
-use super::scratch::Scratch;
-use super::settings::Settings;
-use super::storage;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::machine;
-use crate::size::show_bytes;
-use crate::utc::Moment;
-
-/// Everything that is known before measuring.
-pub fn blank(settings: &Settings, io: &Io, programs: &[Program], input: Input) -> Report {
-    let date = Moment::of(io.host.now.into()).iso();
+/// A report without results.
+pub fn empty_report(runs: &Runs, machine: &Machine, programs: &[Program], input: Input) -> Report {
     Report {
-        command: command(&settings.typed),
-        date: date.split(' ').next().unwrap_or_default().to_owned(),
-        machine: machine::description(),
+        command: runs.command.clone(),
+        date: machine.date.clone(),
+        machine: machine.description.clone(),
         input,
         programs: programs.iter().map(Program::described).collect(),
-        warmups: settings.warmups,
-        measured: Vec::new(),
-        codecs: Vec::new(),
-        storage: None,
-        incomplete: None,
-        failures: Vec::new(),
-        notes: settings.notes.clone(),
+        warmups: runs.warmups,
+        notes: runs.notes.clone(),
+        ..Report::default()
     }
 }
 
-/// What peers are known to lose was not compared, a sentence each.
-pub fn losses(programs: &[Program]) -> Vec<String> {
-    let lossy = programs.iter().filter(|program| !program.kind.loses().is_empty());
-    let sentence = |program: &Program| {
-        let names: Vec<&str> = program.kind.loses().iter().map(|lost| lost.name()).collect();
+/// Sentences on what competitors do not keep.
+pub fn losses(programs: &[Program]) -> impl Iterator<Item = String> {
+    let lossy = programs.iter().filter(|program| !program.kind.losses().is_empty());
+    lossy.map(|program| {
+        let names: Vec<&str> = program.kind.losses().iter().map(|loss| loss.name()).collect();
         format!("{} does not keep {}: they were not compared.", program.label, names.join(", "))
-    };
-    lossy.map(sentence).collect()
+    })
 }
 
-/// A note that some peaks are no smaller than this process's own, which the kernel cannot tell apart.
-pub fn floor_of_peaks(measured: &[Measured], own: Option<u64>) -> Option<String> {
+/// A note if some peaks are no larger than this process's own, which is the least that the kernel reports for a child.
+pub fn least_peak(measured: &[Measured], own: Option<u64>) -> Option<String> {
     let own = own?;
     let low = measured.iter().any(|measured| measured.peak() <= own);
-    low.then(|| format!("Peak memory is never told as less than {}, which the benchmark itself has.", show_bytes(own)))
+    low.then(|| {
+        format!("Peak memory of less than {} cannot be told: the benchmark itself has that much.", binary_bytes(own))
+    })
 }
 
-/// This program, to be started.
-///
-/// # Errors
-/// It is not known where it is.
-pub fn ours(io: &Io) -> Result<Program, Failure> {
-    let path = io.host.program.clone();
-    path.map(Program::ours).ok_or_else(|| Failure::failed("cannot find this program's own file, to start it"))
-}
-
-/// What the place of the outputs can do, unless nobody wants to know.
+/// The speed of the storage of the work directory, if it is wanted.
 ///
 /// # Errors
 /// It cannot be written or read.
-pub fn measure_place(settings: &Settings, scratch: &Scratch) -> Result<Option<Storage>, Failure> {
+pub fn measure_storage(settings: &Comparison, work_dir: &WorkDir, clock: Clock) -> Result<Option<Storage>, Error> {
     if !settings.storage {
         return Ok(None);
     }
-    let shown = settings.place.display().to_string();
-    storage::measure(&shown, &scratch.at("storage"), settings.bytes).map(Some)
+    let shown = settings.work_dir.display().to_string();
+    storage::measure(&shown, &work_dir.at("storage"), settings.storage_bytes, clock).map(Some)
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
-    use packline::bench::{Case, Cost, Tails, Task};
+    use crate::report::{Case, Cost, Tails, Task};
 
     use super::*;
-    use crate::bench::program::Kind;
+    use crate::ProgramKind;
 
     #[test]
     fn what_is_lost_is_noted() {
-        let mut program = Program::ours(PathBuf::from("x"));
-        assert_eq!(losses(&[program.clone()]), Vec::<String>::new());
-        (program.kind, program.label) = (Kind::Gensquashfs, "g".into());
-        assert_eq!(losses(&[program]), ["g does not keep attributes of the root, hard links: they were not compared."]);
+        let mut program = Program::packline(PathBuf::from("x"));
+        assert_eq!(losses(&[program.clone()]).count(), 0);
+        (program.kind, program.label) = (ProgramKind::Gensquashfs, "g".into());
+        assert_eq!(
+            losses(&[program]).collect::<Vec<_>>(),
+            ["g does not keep attributes of the root, hard links: they were not compared."]
+        );
     }
 
     #[test]
@@ -93,8 +76,8 @@ mod tests {
         let case = Case { task, codec: String::new(), block_size: 4096, tails, program, jobs: 1 };
         let runs = vec![Cost { wall: 1.0, user: 1.0, system: 0.0, peak: 5 << 20 }];
         let measured = [Measured { case, content_bytes: 1, image_bytes: 1, runs }];
-        assert!(floor_of_peaks(&measured, Some(6 << 20)).unwrap().contains("6.0 MiB"));
-        assert_eq!(floor_of_peaks(&measured, Some(4 << 20)), None);
-        assert_eq!(floor_of_peaks(&measured, None), None);
+        assert!(least_peak(&measured, Some(6 << 20)).unwrap().contains("6.0 MiB"));
+        assert_eq!(least_peak(&measured, Some(4 << 20)), None);
+        assert_eq!(least_peak(&measured, None), None);
     }
 }

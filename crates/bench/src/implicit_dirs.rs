@@ -3,49 +3,46 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::check::paths_of;
-use super::contest::Arena;
-use super::line::Printed;
-use super::scratch::clear;
-use crate::failure::Failure;
+use crate::Error;
+use crate::command_line::Stdout;
+use crate::runner::Runner;
+use crate::tree_diff::paths_of;
+use crate::work_dir::remove;
 
-/// An owner that no entry is expected to have.
+/// An owner that no entry has.
 const OWNER: &str = "uid=4294967294";
 
-/// Finds these directories when they are first asked for.
-pub struct Unlisted {
+/// The implicit directories of a tar, found on first use.
+pub struct ImplicitDirs {
     tar: PathBuf,
     paths: Option<BTreeSet<String>>,
 }
 
-impl Unlisted {
-    /// Those of a tar.
-    pub fn of(tar: &Path) -> Unlisted {
-        Unlisted { tar: tar.to_path_buf(), paths: None }
+impl ImplicitDirs {
+    pub fn of(tar: &Path) -> ImplicitDirs {
+        ImplicitDirs { tar: tar.to_path_buf(), paths: None }
     }
 
-    /// Their paths, found by packing the tar with another default owner than `image` was packed with: what then has another
-    /// owner has no entry. In processes of their own, as all that takes memory.
+    /// Their paths. The tar is packed with another default owner than `image` was: what then has another owner has no entry. That is
+    /// done in processes of their own, since the peak memory of this one must stay small.
     ///
     /// # Errors
     /// The tar cannot be packed again.
-    pub fn paths(&mut self, arena: &mut Arena<'_>, image: &Path) -> Result<&BTreeSet<String>, Failure> {
+    pub fn paths(&mut self, runner: &mut Runner<'_>, image: &Path) -> Result<&BTreeSet<String>, Error> {
         let paths = match self.paths.take() {
             Some(known) => known,
-            None => self.find(arena, image)?,
+            None => self.find(runner, image)?,
         };
         Ok(self.paths.insert(paths))
     }
 
-    fn find(&self, arena: &mut Arena<'_>, image: &Path) -> Result<BTreeSet<String>, Failure> {
-        let (other, list) = (arena.scratch.at("owners.sqfs"), arena.scratch.at("owners"));
-        let line = arena.ours().with(["tar2sqfs", "-q", "-f", "-c", "lz4", "--defaults", OWNER]).with([&other]);
-        arena.help(&line.reading(&self.tar))?;
-        let line = arena.ours().with(["diff", "--json", "--no-contents"]).with([image, &other]);
-        let mut line = line.printing(Printed::To(list.clone()));
-        line.one_is_an_answer = true;
-        arena.help(&line)?;
-        clear(&other)?;
+    fn find(&self, runner: &mut Runner<'_>, image: &Path) -> Result<BTreeSet<String>, Error> {
+        let (other, list) = (runner.work_dir.at("owners.sqfs"), runner.work_dir.at("owners"));
+        let pack = runner.packline().with(["tar2sqfs", "-q", "-f", "-c", "lz4", "--defaults", OWNER]).with([&other]);
+        runner.run_check(&pack.stdin(&self.tar))?;
+        let diff = runner.packline().with(["diff", "--json", "--no-contents"]).with([image, &other]);
+        runner.run_check(&diff.stdout(Stdout::File(list.clone())).status_1_is_a_result())?;
+        remove(&other)?;
         paths_of(&list, "owner")
     }
 }

@@ -1,19 +1,18 @@
-//! What is packed or unpacked: what it is, how large, and in the page cache before anything is measured.
+//! The input of packing and unpacking: kind, size, and reading it into the page cache.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use packline::survey;
 use packline::tree::{DirectoryOptions, decompress};
-use packline::{bench, survey};
 
-use crate::failure::Failure;
-use crate::shown::Escape;
+use crate::{Error, report};
 
-/// Bytes of a read; the process stays small, since the peak memory of a child is never below what its parent has.
+/// Bytes of a read. Small, because the kernel never reports a smaller peak for a child than its parent has.
 pub const BUFFER: usize = 256 << 10;
 
-/// What is packed, by its absolute path.
+/// What is packed, with its absolute path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Tar {
@@ -27,19 +26,19 @@ pub enum Source {
 }
 
 impl Source {
-    /// Looks at what is there.
+    /// Finds out the kind of an input.
     ///
     /// # Errors
     /// It cannot be opened or read, or is neither a directory nor a file.
-    pub fn open(path: &Path) -> Result<Source, Failure> {
-        let refused = |cause| cannot("open", path, &cause);
+    pub fn open(path: &Path) -> Result<Source, Error> {
+        let refused = |cause| Error::file("open", path, &cause);
         let whole = std::path::absolute(path).map_err(refused)?;
         let found = fs::metadata(path).map_err(refused)?;
         if found.is_dir() {
             return Ok(Source::Directory { path: whole });
         }
         if !found.is_file() {
-            return Err(Failure::failed(format!("{}: is neither a directory nor a file", path.escaped())));
+            return Err(Error::at(path, "is neither a directory nor a file"));
         }
         let head = File::open(path).and_then(|mut file| decompress::read_head(&mut file)).map_err(refused)?;
         Ok(Source::Tar { path: whole, compressed: decompress::detect(&head) != decompress::Format::Plain })
@@ -52,23 +51,23 @@ impl Source {
         }
     }
 
-    /// For the report, under a name of its own.
+    /// For the report.
     ///
     /// # Errors
     /// It is gone.
-    pub fn described(&self, name: String) -> Result<bench::Input, Failure> {
+    pub fn described(&self, name: String) -> Result<report::Input, Error> {
         let bytes = match self {
             Source::Tar { path, .. } => size_of(path)?,
             Source::Directory { path } => survey(path, &DirectoryOptions::default()),
         };
-        Ok(bench::Input { name, bytes })
+        Ok(report::Input { name, bytes })
     }
 
-    /// Brings it into the page cache. What cannot be read, whoever packs it will complain about.
-    pub fn warm(&self) {
+    /// Reads it into the page cache. Errors are left to the program that packs it.
+    pub fn read_ahead(&self) {
         match self {
-            Source::Tar { path, .. } => warm_file(path),
-            Source::Directory { path } => warm_directory(path),
+            Source::Tar { path, .. } => read_file(path),
+            Source::Directory { path } => read_directory(path),
         }
     }
 }
@@ -78,21 +77,21 @@ pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Reads a file once.
-pub fn warm_file(path: &Path) {
+/// Reads a file into the page cache.
+pub fn read_file(path: &Path) {
     let mut buffer = vec![0; BUFFER];
     if let Ok(mut file) = File::open(path) {
         while file.read(&mut buffer).is_ok_and(|count| count > 0) {}
     }
 }
 
-fn warm_directory(top: &Path) {
+fn read_directory(top: &Path) {
     let mut waiting = vec![top.to_path_buf()];
     while let Some(directory) = waiting.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             match entry.file_type() {
                 Ok(found) if found.is_dir() => waiting.push(entry.path()),
-                Ok(found) if found.is_file() => warm_file(&entry.path()),
+                Ok(found) if found.is_file() => read_file(&entry.path()),
                 _ => {}
             }
         }
@@ -103,11 +102,6 @@ fn warm_directory(top: &Path) {
 ///
 /// # Errors
 /// It is not there.
-pub fn size_of(path: &Path) -> Result<u64, Failure> {
-    fs::metadata(path).map(|found| found.len()).map_err(|cause| cannot("look at", path, &cause))
-}
-
-/// The operating system's refusal.
-pub fn cannot(what: &str, path: &Path, cause: &io::Error) -> Failure {
-    Failure::failed(format!("{}: cannot {what}: {cause}", path.escaped()))
+pub fn size_of(path: &Path) -> Result<u64, Error> {
+    fs::metadata(path).map(|found| found.len()).map_err(|cause| Error::file("stat", path, &cause))
 }

@@ -1,23 +1,21 @@
-//! How a benchmark ended: its report, and the failures that make the exit status 1.
+//! How a benchmark ended: its report, and its failures.
 
-use packline::bench::Report;
+use crate::Error;
+use crate::report::Report;
+use crate::runner::Runner;
 
-use super::contest::Arena;
-use super::interruption::Interruption;
-use super::outputs::Outputs;
-use crate::failure::Failure;
-use crate::io::Io;
-
-/// A report, and what went wrong.
+/// The result of a benchmark.
+#[derive(Debug)]
 pub struct Outcome {
-    report: Report,
-    /// Wrong answers and failed runs, as printed at the end.
-    failures: Vec<String>,
+    /// What was measured.
+    pub report: Report,
+    /// Wrong results and failed runs, in the report too, but there each on one line.
+    pub failures: Vec<String>,
     /// Why not all of the plan was measured.
-    ended: Result<(), Failure>,
+    pub ended: Result<(), Error>,
 }
 
-/// A benchmark that went through.
+/// The outcome of a benchmark without failures.
 impl From<Report> for Outcome {
     fn from(report: Report) -> Outcome {
         Outcome { report, failures: Vec::new(), ended: Ok(()) }
@@ -25,70 +23,37 @@ impl From<Report> for Outcome {
 }
 
 impl Outcome {
-    /// Of contests; `planned`: how many runs there should have been.
-    pub fn of(report: Report, arena: Arena<'_>, ended: Result<(), Failure>, planned: usize) -> Outcome {
-        let Arena { mut found, interruption, .. } = arena;
-        let mut report = Report { measured: found.take_measured(), ..report };
-        report.notes.append(&mut found.notes);
-        Outcome::partial(report, found.failures, ended, interruption.is_asked(), (found.done, planned))
+    /// Adds the results of a runner to a report. `planned`: runs in the plan.
+    pub(crate) fn of(mut report: Report, mut runner: Runner<'_>, ended: Result<(), Error>, planned: usize) -> Outcome {
+        report.measured = runner.take_measured();
+        report.notes.append(&mut runner.notes);
+        let interrupted = runner.processes.interruption.is_requested();
+        Outcome::partial(report, runner.failures, ended, interrupted, (runner.done, planned))
     }
 
-    /// Of so many runs of those planned.
-    pub fn partial(
+    /// The outcome after so many runs of those planned.
+    pub(crate) fn partial(
         mut report: Report,
         failures: Vec<String>,
-        ended: Result<(), Failure>,
+        ended: Result<(), Error>,
         interrupted: bool,
         (done, planned): (usize, usize),
     ) -> Outcome {
-        report.failures.extend(failures.iter().map(|failure| in_a_line(failure)));
-        report.incomplete = ended.as_ref().err().map(|failure| match failure {
+        report.failures.extend(failures.iter().map(|failure| on_one_line(failure)));
+        report.incomplete = ended.as_ref().err().map(|error| match error {
             _ if interrupted => format!("interrupted after {done} of {planned} runs"),
-            Failure::Failed(what) => format!("{}, after {done} of {planned} runs", in_a_line(what)),
-            _ => format!("ended at a failure, after {done} of {planned} runs"),
+            error => format!("{}, after {done} of {planned} runs", on_one_line(&error.to_string())),
         });
         Outcome { report, failures, ended }
     }
 
-    /// With a further note.
-    pub fn with_notes(mut self, notes: impl FnOnce(&Report) -> Option<String>) -> Outcome {
-        let note = notes(&self.report);
-        self.report.notes.extend(note);
-        self
-    }
-
-    /// Writes the report. After a failure without any figures there is none.
-    ///
-    /// # Errors
-    /// What went wrong.
-    pub fn finish(self, outputs: &Outputs, interruption: &Interruption, io: &mut Io) -> Result<(), Failure> {
-        if interruption.is_asked() {
-            io.say("interrupted: reporting what was measured");
-        }
-        let well = self.failures.is_empty() && self.ended.is_ok();
-        let measured = !self.report.measured.is_empty() || !self.report.codecs.is_empty();
-        let written = if well || measured { outputs.write(&self.report, io) } else { Ok(()) };
-        if let (true, Err(Failure::Failed(what))) = (interruption.is_asked(), &written) {
-            io.say(what);
-        }
-        interruption.settle();
-        joined(self.failures, [self.ended, written])
+    /// Whether there are results worth a report: after a failure without any there are none.
+    pub fn has_results(&self) -> bool {
+        let complete = self.failures.is_empty() && self.ended.is_ok();
+        complete || !self.report.measured.is_empty() || !self.report.codecs.is_empty()
     }
 }
 
-/// All that went wrong as one failure.
-fn joined(mut failures: Vec<String>, ends: [Result<(), Failure>; 2]) -> Result<(), Failure> {
-    for end in ends {
-        match end {
-            Ok(()) => {}
-            Err(Failure::Failed(what)) => failures.push(what),
-            Err(other) if failures.is_empty() => return Err(other),
-            Err(_) => {}
-        }
-    }
-    if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
-}
-
-fn in_a_line(text: &str) -> String {
+fn on_one_line(text: &str) -> String {
     text.replace('\n', " / ")
 }

@@ -1,143 +1,135 @@
-//! What will be run, decided before anything is: contests, their command lines, and notes of who takes no part.
+//! What will be run, decided before the first run: cases, their command lines, and notes on programs that are left out.
 
 use std::path::{Path, PathBuf};
 
-use packline::bench::{Case, Tails, Task};
 use packline::codec::Spec;
 
-use super::input::Source;
-use super::line::Line;
-use super::lists::put;
-use super::pack_lines::{Ask, Lack, pack_line};
-use super::program::{Kind, Program};
+use crate::PackSettings;
+use crate::command_line::CommandLine;
+use crate::input::Source;
+use crate::pack_commands::{Parameters, Unsupported, pack_line};
+use crate::program::Program;
+use crate::report::{Case, Tails, Task, push_new, short_block_size};
 
-/// One program's part in a contest.
+/// One program in a case.
 #[derive(Debug, Clone)]
-pub struct Entrant {
+pub struct Competitor {
     pub case: Case,
-    /// Which of the programs.
+    /// Index into the programs.
     pub program: usize,
-    pub line: Line,
-    /// What the line makes, removed before each run; nothing if what it prints is all.
-    pub made: Option<PathBuf>,
+    pub line: CommandLine,
+    /// File or directory that the program makes, removed before each run; `None` if it only prints.
+    pub output: Option<PathBuf>,
 }
 
-/// Runs that stand side by side.
+/// Programs that do the same work, compared with each other. packline is the first.
 #[derive(Debug, Clone)]
-pub struct Contest {
-    /// Contests that differ in nothing but jobs have the same number: what we make in them must be the same.
+pub struct BenchCase {
+    /// Cases that differ only in the number of jobs share a group: packline must make the same bytes in all of them.
     pub group: usize,
-    pub entrants: Vec<Entrant>,
+    pub competitors: Vec<Competitor>,
 }
 
-impl Contest {
-    /// What it is about, in a few words. Ours come first, and say it all.
+impl BenchCase {
+    /// For progress messages.
     pub fn name(&self) -> String {
-        let Some(Entrant { case, .. }) = self.entrants.first() else { return String::new() };
+        let Some(Competitor { case, .. }) = self.competitors.first() else { return String::new() };
         let jobs = if case.jobs == 1 { "job" } else { "jobs" };
-        let block = crate::size::show_size(case.block_size);
+        let block = short_block_size(case.block_size);
         format!("{} {}, {block}, {}, {} {jobs}", case.task.name(), case.codec, case.tails.name(), case.jobs)
     }
 }
 
-/// The whole.
+/// All cases of a benchmark.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    pub contests: Vec<Contest>,
-    absent: Vec<Absent>,
+    pub cases: Vec<BenchCase>,
+    left_out: Vec<LeftOut>,
 }
 
-/// A program that takes no part in something.
+/// A program that is left out of some cases.
 #[derive(Debug, Clone)]
-struct Absent {
+struct LeftOut {
     label: String,
     reason: String,
-    /// With what it takes no part; nothing if with nothing at all.
+    /// What it is left out with; empty if it is left out of everything.
     with: Vec<String>,
 }
 
 impl Plan {
-    /// Notes that `label` takes no part, with `codec` if nothing else is said.
-    pub fn leave_out(&mut self, label: &str, codec: &str, lack: Lack) {
-        let Lack { with, reason } = lack;
+    /// Records that a program does not support `codec`, or what `unsupported` names instead.
+    pub fn leave_out(&mut self, label: &str, codec: &str, unsupported: Unsupported) {
+        let Unsupported { with, reason } = unsupported;
         let with = Some(with.unwrap_or(codec).to_owned()).filter(|with| !with.is_empty());
-        let known = self.absent.iter_mut().find(|absent| absent.label == label && absent.reason == reason);
+        let known = self.left_out.iter_mut().find(|known| known.label == label && known.reason == reason);
         match known {
-            Some(absent) => with.into_iter().for_each(|with| put(&mut absent.with, with)),
-            None => self.absent.push(Absent { label: label.to_owned(), reason, with: with.into_iter().collect() }),
+            Some(known) => with.into_iter().for_each(|with| push_new(&mut known.with, with)),
+            None => self.left_out.push(LeftOut { label: label.to_owned(), reason, with: with.into_iter().collect() }),
         }
     }
 
-    /// Who takes no part in what, and why, a sentence each.
+    /// A sentence for each program that is left out of something.
     pub fn notes(&self) -> impl Iterator<Item = String> {
-        self.absent.iter().map(|Absent { label, reason, with }| {
+        self.left_out.iter().map(|LeftOut { label, reason, with }| {
             let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
             format!("{label} takes no part{with}: {reason}.")
         })
     }
 
-    /// How many runs there are, each program so many times in each contest.
-    pub fn runs(&self, runs: usize, warmups: usize) -> usize {
-        self.contests.iter().map(|contest| contest.entrants.len()).sum::<usize>() * (runs + warmups)
+    /// The number of runs, if each program runs `each` times in a case.
+    pub fn runs(&self, each: usize) -> usize {
+        self.cases.iter().map(|case| case.competitors.len()).sum::<usize>() * each
     }
 
-    /// The plan in a line, to be seen before hours are spent on it.
+    /// The plan in a line.
     pub fn summary(&self, runs: usize, warmups: usize) -> String {
         let (mut codecs, mut programs, mut jobs) = (Vec::new(), Vec::new(), Vec::new());
-        for case in self.contests.iter().flat_map(|contest| &contest.entrants).map(|entrant| &entrant.case) {
-            put(&mut codecs, case.codec.clone());
-            put(&mut programs, case.program.clone());
-            put(&mut jobs, case.jobs.to_string());
+        for case in self.cases.iter().flat_map(|case| &case.competitors).map(|competitor| &competitor.case) {
+            push_new(&mut codecs, case.codec.clone());
+            push_new(&mut programs, case.program.clone());
+            push_new(&mut jobs, case.jobs.to_string());
         }
         let before = if warmups > 0 { format!(" after {warmups} to warm up") } else { String::new() };
         let each = if runs == 1 { "1 run each".to_owned() } else { format!("{runs} runs each") };
         format!(
             "{} runs: {}; {}; jobs {}; {each}{before}",
-            self.runs(runs, warmups),
+            self.runs(runs + warmups),
             programs.join(", "),
             codecs.join(", "),
             jobs.join(", ")
         )
     }
 
-    /// Whether a program takes part in anything.
+    /// Whether a program is in any case.
     pub fn has(&self, program: usize) -> bool {
-        self.contests.iter().flat_map(|contest| &contest.entrants).any(|entrant| entrant.program == program)
+        self.cases.iter().flat_map(|case| &case.competitors).any(|competitor| competitor.program == program)
     }
 }
 
-/// What is to be packed in which ways.
-#[derive(Debug, Clone)]
-pub struct Choice {
-    pub codecs: Vec<Spec>,
-    pub block_sizes: Vec<u64>,
-    pub tails: Vec<Tails>,
-    pub jobs: Vec<usize>,
-    /// Bytes, if it is limited.
-    pub memory: Option<u64>,
-}
-
-/// The plan of `bench pack`. Ours is the first of `programs`; outputs go to `scratch`.
-pub fn pack_plan(programs: &[Program], choice: &Choice, source: &Source, scratch: &Path) -> Plan {
+/// The plan of packing; packline is the first of `programs`. Outputs go to `directory`.
+pub fn pack_plan(programs: &[Program], settings: &PackSettings, source: &Source, directory: &Path) -> Plan {
     let mut plan = Plan::default();
     let mut group = 0;
-    for codec in &choice.codecs {
-        for (round, (&block_size, &tails)) in pairs(&choice.block_sizes, &choice.tails).enumerate() {
-            for &jobs in &choice.jobs {
-                let ask = Ask { codec, block_size, tails, jobs, memory: choice.memory };
-                let made = |program| scratch.join(format!("made-{program}.sqfs"));
-                // What knows neither blocks nor tail ends is measured once for each codec.
+    for codec in &settings.codecs {
+        for (round, (&block_size, &tails)) in pairs(&settings.block_sizes, &settings.tails).enumerate() {
+            for &jobs in &settings.comparison.jobs {
+                let memory = settings.comparison.runs.memory;
+                let parameters = Parameters { codec, block_size, tails, jobs, memory };
+                let output = |program| directory.join(format!("made-{program}.sqfs"));
+                // Programs without blocks and tail ends are measured once for each codec.
                 let takes_part = |program: &Program| round == 0 || program.kind.makes_squashfs();
-                let mut entrants = Vec::new();
+                let mut competitors = Vec::new();
                 for (index, program) in programs.iter().enumerate().filter(|(_, program)| takes_part(program)) {
-                    match entrant(program, &ask, source, &made(index), &scratch.join(SAID)) {
-                        Ok((case, line)) => {
-                            entrants.push(Entrant { case, program: index, line, made: Some(made(index)) });
+                    let (output, summary) = (output(index), directory.join(PACK_SUMMARY));
+                    match pack_line(program, &parameters, source, &output, &summary) {
+                        Ok(line) => {
+                            let case = pack_case(program, &parameters);
+                            competitors.push(Competitor { case, program: index, line, output: Some(output) });
                         }
-                        Err(lack) => plan.leave_out(&program.label, &codec.to_string(), lack),
+                        Err(unsupported) => plan.leave_out(&program.label, &codec.to_string(), unsupported),
                     }
                 }
-                plan.contests.push(Contest { group, entrants });
+                plan.cases.push(BenchCase { group, competitors });
             }
             group += 1;
         }
@@ -145,24 +137,23 @@ pub fn pack_plan(programs: &[Program], choice: &Choice, source: &Source, scratch
     plan
 }
 
-/// The file in the scratch directory to which packline prints what it packed.
-pub const SAID: &str = "said.json";
+/// The file to which `packline pack --json` prints its summary.
+pub const PACK_SUMMARY: &str = "summary.json";
 
 fn pairs<'a, A, B>(firsts: &'a [A], seconds: &'a [B]) -> impl Iterator<Item = (&'a A, &'a B)> {
     firsts.iter().flat_map(move |first| seconds.iter().map(move |second| (first, second)))
 }
 
-fn entrant(program: &Program, ask: &Ask<'_>, source: &Source, made: &Path, said: &Path) -> Result<(Case, Line), Lack> {
-    let line = pack_line(program, ask, source, made, said)?;
+fn pack_case(program: &Program, parameters: &Parameters<'_>) -> Case {
     let (block_size, tails) = match program.kind.makes_squashfs() {
-        true => (ask.block_size, ask.tails),
+        true => (parameters.block_size, parameters.tails),
         false => (0, Tails::Unknown),
     };
-    let (codec, program) = (ask.codec.to_string(), program.label.clone());
-    Ok((Case { task: Task::Pack, codec, block_size, tails, program, jobs: ask.jobs }, line))
+    let (codec, program) = (parameters.codec.to_string(), program.label.clone());
+    Case { task: Task::Pack, codec, block_size, tails, program, jobs: parameters.jobs }
 }
 
-/// Which codecs have levels that change what they make.
+/// Whether the level changes the output of a codec.
 fn has_levels(spec: &Spec) -> bool {
     match spec {
         Spec::Lz4(_) => spec.to_string().contains("hc"),
@@ -171,22 +162,24 @@ fn has_levels(spec: &Spec) -> bool {
     }
 }
 
-/// Each codec at each of the levels it has, instead of its default one; a level that was asked for stays. Beside the codecs
-/// there are notes of levels that a codec does not have. An error if no codec has a level.
+/// Each codec without a level at each of these levels, and notes on levels that a codec does not have.
+///
+/// # Errors
+/// No codec has one of the levels.
 pub fn at_levels(codecs: Vec<Spec>, levels: &[i64]) -> Result<(Vec<Spec>, Vec<String>), String> {
     let (mut all, mut notes) = (Vec::new(), Vec::new());
     let mut used = vec![false; levels.len()];
     for codec in codecs {
         let text = codec.to_string();
         if levels.is_empty() || !has_levels(&codec) || text.contains("level=") {
-            put(&mut all, codec);
+            push_new(&mut all, codec);
             continue;
         }
         for (&level, used) in levels.iter().zip(&mut used) {
             let separator = if text.contains(':') { ',' } else { ':' };
             match Spec::parse(&format!("{text}{separator}level={level}")) {
                 Ok(at_level) => {
-                    put(&mut all, at_level);
+                    push_new(&mut all, at_level);
                     *used = true;
                 }
                 Err(_) => notes.push(format!("{text} takes no part at level {level}, which it does not have.")),
@@ -199,56 +192,76 @@ pub fn at_levels(codecs: Vec<Spec>, levels: &[i64]) -> Result<(Vec<Spec>, Vec<St
     }
 }
 
-/// The order of runs: each program once, then each once more, so that a machine that slows down slows all of them.
-pub fn rounds(count: usize, entrants: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..count).flat_map(move |round| (0..entrants).map(move |entrant| (round, entrant)))
-}
-
-/// Whether a program is this one.
-pub fn is_ours(program: &Program) -> bool {
-    program.kind == Kind::Packline && program.label == Kind::Packline.name()
+/// Rounds and competitors in the order of the runs: each competitor once a round, so that a machine that slows down slows all of
+/// them.
+pub fn run_order(rounds: usize, competitors: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..rounds).flat_map(move |round| (0..competitors).map(move |competitor| (round, competitor)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Against, Comparison, PackSource, ProgramKind, Runs};
 
-    fn program(kind: Kind) -> Program {
+    fn specs(codecs: &str) -> Vec<Spec> {
+        codecs.split(',').map(|codec| Spec::parse(codec).unwrap()).collect()
+    }
+
+    fn comparison(jobs: &[usize]) -> Comparison {
+        Comparison {
+            runs: Runs { command: String::new(), runs: 1, warmups: 0, memory: None, notes: Vec::new() },
+            jobs: jobs.to_vec(),
+            against: Against::Usual,
+            work_dir: "/s".into(),
+            keep: false,
+            storage: false,
+            storage_bytes: None,
+        }
+    }
+
+    fn program(kind: ProgramKind) -> Program {
         Program { kind, label: kind.name().into(), path: kind.name().into(), version: String::new() }
     }
 
-    fn choice(codecs: &str, tails: &[Tails], jobs: &[usize]) -> Choice {
-        let codecs = super::super::lists::codecs(codecs).unwrap();
-        Choice { codecs, block_sizes: vec![4096, 8192], tails: tails.to_vec(), jobs: jobs.to_vec(), memory: None }
+    fn settings(codecs: &str, tails: &[Tails], jobs: &[usize]) -> PackSettings {
+        PackSettings {
+            comparison: comparison(jobs),
+            source: PackSource::Path("in.tar".into()),
+            codecs: specs(codecs),
+            block_sizes: vec![4096, 8192],
+            tails: tails.to_vec(),
+        }
     }
 
-    fn planned(kinds: &[Kind], choice: &Choice) -> Plan {
+    fn planned(kinds: &[ProgramKind], settings: &PackSettings) -> Plan {
         let programs: Vec<Program> = kinds.iter().copied().map(program).collect();
         let source = Source::Tar { path: "in.tar".into(), compressed: false };
-        pack_plan(&programs, choice, &source, Path::new("/s"))
+        pack_plan(&programs, settings, &source, Path::new("/s"))
     }
 
     #[test]
-    fn every_combination_is_a_contest_with_ours_first() {
+    fn every_combination_is_a_case_with_packline_first() {
         let plan = planned(
-            &[Kind::Packline, Kind::Mksquashfs],
-            &choice("lz4,none", &[Tails::Fragments, Tails::NoFragments], &[1, 2]),
+            &[ProgramKind::Packline, ProgramKind::Mksquashfs],
+            &settings("lz4,none", &[Tails::Fragments, Tails::NoFragments], &[1, 2]),
         );
-        assert_eq!(plan.contests.len(), 2 * 2 * 2 * 2);
-        assert!(plan.contests.iter().all(|contest| contest.entrants.len() == 2 && contest.entrants[0].program == 0));
-        let groups: Vec<usize> = plan.contests.iter().map(|contest| contest.group).collect();
+        assert_eq!(plan.cases.len(), 2 * 2 * 2 * 2);
+        assert!(plan.cases.iter().all(|case| case.competitors.len() == 2 && case.competitors[0].program == 0));
+        let groups: Vec<usize> = plan.cases.iter().map(|case| case.group).collect();
         assert_eq!(groups, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
-        assert_eq!(plan.contests[3].name(), "pack lz4, 4K, no-fragments, 2 jobs");
+        assert_eq!(plan.cases[3].name(), "pack lz4, 4K, no-fragments, 2 jobs");
         let summary = "128 runs: packline, mksquashfs; lz4, none; jobs 1, 2; 3 runs each after 1 to warm up";
         assert_eq!(plan.summary(3, 1), summary);
-        assert!(plan.contests[3].entrants[1].line.shown().contains("mksquashfs - /s/made-1.sqfs -tar"));
+        assert!(plan.cases[3].competitors[1].line.quoted().contains("mksquashfs - /s/made-1.sqfs -tar"));
         assert_eq!(plan.notes().count(), 0);
     }
 
     #[test]
-    fn who_cannot_take_part_is_named_with_the_reason() {
-        let plan =
-            planned(&[Kind::Packline, Kind::Tar2sqfs, Kind::Zstd], &choice("zstd,lz4,none", &[Tails::Fragments], &[1]));
+    fn programs_that_are_left_out_are_named_with_the_reason() {
+        let plan = planned(
+            &[ProgramKind::Packline, ProgramKind::Tar2sqfs, ProgramKind::Zstd],
+            &settings("zstd,lz4,none", &[Tails::Fragments], &[1]),
+        );
         let notes: Vec<String> = plan.notes().collect();
         assert_eq!(
             notes,
@@ -257,28 +270,29 @@ mod tests {
                 "tar2sqfs takes no part with none: it always compresses.",
             ]
         );
-        // What has no blocks is measured with the first block size only.
-        let with_zstd: Vec<usize> = plan.contests.iter().map(|contest| contest.entrants.len()).collect();
+        // Streams are measured with the first block size only.
+        let with_zstd: Vec<usize> = plan.cases.iter().map(|case| case.competitors.len()).collect();
         assert_eq!(with_zstd, [3, 2, 2, 2, 1, 1]);
-        let stream = &plan.contests[0].entrants[2].case;
+        let stream = &plan.cases[0].competitors[2].case;
         assert_eq!((stream.block_size, stream.tails), (0, Tails::Unknown));
         assert!(plan.has(1) && plan.has(2));
     }
 
     #[test]
     fn program_without_threads_is_beside_one_job() {
-        let plan = planned(&[Kind::Packline, Kind::Gzip], &choice("gzip", &[Tails::Fragments], &[1, 2]));
-        let counts: Vec<usize> = plan.contests.iter().map(|contest| contest.entrants.len()).collect();
+        let plan =
+            planned(&[ProgramKind::Packline, ProgramKind::Gzip], &settings("gzip", &[Tails::Fragments], &[1, 2]));
+        let counts: Vec<usize> = plan.cases.iter().map(|case| case.competitors.len()).collect();
         assert_eq!(counts, [2, 1, 1, 1]);
         assert_eq!(plan.notes().next().unwrap(), "gzip takes no part with more than 1 job: it works on one thread.");
-        let plan = planned(&[Kind::Packline, Kind::Gzip], &choice("gzip", &[Tails::Fragments], &[2]));
+        let plan = planned(&[ProgramKind::Packline, ProgramKind::Gzip], &settings("gzip", &[Tails::Fragments], &[2]));
         assert!(!plan.has(1));
     }
 
     #[test]
     fn levels_go_to_codecs_that_have_them() {
         let at = |codecs: &str, levels: &[i64]| {
-            at_levels(super::super::lists::codecs(codecs).unwrap(), levels)
+            at_levels(specs(codecs), levels)
                 .map(|(all, notes)| (all.iter().map(Spec::to_string).collect::<Vec<_>>().join(" "), notes.len()))
         };
         let expected = "zstd:level=1 zstd:level=19 gzip:level=1 xz:level=3 none lz4 lz4:hc,level=1".to_owned();
@@ -289,7 +303,7 @@ mod tests {
 
     #[test]
     fn runs_are_interleaved() {
-        let order: Vec<_> = rounds(2, 3).collect();
+        let order: Vec<_> = run_order(2, 3).collect();
         assert_eq!(order, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
     }
 }

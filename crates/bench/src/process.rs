@@ -1,4 +1,4 @@
-//! One program run to its end, and what that cost.
+//! Runs one program and measures its cost.
 
 use std::fs::File;
 use std::io;
@@ -6,78 +6,76 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
-use packline::bench::Cost;
 use rustix::process::Pid;
 use wait4::Wait4;
 
-use super::input::cannot;
-use super::interruption::{Interruption, await_end};
-use super::line::{Line, Printed};
-use crate::clock::Stopwatch;
-use crate::failure::Failure;
+use crate::command_line::{CommandLine, Stdout};
+use crate::input::BUFFER;
+use crate::interruption::wait_for_exit;
+use crate::report::Cost;
+use crate::{Clock, Error, Interruption};
 
-/// Bytes of what a failing program said first, and of what it said last, that are shown.
-const SAID_MOST: u64 = 600;
+/// Bytes of a failed program's output that are shown, from its beginning and from its end.
+const SHOWN: u64 = 600;
 
-/// What a run came to.
+/// A program that has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended {
     pub cost: Cost,
-    /// Whether it exited with 0. If not, it exited with 1 and that is an answer.
+    /// Whether it exited with 0. If not, it exited with 1 and [`CommandLine::status_1_is_a_result`].
     pub success: bool,
 }
 
-/// Runs programs one at a time. When this process is told to stop, so is the one that runs.
-pub struct Runner {
-    interruption: Interruption,
-    /// What programs say, until the next is started.
-    log: PathBuf,
+/// Runs programs one at a time. An interruption kills the one that runs.
+pub struct ProcessRunner {
+    pub interruption: Interruption,
+    pub clock: Clock,
+    /// File with the output of the program that ran last.
+    pub log: PathBuf,
 }
 
-impl Runner {
-    /// What programs say goes to the file `log`.
-    pub fn new(interruption: &Interruption, log: PathBuf) -> Runner {
-        Runner { interruption: interruption.clone(), log }
-    }
-
-    /// Runs a program. Peak memory is the kernel's figure, which is never below what this process had when it started it.
+impl ProcessRunner {
+    /// Runs a program. Its peak memory is the kernel's figure, which is never below that of this process when it was started.
     ///
     /// # Errors
-    /// It cannot be started, or does not end well: with its last words.
-    pub fn run(&self, line: &Line) -> Result<Ended, Failure> {
+    /// It cannot be started or fails; the error quotes its output.
+    pub fn run(&self, line: &CommandLine) -> Result<Ended, Error> {
         let mut command = self.command(line)?;
-        let watch = Stopwatch::start();
+        let start = (self.clock.wall)();
         let mut child = self.start(&mut command, line)?;
-        let (status, mut cost) = self.end(&mut child, &watch).map_err(|cause| failed(line, &cause.to_string()))?;
-        // Programs that were not waited for have cost nothing.
+        let (status, mut cost) = self.end(&mut child, start).map_err(|cause| failed(line, &cause.to_string()))?;
+        // The kernel reports none for a process that was not waited for.
         cost.peak = cost.peak.max(1);
-        if status.success() || (line.one_is_an_answer && status.code() == Some(1)) {
+        if status.success() || (line.status_1_is_a_result && status.code() == Some(1)) {
             return Ok(Ended { cost, success: status.success() });
         }
-        Err(failed(line, &format!("{status}{}", self.last_words())))
+        Err(failed(line, &format!("{status}{}", self.quoted_output())))
     }
 
-    fn command(&self, line: &Line) -> Result<Command, Failure> {
-        let log = File::create(&self.log).map_err(|cause| cannot("create", &self.log, &cause))?;
+    fn command(&self, line: &CommandLine) -> Result<Command, Error> {
+        let log = File::create(&self.log).map_err(|cause| Error::file("create", &self.log, &cause))?;
         let mut command = Command::new(&line.words[0]);
         command.args(&line.words[1..]);
-        // A group of its own: signals of the terminal come to us, and we pass them on when all is told.
+        // A process group of its own, so that signals from the terminal reach only this process.
         command.process_group(0);
-        match &line.input {
-            Some(path) => command.stdin(File::open(path).map_err(|cause| cannot("open", path, &cause))?),
+        match &line.stdin {
+            Some(path) => command.stdin(File::open(path).map_err(|cause| Error::file("open", path, &cause))?),
             None => command.stdin(Stdio::null()),
         };
-        match &line.printed {
-            Printed::Log => command.stdout(log.try_clone().map_err(|cause| cannot("share", &self.log, &cause))?),
-            Printed::Discarded => command.stdout(Stdio::null()),
-            Printed::To(path) => command.stdout(File::create(path).map_err(|cause| cannot("create", path, &cause))?),
+        match &line.stdout {
+            Stdout::Log => command.stdout(log.try_clone().map_err(|cause| Error::file("share", &self.log, &cause))?),
+            Stdout::Discarded => command.stdout(Stdio::null()),
+            Stdout::File(path) => {
+                command.stdout(File::create(path).map_err(|cause| Error::file("create", path, &cause))?)
+            }
         };
         command.stderr(log);
         Ok(command)
     }
 
-    fn start(&self, command: &mut Command, line: &Line) -> Result<Child, Failure> {
+    fn start(&self, command: &mut Command, line: &CommandLine) -> Result<Child, Error> {
         self.interruption.start(|| {
             let child = command.spawn().map_err(|cause| failed(line, &format!("cannot start: {cause}")))?;
             let pid = Pid::from_raw(child.id() as i32);
@@ -85,50 +83,50 @@ impl Runner {
         })
     }
 
-    /// Waits; wall time ends when it has ended, before anything else is done.
-    fn end(&self, child: &mut Child, watch: &Stopwatch) -> io::Result<(ExitStatus, Cost)> {
+    /// Waits. Wall time ends when the process ends, before it is collected.
+    fn end(&self, child: &mut Child, start: Duration) -> io::Result<(ExitStatus, Cost)> {
         if let Some(pid) = Pid::from_raw(child.id() as i32) {
-            await_end(pid);
+            wait_for_exit(pid);
         }
-        let wall = watch.seconds();
+        let wall = ((self.clock.wall)() - start).as_secs_f64();
         let used = self.interruption.end(|| child.wait4())?;
         let (user, system) = (used.rusage.utime.as_secs_f64(), used.rusage.stime.as_secs_f64());
         Ok((used.status, Cost { wall, user, system, peak: used.rusage.maxrss }))
     }
 
-    /// What it said, on lines of its own.
-    fn last_words(&self) -> String {
-        let said = ends_of(&self.log).unwrap_or_default();
-        let said = said.trim();
-        if said.is_empty() { String::new() } else { format!("\n{said}") }
+    /// The output of the program, on lines of its own.
+    fn quoted_output(&self) -> String {
+        let output = shortened(&self.log).unwrap_or_default();
+        let output = output.trim();
+        if output.is_empty() { String::new() } else { format!("\n{output}") }
     }
 }
 
-/// A file, or its beginning and its end if it is long: some say what is wrong first, and some last.
-fn ends_of(path: &Path) -> io::Result<String> {
+/// The text of a file; if it is long, its beginning and its end: programs report a cause in either.
+fn shortened(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;
     let size = file.metadata()?.len();
     let read = |offset: u64, length: u64| {
         let mut bytes = vec![0; length as usize];
         file.read_exact_at(&mut bytes, offset).map(|()| String::from_utf8_lossy(&bytes).into_owned())
     };
-    if size <= 2 * SAID_MOST {
+    if size <= 2 * SHOWN {
         return read(0, size);
     }
-    Ok(format!("{}\n[...]\n{}", read(0, SAID_MOST)?.trim_end(), read(size - SAID_MOST, SAID_MOST)?.trim_start()))
+    Ok(format!("{}\n[...]\n{}", read(0, SHOWN)?.trim_end(), read(size - SHOWN, SHOWN)?.trim_start()))
 }
 
-fn failed(line: &Line, what: &str) -> Failure {
-    Failure::failed(format!("{}: {what}", line.shown()))
+fn failed(line: &CommandLine, what: &str) -> Error {
+    Error::failed(format!("{}: {what}", line.quoted()))
 }
 
-/// The BLAKE3 digest of a file, a piece at a time.
+/// The BLAKE3 digest of a file.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn digest(path: &Path) -> Result<blake3::Hash, Failure> {
-    let refused = |cause| cannot("read", path, &cause);
-    let (mut file, mut buffer) = (File::open(path).map_err(refused)?, vec![0; super::input::BUFFER]);
+pub fn digest(path: &Path) -> Result<blake3::Hash, Error> {
+    let refused = |cause| Error::file("read", path, &cause);
+    let (mut file, mut buffer) = (File::open(path).map_err(refused)?, vec![0; BUFFER]);
     let mut hasher = blake3::Hasher::new();
     loop {
         match io::Read::read(&mut file, &mut buffer).map_err(refused)? {
@@ -142,41 +140,48 @@ pub fn digest(path: &Path) -> Result<blake3::Hash, Failure> {
 mod tests {
     use super::*;
 
-    fn run(words: &[&str], printed: Printed) -> Result<Ended, Failure> {
+    fn runner(top: &tempfile::TempDir) -> ProcessRunner {
+        ProcessRunner {
+            interruption: Interruption::default(),
+            clock: crate::session::tests::CLOCK,
+            log: top.path().join("log"),
+        }
+    }
+
+    fn run(words: &[&str], stdout: Stdout) -> Result<Ended, Error> {
         let top = tempfile::tempdir().unwrap();
-        let runner = Runner::new(&Interruption::default(), top.path().join("log"));
-        runner.run(&Line::new(words[0]).with(&words[1..]).printing(printed))
+        runner(&top).run(&CommandLine::new(words[0]).with(&words[1..]).stdout(stdout))
     }
 
     #[test]
     fn cost_is_what_the_program_used() {
         let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
-        let busy = run(&["sh", "-c", busy], Printed::Log).unwrap();
-        let idle = run(&["sleep", "0.2"], Printed::Log).unwrap();
+        let busy = run(&["sh", "-c", busy], Stdout::Log).unwrap();
+        let idle = run(&["sleep", "0.2"], Stdout::Log).unwrap();
         assert!(busy.cost.cpu() > 0.01 && busy.cost.peak > 100_000, "{busy:?}");
         assert!(idle.cost.wall >= 0.2 && idle.cost.cpu() < 0.1, "{idle:?}");
     }
 
     #[test]
-    fn failure_quotes_the_last_words() {
-        let Err(Failure::Failed(what)) = run(&["sh", "-c", "echo out; echo oh no >&2; exit 3"], Printed::Log) else {
+    fn failure_quotes_the_output() {
+        let Err(Error::Failed(what)) = run(&["sh", "-c", "echo out; echo oh no >&2; exit 3"], Stdout::Log) else {
             panic!()
         };
         assert!(what.contains("exit status: 3") && what.ends_with("out\noh no"), "{what}");
         let talk = "echo first; seq 2000; echo last; exit 2";
-        let Err(Failure::Failed(what)) = run(&["sh", "-c", talk], Printed::Log) else { panic!() };
+        let Err(Error::Failed(what)) = run(&["sh", "-c", talk], Stdout::Log) else { panic!() };
         assert!(what.contains("\nfirst\n1\n") && what.ends_with("last") && what.len() < 2000, "{what}");
-        let Err(Failure::Failed(what)) = run(&["/nonesuch"], Printed::Discarded) else { panic!() };
+        let Err(Error::Failed(what)) = run(&["/nonesuch"], Stdout::Discarded) else { panic!() };
         assert!(what.contains("/nonesuch > /dev/null: cannot start"), "{what}");
     }
 
     #[test]
-    fn status_1_is_an_answer_only_where_it_is_one() {
+    fn status_1_is_a_failure_unless_it_is_a_result() {
         let top = tempfile::tempdir().unwrap();
-        let runner = Runner::new(&Interruption::default(), top.path().join("log"));
-        let mut line = Line::new("false");
+        let runner = runner(&top);
+        let mut line = CommandLine::new("false");
         assert!(runner.run(&line).is_err());
-        line.one_is_an_answer = true;
+        line.status_1_is_a_result = true;
         assert!(!runner.run(&line).unwrap().success);
     }
 

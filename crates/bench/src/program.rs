@@ -1,17 +1,19 @@
-//! The programs that can take part, and which of them do.
+//! The programs that can be measured, and which of them are.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use packline::bench;
+use packline::tree::escape::Escape;
 
-use crate::failure::Failure;
+use crate::{Error, Setting, report};
 
 /// A program whose command line is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+#[allow(missing_docs, reason = "the names are those of the programs")]
+pub enum ProgramKind {
     Packline,
     Mksquashfs,
     Tar2sqfs,
@@ -27,15 +29,14 @@ pub enum Kind {
     Mkdwarfs,
 }
 
-use crate::shown::Escape;
-use Kind::*;
+use ProgramKind::*;
 
-/// Programs that make something of a tree.
-pub const PACKERS: &[Kind] = &[Mksquashfs, Tar2sqfs, Gensquashfs, Zstd, Xz, Gzip, Pigz, Lrzip, Mkdwarfs];
-/// Programs that make a tree or a tar of an image.
-pub const UNPACKERS: &[Kind] = &[Unsquashfs, Rdsquashfs, Sqfs2tar];
+/// Competitors that pack a tree or compress a tar.
+pub const PACKERS: &[ProgramKind] = &[Mksquashfs, Tar2sqfs, Gensquashfs, Zstd, Xz, Gzip, Pigz, Lrzip, Mkdwarfs];
+/// Competitors that unpack an image to a directory or a tar.
+pub const UNPACKERS: &[ProgramKind] = &[Unsquashfs, Rdsquashfs, Sqfs2tar];
 
-impl Kind {
+impl ProgramKind {
     /// The program's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +56,6 @@ impl Kind {
         }
     }
 
-    /// The option that makes it say its version.
     fn version_option(self) -> &'static str {
         match self {
             Mksquashfs | Unsquashfs => "-version",
@@ -63,109 +63,147 @@ impl Kind {
         }
     }
 
-    /// Whether it works on one thread whatever it is told.
-    pub fn is_serial(self) -> bool {
+    /// Whether it has one thread and no option for more.
+    pub(crate) fn is_serial(self) -> bool {
         matches!(self, Gzip | Rdsquashfs | Sqfs2tar)
     }
 
-    /// Whether what it makes is a SquashFS image.
-    pub fn makes_squashfs(self) -> bool {
+    pub(crate) fn makes_squashfs(self) -> bool {
         matches!(self, Packline | Mksquashfs | Tar2sqfs | Gensquashfs)
     }
-}
 
-/// What a program is known to lose, and says so or is known for it: that is noted, and no wrong answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
-    /// Attributes of the root.
-    Root,
-    /// Which names are one file.
-    Links,
-    /// Extended attributes.
-    Xattrs,
-}
-
-impl Lost {
-    /// For notes.
-    pub fn name(self) -> &'static str {
+    /// What it is known not to keep of a directory or an image: noted, and not compared.
+    pub(crate) fn losses(self) -> &'static [Loss] {
         match self {
-            Lost::Root => "attributes of the root",
-            Lost::Links => "hard links",
-            Lost::Xattrs => "extended attributes",
-        }
-    }
-
-    /// The option with which `packline diff` does not look at it, if there is one.
-    pub fn option(self) -> Option<&'static str> {
-        match self {
-            Lost::Root => None,
-            Lost::Links => Some("--no-hard-links"),
-            Lost::Xattrs => Some("--no-xattrs"),
-        }
-    }
-}
-
-impl Kind {
-    /// What it loses of a directory or an image.
-    pub fn loses(self) -> &'static [Lost] {
-        match self {
-            Gensquashfs => &[Lost::Root, Lost::Links],
-            Rdsquashfs => &[Lost::Root, Lost::Links],
-            Mkdwarfs => &[Lost::Root, Lost::Xattrs],
+            Gensquashfs | Rdsquashfs => &[Loss::Root, Loss::Links],
+            Mkdwarfs => &[Loss::Root, Loss::Xattrs],
             _ => &[],
         }
     }
 }
 
-/// A program that takes part.
+/// A part of a tree that a program does not keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Attributes of the root.
+    Root,
+    /// Hard links.
+    Links,
+    /// Extended attributes.
+    Xattrs,
+}
+
+impl Loss {
+    /// For notes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Loss::Root => "attributes of the root",
+            Loss::Links => "hard links",
+            Loss::Xattrs => "extended attributes",
+        }
+    }
+
+    /// The option of `packline diff` that ignores it.
+    pub fn diff_option(self) -> Option<&'static str> {
+        match self {
+            Loss::Root => None,
+            Loss::Links => Some("--no-hard-links"),
+            Loss::Xattrs => Some("--no-xattrs"),
+        }
+    }
+}
+
+/// A program that is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    pub kind: Kind,
-    /// What it is called in the report: its name, or `NAME=PATH` as it was given.
+    pub kind: ProgramKind,
+    /// Name in the report: that of the program, or `NAME=PATH` as it was given.
     pub label: String,
-    /// What is started.
     pub path: PathBuf,
-    /// What it says of its version.
+    /// The first line of its version.
     pub version: String,
 }
 
 impl Program {
-    /// This program.
-    pub fn ours(path: PathBuf) -> Program {
+    /// The packline that is measured.
+    pub fn packline(path: PathBuf) -> Program {
         let version = format!("packline {}", env!("CARGO_PKG_VERSION"));
         Program { kind: Packline, label: "packline".to_owned(), path, version }
     }
 
-    /// For the report.
-    pub fn described(&self) -> bench::Program {
-        bench::Program { name: self.label.clone(), version: self.version.clone() }
+    /// Whether it is that, rather than a competitor (which may be another build of packline).
+    pub fn is_packline(&self) -> bool {
+        self.kind == Packline && self.label == Packline.name()
+    }
+
+    pub fn described(&self) -> report::Program {
+        report::Program { name: self.label.clone(), version: self.version.clone() }
     }
 }
 
-/// A program as a user names it.
+/// Which competitors are measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
-    kind: Kind,
+pub enum Against {
+    /// Those for SquashFS that are installed.
+    Usual,
+    /// Those that are installed.
+    All,
+    /// These.
+    Named(Vec<NamedProgram>),
+}
+
+/// A program as the user named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedProgram {
+    kind: ProgramKind,
     label: String,
     path: PathBuf,
 }
 
-/// The programs of a list `NAME[=PATH],...`; `all` stands for those of `known` that are installed. An error if one is named
-/// that is not known.
-pub fn named(text: &OsStr, known: &[Kind]) -> Result<Vec<Named>, String> {
-    let mut all: Vec<Named> = Vec::new();
-    for part in text.as_encoded_bytes().split(|&byte| byte == b',') {
-        let one = one_named(part, known)?;
-        if all.iter().any(|other| other.label == one.label) {
-            return Err(format!("'{}' stands there twice", one.label));
+impl Against {
+    /// Parses `all`, `none` or a list `NAME[=PATH],...` of programs in `known`; `packline=PATH` is another build of packline.
+    ///
+    /// # Errors
+    /// What is wrong with the list, and what was expected.
+    pub fn parse(text: &OsStr, known: &[ProgramKind]) -> Result<Against, String> {
+        if text == "all" {
+            return Ok(Against::All);
         }
-        all.push(one);
+        let mut all: Vec<NamedProgram> = Vec::new();
+        for part in text.as_bytes().split(|&byte| byte == b',').filter(|_| text != "none") {
+            let one = parse_program(part, known)?;
+            if all.iter().any(|other| other.label == one.label) {
+                return Err(format!("'{}' is named twice", one.label));
+            }
+            all.push(one);
+        }
+        Ok(Against::Named(all))
     }
-    Ok(all)
+
+    /// The programs with their versions, and a note that lists those that are not installed.
+    ///
+    /// # Errors
+    /// A program that was named is not installed, or cannot be started.
+    pub(crate) fn find(
+        &self,
+        known: &[ProgramKind],
+        usual: &[ProgramKind],
+    ) -> Result<(Vec<Program>, Option<String>), Error> {
+        let missing = |named: &NamedProgram| {
+            Error::setting(Setting::Against, format!("{} is not installed", named.path.escaped()))
+        };
+        match self {
+            Against::Usual => installed(usual),
+            Against::All => installed(known),
+            Against::Named(named) => {
+                let found = named.iter().map(|named| find(named)?.ok_or_else(|| missing(named)));
+                Ok((found.collect::<Result<_, _>>()?, None))
+            }
+        }
+    }
 }
 
-fn one_named(part: &[u8], known: &[Kind]) -> Result<Named, String> {
-    use std::os::unix::ffi::OsStrExt;
+fn parse_program(part: &[u8], known: &[ProgramKind]) -> Result<NamedProgram, String> {
     let label = String::from_utf8_lossy(part).into_owned();
     let equals = part.iter().position(|&byte| byte == b'=');
     let name = &part[..equals.unwrap_or(part.len())];
@@ -179,34 +217,14 @@ fn one_named(part: &[u8], known: &[Kind]) -> Result<Named, String> {
         Some(path) => PathBuf::from(OsStr::from_bytes(path)),
         None => PathBuf::from(kind.name()),
     };
-    Ok(Named { kind, label, path })
+    Ok(NamedProgram { kind, label, path })
 }
 
-/// The peers that `--against` names, found and asked for their versions; and a note of those that would have been if they were
-/// installed. `usual` are those that take part if nobody says; `none` names none, `all` those of `known` that are installed.
-///
-/// # Errors
-/// [`Failure::Usage`]: one that was named is not known or not installed.
-pub fn peers(text: Option<&OsStr>, known: &[Kind], usual: &[Kind]) -> Result<(Vec<Program>, Option<String>), Failure> {
-    let wrong = |what: String| Failure::usage(format!("--against: {what}"));
-    match text {
-        None => installed(usual),
-        Some(text) if text == "none" => Ok((Vec::new(), None)),
-        Some(text) if text == "all" => installed(known),
-        Some(text) => {
-            let named = named(text, known).map_err(wrong)?;
-            let missing = |named: &Named| wrong(format!("{} is not installed", named.path.escaped()));
-            let found = named.into_iter().map(|named| find(named.clone())?.ok_or_else(|| missing(&named)));
-            Ok((found.collect::<Result<_, _>>()?, None))
-        }
-    }
-}
-
-fn installed(known: &[Kind]) -> Result<(Vec<Program>, Option<String>), Failure> {
+fn installed(known: &[ProgramKind]) -> Result<(Vec<Program>, Option<String>), Error> {
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for kind in known {
-        let named = Named { kind: *kind, label: kind.name().into(), path: kind.name().into() };
-        match find(named)? {
+        let named = NamedProgram { kind: *kind, label: kind.name().into(), path: kind.name().into() };
+        match find(&named)? {
             Some(program) => found.push(program),
             None => missing.push(kind.name()),
         }
@@ -215,23 +233,22 @@ fn installed(known: &[Kind]) -> Result<(Vec<Program>, Option<String>), Failure> 
     Ok((found, note))
 }
 
-/// Asks a program for its version; `None` if there is none to ask.
-fn find(named: Named) -> Result<Option<Program>, Failure> {
-    let asked = Command::new(&named.path).arg(named.kind.version_option()).stdin(Stdio::null()).output();
-    let output = match asked {
+/// Runs a program for its version; `None` if it is not installed.
+fn find(named: &NamedProgram) -> Result<Option<Program>, Error> {
+    let output = match Command::new(&named.path).arg(named.kind.version_option()).stdin(Stdio::null()).output() {
         Ok(output) => output,
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(Failure::failed(format!("{}: cannot start: {cause}", named.path.escaped()))),
+        Err(cause) => return Err(Error::file("start", &named.path, &cause)),
     };
-    // Some say it on standard error.
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("version unknown");
-    let Named { kind, label, path } = named;
+    // Some print it to standard error.
+    let output = [output.stdout, output.stderr].concat();
+    let output = String::from_utf8_lossy(&output);
+    let line = output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("version unknown");
+    let NamedProgram { kind, label, path } = named.clone();
     Ok(Some(Program { kind, label, path, version: line.to_owned() }))
 }
 
-/// A command line's words.
+/// The words of a command line.
 pub fn words<T: AsRef<OsStr>>(words: &[T]) -> Vec<OsString> {
     words.iter().map(|word| word.as_ref().to_owned()).collect()
 }
@@ -240,9 +257,13 @@ pub fn words<T: AsRef<OsStr>>(words: &[T]) -> Vec<OsString> {
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> Against {
+        Against::parse(OsStr::new(text), PACKERS).unwrap()
+    }
+
     #[test]
     fn programs_are_named_with_and_without_a_path() {
-        let found = named(OsStr::new("mksquashfs,tar2sqfs=/new/t2s,packline=/old/p"), PACKERS).unwrap();
+        let Against::Named(found) = parsed("mksquashfs,tar2sqfs=/new/t2s,packline=/old/p") else { panic!() };
         let shown: Vec<_> =
             found.iter().map(|one| (one.kind, one.label.as_str(), one.path.to_str().unwrap())).collect();
         assert_eq!(
@@ -254,18 +275,19 @@ mod tests {
             ]
         );
         for wrong in ["", "unsquashfs", "packline", "xz,xz", "xz=", "mksquash"] {
-            assert!(named(OsStr::new(wrong), PACKERS).is_err(), "{wrong:?}");
+            assert!(Against::parse(OsStr::new(wrong), PACKERS).is_err(), "{wrong:?}");
         }
     }
 
     #[test]
-    fn program_that_is_not_there_is_an_error_only_if_it_was_named() {
-        let error = peers(Some(OsStr::new("xz=/nonesuch/xz")), PACKERS, &[]).unwrap_err();
-        assert!(matches!(error, Failure::Usage(what) if what.contains("/nonesuch/xz is not installed")));
-        let (found, missing) = peers(Some(OsStr::new("all")), PACKERS, &[]).unwrap();
+    fn program_that_is_not_installed_is_an_error_only_if_it_was_named() {
+        let error = parsed("xz=/nonesuch/xz").find(PACKERS, &[]).unwrap_err();
+        let expected = "/nonesuch/xz is not installed";
+        assert!(matches!(error, Error::Setting { setting: Setting::Against, reason } if reason.contains(expected)));
+        let (found, missing) = parsed("all").find(PACKERS, &[]).unwrap();
         assert_eq!(found.len() < PACKERS.len(), missing.is_some());
-        assert_eq!(peers(None, PACKERS, &[]).unwrap(), (Vec::new(), None));
-        assert_eq!(peers(None, &[], PACKERS).unwrap(), (found, missing));
-        assert_eq!(peers(Some(OsStr::new("none")), PACKERS, PACKERS).unwrap(), (Vec::new(), None));
+        assert_eq!(Against::Usual.find(PACKERS, &[]).unwrap(), (Vec::new(), None));
+        assert_eq!(Against::Usual.find(&[], PACKERS).unwrap(), (found, missing));
+        assert_eq!(parsed("none").find(PACKERS, PACKERS).unwrap(), (Vec::new(), None));
     }
 }

@@ -1,4 +1,4 @@
-//! What a benchmark measured, what follows from it, and how it is reported. Pure: nothing here runs or measures anything.
+//! The report of a benchmark: the model, statistics on it, and its formats. Nothing here measures.
 
 mod csv;
 mod figures;
@@ -19,9 +19,11 @@ mod verdict;
 
 pub use csv::{CsvError, csv, read_csv};
 pub use html::html;
+pub(crate) use html::push_new;
 pub use json::json;
 pub use markdown::markdown;
 pub use merge::MergeError;
 pub use model::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
+pub(crate) use number::{binary_bytes, short_block_size};
 pub use statistics::{Scaling, Spread, Versus, against, scaling};
 pub use text::text;

@@ -1,224 +1,243 @@
-//! Runs contests and gathers what they cost.
+//! Runs the cases of a plan and collects what they cost.
 
-use std::path::PathBuf;
+use packline::tree::escape::Escape;
 
-use packline::bench::{Case, Cost, Measured};
+use crate::command_line::CommandLine;
+use crate::plan::{BenchCase, Competitor, Plan, run_order};
+use crate::process::{Ended, ProcessRunner};
+use crate::program::Program;
+use crate::report::{Case, Cost, Measured};
+use crate::settings::Comparison;
+use crate::work_dir::{WorkDir, remove};
+use crate::{Error, Progress, Session};
 
-use super::child::{Ended, Runner};
-use super::interruption::Interruption;
-use super::line::Line;
-use super::lists::put;
-use super::plan::{Contest, Entrant, is_ours, rounds};
-use super::program::Program;
-use super::progress::Doing;
-use super::scratch::{Scratch, clear};
-use crate::failure::Failure;
-use crate::shown::Escape;
-
-/// What all contests of a benchmark share.
-pub struct Arena<'a> {
+/// State that all cases of a benchmark share.
+pub struct Runner<'a> {
     pub programs: Vec<Program>,
-    pub runner: Runner,
-    pub interruption: Interruption,
-    pub scratch: Scratch,
-    pub doing: Doing<'a>,
-    pub warmups: usize,
-    pub runs: usize,
-    /// Whether a wrong answer is left where it is, and ends the benchmark.
-    pub keep: bool,
-    pub found: Found,
-}
-
-/// What contests have come to so far.
-#[derive(Default)]
-pub struct Found {
-    /// With the group and the program of each.
+    pub processes: ProcessRunner,
+    pub work_dir: WorkDir,
+    pub progress: &'a mut dyn Progress,
+    warmups: usize,
+    runs: usize,
+    /// Whether a wrong result is left where it is and ends the benchmark.
+    keep: bool,
+    /// Measured cases with their group and program.
     measured: Vec<(usize, usize, Measured)>,
-    /// Wrong answers, and runs of ours that failed.
+    /// Wrong results, and failed runs of packline.
     pub failures: Vec<String>,
-    /// What went wrong without being a failure.
     pub notes: Vec<String>,
-    /// Runs that went well.
+    /// Runs that succeeded.
     pub done: usize,
 }
 
-impl Found {
-    /// The measured cases in the order of the plan, and within a group program by program.
+/// A run that has ended.
+pub struct Run<'c> {
+    pub competitor: &'c Competitor,
+    pub group: usize,
+    /// From 0; warm-ups count.
+    pub round: usize,
+}
+
+impl Run<'_> {
+    /// For messages.
+    pub fn name(&self) -> String {
+        let Case { program, codec, jobs, .. } = &self.competitor.case;
+        format!("{program} ({codec}, jobs {jobs}, run {})", self.round + 1)
+    }
+}
+
+/// Prepares cases and checks the output of runs.
+pub trait Verifier {
+    /// Called before the first run of a case.
+    fn prepare(&mut self, runner: &mut Runner<'_>);
+    /// Checks the output of a run; bytes of content and of the image.
+    fn check(&mut self, runner: &mut Runner<'_>, run: &Run<'_>) -> Result<(u64, u64), Error>;
+}
+
+/// Why a run does not count.
+enum Rejection {
+    /// The program failed.
+    Failed(Error),
+    /// Its output is wrong, or could not be compared.
+    Wrong(Error),
+}
+
+impl<'a> Runner<'a> {
+    pub fn new(
+        programs: Vec<Program>,
+        work_dir: WorkDir,
+        settings: &Comparison,
+        session: &'a mut Session<'_>,
+    ) -> Runner<'a> {
+        Runner {
+            programs,
+            processes: processes(session, &work_dir),
+            work_dir,
+            progress: session.progress,
+            warmups: settings.runs.warmups,
+            runs: settings.runs.runs,
+            keep: settings.keep,
+            measured: Vec::new(),
+            failures: Vec::new(),
+            notes: Vec::new(),
+            done: 0,
+        }
+    }
+
+    /// Runs all cases. A wrong result or a failure takes its program out of that case, and all programs if it is packline; the
+    /// other cases go on. Results are kept after an error too.
+    ///
+    /// # Errors
+    /// The benchmark cannot go on: it was interrupted, or the directory of the outputs fails.
+    pub fn run(&mut self, plan: &Plan, verifier: &mut dyn Verifier) -> Result<(), Error> {
+        for case in &plan.cases {
+            verifier.prepare(self);
+            let mut all: Vec<Option<Measured>> = case.competitors.iter().map(|one| Some(unmeasured(one))).collect();
+            let ended = self.run_rounds(case, verifier, &mut all);
+            self.show_medians(&case.name(), all.iter().flatten());
+            self.collect(case, all);
+            ended?;
+            case.competitors.iter().filter_map(|competitor| competitor.output.as_deref()).try_for_each(remove)?;
+        }
+        Ok(())
+    }
+
+    fn show_medians<'m>(&mut self, name: &str, all: impl Iterator<Item = &'m Measured>) {
+        let one = |measured: &Measured| format!("{} {:.3} s", measured.case.program, measured.wall().median);
+        let medians: Vec<String> = all.map(one).collect();
+        self.progress.message(&format!("{name}: {}", medians.join(", ")));
+    }
+
+    fn collect(&mut self, case: &BenchCase, all: Vec<Option<Measured>>) {
+        let programs = case.competitors.iter().map(|competitor| competitor.program);
+        let counted = programs.zip(all).filter_map(|(program, measured)| Some((case.group, program, measured?)));
+        self.measured.extend(counted.filter(|(_, _, measured)| !measured.runs.is_empty()));
+    }
+
+    /// What was measured, in the order of the plan and within a group program by program.
     pub fn take_measured(&mut self) -> Vec<Measured> {
         let mut all = std::mem::take(&mut self.measured);
         all.sort_by_key(|(group, program, measured)| (*group, *program, measured.case.jobs));
         all.into_iter().map(|(_, _, measured)| measured).collect()
     }
 
-    /// Notes something once, however many contests it is true of.
-    pub fn note(&mut self, what: String) {
-        put(&mut self.notes, what);
-    }
-}
-
-/// What is to be known of a run that has ended.
-pub struct Run<'c> {
-    pub entrant: &'c Entrant,
-    pub group: usize,
-    /// From 0, warm-ups counted.
-    pub round: usize,
-}
-
-impl Run<'_> {
-    /// For messages.
-    pub fn shown(&self) -> String {
-        let Case { program, codec, jobs, .. } = &self.entrant.case;
-        format!("{program} ({codec}, jobs {jobs}, run {})", self.round + 1)
-    }
-}
-
-/// What a benchmark does around the runs.
-pub trait Referee {
-    /// Before the first run of a contest.
-    fn open(&mut self, arena: &mut Arena<'_>, contest: &Contest) -> Result<(), Failure>;
-    /// After each run: judges what was made, and tells bytes of content and of the image.
-    fn judge(&mut self, arena: &mut Arena<'_>, run: &Run<'_>) -> Result<(u64, u64), Failure>;
-}
-
-/// Nothing measured yet.
-fn blank(entrant: &Entrant) -> Measured {
-    Measured { case: entrant.case.clone(), content_bytes: 0, image_bytes: 0, runs: Vec::new() }
-}
-
-/// Why a run does not count.
-enum Refusal {
-    /// The program failed.
-    Failed(Failure),
-    /// What it made is wrong, or could not be compared.
-    Wrong(Failure),
-}
-
-impl Arena<'_> {
-    /// Runs all contests. A wrong answer or a failure takes its program out of that contest, and all programs if it is ours; the
-    /// other contests go on. What was measured is in `found`, also after an error.
-    ///
-    /// # Errors
-    /// The benchmark cannot go on: it was interrupted, or the place of the outputs fails.
-    pub fn hold(&mut self, contests: &[Contest], referee: &mut dyn Referee) -> Result<(), Failure> {
-        for contest in contests {
-            referee.open(self, contest)?;
-            let mut all: Vec<Option<Measured>> = contest.entrants.iter().map(|entrant| Some(blank(entrant))).collect();
-            let ended = self.hold_rounds(contest, referee, &mut all);
-            self.doing.end_contest(&contest.name(), all.iter().flatten());
-            self.gather(contest, all);
-            ended?;
-            // What has been judged is in nobody's way.
-            contest.entrants.iter().filter_map(|entrant| entrant.made.as_deref()).try_for_each(clear)?;
-        }
-        Ok(())
-    }
-
-    /// Keeps what counts of a contest.
-    fn gather(&mut self, contest: &Contest, all: Vec<Option<Measured>>) {
-        let programs = contest.entrants.iter().map(|entrant| entrant.program);
-        let counted = programs.zip(all).filter_map(|(program, measured)| Some((contest.group, program, measured?)));
-        self.found.measured.extend(counted.filter(|(_, _, measured)| !measured.runs.is_empty()));
-    }
-
-    fn hold_rounds(
+    fn run_rounds(
         &mut self,
-        contest: &Contest,
-        referee: &mut dyn Referee,
+        case: &BenchCase,
+        verifier: &mut dyn Verifier,
         all: &mut [Option<Measured>],
-    ) -> Result<(), Failure> {
-        let name = contest.name();
-        for (round, index) in rounds(self.warmups + self.runs, contest.entrants.len()) {
-            let entrant = &contest.entrants[index];
-            self.doing.begin(&format!("{name}: {}", entrant.case.program));
+    ) -> Result<(), Error> {
+        let name = case.name();
+        for (round, index) in run_order(self.warmups + self.runs, case.competitors.len()) {
+            let competitor = &case.competitors[index];
+            self.progress.begin(&format!("{name}: {}", competitor.case.program));
             if let Some(measured) = &mut all[index] {
-                let run = Run { entrant, group: contest.group, round };
-                match self.run_judged(&run, referee) {
+                let run = Run { competitor, group: case.group, round };
+                match self.run_checked(&run, verifier) {
                     Ok((cost, sizes)) => {
                         (measured.content_bytes, measured.image_bytes) = sizes;
                         self.count(&mut measured.runs, round, cost);
-                        self.found.done += 1;
                     }
-                    Err(refusal) => {
-                        let ours = is_ours(&self.programs[entrant.program]);
-                        self.refuse(&run, refusal)?;
-                        // Without ours there is nothing to compare with.
-                        if ours { all.fill(None) } else { all[index] = None }
+                    Err(rejection) => {
+                        self.reject(&run, rejection)?;
+                        // Without packline there is nothing to compare with.
+                        if self.is_packline(&run) { all.fill(None) } else { all[index] = None }
                     }
                 }
             }
-            self.doing.step();
+            self.progress.step();
         }
         Ok(())
     }
 
-    fn run_judged(&mut self, run: &Run<'_>, referee: &mut dyn Referee) -> Result<(Cost, (u64, u64)), Refusal> {
-        let cost = self.run_clean(run.entrant).map_err(Refusal::Failed)?;
-        Ok((cost, referee.judge(self, run).map_err(Refusal::Wrong)?))
+    fn run_checked(&mut self, run: &Run<'_>, verifier: &mut dyn Verifier) -> Result<(Cost, (u64, u64)), Rejection> {
+        let cost = self.run_measured(run.competitor).map_err(Rejection::Failed)?;
+        Ok((cost, verifier.check(self, run).map_err(Rejection::Wrong)?))
     }
 
     fn count(&mut self, runs: &mut Vec<Cost>, round: usize, cost: Cost) {
+        self.done += 1;
         if round >= self.warmups {
             runs.push(cost);
-            self.interruption.note_measured();
+            self.processes.interruption.set_measured();
         }
     }
 
-    /// Records why a program is out of a contest: a peer that fails at an input is no failure of the benchmark.
-    fn refuse(&mut self, run: &Run<'_>, refusal: Refusal) -> Result<(), Failure> {
-        let entrant = run.entrant;
-        let (failure, wrong) = match refusal {
-            Refusal::Failed(failure) => (failure, is_ours(&self.programs[entrant.program])),
-            Refusal::Wrong(failure) => (failure, true),
+    /// Whether a run is of the packline that is measured, rather than of a competitor.
+    pub fn is_packline(&self, run: &Run<'_>) -> bool {
+        self.programs[run.competitor.program].is_packline()
+    }
+
+    /// Records why a program is out of a case. A competitor that fails is only noted: it may not support the input.
+    fn reject(&mut self, run: &Run<'_>, rejection: Rejection) -> Result<(), Error> {
+        let (error, is_failure) = match rejection {
+            Rejection::Failed(error) => (error, self.is_packline(run)),
+            Rejection::Wrong(error) => (error, true),
         };
-        match failure {
-            Failure::Failed(what) if !self.interruption.is_asked() => match wrong {
-                true if what.starts_with(&run.shown()) => self.fail(what),
-                true => self.fail(format!("{}: {what}", run.shown())),
-                false => {
-                    let note = format!("{} failed: {}", entrant.case.program, what.replace('\n', " / "));
-                    self.doing.say(&note);
-                    self.found.note(note);
-                    Ok(())
-                }
-            },
-            failure => Err(failure),
+        let Error::Failed(message) = error else { return Err(error) };
+        if self.processes.interruption.is_requested() {
+            return Err(Error::Failed(message));
+        }
+        if is_failure {
+            let named = message.starts_with(&run.name());
+            return self.fail(if named { message } else { format!("{}: {message}", run.name()) });
+        }
+        let note = format!("{} failed: {}", run.competitor.case.program, message.replace('\n', " / "));
+        self.progress.message(&note);
+        self.note(note);
+        Ok(())
+    }
+
+    /// A failure ends the benchmark only if its output is to be kept, which the next run would replace.
+    fn fail(&mut self, message: String) -> Result<(), Error> {
+        self.progress.message(message.lines().next().unwrap_or_default());
+        self.failures.push(message);
+        if self.keep { Err(Error::Stopped) } else { Ok(()) }
+    }
+
+    /// Adds a note unless it is there already.
+    pub fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 
-    /// A failure ends the benchmark only if what was made is to be left: the next run would take its place.
-    fn fail(&mut self, what: String) -> Result<(), Failure> {
-        self.doing.say(what.lines().next().unwrap_or_default());
-        self.found.failures.push(what);
-        if self.keep { Err(Failure::Said(1)) } else { Ok(()) }
-    }
-
-    /// Runs it with nothing of an earlier run in its way.
-    fn run_clean(&mut self, entrant: &Entrant) -> Result<Cost, Failure> {
-        if let Some(made) = &entrant.made {
-            clear(made)?;
+    /// Runs a competitor after its earlier output is removed.
+    fn run_measured(&mut self, competitor: &Competitor) -> Result<Cost, Error> {
+        if let Some(output) = &competitor.output {
+            remove(output)?;
         }
-        self.runner.run(&entrant.line).map(|Ended { cost, .. }| cost)
+        self.processes.run(&competitor.line).map(|Ended { cost, .. }| cost)
     }
 
-    /// Runs something that is not measured.
+    /// Runs a program that is not measured, to check an output.
     ///
     /// # Errors
     /// It fails.
-    pub fn help(&mut self, line: &Line) -> Result<Ended, Failure> {
-        self.doing.say_checking();
-        self.runner.run(line)
+    pub fn run_check(&mut self, line: &CommandLine) -> Result<Ended, Error> {
+        self.progress.checking();
+        self.processes.run(line)
     }
 
-    /// A line of this program.
-    pub fn ours(&self) -> Line {
-        Line::new(self.programs.first().map_or(PathBuf::from("packline"), |program| program.path.clone()))
+    /// A command line of packline without arguments.
+    pub fn packline(&self) -> CommandLine {
+        CommandLine::new(self.programs.first().map_or("packline".as_ref(), |program| program.path.as_path()))
     }
 
-    /// The failure of a program that gave a wrong answer.
-    pub fn wrong(&self, what: String) -> Failure {
+    /// The error of a wrong result.
+    pub fn wrong(&self, message: String) -> Error {
         match self.keep {
-            true => Failure::Failed(format!("{what}\nwhat was made is in {}", self.scratch.keep().escaped())),
-            false => Failure::Failed(format!("{what}\n(--keep leaves what was made)")),
+            true => Error::Failed(format!("{message}\nthe output is in {}", self.work_dir.keep().escaped())),
+            false => Error::Failed(format!("{message}\n(the output is deleted unless it is to be kept)")),
         }
     }
+}
+
+pub fn processes(session: &Session<'_>, work_dir: &WorkDir) -> ProcessRunner {
+    let (interruption, clock) = (session.interruption.clone(), session.machine.clock);
+    ProcessRunner { interruption, clock, log: work_dir.at("log") }
+}
+
+fn unmeasured(competitor: &Competitor) -> Measured {
+    Measured { case: competitor.case.clone(), content_bytes: 0, image_bytes: 0, runs: Vec::new() }
 }

@@ -1,43 +1,42 @@
-//! How fast a place is written and read, in order.
+//! Speed of sequential writing and reading in a directory.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use packline::bench::{Input, Report, Storage, Task};
 use rustix::fs::{Advice, OFlags, fadvise, fdatasync, statvfs};
 
-use super::input::cannot;
-use super::outputs::directory_of;
-use super::report::{blank, ours};
-use super::scratch::{Scratch, clear};
-use super::settings::Settings;
-use crate::clock::Stopwatch;
-use crate::failure::Failure;
-use crate::io::Io;
+use crate::facts::empty_report;
+use crate::program::Program;
+use crate::report::{Input, Report, Storage, Task};
+use crate::settings::StorageSettings;
+use crate::work_dir::{WorkDir, remove};
+use crate::{Clock, Error, Session};
 
-/// Bytes of a read or a write; small, since the peak memory of a child is never below what its parent has.
+/// Bytes of a read or a write. Small, because the kernel never reports a smaller peak for a child than its parent has.
 const PIECE: usize = 512 << 10;
-/// What every device wants addresses and sizes to be a multiple of, bytes.
+/// Alignment of addresses and sizes that every device accepts, bytes.
 const ALIGNMENT: usize = 4096;
-/// Bytes that are written if nobody says how many.
-const USUAL: u64 = 1 << 30;
-/// How often it is written and read: what is wanted is what the place can do, and others may use it meanwhile.
+/// Bytes that are written by default.
+const DEFAULT_BYTES: u64 = 1 << 30;
+/// Passes; the best counts, since other processes may use the medium too.
 const PASSES: usize = 3;
 
-/// Bytes written for each byte of content, for which the ceiling is told.
+/// Compression ratios for which the report gives the ceiling.
 const RATIOS: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
 
-/// `bench storage`.
+/// Measures a directory.
 ///
 /// # Errors
-/// The place cannot be written or read.
-pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
-    let (place, scratch) = (&settings.input, Scratch::new(&settings.input, &io.temporaries)?);
-    let measured = measure(&place.display().to_string(), &scratch.at("storage"), settings.bytes)?;
-    let input = Input { name: place.display().to_string(), bytes: measured.bytes };
-    let mut report = blank(settings, io, &[ours(io)?], input);
+/// It cannot be written or read.
+pub fn run(settings: &StorageSettings, session: &mut Session<'_>) -> Result<Report, Error> {
+    let work_dir = WorkDir::new(&settings.directory, &session.temporaries)?;
+    let name = settings.directory.display().to_string();
+    let measured = measure(&name, &work_dir.at("storage"), settings.bytes, session.machine.clock)?;
+    let program = Program::packline(session.machine.program()?);
+    let input = Input { name, bytes: measured.bytes };
+    let mut report = empty_report(&settings.runs, &session.machine, &[program], input);
     let ceiling = |ratio| {
         let rate = measured.ceiling(Task::Pack, ratio) / 1e6;
         format!("At a ratio of {ratio} nothing packs more than {rate:.0} MB/s here: 1 / (1 / read + ratio / write).")
@@ -47,98 +46,113 @@ pub fn run(settings: &Settings, io: &mut Io) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Writes `path`, so that it is on the medium, reads it and removes it; the best of several times. `bytes`: how many; without it a gigabyte, or a tenth
-/// of what is free if that is less. `shown`: the place in the report.
+/// Writes and syncs the file `path`, reads it and removes it, several times. `bytes`: its size; without it 1 GiB, or a tenth of what is
+/// free if that is less. `name`: of the directory, for the report.
 ///
 /// # Errors
-/// The operating system's refusal.
-pub fn measure(shown: &str, path: &Path, bytes: Option<u64>) -> Result<Storage, Failure> {
-    let free = statvfs(directory_of(path)).map_err(|cause| cannot("look at", path, &cause.into()))?;
+/// The file cannot be written or read.
+pub fn measure(name: &str, path: &Path, bytes: Option<u64>, clock: Clock) -> Result<Storage, Error> {
+    let directory = path.parent().unwrap_or(path);
+    let free = statvfs(directory).map_err(|cause| Error::file("stat", path, &cause.into()))?;
     let free = free.f_bavail.saturating_mul(free.f_frsize);
-    let bytes = bytes.unwrap_or((free / 10).min(USUAL)).next_multiple_of(PIECE as u64);
+    let bytes = bytes.unwrap_or((free / 10).min(DEFAULT_BYTES)).next_multiple_of(PIECE as u64);
     if bytes > free {
-        let what = format!("{shown}: {free} bytes are free, and {bytes} would be written to measure it");
-        return Err(Failure::failed(what));
+        return Err(Error::failed(format!("{name}: {free} bytes are free (expected {bytes}, to measure it)")));
     }
     let (mut write, mut read, mut direct) = (f64::INFINITY, f64::INFINITY, true);
     for _ in 0..PASSES {
-        let (wrote, (took, passed_by)) = pass(path, bytes)?;
-        (write, read, direct) = (write.min(wrote), read.min(took), direct && passed_by);
+        let pass = pass(path, bytes, clock)?;
+        (write, read, direct) = (write.min(pass.write), read.min(pass.read), direct && pass.direct);
     }
     let rate = |seconds: f64| bytes as f64 / seconds.max(1e-9);
-    Ok(Storage { place: shown.to_owned(), bytes, read: rate(read), write: rate(write), direct })
+    Ok(Storage { place: name.to_owned(), bytes, read: rate(read), write: rate(write), direct })
 }
 
-/// Seconds of writing and of reading once, and whether the page cache was passed by.
-fn pass(path: &Path, bytes: u64) -> Result<(f64, (f64, bool)), Failure> {
-    let measured = write(path, bytes)
-        .map_err(|cause| cannot("write", path, &cause))
-        .and_then(|write| Ok((write, read(path).map_err(|cause| cannot("read", path, &cause))?)));
-    clear(path)?;
+/// Seconds of writing and of reading once.
+struct Pass {
+    write: f64,
+    read: f64,
+    /// Whether reading bypassed the page cache.
+    direct: bool,
+}
+
+fn pass(path: &Path, bytes: u64, clock: Clock) -> Result<Pass, Error> {
+    let write = write(path, bytes, clock).map_err(|cause| Error::file("write", path, &cause));
+    let measured = write.and_then(|write| {
+        let (read, direct) = read(path, clock).map_err(|cause| Error::file("read", path, &cause))?;
+        Ok(Pass { write, read, direct })
+    });
+    remove(path)?;
     measured
 }
 
-/// Seconds of writing, until it is on the medium.
-fn write(path: &Path, bytes: u64) -> io::Result<f64> {
+/// Seconds of writing and syncing.
+fn write(path: &Path, bytes: u64, clock: Clock) -> io::Result<f64> {
     let mut piece = noise();
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    let watch = Stopwatch::start();
-    for number in 0..bytes / PIECE as u64 {
-        stamp(&mut piece, number);
-        file.write_all(&piece)?;
-    }
-    fdatasync(&file)?;
-    Ok(watch.seconds())
+    let write = || {
+        for number in 0..bytes / PIECE as u64 {
+            stamp(&mut piece, number);
+            file.write_all(&piece)?;
+        }
+        fdatasync(&file).map_err(io::Error::from)
+    };
+    let (written, seconds) = clock.time(write);
+    written?;
+    Ok(seconds)
 }
 
-/// Bytes that no file system compresses or finds twice.
+/// Bytes that no file system compresses or deduplicates.
 fn noise() -> Vec<u8> {
     let mut piece = vec![0; PIECE];
     blake3::Hasher::new().update(b"storage").finalize_xof().fill(&mut piece);
     piece
 }
 
-/// Makes each block of the piece another one than it was before.
+/// Makes each block of the piece unique.
 fn stamp(piece: &mut [u8], number: u64) {
     piece.chunks_mut(ALIGNMENT).for_each(|block| block[..8].copy_from_slice(&number.to_le_bytes()));
 }
 
-/// Seconds of reading, and whether the page cache was passed by. Where that cannot be, it is asked to forget the file.
-fn read(path: &Path) -> io::Result<(f64, bool)> {
+/// Seconds of reading, and whether it bypassed the page cache. Where that is not possible the kernel is advised to drop the file's pages.
+fn read(path: &Path, clock: Clock) -> io::Result<(f64, bool)> {
     let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path);
     if let Ok(file) = direct
-        && let Ok(seconds) = read_through(file)
+        && let Ok(seconds) = read_to_end(file, clock)
     {
         return Ok((seconds, true));
     }
     let file = File::open(path)?;
-    // Where it does nothing (a file system in memory) reading is as fast as it will ever be.
+    // It has no effect on a file system in memory, where reading cannot be slower.
     let _: rustix::io::Result<()> = fadvise(&file, 0, None, Advice::DontNeed);
-    read_through(file).map(|seconds| (seconds, false))
+    read_to_end(file, clock).map(|seconds| (seconds, false))
 }
 
-fn read_through(mut file: File) -> io::Result<f64> {
-    let mut room = vec![0u8; PIECE + ALIGNMENT];
-    let start = room.as_ptr().align_offset(ALIGNMENT);
-    let buffer = &mut room[start..start + PIECE];
-    let watch = Stopwatch::start();
-    while file.read(buffer)? > 0 {}
-    Ok(watch.seconds())
+fn read_to_end(mut file: File, clock: Clock) -> io::Result<f64> {
+    let mut buffer = vec![0u8; PIECE + ALIGNMENT];
+    let start = buffer.as_ptr().align_offset(ALIGNMENT);
+    let buffer = &mut buffer[start..start + PIECE];
+    let (result, seconds) = clock.time(|| {
+        while file.read(buffer)? > 0 {}
+        Ok(())
+    });
+    result.map(|()| seconds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::tests::CLOCK;
 
     #[test]
-    fn place_is_measured_and_left_as_it_was() {
+    fn directory_is_measured_and_left_as_it_was() {
         let top = tempfile::tempdir().unwrap();
-        let found = measure("here", &top.path().join("x"), Some(3 << 20)).unwrap();
+        let found = measure("here", &top.path().join("x"), Some(3 << 20), CLOCK).unwrap();
         assert_eq!((found.place.as_str(), found.bytes), ("here", 3 << 20));
         assert!(found.read > 0.0 && found.write > 0.0);
         assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0);
-        assert!(measure("here", &top.path().join("x"), Some(u64::MAX / 2)).is_err());
-        assert!(measure("here", &top.path().join("none/x"), Some(1)).is_err());
+        assert!(measure("here", &top.path().join("x"), Some(u64::MAX / 2), CLOCK).is_err());
+        assert!(measure("here", &top.path().join("none/x"), Some(1), CLOCK).is_err());
     }
 
     #[test]

@@ -1,75 +1,62 @@
-//! Trees made here, always the same: `synthetic:NAME[:SIZE]`. They say how a codec behaves at its limits, nothing about a
-//! user's data.
+//! Generated trees, always the same: they show how a codec behaves at its limits.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use packline::tree::tar::{TarWriter, end_of_archive, padding};
 use packline::tree::{Entry, Kind, Meta};
 
-use crate::failure::Failure;
-use crate::size::parse_size;
-
-/// Bytes of content if nobody says how many.
-const USUAL: u64 = 64 << 20;
 /// Bytes of a large file.
 const FILE: u64 = (1 << 20) + 12_345;
 /// Small files behind each large one, and the largest of them, bytes.
 const SMALL_FILES: u64 = 8;
 const SMALL_MOST: u64 = 20_000;
 
-/// What files hold.
+/// Contents of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Filling {
+pub enum Filling {
+    /// Bytes of zero.
     Zeros,
+    /// Bytes that do not compress.
     Random,
+    /// Words of a small vocabulary.
     Text,
     /// Each of the others in turn.
     Mixed,
 }
 
-/// A tree that is made here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl Filling {
+    /// Parses `zeros`, `random`, `text` or `mixed`.
+    pub fn parse(name: &str) -> Option<Filling> {
+        match name {
+            "zeros" => Some(Filling::Zeros),
+            "random" => Some(Filling::Random),
+            "text" => Some(Filling::Text),
+            "mixed" => Some(Filling::Mixed),
+            _ => None,
+        }
+    }
+}
+
+/// A generated tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synthetic {
-    filling: Filling,
-    bytes: u64,
+    /// Name for the report.
+    pub name: String,
+    /// Contents of its files.
+    pub filling: Filling,
+    /// Bytes of content.
+    pub bytes: u64,
 }
 
 impl Synthetic {
-    /// The tree that an input names, if it names one.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`]: there is none of that name, or its size is no size.
-    pub fn named(input: &Path) -> Result<Option<Synthetic>, Failure> {
-        let Some(name) = input.as_os_str().as_bytes().strip_prefix(b"synthetic:") else { return Ok(None) };
-        let name = String::from_utf8_lossy(name).into_owned();
-        let (name, size) = name.split_once(':').map_or((name.as_str(), None), |(name, size)| (name, Some(size)));
-        let filling = match name {
-            "zeros" => Filling::Zeros,
-            "random" => Filling::Random,
-            "text" => Filling::Text,
-            "mixed" => Filling::Mixed,
-            _ => {
-                let what = format!("unknown input 'synthetic:{name}' (expected zeros, random, text or mixed)");
-                return Err(Failure::Usage(what));
-            }
-        };
-        let bytes = size.map_or(Ok(USUAL), |size| parse_size(size.as_ref()));
-        let bytes = bytes.map_err(|what| Failure::Usage(format!("synthetic:{name}: {what}")))?;
-        Ok(Some(Synthetic { filling, bytes }))
-    }
-
     /// Writes it as a tar.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         self.write_to(&mut BufWriter::new(File::create_new(path)?))
     }
 
-    /// Large files with small ones between them, until there are as many bytes as were asked for.
+    /// Large files with small ones between them, until there are `bytes` bytes.
     fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         let (mut tar, mut left, mut number) = (TarWriter::new(""), self.bytes, 0);
         let mut written = 0;
@@ -105,7 +92,7 @@ fn fill(out: &mut impl Write, number: u64, size: u64, filling: Filling) -> io::R
     }
 }
 
-/// Bytes without end that do not compress, another row for each number.
+/// Endless bytes that do not compress, other ones for each number.
 fn noise(number: u64) -> impl Read {
     blake3::Hasher::new().update(b"synthetic").update(&number.to_le_bytes()).finalize_xof()
 }
@@ -139,17 +126,26 @@ mod tests {
 
     use super::*;
 
+    fn synthetic(name: &str) -> Synthetic {
+        let (filling, size) = name.split_once(':').unwrap();
+        Synthetic {
+            name: String::new(),
+            filling: Filling::parse(filling).unwrap(),
+            bytes: size.parse::<u64>().unwrap() << 10,
+        }
+    }
+
     fn made(name: &str) -> Vec<u8> {
         let mut tar = Vec::new();
-        Synthetic::named(Path::new(name)).unwrap().unwrap().write_to(&mut tar).unwrap();
+        synthetic(name).write_to(&mut tar).unwrap();
         tar
     }
 
     #[test]
-    fn trees_are_tars_of_the_size_that_was_asked_for() {
+    fn trees_are_tars_of_the_size_wanted() {
         for name in ["zeros", "random", "text", "mixed"] {
-            let tar = made(&format!("synthetic:{name}:3M"));
-            assert_eq!(tar, made(&format!("synthetic:{name}:3M")));
+            let tar = made(&format!("{name}:3072"));
+            assert_eq!(tar, made(&format!("{name}:3072")));
             let mut source = TarSource::new(tar.as_slice(), TarOptions::default());
             let (mut content, mut files) = (0, 0);
             while let Some(entry) = source.next_entry().unwrap() {
@@ -163,7 +159,7 @@ mod tests {
     #[test]
     fn text_compresses_and_noise_does_not() {
         let share = |name: &str| {
-            let tar = made(&format!("synthetic:{name}:200K"));
+            let tar = made(&format!("{name}:200"));
             let mut room = vec![0; 128 << 10];
             let mut encoder = packline::codec::Spec::parse("zstd").unwrap().encoder(128 << 10).unwrap();
             match encoder.compress(&tar[512..512 + (128 << 10)], &mut room).unwrap() {
@@ -175,15 +171,5 @@ mod tests {
         let text = share("text");
         assert!(text > 20 << 10 && text < 80 << 10, "{text}");
         assert!(share("zeros") < 100);
-    }
-
-    #[test]
-    fn only_names_that_are_known_are_made() {
-        let named = |input: &str| Synthetic::named(Path::new(input));
-        assert_eq!(named("zeros").unwrap(), None);
-        assert_eq!(named("synthetic:text").unwrap(), Some(Synthetic { filling: Filling::Text, bytes: USUAL }));
-        for wrong in ["synthetic:", "synthetic:nope", "synthetic:text:x", "synthetic:text:"] {
-            assert!(named(wrong).is_err(), "{wrong}");
-        }
     }
 }

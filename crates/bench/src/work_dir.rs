@@ -1,4 +1,4 @@
-//! The directory in which everything is made that is measured; removed at the end, whatever the end is.
+//! The directory of temporary benchmark files; removed at the end in any case.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -7,70 +7,63 @@ use std::path::{Path, PathBuf};
 use packline::Temporaries;
 use packline::tree::destination::remove_tree;
 
-use super::input::cannot;
-use crate::failure::Failure;
+use crate::Error;
 
-/// How often another name is tried if one is taken.
-const NAMES_MAX: usize = 16;
+/// Names that are tried.
+const MAX_NAMES: usize = 16;
 
-/// A directory of our own, removed with all that is in it.
+/// A temporary directory, removed with its contents.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct WorkDir {
     path: PathBuf,
-    list: Temporaries,
+    temporaries: Temporaries,
 }
 
-impl Scratch {
-    /// Makes one below `place`.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn new(place: &Path, list: &Temporaries) -> Result<Scratch, Failure> {
-        let whole = fs::canonicalize(place).map_err(|cause| cannot("open", place, &cause))?;
+impl WorkDir {
+    /// Creates a directory in `parent`.
+    pub fn new(parent: &Path, temporaries: &Temporaries) -> Result<WorkDir, Error> {
+        let whole = fs::canonicalize(parent).map_err(|cause| Error::file("open", parent, &cause))?;
         let mut refusal = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-        for _ in 0..NAMES_MAX {
+        for _ in 0..MAX_NAMES {
             let path = whole.join(format!(".packline-bench-{:016x}", RandomState::new().build_hasher().finish()));
-            match list.create_tree(&path, remove_tree, || fs::create_dir(&path)) {
-                Ok(()) => return Ok(Scratch { path, list: list.clone() }),
+            match temporaries.create_tree(&path, remove_tree, || fs::create_dir(&path)) {
+                Ok(()) => return Ok(WorkDir { path, temporaries: temporaries.clone() }),
                 Err(cause) => refusal = cause,
             }
             if refusal.kind() != std::io::ErrorKind::AlreadyExists {
                 break;
             }
         }
-        Err(cannot("make a directory in", place, &refusal))
+        Err(Error::file("make a directory in", parent, &refusal))
     }
 
-    /// The path of something in it.
+    /// The path of `name` in it.
     pub fn at(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Leaves it where it is; its path.
+    /// Does not remove it; its path.
     pub fn keep(&self) -> &Path {
-        let _: Result<(), std::convert::Infallible> = self.list.settle(&self.path, |_| Ok(()));
+        let _: Result<(), std::convert::Infallible> = self.temporaries.settle(&self.path, |_| Ok(()));
         &self.path
     }
 }
 
-impl Drop for Scratch {
+impl Drop for WorkDir {
     fn drop(&mut self) {
-        self.list.remove(&self.path);
+        self.temporaries.remove(&self.path);
     }
 }
 
-/// Removes a file or a directory with all that is in it; it is no error if there is none.
-///
-/// # Errors
-/// The operating system's refusal.
-pub fn clear(path: &Path) -> Result<(), Failure> {
+/// Removes a file, or a directory with its contents, if it exists.
+pub fn remove(path: &Path) -> Result<(), Error> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(cause) => return Err(cannot("look at", path, &cause)),
+        Err(cause) => return Err(Error::file("stat", path, &cause)),
     };
     let gone = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    gone.map_err(|cause| cannot("remove", path, &cause))
+    gone.map_err(|cause| Error::file("remove", path, &cause))
 }
 
 #[cfg(test)]
@@ -78,29 +71,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_with_all_that_is_in_it_unless_it_is_kept() {
+    fn it_is_removed_with_its_contents_unless_it_is_kept() {
         let top = tempfile::tempdir().unwrap();
         let list = Temporaries::default();
-        let scratch = Scratch::new(top.path(), &list).unwrap();
-        fs::create_dir_all(scratch.at("a/b")).unwrap();
-        drop(scratch);
+        let work_dir = WorkDir::new(top.path(), &list).unwrap();
+        fs::create_dir_all(work_dir.at("a/b")).unwrap();
+        drop(work_dir);
         assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
-        let scratch = Scratch::new(top.path(), &list).unwrap();
-        let kept = scratch.keep().to_path_buf();
-        drop(scratch);
+        let work_dir = WorkDir::new(top.path(), &list).unwrap();
+        let kept = work_dir.keep().to_path_buf();
+        drop(work_dir);
         list.remove_for_good();
         assert!(kept.is_dir());
     }
 
     #[test]
-    fn files_trees_and_nothing_are_cleared() {
+    fn files_trees_and_nothing_are_removed() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
-        clear(&path).unwrap();
+        remove(&path).unwrap();
         fs::write(&path, "").unwrap();
-        clear(&path).unwrap();
+        remove(&path).unwrap();
         fs::create_dir_all(path.join("y")).unwrap();
-        clear(&path).unwrap();
+        remove(&path).unwrap();
         assert!(!path.exists());
     }
 }

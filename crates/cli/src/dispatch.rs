@@ -7,8 +7,7 @@ use clap::error::{ContextValue, ErrorKind};
 use packline::tree::escape;
 
 use crate::args::Args;
-use crate::bench;
-use crate::commands::{cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
+use crate::commands::{bench, cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
 use crate::compat::lrzip;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;

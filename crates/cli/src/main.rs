@@ -1,7 +1,6 @@
 //! The packline command, and the drop-ins it answers to under their own names.
 
 mod args;
-mod bench;
 mod commands;
 mod compat;
 mod dispatch;
@@ -10,11 +9,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod ui;
-
-// The names under which the benchmark uses them.
-use host::{clock, machine, signals};
-use table::options;
-use ui::{escape as shown, failure, io, size, time as utc};
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
@@ -25,7 +19,7 @@ use std::process::ExitCode;
 use packline::Temporaries;
 use packline::tree::escape;
 
-use crate::host::{environment, streams, topology};
+use crate::host::{clock, environment, machine, signals, streams, topology};
 use crate::ui::io::{Host, Io};
 
 #[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]

@@ -4,7 +4,6 @@
 //! output's name ([`Format`]). Nothing here reads the clock, the environment or the number of processors: a request says
 //! it all.
 
-pub mod bench;
 mod cat;
 mod changes;
 mod container;

@@ -4,7 +4,7 @@ use super::counts::Counts;
 use super::dated;
 use crate::shell;
 use clap::Args;
-use packline::bench::{Case, CodecSpeed, Cost, Measured, Report, Spread, read_csv};
+use packline_bench::report::{Case, CodecSpeed, Cost, Measured, Report, Spread, read_csv};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -194,7 +194,7 @@ fn cell(ratio: Option<f64>) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
-    use packline::bench::{Input, Tails, Task, csv};
+    use packline_bench::report::{Input, Tails, Task, csv};
 
     fn measured(program: &str, codec: &str, cpu: &[f64], image_bytes: u64) -> Measured {
         let case = Case {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -13,10 +13,11 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("lrz", &["engine", "runtime", "codec", "tree", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "tree", "longrange"]),
     ("packline", &["engine", "runtime", "codec", "tree", "squashfs", "lrz", "pln"]),
-    ("cli", &["packline"]),
+    ("cli", &["packline", "bench"]),
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),
-    ("bench", &["testkit", "packline", "engine", "codec", "tree", "squashfs", "lrz", "pln", "longrange"]),
+    ("bench", &["packline"]),
+    ("microbench", &["testkit", "packline", "engine", "codec", "tree", "squashfs", "lrz", "pln", "longrange"]),
 ];
 
 /// Checks every crate's manifest.

@@ -86,7 +86,7 @@ fn same(what: &str, found: &str, expected: &str) -> Result<(), MergeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::tests::fixture::realistic;
+    use crate::report::tests::fixture::realistic;
 
     /// The configurations of a report that a rule takes.
     fn part(report: &Report, takes: impl Fn(&Case) -> bool) -> Report {

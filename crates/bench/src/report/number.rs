@@ -68,6 +68,24 @@ pub(super) fn block_size(bytes: u64) -> String {
     }
 }
 
+/// A block size as packline's options write it: `128K`.
+pub(crate) fn short_block_size(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{}K", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+/// Bytes with a binary unit: `1.5 KiB`.
+pub(crate) fn binary_bytes(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.into_iter().find(|&(shift, _)| bytes >> shift != 0) {
+        Some((shift, unit)) => format!("{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64),
+        None => format!("{bytes} bytes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -133,7 +133,7 @@ pub fn against(peer: &Measured, all: &[Measured]) -> Option<Versus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Tails, Task};
+    use crate::report::{Tails, Task};
 
     fn measured(program: &str, jobs: usize, walls: &[f64]) -> Measured {
         let case = Case {

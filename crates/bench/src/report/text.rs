@@ -133,7 +133,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bench::tests::fixture::{any_report, realistic};
+    use crate::report::tests::fixture::{any_report, realistic};
 
     fn too_wide(text: &str) -> Vec<&str> {
         text.lines().filter(|line| line.chars().count() > WIDTH || line.chars().any(char::is_control)).collect()

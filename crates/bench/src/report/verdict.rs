@@ -225,7 +225,7 @@ mod tests {
     use super::super::figures::figures;
     use super::super::tests::fixture::realistic;
     use super::*;
-    use crate::bench::Tails;
+    use crate::report::Tails;
 
     fn of(report: &Report) -> Vec<String> {
         verdict(report, &figures(report))

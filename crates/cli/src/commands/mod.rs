@@ -1,5 +1,6 @@
 //! packline's own commands.
 
+pub mod bench;
 pub mod cat;
 pub mod completions;
 pub mod compress;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::harness::{Kept, Place, Ran, host, io, run, run_on};
 use crate::args::Args;
-use crate::bench::APPLET;
+use crate::commands::bench::APPLET;
 use crate::table::command::{command_of, with_name};
 use crate::ui::io::Host;
 
@@ -91,7 +91,7 @@ fn every_run_is_counted_and_told() {
     let ran =
         bench(&place, PACKS, &["-j", "1-3", "-n", "4", "--warmup", "2", "-b", "4K,8K", "--csv", &place.text("csv")]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    let report = packline::bench::read_csv(&fs::read_to_string(place.at("csv")).unwrap()).unwrap();
+    let report = packline_bench::read_csv(&fs::read_to_string(place.at("csv")).unwrap()).unwrap();
     let jobs: Vec<(u64, usize)> = report.measured.iter().map(|one| (one.case.block_size, one.case.jobs)).collect();
     assert_eq!(jobs, [(4096, 1), (4096, 2), (4096, 3), (8192, 1), (8192, 2), (8192, 3)]);
     assert!(report.measured.iter().all(|one| (one.content_bytes, one.image_bytes, one.runs.len()) == (60, 6, 4)));
@@ -217,7 +217,7 @@ fn reports_are_joined_and_shown_again() {
         joined.status == 0 && joined.out.contains("\nlz4 ") && joined.out.matches("- Command").count() == 2,
         "{joined:?}"
     );
-    let both = packline::bench::read_csv(&fs::read_to_string(place.at("both.csv")).unwrap()).unwrap();
+    let both = packline_bench::read_csv(&fs::read_to_string(place.at("both.csv")).unwrap()).unwrap();
     assert_eq!(both.measured.iter().map(|measured| measured.case.jobs).collect::<Vec<_>>(), [1, 2]);
 
     let other = fs::read_to_string(&two).unwrap().replace("in.tar", "other.tar");

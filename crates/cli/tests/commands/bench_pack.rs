@@ -1,6 +1,6 @@
 //! `bench pack`: peers are measured beside ours, and a wrong answer is found.
 
-use packline::bench::{Report, Tails, read_csv};
+use packline_bench::report::{Report, Tails, read_csv};
 use packline_testkit::model::{Content, Node, NodeKind};
 use packline_testkit::{Random, plant, signal, tar, tools};
 use std::fs;
@@ -89,7 +89,7 @@ impl Place {
 
 /// The programs of each configuration, in the order of the report.
 fn told(report: &Report) -> Vec<String> {
-    let one = |measured: &packline::bench::Measured| {
+    let one = |measured: &packline_bench::report::Measured| {
         let case = &measured.case;
         format!("{} {} {} {}", case.codec, case.tails.name(), case.program, case.jobs)
     };
@@ -170,7 +170,7 @@ fn streams_are_compared_with_what_they_were_made_of() {
         place.report("in.tar", &["-c", "gzip:level=1,xz:level=0", "-j", "1", "-n", "1", "--against", "gzip,xz"]);
     let streams: Vec<_> = report.measured.iter().filter(|measured| measured.case.block_size == 0).collect();
     assert_eq!(streams.len(), 2);
-    assert!(streams.iter().all(|stream| packline::bench::against(stream, &report.measured).is_some()));
+    assert!(streams.iter().all(|stream| packline_bench::report::against(stream, &report.measured).is_some()));
     let liar = place.script("liar", "case $* in *-d*) echo other;; *) cat;; esac");
     let output = place.bench("in.tar", &["-c", "gzip", "-j", "1", "--against", &format!("gzip={liar}")]);
     assert!(output.status.code() == Some(1) && said(&output).contains("does not become"), "{}", said(&output));

@@ -1,6 +1,6 @@
 //! `bench unpack`: trees and tars of everyone are the image's, and a wrong one is found.
 
-use packline::bench::{Report, Tails, Task, read_csv};
+use packline_bench::report::{Report, Tails, Task, read_csv};
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::packer::Packer;
 use packline_testkit::{Random, tar, tools};

@@ -1,8 +1,8 @@
 //! Each codec on one block, compressing and decompressing.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use packline_bench::{noise, program, text};
 use packline_codec::{Outcome, Spec};
+use packline_microbench::{noise, program, text};
 use std::hint::black_box;
 
 const BLOCK: usize = 128 << 10;

@@ -1,8 +1,8 @@
 //! What the engine costs for a job that does nothing.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use packline_bench::Idle;
 use packline_engine::Config;
+use packline_microbench::Idle;
 
 const JOBS: u64 = 10_000;
 const BYTES: usize = 1000;

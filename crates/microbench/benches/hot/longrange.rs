@@ -1,8 +1,8 @@
 //! Repeats of a window: an archive of programs that come twice, text, noise, and nothing but zeros.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use packline_bench::{noise, program, text};
 use packline_longrange::{Settings, find};
+use packline_microbench::{noise, program, text};
 use std::hint::black_box;
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! The functions in which packing and reading spend their time, through the public interfaces of the crates.
-//! `cargo bench -p packline-bench [-- FILTER]`.
+//! `cargo bench -p packline-microbench [-- FILTER]`.
 
 mod codecs;
 mod line;

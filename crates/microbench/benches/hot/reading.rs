@@ -1,7 +1,7 @@
 //! Inodes and listings of an image: the whole tree walked, paths looked up.
 
 use criterion::{Criterion, Throughput};
-use packline_bench::{open, pack};
+use packline_microbench::{open, pack};
 use packline_squashfs::Options;
 use packline_squashfs::read::{Image, Walk};
 use packline_testkit::generate;

@@ -1,7 +1,7 @@
 //! Packing in memory with codec none, so that what is measured is everything but the codec.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use packline_bench::pack;
+use packline_microbench::pack;
 use packline_squashfs::Options;
 use packline_testkit::generate;
 use std::io;

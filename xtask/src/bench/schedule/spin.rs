@@ -3,7 +3,7 @@
 use super::cost::{Cost, timed};
 use super::variant::Variant;
 use packline::engine::Config;
-use packline_bench::Idle;
+use packline_microbench::Idle;
 
 /// Bytes of an item.
 const ITEM: usize = 128 << 10;

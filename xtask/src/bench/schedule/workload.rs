@@ -7,7 +7,7 @@ use super::synthetic::Tree;
 use super::variant::Variant;
 use crate::environment;
 use clap::Args;
-use packline_bench::Idle;
+use packline_microbench::Idle;
 use std::path::{Path, PathBuf};
 
 /// The default block size.

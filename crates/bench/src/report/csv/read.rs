@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::records::records;
 use super::{COLUMNS, FIRST};
-use crate::bench::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
+use crate::report::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
 
 /// Why a CSV could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Scales from numbers to places, and the ticks on them.
 
-use crate::bench::number;
+use crate::report::number;
 
 /// Largest number that is drawn as it is.
 const MOST: f64 = 1e15;

@@ -4,7 +4,7 @@ use super::axis::Scale;
 use super::frame::Frame;
 use super::look::Look;
 use super::svg::Svg;
-use crate::bench::number;
+use crate::report::number;
 
 /// A series.
 pub(super) struct Line {

@@ -1,6 +1,6 @@
 //! Text and tables as HTML.
 
-use crate::bench::table::{Column, Table};
+use crate::report::table::{Column, Table};
 
 /// A heading no longer than this stays in one line.
 const SHORT: usize = 8;

@@ -16,6 +16,8 @@ mod speeds;
 mod svg;
 mod versus;
 
+pub(crate) use palette::push_new;
+
 use super::Report;
 
 /// The report as HTML.

@@ -4,9 +4,9 @@ use super::markup::{escaped, table};
 use super::palette::Palette;
 use super::section::Series;
 use super::{speeds, versus};
-use crate::bench::figures::{Figures, Group, figures, groups};
-use crate::bench::verdict::verdict;
-use crate::bench::{Case, Report, Task, fragments, number, tables};
+use crate::report::figures::{Figures, Group, figures, groups};
+use crate::report::verdict::verdict;
+use crate::report::{Case, Report, Task, fragments, number, tables};
 
 const STYLE: &str = include_str!("style.css");
 const DARK: &str = include_str!("dark.css");
@@ -52,7 +52,7 @@ fn style() -> String {
 fn header(report: &Report, title: &str) -> String {
     let fact = |(name, value): (&str, String)| format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(&value));
     let facts: String = tables::facts(report).into_iter().map(fact).collect();
-    let program = |program: &crate::bench::Program| fact((&program.name, program.version.clone()));
+    let program = |program: &crate::report::Program| fact((&program.name, program.version.clone()));
     let programs: String = report.programs.iter().map(program).collect();
     let command = match report.command.as_str() {
         "" => String::new(),

@@ -1,8 +1,8 @@
 //! Which colour means what on a page: one colour is one program in every chart, or one codec where there is one program.
 
 use super::look::{COLOURS, Look};
-use crate::bench::figures::Figures;
-use crate::bench::{Case, Tails};
+use crate::report::figures::Figures;
+use crate::report::{Case, Tails};
 
 /// The meaning of colours, shapes and dashes, the same on the whole page.
 pub(super) struct Palette<'p> {
@@ -53,7 +53,7 @@ impl<'p> Palette<'p> {
 }
 
 /// Adds what is not there yet.
-pub(super) fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+pub(crate) fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);
     }

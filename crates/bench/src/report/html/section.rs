@@ -6,8 +6,8 @@ use super::look::Look;
 use super::markup::{beside, figure, panels};
 use super::palette::{Palette, push_new};
 use super::pareto::{Dot, pareto};
-use crate::bench::figures::{Figures, Group};
-use crate::bench::{Case, Tails, number, tables};
+use crate::report::figures::{Figures, Group};
+use crate::report::{Case, Tails, number, tables};
 
 /// Series that fit one chart; more are drawn a chart a codec.
 const FEW: usize = 6;

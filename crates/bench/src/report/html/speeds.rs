@@ -4,7 +4,7 @@ use super::bars::{Bar, bars};
 use super::look::Look;
 use super::markup::{figure, panels};
 use super::pareto::{Dot, pareto};
-use crate::bench::{CodecSpeed, Spread, number};
+use crate::report::{CodecSpeed, Spread, number};
 
 /// The figures of each block size.
 pub(super) fn speeds(codecs: &[CodecSpeed]) -> String {

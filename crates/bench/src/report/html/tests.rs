@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::html;
 use super::svg::text_width;
-use crate::bench::tests::fixture::{any_report, degenerate, realistic};
-use crate::bench::{Report, Tails};
+use crate::report::tests::fixture::{any_report, degenerate, realistic};
+use crate::report::{Report, Tails};
 
 fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     let start = element.find(&format!(" {name}=\""))? + name.len() + 3;

@@ -3,8 +3,8 @@
 use super::bars::{Bar, bars};
 use super::markup::{figure, panels};
 use super::section::Series;
-use crate::bench::figures::{Against, Figures};
-use crate::bench::{Spread, number};
+use crate::report::figures::{Against, Figures};
+use crate::report::{Spread, number};
 
 /// A figure for each peer beside whom ours stands.
 pub(super) fn versus(series: &Series) -> String {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::bench::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
+use crate::report::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
 
 const CONTENT: u64 = 1_838_000_000;
 /// Codec, compression MB/s a core, ratio, decompression MB/s a core.

@@ -1,38 +1,22 @@
-//! `packline bench`: what packing, unpacking, a codec or a place costs, ours beside what others take.
+//! `packline bench`: measures packing, unpacking, codecs and storage beside other programs.
 
-mod check;
-mod child;
-mod codec;
-mod content;
-mod contest;
-mod input;
-mod interruption;
-mod kept;
-mod line;
 mod lists;
-mod outcome;
 mod outputs;
-mod pack;
-mod pack_lines;
-mod plan;
-mod program;
 mod progress;
-mod report;
-mod scratch;
 mod settings;
-mod storage;
-mod synthetic;
-mod translate;
-mod unlisted;
-mod unpack;
+
+use packline_bench::{
+    Benchmark, Clock, Error, Interruption, Machine, Outcome, PACKERS, ProgramKind, Session, Setting, UNPACKERS,
+};
 
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
-use crate::options::{Applet, Manners, Operand, Opt, Takes};
-use interruption::Interruption;
-use outcome::Outcome;
-use settings::{Settings, What};
+use crate::host::{clock, machine};
+use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::ui::failure::Failure;
+use crate::ui::io::{Host, Io};
+use crate::ui::time::Moment;
+use outputs::Outputs;
+use settings::What;
 
 const CHOICE: &str = "What is measured";
 const RUNS: &str = "Runs";
@@ -171,7 +155,7 @@ pub const APPLET: Applet = Applet {
 };
 
 fn details() -> String {
-    let names = |kinds: &[program::Kind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    let names = |kinds: &[ProgramKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     format!(
         "Each run is a process of its own, with the input in the page cache. Programs run in turn, and what they make is compared: \
          a program with a wrong answer has no figures in that contest, and the status is 1 at the end. Ours must be the same bytes in each run \
@@ -186,21 +170,76 @@ fn details() -> String {
          packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M\n          \
          packline bench storage /mnt/disk\n          \
          packline bench report monday.csv tuesday.csv --html all.html",
-        names(program::PACKERS),
-        names(program::UNPACKERS)
+        names(PACKERS),
+        names(UNPACKERS)
     )
 }
 
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let settings = Settings::read(args, io)?;
-    settings.outputs.check(settings.measured_file(), &io.temporaries)?;
-    let interruption = Interruption::watching(&io.farewell);
-    let outcome = match settings.what {
-        What::Pack => pack::run(&settings, io, &interruption)?,
-        What::Unpack => unpack::run(&settings, io, &interruption)?,
-        What::Codec => codec::run(&settings, io, &interruption)?,
-        What::Storage => Outcome::from(storage::run(&settings, io)?),
-        What::Report => Outcome::from(kept::run(&settings)?),
-    };
-    outcome.finish(&settings.outputs, &interruption, io)
+    let (benchmark, outputs) = (settings::read(args, io)?, Outputs::read(args)?);
+    outputs.check(benchmark.input(), &io.temporaries)?;
+    let interruption = Interruption::default();
+    let watched = interruption.clone();
+    io.farewell.set_first(move || watched.interrupt());
+    let outcome = measure(&benchmark, args, &interruption, io)?;
+    finish(outcome, &outputs, &interruption, io)
+}
+
+fn measure(benchmark: &Benchmark, args: &Args, interruption: &Interruption, io: &mut Io) -> Result<Outcome, Failure> {
+    let (machine, temporaries) = (machine_of(&io.host), io.temporaries.clone());
+    let (draw, quiet) = (!args.flag("no-progress"), args.flag("quiet"));
+    let mut progress = progress::Shown { io, draw, quiet, bar: None };
+    let mut session = Session { machine, temporaries, interruption: interruption.clone(), progress: &mut progress };
+    benchmark.run(&mut session).map_err(Failure::from)
+}
+
+fn machine_of(host: &Host) -> Machine {
+    let date = Moment::of(host.now.into()).iso();
+    Machine {
+        program: host.program.clone(),
+        description: machine::description(),
+        date: date.split(' ').next().unwrap_or_default().to_owned(),
+        memory_limit: host.memory_limit,
+        peak_memory: host.peak_memory,
+        clock: Clock { wall: clock::wall_time, thread: clock::thread_time },
+    }
+}
+
+/// Writes the report, and returns all failures as one.
+fn finish(outcome: Outcome, outputs: &Outputs, interruption: &Interruption, io: &mut Io) -> Result<(), Failure> {
+    if interruption.is_requested() {
+        io.say("interrupted: reporting what was measured");
+    }
+    let written = if outcome.has_results() { outputs.write(&outcome.report, io) } else { Ok(()) };
+    if let (true, Err(Failure::Failed(message))) = (interruption.is_requested(), &written) {
+        io.say(message);
+    }
+    interruption.finish();
+    let Outcome { mut failures, ended, .. } = outcome;
+    for end in [ended.map_err(Failure::from), written] {
+        match end {
+            Err(Failure::Failed(message)) => failures.push(message),
+            Err(other) if failures.is_empty() => return Err(other),
+            _ => {}
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        match error {
+            Error::Setting { setting, reason } => Failure::Usage(format!("--{}: {reason}", option_of(setting))),
+            Error::Failed(message) => Failure::Failed(message),
+            Error::Stopped => Failure::Said(1),
+        }
+    }
+}
+
+fn option_of(setting: Setting) -> &'static str {
+    match setting {
+        Setting::Against => "against",
+        Setting::Memory => "mem",
+        Setting::Limit => "limit",
+    }
 }

@@ -1,20 +1,20 @@
-//! Lists as users write them: codecs, levels, block sizes, jobs, words.
+//! Parses lists: codecs, levels, block sizes, jobs, words.
 
 use std::ffi::OsStr;
 
-use packline::bench::{Tails, Task};
 use packline::codec::Spec;
+use packline_bench::report::{Tails, Task};
 
-use crate::size::parse_size;
+use crate::ui::size::parse_size;
 
-/// More than anybody asks for by a range; a range written by mistake must not fill the memory.
-const LIST_MOST: usize = 4096;
-const BLOCK_LEAST: u64 = 4096;
-const BLOCK_MOST: u64 = 1 << 20;
-const JOBS_MOST: i64 = 1024;
+/// Bound on the length of a list: a mistaken range must not fill the memory.
+const MAX_LENGTH: usize = 4096;
+const MIN_BLOCK: u64 = 4096;
+const MAX_BLOCK: u64 = 1 << 20;
+const MAX_JOBS: i64 = 1024;
 
-/// Codecs, separated by commas. Parameters contain commas too: a part that begins with the name of a codec begins the next
-/// one, any other belongs to the one before it, since no parameter is called as a codec is.
+/// Codecs, separated by commas. Parameters are too: a part that begins with the name of a codec begins the next codec, any other
+/// continues the one before, since no parameter has the name of a codec.
 pub fn codecs(text: &str) -> Result<Vec<Spec>, String> {
     let mut whole: Vec<String> = Vec::new();
     for part in text.split(',') {
@@ -37,12 +37,12 @@ pub fn levels(text: &str) -> Result<Vec<i64>, String> {
 
 /// Numbers of jobs, rising.
 pub fn jobs(text: &str) -> Result<Vec<usize>, String> {
-    let mut jobs: Vec<usize> = numbers(text, 1, JOBS_MOST)?.into_iter().map(|jobs| jobs as usize).collect();
+    let mut jobs: Vec<usize> = numbers(text, 1, MAX_JOBS)?.into_iter().map(|jobs| jobs as usize).collect();
     jobs.sort_unstable();
     Ok(jobs)
 }
 
-/// The jobs that are measured if nobody says: 1, 2, 4 and so on, and as many as there are processors.
+/// 1, 2, 4 and so on, and the number of processors.
 pub fn usual_jobs(processors: usize) -> Vec<usize> {
     let doubling = std::iter::successors(Some(1usize), |jobs| jobs.checked_mul(2));
     doubling.take_while(|&jobs| jobs < processors).chain([processors.max(1)]).collect()
@@ -53,21 +53,21 @@ pub fn block_sizes(text: &str) -> Result<Vec<u64>, String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
         let size = parse_size(OsStr::new(part))?;
-        if !size.is_power_of_two() || !(BLOCK_LEAST..=BLOCK_MOST).contains(&size) {
-            return Err(format!("'{part}' is no block size (expected a power of two from 4K to 1M)"));
+        if !size.is_power_of_two() || !(MIN_BLOCK..=MAX_BLOCK).contains(&size) {
+            return Err(format!("'{part}' is not a block size (expected a power of two from 4K to 1M)"));
         }
         put(&mut sizes, size);
     }
     Ok(sizes)
 }
 
-/// What becomes of tail ends.
+/// What happens to tail ends.
 pub fn tails(text: &str) -> Result<Vec<Tails>, String> {
     let known = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments];
     words(text, &known, Tails::name)
 }
 
-/// What is measured of an image: `directory` or `tar`.
+/// What an image is unpacked to: `directory` or `tar`.
 pub fn tasks(text: &str) -> Result<Vec<Task>, String> {
     words(text, &[Task::Unpack, Task::Tar], |task| if task == Task::Tar { "tar" } else { "directory" })
 }
@@ -89,8 +89,8 @@ fn numbers(text: &str, least: i64, most: i64) -> Result<Vec<i64>, String> {
         if first < least || last > most || first > last {
             return Err(format!("'{part}' is out of range (expected {least} to {most})"));
         }
-        if last - first >= LIST_MOST as i64 || numbers.len() > LIST_MOST {
-            return Err(format!("'{part}' asks for too many (expected at most {LIST_MOST})"));
+        if last - first >= MAX_LENGTH as i64 || numbers.len() > MAX_LENGTH {
+            return Err(format!("'{part}' asks for too many (expected at most {MAX_LENGTH})"));
         }
         (first..=last).for_each(|number| put(&mut numbers, number));
     }
@@ -101,16 +101,16 @@ fn numbers(text: &str, least: i64, most: i64) -> Result<Vec<i64>, String> {
 fn range(part: &str) -> Result<(i64, i64), String> {
     let number = |text: &str| {
         let parsed = text.parse::<i64>();
-        parsed.map_err(|_| format!("'{part}' is no number and no range (expected 3, or 1-9, or several with commas)"))
+        parsed.map_err(|_| format!("'{part}' is not a number or a range (expected 3, or 1-9, or several with commas)"))
     };
-    // A dash in front is a sign.
+    // A leading dash is a sign.
     match part.char_indices().skip(1).find(|&(_, character)| character == '-') {
         Some((dash, _)) => Ok((number(&part[..dash])?, number(&part[dash + 1..])?)),
         None => number(part).map(|number| (number, number)),
     }
 }
 
-/// Adds what is not there yet: measuring something twice says nothing.
+/// Adds an item unless it is in the list.
 pub fn put<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);

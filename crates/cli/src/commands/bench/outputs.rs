@@ -1,20 +1,18 @@
-//! Where a report goes: standard output, and files that appear when they are whole.
+//! Where a report is written: standard output, and files that appear under their names when they are complete.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use packline::bench::{Report, csv, html, json, markdown, text};
 use packline::{Temporaries, check_writable, must_differ, write_file};
+use packline_bench::{Report, csv, html, json, markdown, text};
 
-use super::line::typed;
 use crate::args::Args;
-use crate::failure::Failure;
-use crate::io::Io;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 type Written = fn(&Report) -> String;
 
-/// What is written.
+/// The outputs of a benchmark.
 pub struct Outputs {
     files: Vec<(PathBuf, Written)>,
     json: bool,
@@ -44,10 +42,10 @@ impl Outputs {
         Ok(Outputs { files, json, force })
     }
 
-    /// Finds out whether the files can be written, before hours are spent on what goes into them.
+    /// Checks that the files can be written, before hours are spent on the benchmark.
     ///
     /// # Errors
-    /// One cannot, or is there already and was not to be replaced, or is what is measured.
+    /// One cannot be written, exists and is not to be replaced, or is the input.
     pub fn check(&self, input: Option<&Path>, temporaries: &Temporaries) -> Result<(), Failure> {
         for (path, _) in &self.files {
             input.map_or(Ok(()), |input| must_differ(input, path))?;
@@ -56,10 +54,10 @@ impl Outputs {
         Ok(())
     }
 
-    /// Writes the report: each file, and standard output, even if one before it fails.
+    /// Writes all files and standard output, even if one fails.
     ///
     /// # Errors
-    /// The first that cannot be written.
+    /// The first failure.
     pub fn write(&self, report: &Report, io: &mut Io) -> Result<(), Failure> {
         let mut written = Ok(());
         for (path, form) in &self.files {
@@ -70,18 +68,9 @@ impl Outputs {
     }
 }
 
-/// A path whose directory is written in one way only.
+/// A path with its directory in canonical form.
 fn named(path: &Path) -> PathBuf {
-    let directory = fs::canonicalize(directory_of(path)).unwrap_or_else(|_| directory_of(path).to_path_buf());
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
     directory.join(path.file_name().unwrap_or_default())
-}
-
-/// The command as it was typed.
-pub fn command(words: &[OsString]) -> String {
-    format!("packline bench {}", typed(words))
-}
-
-/// The directory that a path is in.
-pub fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,0 +1,55 @@
+//! Why a benchmark ended early.
+
+use std::io;
+use std::path::Path;
+
+use packline::tree::escape::Escape;
+
+/// Error of a benchmark.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A setting that cannot be carried out.
+    #[error("{reason}")]
+    Setting {
+        /// Which setting.
+        setting: Setting,
+        /// What is wrong with it, and what was expected.
+        reason: String,
+    },
+    /// A run, a file or a comparison failed.
+    #[error("{0}")]
+    Failed(String),
+    /// A failure that is in [`crate::Outcome::failures`] already ended the benchmark.
+    #[error("ended at a failure")]
+    Stopped,
+}
+
+/// A setting that can turn out to be wrong when the benchmark starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// [`crate::Comparison::against`].
+    Against,
+    /// [`crate::Runs::memory`].
+    Memory,
+    /// [`crate::CodecSettings::limit`].
+    Limit,
+}
+
+impl Error {
+    pub(crate) fn failed(message: impl ToString) -> Error {
+        Error::Failed(message.to_string())
+    }
+
+    pub(crate) fn setting(setting: Setting, reason: String) -> Error {
+        Error::Setting { setting, reason }
+    }
+
+    /// Failure of a file operation: `cannot ACTION`.
+    pub(crate) fn file(action: &str, path: &Path, cause: &io::Error) -> Error {
+        Error::at(path, format!("cannot {action}: {cause}"))
+    }
+
+    pub(crate) fn at(path: &Path, cause: impl std::fmt::Display) -> Error {
+        Error::Failed(format!("{}: {cause}", path.escaped()))
+    }
+}

@@ -1,0 +1,160 @@
+//! The settings of each benchmark.
+
+use std::path::{Path, PathBuf};
+
+use packline::codec::Spec;
+
+use crate::report::{Report, Tails, Task, read_csv};
+use crate::{Against, Error, Outcome, Session, Synthetic, codec, pack, storage, unpack};
+
+/// A benchmark with its settings.
+#[derive(Debug, Clone)]
+pub enum Benchmark {
+    /// Packs a tree with packline and its competitors, and compares what they made.
+    Pack(PackSettings),
+    /// Unpacks an image with packline and its competitors, and compares what they made.
+    Unpack(UnpackSettings),
+    /// Compresses and decompresses blocks in memory on one thread.
+    Codec(CodecSettings),
+    /// Writes and reads a file in a directory.
+    Storage(StorageSettings),
+    /// Measures nothing: reads earlier reports, CSV files, and merges them into one. Not empty.
+    Merge(Vec<PathBuf>),
+}
+
+impl Benchmark {
+    /// Measures.
+    ///
+    /// # Errors
+    /// [`Error`] if nothing could be measured. Later failures are in the [`Outcome`].
+    pub fn run(&self, session: &mut Session<'_>) -> Result<Outcome, Error> {
+        match self {
+            Benchmark::Pack(settings) => pack::run(settings, session),
+            Benchmark::Unpack(settings) => unpack::run(settings, session),
+            Benchmark::Codec(settings) => codec::run(settings, session),
+            Benchmark::Storage(settings) => storage::run(settings, session).map(Outcome::from),
+            Benchmark::Merge(paths) => merge(paths).map(Outcome::from),
+        }
+    }
+
+    /// The input, which no report may replace.
+    pub fn input(&self) -> Option<&Path> {
+        match self {
+            Benchmark::Pack(PackSettings { source: PackSource::Path(path), .. }) => Some(path),
+            Benchmark::Unpack(UnpackSettings { image, .. }) => Some(image),
+            Benchmark::Codec(CodecSettings { input, .. }) => Some(input),
+            Benchmark::Storage(StorageSettings { directory, .. }) => Some(directory),
+            _ => None,
+        }
+    }
+}
+
+/// Settings that all benchmarks share.
+#[derive(Debug, Clone)]
+pub struct Runs {
+    /// The command line, for the report.
+    pub command: String,
+    /// Runs that count, at least 1.
+    pub runs: usize,
+    /// Runs before those that count.
+    pub warmups: usize,
+    /// Memory limit, bytes: of each program, or of this process where that measures.
+    pub memory: Option<u64>,
+    /// Remarks on the settings, for the report.
+    pub notes: Vec<String>,
+}
+
+/// Settings of benchmarks that start programs.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// Runs and memory.
+    pub runs: Runs,
+    /// Numbers of workers to measure, rising.
+    pub jobs: Vec<usize>,
+    /// The competitors.
+    pub against: Against,
+    /// Directory for temporary files.
+    pub work_dir: PathBuf,
+    /// Whether the first wrong result ends the benchmark and leaves the temporary files.
+    pub keep: bool,
+    /// Whether the storage of `work_dir` is measured too.
+    pub storage: bool,
+    /// Bytes to measure it with; without them 1 GiB, or a tenth of what is free.
+    pub storage_bytes: Option<u64>,
+}
+
+/// Settings of [`Benchmark::Pack`].
+#[derive(Debug, Clone)]
+pub struct PackSettings {
+    /// Runs and competitors.
+    pub comparison: Comparison,
+    /// What is packed.
+    pub source: PackSource,
+    /// Codecs of SquashFS.
+    pub codecs: Vec<Spec>,
+    /// Block sizes, bytes: powers of two from 4 KiB to 1 MiB.
+    pub block_sizes: Vec<u64>,
+    /// What happens to tail ends.
+    pub tails: Vec<Tails>,
+}
+
+/// What is packed.
+#[derive(Debug, Clone)]
+pub enum PackSource {
+    /// A directory or a tar.
+    Path(PathBuf),
+    /// A generated tar.
+    Synthetic(Synthetic),
+}
+
+/// Settings of [`Benchmark::Unpack`].
+#[derive(Debug, Clone)]
+pub struct UnpackSettings {
+    /// Runs and competitors.
+    pub comparison: Comparison,
+    /// A SquashFS image.
+    pub image: PathBuf,
+    /// [`Task::Unpack`], [`Task::Tar`] or both.
+    pub tasks: Vec<Task>,
+}
+
+/// Settings of [`Benchmark::Codec`].
+#[derive(Debug, Clone)]
+pub struct CodecSettings {
+    /// Runs and memory.
+    pub runs: Runs,
+    /// A directory, a tar or any other file.
+    pub input: PathBuf,
+    /// Codecs.
+    pub codecs: Vec<Spec>,
+    /// Block sizes, bytes.
+    pub block_sizes: Vec<u64>,
+    /// Bytes of content that are measured; without it 256 MiB, or less with little memory.
+    pub limit: Option<u64>,
+}
+
+/// Settings of [`Benchmark::Storage`].
+#[derive(Debug, Clone)]
+pub struct StorageSettings {
+    /// Runs; only the command is used.
+    pub runs: Runs,
+    /// The directory that is measured.
+    pub directory: PathBuf,
+    /// Bytes written and read; without it 1 GiB, or a tenth of what is free.
+    pub bytes: Option<u64>,
+}
+
+fn merge(paths: &[PathBuf]) -> Result<Report, Error> {
+    let mut reports = paths.iter().map(|path| Ok((path, read(path)?)));
+    let (_, mut report) = reports.next().ok_or_else(|| Error::failed("no reports to merge"))??;
+    for further in reports {
+        let (path, further) = further?;
+        report.merge(further).map_err(|cause| Error::at(path, cause))?;
+    }
+    Ok(report)
+}
+
+fn read(path: &Path) -> Result<Report, Error> {
+    let text = std::fs::read_to_string(path).map_err(|cause| Error::at(path, cause))?;
+    read_csv(&text).map_err(|cause| Error::at(path, cause))
+}

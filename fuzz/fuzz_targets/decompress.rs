@@ -1,6 +1,6 @@
-//! Any bytes as a compressed input: no panic, no hang, and the same bytes and error for one thread and for three. As zpaq, which
-//! has programs of its own: the same bytes at once and in pieces, within the memory allowed. As a block of any codec, behind its
-//! name: the same from a decoder that has seen others, and what it holds comes back from the encoder.
+//! Any bytes as a compressed input: no panic, no hang, and the same bytes and error with one thread and with three. As zpaq, which contains
+//! programs: the same bytes at once and in pieces, within the memory allowed. As a block of any codec, after its name: the same from a
+//! decoder that was used before, and the content survives a round trip.
 #![no_main]
 
 use std::io::{Cursor, Read};
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use packline_codec::{Decoder, Outcome, Spec, ZpaqDecoder, ZpaqReader};
 use packline_tree::decompress::{Limits, open};
 
-/// Bytes of output that are looked at: bombs are not the point here.
+/// Output limit in bytes: bombs are tested elsewhere.
 const MOST: u64 = 4 << 20;
 
 fn read(bytes: &[u8], threads: usize) -> (Vec<u8>, Option<String>) {
@@ -20,14 +20,14 @@ fn read(bytes: &[u8], threads: usize) -> (Vec<u8>, Option<String>) {
     (out, outcome.err().map(|error| error.to_string()))
 }
 
-/// What a block of the smallest of the known models begins with, and the memory that it takes, bytes.
+/// The start of a block of the smallest known model, and the memory that it needs, bytes.
 const ZPAQ_MIN: &[u8] = b"zPQ\x01\x01\x1A\0\x01\x02\0\0\x02";
 const ZPAQ_MIN_MEMORY: usize = 48 << 20;
 
-/// Memory of any other: a program may swallow as much before it has to make something, which takes long here.
+/// Memory limit for all others: a program may consume that much input before its first output, which is slow here.
 const ZPAQ_MEMORY: usize = 512 << 10;
 
-/// Bytes of zpaq that are looked at: a model of many components is slow.
+/// Input limit of zpaq, bytes: a model of many components is slow.
 const ZPAQ_MOST: usize = 2 << 10;
 
 fn zpaq(bytes: &[u8]) {
@@ -53,11 +53,11 @@ fn zpaq(bytes: &[u8]) {
     }
 }
 
-/// Bytes that a block may hold, and the memory that its decoder may take.
+/// Block size, and memory limit of its decoder, bytes.
 const BLOCK: usize = 64 << 10;
 const BLOCK_MEMORY: usize = 8 << 20;
 
-/// `block NAME\n` stands before a block.
+/// `block NAME\n` precedes a block.
 fn block(spec: &Spec, bytes: &[u8]) {
     let Ok(mut decoder) = spec.decoder(BLOCK, BLOCK_MEMORY) else { return };
     let mut content = vec![0; BLOCK];
@@ -66,8 +66,8 @@ fn block(spec: &Spec, bytes: &[u8]) {
     assert_eq!(made, decoder.decompress(bytes, &mut again), "{spec} remembers");
     let Ok(size) = made else { return };
     assert!(content[..size] == again[..size], "{spec} leaves bytes as they were");
-    let room = size.saturating_sub(1);
-    assert!(size == 0 || decoder.decompress(bytes, &mut again[..room]).is_err(), "{spec} fits into less");
+    let shorter = size.saturating_sub(1);
+    assert!(size == 0 || decoder.decompress(bytes, &mut again[..shorter]).is_err(), "{spec} fits into less");
     let mut packed = vec![0; size];
     let outcome = spec.encoder(BLOCK).and_then(|mut encoder| encoder.compress(&content[..size], &mut packed));
     if let Outcome::Smaller(length) = outcome.expect("a block that fits") {
@@ -76,12 +76,12 @@ fn block(spec: &Spec, bytes: &[u8]) {
     }
 }
 
-/// The codec that is named, and the block.
+/// The codec named, and the block.
 fn named(bytes: &[u8]) -> Option<(Spec, &[u8])> {
     let rest = bytes.strip_prefix(b"block ")?;
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let name = std::str::from_utf8(&rest[..end]).ok()?;
-    // Without parameters: those that are slow would be found first.
+    // Without parameters: fuzzing would find the slow ones first.
     let spec = Spec::parse(name.split(':').next()?).ok()?;
     Some((spec, &rest[end + 1..]))
 }
@@ -94,7 +94,7 @@ fuzz_target!(|bytes: &[u8]| {
         return zpaq(bytes);
     }
     let one = read(bytes, 1);
-    // liblzma's own threads report damage in their own way.
+    // liblzma's own threads report damage differently.
     if !bytes.starts_with(b"\xfd7zXZ\0") {
         assert_eq!(one, read(bytes, 3));
     }

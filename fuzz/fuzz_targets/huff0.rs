@@ -1,28 +1,28 @@
-//! Any bytes as blocks of Huff0, with heads and without, for any size: what is made stays in its place, says the same twice, and
-//! comes back when it is compressed again. Any bytes as content.
+//! Any bytes as blocks of Huff0, with and without headers, for any size: output stays within bounds, is reproducible, and survives a round
+//! trip. Any bytes as content.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use packline_codec::{CodecError, Decoder, Encoder, Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, Outcome};
 
-/// Bytes behind what may be written.
+/// Guard after the destination.
 const BEHIND: [u8; 16] = [0xa5; 16];
 
-/// Runs a decoder on room with a guard behind it.
+/// Runs a decoder on a destination followed by a guard.
 fn guarded<T>(size: usize, read: impl FnOnce(&mut [u8]) -> T) -> (T, Vec<u8>) {
-    let mut room = vec![0; size];
-    room.extend_from_slice(&BEHIND);
-    let read = read(&mut room[..size]);
-    assert_eq!(room[size..], BEHIND);
-    room.truncate(size);
-    (read, room)
+    let mut dst = vec![0; size];
+    dst.extend_from_slice(&BEHIND);
+    let read = read(&mut dst[..size]);
+    assert_eq!(dst[size..], BEHIND);
+    dst.truncate(size);
+    (read, dst)
 }
 
 fn block(bytes: &[u8], size: usize, streams: Huff0Streams) {
-    // A decoder that has done something else, and a new one.
+    // A used decoder and a new one.
     let mut used = Huff0Decoder::new();
     let _ = used.decompress_block(&[0x81, 0x10, 0x10, 0x80], &mut [0; 9], Huff0Streams::One);
-    let read = |decoder: &mut Huff0Decoder| guarded(size, |room| decoder.decompress_block(bytes, room, streams));
+    let read = |decoder: &mut Huff0Decoder| guarded(size, |dst| decoder.decompress_block(bytes, dst, streams));
     let (first, second) = (read(&mut used), read(&mut Huff0Decoder::new()));
     assert_eq!(first.0, second.0);
     if first.0.is_ok() {
@@ -33,15 +33,15 @@ fn block(bytes: &[u8], size: usize, streams: Huff0Streams) {
 
 fn content(bytes: &[u8], streams: Huff0Streams) {
     let (outcome, packed) =
-        guarded(bytes.len(), |room| Huff0Encoder::new().compress_block(bytes, room, streams).expect("a block"));
+        guarded(bytes.len(), |dst| Huff0Encoder::new().compress_block(bytes, dst, streams).expect("a block"));
     if let Huff0Block::Compressed(size) = outcome {
         let (read, back) =
-            guarded(bytes.len(), |room| Huff0Decoder::new().decompress_block(&packed[..size], room, streams));
+            guarded(bytes.len(), |dst| Huff0Decoder::new().decompress_block(&packed[..size], dst, streams));
         assert!(read.is_ok() && back == bytes);
     }
-    let (outcome, packed) = guarded(bytes.len(), |room| Huff0Encoder::new().compress(bytes, room).expect("it fits"));
+    let (outcome, packed) = guarded(bytes.len(), |dst| Huff0Encoder::new().compress(bytes, dst).expect("it fits"));
     if let Outcome::Smaller(size) = outcome {
-        let (read, back) = guarded(bytes.len(), |room| Huff0Decoder::new().decompress(&packed[..size], room));
+        let (read, back) = guarded(bytes.len(), |dst| Huff0Decoder::new().decompress(&packed[..size], dst));
         assert!(read == Ok(bytes.len()) && back == bytes);
     }
 }
@@ -53,7 +53,7 @@ fuzz_target!(|bytes: &[u8]| {
         0 => block(rest, size, Huff0Streams::One),
         1 => block(rest, size, Huff0Streams::Four),
         2 => {
-            let (read, _) = guarded(size, |room| Huff0Decoder::new().decompress(rest, room));
+            let (read, _) = guarded(size, |dst| Huff0Decoder::new().decompress(rest, dst));
             assert!(!matches!(read, Ok(made) if made > size) && !matches!(read, Err(CodecError::Library { .. })));
         }
         _ => content(rest, if head[1] % 2 == 0 { Huff0Streams::One } else { Huff0Streams::Four }),

@@ -1,4 +1,4 @@
-//! Any bytes as a .lrz file: listed, and decompressed in little memory, with a password if they ask for one.
+//! Any bytes as a .lrz file: listed, and decompressed in little memory, with a password if it is encrypted.
 #![no_main]
 
 use std::io;
@@ -9,18 +9,18 @@ use packline_engine::CancelToken;
 use packline_lrz::format::Protection;
 use packline_lrz::{Archive, Error, Machine, ReadOptions, Target, Unobserved};
 
-/// Bytes of plain data after which it is enough.
+/// Limit of decompressed data, bytes.
 const ENOUGH: usize = 4 << 20;
-/// Blocks that are listed, at most.
+/// Limit of listed blocks.
 const BLOCKS: usize = 1000;
 
-/// Memory that can be read back, up to a limit.
-struct Kept {
+/// A sink in memory with a size limit that can be read back.
+struct MemorySink {
     bytes: Vec<u8>,
     cancel: CancelToken,
 }
 
-impl Target for Kept {
+impl Target for MemorySink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > ENOUGH {
@@ -36,7 +36,7 @@ impl Target for Kept {
     }
 }
 
-/// What a successful call gave. An internal error is a bug.
+/// The value of a successful call. An internal error is a bug.
 fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
     match outcome {
         Ok(value) => Some(value),
@@ -48,7 +48,7 @@ fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
     }
 }
 
-/// Stretching a password takes longer than a fuzzer has.
+/// Key derivation for a password is too slow for fuzzing.
 fn is_slow(bytes: &[u8]) -> bool {
     match bytes.get(22) {
         Some(1) => bytes[6] > 4,
@@ -75,7 +75,7 @@ fuzz_target!(|bytes: &[u8]| {
     list(&archive);
     let cancel = CancelToken::new();
     let machine = Machine { memory: Some(40 << 20), cancel: cancel.clone(), ..Machine::default() };
-    let mut kept = Kept { bytes: Vec::new(), cancel };
+    let mut kept = MemorySink { bytes: Vec::new(), cancel };
     let options = ReadOptions { md5: true };
     if let Some(unpacked) = no_bug(archive.decompress(&mut kept, &options, &machine, &mut Unobserved)) {
         assert_eq!(unpacked.plain, kept.bytes.len() as u64);

@@ -1,4 +1,4 @@
-//! Any bytes as a .pln file: listed, read by its index and onwards, and verified; and as content that is written and read again.
+//! Any bytes as a .pln file: listed, read by its index and as a stream, and verified; and as content that is written and read again.
 #![no_main]
 
 use std::io;
@@ -13,20 +13,20 @@ use packline_pln::{
     decompress, verify,
 };
 
-/// Bytes of content after which it is enough.
+/// Limit of content, bytes.
 const ENOUGH: usize = 4 << 20;
-/// What content is written with; a byte of the input chooses.
+/// Codings for writing; a byte of the input chooses one.
 const CODINGS: [&str; 8] = ["none", "slack", "lz4", "slack+lzo", "zstd:level=1", "gzip:level=1", "huff0", "slack+zle"];
 
-/// Memory up to a limit.
-struct Kept {
+/// A sink in memory with a size limit.
+struct MemorySink {
     bytes: Vec<u8>,
-    /// Whether zeros may be left out, as in a file with holes.
+    /// Whether zeros may be skipped, as in a file with holes.
     has_holes: bool,
     cancel: CancelToken,
 }
 
-impl Kept {
+impl MemorySink {
     fn stop_at_enough(&self) {
         if self.bytes.len() > ENOUGH {
             self.cancel.cancel();
@@ -34,7 +34,7 @@ impl Kept {
     }
 }
 
-impl io::Write for Kept {
+impl io::Write for MemorySink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         self.stop_at_enough();
@@ -46,7 +46,7 @@ impl io::Write for Kept {
     }
 }
 
-impl Sink for Kept {
+impl Sink for MemorySink {
     fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
         if self.has_holes {
             self.bytes.resize(self.bytes.len() + count as usize, 0);
@@ -56,7 +56,7 @@ impl Sink for Kept {
     }
 }
 
-/// What a successful call gave. An internal error is a bug.
+/// The value of a successful call. An internal error is a bug.
 fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
     match outcome {
         Ok(value) => Some(value),
@@ -72,18 +72,18 @@ fn machine(cancel: &CancelToken) -> Machine {
     Machine { memory: Some(128 << 20), cancel: cancel.clone(), ..Machine::default() }
 }
 
-/// The content as far as it is read, and what came of that.
+/// The content up to the first error, and the result.
 fn read(source: Source<'_>) -> (Vec<u8>, Result<Unpacked, Error>) {
     let cancel = CancelToken::new();
     let machine = machine(&cancel);
-    // The two ways of reading must come to the same.
+    // Both ways of reading must give the same.
     let has_holes = matches!(source, Source::At(_));
-    let mut kept = Kept { bytes: Vec::new(), has_holes, cancel };
+    let mut kept = MemorySink { bytes: Vec::new(), has_holes, cancel };
     let read = decompress(source, Span::ALL, &mut kept, &machine, &mut Unobserved);
     (kept.bytes, read)
 }
 
-/// A file that is read in one way is read in the other, and is sound.
+/// A file that is readable one way is readable the other way, and is sound.
 fn as_file(bytes: &[u8]) {
     let input: Arc<dyn Input> = Arc::new(bytes.to_vec());
     let (by_index, read_by_index) = read(Source::At(Arc::clone(&input)));
@@ -121,7 +121,7 @@ fn as_content(bytes: &[u8]) {
     assert!(out == content && unpacked.expect("it is read again").blake3 == Some(written.blake3));
 }
 
-/// Puts right what a fuzzer cannot: checks, and sums of what is stored.
+/// Corrects checks and sums that a fuzzer cannot guess.
 fn repair(bytes: &mut [u8]) -> Option<()> {
     let end = bytes.len().checked_sub(72)?;
     put(bytes.get_mut(..32)?, 24, &[]);
@@ -146,7 +146,7 @@ fn repair(bytes: &mut [u8]) -> Option<()> {
     }
 }
 
-/// The check of the first bytes, with what stands before them, behind them.
+/// Appends the check of the first bytes and the prefix.
 fn put(part: &mut [u8], length: usize, before: &[u8]) {
     let hash = blake3::Hasher::new().update(before).update(&part[..length]).finalize();
     let rest = part.len() - length;

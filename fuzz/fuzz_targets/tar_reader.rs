@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use packline_tree::tar::{TarOptions, TarSource};
 use packline_tree::{Entry, Extent, Kind, Source};
 
-/// What was found: entries, bytes of data, bytes of holes, and the message at the end if there was one.
+/// Entries, bytes of data, bytes of holes, and the message of the error at the end, if any.
 type Found = (Vec<Entry>, u64, u64, Option<String>);
 
 fn read(mut source: impl Source) -> Found {
@@ -50,7 +50,7 @@ fn check(entry: &Entry) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    // Checksums stop a fuzzer at the first header; a wrong one is put right, so that what lies behind it is reached.
+    // Checksums stop a fuzzer at the first header; wrong ones are corrected, so that the following data is reached.
     let mut archive = bytes.to_vec();
     for block in archive.chunks_exact_mut(512).filter(|block| block[148..156] == *b"fixed!! ") {
         let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();

@@ -1,4 +1,4 @@
-//! Reads everything of an image, within bounds, and holds the reader to what it promises of what it hands out.
+//! Reads everything of an image, within bounds, and checks the reader's guarantees.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use packline_squashfs::read::{
     Request, Visit, Walk,
 };
 
-/// Names, blocks of a file, and bytes of contents that are read at most.
+/// Limits of names, of blocks of a file, and of bytes of contents.
 const VISITS: usize = 500;
 const BLOCKS: usize = 200;
 const BYTES: u64 = 4 << 20;
 
-/// Opens and reads. Errors are fine; a panic, a hang, an internal error or a broken promise is not.
+/// Opens and reads. Errors are expected; a panic, a hang, an internal error or a violated guarantee is a bug.
 pub fn everything(bytes: Vec<u8>) {
     let opening = Opening { origin: Origin::At(0), metadata_cache: 256 << 10 };
     let Some(image) = no_bug(Image::open(Arc::new(bytes), opening)) else { return };
@@ -32,7 +32,7 @@ pub fn everything(bytes: Vec<u8>) {
     in_order(&image, files);
 }
 
-/// What a successful call gave. An internal error is a bug.
+/// The value of a successful call. An internal error is a bug.
 fn no_bug<T>(outcome: Result<T, ReadError>) -> Option<T> {
     match outcome {
         Ok(value) => Some(value),
@@ -87,7 +87,7 @@ fn blocks(image: &Image, files: &[FileData]) {
     }
 }
 
-/// Reads ahead without threads; what comes of a file adds up to its size.
+/// Reads ahead without threads; the bytes of a file add up to its size.
 fn in_order(image: &Image, files: Vec<FileData>) {
     let mut uses = FragmentUses::new();
     files.iter().for_each(|file| uses.note(Some(file)));

@@ -1,52 +1,48 @@
-//! Holds every encoder to the contract of [`Encoder`], so that each codec has only the interesting part to do.
+//! Applies the size rules of [`Encoder`] for all codecs: a result is smaller than its source, or it is not used.
 
 use crate::names::MAX_BLOCK_SIZE;
 use crate::{CodecError, Encoder, Outcome};
 
-/// The part of an encoder that differs between codecs.
-pub(crate) trait Press: Send {
-    /// Compresses `src` (2 bytes or more) into `room`, which is one byte shorter than `src`. `None` if it does not fit.
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError>;
+pub(crate) trait Compressor: Send {
+    /// Compresses `src` (2 bytes or more) into `out`, which is one byte shorter than `src`. `None` if it does not fit.
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError>;
 }
 
-impl<P: Press + ?Sized> Press for Box<P> {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        (**self).press(src, room)
+impl<P: Compressor + ?Sized> Compressor for Box<P> {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        (**self).try_compress(src, out)
     }
 }
 
-/// An encoder for blocks up to a size.
 pub(crate) struct Bounded<P> {
     inner: P,
     limit: usize,
 }
 
 impl<P> Bounded<P> {
-    /// An encoder for blocks of up to `limit` bytes.
     pub(crate) fn new(inner: P, limit: usize) -> Self {
         Bounded { inner, limit }
     }
 }
 
-impl<P: Press + 'static> Bounded<P> {
-    /// An encoder for blocks of up to `limit` bytes.
+impl<P: Compressor + 'static> Bounded<P> {
     pub(crate) fn boxed(inner: P, limit: usize) -> Box<dyn Encoder> {
         Box::new(Bounded::new(inner, limit))
     }
 }
 
-impl<P: Press> Encoder for Bounded<P> {
+impl<P: Compressor> Encoder for Bounded<P> {
     fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
-        let room = room(src, dst, self.limit)?;
+        let out = limited(src, dst, self.limit)?;
         if src.len() < 2 {
             return Ok(Outcome::NotSmaller);
         }
-        Ok(self.inner.press(src, room)?.map_or(Outcome::NotSmaller, Outcome::Smaller))
+        Ok(self.inner.try_compress(src, out)?.map_or(Outcome::NotSmaller, Outcome::Smaller))
     }
 }
 
 /// The part of the destination that a result may fill and still be smaller than the source.
-fn room<'a>(src: &[u8], dst: &'a mut [u8], limit: usize) -> Result<&'a mut [u8], CodecError> {
+fn limited<'a>(src: &[u8], dst: &'a mut [u8], limit: usize) -> Result<&'a mut [u8], CodecError> {
     if src.len() > limit {
         return Err(CodecError::BlockTooLarge { found: src.len(), limit });
     }
@@ -57,7 +53,7 @@ fn room<'a>(src: &[u8], dst: &'a mut [u8], limit: usize) -> Result<&'a mut [u8],
     Ok(&mut usable[..end])
 }
 
-/// Refuses sizes that no library here counts with.
+/// Refuses block sizes beyond the limit of the linked libraries.
 pub(crate) fn check_block_size(codec: &'static str, size: usize) -> Result<(), CodecError> {
     if (1..=MAX_BLOCK_SIZE).contains(&size) {
         return Ok(());
@@ -65,20 +61,20 @@ pub(crate) fn check_block_size(codec: &'static str, size: usize) -> Result<(), C
     Err(CodecError::BlockSize { codec, found: size, limit: MAX_BLOCK_SIZE })
 }
 
-/// Tries one more way of compressing. Without a result so far it goes into `room`; else into `spare`, of which only so
-/// much is given as makes a smaller result, and is copied if it fits. The first of two equals stays.
-pub(crate) fn keep_smaller(
+/// Tries one more way to compress. The first attempt writes to `out`. Later ones write to `spare`, limited to less than the best size so
+/// far, and are copied to `out` if they fit. Of two equal sizes the first is kept.
+pub(crate) fn keep_smallest(
     best: Option<usize>,
-    room: &mut [u8],
+    out: &mut [u8],
     spare: &mut [u8],
-    mut press: impl FnMut(&mut [u8]) -> Result<Option<usize>, CodecError>,
+    mut try_compress: impl FnMut(&mut [u8]) -> Result<Option<usize>, CodecError>,
 ) -> Result<Option<usize>, CodecError> {
     let Some(size) = best else {
-        return press(room);
+        return try_compress(out);
     };
-    let smaller = press(&mut spare[..size.saturating_sub(1)])?;
+    let smaller = try_compress(&mut spare[..size.saturating_sub(1)])?;
     if let Some(size) = smaller {
-        room[..size].copy_from_slice(&spare[..size]);
+        out[..size].copy_from_slice(&spare[..size]);
     }
     Ok(smaller.or(best))
 }

@@ -1,28 +1,27 @@
-//! bzip2 as a codec of blocks: a bzip2 stream each (bzip2 1.0.8 manual), as long as it has to be.
+//! bzip2 as a codec of blocks: each block is one bzip2 stream (bzip2 1.0.8 manual).
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::item::{Printed, items};
 use crate::names::BZIP2;
 use crate::{CodecError, Decoder};
 
-/// Names of all parameters, for error messages.
 const KNOWN: &str = "level";
-/// The library's own default: when sorting gives up on repetitive data and takes the slower, steady way.
+/// The library's default: how soon sorting of repetitive data falls back to the slower algorithm with a bounded time.
 const WORK_FACTOR: u32 = 0;
-/// Bytes that are sorted together, for each level.
+/// Bytes sorted together, per level.
 const LEVEL_BYTES: usize = 100_000;
 
-/// What a user may choose of bzip2.
+/// Parameters of bzip2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bzip2Params {
-    /// Up to how many times 100,000 bytes are sorted together, 1 to 9. Default 9.
+    /// Sort block size in units of 100,000 bytes, 1 to 9. Default 9.
     pub level: u32,
 }
 
 impl Bzip2Params {
-    /// Largest level, and the one when none is chosen.
+    /// Largest level, and the default.
     pub const MAX_LEVEL: u32 = 9;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
@@ -50,8 +49,8 @@ impl Bzip2Params {
         Err(CodecError::Conflict { codec: BZIP2, found, expected })
     }
 
-    /// The level for a block of `size` bytes: no higher than it takes to sort all of it together, since both sides take
-    /// memory by the level. Runs of four bytes become five before sorting, and 19 bytes are kept free.
+    /// The lowest level that sorts a block of `size` bytes as a whole, because both sides allocate by the level. Run-length coding turns
+    /// four bytes into five before sorting, and 19 bytes are kept free.
     fn level_for(&self, size: usize) -> u32 {
         let needed = (size + size / 4 + 20).div_ceil(LEVEL_BYTES);
         needed.clamp(1, self.level as usize) as u32
@@ -64,17 +63,17 @@ impl Default for Bzip2Params {
     }
 }
 
-/// Bytes that an encoder takes for a block of `size` bytes (bzip2(1), "Memory management").
+/// Memory of an encoder for a block of `size` bytes (bzip2(1), "Memory management").
 pub(crate) fn encoder_memory(params: &Bzip2Params, size: usize) -> usize {
     (400 << 10) + 8 * LEVEL_BYTES * params.level_for(size) as usize
 }
 
-/// Bytes that a decoder takes at most: a block says its level itself.
+/// Memory of a decoder: the largest level's, because the level is in the block.
 pub(crate) fn decoder_memory() -> usize {
     (100 << 10) + 4 * LEVEL_BYTES * Bzip2Params::MAX_LEVEL as usize
 }
 
-/// Compresses blocks. The library's state is made anew for each: it cannot be used twice.
+/// Creates the library's state for each block: it cannot be reused.
 pub(crate) struct Bzip2Encoder(Bzip2Params);
 
 impl Bzip2Encoder {
@@ -83,15 +82,15 @@ impl Bzip2Encoder {
     }
 }
 
-impl Press for Bzip2Encoder {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for Bzip2Encoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let mut coder = Compress::new(Compression::new(self.0.level_for(src.len())), WORK_FACTOR);
         loop {
             let (taken, made) = (coder.total_in() as usize, coder.total_out() as usize);
-            if made == room.len() {
+            if made == out.len() {
                 return Ok(None);
             }
-            let status = coder.compress(&src[taken..], &mut room[made..], Action::Finish);
+            let status = coder.compress(&src[taken..], &mut out[made..], Action::Finish);
             let went_on = coder.total_in() as usize > taken || coder.total_out() as usize > made;
             match status {
                 Ok(Status::StreamEnd) => return Ok(Some(coder.total_out() as usize)),
@@ -102,7 +101,6 @@ impl Press for Bzip2Encoder {
     }
 }
 
-/// Decompresses blocks.
 pub(crate) struct Bzip2Decoder;
 
 impl Decoder for Bzip2Decoder {
@@ -119,7 +117,7 @@ impl Decoder for Bzip2Decoder {
                 Ok(Status::MemNeeded) => return Err(CodecError::OutOfMemory { codec: BZIP2 }),
                 Ok(_) if went_on => {}
                 Ok(_) if made == dst.len() => {
-                    return Err(CodecError::TooLong { codec: BZIP2, size: src.len(), room: dst.len() });
+                    return Err(CodecError::TooLong { codec: BZIP2, size: src.len(), capacity: dst.len() });
                 }
                 Ok(_) => return Err(bad("ends too early")),
                 Err(_) => return Err(bad("not a bzip2 stream, or its checksum is wrong")),

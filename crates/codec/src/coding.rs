@@ -1,4 +1,4 @@
-//! What is done to a record: slack or not, then a codec.
+//! How a record is encoded: optionally `slack`, then a codec.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,33 +6,31 @@ use std::str::FromStr;
 use crate::item::no_items;
 use crate::{CodecError, Decoder, Encoder, Footprint, Spec, help, names, slack};
 
-/// What stands between `slack` and the codec that sees what is left.
+/// Separates `slack` from the codec that compresses the rest.
 const THEN: char = '+';
 
-/// A codec, and whether the zeros at the end of a record are cut off before it: written `slack`, `slack+zstd:level=3` or
-/// `zstd:level=3`.
+/// A codec, and whether trailing zeros of a record are removed before it: written `slack`, `slack+zstd:level=3` or `zstd:level=3`.
 ///
-/// To compress a record is to compress its [`Coding::view`]; where that does not get smaller the view itself is stored. To
-/// decompress one is to decompress what is stored and to follow it by zeros up to the record's logical size, which the
-/// container knows.
+/// The encoder compresses the record's [`Coding::view`]; if the result is not smaller, the view is stored. The decoder restores the
+/// view and appends zeros up to the record's logical size, which the container stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coding {
-    /// Whether zeros at the end are cut off.
+    /// Whether trailing zeros are removed.
     pub slack: bool,
-    /// What becomes of the rest; [`Spec::None`] for `slack` alone.
+    /// Codec for the view; [`Spec::None`] for `slack` alone.
     pub spec: Spec,
 }
 
 impl Coding {
-    /// The names with which a coding may begin: `slack` and those of all codecs.
+    /// The names that a coding may start with: `slack` and all codecs.
     pub fn names() -> impl Iterator<Item = &'static str> {
         std::iter::once(names::SLACK).chain(Spec::names().iter().copied())
     }
 
-    /// Reads `slack`, `slack+CODEC` or `CODEC`, each codec as [`Spec::parse`] has it.
+    /// Parses `slack`, `slack+CODEC` or `CODEC`, with [`Spec::parse`] for the codec.
     ///
     /// # Errors
-    /// What is wrong in it, quoted, and what would be right.
+    /// Quotes the invalid part and names valid ones.
     pub fn parse(text: &str) -> Result<Coding, CodecError> {
         let (first, rest) = text.split_once(THEN).unwrap_or((text, names::NONE));
         let (name, list) = first.split_once(':').unwrap_or((first, ""));
@@ -46,25 +44,25 @@ impl Coding {
     /// As [`Spec::help`], for `slack` too.
     ///
     /// # Errors
-    /// If there is no such name.
+    /// There is no such name.
     pub fn help(name: &str) -> Result<String, CodecError> {
         if name == names::SLACK { Ok(help::SLACK.to_owned()) } else { Spec::help(name).map_err(with_slack) }
     }
 
-    /// The part of a record that the codec gets: all of it, or all before the zeros at its end.
+    /// The part of a record that the codec compresses: all of it, or the bytes before the trailing zeros.
     pub fn view<'a>(&self, record: &'a [u8]) -> &'a [u8] {
         if self.slack { slack::trim(record) } else { record }
     }
 
-    /// Checks the parameters, and that they go with records of up to `record_size` bytes, as [`Spec::validate`] does.
+    /// Checks the parameters for records of up to `record_size` bytes.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Spec::validate`].
     pub fn validate(&self, record_size: usize) -> Result<(), CodecError> {
         self.spec.validate(record_size)
     }
 
-    /// The encoder of the codec, for views of records of up to `record_size` bytes. An empty view is not smaller.
+    /// An encoder for views of records of up to `record_size` bytes. An empty view is never smaller.
     ///
     /// # Errors
     /// As [`Spec::encoder`].
@@ -72,7 +70,7 @@ impl Coding {
         self.spec.encoder(record_size)
     }
 
-    /// The decoder of the codec, for records of up to `record_size` bytes.
+    /// A decoder for records of up to `record_size` bytes.
     ///
     /// # Errors
     /// As [`Spec::decoder`].
@@ -80,7 +78,7 @@ impl Coding {
         self.spec.decoder(record_size, memory_limit)
     }
 
-    /// What one encoder and one decoder take, bytes; slack takes nothing.
+    /// Memory of one encoder and one decoder, bytes; `slack` needs none.
     pub fn footprint(&self, record_size: usize) -> Footprint {
         self.spec.footprint(record_size)
     }
@@ -110,7 +108,7 @@ impl FromStr for Coding {
     }
 }
 
-/// A list of names for who may type `slack` as well.
+/// Adds `slack` to the list of names in an error.
 fn with_slack(error: CodecError) -> CodecError {
     match error {
         CodecError::UnknownCodec { found, .. } => {
@@ -161,13 +159,13 @@ mod tests {
         let view = coding.view(&record);
         assert_eq!(view.len(), 171);
         assert_eq!(Coding::parse("lz4").unwrap().view(&record), record);
-        let mut room = vec![0xA5; record.len()];
-        let Outcome::Smaller(size) = coding.encoder(2048).unwrap().compress(view, &mut room).unwrap() else { panic!() };
+        let mut out = vec![0xA5; record.len()];
+        let Outcome::Smaller(size) = coding.encoder(2048).unwrap().compress(view, &mut out).unwrap() else { panic!() };
         let mut back = vec![0; record.len()];
-        let made = coding.decoder(2048, 1 << 20).unwrap().decompress(&room[..size], &mut back).unwrap();
+        let made = coding.decoder(2048, 1 << 20).unwrap().decompress(&out[..size], &mut back).unwrap();
         assert_eq!(made, view.len());
         assert_eq!(&back[..made], view);
-        assert_eq!(coding.encoder(2048).unwrap().compress(b"", &mut room), Ok(Outcome::NotSmaller));
+        assert_eq!(coding.encoder(2048).unwrap().compress(b"", &mut out), Ok(Outcome::NotSmaller));
         assert_eq!(coding.footprint(2048), Spec::parse("lz4").unwrap().footprint(2048));
         assert!(coding.validate(0).is_err());
     }

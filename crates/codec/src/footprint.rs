@@ -9,10 +9,10 @@ use crate::xz::{self, DictSize, Settings};
 use crate::zstd;
 use crate::{Footprint, GzipParams, Huff0Decoder, Huff0Encoder, LzmaModel, Spec};
 
-/// Allocators round up and keep a header; so do the small structures round each codec.
+/// Allowance for allocator overhead and small structures of each codec.
 const SLACK: usize = 4 * 1024;
 
-/// What one encoder and one decoder take, bytes; upper bounds.
+/// Upper bounds of the memory of one encoder and one decoder, bytes.
 pub(crate) fn of(spec: &Spec, block_size: usize) -> Footprint {
     Footprint { encoder: SLACK + encoder(spec, block_size), decoder: SLACK + decoder(spec, block_size) }
 }
@@ -46,14 +46,14 @@ fn libdeflate(level: u32) -> usize {
 fn deflate(params: &GzipParams, block_size: usize) -> usize {
     let levels = gzip::contexts(params.level, block_size).into_iter().flatten();
     let libdeflate = if params.uses_libdeflate() { levels.map(libdeflate).sum() } else { 0 };
-    // zlib's zconf.h: (1 << (windowBits + 2)) + (1 << (memLevel + 9)), and its state.
+    // zlib's zconf.h: (1 << (windowBits + 2)) + (1 << (memLevel + 9)), plus its state.
     let strategies = params.zlib_strategies().len();
     let zlib = if strategies == 0 { 0 } else { (1 << (params.window.max(9) + 2)) + (1 << 17) + 16 * 1024 };
     let spare = if strategies + usize::from(libdeflate > 0) > 1 { block_size } else { 0 };
     libdeflate + zlib + spare
 }
 
-/// What liblzma leaves out of its own account: probabilities of the encoder and the state of the stream.
+/// Memory missing from liblzma's own estimate: probabilities of the encoder and the state of the stream.
 const LZMA_STATE: usize = 64 * 1024;
 
 fn lzma(model: &LzmaModel, block_size: usize) -> usize {
@@ -70,14 +70,14 @@ fn decoder(spec: &Spec, block_size: usize) -> usize {
     }
 }
 
-/// What a decoder takes whatever its input is.
+/// Memory of a decoder that does not depend on its input.
 pub(crate) fn fixed_decoder(spec: &Spec) -> usize {
     match spec {
         Spec::None | Spec::Zle | Spec::Lz4(_) | Spec::Lzo(_) => 0,
         Spec::Huff0 => Huff0Decoder::MEMORY,
         Spec::Bzip2(_) => bzip2::decoder_memory(),
         Spec::Gzip(_) => 16 * 1024,
-        // liblzma's own account: a fixed amount and the dictionary.
+        // liblzma's own estimate: a fixed amount and the dictionary.
         Spec::Xz(_) | Spec::Lzma(_) => 96 * 1024,
         Spec::Zstd(_) => zstd::decoder_memory(),
     }

@@ -1,8 +1,8 @@
-//! Freed memory that the allocator keeps, given back to the system.
+//! Returns memory that the allocator caches to the system.
 
-/// Gives back what the allocator keeps of memory that was freed, where it is asked for that: glibc keeps the room of many small
-/// allocations, hundreds of megabytes of them, for more of their kind. For who frees much and then wants much of another kind
-/// within a limit. Nothing but the size of the process depends on it.
+/// Returns freed memory that the allocator caches to the system (glibc only). glibc caches up to hundreds of megabytes of freed small
+/// allocations for reuse as small allocations. Call it after freeing many of them and before large allocations under a memory limit. It
+/// affects only the resident size of the process.
 pub fn give_back_freed() {
     trim();
 }
@@ -14,7 +14,7 @@ fn trim() {
         /// malloc_trim(3): frees whole pages of all arenas; 1 if there were any.
         fn malloc_trim(pad: usize) -> std::os::raw::c_int;
     }
-    // SAFETY: it takes any number, and glibc's allocator locks its arenas itself.
+    // SAFETY: any number is a valid argument, and glibc locks its arenas itself.
     let _ = unsafe { malloc_trim(0) };
 }
 
@@ -25,7 +25,7 @@ fn trim() {}
 mod tests {
     use super::*;
 
-    /// Resident pages of this process, bytes.
+    /// Resident memory of this process, bytes.
     fn resident() -> usize {
         let sizes = std::fs::read_to_string("/proc/self/statm").unwrap();
         sizes.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
@@ -35,7 +35,7 @@ mod tests {
     fn freed_pages_go_back_to_the_system() {
         const BYTES: usize = 256 << 20;
         let pages: Vec<Vec<u8>> = (0..BYTES / 8192).map(|_| vec![1; 8192]).collect();
-        // The last of them holds the heap's end where it is.
+        // The last page keeps the end of the heap in place.
         let last = pages.last().cloned();
         let full = resident();
         drop(pages);

@@ -1,8 +1,7 @@
-//! What `NAME:help` prints.
+//! Texts of `NAME:help`.
 
 use crate::names;
 
-/// The text for a codec.
 pub(crate) fn text(name: &str) -> Option<String> {
     let text = match name {
         names::NONE => NONE.to_owned(),
@@ -25,39 +24,38 @@ const NONE: &str = "\
 none: blocks are stored as they are; no parameters
 ";
 
-/// What `slack` does.
 pub(crate) const SLACK: &str = "\
-slack: zeros at the end of a record are not stored; no parameters
-  slack+CODEC        the rest is compressed by a codec, such as slack+lz4 or slack+zstd:level=3
+slack: trailing zeros of a record are not stored; no parameters
+  slack+CODEC        the rest is compressed by CODEC, such as slack+lz4 or slack+zstd:level=3
 ";
 
 const BZIP2: &str = "\
-bzip2: a bzip2 stream a block
-  level=1..9         sorts up to so many times 100,000 bytes together (default 9); also compression-level=
+bzip2: one bzip2 stream per block
+  level=1..9         sorts up to level * 100,000 bytes together (default 9); also compression-level=
 ";
 
 const HUFF0: &str = "\
-huff0: bytes by how often they occur, without repeats: Huff0 blocks of up to 128 KiB; no parameters
+huff0: entropy coding of bytes, without matches: Huff0 blocks of up to 128 KiB; no parameters
 ";
 
 const ZLE: &str = "\
-zle: runs of zeros by their length, all else as it is, as OpenZFS has it; no parameters
+zle: run-length coding of zeros, as in OpenZFS; no parameters
 ";
 
 const GZIP: &str = "\
 gzip: DEFLATE in a zlib wrapper; any reader reads all of these
   level=1..12        effort (default 9); 10 to 12 are slow and about 2 % smaller
-  window=8..15       window of 2^N bytes (default 15); 8 means 9; any but 15 is done by zlib, up to level 9
-  engine=auto        libdeflate for what it can do, zlib for other windows and strategies (default)
+  window=8..15       window of 2^N bytes (default 15); 8 means 9; others than 15 use zlib, up to level 9
+  engine=auto        libdeflate where possible, zlib for other windows and strategies (default)
   engine=libdeflate  libdeflate alone: window 15, strategy default
   engine=zlib        zlib alone, as other packers do: levels to 9, about four times slower
-strategies: each one named is tried on each block and the smallest result kept; without any, default
+strategies: each one named is tried on each block and the smallest result is kept; without any, default
   default            data of all kinds
   filtered           fewer short matches, for numbers that vary little
   huffman            no matches; also huffman_only
   rle                matches at distance 1 only; also run_length_encoded
   fixed              the format's fixed codes
-also taken: compression-level=, window-size=, strategy=
+also accepted: compression-level=, window-size=, strategy=
 ";
 
 const XZ: &str = "\
@@ -66,7 +64,7 @@ xz: LZMA2 in .xz streams with a CRC-32
 ";
 
 const LZMA: &str = "\
-lzma: LZMA in legacy .lzma layout; current Linux kernels do not read it in SquashFS
+lzma: LZMA in the legacy .lzma format; current Linux kernels do not read it in SquashFS
   level=0..9         effort (default 5); also preset=
 ";
 
@@ -80,15 +78,15 @@ const MODEL: &str = "\
 ";
 
 const FILTERS: &str = "\
-filters for machine code: a block is compressed without and with each one named, and the smallest result
-kept; metadata without
+filters for machine code: each block is compressed without and with each filter named, and the smallest
+result is kept; metadata is compressed without
   x86 powerpc ia64 arm armthumb sparc
   arm64 riscv        Linux reads these since 6.12
-also taken: bcj=FILTER
+also accepted: bcj=FILTER
 ";
 
 const ZSTD: &str = "\
-zstd: one frame a block
+zstd: one frame per block
   level=1..22        effort (default 15); also compression-level=
   level=-131072..-1  faster than 1, and larger
 ";
@@ -109,6 +107,6 @@ const LZO: &str = "\
 lzo: raw LZO1X blocks
   algorithm=NAME     lzo1x_1, lzo1x_1_11, lzo1x_1_12, lzo1x_1_15 or lzo1x_999 (default)
   level=1..9         with lzo1x_999 only (default 8); also compression-level=
-All of these make one format. Those called lzo1x_1 are fast and take the first match they find (the last
-two digits are the size of their table); lzo1x_999 looks for the shortest way to say a block.
+All of these write the same format. Those called lzo1x_1 are fast and take the first match they find (the last
+two digits are the size of their table); lzo1x_999 searches for the shortest encoding of a block.
 ";

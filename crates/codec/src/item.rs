@@ -1,4 +1,4 @@
-//! The list of parameters as a user types it: `key=value,flag,...`.
+//! Parameter lists: `key=value,flag,...`.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -7,7 +7,6 @@ use std::str::FromStr;
 use crate::CodecError;
 use crate::set::{self, Choice};
 
-/// One parameter of a list.
 #[derive(Clone, Copy)]
 pub(crate) struct Item<'a> {
     codec: &'static str,
@@ -38,12 +37,12 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The value, which must be there.
+    /// The value; an error if there is none.
     pub(crate) fn text(&self, expected: &str) -> Result<&'a str, CodecError> {
         self.value.ok_or_else(|| self.wrong("", format!("{}=VALUE, {expected}", self.key)))
     }
 
-    /// A whole number in a range.
+    /// An integer in a range.
     pub(crate) fn number<T>(&self, range: RangeInclusive<T>) -> Result<T, CodecError>
     where
         T: FromStr + PartialOrd + Display,
@@ -61,12 +60,10 @@ impl<'a> Item<'a> {
         set::find(text).ok_or_else(|| self.wrong(text, expected))
     }
 
-    /// The error that the codec has no such parameter.
     pub(crate) fn unknown(&self, known: &'static str) -> CodecError {
         CodecError::UnknownParameter { codec: self.codec, found: self.key.to_owned(), known }
     }
 
-    /// The error that the value is not right.
     pub(crate) fn wrong(&self, found: &str, expected: impl Into<String>) -> CodecError {
         CodecError::Value {
             codec: self.codec,
@@ -96,7 +93,6 @@ impl Printed {
         }
     }
 
-    /// The list.
     pub(crate) fn list(self) -> String {
         self.0.join(",")
     }

@@ -1,7 +1,7 @@
-//! Codecs: pure functions of (input, parameters), with their parameters, limits and memory stated.
+//! Codecs: pure functions of (input, parameters), with their parameters, limits and memory.
 //!
-//! A codec is named `NAME[:key=value,...]` ([`Spec`]), the same way everywhere. A [`Spec`] makes [`Encoder`]s and
-//! [`Decoder`]s; a [`Coding`] has zeros at the end cut off before. What an encoder returns never depends on what it did before.
+//! A codec is named `NAME[:key=value,...]` ([`Spec`]) everywhere. A [`Spec`] creates [`Encoder`]s and [`Decoder`]s; a [`Coding`] also removes
+//! trailing zeros before compressing. The output of an encoder never depends on earlier calls.
 
 mod bounded;
 mod bzip2;

@@ -1,18 +1,17 @@
-//! lzma: the legacy .lzma layout (xz `doc/lzma-file-format.txt`), a 13-byte header and LZMA data with an end mark.
+//! lzma: the legacy .lzma format (xz `doc/lzma-file-format.txt`), a 13-byte header and LZMA data with an end mark.
 
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::item::{Printed, items};
 use crate::names::LZMA;
 use crate::xz::{Format, LzmaModel, Settings, Stream, decode, encode};
 use crate::{CodecError, Decoder};
 
-/// Names of all parameters, for error messages.
 const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
 
-/// Where the header says the size of the content.
+/// The content's size in the header.
 const SIZE_FIELD: std::ops::Range<usize> = 5..13;
 
-/// What a user may choose of lzma.
+/// Parameters of lzma.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzmaParams {
     /// Search and contexts.
@@ -20,7 +19,7 @@ pub struct LzmaParams {
 }
 
 impl LzmaParams {
-    /// Level when none is chosen.
+    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 5;
 
     /// The dictionary size for blocks of up to `block_size` bytes, bytes.
@@ -52,7 +51,6 @@ impl Default for LzmaParams {
     }
 }
 
-/// Compresses blocks to .lzma files.
 pub(crate) struct LzmaEncoder {
     stream: Stream,
     settings: Settings,
@@ -65,12 +63,12 @@ impl LzmaEncoder {
     }
 }
 
-impl Press for LzmaEncoder {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for LzmaEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let options = self.settings.options(src.len());
-        let size = encode(&mut self.stream, Format::Alone, &options, src, room)?;
-        // The library leaves the size open and writes an end mark; readers of containers want both.
-        if let Some(field) = size.and_then(|_| room.get_mut(SIZE_FIELD)) {
+        let size = encode(&mut self.stream, Format::Alone, &options, src, out)?;
+        // The library writes an unknown size and an end mark; container readers require both.
+        if let Some(field) = size.and_then(|_| out.get_mut(SIZE_FIELD)) {
             field.copy_from_slice(&(src.len() as u64).to_le_bytes());
         }
         Ok(size)
@@ -84,7 +82,7 @@ pub(crate) struct LzmaDecoder {
 }
 
 impl LzmaDecoder {
-    /// A decoder that takes at most `memory` bytes.
+    /// A decoder that uses at most `memory` bytes.
     pub(crate) fn new(memory: usize) -> Self {
         LzmaDecoder { stream: Stream::new(LZMA), memory: memory.max(1) as u64 }
     }

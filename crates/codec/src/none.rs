@@ -1,22 +1,22 @@
 //! The codec that leaves blocks as they are.
 
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::names::NONE;
 use crate::{CodecError, Decoder};
 
-/// Compresses nothing: every block is to be stored.
+/// Compresses nothing: every block is stored.
 pub(crate) struct Stored;
 
-impl Press for Stored {
-    fn press(&mut self, _src: &[u8], _room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for Stored {
+    fn try_compress(&mut self, _src: &[u8], _room: &mut [u8]) -> Result<Option<usize>, CodecError> {
         Ok(None)
     }
 }
 
 impl Decoder for Stored {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let room = dst.len();
-        let too_long = CodecError::TooLong { codec: NONE, size: src.len(), room };
+        let capacity = dst.len();
+        let too_long = CodecError::TooLong { codec: NONE, size: src.len(), capacity };
         dst.get_mut(..src.len()).ok_or(too_long)?.copy_from_slice(src);
         Ok(src.len())
     }

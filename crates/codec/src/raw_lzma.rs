@@ -1,23 +1,22 @@
-//! LZMA alone: no header and no end mark, for containers that keep properties and lengths themselves.
+//! Raw LZMA: no header and no end mark, for containers that store properties and lengths themselves.
 
 use liblzma_sys as sys;
 
-use crate::bounded::{Bounded, Press, check_block_size};
+use crate::bounded::{Bounded, Compressor, check_block_size};
 use crate::names::LZMA;
 use crate::xz::{Search, Stream, encoded, encoder_usage, options};
 use crate::{CodecError, Encoder};
 
-/// Smallest dictionary that the encoder takes, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
+/// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 const MIN_DICT: usize = 4096;
-/// lc 3, lp 0, pb 2: what fits data of all kinds.
+/// lc 3, lp 0, pb 2: suitable for all kinds of data.
 const CONTEXTS: [u32; 3] = [3, 0, 2];
-/// What the library leaves out of its own account: probabilities and the state of the stream.
+/// Memory missing from the library's own estimate: probabilities and the state of the stream.
 const STATE: usize = 256 * 1024;
 
-/// LZMA alone, at a level.
+/// Raw LZMA at a level.
 ///
-/// The levels are made for large blocks from which repeats of some 50 bytes and more are gone already, since a search over
-/// all of the input came before.
+/// The levels are tuned for large blocks from which a search over all of the input has already removed repeats of some 50 bytes and more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawLzma {
     level: u32,
@@ -27,7 +26,7 @@ impl RawLzma {
     /// A level, 1 to 9.
     ///
     /// # Errors
-    /// [`CodecError::Conflict`] if there is no such level.
+    /// [`CodecError::Conflict`] for other levels.
     pub fn new(level: u32) -> Result<RawLzma, CodecError> {
         if (1..=9).contains(&level) {
             return Ok(RawLzma { level });
@@ -35,13 +34,13 @@ impl RawLzma {
         Err(CodecError::Conflict { codec: LZMA, found: format!("level={level}"), expected: "1 to 9".to_owned() })
     }
 
-    /// The contexts as the byte that begins a .lzma file: `(pb * 5 + lp) * 9 + lc`.
+    /// The contexts as the first byte of a .lzma file: `(pb * 5 + lp) * 9 + lc`.
     pub fn contexts(&self) -> u8 {
         let [lc, lp, pb] = CONTEXTS;
         ((pb * 5 + lp) * 9 + lc) as u8
     }
 
-    /// The largest dictionary that any block asks of a reader, bytes.
+    /// The largest dictionary that a decoder needs for any block, bytes.
     pub fn dict_size(&self) -> u32 {
         match self.level {
             1 => 1 << 20,
@@ -54,28 +53,28 @@ impl RawLzma {
         }
     }
 
-    /// Whether the level weighs ways to say the same, so that it makes the most of short repeats. The others take what they find.
+    /// Whether the level uses optimal parsing, which makes the most of short repeats. The others are greedy.
     pub fn weighs(&self) -> bool {
         self.search().mode == sys::lzma_mode_LZMA_MODE_NORMAL
     }
 
-    /// An encoder for blocks of up to `block_size` bytes. What it returns for a block depends on the block and the level alone.
+    /// An encoder for blocks of up to `block_size` bytes. Its output depends on the block and the level alone.
     ///
     /// # Errors
-    /// [`CodecError::BlockSize`] if no encoder takes such blocks.
+    /// [`CodecError::BlockSize`] if the size is out of range.
     pub fn encoder(&self, block_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
         check_block_size(LZMA, block_size)?;
         Ok(Bounded::boxed(BareEncoder { stream: Stream::new(LZMA), lzma: *self }, block_size))
     }
 
-    /// Bytes that an encoder for blocks of up to `block_size` bytes takes; an upper bound. Tables are counted whole, since large
-    /// pages are in memory where a byte of them is used.
+    /// Upper bound of the memory of an encoder for blocks of up to `block_size` bytes. Tables are counted whole, since large pages become
+    /// resident with their first byte.
     pub fn memory(&self, block_size: usize) -> usize {
         STATE + encoder_usage(&self.options(block_size))
     }
 
-    /// The library's options for a block of `size` bytes. The dictionary is no larger than such a block can use, since
-    /// clearing the tables of a large one takes long.
+    /// The library's options for a block of `size` bytes. The dictionary is no larger than the block can use, since clearing large tables
+    /// is slow.
     fn options(&self, size: usize) -> sys::lzma_options_lzma {
         let useful = size.max(MIN_DICT).next_power_of_two();
         options(useful.min(self.dict_size() as usize) as u32, CONTEXTS, self.search())
@@ -108,15 +107,14 @@ impl RawLzma {
     }
 }
 
-/// Compresses blocks to LZMA alone.
 struct BareEncoder {
     stream: Stream,
     lzma: RawLzma,
 }
 
-impl Press for BareEncoder {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        let code = self.stream.encode_bare(&self.lzma.options(src.len()), src, room)?;
+impl Compressor for BareEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let code = self.stream.encode_bare(&self.lzma.options(src.len()), src, out)?;
         encoded(&self.stream, code)
     }
 }

@@ -1,11 +1,11 @@
-//! A small set of named choices, as codecs have that try several ways and keep the best.
+//! Small sets of named choices, for codecs that try several ways and keep the smallest result.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A choice that can be one of a [`Set`].
 pub trait Choice: Copy + PartialEq + 'static {
-    /// All choices, in the order in which they are tried and printed; at most 16.
+    /// All choices, in the order of trying and printing; at most 16.
     const ALL: &'static [Self];
     /// The name a user types.
     fn name(self) -> &'static str;
@@ -19,7 +19,7 @@ pub struct Set<T> {
 }
 
 impl<T: Choice> Set<T> {
-    /// The set without a member.
+    /// The empty set.
     pub const EMPTY: Set<T> = Set { bits: 0, of: PhantomData };
 
     /// Whether `choice` is a member.
@@ -63,7 +63,6 @@ impl<T: Choice> fmt::Debug for Set<T> {
     }
 }
 
-/// The choice with this name.
 pub(crate) fn find<T: Choice>(name: &str) -> Option<T> {
     T::ALL.iter().copied().find(|choice| choice.name() == name)
 }

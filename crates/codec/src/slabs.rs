@@ -1,9 +1,9 @@
-//! Memory for blocks: many buffers of one size, cut from pieces that come from the system directly.
+//! Memory for blocks: many buffers of one size, cut from large anonymous mappings.
 //!
-//! A fresh page costs a trap into the kernel, and all pages of a block together take a good part of the time in which the block
-//! is decoded. So the pages of a buffer are asked for at once, and buffers are used again: the one given back last comes first,
-//! as the processor still has it at hand. Of those that wait the memory goes back to the system, but for a few. Large pages
-//! are not asked for: many a virtual machine has to get them from its host anew each time, which takes longer than all else.
+//! Each page fault costs a trap into the kernel, and those of a block together a good part of its decoding time. So the pages of a buffer
+//! are populated in one call, and buffers are reused: the last one returned first, while it is still in a cache. All but a few of the free
+//! buffers return their memory to the system. Large pages are not requested: on many virtual machines the host must supply them
+//! anew each time, which takes longer than everything else.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -16,10 +16,10 @@ use rustix::param::page_size;
 
 use crate::mapping::Mapping;
 
-/// Bytes of a piece, or one buffer if that is larger.
+/// Bytes of a mapping, or one buffer if that is larger.
 const PIECE: usize = 2 << 20;
 
-/// Buffers of one size, for any thread. Memory is taken from the system as it is needed.
+/// A pool of buffers of one size, for all threads. Memory is allocated on demand.
 #[derive(Debug)]
 pub struct Slabs {
     size: usize,
@@ -29,23 +29,23 @@ pub struct Slabs {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Buffers that wait, with their memory.
+    /// Free buffers with memory.
     ready: Vec<Place>,
-    /// Buffers that wait, whose memory is with the system.
+    /// Free buffers whose memory was returned to the system.
     empty: Vec<Place>,
     pieces: Vec<Mapping>,
 }
 
-/// Where a buffer is.
+/// Address of a buffer.
 #[derive(Debug)]
 struct Place(NonNull<u8>);
 
-// SAFETY: a place is a part of a piece which nobody else refers to, and pieces are not tied to a thread.
+// SAFETY: a place is a part of a mapping to which nothing else refers, and mappings are not tied to a thread.
 unsafe impl Send for Place {}
-// SAFETY: nothing can be done with a shared place but to read its bytes.
+// SAFETY: a shared place allows only reading its bytes.
 unsafe impl Sync for Place {}
 
-/// A buffer; it goes back when it is dropped. Its bytes are zeros, or what an earlier user left.
+/// A buffer, returned to its pool when dropped. Its content is zeros or an earlier user's bytes.
 #[derive(Debug)]
 pub struct SlabBuffer {
     place: Place,
@@ -53,8 +53,7 @@ pub struct SlabBuffer {
 }
 
 impl Slabs {
-    /// For buffers of `size` bytes, 1 at least, rounded up to whole machine words. Of those that wait `keep` hold on to their
-    /// memory.
+    /// A pool of buffers of `size` bytes, 1 at least, rounded up to whole machine words. Up to `keep` free buffers keep their memory.
     pub fn new(size: usize, keep: usize) -> Arc<Slabs> {
         let size = size.max(1).next_multiple_of(size_of::<u64>());
         Arc::new(Slabs { size, keep, state: Mutex::default() })
@@ -66,14 +65,14 @@ impl Slabs {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The lists are whole at any time.
+        // The lists are consistent at any time, so a poisoned lock is harmless.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer.
+    /// Takes a buffer.
     ///
     /// # Errors
-    /// The system has no memory.
+    /// The system is out of memory.
     pub fn take(self: &Arc<Slabs>) -> io::Result<SlabBuffer> {
         let mut state = self.lock();
         if state.ready.is_empty() && state.empty.is_empty() {
@@ -88,17 +87,17 @@ impl Slabs {
         Ok(SlabBuffer { place, slabs: Arc::clone(self) })
     }
 
-    /// Asks for all pages of a buffer. A system that does not know how gives them one by one, when they are written to.
+    /// Populates all pages of a buffer. Systems without this advice populate them one by one on the first write.
     fn populate(&self, place: &Place) {
-        // SAFETY: the bytes are part of a piece; their content stays as it is, and so does that of their neighbours.
+        // SAFETY: the bytes are part of a mapping; the advice does not change their content or their neighbours'.
         let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxPopulateWrite) };
     }
 
-    /// Another piece, cut into buffers whose memory is still with the system.
+    /// Adds a mapping, cut into buffers without memory.
     fn grow(&self, state: &mut State) -> io::Result<()> {
         let count = (PIECE / self.size).max(1);
         let piece = Mapping::new(count * self.size)?;
-        // SAFETY: each offset lies within the piece.
+        // SAFETY: each offset lies within the mapping.
         let places = (0..count).rev().map(|number| Place(unsafe { piece.start().add(number * self.size) }));
         state.empty.extend(places);
         state.pieces.push(piece);
@@ -107,13 +106,13 @@ impl Slabs {
 
     fn put(&self, place: Place) {
         let mut state = self.lock();
-        // Where pages are larger than buffers, or end within them, a neighbour would lose its bytes.
+        // Where pages are larger than buffers, or a buffer ends within a page, a neighbour would lose its bytes.
         if state.ready.len() < self.keep || !self.size.is_multiple_of(page_size()) {
             state.ready.push(place);
             return;
         }
         drop(state);
-        // SAFETY: the bytes are whole pages, and belong to the buffer that is being dropped.
+        // SAFETY: the bytes are whole pages of the buffer that is being dropped.
         let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxDontNeed) };
         self.lock().empty.push(place);
     }
@@ -123,14 +122,14 @@ impl Deref for SlabBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the bytes are mapped as long as `slabs` is there, initialised by the system, and only this value's.
+        // SAFETY: the bytes are mapped while `slabs` exists, initialised by the system, and only this value refers to them.
         unsafe { std::slice::from_raw_parts(self.place.0.as_ptr(), self.slabs.size) }
     }
 }
 
 impl DerefMut for SlabBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for reading, and this value is borrowed for writing.
+        // SAFETY: as for reading, and this value is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.place.0.as_ptr(), self.slabs.size) }
     }
 }
@@ -175,7 +174,7 @@ mod tests {
         drop(buffers);
         let mut kept: Vec<bool> = (0..4).map(|_| slabs.take().unwrap()).map(|buffer| buffer[9] == 7).collect();
         kept.dedup();
-        // The one that kept its memory goes to and fro.
+        // The buffer that kept its memory is reused.
         assert_eq!(kept, [true]);
         let buffers: Vec<SlabBuffer> = (0..4).map(|_| slabs.take().unwrap()).collect();
         assert_eq!(buffers.iter().filter(|buffer| buffer[9] == 7).count(), 1);

@@ -1,19 +1,19 @@
-//! slack: the zeros at the end of a record are not stored. What is stored is a shorter view of the same bytes.
+//! slack: trailing zeros of a record are not stored. The stored view is a prefix of the record.
 
-/// Bytes that are looked at as one: eight of the widest words there are.
+/// Bytes examined at a time: eight of the widest vectors.
 const STRIDE: usize = 256;
-/// Bytes that are looked at from their beginning, once [`MANY`] are zeros.
+/// Bytes examined from their start, once [`MANY`] zeros were found.
 const WINDOW: usize = 1 << 20;
-/// So many zeros at the end, bytes, that there will be more.
+/// After this many trailing zeros, bytes, more are likely.
 const MANY: usize = 64 << 10;
 
-/// The bytes before the zeros at the end of `record`: none if all are zeros, all if the last is none. In place: nothing is
-/// copied, and what is not a zero at the end is not read.
+/// The record without its trailing zeros: empty if all bytes are zeros, all of it if the last is not. Nothing is copied, and only trailing
+/// zeros and one byte before them are read.
 pub fn trim(record: &[u8]) -> &[u8] {
     &record[..length(record)]
 }
 
-/// How many bytes [`trim`] leaves.
+/// Length of the result of [`trim`].
 fn length(record: &[u8]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
@@ -22,24 +22,24 @@ fn length(record: &[u8]) -> usize {
     length_with(record)
 }
 
-/// The same search, compiled for words of 32 bytes. Compilers make of it what the processor named has.
+/// The same search, compiled for vectors of 32 bytes.
 #[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)] // calls a function for some processors only
+#[allow(unsafe_code)] // calls a function that requires AVX2
 mod avx2 {
-    /// As [`super::length_with`]. To be called where AVX2 was found.
+    /// As [`super::length_with`]. Requires AVX2.
     pub(super) fn length(record: &[u8]) -> usize {
         #[target_feature(enable = "avx2")]
         fn with_avx2(record: &[u8]) -> usize {
             super::length_with(record)
         }
-        // SAFETY: the caller has asked the processor.
+        // SAFETY: the caller checked that the processor has AVX2.
         unsafe { with_avx2(record) }
     }
 }
 
-/// Zeros from the end, the most of them in strides. Many are many more as a rule: from then on a window is read from its
-/// beginning, since processors fetch ahead better in that direction.
-#[inline(always)] // into functions for other processors
+/// Counts zeros from the end in strides. Many zeros are usually followed by many more: from then on a window is read from its start,
+/// because hardware prefetching works better in that direction.
+#[inline(always)] // inlined into functions for other processors
 fn length_with(record: &[u8]) -> usize {
     let mut rest = backwards(record, MANY);
     if record.len() - rest.len() == MANY {
@@ -48,7 +48,7 @@ fn length_with(record: &[u8]) -> usize {
     rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
 }
 
-/// What is before strides of zeros, at most `limit` bytes of them.
+/// The part before trailing strides of zeros, at most `limit` bytes of them.
 #[inline(always)]
 fn backwards(record: &[u8], limit: usize) -> &[u8] {
     let mut rest = record;
@@ -61,7 +61,7 @@ fn backwards(record: &[u8], limit: usize) -> &[u8] {
     rest
 }
 
-/// What is before whole windows of zeros.
+/// The part before trailing windows of zeros.
 #[inline(always)]
 fn windows(record: &[u8]) -> &[u8] {
     let mut rest = record;
@@ -74,7 +74,7 @@ fn windows(record: &[u8]) -> &[u8] {
     rest
 }
 
-/// Whether all bytes are zeros. Without a branch for each word, so that words are wide.
+/// Whether all bytes are zeros, without branches so that it is vectorised.
 #[inline(always)]
 fn is_zero(stride: &[u8; STRIDE]) -> bool {
     let (words, _) = stride.as_chunks::<8>();
@@ -87,7 +87,7 @@ mod tests {
 
     type Search = fn(&[u8]) -> usize;
 
-    /// All ways of searching that this processor has.
+    /// All variants that this processor supports.
     fn searches() -> Vec<Search> {
         let mut all: Vec<Search> = vec![length, length_with];
         #[cfg(target_arch = "x86_64")]
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    /// A record of zeros between bytes that are none, with one byte in it that is none, or without.
+    /// A record of zeros between other bytes, with one nonzero byte in it, or without.
     fn check(memory: &mut [u8], start: usize, size: usize) {
         for search in searches() {
             assert_eq!(search(&memory[start..start + size]), 0);
@@ -130,7 +130,7 @@ mod tests {
         for zeros in sizes.into_iter().flat_map(|size| [size, size + 3]) {
             let kept = memory.len() - zeros;
             memory[kept - 1] = 1;
-            // Bytes before it make no difference, wherever they are in a window.
+            // Bytes before the kept part make no difference, wherever they are in a window.
             for other in [0, kept / 2, kept.saturating_sub(WINDOW)] {
                 memory[other] = 1;
             }

@@ -1,4 +1,4 @@
-//! A codec with its parameters: parsing, printing, and making encoders and decoders.
+//! A codec with its parameters: parsing, printing, and creating encoders and decoders.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,10 +23,10 @@ use crate::{
 
 /// A codec with its parameters, written `NAME[:key=value,flag,...]`.
 ///
-/// [`Spec::parse`] reads that and `Display` writes it, without the parameters that have their default value.
+/// [`Spec::parse`] parses and `Display` writes it, without the parameters that have their default value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spec {
-    /// Blocks stay as they are.
+    /// No compression.
     None,
     /// DEFLATE in a zlib wrapper.
     Gzip(GzipParams),
@@ -49,7 +49,7 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// The names of all codecs. No container has to have all of them.
+    /// The names of all codecs. A container may support only some.
     pub fn names() -> &'static [&'static str] {
         names::ALL
     }
@@ -70,14 +70,14 @@ impl Spec {
         }
     }
 
-    /// Reads `NAME` or `NAME:LIST`. An error quotes what is wrong in it and says what would be right.
+    /// Parses `NAME` or `NAME:LIST`. Errors quote the invalid part and describe valid ones.
     pub fn parse(text: &str) -> Result<Spec, CodecError> {
         let (name, list) = text.split_once(':').unwrap_or((text, ""));
         Spec::parse_with_name(name, list)
     }
 
-    /// Reads the parameters `key=value,flag,...` of a codec; an empty list gives the defaults. Takes the names of
-    /// parameters that squashfs-tools-ng and squashfs-tools use. Errors as for [`Spec::parse`].
+    /// Parses the parameters `key=value,flag,...` of a codec; an empty list gives the defaults. Parameter names of squashfs-tools-ng and
+    /// squashfs-tools are accepted. Errors as for [`Spec::parse`].
     pub fn parse_with_name(name: &str, list: &str) -> Result<Spec, CodecError> {
         match name {
             names::NONE => no_items(names::NONE, list).map(|()| Spec::None),
@@ -95,13 +95,13 @@ impl Spec {
         }
     }
 
-    /// What there is to know about a codec's parameters, for a user: meaning, range and default of each, in lines of up
-    /// to 100 columns. An error if there is no such codec.
+    /// A description of a codec's parameters for users: meaning, range and default of each, in lines of up to 100 columns. An error if
+    /// there is no such codec.
     pub fn help(name: &str) -> Result<String, CodecError> {
         help::text(name).ok_or_else(|| unknown(name))
     }
 
-    /// Checks the parameters, and that they go with blocks of up to `block_size` bytes.
+    /// Checks the parameters for blocks of up to `block_size` bytes.
     pub fn validate(&self, block_size: usize) -> Result<(), CodecError> {
         check_block_size(self.name(), block_size)?;
         match self {
@@ -116,9 +116,8 @@ impl Spec {
         }
     }
 
-    /// An encoder for blocks of up to `block_size` bytes. What it returns for a block depends on the block and the
-    /// parameters alone; `block_size` matters only where a parameter is a share of it. Errors as for
-    /// [`Spec::validate`], or for lack of memory.
+    /// An encoder for blocks of up to `block_size` bytes. Its output for a block depends on the block and the parameters alone;
+    /// `block_size` matters only where a parameter is a share of it. Errors as for [`Spec::validate`], or for lack of memory.
     pub fn encoder(&self, block_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
         self.validate(block_size)?;
         let limit = block_size;
@@ -136,13 +135,12 @@ impl Spec {
         })
     }
 
-    /// An encoder for metadata blocks of up to [`METADATA_BLOCK_SIZE`] bytes: the same parameters but for the dictionary
-    /// size, which is a metadata block's, and branch filters, since metadata is no machine code.
+    /// An encoder for metadata blocks of up to [`METADATA_BLOCK_SIZE`] bytes: the same parameters except the dictionary size, which is that
+    /// of a metadata block, and branch filters, which do not help metadata.
     pub fn metadata_encoder(&self) -> Result<Box<dyn Encoder>, CodecError> {
         self.for_metadata().encoder(METADATA_BLOCK_SIZE)
     }
 
-    /// The parameters that metadata blocks are compressed with.
     fn for_metadata(&self) -> Spec {
         let mut spec = self.clone();
         match &mut spec {
@@ -156,8 +154,8 @@ impl Spec {
         spec
     }
 
-    /// A decoder for blocks of up to `block_size` bytes that takes up to `memory_limit` bytes of memory. Parameters do
-    /// not matter to it. An error if it needs more whatever its input is.
+    /// A decoder for blocks of up to `block_size` bytes that uses at most `memory_limit` bytes of memory. It ignores the parameters. An
+    /// error if every input needs more memory.
     pub fn decoder(&self, block_size: usize, memory_limit: usize) -> Result<Box<dyn Decoder>, CodecError> {
         check_block_size(self.name(), block_size)?;
         let needed = footprint::fixed_decoder(self);
@@ -179,8 +177,8 @@ impl Spec {
         })
     }
 
-    /// What one encoder and one decoder for blocks of up to `block_size` bytes take, in bytes; upper bounds. The decoder's
-    /// is for blocks that this codec's encoder made.
+    /// Upper bounds of the memory of one encoder and one decoder for blocks of up to `block_size` bytes, in bytes. The decoder's holds for
+    /// blocks of this codec's encoder.
     pub fn footprint(&self, block_size: usize) -> Footprint {
         footprint::of(self, block_size)
     }

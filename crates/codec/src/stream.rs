@@ -1,5 +1,5 @@
-//! Compressed streams made of members: a long stream is cut into chunks of a fixed size, each compressed on its own, so that
-//! any number of workers makes the same bytes.
+//! Compressed streams of independent members: the input is cut into chunks of a fixed size, each compressed separately, so the output is
+//! the same for any number of workers.
 //!
 //! | format | chunk | member | default level |
 //! |---|---|---|---|
@@ -8,8 +8,8 @@
 //! | zstd | twice the window, 4 MiB at least | a frame (RFC 8878) with content size and checksum | 3 |
 //! | bzip2 | a block | a bzip2 stream | 9 |
 //!
-//! What comes of it is an ordinary file of its kind: a sequence of members is one for every program that reads the format
-//! whole. xz and bzip2 readers, and ours for zstd, decompress it on several threads, too.
+//! The output is an ordinary file of its format: every decoder accepts a sequence of members. xz and bzip2 decoders, and ours for zstd,
+//! decompress it on several threads, too.
 
 mod bzip2;
 mod gzip;
@@ -37,10 +37,10 @@ pub enum StreamFormat {
 }
 
 impl StreamFormat {
-    /// All formats, in the order in which they are listed to a user.
+    /// All formats, in the order of listings.
     pub const ALL: [StreamFormat; 4] = [Self::Gzip, Self::Xz, Self::Zstd, Self::Bzip2];
 
-    /// Its name.
+    /// The name that [`StreamSpec::parse`] accepts.
     pub fn name(self) -> &'static str {
         match self {
             StreamFormat::Gzip => "gzip",
@@ -81,10 +81,10 @@ impl StreamSpec {
         StreamSpec { format, level: format.default_level() }
     }
 
-    /// Reads `NAME` or `NAME:level=N`.
+    /// Parses `NAME` or `NAME:level=N`.
     ///
     /// # Errors
-    /// A format or a parameter that does not exist, or a level out of range; with what would have been right.
+    /// Unknown format or parameter, or a level out of range; with a description of valid ones.
     pub fn parse(text: &str) -> Result<StreamSpec, CodecError> {
         let (name, list) = text.split_once(':').unwrap_or((text, ""));
         let format = StreamFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| unknown(name))?;
@@ -103,7 +103,7 @@ impl StreamSpec {
         self.format
     }
 
-    /// Bytes that are compressed as one; only the last chunk of a stream is shorter.
+    /// Bytes per chunk; only the last chunk of a stream is shorter.
     pub fn chunk(&self) -> usize {
         match self.format {
             StreamFormat::Gzip => 1 << 20,
@@ -113,7 +113,7 @@ impl StreamSpec {
         }
     }
 
-    /// Bytes that one encoder takes; an upper bound, without the member that it makes.
+    /// Upper bound of the memory of one encoder, bytes, without the member that it returns.
     pub fn memory(&self) -> usize {
         match self.format {
             StreamFormat::Gzip => gzip::memory(self.level),
@@ -123,10 +123,10 @@ impl StreamSpec {
         }
     }
 
-    /// An encoder: the tool of one thread.
+    /// An encoder, for use by one thread.
     ///
     /// # Errors
-    /// For lack of memory.
+    /// Lack of memory.
     pub fn encoder(&self) -> Result<MemberEncoder, CodecError> {
         Ok(MemberEncoder(match self.format {
             StreamFormat::Gzip => Inner::Gzip(gzip::Encoder::new(self.level)?),
@@ -136,7 +136,7 @@ impl StreamSpec {
         }))
     }
 
-    /// What stands before the first member.
+    /// The bytes before the first member.
     pub fn start(&self) -> Vec<u8> {
         match self.format {
             StreamFormat::Xz => xz::stream_header(),
@@ -144,7 +144,7 @@ impl StreamSpec {
         }
     }
 
-    /// What will stand after the last member, to be told of each.
+    /// Collects what the bytes after the last member depend on.
     pub fn end(&self) -> StreamEnd {
         StreamEnd { index: (self.format == StreamFormat::Xz).then(xz::Index::default) }
     }
@@ -175,13 +175,13 @@ fn unknown(name: &str) -> CodecError {
 /// One compressed chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its bytes, as they stand in the stream.
+    /// Its bytes in the stream.
     pub bytes: Vec<u8>,
-    /// What the end of the stream has to know of it.
+    /// Input to the index at the end of an .xz stream.
     sizes: Option<xz::BlockSizes>,
 }
 
-/// Compresses chunks. What comes of a chunk depends on it and the parameters alone.
+/// Compresses chunks. The output depends on the chunk and the parameters alone.
 pub struct MemberEncoder(Inner);
 
 enum Inner {
@@ -195,7 +195,7 @@ impl MemberEncoder {
     /// Compresses a chunk of at most [`StreamSpec::chunk`] bytes; it may be empty.
     ///
     /// # Errors
-    /// For lack of memory; [`CodecError::BlockTooLarge`], the caller's fault.
+    /// Lack of memory; [`CodecError::BlockTooLarge`].
     pub fn encode(&mut self, chunk: &[u8]) -> Result<Member, CodecError> {
         let plain = |bytes| Member { bytes, sizes: None };
         match &mut self.0 {
@@ -207,14 +207,14 @@ impl MemberEncoder {
     }
 }
 
-/// The end of a stream: nothing but for xz, which has an index of its blocks there (some 8 bytes of memory each).
+/// The end of a stream: empty except for xz, whose index takes some 8 bytes of memory a block.
 #[derive(Debug)]
 pub struct StreamEnd {
     index: Option<xz::Index>,
 }
 
 impl StreamEnd {
-    /// Notes the next member of the stream.
+    /// Adds the next member of the stream.
     pub fn note(&mut self, member: &Member) {
         if let (Some(index), Some(sizes)) = (&mut self.index, member.sizes) {
             index.add(sizes);
@@ -227,7 +227,7 @@ impl StreamEnd {
     }
 }
 
-/// A result that did not fit where by the library's own word everything fits.
+/// The error for a result that exceeds the library's own bound.
 fn did_not_fit(codec: &'static str, function: &'static str) -> CodecError {
     CodecError::Library { codec, function, code: 0 }
 }

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn presses_belong_to_their_items() {
+    fn compress_jobs_belong_to_their_items() {
         let none = Compression { service: 0.0, variation: 0.0, ratio: 1.0, content: false, demand: 0.0 };
         let work = tree(&HANDLING, &none);
         let mut next = 0;

@@ -53,8 +53,8 @@ fn many_workers_leave_the_callers_path() {
     work.tail = 40.0;
     for &design in DesignName::value_variants() {
         let setup = Setup { design, ..Setup::packline(16, 100.0) };
-        // All is hidden behind the caller's work but the last compress job: the last hash job runs while the item before
-        // is committed.
+        // Everything is hidden behind the caller's work except the last compress job: the last hash job runs while the item before is
+        // committed.
         close(run(&setup, &free(16), &work).wall, 50.0 * 15.0 + 40.0 + 4.0);
     }
     assert_eq!(work.caller_work(), 790.0);
@@ -68,7 +68,7 @@ fn workers_share_equal_work() {
         let least = 64.0 * 400.0 / workers as f64;
         assert!((least..=least + 300.0).contains(&wall), "{workers} workers: {wall} of {least}");
     }
-    // Four workers on two cores are as two.
+    // Four workers on two cores behave as two.
     let two = run(&Setup::packline(4, 100.0), &Machine::ideal(2, Costs::FREE), &work).wall;
     assert!((12_800.0..13_400.0).contains(&two), "{two}");
 }
@@ -162,7 +162,7 @@ fn two_locks_a_job() {
     for design in [DesignName::Fifo, DesignName::Heap, DesignName::Multiqueue] {
         let setup = Setup { design, queues: 4, ..Setup::packline(8, 100.0) };
         let outcome = run(&setup, &Machine::ideal(9, COSTS), &work);
-        // One to push and one to take, and now and then one that finds the queue emptied meanwhile.
+        // One to push and one to take, and occasionally one that finds the queue already empty.
         let locks = outcome.locks.taken;
         assert!((2 * outcome.jobs..outcome.jobs * 9 / 4).contains(&locks), "{design:?}: {:?}", outcome.locks);
         assert!(outcome.wakes <= outcome.jobs);
@@ -197,7 +197,7 @@ const COMPRESS: f64 = 150.0;
 const DECIDE: f64 = 0.5;
 const COMMIT: f64 = 1.0;
 
-/// Two workers take turns with 40 items, each as long as it takes times `slower`: the trace, and its microseconds.
+/// Two workers alternate on 40 items, each `slower` times as long: the trace, and its microseconds.
 fn two_workers(slower: f64) -> (String, f64) {
     let tickets: Vec<(String, String)> = (0..40)
         .map(|k| (format!("\"ticket\":{k},\"bytes_in\":100"), format!("\"bytes_out\":50,\"item\":{k}")))

@@ -1,5 +1,5 @@
-//! Writes the seeds: `seeds DIRECTORY` fills a directory in it for each target with small inputs: tars and compressed streams
-//! made by the programs that are installed, images and parts of images by the test kit.
+//! Writes the fuzz seeds: `seeds DIRECTORY` fills a directory for each target with small inputs: tars and compressed streams of installed
+//! programs, images and parts of images of the test kit.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use packline_testkit::hostile::{self, Part};
 use packline_testkit::{hostile_lrz, hostile_pln};
 
 fn main() -> io::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "a program of its own, which has to be told where to write")]
+    #[expect(clippy::disallowed_methods, reason = "a separate program, whose argument is the output directory")]
     let place = std::env::args_os().nth(1).unwrap_or_else(|| "corpus".into());
     let place = Path::new(&place);
     fs::create_dir_all(place.join("tar_reader"))?;
@@ -47,7 +47,7 @@ fn plant(tree: &Path) -> io::Result<()> {
     fs::hard_link(tree.join("directory/file"), tree.join("hard"))
 }
 
-/// A small tar whose checksum fields are those that the fuzz target puts right.
+/// A small tar with the checksum fields that the fuzz target corrects.
 fn tar(place: &Path, tree: &Path, name: &str, options: &[&str]) -> io::Result<()> {
     let output =
         Command::new("tar").arg("-c").args(options).arg("-C").arg(tree).arg(".").stderr(Stdio::null()).output();
@@ -78,7 +78,7 @@ fn odd(place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Longest image of the zoo that is a seed, bytes: a fuzzer does more with small ones.
+/// Largest image of the zoo used as a seed, bytes: small seeds make fuzzing faster.
 const LONGEST: usize = 20 << 10;
 
 /// Sound images of each codec, small ones of the zoo, and the sound form of each part.
@@ -152,7 +152,7 @@ fn compressed(place: &Path) -> io::Result<()> {
     zpaq(&place.join("decompress"), &plain)
 }
 
-/// A block of each codec, behind its name.
+/// A block of each codec, after its name.
 fn blocks(place: &Path, plain: &[u8]) -> io::Result<()> {
     let content = [plain, &[0; 700], b"and an end"].concat();
     for name in Spec::names() {
@@ -168,14 +168,14 @@ fn blocks(place: &Path, plain: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A block of a known model, one of all components, one with a program after its data.
+/// A block of a known model, one with all components, one with a program after its data.
 fn zpaq(place: &Path, plain: &[u8]) -> io::Result<()> {
     let mut block = vec![0; plain.len()];
     let made = ZpaqEncoder::new(1).and_then(|mut encoder| encoder.compress(plain, &mut block));
     if let Outcome::Smaller(size) = made.map_err(io::Error::other)? {
         fs::write(place.join("zpaq-min"), &block[..size])?;
     }
-    // Without the mark that lets archives be found in other data: the fuzz target knows streams by what follows it.
+    // Without the tag that marks a block within other data: the fuzz target recognises streams by the bytes after it.
     fs::write(place.join("zpaq-nine"), &include_bytes!("../../codec/tests/data/nine.zpaq")[13..])?;
     fs::write(place.join("zpaq-sorted"), &include_bytes!("../../codec/tests/data/sorted.zpaq")[13..])
 }

@@ -3,12 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-/// Measures wall time from its making.
+/// Measures wall time.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts now.
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-/// Whether this is a run that must not skip anything: `CI=true`.
+/// Whether no test may be skipped: `CI=true`.
 pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")
 }
 
-/// The directories of `PATH`, and the two that hold system programs and are not on every user's `PATH`.
+/// The directories of `PATH`, and the two of system programs that are not on every user's `PATH`.
 pub(crate) fn program_directories() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);

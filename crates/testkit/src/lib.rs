@@ -1,10 +1,11 @@
 //! Generators, comparers and an independent reader for the test suites.
 //!
-//! [`generate`] makes trees and tars from a seed, [`plant`] puts a tree into a directory, [`tar`] into a tar,
-//! [`snapshot`] describes what is found (in a tree model, a directory or a mount) and lists the differences between two
-//! such descriptions, [`reader`] reads a SquashFS image by the format alone, and [`views`] says whether the
-//! programs that users have see the same tree in an image. [`mount`], [`extract`] and [`peer`] run them. [`tools`] finds the
-//! programs that a test needs, and skips it by name where one is missing.
+//! [`generate`] makes trees and tars from a seed, [`plant`] writes a tree to a directory, [`tar`] to a tar, [`snapshot`] describes a tree (a
+//! model, a directory or a mount) and lists the differences between two descriptions, [`reader`] reads a SquashFS image by the format
+//! alone, and [`views`] checks that common programs see the same tree in an image. [`mount`], [`extract`] and [`peer`] run them. [`tools`]
+//! finds the programs that a test needs, and skips it by name where one is missing.
+
+#![allow(missing_docs)] // used by the tests of this workspace only
 
 mod clock;
 mod environment;

@@ -1,14 +1,14 @@
-//! A tree as a list of nodes in memory: what generators make, and what directories and tars are made from.
+//! A tree as a list of nodes in memory, produced by generators and written to directories and tars.
 
-/// A path, a name or a target as the bytes it has.
+/// Raw bytes of a path, a name or a target.
 pub type Bytes = Vec<u8>;
 
-/// One node of a tree, parents before children.
+/// One node of a tree; parents precede children.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// Path below the root without a leading slash; the root itself is empty.
     pub path: Bytes,
-    /// What it is.
+    /// Type and type-specific data.
     pub kind: NodeKind,
     /// The lower 12 bits of `st_mode`.
     pub mode: u16,
@@ -22,56 +22,52 @@ pub struct Node {
     pub xattrs: Vec<(Bytes, Bytes)>,
 }
 
-/// What a node is.
+/// Type of a node.
 #[derive(Debug, Clone)]
 pub enum NodeKind {
-    /// A regular file.
     File(Content),
-    /// A directory.
     Dir,
     /// A symbolic link to a target.
     Symlink(Bytes),
-    /// Another name of the file at a path; that file comes before it.
+    /// Another name of the file at a path; that file precedes it.
     HardLink(Bytes),
     /// A block device: major and minor number.
     BlockDevice(u32, u32),
     /// A character device: major and minor number.
     CharDevice(u32, u32),
-    /// A named pipe.
     Fifo,
     /// A Unix socket. Tars have none.
     Socket,
 }
 
-/// The bytes of a file: pieces of data, zeros between them.
+/// The content of a file: pieces of data, zeros between them.
 #[derive(Debug, Clone, Default)]
 pub struct Content {
     /// Size of the file, bytes.
     pub size: u64,
-    /// Offsets and bytes, ascending, apart from each other.
+    /// Offsets and bytes, ascending, not adjacent.
     pub pieces: Vec<(u64, Bytes)>,
 }
 
 impl Content {
-    /// All of it is data.
+    /// Content without holes.
     pub fn whole(bytes: Bytes) -> Content {
         let size = bytes.len() as u64;
         let pieces = if bytes.is_empty() { Vec::new() } else { vec![(0, bytes)] };
         Content { size, pieces }
     }
 
-    /// A file of `size` bytes that is a hole but for `pieces`.
+    /// A file of `size` bytes that is a hole except for `pieces`.
     pub fn sparse(size: u64, pieces: Vec<(u64, Bytes)>) -> Content {
         Content { size, pieces }
     }
 
-    /// Whether any byte is in no piece.
     pub fn has_holes(&self) -> bool {
         let stored: u64 = self.pieces.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         stored < self.size
     }
 
-    /// Hands every byte, holes as zeros, to `take`, in pieces of at most 64 KiB.
+    /// Passes all bytes, holes as zeros, to `take`, in pieces of at most 64 KiB.
     pub fn each(&self, take: &mut dyn FnMut(&[u8])) {
         let mut position = 0;
         for (offset, bytes) in &self.pieces {
@@ -93,7 +89,7 @@ fn zeros(mut length: u64, take: &mut dyn FnMut(&[u8])) {
 }
 
 impl Node {
-    /// A node with the plainest attributes: mode 0644 or 0755, root, 1.6e9 s.
+    /// A node with default attributes: mode 0644 or 0755, root, 1.6e9 s.
     pub fn new(path: impl Into<Bytes>, kind: NodeKind) -> Node {
         let mode = match kind {
             NodeKind::Dir => 0o755,
@@ -103,35 +99,34 @@ impl Node {
         Node { path: path.into(), kind, mode, uid: 0, gid: 0, mtime: 1_600_000_000, xattrs: Vec::new() }
     }
 
-    /// A file with these bytes.
+    /// A file with this content.
     pub fn file(path: impl Into<Bytes>, bytes: impl Into<Bytes>) -> Node {
         Node::new(path, NodeKind::File(Content::whole(bytes.into())))
     }
 
-    /// A directory.
     pub fn dir(path: impl Into<Bytes>) -> Node {
         Node::new(path, NodeKind::Dir)
     }
 
-    /// The same with another mode.
+    /// Replaces the mode.
     pub fn mode(mut self, mode: u16) -> Node {
         self.mode = mode;
         self
     }
 
-    /// The same with another owner and group.
+    /// Replaces owner and group.
     pub fn owner(mut self, uid: u32, gid: u32) -> Node {
         (self.uid, self.gid) = (uid, gid);
         self
     }
 
-    /// The same with another modification time.
+    /// Replaces the modification time.
     pub fn time(mut self, mtime: i64) -> Node {
         self.mtime = mtime;
         self
     }
 
-    /// The same with one more extended attribute.
+    /// Adds an extended attribute.
     pub fn xattr(mut self, name: &str, value: impl Into<Bytes>) -> Node {
         self.xattrs.push((name.into(), value.into()));
         self

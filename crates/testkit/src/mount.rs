@@ -1,4 +1,4 @@
-//! Mounts of an image, undone when they go out of scope.
+//! Mounts that are undone when they go out of scope.
 
 use crate::tools;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::process::Command;
 pub struct Mounted {
     point: tempfile::TempDir,
     unmount: &'static [&'static str],
-    /// What holds the file system, if it goes with the mount.
+    /// The file behind the file system, if it goes with the mount.
     _held: Option<tempfile::NamedTempFile>,
 }
 
@@ -39,9 +39,8 @@ impl Mounted {
         Ok(Mounted { point, unmount: &["umount"], _held: None })
     }
 
-    /// Mounts an empty ext4 of `bytes` bytes that is held in memory: it keeps everything that a file system can, and is
-    /// fast with programs that sync every file. It has a journal: without one ext4 looks at all that was deleted in the last
-    /// minute whenever a file is made. Needs root.
+    /// Mounts an empty ext4 of `bytes` bytes held in memory: it supports all attributes, and programs that sync every file are fast on it.
+    /// It has a journal: without one ext4 examines everything deleted in the last minute whenever a file is created. Needs root.
     pub fn scratch(bytes: u64) -> Result<Mounted, String> {
         let point = point()?;
         let file = tempfile::NamedTempFile::new_in("/dev/shm").map_err(|cause| format!("/dev/shm: {cause}"))?;
@@ -55,8 +54,6 @@ impl Mounted {
         )?;
         Ok(Mounted { point, unmount: &["umount"], _held: Some(file) })
     }
-
-    /// Where it is mounted.
     pub fn path(&self) -> &Path {
         self.point.path()
     }
@@ -66,7 +63,7 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let (program, options) = (self.unmount[0], &self.unmount[1..]);
         let command = || tools::run(Command::new(program).args(options).arg(self.point.path()));
-        // A reader that was killed may hold the mount a moment longer: then let go lazily.
+        // A killed reader may use the mount a moment longer: then detach lazily.
         if command().is_err() {
             let _ = tools::run(Command::new("umount").arg("-l").arg(self.point.path()));
         }
@@ -77,8 +74,8 @@ fn point() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir().map_err(|cause| format!("no mount point: {cause}"))
 }
 
-/// Whether this kernel reads SquashFS images of a codec. Says yes where the kernel keeps its configuration to itself:
-/// then mounting shows it. No kernel reads lzma.
+/// Whether this kernel reads SquashFS images of a codec. True where the kernel's configuration is not available: then mounting shows it. No
+/// kernel reads lzma.
 pub fn kernel_reads(codec: &str) -> bool {
     let option = match codec {
         "gzip" | "none" => "CONFIG_SQUASHFS_ZLIB=y",

@@ -1,7 +1,7 @@
 //! The Debian packages of the programs that tests run.
 
-/// Programs that a minimal Debian (debootstrap's variant minbase) with a C compiler may lack, and their packages. Continuous
-/// integration installs them all; elsewhere a test that needs a missing one is skipped.
+/// Programs that a minimal Debian (debootstrap's variant minbase) with a C compiler may lack, and their packages. Continuous integration
+/// installs them all; elsewhere a test that needs a missing one is skipped.
 const OPTIONAL: &[(&str, &str)] = &[
     ("b3sum", "b3sum"),
     ("bsdtar", "libarchive-tools"),
@@ -28,7 +28,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("zstd", "zstd"),
 ];
 
-/// Programs of packages that every Debian has (essential or of priority required), which smaller systems may lack.
+/// Programs of packages that every Debian has (essential or of priority required), but smaller systems may lack.
 const REQUIRED: &[(&str, &str)] = &[
     ("bash", "bash"),
     ("chmod", "coreutils"),
@@ -44,7 +44,7 @@ const REQUIRED: &[(&str, &str)] = &[
     ("umount", "mount"),
 ];
 
-/// The package that a program comes from, where that is known.
+/// The package of a program, if known.
 pub(crate) fn of(program: &str) -> Option<&'static str> {
     let found = OPTIONAL.iter().chain(REQUIRED).find(|(name, _)| *name == program);
     found.map(|(_, package)| *package)

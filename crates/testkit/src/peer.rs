@@ -1,17 +1,17 @@
-//! Programs measured: processor time, wall time and peak memory of one run, and medians over several.
+//! Measures programs: processor time, wall time and peak memory of one run, and medians over several.
 
 use crate::tools;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// GNU time tells the peak but cuts times to hundredths; bash tells thousandths.
+/// GNU time reports the peak memory but rounds times to hundredths; bash reports thousandths.
 const MEASURE: &str = r#"
     peak=$1 times=$2 TIMEFORMAT='%3U %3S %3R'; shift 2
     { time command time --quiet --format %M --output "$peak" "$@" 2>&3; } 3>&2 2>"$times"
 "#;
 
-/// What one run cost, as the kernel counted it for the program and the children it waited for.
+/// The cost of one run, as counted by the kernel for the program and the children it waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Processor time in user mode, seconds.
@@ -25,50 +25,47 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Processor time in all, seconds.
+    /// Total processor time, seconds.
     pub fn cpu(&self) -> f64 {
         self.user + self.system
     }
 }
 
-/// What a job reads on its standard input.
+/// Standard input of a job.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// Nothing.
     Nothing,
-    /// A file.
     File(PathBuf),
-    /// What another program (and its arguments) writes, through a pipe. Its cost is not counted.
+    /// The output of another program (and its arguments), through a pipe. Its cost is not counted.
     Pipe(Vec<String>),
 }
 
 /// A program to measure.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What the job is called in results.
+    /// Name in results.
     pub name: String,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// What stands on its standard input.
     pub input: Input,
-    /// Environment variables that are set for it.
+    /// Additional environment variables.
     pub variables: Vec<(String, String)>,
 }
 
 impl Job {
-    /// A job with nothing on its standard input.
+    /// A job without standard input.
     pub fn new(name: impl Into<String>, argv: &[&str]) -> Job {
         let argv = argv.iter().map(ToString::to_string).collect();
         Job { name: name.into(), argv, input: Input::Nothing, variables: Vec::new() }
     }
 
-    /// The same, reading a file from standard input.
+    /// Reads a file from standard input.
     pub fn reading(mut self, path: &Path) -> Job {
         self.input = Input::File(path.to_path_buf());
         self
     }
 
-    /// The same, reading what another program writes.
+    /// Reads the output of another program.
     pub fn fed_by(mut self, argv: &[&str]) -> Job {
         self.input = Input::Pipe(argv.iter().map(ToString::to_string).collect());
         self
@@ -83,7 +80,7 @@ impl Job {
         command.envs(self.variables.iter().cloned());
         let producer = self.feed(&mut command)?;
         let outcome = tools::run(&mut command);
-        // The reading end must be gone before the producer is waited for: it may have more to write than was read.
+        // Closes the reading end before waiting for the producer, which may have more to write than was read.
         drop(command);
         if let Some(mut producer) = producer {
             producer.wait().map_err(|cause| cause.to_string())?;
@@ -119,9 +116,8 @@ fn parse(report: &str) -> Result<Cost, String> {
     }
 }
 
-/// Runs all jobs `runs` times in turn (first, second, ..., first, second, ...), so that a machine that slows down slows
-/// all of them. `before` is called ahead of each run, to clear away what the last one left. The costs of each job, in
-/// the order of the jobs.
+/// Runs all jobs `runs` times in turn (first, second, ..., first, second, ...), so that changes of the machine's speed affect all of them.
+/// `before` is called before each run, to remove earlier output. Returns the costs of each job, in the order of the jobs.
 pub fn interleave(jobs: &[Job], runs: usize, before: &mut dyn FnMut(&Job)) -> Result<Vec<Vec<Cost>>, String> {
     let mut costs = vec![Vec::with_capacity(runs); jobs.len()];
     for _ in 0..runs {

@@ -1,4 +1,4 @@
-//! Puts a modelled tree into a directory, with everything a file system keeps of it.
+//! Writes a modelled tree to a directory, with all attributes.
 
 use crate::model::{Content, Node, NodeKind};
 use rustix::fs::{AtFlags, CWD, Dev, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
@@ -9,21 +9,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Makes every node below `root`, a directory that exists. Owners, devices and attributes other than `user.` need root.
-/// On an error the message names the node.
+/// Creates every node below `root`, a directory that exists. Owners, devices and attributes other than `user.` need root. Errors name the
+/// node.
 pub fn plant(nodes: &[Node], root: &Path) -> Result<(), String> {
     let named = |node: &Node, cause: io::Error| format!("{}: {cause}", node.path.escape_ascii());
     for node in nodes {
         make(node, root).map_err(|cause| named(node, cause))?;
     }
-    // Times last and children before parents: making a child changes its parent's time.
+    // Times last and children before parents: creating a child changes its parent's time.
     for node in nodes.iter().rev().filter(|node| !matches!(node.kind, NodeKind::HardLink(_))) {
-        dress(node, root).map_err(|cause| named(node, cause))?;
+        set_attributes(node, root).map_err(|cause| named(node, cause))?;
     }
     Ok(())
 }
 
-/// Where a node of `path` lies below `root`.
+/// The path of a node below `root`.
 pub fn place(root: &Path, path: &[u8]) -> PathBuf {
     if path.is_empty() { root.to_path_buf() } else { root.join(OsStr::from_bytes(path)) }
 }
@@ -56,7 +56,7 @@ fn special(path: &Path, kind: FileType, device: Dev) -> io::Result<()> {
     Ok(rustix::fs::mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, device)?)
 }
 
-fn dress(node: &Node, root: &Path) -> io::Result<()> {
+fn set_attributes(node: &Node, root: &Path) -> io::Result<()> {
     let path = place(root, &node.path);
     let owner = (Uid::from_raw(node.uid), Gid::from_raw(node.gid));
     rustix::fs::chownat(CWD, &path, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;

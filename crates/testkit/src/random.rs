@@ -1,7 +1,7 @@
-//! A small generator of repeatable numbers: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-//! Generators, 2014). Its stream must never change: golden hashes hang on it.
+//! A small generator of reproducible numbers: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). Its
+//! stream must never change: golden hashes depend on it.
 
-/// A stream of numbers that its seed decides.
+/// A stream of numbers determined by its seed.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -20,12 +20,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, which is at least 1. The bias below 2^32 is far under what a test could see.
+    /// A number below `limit`, which is at least 1. The bias below 2^32 is negligible for tests.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.bits() % limit
     }
 
-    /// `length` bytes that do not compress.
+    /// `length` incompressible bytes.
     pub fn noise(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(length + 8);
         while bytes.len() < length {
@@ -59,7 +59,7 @@ impl Random {
         bytes.push(if draw.is_multiple_of(11) { b'\n' } else { b' ' });
     }
 
-    /// Puts `items` into a random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);

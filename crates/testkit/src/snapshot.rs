@@ -1,4 +1,4 @@
-//! What is found at each path of a tree, in one form for models, directories, mounts and images; and how two differ.
+//! A description of each path of a tree, in one form for models, directories, mounts and images; and differences of two.
 
 use crate::model::{Bytes, Content, Node, NodeKind};
 use rustix::fs::{FileType, Stat};
@@ -8,13 +8,13 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What is found, by path below the root; the root's path is empty.
+/// Attributes by path below the root; the root's path is empty.
 pub type Snapshot = BTreeMap<Bytes, Attributes>;
 
-/// Everything that a tree keeps of one path.
+/// All attributes of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes {
-    /// What it is, and what it holds.
+    /// Type and content.
     pub kind: Kind,
     /// The lower 12 bits of `st_mode`.
     pub mode: u16,
@@ -22,22 +22,20 @@ pub struct Attributes {
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Modification time, whole seconds since 1970, within what SquashFS can hold (0 to 2^32-1).
+    /// Modification time, whole seconds since 1970, clamped to SquashFS's range (0 to 2^32-1).
     pub mtime: i64,
-    /// The first path of the same inode, its own if it is alone or a directory.
+    /// The first path of the same inode; its own path for directories and files with one name.
     pub first_name: Bytes,
-    /// Link count; 1 for directories, whose counts are a matter of taste.
+    /// Link count; 1 for directories, whose counts differ between file systems.
     pub links: u32,
-    /// Extended attributes.
     pub xattrs: BTreeMap<Bytes, Bytes>,
 }
 
-/// What a path is, and what it holds.
+/// Type and content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file: its size in bytes and the BLAKE3 hash of its content.
     File(u64, [u8; 32]),
-    /// A directory.
     Dir,
     /// A symbolic link: its target.
     Symlink(Bytes),
@@ -45,28 +43,24 @@ pub enum Kind {
     BlockDevice(u32, u32),
     /// A character device: major and minor number.
     CharDevice(u32, u32),
-    /// A named pipe.
     Fifo,
-    /// A Unix socket.
     Socket,
 }
 
-/// What a comparison leaves out, because a program that is asked about does not show it.
+/// What a comparison ignores, because a program does not show it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Except {
     /// Which names are the same inode, and link counts.
     pub links: bool,
     /// Which names are the same inode; link counts are compared.
     pub groups: bool,
-    /// Extended attributes.
     pub xattrs: bool,
-    /// The root's own attributes.
     pub root: bool,
     /// The attribute `security.capability`.
     pub capability: bool,
 }
 
-/// The tree that a model stands for. Sockets are left out if `sockets` is false, as a tar leaves them out.
+/// The snapshot of a model. Sockets are left out if `sockets` is false, as in a tar.
 pub fn of_model(nodes: &[Node], sockets: bool) -> Snapshot {
     let wanted = |node: &&Node| sockets || !matches!(node.kind, NodeKind::Socket);
     let mut found = Snapshot::new();
@@ -197,7 +191,7 @@ fn xattrs_of(place: &Path) -> io::Result<BTreeMap<Bytes, Bytes>> {
     let mut found = BTreeMap::new();
     for name in names[..length].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
         let mut value = vec![0; 1 << 16];
-        // squashfuse lists an attribute with an empty value and then says that it is not there.
+        // squashfuse lists an attribute with an empty value and then reports that it does not exist.
         let length = match rustix::fs::lgetxattr(place, name, value.as_mut_slice()) {
             Err(rustix::io::Errno::NODATA) => 0,
             other => other?,
@@ -212,7 +206,7 @@ fn clamp_time(seconds: i64) -> i64 {
     seconds.clamp(0, i64::from(u32::MAX))
 }
 
-/// Names every path of one inode after the first of them, and counts links where the count is not known yet.
+/// Groups the paths of each inode under the first of them, and counts links where the count is not known yet.
 pub(crate) fn group<K: Ord>(found: &mut Snapshot, mut inode: impl FnMut(&Bytes, &Attributes) -> K) {
     let mut first: BTreeMap<K, (Bytes, u32)> = BTreeMap::new();
     for (path, attributes) in found.iter().filter(|(_, attributes)| attributes.kind != Kind::Dir) {
@@ -226,7 +220,7 @@ pub(crate) fn group<K: Ord>(found: &mut Snapshot, mut inode: impl FnMut(&Bytes, 
     }
 }
 
-/// How `found` differs from `expected`, a line for each difference; empty if it does not.
+/// The differences of `found` from `expected`, a line each; empty if there are none.
 pub fn differences(expected: &Snapshot, found: &Snapshot, except: Except) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, wanted) in expected {
@@ -281,7 +275,7 @@ fn show_xattrs(xattrs: &BTreeMap<Bytes, Bytes>) -> String {
     format!("[{}]", pairs.join(" "))
 }
 
-/// Fails with the first differences in its message if there are any. `what` says what was compared.
+/// Panics with the first differences in its message if there are any. `what` names the comparison.
 #[allow(clippy::panic, reason = "this is an assertion for tests")]
 pub fn assert_same(what: &str, expected: &Snapshot, found: &Snapshot, except: Except) {
     let lines = differences(expected, found, except);

@@ -1,15 +1,14 @@
-//! A file of a zoo: what is wrong with it, and what a reader has to say.
+//! A file of a zoo: its fault, and the required message.
 
-/// One file of the zoo.
 #[derive(Debug, Clone, Copy)]
 pub struct Specimen {
     /// `bad-...` if it breaks a rule, `odd-...` if it does not.
     pub name: &'static str,
-    /// What is wrong, or odd, in one line.
+    /// The fault or oddity, in one line.
     pub wrong: &'static str,
-    /// What the message of a reader has to contain; empty if it is sound.
+    /// Required part of a reader's message; empty if it is sound.
     pub says: &'static str,
-    /// Whether all that is not data is as it should be: who decompresses nothing sees nothing wrong.
+    /// Whether everything except the data is sound: reading without decompressing finds no fault.
     pub lists: bool,
     make: fn() -> Vec<u8>,
 }
@@ -19,17 +18,15 @@ impl Specimen {
         Specimen { name, wrong, says, lists: says.is_empty(), make }
     }
 
-    /// The same, wrong in nothing but the data and what comes of it.
+    /// Marks a fault in the data alone.
     pub(crate) fn in_data(self) -> Specimen {
         Specimen { lists: true, ..self }
     }
 
-    /// Its bytes.
     pub fn bytes(&self) -> Vec<u8> {
         (self.make)()
     }
 
-    /// Whether it is to be read as it is.
     pub fn is_sound(&self) -> bool {
         self.says.is_empty()
     }

@@ -1,5 +1,5 @@
-//! A minimal tar writer of our own: ustar headers (POSIX.1-1988), pax records (POSIX.1-2001) where ustar is too small,
-//! sparse files as GNU pax 1.0. Streams: nothing but the current header is in memory.
+//! A minimal tar writer of our own: ustar headers (POSIX.1-1988), pax records (POSIX.1-2001) where ustar is too small, sparse files as GNU
+//! pax 1.0. Streams: only the current header is in memory.
 
 use crate::model::{Bytes, Content, Node, NodeKind};
 use std::io::{self, Write};
@@ -10,7 +10,6 @@ const NAME_FIELD: usize = 100;
 const OCTAL_7: u64 = 0o777_7777;
 const OCTAL_11: u64 = 0o777_7777_7777;
 
-/// Writes entries to a stream as a tar.
 #[derive(Debug)]
 pub struct TarWriter<W: Write> {
     sink: W,
@@ -19,17 +18,17 @@ pub struct TarWriter<W: Write> {
 }
 
 impl<W: Write> TarWriter<W> {
-    /// A tar written to `sink`, files with holes as sparse entries.
+    /// Writes files with holes as sparse entries.
     pub fn new(sink: W) -> TarWriter<W> {
         TarWriter { sink, sparse: true }
     }
 
-    /// Writes holes as the zeros they read as.
+    /// Writes holes as zeros.
     pub fn without_sparse(sink: W) -> TarWriter<W> {
         TarWriter { sink, sparse: false }
     }
 
-    /// Writes all nodes, sockets left out because a tar has none.
+    /// Writes all nodes except sockets, which tars do not support.
     pub fn nodes(&mut self, nodes: &[Node]) -> io::Result<()> {
         nodes.iter().filter(|node| !matches!(node.kind, NodeKind::Socket)).try_for_each(|node| self.node(node))
     }
@@ -46,14 +45,14 @@ impl<W: Write> TarWriter<W> {
         }
     }
 
-    /// Ends the tar with its two zero blocks and gives the sink back.
+    /// Writes the two zero blocks at the end and returns the sink.
     pub fn finish(mut self) -> io::Result<W> {
         self.sink.write_all(&[0; 2 * BLOCK])?;
         self.sink.flush()?;
         Ok(self.sink)
     }
 
-    /// Writes a header, and before it a pax header with `extra` and whatever does not fit into the header.
+    /// Writes a header, preceded by a pax header with `extra` and all values that do not fit the header.
     fn header(&mut self, node: &Node, size: u64, extra: &[(Bytes, Bytes)]) -> io::Result<()> {
         let mut records: Vec<(Bytes, Bytes)> = extra.to_vec();
         let path = stored_path(node);
@@ -95,7 +94,7 @@ impl<W: Write> TarWriter<W> {
         self.fill(content.size)
     }
 
-    /// A sparse file of the GNU pax format 1.0 (GNU tar manual, "Storing Sparse Files"): the map stands before the data.
+    /// A sparse file of the GNU pax format 1.0 (GNU tar manual, "Storing Sparse Files"): the map precedes the data.
     fn sparse_file(&mut self, node: &Node, content: &Content) -> io::Result<()> {
         let map = sparse_map(content);
         let stored: u64 = content.pieces.iter().map(|(_, bytes)| bytes.len() as u64).sum();
@@ -121,7 +120,6 @@ impl<W: Write> TarWriter<W> {
     }
 }
 
-/// The tar of `nodes` in memory.
 pub fn to_bytes(nodes: &[Node]) -> Bytes {
     let mut writer = TarWriter::new(Vec::new());
     let written = writer.nodes(nodes);
@@ -139,7 +137,7 @@ pub fn pax_record(key: &[u8], value: &[u8]) -> Bytes {
     [length.to_string().as_bytes(), b" ", key, b"=", value, b"\n"].concat()
 }
 
-/// One header block, to be sealed with its checksum; malformed tars are made by changing it first.
+/// One header block without its checksum, so that malformed tars can be made by changing it.
 #[derive(Debug, Clone)]
 pub struct Header(pub [u8; BLOCK]);
 
@@ -163,13 +161,13 @@ impl Header {
         self.0[offset..offset + length].copy_from_slice(&text[..length]);
     }
 
-    /// Writes a number in octal digits that fill `field`.
+    /// Writes an octal number that fills `field`.
     pub fn number(&mut self, field: std::ops::Range<usize>, value: u64) {
         let digits = format!("{value:0width$o}", width = field.len());
         self.text(field.start, digits.as_bytes(), field.len());
     }
 
-    /// The block with its checksum: the sum of all bytes, the checksum field counted as spaces.
+    /// Adds the checksum: the sum of all bytes, with the checksum field counted as spaces.
     pub fn sealed(mut self) -> [u8; BLOCK] {
         self.0[148..156].fill(b' ');
         let sum: u64 = self.0.iter().map(|&byte| u64::from(byte)).sum();

@@ -1,4 +1,4 @@
-//! The programs that tests need beside our own: found, missed, run.
+//! Finds and runs the programs that tests need.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether all of these programs are installed. If one is not: in CI (`CI=true`) a failure, elsewhere a line with the test's
-/// name and the program's Debian package, and the caller returns without having tested anything.
+/// Whether all of these programs are installed. If one is not: in CI (`CI=true`) a failure, elsewhere a line with the test's name and the
+/// program's Debian package, and the caller returns without testing.
 pub fn need(names: &[&str]) -> bool {
     match names.iter().find(|name| find(name).is_none()) {
         None => true,
@@ -23,7 +23,7 @@ pub fn need(names: &[&str]) -> bool {
     }
 }
 
-/// Where to get a program, for a message.
+/// The package of a program, for a message.
 fn source_of(program: &str) -> String {
     packages::of(program).map_or(String::new(), |package| format!(" (Debian package {package})"))
 }
@@ -33,31 +33,31 @@ pub fn root() -> bool {
     rustix::process::geteuid().is_root() || skip("needs root")
 }
 
-/// Prints that this test is skipped, with its name, and returns false; in CI nothing may be skipped, so there it fails.
+/// Prints that this test is skipped, with its name, and returns false; in CI nothing may be skipped, so there it panics.
 #[allow(clippy::panic, reason = "in CI a test that is skipped is a test that fails")]
 pub fn skip(reason: &str) -> bool {
     let line = skipped(std::thread::current().name(), reason);
     assert!(!crate::environment::in_ci(), "{line} (in CI nothing is skipped)");
-    // Not `println!`: the test harness keeps that to itself when a test passes. A closed standard error loses only the line.
+    // Not `println!`: the test harness captures that when a test passes. A closed standard error loses only the line.
     let _: std::io::Result<()> = writeln!(std::io::stderr(), "{line}");
     false
 }
 
-/// The harness calls the thread of a test by the test's name.
+/// The harness names a test's thread after the test.
 fn skipped(test: Option<&str>, reason: &str) -> String {
     format!("{}: skipped: {reason}", test.unwrap_or("a test"))
 }
 
-/// Runs a program to its end. An error, with what the program said, if it cannot be started or does not exit with 0.
+/// Runs a program to its end. An error with the program's output if it cannot be started or does not exit with 0.
 pub fn run(command: &mut Command) -> Result<Output, String> {
     let shown = format!("{command:?}");
     let output = command.output().map_err(|cause| format!("{shown}: {cause}"))?;
     if output.status.success() {
         return Ok(output);
     }
-    let said = [output.stdout.as_slice(), &output.stderr].concat();
-    let said = String::from_utf8_lossy(&said[..said.len().min(4000)]).into_owned();
-    Err(format!("{shown}: {}\n{said}", output.status))
+    let text = [output.stdout.as_slice(), &output.stderr].concat();
+    let text = String::from_utf8_lossy(&text[..text.len().min(4000)]).into_owned();
+    Err(format!("{shown}: {}\n{text}", output.status))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One image seen by every program that users have: each must see the source's tree, but for its own known faults.
+//! One image read by all common programs: each must see the source's tree, except for its own known faults.
 
 use crate::model::Bytes;
 use crate::mount::{self, Mounted};
@@ -14,8 +14,8 @@ pub fn available() -> bool {
     tools::need(&PROGRAMS) && tools::root()
 }
 
-/// Fails unless the kernel, squashfuse, unsquashfs, rdsquashfs and our own reader all see `source` in the image, and the
-/// reader finds no fault in it. `what` names the image in the message. Works in `directory`, and clears up there.
+/// Panics unless the kernel, squashfuse, unsquashfs, rdsquashfs and our own reader all see `source` in the image, and the reader finds no
+/// fault in it. `what` names the image in the message. Works in `directory`, and cleans up there.
 #[allow(clippy::panic, reason = "this is an assertion for tests")]
 pub fn assert_all_agree(what: &str, image: &Path, source: &Snapshot, directory: &Path) -> reader::Report {
     let report = assert_sound(what, image, source);
@@ -23,7 +23,7 @@ pub fn assert_all_agree(what: &str, image: &Path, source: &Snapshot, directory: 
     report
 }
 
-/// The same without our own reader's judgement.
+/// The same without our own reader.
 #[allow(clippy::panic, reason = "this is an assertion for tests")]
 pub fn assert_programs_agree(what: &str, image: &Path, source: &Snapshot, directory: &Path) {
     let codec = reader::codec_of(image).unwrap_or_else(|cause| panic!("{what}: {cause}"));
@@ -31,7 +31,7 @@ pub fn assert_programs_agree(what: &str, image: &Path, source: &Snapshot, direct
         if mount::kernel_reads(codec) {
             kernel(what, image, source)?;
         }
-        // Neither the kernel nor squashfuse ever read lzma.
+        // Neither the kernel nor squashfuse supports lzma.
         if codec != "lzma" {
             squashfuse(what, image, source)?;
         }
@@ -43,7 +43,7 @@ pub fn assert_programs_agree(what: &str, image: &Path, source: &Snapshot, direct
     }
 }
 
-/// Fails unless our own reader sees `source` in the image and finds no fault in it.
+/// Panics unless our own reader sees `source` in the image and finds no fault in it.
 #[allow(clippy::panic, reason = "this is an assertion for tests")]
 pub fn assert_sound(what: &str, image: &Path, source: &Snapshot) -> reader::Report {
     let report = reader::inspect(image).unwrap_or_else(|cause| panic!("{what}: the reader: {cause}"));
@@ -58,7 +58,7 @@ pub fn kernel(what: &str, image: &Path, source: &Snapshot) -> Result<(), String>
     compare(&format!("{what}: the kernel"), source, mounted.path(), Except::default())
 }
 
-/// Compares the tree that squashfuse mounts. It makes an inode of each name.
+/// Compares the tree that squashfuse mounts. It shows an inode for each name.
 pub fn squashfuse(what: &str, image: &Path, source: &Snapshot) -> Result<(), String> {
     let mounted = Mounted::fuse(image)?;
     let except = Except { groups: true, ..Except::default() };
@@ -72,8 +72,8 @@ pub fn unsquashfs(what: &str, image: &Path, source: &Snapshot, place: &Path) -> 
     std::fs::remove_dir_all(place).map_err(|cause| cause.to_string())
 }
 
-/// Compares the tree that rdsquashfs extracts into `place`, which must not exist and is removed. It makes a file of each
-/// name, leaves the root alone, and changes owners after it has set capabilities, which clears them.
+/// Compares the tree that rdsquashfs extracts into `place`, which must not exist and is removed. It creates a file for each name, ignores
+/// the root, and changes owners after setting capabilities, which clears them.
 pub fn rdsquashfs(what: &str, image: &Path, source: &Snapshot, place: &Path) -> Result<(), String> {
     extract::with_rdsquashfs(image, place)?;
     let except = Except { links: true, root: true, capability: true, ..Except::default() };
@@ -87,7 +87,7 @@ fn compare(what: &str, source: &Snapshot, place: &Path, except: Except) -> Resul
     Ok(())
 }
 
-/// What squashfuse shows of a tree: it takes the prefixes `trusted.` and `security.` for each other.
+/// The tree as squashfuse shows it: it swaps the prefixes `trusted.` and `security.`.
 fn as_squashfuse_shows(tree: &Snapshot) -> Snapshot {
     let swapped = |name: &Bytes| match (name.strip_prefix(b"trusted."), name.strip_prefix(b"security.")) {
         (Some(rest), _) => [b"security.", rest].concat(),

@@ -1,4 +1,4 @@
-//! The test kit tested on images that other programs made: reader, mounts and extractions must all see the same tree.
+//! Tests the test kit on images of other programs: reader, mounts and extractions must all see the same tree.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use packline_testkit::model::Node;
@@ -11,7 +11,7 @@ const BLOCK: usize = 8192;
 
 fn tree() -> Vec<Node> {
     let mut nodes = generate::small_tree(3, BLOCK);
-    // Times before 1970 and hard links of symbolic links are beyond mksquashfs 4.5.
+    // mksquashfs 4.5 does not support times before 1970 and hard links of symbolic links.
     let beyond = ["attributes/time-1", "attributes/time-1000000", "links/to-short-again"];
     nodes.retain(|node| !beyond.iter().any(|path| path.as_bytes() == node.path));
     nodes
@@ -52,7 +52,7 @@ fn reader_and_programs_agree_on_mksquashfs() {
     views::assert_programs_agree("mksquashfs", &image, &source, directory.path());
     let report = reader::inspect(&image).unwrap();
     assert_same("reader", &source, &report.tree, Except::default());
-    // Known of mksquashfs: it counts no holes in files that have none in the source, and one byte less than a whole file.
+    // Known fault of mksquashfs: it counts no holes in files that have none in the source, and one byte less than a whole file.
     let problems: Vec<&String> = report.problems.iter().filter(|line| !line.contains("bytes in holes")).collect();
     assert!(problems.is_empty(), "{problems:#?}");
 }
@@ -68,7 +68,7 @@ fn reader_finds_tar2sqfs_sound() {
         let report = reader::inspect(&with_tar2sqfs(directory.path(), &["-c", codec, "-e"])).unwrap();
         assert_same(codec, &source, &report.tree, Except::default());
         assert_eq!(report.unused, 0);
-        // Known of tar2sqfs: with lz4 it writes metadata blocks that grew.
+        // Known fault of tar2sqfs: with lz4 it writes metadata blocks that grew.
         let problems: Vec<&String> = report.problems.iter().filter(|line| !line.contains("packed into")).collect();
         assert!(problems.is_empty(), "{codec}: {problems:#?}");
     }

@@ -1,4 +1,4 @@
-//! A case: command lines of packline separated by `&&`, and the bytes that the last one makes.
+//! A case: command lines of packline separated by `&&`, and the output of the last one.
 
 use packline_testkit::{snapshot, tools};
 use std::fs::File;
@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Hash and size of a case's output: what it leaves under a name that begins with `out`, or else the last standard output.
-/// Runs in `directory`, which is made and removed.
+/// Hash and size of a case's output: its files whose names begin with `out`, or else the last standard output. Runs in `directory`, which
+/// is created and removed.
 pub fn output(binary: &Path, line: &str, directory: &Path) -> Result<String, String> {
     let named = |cause: io::Error| format!("{}: {cause}", directory.display());
     std::fs::create_dir(directory)
@@ -25,7 +25,7 @@ pub fn output(binary: &Path, line: &str, directory: &Path) -> Result<String, Str
     std::fs::remove_dir_all(directory).and(described).map_err(named)
 }
 
-/// One command line: variables of the environment as `NAME=VALUE` before the command's name, `< FILE` for standard input.
+/// One command line: environment variables as `NAME=VALUE` before the command's name, `< FILE` for standard input.
 fn command(binary: &Path, line: &str, directory: &Path) -> Result<Command, String> {
     let (line, input) = line.split_once(" < ").map_or((line, "/dev/null"), |(line, input)| (line, input));
     let input = File::open(directory.join(input)).map_err(|cause| format!("{input}: {cause}"))?;
@@ -52,7 +52,7 @@ fn digest(mut content: impl io::Read) -> io::Result<String> {
     Ok(format!("{} {size}", hasher.finalize().to_hex()))
 }
 
-/// A directory as text: a line for each path, with everything that its file system keeps of it but the times of access and change.
+/// A directory as text: a line for each path with all its attributes except access and change times.
 fn describe(directory: &Path) -> io::Result<String> {
     let line = |(path, found): (Vec<u8>, snapshot::Attributes)| {
         let snapshot::Attributes { kind, mode, uid, gid, mtime, first_name, links, xattrs } = found;

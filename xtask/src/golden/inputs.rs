@@ -49,7 +49,7 @@ const FILE_CONTEXTS: &str = "\
 /usr/lib/[^/]+ -- system_u:object_r:lib_t:s0
 ";
 
-/// What compresses the tar of the tree, by the ending of its name.
+/// Compressors of the tree's tar, by file name extension.
 const COMPRESSORS: [(&str, &[&str]); 6] = [
     ("gz", &["gzip"]),
     ("xz", &["xz", "-0"]),
@@ -59,7 +59,7 @@ const COMPRESSORS: [(&str, &[&str]); 6] = [
     ("lz4", &["lz4"]),
 ];
 
-/// Makes all of them in a new directory.
+/// Creates all inputs in a new directory.
 pub fn make(directory: &Path) -> Result<(), String> {
     let named = |cause: io::Error| format!("{}: {cause}", directory.display());
     fs::create_dir_all(directory.join("tree")).map_err(named)?;
@@ -81,7 +81,7 @@ fn streams(directory: &Path) -> io::Result<()> {
         ("text", &text),
         ("noise", &far[..300_000]),
         ("program", &program(&mut random, 400_000)),
-        // Repeats that are farther apart than the windows of the codecs, at distances that are no multiple of anything.
+        // Repeats at distances beyond the codecs' windows, not multiples of any size.
         ("far", &[far.as_slice(), &text, &far[17..], &far].concat()),
         ("slack", &slack),
         ("mixed", &[slack.as_slice(), &far[300_000..600_000]].concat()),
@@ -89,7 +89,7 @@ fn streams(directory: &Path) -> io::Result<()> {
     files.into_iter().try_for_each(|(name, bytes)| fs::write(directory.join(name), bytes))
 }
 
-/// Machine code to a filter for x86: calls of a few places from many, among bytes of a small set.
+/// x86 machine code for filters: calls of a few targets from many places, among bytes of a small set.
 fn program(random: &mut Random, length: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while bytes.len() < length {

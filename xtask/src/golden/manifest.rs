@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Outputs (`HASH SIZE`) by command line.
 pub type Entries = BTreeMap<String, String>;
 
-/// Outputs that were found, or why there are none.
+/// Outputs, or errors instead.
 pub type Outputs = BTreeMap<String, Result<String, String>>;
 
 pub struct Manifest {
@@ -52,7 +52,7 @@ fn entry(line: &str) -> Option<(String, String)> {
     Some((line[output_end + 1..].to_owned(), line[..output_end].to_owned()))
 }
 
-/// A text for each case whose output is not the one on record.
+/// A line for each case whose output differs from the recorded one.
 pub fn differences(recorded: &Entries, found: &Outputs) -> Vec<String> {
     let differ = found.iter().filter_map(|(line, new)| {
         let (old, new) = (recorded.get(line)?, new.as_ref().unwrap_or_else(|cause| cause));

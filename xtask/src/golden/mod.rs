@@ -1,4 +1,4 @@
-//! Output bytes on record: `xtask/golden.txt` has a command line on each line, with the hash and the size of its output.
+//! Recorded output bytes: each line of `xtask/golden.txt` is a command line with the hash and the size of its output.
 #![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 mod case;
@@ -54,7 +54,7 @@ fn compare(recorded: &Entries, found: &Outputs) -> Result<(), String> {
     Err(format!("{} of {cases} outputs differ from those on record\n{}", differences.len(), differences.join("\n")))
 }
 
-/// Runs all cases, one on each processor at a time. Each has a directory of its own, with the inputs in `in`.
+/// Runs all cases, one on each processor at a time. Each has its own directory, with the inputs in `in`.
 fn outputs<'a>(binary: &Path, lines: impl Iterator<Item = &'a String> + Send) -> Result<Outputs, String> {
     let target = environment::target_directory();
     let directory = tempfile::tempdir_in(&target).map_err(|cause| format!("{}: {cause}", target.display()))?;

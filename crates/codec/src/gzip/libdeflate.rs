@@ -1,15 +1,15 @@
-//! DEFLATE by libdeflate: whole blocks at once, one context kept.
+//! DEFLATE by libdeflate: whole blocks at once, the context is reused.
 
 use std::os::raw::c_int;
 use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
 
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::names::GZIP;
 use crate::{CodecError, Decoder};
 
-/// Compresses with libdeflate. Each call starts from cleared tables.
+/// Each call starts from cleared tables.
 pub(crate) struct Deflater {
     context: NonNull<sys::libdeflate_compressor>,
 }
@@ -28,28 +28,28 @@ impl Deflater {
 }
 
 impl Deflater {
-    /// Compresses `src` to a gzip member (RFC 1952) without name or time; `None` if that does not fit `room`.
-    pub(crate) fn gzip(&mut self, src: &[u8], room: &mut [u8]) -> Option<usize> {
-        // SAFETY: as in `press`.
+    /// Compresses `src` to a gzip member (RFC 1952) without name or time; `None` if that does not fit `out`.
+    pub(crate) fn gzip(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
+        // SAFETY: as in `try_compress`.
         let size = unsafe {
-            let (out, space) = (room.as_mut_ptr().cast(), room.len());
+            let (out, space) = (out.as_mut_ptr().cast(), out.len());
             sys::libdeflate_gzip_compress(self.context.as_ptr(), src.as_ptr().cast(), src.len(), out, space)
         };
         (size != 0).then_some(size)
     }
 }
 
-/// Bytes that a gzip member of `size` bytes takes at most.
+/// Upper bound of the size of a gzip member of `size` bytes.
 pub(crate) fn gzip_bound(size: usize) -> usize {
     // SAFETY: without a compressor the bound holds for all levels.
     unsafe { sys::libdeflate_gzip_compress_bound(std::ptr::null_mut(), size) }
 }
 
-impl Press for Deflater {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for Deflater {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         // SAFETY: the context lives; both pointers are valid for the lengths given and do not overlap.
         let size = unsafe {
-            let (out, space) = (room.as_mut_ptr().cast(), room.len());
+            let (out, space) = (out.as_mut_ptr().cast(), out.len());
             sys::libdeflate_zlib_compress(self.context.as_ptr(), src.as_ptr().cast(), src.len(), out, space)
         };
         Ok((size != 0).then_some(size))
@@ -63,7 +63,7 @@ impl Drop for Deflater {
     }
 }
 
-/// Decompresses zlib streams, whichever library made them.
+/// Decompresses zlib streams of any encoder.
 pub(crate) struct Inflater {
     context: NonNull<sys::libdeflate_decompressor>,
 }
@@ -72,7 +72,6 @@ pub(crate) struct Inflater {
 unsafe impl Send for Inflater {}
 
 impl Inflater {
-    /// A context.
     pub(crate) fn new() -> Result<Self, CodecError> {
         // SAFETY: no precondition; null when memory is short.
         let context = unsafe { sys::libdeflate_alloc_decompressor() };
@@ -102,13 +101,13 @@ impl Inflater {
 
 impl Decoder for Inflater {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let (size, room) = (src.len(), dst.len());
+        let (size, capacity) = (src.len(), dst.len());
         let bad = |reason| Err(CodecError::Malformed { codec: GZIP, size, reason });
         match self.inflate(src, dst) {
             (sys::libdeflate_result_LIBDEFLATE_SUCCESS, taken, made) if taken == size => Ok(made),
             (sys::libdeflate_result_LIBDEFLATE_SUCCESS, ..) => bad("bytes follow the end of the stream"),
             (sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE, ..) => {
-                Err(CodecError::TooLong { codec: GZIP, size, room })
+                Err(CodecError::TooLong { codec: GZIP, size, capacity })
             }
             _ => bad("not a whole zlib stream, or its checksum is wrong"),
         }

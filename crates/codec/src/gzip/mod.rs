@@ -1,4 +1,4 @@
-//! gzip, as containers call it: DEFLATE (RFC 1951) in a zlib wrapper (RFC 1950).
+//! gzip as containers name it: DEFLATE (RFC 1951) in a zlib wrapper (RFC 1950).
 
 #[allow(unsafe_code)] // calls a C library
 mod libdeflate;

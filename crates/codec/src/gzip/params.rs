@@ -5,17 +5,16 @@ use crate::names::GZIP;
 use crate::set::{Choice, Set};
 use crate::{CodecError, set};
 
-/// Names of all parameters, for error messages.
 const KNOWN: &str = "level, window, engine, default, filtered, huffman, rle, fixed";
 
-/// How DEFLATE looks for matches (zlib manual, `deflateInit2`).
+/// How DEFLATE searches for matches (zlib manual, `deflateInit2`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
-    /// For data of all kinds.
+    /// All kinds of data.
     Default,
-    /// Fewer short matches, for what a filter made.
+    /// Fewer short matches, for filtered data.
     Filtered,
-    /// No matches at all.
+    /// No matches.
     Huffman,
     /// Matches at distance 1 only.
     Rle,
@@ -41,7 +40,7 @@ impl Choice for Strategy {
 /// The library that compresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GzipEngine {
-    /// libdeflate for what it can do, zlib for the rest.
+    /// libdeflate where it supports the parameters, else zlib.
     #[default]
     Auto,
     /// libdeflate alone: window 15 and the default strategy.
@@ -62,25 +61,25 @@ impl Choice for GzipEngine {
     }
 }
 
-/// What a user may choose of gzip.
+/// Parameters of gzip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GzipParams {
-    /// Effort, 1 to 12; zlib knows those up to 9. Default 9.
+    /// Effort, 1 to 12; zlib supports up to 9. Default 9.
     pub level: u32,
-    /// Binary logarithm of the window in bytes, 8 to 15. Default 15. zlib takes 8 for 9.
+    /// Binary logarithm of the window in bytes, 8 to 15. Default 15. zlib uses 9 for 8.
     pub window: u32,
-    /// Strategies to try on each block, of which the smallest result is kept. Empty means the default one.
+    /// Strategies to try on each block; the smallest result is kept. Empty means the default one.
     pub strategies: Set<Strategy>,
     /// The library that compresses.
     pub engine: GzipEngine,
 }
 
 impl GzipParams {
-    /// Level when none is chosen.
+    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 9;
-    /// Window when none is chosen, binary logarithm.
+    /// Default window, binary logarithm.
     pub const DEFAULT_WINDOW: u32 = 15;
-    /// Largest level that zlib, and with it other tools' idea of this codec, knows.
+    /// Largest level of zlib, and of other packers.
     pub const MAX_ZLIB_LEVEL: u32 = 9;
     /// Largest level.
     pub const MAX_LEVEL: u32 = 12;
@@ -113,7 +112,7 @@ impl GzipParams {
         printed.list()
     }
 
-    /// Checks ranges and whether some library can do all that is asked.
+    /// Checks ranges, and that some library supports the combination.
     pub(crate) fn check(&self) -> Result<(), CodecError> {
         self.check_ranges()?;
         if self.level > Self::MAX_ZLIB_LEVEL && self.needs_zlib() {
@@ -136,19 +135,19 @@ impl GzipParams {
         Ok(())
     }
 
-    /// Whether something is asked for that only zlib has.
+    /// Whether a parameter is supported by zlib only.
     fn needs_zlib(&self) -> bool {
         let other = self.strategies.iter().any(|strategy| strategy != Strategy::Default);
         other || self.window != Self::DEFAULT_WINDOW || self.engine == GzipEngine::Zlib
     }
 
-    /// Whether libdeflate does the default strategy.
+    /// Whether libdeflate is used for the default strategy.
     pub(crate) fn uses_libdeflate(&self) -> bool {
         let wanted = self.strategies.is_empty() || self.strategies.contains(Strategy::Default);
         wanted && self.window == Self::DEFAULT_WINDOW && self.engine != GzipEngine::Zlib
     }
 
-    /// The strategies that zlib does.
+    /// The strategies that zlib is used for.
     pub(crate) fn zlib_strategies(&self) -> Vec<Strategy> {
         let libdeflate = self.uses_libdeflate();
         let mut wanted = self.strategies;
@@ -175,7 +174,7 @@ impl Default for GzipParams {
     }
 }
 
-/// The strategy of this name, by the spelling of either family of tools.
+/// The strategy of this name; names of squashfs-tools and squashfs-tools-ng are accepted.
 fn strategy(name: &str, item: &crate::item::Item<'_>) -> Result<Strategy, CodecError> {
     match name {
         "huffman_only" => Ok(Strategy::Huffman),

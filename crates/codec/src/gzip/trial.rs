@@ -1,19 +1,18 @@
-//! Tries each way of compressing that the user allows, and keeps the smallest result.
+//! Tries each allowed way to compress and keeps the smallest result.
 
 use super::libdeflate::Deflater;
 use super::zlib::Zlib;
 use super::{GzipParams, Strategy};
 use crate::CodecError;
-use crate::bounded::{Press, keep_smaller};
+use crate::bounded::{Compressor, keep_smallest};
 
-/// Blocks up to this size are compressed at [`SMALL_LEVEL`] when level 9 is asked for, bytes.
+/// Blocks up to this size in bytes use [`SMALL_LEVEL`] when level 9 is requested.
 const SMALL: usize = 16 * 1024;
 
-/// libdeflate's level for small blocks: there it finds all but what its level 9 finds in half the time, and still makes
-/// them no larger than zlib's level 9 does.
+/// libdeflate's level for small blocks: nearly as small as its level 9 in half the time, and no larger than zlib's level 9.
 const SMALL_LEVEL: u32 = 7;
 
-/// libdeflate at a user's level.
+/// libdeflate at a requested level.
 struct Leveled {
     small: Option<Deflater>,
     large: Option<Deflater>,
@@ -27,19 +26,19 @@ impl Leveled {
     }
 }
 
-impl Press for Leveled {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for Leveled {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let context = match (&mut self.small, &mut self.large) {
             (Some(small), _) if src.len() <= SMALL => small,
             (_, Some(large)) => large,
             (Some(small), None) => small,
             (None, None) => return Ok(None),
         };
-        context.press(src, room)
+        context.try_compress(src, out)
     }
 }
 
-/// libdeflate's levels for blocks up to [`SMALL`] and above, where there are such; one that is missing is the other's.
+/// libdeflate's levels for blocks up to [`SMALL`] and above; `None` where the other one is used for both.
 pub(crate) fn contexts(level: u32, block_size: usize) -> [Option<u32>; 2] {
     if level != GzipParams::DEFAULT_LEVEL {
         return [None, Some(level)];
@@ -47,11 +46,10 @@ pub(crate) fn contexts(level: u32, block_size: usize) -> [Option<u32>; 2] {
     [Some(SMALL_LEVEL), (block_size > SMALL).then_some(level)]
 }
 
-/// A gzip encoder.
 pub(crate) struct Trial {
     libdeflate: Option<Leveled>,
     zlib: Option<(Zlib, Vec<Strategy>)>,
-    /// Where a second result goes, so that the first need not be made again if it was the better.
+    /// Buffer for a second attempt, so that the first result is kept if it was smaller.
     spare: Vec<u8>,
 }
 
@@ -68,16 +66,16 @@ impl Trial {
     }
 }
 
-impl Press for Trial {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for Trial {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let mut best = None;
         if let Some(libdeflate) = &mut self.libdeflate {
-            best = libdeflate.press(src, room)?;
+            best = libdeflate.try_compress(src, out)?;
         }
         if let Some((zlib, strategies)) = &mut self.zlib {
             for strategy in strategies {
                 zlib.set_strategy(*strategy);
-                best = keep_smaller(best, room, &mut self.spare, |dst| zlib.press(src, dst))?;
+                best = keep_smallest(best, out, &mut self.spare, |dst| zlib.try_compress(src, dst))?;
             }
         }
         Ok(best)

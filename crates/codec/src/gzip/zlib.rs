@@ -1,4 +1,4 @@
-//! DEFLATE by stock zlib, for the windows and strategies that libdeflate lacks.
+//! DEFLATE by zlib, for the windows and strategies that libdeflate lacks.
 
 use std::mem::{MaybeUninit, size_of};
 use std::os::raw::c_int;
@@ -8,15 +8,15 @@ use libz_sys as sys;
 
 use super::Strategy;
 use crate::CodecError;
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::names::GZIP;
 
-/// zlib's `DEF_MEM_LEVEL`, with which other packers call it.
+/// zlib's `DEF_MEM_LEVEL`, which other packers use.
 const MEMORY_LEVEL: c_int = 8;
 
-/// Compresses with zlib. One stream is kept and reset before each block.
+/// One stream is kept and reset before each block.
 pub(crate) struct Zlib {
-    // A pointer and not a box: zlib's state points back at the stream, so no reference may claim it for itself.
+    // A pointer and not a box: zlib's state points back at the stream, so no Rust reference may claim exclusive access.
     stream: NonNull<sys::z_stream>,
     level: c_int,
     strategy: Strategy,
@@ -28,11 +28,10 @@ unsafe impl Send for Zlib {}
 impl Zlib {
     /// A stream for a level (1 to 9) and a window (binary logarithm, 8 to 15).
     pub(crate) fn new(level: u32, window: u32) -> Result<Self, CodecError> {
-        // All zero is what zlib wants before initialisation: no state, and its own allocator, which it fills in.
+        // zlib requires zeros before initialisation: no state, and a null allocator, which it replaces by its own.
         let mut memory = Box::new(MaybeUninit::<sys::z_stream>::zeroed());
         let (level, window) = (level as c_int, window as c_int);
-        // SAFETY: the pointer is valid and what it points to is as said above; the size and version are those of the
-        // library linked in.
+        // SAFETY: the pointer is valid and points to zeros; the size and version are those of the linked library.
         let code = unsafe {
             sys::deflateInit2_(
                 memory.as_mut_ptr(),
@@ -55,7 +54,7 @@ impl Zlib {
         }
     }
 
-    /// Sets the strategy of the blocks to come.
+    /// Sets the strategy of the following blocks.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) {
         self.strategy = strategy;
     }
@@ -66,7 +65,7 @@ impl Zlib {
         if code != sys::Z_OK {
             return Err(failed("deflateReset", code));
         }
-        // SAFETY: as above. Right after a reset nothing is flushed by this.
+        // SAFETY: as above. Right after a reset this flushes nothing.
         let code = unsafe { sys::deflateParams(self.stream.as_ptr(), self.level, number(self.strategy)) };
         if code != sys::Z_OK {
             return Err(failed("deflateParams", code));
@@ -75,8 +74,8 @@ impl Zlib {
     }
 }
 
-impl Press for Zlib {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for Zlib {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         self.restart()?;
         // SAFETY: the stream is initialised and nothing else refers to it; input and output are valid for the lengths
         // given (blocks are at most 2^30 bytes) during the call, and zlib only reads its input.
@@ -84,12 +83,12 @@ impl Press for Zlib {
             let stream = self.stream.as_ptr();
             (*stream).next_in = src.as_ptr().cast_mut();
             (*stream).avail_in = src.len() as u32;
-            (*stream).next_out = room.as_mut_ptr();
-            (*stream).avail_out = room.len() as u32;
+            (*stream).next_out = out.as_mut_ptr();
+            (*stream).avail_out = out.len() as u32;
             (sys::deflate(stream, sys::Z_FINISH), (*stream).avail_out as usize)
         };
         match code {
-            sys::Z_STREAM_END => Ok(Some(room.len() - left)),
+            sys::Z_STREAM_END => Ok(Some(out.len() - left)),
             sys::Z_OK | sys::Z_BUF_ERROR => Ok(None),
             code => Err(failed("deflate", code)),
         }

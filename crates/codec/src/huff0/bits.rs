@@ -1,32 +1,32 @@
-//! Bits written from low to high, and read back from the last one written: the streams of this format are read from their end.
+//! Bit streams written from low to high bits and read back from their end.
 
-/// Bits of a stream that is read from its end. Its last byte's highest set bit is a mark behind the last bit written.
+/// A bit stream read from its end. The highest set bit of its last byte is an end mark behind the last bit written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Backward<'a> {
     bytes: &'a [u8],
-    /// Bits not yet read; negative once more were read than there are.
+    /// Bits not yet read; negative after reading beyond the start.
     left: isize,
 }
 
 impl<'a> Backward<'a> {
-    /// A stream with nothing read. `None` without the mark.
+    /// `None` without the end mark.
     pub(super) fn new(bytes: &'a [u8]) -> Option<Self> {
         let last = *bytes.last()?;
         let mark = last.checked_ilog2()?;
         Some(Backward { bytes, left: (bytes.len() as isize - 1) * 8 + mark as isize })
     }
 
-    /// A stream of which `left` bits are not yet read. `None` if it has not so many.
+    /// A stream with `left` unread bits. `None` if it is shorter.
     pub(super) fn resumed(bytes: &'a [u8], left: usize) -> Option<Self> {
         (left <= bytes.len() * 8).then_some(Backward { bytes, left: left as isize })
     }
 
-    /// Bits not yet read; negative by what was read too much.
+    /// Bits not yet read; negative after reading beyond the start.
     pub(super) fn left(&self) -> isize {
         self.left
     }
 
-    /// The next 57 bits or more, the next of all in the highest place; zeros where the stream has ended.
+    /// At least the next 57 bits, the next one in the highest place; zeros beyond the start of the stream.
     pub(super) fn window(&self) -> u64 {
         let Ok(left) = usize::try_from(self.left) else { return 0 };
         let end = left.div_ceil(8);
@@ -47,7 +47,7 @@ impl<'a> Backward<'a> {
         u64::from_le_bytes(word)
     }
 
-    /// Counts `bits` as read.
+    /// Marks `bits` as read.
     pub(super) fn skip(&mut self, bits: u32) {
         self.left -= bits as isize;
     }
@@ -60,12 +60,12 @@ impl<'a> Backward<'a> {
     }
 }
 
-/// Bits put into a buffer from its front.
+/// Writes bits to a buffer from its start.
 #[derive(Debug)]
 pub(super) struct Forward<'a> {
-    /// What is left of the buffer.
-    room: &'a mut [u8],
-    /// Bytes of the buffer.
+    /// Unwritten part of the buffer.
+    out: &'a mut [u8],
+    /// Length of the whole buffer.
     whole: usize,
     held: u64,
     /// Bits held, fewer than 8.
@@ -73,29 +73,28 @@ pub(super) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    /// Writes into `room`.
-    pub(super) fn new(room: &'a mut [u8]) -> Self {
-        Forward { whole: room.len(), room, held: 0, bits: 0 }
+    pub(super) fn new(out: &'a mut [u8]) -> Self {
+        Forward { whole: out.len(), out, held: 0, bits: 0 }
     }
 
-    /// Goes on behind `size` bytes, with `bits` fewer than 8 held back. `None` if there are not so many bytes.
-    pub(super) fn resumed(room: &'a mut [u8], size: usize, held: u64, bits: u32) -> Option<Self> {
-        Some(Forward { whole: room.len(), room: room.get_mut(size..)?, held, bits })
+    /// Continues after `size` bytes with `bits`, fewer than 8, held back. `None` if the buffer is shorter.
+    pub(super) fn resumed(out: &'a mut [u8], size: usize, held: u64, bits: u32) -> Option<Self> {
+        Some(Forward { whole: out.len(), out: out.get_mut(size..)?, held, bits })
     }
 
-    /// As [`Forward::put`], where a whole word may be written, however few of its bits are meant. As it was, if not.
+    /// As [`Forward::put`], but writes a whole word. Returns itself unchanged if the buffer has less than a word left.
     #[inline(always)]
     pub(super) fn put_fast(self, value: u64, bits: u32) -> Result<Self, Self> {
         let held = self.held | value << self.bits;
         let bits = self.bits + bits;
-        let Some(to) = self.room.first_chunk_mut::<8>() else { return Err(self) };
+        let Some(to) = self.out.first_chunk_mut::<8>() else { return Err(self) };
         *to = held.to_le_bytes();
         let done = bits as usize >> 3 & 7;
         // At most 63 bits are held, so that the shift is at most 56.
-        Ok(Forward { room: &mut self.room[done..], held: held >> (bits & 56), bits: bits & 7, ..self })
+        Ok(Forward { out: &mut self.out[done..], held: held >> (bits & 56), bits: bits & 7, ..self })
     }
 
-    /// Adds the lowest `bits` of `value`, which has none above them: up to 56. `None` if there is no room.
+    /// Adds the lowest `bits`, up to 56, of `value`, whose other bits are zero. `None` if the buffer is full.
     #[inline]
     pub(super) fn put(self, value: u64, bits: u32) -> Option<Self> {
         self.put_fast(value, bits).or_else(|slow| slow.put_bytes(value, bits)).ok()
@@ -112,20 +111,20 @@ impl<'a> Forward<'a> {
     }
 
     fn byte(self) -> Option<Self> {
-        let (to, room) = self.room.split_first_mut()?;
+        let (to, out) = self.out.split_first_mut()?;
         *to = self.held as u8;
-        Some(Forward { room, held: self.held >> 8, ..self })
+        Some(Forward { out, held: self.held >> 8, ..self })
     }
 
-    /// The bytes written, with zeros behind the last bit.
+    /// Number of bytes written, with zeros behind the last bit.
     pub(super) fn end(mut self) -> Option<usize> {
         if self.bits > 0 {
             self = self.byte()?;
         }
-        Some(self.whole - self.room.len())
+        Some(self.whole - self.out.len())
     }
 
-    /// As [`Forward::end`], with the mark that a stream read from its end needs.
+    /// As [`Forward::end`], with the end mark that [`Backward`] needs.
     pub(super) fn end_marked(self) -> Option<usize> {
         self.put(1, 1)?.end()
     }

@@ -1,4 +1,4 @@
-//! One block: what to do with it, and its parts put together.
+//! One block: chooses its kind and joins its parts.
 
 use super::encode::{self, Codes};
 use super::histogram::{self, Counts};
@@ -9,41 +9,40 @@ use super::weights::{self, Weights};
 use super::{HUFF0, Huff0Block, Huff0Streams, MAX_BLOCK, USED_BITS, decode, fast, flat};
 use crate::CodecError;
 
-/// Bytes below which four streams are not worth their jump table, nor can be told apart by it.
+/// Minimum size for four streams: below it the jump table costs more than it saves, and cannot be recognised.
 const LEAST_FOR_FOUR: usize = 12;
 
-/// Compresses `src` into `room`.
 pub(super) fn compress(
     kernel: Kernel,
     src: &[u8],
-    room: &mut [u8],
+    out: &mut [u8],
     streams: Huff0Streams,
 ) -> Result<Huff0Block, CodecError> {
     if src.len() > MAX_BLOCK {
         return Err(CodecError::BlockTooLarge { found: src.len(), limit: MAX_BLOCK });
     }
     let Some(first) = src.first() else { return Ok(Huff0Block::NotCompressible) };
-    if flat::is_said_by_samples(src) {
+    if flat::has_flat_samples(src) {
         return Ok(Huff0Block::NotCompressible);
     }
     let counts = histogram::count(src);
     if counts[usize::from(*first)] as usize == src.len() {
         return Ok(Huff0Block::SingleSymbol(*first));
     }
-    if flat::is_said_by(&counts, src.len()) {
+    if flat::has_flat_counts(&counts, src.len()) {
         return Ok(Huff0Block::NotCompressible);
     }
-    let size = coded(kernel, src, &counts, USED_BITS, room, streams);
+    let size = coded(kernel, src, &counts, USED_BITS, out, streams);
     Ok(size.map_or(Huff0Block::NotCompressible, Huff0Block::Compressed))
 }
 
-/// With codes of up to `limit` bits. `None` if the block is not smaller than `src`, or than `room`.
+/// Uses codes of up to `limit` bits. `None` if the block is not smaller than `src`, or than `out`.
 pub(super) fn coded(
     kernel: Kernel,
     src: &[u8],
     counts: &Counts,
     limit: u32,
-    room: &mut [u8],
+    out: &mut [u8],
     streams: Huff0Streams,
 ) -> Option<usize> {
     let lengths = Lengths::of(counts, limit);
@@ -51,29 +50,29 @@ pub(super) fn coded(
     let head = weights::write(&lengths, &mut description)?;
     let bits = lengths.total(counts);
     let least = head + (bits / 8) as usize;
-    if least >= src.len().min(room.len()) {
+    if least >= src.len().min(out.len()) {
         return None;
     }
-    room[..head].copy_from_slice(&description[..head]);
+    out[..head].copy_from_slice(&description[..head]);
     let codes = Codes::new(&lengths, src.len(), bits);
     let size = head
         + match streams {
-            Huff0Streams::One => encode::stream(kernel, src, &codes, &mut room[head..])?,
-            Huff0Streams::Four => four(kernel, src, &codes, &mut room[head..])?,
+            Huff0Streams::One => encode::stream(kernel, src, &codes, &mut out[head..])?,
+            Huff0Streams::Four => four(kernel, src, &codes, &mut out[head..])?,
         };
     Some(size).filter(|size| *size < src.len())
 }
 
-/// Four streams, of a quarter of the block each but for the last, behind the sizes of the first three.
-fn four(kernel: Kernel, src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+/// Four streams, each of a quarter of the block except the last, after the sizes of the first three.
+fn four(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) -> Option<usize> {
     if src.len() < LEAST_FOR_FOUR {
         return None;
     }
     let mut size = decode::JUMP;
     for (stream, quarter) in src.chunks(src.len().div_ceil(4)).enumerate() {
-        let added = encode::stream(kernel, quarter, codes, room.get_mut(size..)?)?;
+        let added = encode::stream(kernel, quarter, codes, out.get_mut(size..)?)?;
         if stream < 3 {
-            room[2 * stream..2 * stream + 2].copy_from_slice(&(added as u16).to_le_bytes());
+            out[2 * stream..2 * stream + 2].copy_from_slice(&(added as u16).to_le_bytes());
         }
         size += added;
     }
@@ -106,12 +105,12 @@ pub(super) fn decompress(
     done.map_err(malformed)
 }
 
-/// Whether symbols should be decoded up to three at a time. That needs a table of its own, and a step takes a little longer.
+/// Whether decoding up to three symbols at a time pays for building the second table and for slightly slower steps.
 fn worth_joining(weights: &Weights, size: usize) -> bool {
-    // How often a second symbol fits behind the first, in 2^-24; a symbol of n bits comes once in 2^n.
+    // How often a second symbol fits behind the first, in 2^-24; a symbol of n bits has probability 2^-n.
     let log = weights.longest as usize;
     let share = |weight: usize| u64::from(weights.symbols[weight]) << (weight - 1);
-    // Weights of two codes that fit have at least this sum. As the first one gets shorter, longer ones fit behind it.
+    // The minimum sum of weights of two codes that fit together. As the first one gets shorter, longer ones fit behind it.
     let least = (2 * (log + 1)).saturating_sub(log.max(USUAL_LOG as usize)).max(1);
     let mut frequent: u64 = (least..=log).map(share).sum();
     let mut both = 0;

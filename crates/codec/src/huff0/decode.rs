@@ -1,37 +1,37 @@
-//! Decoding of one or four streams by the tables of their code.
+//! Decodes one or four streams with the tables of their code.
 
 use super::bits::Backward;
 use super::fast;
 use super::kernel::Kernel;
 use super::table::Tables;
 
-/// Bytes of the table that says where four streams begin: the sizes of the first three, two bytes each, the low one first.
+/// Bytes of the jump table: the sizes of the first three streams, 16-bit little endian.
 pub(super) const JUMP: usize = 6;
 
-/// One of the streams of a block: where it lies in the block, how far it is read, and what is left to fill.
+/// One stream of a block: its range in the block, how much of it is read, and the output range left to fill.
 #[derive(Debug)]
 pub(super) struct Lane {
-    /// Where it begins in the block.
+    /// Start in the block.
     pub(super) start: usize,
-    /// Where it ends.
+    /// End in the block.
     pub(super) end: usize,
-    /// Bits from its beginning on that are not read; negative if more were read than there are.
+    /// Unread bits; negative after reading beyond the start.
     pub(super) left: isize,
-    /// The next byte to make.
+    /// Next output byte.
     pub(super) next: usize,
-    /// Where the bytes end that it makes.
+    /// End of its output.
     pub(super) stop: usize,
 }
 
 impl Lane {
-    /// A lane of which nothing is read, if the stream has its end mark.
+    /// An unread lane, if the stream has its end mark.
     fn new(block: &[u8], start: usize, end: usize, out: std::ops::Range<usize>) -> Result<Self, &'static str> {
         let stream = block.get(start..end).ok_or("a stream that is cut off")?;
         let bits = Backward::new(stream).ok_or("a stream without an end mark")?;
         Ok(Lane { start, end, left: bits.left(), next: out.start, stop: out.end })
     }
 
-    /// Makes what is left to make, and checks that the stream ends there.
+    /// Decodes the rest of the lane, and checks that the stream ends there.
     fn finish(&self, block: &[u8], out: &mut [u8], tables: &Tables) -> Result<(), &'static str> {
         let left = usize::try_from(self.left).map_err(|_| TOO_SHORT)?;
         let mut bits = Backward::resumed(&block[self.start..self.end], left).ok_or(TOO_SHORT)?;
@@ -48,7 +48,7 @@ impl Lane {
 
 const TOO_SHORT: &str = "a stream that ends before the last symbol";
 
-/// Makes up to 4 symbols: the 57 bits of a window hold so many, however long.
+/// Decodes up to 4 symbols: a window of 57 bits holds at least that many.
 fn symbols(bits: &mut Backward, out: &mut [u8], tables: &Tables) {
     let mut window = bits.window();
     let mut taken = 0;
@@ -61,7 +61,7 @@ fn symbols(bits: &mut Backward, out: &mut [u8], tables: &Tables) {
     bits.skip(taken);
 }
 
-/// Decodes a block's one stream, which begins at `start`; as [`four`] otherwise.
+/// Decodes the only stream of a block, which begins at `start`; otherwise as [`four`].
 pub(super) fn one(
     kernel: Kernel,
     (block, start): (&[u8], usize),
@@ -74,7 +74,7 @@ pub(super) fn one(
     lane[0].finish(block, out, tables)
 }
 
-/// Where each of four streams of a block lies, and what it makes.
+/// The ranges of the four streams of a block and of their output.
 fn lanes(block: &[u8], start: usize, out: usize) -> Result<[Lane; 4], &'static str> {
     let jump = block.get(start..start + JUMP).ok_or("a jump table that is cut off")?;
     let size = |stream: usize| usize::from(u16::from_le_bytes([jump[2 * stream], jump[2 * stream + 1]]));
@@ -93,8 +93,8 @@ fn lanes(block: &[u8], start: usize, out: usize) -> Result<[Lane; 4], &'static s
     ])
 }
 
-/// Decodes a block's four streams, whose jump table is at `start`; each step of the way up to three symbols if `multiple`, for
-/// which the tables must be set.
+/// Decodes the four streams of a block, with the jump table at `start`. `multiple`: decode up to three symbols a step, for which
+/// `Tables::multiple` must be set.
 pub(super) fn four(
     kernel: Kernel,
     (block, start): (&[u8], usize),

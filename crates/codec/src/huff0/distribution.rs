@@ -1,14 +1,14 @@
-//! A distribution of weights over the states of FSE, and how it is written (RFC 8878, 4.1.1).
+//! A distribution of weights over the states of FSE, and its encoding (RFC 8878, 4.1.1).
 
 use super::bits::Forward;
 
-/// Weights there are: 0 for a symbol that does not occur, up to 12 for a code of one bit.
+/// Number of weights: 0 for a symbol that does not occur, up to 12 for a code of one bit.
 pub(super) const WEIGHTS: usize = 13;
-/// Bits of a state number, at most.
+/// Maximum bits of a state number.
 pub(super) const MAX_LOG: u32 = 6;
 const MIN_LOG: u32 = 5;
 
-/// How many of the states each weight has.
+/// Number of states of each weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Distribution {
     /// Bits of a state number.
@@ -18,8 +18,8 @@ pub(super) struct Distribution {
 }
 
 impl Distribution {
-    /// A distribution close to `counts`, of which at least two are not zero: states go one by one to where they save most
-    /// (Webster's method), and each weight that occurs has one.
+    /// A distribution close to `counts`, of which at least two are not zero: states are assigned one by one where they save most (Webster's
+    /// method), and each weight that occurs has at least one.
     pub(super) fn near(counts: &[u32; WEIGHTS], log: u32) -> Self {
         let mut states = [0; WEIGHTS];
         let total: u32 = counts.iter().sum();
@@ -36,14 +36,14 @@ impl Distribution {
         Distribution { log, states }
     }
 
-    /// Bits for a number of states, given the number of weights to say.
+    /// Bits of a state number, given the number of weights to code.
     pub(super) fn log_for(weights: usize) -> u32 {
         (weights - 1).ilog2().saturating_sub(2).clamp(MIN_LOG, MAX_LOG)
     }
 
-    /// Writes it. `None` if there is no room.
-    pub(super) fn write(&self, room: &mut [u8]) -> Option<usize> {
-        let mut bits = Forward::new(room);
+    /// Encodes it. `None` if it does not fit.
+    pub(super) fn write(&self, out: &mut [u8]) -> Option<usize> {
+        let mut bits = Forward::new(out);
         bits = bits.put(u64::from(self.log - MIN_LOG), 4)?;
         let (mut left, mut weight) = (1 << self.log, 0);
         while left > 0 {
@@ -60,7 +60,7 @@ impl Distribution {
         bits.end()
     }
 
-    /// Reads it from the beginning of `bytes`, and says how many it took.
+    /// Decodes it from the start of `bytes`; returns its size too.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, usize), &'static str> {
         let mut bits = Reader { bytes, at: 0 };
         let log = bits.take(4) + MIN_LOG;
@@ -86,9 +86,9 @@ impl Distribution {
     }
 }
 
-/// The weight that gains most by a state more, or loses least by one less.
+/// The weight that gains most from one more state, or loses least from one less.
 fn best(counts: &[u32; WEIGHTS], states: &[i32; WEIGHTS], step: i32) -> usize {
-    // What the state between n and n + 1 is worth goes with count / (2n + 1).
+    // The gain of the step from n to n + 1 states is proportional to count / (2n + 1).
     let worth = |weight: usize| (u64::from(counts[weight]) << 20) / (2 * states[weight] + step) as u64;
     let able = (0..WEIGHTS).filter(|weight| states[*weight] > i32::from(step < 0));
     let chosen =
@@ -96,7 +96,7 @@ fn best(counts: &[u32; WEIGHTS], states: &[i32; WEIGHTS], step: i32) -> usize {
     chosen.unwrap_or(0)
 }
 
-/// Writes a number of 0 to `most` in as few bits as tell those apart: the first few numbers take a bit less.
+/// Writes a number of 0 to `most` in as few bits as needed: the first few numbers take one bit less.
 fn put_number(bits: Forward, number: u32, most: u32) -> Option<Forward> {
     let (width, short) = widths(most);
     let number = u64::from(number);
@@ -113,7 +113,7 @@ fn widths(most: u32) -> (u32, u64) {
     (width, (1 << width) - 1 - u64::from(most))
 }
 
-/// Says how many more weights without states follow the first, in digits of two bits of which 3 has another follow.
+/// Writes how many more weights without states follow the first, in digits of two bits; 3 means that another digit follows.
 fn put_zeros(mut bits: Forward, zeros: usize) -> Option<Forward> {
     for _ in 0..zeros / 3 {
         bits = bits.put(3, 2)?;
@@ -121,7 +121,7 @@ fn put_zeros(mut bits: Forward, zeros: usize) -> Option<Forward> {
     bits.put((zeros % 3) as u64, 2)
 }
 
-/// Bits from the lowest of the first byte on; zeros behind the end, which `at` tells.
+/// Reads bits from the lowest of the first byte on; zeros beyond the end (compare `at` with the length).
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,4 +1,4 @@
-//! Encoding of streams: from the last symbol to the first, so that a reader that begins at the end finds the first one first.
+//! Encodes streams from the last symbol to the first, so that a decoder, which starts at the end, gets the first symbol first.
 
 use super::bits::Forward;
 use super::histogram;
@@ -7,19 +7,19 @@ use super::lengths::{Lengths, SYMBOLS};
 #[cfg(target_arch = "x86_64")]
 use super::wide;
 
-/// The codes of all symbols, ready to be put together.
+/// The codes of all symbols, shifted for joining.
 #[derive(Debug)]
 pub(super) struct Codes {
     /// By symbol: the code in the highest bits, its length in the lowest.
     of: [u64; SYMBOLS],
     longest: u32,
-    /// Whether eight symbols are often more than fit into a word.
+    /// Whether eight symbols often exceed a word.
     pub(super) dense: bool,
 }
 
 impl Codes {
-    /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code. `symbols`
-    /// will take `total` bits.
+    /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code. `symbols` encode to `total`
+    /// bits.
     pub(super) fn new(lengths: &Lengths, symbols: usize, total: u64) -> Self {
         let at = histogram::count_small(&lengths.of);
         let mut next = [0_u64; 16];
@@ -47,59 +47,59 @@ impl Codes {
     }
 }
 
-/// Writes the stream of `src`, which is not empty and has only symbols of the code. `None` if there is no room.
-pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, room: &mut [u8]) -> Option<usize> {
+/// Writes the stream of `src`, which is not empty and contains only symbols of the code. `None` if it does not fit.
+pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) -> Option<usize> {
     let mut tail = Tail { size: 0, held: 0, bits: 0 };
     match kernel {
-        Kernel::Portable => any(src, codes, room, tail),
-        // SAFETY: `Kernel::detect` alone makes this one, where the processor has the instructions.
+        Kernel::Portable => any(src, codes, out, tail),
+        // SAFETY: only `Kernel::detect` returns this variant, where the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Kernel::Bmi2 => unsafe { any_bmi2(src, codes, room, tail) },
+        Kernel::Bmi2 => unsafe { any_bmi2(src, codes, out, tail) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Kernel::Avx512 => unsafe {
-            let rest = wide::most(src, codes, room, &mut tail);
-            any_bmi2(rest, codes, room, tail)
+            let rest = wide::most(src, codes, out, &mut tail);
+            any_bmi2(rest, codes, out, tail)
         },
     }
 }
 
-/// Where a stream that is being written ends.
+/// End of a stream that is being written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tail {
     /// Bytes written.
     pub(super) size: usize,
     /// Bits behind them.
     pub(super) held: u64,
-    /// How many those are, fewer than 8.
+    /// Number of held bits, fewer than 8.
     pub(super) bits: u32,
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,avx2")]
-fn any_bmi2(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
-    any(src, codes, room, tail)
+fn any_bmi2(src: &[u8], codes: &Codes, out: &mut [u8], tail: Tail) -> Option<usize> {
+    any(src, codes, out, tail)
 }
 
-/// Takes as many symbols at a time as surely fit into a word.
+/// Encodes as many symbols at a time as always fit into a word.
 #[inline(always)]
-fn any(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
+fn any(src: &[u8], codes: &Codes, out: &mut [u8], tail: Tail) -> Option<usize> {
     match codes.longest {
-        0..=7 => groups::<8>(src, codes, room, tail),
-        8 => groups::<7>(src, codes, room, tail),
-        9 => groups::<6>(src, codes, room, tail),
-        10..=11 => groups::<5>(src, codes, room, tail),
-        _ => groups::<4>(src, codes, room, tail),
+        0..=7 => groups::<8>(src, codes, out, tail),
+        8 => groups::<7>(src, codes, out, tail),
+        9 => groups::<6>(src, codes, out, tail),
+        10..=11 => groups::<5>(src, codes, out, tail),
+        _ => groups::<4>(src, codes, out, tail),
     }
 }
 
 #[inline(always)]
-fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8], tail: Tail) -> Option<usize> {
+fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Tail) -> Option<usize> {
     let (first, mut groups) = src.as_rchunks::<SIZE>();
-    let whole = room.len();
-    let mut left = room.get_mut(tail.size..)?;
+    let whole = out.len();
+    let mut left = out.get_mut(tail.size..)?;
     let mut held = Held::new(tail);
-    // As long as two whole words may be written, however few of their bits are meant.
+    // While two whole words may be written, even if few of their bits are used.
     while let Some(to) = left.first_chunk_mut::<16>() {
         let Some((others, [former, latter])) = groups.split_last_chunk() else { break };
         let (latter, former) = (join(latter, codes), join(former, codes));
@@ -108,7 +108,7 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8], tail: T
         (left, groups) = (&mut left[done..], others);
     }
     let Tail { size, held, bits } = held.tail(whole - left.len());
-    let mut end = Forward::resumed(room, size, held, bits)?;
+    let mut end = Forward::resumed(out, size, held, bits)?;
     for symbol in groups.as_flattened().iter().rev().chain(first.iter().rev()) {
         let packed = codes.of[usize::from(*symbol)];
         end = end.put(packed >> (64 - (packed & 63)), (packed & 63) as u32)?;
@@ -116,10 +116,10 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, room: &mut [u8], tail: T
     end.end_marked()
 }
 
-/// Bits that wait to be written: the highest of a word. Those below were written.
+/// Bits not yet written, in the highest places of a word. The bits below are already written.
 struct Held {
     word: u64,
-    /// How many they are, fewer than 8.
+    /// Number of bits, fewer than 8.
     bits: u32,
 }
 
@@ -128,7 +128,7 @@ impl Held {
         Held { word: tail.held.unbounded_shl(64 - tail.bits), bits: tail.bits }
     }
 
-    /// Puts a joined group behind them, writes the bytes that are full from `at` on, at most 7, and says where they end.
+    /// Appends a joined group, writes the full bytes, at most 7, at `at`, and returns their end.
     #[inline(always)]
     fn put(&mut self, (code, length): (u64, u32), to: &mut [u8; 16], at: usize) -> usize {
         self.word = self.word >> (length & 63) | code;
@@ -140,22 +140,22 @@ impl Held {
         at + (bits as usize >> 3)
     }
 
-    /// They, behind `size` bytes.
+    /// The same as a [`Tail`] after `size` bytes.
     fn tail(&self, size: usize) -> Tail {
         Tail { size, held: self.word.unbounded_shr(64 - self.bits), bits: self.bits }
     }
 }
 
-/// The codes of a group in the highest bits of a word, the first symbol's uppermost, and their length. Its own chain of shifts, so
-/// that groups overlap.
+/// The codes of a group joined in the highest bits of a word, the first symbol's uppermost, and their length. The chain of shifts does not
+/// depend on other groups, so groups overlap in the processor.
 #[inline(always)]
 fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
     let (mut code, mut lengths) = (0, 0_u64);
     for symbol in group.iter().rev() {
         let packed = codes.of[usize::from(*symbol)];
-        // The length in the lowest bits of what is added stays below the 56 bits that count.
+        // The lengths in the lowest bits are added too and stay below the 56 bits that are used.
         code = code >> (packed & 63) | packed;
-        // Codes are added as well, above what is looked at.
+        // Adds the codes as well, above the bits that are used.
         lengths = lengths.wrapping_add(packed);
     }
     (code & !63, lengths as u32)

@@ -1,15 +1,15 @@
-//! The hot loops of decoding: four streams in step, several symbols of each between two looks at the bounds.
+//! The hot loops of decoding: four streams in step, several symbols of each between two bounds checks.
 
 use super::decode::Lane;
 use super::kernel::Kernel;
 use super::table::{ENTRIES, Tables, USUAL_LOG};
 use super::weights::Weights;
 
-/// Makes the table of up to three symbols.
+/// Builds the table of up to three symbols.
 pub(super) fn set_multiple(kernel: Kernel, tables: &mut Tables, weights: &Weights) {
     match kernel {
         Kernel::Portable => tables.set_multiple(weights),
-        // SAFETY: `Kernel::detect` alone makes these, where the processor has the instructions.
+        // SAFETY: only `Kernel::detect` returns these variants, where the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
         Kernel::Bmi2 | Kernel::Avx512 => unsafe { set_multiple_bmi2(tables, weights) },
     }
@@ -21,24 +21,24 @@ fn set_multiple_bmi2(tables: &mut Tables, weights: &Weights) {
     tables.set_multiple(weights);
 }
 
-/// Goes on with the lanes, four or one, as far as no bound can be reached. Changes their order.
+/// Advances the lanes, four or one, while no bound can be reached. Changes their order.
 pub(super) fn run(kernel: Kernel, block: &[u8], lanes: &mut [Lane], out: &mut [u8], tables: &Tables, multiple: bool) {
     let work = Work { block, out, tables, multiple };
     match kernel {
         Kernel::Portable => steps(lanes, work),
-        // SAFETY: `Kernel::detect` alone makes these, where the processor has the instructions.
+        // SAFETY: only `Kernel::detect` returns these variants, where the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
         Kernel::Bmi2 | Kernel::Avx512 => unsafe { steps_bmi2(lanes, work) },
     }
 }
 
-/// Tables in which an entry is found without a check, and what it stands for by a read of its own: that is less work than to shift
-/// it out of the entry.
+/// Tables that are indexed without a bounds check. The symbols are loaded separately from the entry, which is faster than shifting them out
+/// of it.
 trait LookUp {
     type Entry;
     type Made;
 
-    /// The entry at `index`, which is at most 12 bits, and what it stands for.
+    /// The entry at `index`, at most 12 bits, and its symbols.
     fn look_up(&self, index: usize) -> (Self::Entry, Self::Made);
 }
 
@@ -95,7 +95,7 @@ fn steps(lanes: &mut [Lane], mut work: Work) {
     }
 }
 
-/// One symbol of each lane at a time: all come to their ends together.
+/// One symbol of each lane at a time: all lanes end together.
 #[inline(always)]
 fn in_step<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work) {
     match <&mut [Lane; 4]>::try_from(&mut *lanes) {
@@ -104,7 +104,7 @@ fn in_step<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work
     }
 }
 
-/// Several symbols of each lane at a time: some come to their ends sooner, and the others go on without them.
+/// Several symbols of each lane at a time: some lanes end earlier, and the others continue without them.
 #[inline(always)]
 fn by_turns<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work) {
     if let Ok(four) = <&mut [Lane; 4]>::try_from(&mut *lanes) {
@@ -116,23 +116,22 @@ fn by_turns<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Wor
     lanes.iter_mut().for_each(|lane| multiples::<LOG, PER, 1>(std::array::from_mut(lane), work));
 }
 
-/// Bytes of what is looked up at a time.
+/// Bytes of a table load.
 const WORD: usize = 8;
-/// Bytes that a lane goes back between two looks at the bounds, at most: 55 bits and the 7 that may be left from before.
+/// Most bytes that a lane moves back between two bounds checks: 55 bits and the 7 that may be left from before.
 const BACK: usize = 7;
 
-/// The words that lanes are reading.
+/// The words that the lanes are reading.
 ///
-/// Invariants: (1) `at[lane]` points into the block, at `WORD` bytes of it. (2) `bits[lane]` is the word there, the bits shifted out
-/// that were read, and a one shifted in behind the last bit, in place of that one: the number of zeros below it is that of bits
-/// read of the word.
+/// Invariants: (1) `at[lane]` points into the block, with `WORD` bytes readable there. (2) `bits[lane]` is that word with the bits already
+/// read shifted out, and a one shifted in behind the last bit: the number of zeros below it is the number of bits read of the word.
 struct Words<const LANES: usize> {
     bits: [u64; LANES],
     at: [*const u8; LANES],
 }
 
 impl<const LANES: usize> Words<LANES> {
-    /// The words that come next. `None` if a lane is so close to the beginning of the block that there is none.
+    /// `None` if a lane is so close to the start of the block that no whole word is left.
     #[inline(always)]
     fn new(block: &[u8], lanes: &[Lane; LANES]) -> Option<Self> {
         let mut words = Words { bits: [0; LANES], at: [block.as_ptr(); LANES] };
@@ -146,22 +145,22 @@ impl<const LANES: usize> Words<LANES> {
         Some(words)
     }
 
-    /// Steps that all lanes can go back before one might come to the beginning of the block.
+    /// Steps that all lanes can take before one could reach the start of the block.
     #[inline(always)]
     fn steps(&self, block: &[u8]) -> usize {
         let start = block.as_ptr().addr();
         self.at.iter().map(|at| at.addr() - start).min().unwrap_or(0) / BACK
     }
 
-    /// Takes the next word of a lane.
+    /// Loads the next word of a lane.
     ///
     /// # Safety
-    /// `at[lane]` is at least `BACK` bytes into the block, and at most 55 bits were read since the last time.
+    /// `at[lane]` is at least `BACK` bytes into the block, and at most 55 bits were read since the last refill.
     #[inline(always)]
     unsafe fn refill(&mut self, lane: usize) {
         let read = self.bits[lane].trailing_zeros();
-        // SAFETY: at most 62 bits are read, so that this goes back by `BACK` bytes at most and stays in the block; what is there is a
-        // word, as invariant (1) was true further on.
+        // SAFETY: at most 62 bits are read, so this moves back by at most `BACK` bytes and stays in the block; a whole word is readable
+        // there, because invariant (1) held at the later position.
         let word = unsafe {
             self.at[lane] = self.at[lane].sub((read >> 3) as usize);
             self.at[lane].cast::<u64>().read_unaligned()
@@ -169,7 +168,7 @@ impl<const LANES: usize> Words<LANES> {
         self.bits[lane] = (u64::from_le(word) | 1) << (read & 7);
     }
 
-    /// Tells the lanes how far they are read.
+    /// Stores in the lanes how far they are read.
     #[inline(always)]
     fn leave(&self, block: &[u8], lanes: &mut [Lane; LANES]) {
         for (lane, to) in lanes.iter_mut().enumerate() {
@@ -186,7 +185,7 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
     let Some(mut words) = Words::new(work.block, lanes) else { return };
     let table = &work.tables.single;
     let (first, last) = (&lanes[0], &lanes[LANES - 1]);
-    // What lanes make lies at equal distances, and the last one makes no more than the others.
+    // The outputs of the lanes lie at equal distances, and the last one is not longer than the others.
     let apart = (last.next - first.next) / LANES.saturating_sub(1).max(1);
     let (mut out, mut left) = (work.out[first.next..].as_mut_ptr(), last.stop - last.next);
     let end = left;
@@ -201,12 +200,12 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
                     let index = (words.bits[lane] >> (64 - LOG)) as usize;
                     let (entry, made) = table.look_up(index);
                     words.bits[lane] <<= entry & 63;
-                    // SAFETY: no lane makes more than the last, and that has room for `left / PER` such steps.
+                    // SAFETY: no lane produces more than the last, whose output has space for `left / PER` such steps.
                     unsafe { *out.add(lane * apart + symbol) = made };
                 }
             }
             for lane in 0..LANES {
-                // SAFETY: `Words::steps` has allowed for this step, and `PER` codes are no more than 55 bits.
+                // SAFETY: `Words::steps` allowed for this step, and `PER` codes have at most 55 bits.
                 unsafe { words.refill(lane) };
             }
             // SAFETY: as above, this is in the lane or at its end.
@@ -224,7 +223,7 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
 fn multiples<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [Lane; LANES], work: &mut Work) {
     let Some(mut words) = Words::new(work.block, lanes) else { return };
     let table = &work.tables.multiple;
-    // Three symbols a time are made at most, and a fourth byte written behind the last.
+    // A step writes at most three symbols, and a fourth byte behind the last.
     let most = 3 * PER;
     let start = work.out.as_mut_ptr();
     let mut next = [start; LANES];
@@ -233,8 +232,8 @@ fn multiples<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [
     }
     loop {
         let made = |lane: usize| next[lane].addr() - start.addr();
-        let room = (0..LANES).map(|lane| (lanes[lane].stop - made(lane)).saturating_sub(1) / most).min();
-        let steps = words.steps(work.block).min(room.unwrap_or(0));
+        let capacity = (0..LANES).map(|lane| (lanes[lane].stop - made(lane)).saturating_sub(1) / most).min();
+        let steps = words.steps(work.block).min(capacity.unwrap_or(0));
         if steps == 0 {
             break;
         }
@@ -244,7 +243,7 @@ fn multiples<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [
                     let index = (words.bits[lane] >> (64 - LOG)) as usize;
                     let (entry, symbols) = table.look_up(index);
                     words.bits[lane] <<= entry & 63;
-                    // SAFETY: `room` steps write nothing behind the end of any lane.
+                    // SAFETY: `steps` steps write nothing beyond the end of any lane.
                     unsafe {
                         next[lane].cast::<[u8; 4]>().write_unaligned(symbols);
                         next[lane] = next[lane].add(((entry & 0xff) >> 6) as usize);
@@ -252,7 +251,7 @@ fn multiples<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [
                 }
             }
             for lane in 0..LANES {
-                // SAFETY: `Words::steps` has allowed for this step, and `PER` entries are no more than 55 bits.
+                // SAFETY: `Words::steps` allowed for this step, and `PER` entries have at most 55 bits.
                 unsafe { words.refill(lane) };
             }
         }

@@ -1,32 +1,31 @@
-//! Whether a block's symbols are so evenly spread that a code is not worth looking for.
+//! Detects blocks whose symbols are distributed so evenly that no code saves anything.
 
 use super::histogram::{self, Counts};
 
-/// Bytes of the smallest block that is judged by samples of it: there is little to save in smaller ones.
+/// Minimum size for a decision by samples, bytes: smaller blocks are cheap to count.
 const LEAST: usize = 16 << 10;
-/// Kinds of symbols among 256 of which any are looked at further. There are 162 on average, with a deviation of 5, where all symbols
-/// are as likely as each other.
+/// Samples of 256 bytes with at least this many different symbols are examined further. Uniformly random bytes have 162 on average, with a
+/// deviation of 5.
 const KINDS: u16 = 145;
-/// How far the sum of squares of the counts of a sample may be above the least, 256 times, in its bytes. It is 255 on average where
-/// all symbols are as likely as each other, and seldom more than 100 above. A code that saves a percent comes from more than 400.
+/// Maximum excess of the sum of squares of a sample's counts over the minimum, times 256, in its bytes. Uniformly random bytes have 255 on
+/// average, and seldom more than 100 above that. A code that saves a percent comes from more than 400.
 const SPREAD: u64 = 352;
 
-/// Whether samples of `src` tell that it is flat. `false` where they do not, and for small blocks.
-pub(super) fn is_said_by_samples(src: &[u8]) -> bool {
+/// Whether samples show that `src` is flat. `false` if undecided, and for small blocks.
+pub(super) fn has_flat_samples(src: &[u8]) -> bool {
     src.len() >= LEAST && has_many_kinds(src) && is_sample_flat(src)
 }
 
-/// Whether `size` symbols are flat, by their counts: their sum of squares is not above the least by more than a sixteenth.
-pub(super) fn is_said_by(counts: &Counts, size: usize) -> bool {
+/// Whether `size` symbols are flat by their counts: the sum of squares exceeds the minimum by at most a sixteenth.
+pub(super) fn has_flat_counts(counts: &Counts, size: usize) -> bool {
     is_flat(counts, size, size as u64 / 16 + 256)
 }
 
-/// Pieces of `src`, from everywhere in it. They are copied before they are looked at, so that what is not in the cache is waited
-/// for but once.
+/// Pieces of `src`, from everywhere in it. They are copied first, so that cache misses overlap.
 fn sample<const PIECE: usize, const PARTS: usize>(src: &[u8]) -> [[u8; PIECE]; PARTS] {
     let part = src.len() / PARTS;
     std::array::from_fn(|number| {
-        // Not at equal distances, as what they might miss may be.
+        // Irregular distances, so that periodic content is not missed.
         let at = number * part + ((((number * 0x9e37) & 0xffff) * part) >> 16);
         *src[at.min(src.len() - PIECE)..].first_chunk().unwrap_or(&[0; PIECE])
     })
@@ -44,9 +43,9 @@ fn is_sample_flat(src: &[u8]) -> bool {
     is_flat(&histogram::count(symbols), symbols.len(), SPREAD)
 }
 
-/// Whether the sum of squares of `counts` is not above that of `size` symbols spread evenly by more than `spread`.
+/// Whether the sum of squares of `counts` exceeds that of `size` evenly distributed symbols by at most `spread`.
 fn is_flat(counts: &Counts, size: usize, spread: u64) -> bool {
-    // No symbol is frequent; but a part of the alphabet may be missing. The sum of squares tells how much of it is there.
+    // No symbol is frequent; but a part of the alphabet may be missing. The sum of squares tells how much of it occurs.
     let most = counts.iter().max().copied().unwrap_or(0) as usize;
     if most > (size >> 7) + 4 {
         return false;

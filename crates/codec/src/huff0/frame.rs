@@ -1,4 +1,4 @@
-//! Blocks that say what they are, one behind the other.
+//! A sequence of blocks with headers.
 
 use super::{HUFF0, Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, MAX_BLOCK};
 use crate::CodecError;
@@ -8,67 +8,66 @@ const SINGLE: u64 = 1;
 const ONE_STREAM: u64 = 2;
 const FOUR_STREAMS: u64 = 3;
 
-/// Bytes of the head of a block that is stored or a single symbol.
+/// Bytes of the header of a stored block or of a single symbol.
 const SHORT_HEAD: usize = 3;
-/// Bytes of the head of a compressed block.
+/// Bytes of the header of a compressed block.
 const LONG_HEAD: usize = 5;
 /// Bits of a size less 1.
 const SIZE_BITS: u32 = 17;
-/// Below this size one stream is written: at a percent less, and not enough to be slow.
+/// Below this size one stream is written: it is a percent smaller, and speed matters less.
 const LEAST_FOR_FOUR: usize = 1024;
 
-/// Compresses `src` into `room`. `None` if it does not fit.
-pub(super) fn compress(encoder: &mut Huff0Encoder, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+/// Compresses `src` into `out`. `None` if it does not fit.
+pub(super) fn compress(encoder: &mut Huff0Encoder, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
     let mut size = 0;
     for block in src.chunks(MAX_BLOCK) {
-        let Some(rest) = room.get_mut(size..) else { return Ok(None) };
+        let Some(rest) = out.get_mut(size..) else { return Ok(None) };
         let Some(added) = put(encoder, block, rest)? else { return Ok(None) };
         size += added;
     }
     Ok(Some(size))
 }
 
-/// Writes a block with its head. `None` if it does not fit.
-fn put(encoder: &mut Huff0Encoder, block: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+/// Writes a block with its header. `None` if it does not fit.
+fn put(encoder: &mut Huff0Encoder, block: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
     let (streams, kind) = match block.len() {
         LEAST_FOR_FOUR.. => (Huff0Streams::Four, FOUR_STREAMS),
         _ => (Huff0Streams::One, ONE_STREAM),
     };
     let sizes = |kind: u64, size: usize| kind | (block.len() as u64 - 1) << 2 | (size as u64 - 1) << (2 + SIZE_BITS);
-    let (_, body) = room.split_at_mut(LONG_HEAD.min(room.len()));
-    // What takes no less than the block does with the shorter head is stored.
-    let body_room = body.len().min(block.len() - 1);
-    Ok(match encoder.compress_block(block, &mut body[..body_room], streams)? {
+    let (_, body) = out.split_at_mut(LONG_HEAD.min(out.len()));
+    // A body that does not save at least the longer header is stored.
+    let body_limit = body.len().min(block.len() - 1);
+    Ok(match encoder.compress_block(block, &mut body[..body_limit], streams)? {
         Huff0Block::Compressed(size) if size + 2 < block.len() => {
-            head(room, sizes(kind, size), LONG_HEAD).map(|head| head + size)
+            head(out, sizes(kind, size), LONG_HEAD).map(|head| head + size)
         }
-        Huff0Block::SingleSymbol(symbol) => head(room, sizes(SINGLE, 1), SHORT_HEAD).and_then(|head| {
-            *room.get_mut(head)? = symbol;
+        Huff0Block::SingleSymbol(symbol) => head(out, sizes(SINGLE, 1), SHORT_HEAD).and_then(|head| {
+            *out.get_mut(head)? = symbol;
             Some(head + 1)
         }),
-        _ => head(room, sizes(STORED, 1), SHORT_HEAD).and_then(|head| {
-            room.get_mut(head..head + block.len())?.copy_from_slice(block);
+        _ => head(out, sizes(STORED, 1), SHORT_HEAD).and_then(|head| {
+            out.get_mut(head..head + block.len())?.copy_from_slice(block);
             Some(head + block.len())
         }),
     })
 }
 
-/// Writes the low bytes of a head. `None` if they do not fit.
-fn head(room: &mut [u8], value: u64, size: usize) -> Option<usize> {
-    room.get_mut(..size)?.copy_from_slice(&value.to_le_bytes()[..size]);
+/// Writes the low bytes of a header. `None` if they do not fit.
+fn head(out: &mut [u8], value: u64, size: usize) -> Option<usize> {
+    out.get_mut(..size)?.copy_from_slice(&value.to_le_bytes()[..size]);
     Some(size)
 }
 
-/// Decompresses all blocks of `src` into `dst`.
 pub(super) fn decompress(decoder: &mut Huff0Decoder, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
     let malformed = |reason| CodecError::Malformed { codec: HUFF0, size: src.len(), reason };
     if src.is_empty() {
         return Err(malformed("no block"));
     }
-    let (mut rest, mut made, room) = (src, 0, dst.len());
+    let (mut rest, mut made, capacity) = (src, 0, dst.len());
     while !rest.is_empty() {
         let block = Block::split(&mut rest).map_err(malformed)?;
-        let too_long = CodecError::TooLong { codec: HUFF0, size: src.len(), room };
+        let too_long = CodecError::TooLong { codec: HUFF0, size: src.len(), capacity };
         let out = dst.get_mut(made..made + block.size).ok_or(too_long)?;
         block.decompress(decoder, out)?;
         made += block.size;
@@ -76,16 +75,16 @@ pub(super) fn decompress(decoder: &mut Huff0Decoder, src: &[u8], dst: &mut [u8])
     Ok(made)
 }
 
-/// A block whose head was read.
+/// A block with its decoded header.
 struct Block<'a> {
     kind: u64,
-    /// Bytes that it makes.
+    /// Size of its content, bytes.
     size: usize,
     body: &'a [u8],
 }
 
 impl<'a> Block<'a> {
-    /// Takes a block from the front of `rest`.
+    /// Splits a block off the front of `rest`.
     fn split(rest: &mut &'a [u8]) -> Result<Self, &'static str> {
         let kind = u64::from(rest.first().copied().unwrap_or(0) & 3);
         let long = kind >= ONE_STREAM;

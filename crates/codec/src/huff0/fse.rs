@@ -1,5 +1,5 @@
-//! Weights coded by two alternating states of FSE (RFC 8878, 4.1 and 4.2.1.2): a state is left by as many bits as tell apart
-//! the states that lead to it.
+//! Weights coded by two alternating states of FSE (RFC 8878, 4.1 and 4.2.1.2): leaving a state writes as many bits as distinguish the
+//! states that lead to it.
 
 use super::bits::{Backward, Forward};
 use super::distribution::{Distribution, MAX_LOG, WEIGHTS};
@@ -7,7 +7,7 @@ use super::histogram;
 
 const STATES: usize = 1 << MAX_LOG;
 
-/// Spreads weights over the states, those with -1 at the end.
+/// Distributes weights over the states; those with -1 at the end.
 fn spread(distribution: &Distribution) -> [u8; STATES] {
     let size = 1_usize << distribution.log;
     let mut weights = [0; STATES];
@@ -16,7 +16,7 @@ fn spread(distribution: &Distribution) -> [u8; STATES] {
         end -= 1;
         weights[end] = weight as u8;
     }
-    // Odd, so that each state is met once.
+    // Odd, so that each state is visited once.
     let step = (size >> 1) + (size >> 3) + 3;
     let mut place = 0;
     for (weight, states) in distribution.states.iter().enumerate() {
@@ -31,16 +31,16 @@ fn spread(distribution: &Distribution) -> [u8; STATES] {
     weights
 }
 
-/// Writes `weights`, of which there are two or more of two or more kinds. `None` if there is no room.
-pub(super) fn write(weights: &[u8], room: &mut [u8]) -> Option<usize> {
+/// Writes `weights`: two or more, of two or more kinds. `None` if they do not fit.
+pub(super) fn write(weights: &[u8], out: &mut [u8]) -> Option<usize> {
     let counts = *histogram::count_small(weights).map(u32::from).first_chunk()?;
     let distribution = Distribution::near(&counts, Distribution::log_for(weights.len()));
-    let size = distribution.write(room)?;
-    let bits = Forward::new(&mut room[size..]);
+    let size = distribution.write(out)?;
+    let bits = Forward::new(&mut out[size..]);
     Some(size + Coder::new(&distribution).write(weights, bits)?)
 }
 
-/// States to go to when a weight is written.
+/// State transitions for encoding.
 struct Coder {
     log: u32,
     /// The states of each weight in order, weight after weight.
@@ -49,14 +49,14 @@ struct Coder {
     steps: [Step; WEIGHTS],
 }
 
-/// How a state is left for one of a weight.
+/// Transition from a state to one of a given weight.
 #[derive(Clone, Copy, Default)]
 struct Step {
-    /// 2^16 times the bits that are said of a state, once the state and 2^log are added.
+    /// 2^16 times the number of bits written, after adding the state and 2^log.
     width: u32,
-    /// Where the weight's states begin, less how many there are.
+    /// First index of the weight's states, minus their number.
     start: i32,
-    /// Where they begin.
+    /// First of them.
     first: u8,
 }
 
@@ -81,13 +81,12 @@ impl Coder {
         coder
     }
 
-    /// The state to end in, of those that stand for `weight` the one that is left by most bits: by that a reader knows that
-    /// nothing follows.
+    /// The final state: of those of `weight` the one that is left by most bits, by which a decoder detects the end.
     fn last(&self, weight: u8) -> u32 {
         u32::from(self.states[usize::from(self.steps[usize::from(weight)].first)])
     }
 
-    /// Goes back from `state` to one that stands for `weight` and leads there; says which of all that it leads to.
+    /// Steps back from `state` to one of `weight` that leads to it; writes which of its successors that was.
     #[inline]
     fn back<'a>(&self, state: &mut u32, weight: u8, bits: Forward<'a>) -> Option<Forward<'a>> {
         let step = &self.steps[usize::from(weight)];
@@ -101,7 +100,7 @@ impl Coder {
 
     fn write(&self, weights: &[u8], mut bits: Forward) -> Option<usize> {
         let [before @ .., one, other] = weights else { return None };
-        // What is read last is written first. Weights at even places have the first state.
+        // Written in reverse: the decoder reads it last. Weights at even indexes use the first state.
         let (pairs, single) = before.as_chunks::<2>();
         let mut states =
             if single.is_empty() { [*one, *other] } else { [*other, *one] }.map(|weight| self.last(weight));
@@ -116,7 +115,7 @@ impl Coder {
     }
 }
 
-/// What a reader does in a state.
+/// Decoding step of a state.
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     weight: u8,
@@ -137,7 +136,7 @@ fn states(distribution: &Distribution) -> [State; STATES] {
     states
 }
 
-/// Reads weights from all of `bytes` and returns how many there are.
+/// Reads weights from all of `bytes` and returns their number.
 pub(super) fn read(bytes: &[u8], weights: &mut [u8; 255]) -> Result<usize, &'static str> {
     let (distribution, size) = Distribution::read(bytes)?;
     let mut bits = Backward::new(&bytes[size..]).ok_or("coded weights without an end mark")?;
@@ -146,7 +145,7 @@ pub(super) fn read(bytes: &[u8], weights: &mut [u8; 255]) -> Result<usize, &'sta
     if bits.left() < 0 {
         return Err("coded weights that are cut off");
     }
-    // The stream ends where a state is left by more bits than there are: that of the other state is the last weight.
+    // The stream ends where a state is left by more bits than remain: the other state's weight is then the last.
     for place in 0..weights.len() - 1 {
         let state = table[states[place % 2] as usize & (STATES - 1)];
         weights[place] = state.weight;

@@ -1,9 +1,8 @@
-//! How often each byte occurs.
+//! Counts of byte values.
 
-/// Tables counted in turn, so that a byte that repeats does not wait for its own count.
+/// Tables used in turn, so that a repeated byte does not wait for its own counter.
 const TABLES: usize = 8;
 
-/// A number for each byte.
 pub(super) type Counts = [u32; 256];
 
 /// Occurrences of each byte of `src`, which is shorter than 4 GiB.
@@ -26,7 +25,7 @@ pub(super) fn count(src: &[u8]) -> Counts {
     sums
 }
 
-/// Occurrences of each of `values`, which are less than 32 and not more than 65,535.
+/// Occurrences of each of `values`, which are less than 32; at most 65,535 of them.
 pub(super) fn count_small(values: &[u8]) -> [u16; 32] {
     let mut tables = [[0_u16; 32]; 4];
     let (groups, rest) = values.as_chunks::<4>();

@@ -1,20 +1,20 @@
-//! Which of the ways through the hot loops this processor can go.
+//! Selects the hot loops that this processor supports.
 
-/// Instructions that hot loops are compiled for. All make the same bytes.
+/// Instruction sets that hot loops are compiled for. All give the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
-    /// What every processor of the architecture has.
+    /// The baseline of the architecture.
     Portable,
-    /// With BMI1 and BMI2 (shifts by a variable amount that leave flags alone) and AVX2 (what is done to a table).
+    /// BMI1 and BMI2 (variable shifts that leave flags alone) and AVX2 (building tables).
     #[cfg(target_arch = "x86_64")]
     Bmi2,
-    /// Those, and AVX-512 F and BW for encoding.
+    /// `Bmi2`, and AVX-512 F and BW for encoding.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Kernel {
-    /// The fastest that this processor can go.
+    /// The fastest one that this processor supports.
     pub(super) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("avx2") {
@@ -24,7 +24,7 @@ impl Kernel {
         Kernel::Portable
     }
 
-    /// All that this processor can go.
+    /// All that this processor supports.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
         #[allow(unused_mut)] // on other architectures

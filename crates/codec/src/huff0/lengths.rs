@@ -1,24 +1,22 @@
-//! Lengths of codes: Huffman's, and where those go over the limit, lengths near the best within it (`limited.rs`).
+//! Code lengths: Huffman's, and if those exceed the limit, nearly optimal lengths within it (`limited.rs`).
 
 use super::{histogram, limited};
 
-/// Symbols of an alphabet.
 pub(super) const SYMBOLS: usize = 256;
 
-/// Lengths of codes for all symbols, 0 for those that do not occur.
+/// Code lengths of all symbols, 0 for those that do not occur.
 #[derive(Debug, Clone)]
 pub(super) struct Lengths {
     /// By symbol, bits.
     pub(super) of: [u8; SYMBOLS],
-    /// The greatest.
+    /// The maximum.
     pub(super) longest: u32,
     /// The last symbol that occurs.
     pub(super) last: usize,
 }
 
 impl Lengths {
-    /// Lengths for `counts`, of which at least two are not zero, none over `limit` (11 or 12). Every sum
-    /// of counts is less than 2^24.
+    /// Lengths for `counts`, of which at least two are not zero; none exceeds `limit` (11 or 12). Every sum of counts is less than 2^24.
     pub(super) fn of(counts: &[u32; SYMBOLS], limit: u32) -> Self {
         let mut sorted = [0; SYMBOLS];
         let symbols = sort(counts, &mut sorted);
@@ -45,14 +43,14 @@ impl Lengths {
         lengths
     }
 
-    /// Bits that all symbols take together.
+    /// Bits of all symbols together.
     pub(super) fn total(&self, counts: &[u32; SYMBOLS]) -> u64 {
         let bits = self.of.iter().zip(counts).map(|(bits, count)| u32::from(*bits) * count);
         u64::from(bits.sum::<u32>())
     }
 }
 
-/// A symbol as what it is sorted by: its count, and itself where counts are equal.
+/// Sort key of a symbol: its count, then the symbol.
 fn key(symbol: usize, count: u32) -> u32 {
     count << 8 | symbol as u32
 }
@@ -61,15 +59,15 @@ fn symbol(key: u32) -> usize {
     (key & 0xff) as usize
 }
 
-/// How often a symbol occurs.
+/// Count of a sort key.
 pub(super) fn weight(key: u32) -> u32 {
     key >> 8
 }
 
-/// Bits of a count that are sorted by at a time.
+/// Bits of a radix digit.
 const DIGIT: u32 = 7;
 
-/// Puts the symbols that occur into order, the rarest first, and returns how many there are.
+/// Sorts the symbols that occur, the rarest first, and returns their number.
 fn sort(counts: &[u32; SYMBOLS], sorted: &mut [u32; SYMBOLS]) -> usize {
     let (mut symbols, mut all) = (0, 0);
     for (symbol, count) in counts.iter().enumerate() {
@@ -77,7 +75,7 @@ fn sort(counts: &[u32; SYMBOLS], sorted: &mut [u32; SYMBOLS]) -> usize {
         symbols += usize::from(*count > 0);
         all |= count;
     }
-    // By one digit after another, from the lowest on, which leaves in order what is equal.
+    // Radix sort from the lowest digit on; each pass is stable.
     let mut other = [0; SYMBOLS];
     for low in (8..40 - all.leading_zeros()).step_by(DIGIT as usize) {
         sort_by_digit(low, &sorted[..symbols], &mut other);
@@ -86,7 +84,7 @@ fn sort(counts: &[u32; SYMBOLS], sorted: &mut [u32; SYMBOLS]) -> usize {
     symbols
 }
 
-/// Puts `keys` into the order of the digit that begins at a bit.
+/// Sorts `keys` by the digit that begins at bit `low`.
 fn sort_by_digit(low: u32, keys: &[u32], sorted: &mut [u32; SYMBOLS]) {
     let digit = |key: u32| (key >> low) as usize & ((1 << DIGIT) - 1);
     let mut places = [0_u16; 1 << DIGIT];
@@ -102,11 +100,11 @@ fn sort_by_digit(low: u32, keys: &[u32], sorted: &mut [u32; SYMBOLS]) {
     }
 }
 
-/// Counts into `at` how many symbols have a code of each length in Huffman's tree. 2^17 bytes make none longer than 25.
+/// Counts into `at` how many symbols have a code of each length in Huffman's tree. 2^17 bytes give at most 25 bits.
 fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     let symbols = sorted.len();
-    // Leaves, and nodes in the order in which they are made, which is that of their weights: two queues. What is beyond the end
-    // of either weighs more than anything.
+    // Two queues: leaves, and inner nodes in the order of creation, which is that of their weights. Both are padded with entries heavier
+    // than anything.
     let mut leaves = [u32::MAX; SYMBOLS + 2];
     leaves.iter_mut().zip(sorted).for_each(|(leaf, key)| *leaf = weight(*key));
     let mut nodes = [u32::MAX; SYMBOLS + 2];
@@ -114,12 +112,12 @@ fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     let mut leaf_parents = [0_u8; SYMBOLS + 2];
     let (mut leaf, mut node) = (0, 0);
     for made in 0..symbols - 1 {
-        // Both parts at once: to know the first of them before the second is looked for would take twice as long.
+        // Loads both candidates of both queues at once: waiting for the first before loading the second would take twice as long.
         let ([one, two], [near, far]) = ([leaves[leaf], leaves[leaf + 1]], [nodes[node], nodes[node + 1]]);
         let (both, neither) = (two <= near, far < one);
         let mixed = if neither { near.wrapping_add(far) } else { one.wrapping_add(near) };
         nodes[made] = if both { one.wrapping_add(two) } else { mixed };
-        // Written at all places: those not taken are written again when they are.
+        // Writes both places: entries not consumed are overwritten later.
         leaf_parents[leaf..leaf + 2].fill(made as u8);
         parents[node..node + 2].fill(made as u8);
         leaf += 1 + usize::from(both) - usize::from(neither);

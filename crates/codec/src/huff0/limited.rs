@@ -1,18 +1,17 @@
-//! Lengths of codes within a limit, from Huffman's that go over it.
+//! Shortens Huffman codes to a limit.
 
 use super::lengths::weight;
 
-/// Rounds of small improvements, at most. A few are all that ever come.
+/// Maximum rounds of local improvements. A few are enough in practice.
 const ROUNDS: usize = 64;
 
-/// Changes `at`, the number of symbols by length, so that no code is longer than `limit`. `sorted` has the symbols, the rarest
-/// first.
+/// Changes `at`, the number of symbols by length, so that no code is longer than `limit`. `sorted` has the symbols, the rarest first.
 ///
-/// A code is said by its borders: `over[n]` symbols, the rarest, have more than n bits. Putting one more behind the border n
-/// costs its weight in bits and frees 2^(limit - n - 1) codes of the full length; taking one back gains and takes as much. All
-/// that are too long are given the limit, which takes codes that are not there. These are freed where that costs least for each;
-/// what the last step frees too much is used where it gains most. On real blocks of 32 KiB that takes some 4 bytes more than the
-/// best lengths, which package-merge finds in ten times the time.
+/// A code is represented by its borders: `over[n]` symbols, the rarest, have more than n bits. Moving one more symbol over border n
+/// costs its weight in bits and frees 2^(limit - n - 1) codes of the full length; moving one back reverses both. First all codes that
+/// are too long get the limit, which uses more codes than exist. These are freed where that costs least per code; codes that the last
+/// step freed in excess are used where they gain most. On real blocks of 32 KiB the result is some 4 bytes larger than the optimum,
+/// which package-merge finds in ten times the time.
 pub(super) fn shorten(sorted: &[u32], limit: u32, at: &mut [usize; 64]) {
     let mut borders = Borders::new(sorted, limit as usize, at);
     while borders.free < 0 {
@@ -35,7 +34,7 @@ struct Borders<'a> {
     limit: usize,
     /// At n, how many symbols have more than n bits. All of them at 0, none at `limit`.
     over: [usize; 16],
-    /// Codes of the full length that are not used; negative if more are used than there are.
+    /// Unused codes of the full length; negative if more are used than exist.
     free: i64,
 }
 
@@ -52,18 +51,18 @@ impl<'a> Borders<'a> {
         borders
     }
 
-    /// Codes of the full length that one symbol more behind a border frees.
+    /// Codes of the full length that one more symbol over a border frees.
     fn unit(&self, place: usize) -> i64 {
         1 << (self.limit - place - 1)
     }
 
-    /// What the next `number` symbols cost that might be put behind a border. `None` if there are not so many of that length.
+    /// Cost of moving the next `number` symbols over a border. `None` if fewer have that length.
     fn cost(&self, place: usize, number: usize) -> Option<u32> {
         let next = self.over[place]..self.over[place] + number;
         (next.end <= self.over[place - 1]).then(|| self.sorted[next].iter().map(|key| weight(*key)).sum())
     }
 
-    /// What the last `number` symbols behind a border gain if they come back.
+    /// Gain of moving the last `number` symbols back over a border.
     fn gain(&self, place: usize, number: usize) -> Option<u32> {
         let start = self.over[place].checked_sub(number)?;
         let last = start..self.over[place];
@@ -80,8 +79,8 @@ impl<'a> Borders<'a> {
         self.free -= self.unit(place);
     }
 
-    /// The border where freeing a code costs least, of those that free no more than is wanted. If there is none, the border that
-    /// costs least altogether.
+    /// The border where freeing a code costs least, among those that free no more than needed; if there is none, the border with the least
+    /// total cost.
     fn cheapest(&self) -> Option<usize> {
         let costs = (1..self.limit).filter_map(|place| {
             let cost = u64::from(self.cost(place, 1)?);
@@ -91,14 +90,14 @@ impl<'a> Borders<'a> {
         costs.min().map(|(.., place)| place)
     }
 
-    /// The border where the codes that are free gain most for each.
+    /// The border where unused codes gain most each.
     fn dearest(&self) -> Option<usize> {
         let able = (1..self.limit).filter(|place| self.unit(*place) <= self.free);
         let gains = able.filter_map(|place| Some((u64::from(self.gain(place, 1)?) << place, place)));
         gains.max().map(|(_, place)| place)
     }
 
-    /// Moves one symbol over a border and two the other way over the next, where that makes the whole smaller.
+    /// Moves one symbol over a border and two back over the next, if that makes the total smaller.
     fn improve(&mut self) -> bool {
         for place in 1..self.limit - 1 {
             if self.cost(place, 1).zip(self.gain(place + 1, 2)).is_some_and(|(cost, gain)| cost < gain) {
@@ -106,7 +105,7 @@ impl<'a> Borders<'a> {
                 (0..2).for_each(|_| self.pull(place + 1));
                 return true;
             }
-            // The one that comes back must not be one of the two.
+            // The symbol that moves back must not be one of the two.
             let apart = self.over[place + 1] + 2 < self.over[place];
             if apart && self.gain(place, 1).zip(self.cost(place + 1, 2)).is_some_and(|(gain, cost)| cost < gain) {
                 self.pull(place);
@@ -117,7 +116,6 @@ impl<'a> Borders<'a> {
         false
     }
 
-    /// Writes how many symbols have each length.
     fn count(&self, at: &mut [usize; 64]) {
         *at = [0; 64];
         for (bits, over) in self.over[..=self.limit].windows(2).enumerate() {

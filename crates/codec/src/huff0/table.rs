@@ -1,33 +1,32 @@
-//! Tables by which streams are decoded: what the next 11 bits (12, where a code is so long) stand for.
+//! Decoding tables, indexed by the next 11 bits (12 if a code is that long).
 
 use super::MAX_BITS;
 use super::lengths::SYMBOLS;
 use super::weights::Weights;
 
-/// Bits that tables are looked up by, unless a code is longer.
+/// Index bits, unless a code is longer.
 pub(super) const USUAL_LOG: u32 = 11;
-/// Entries of a table, at most.
+/// Maximum number of entries.
 pub(super) const ENTRIES: usize = 1 << MAX_BITS;
 
-/// Tables of one code, of 2^`log` entries each. No entry stands for 0 bits.
+/// Tables of one code, of 2^`log` entries each. No entry consumes 0 bits.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// Bits that an entry is found by: 11 or 12.
+    /// Index bits: 11 or 12.
     pub(super) log: u32,
     /// The next symbol: bits it takes in the low byte, the symbol above.
     pub(super) single: [u16; ENTRIES],
-    /// The next one to three symbols: bits they take in the lowest 6 bits, their number in the 2 above, then the symbols from
-    /// the first on, a byte each. One entry more, so that four bytes may be read from the second on.
+    /// The next one to three symbols: bits they take in the lowest 6 bits, their number in the 2 above, then the symbols, a byte each. One
+    /// extra entry, so that four bytes can be read at the second byte of any entry.
     pub(super) multiple: [u32; ENTRIES + 1],
 }
 
 impl Tables {
-    /// Tables of no code yet.
     pub(super) fn new() -> Self {
         Tables { log: USUAL_LOG, single: [0; ENTRIES], multiple: [0; ENTRIES + 1] }
     }
 
-    /// Makes the table of single symbols.
+    /// Builds the table of single symbols.
     pub(super) fn set(&mut self, weights: &Weights) {
         self.log = weights.longest.max(USUAL_LOG);
         let order = by_weight(weights);
@@ -43,7 +42,7 @@ impl Tables {
         }
     }
 
-    /// Makes the table of up to three symbols out of that of single ones.
+    /// Builds the table of up to three symbols from that of single ones.
     #[inline(always)]
     pub(super) fn set_multiple(&mut self, weights: &Weights) {
         match self.log {
@@ -74,12 +73,12 @@ impl Tables {
     }
 }
 
-/// What may follow a code of `bits`: for each number of the bits that are left of an index, up to two symbols that fit. As
-/// entries of the table of multiple symbols are, but for the place of the first symbol.
+/// The symbols that may follow a code of `bits`: for each value of the remaining index bits, up to two symbols that fit, in the format of
+/// `multiple` except for the first symbol.
 #[inline(always)]
 fn follow<const LOG: u32>(single: &[u16], bits: u32, followers: &mut [u32]) {
     let mask = (1 << LOG) - 1;
-    let room = LOG - bits;
+    let left = LOG - bits;
     for (index, follower) in followers.iter_mut().enumerate() {
         let first = u32::from(single[(index << bits) & mask]);
         let one = first & 0xff;
@@ -87,12 +86,12 @@ fn follow<const LOG: u32>(single: &[u16], bits: u32, followers: &mut [u32]) {
         let two = one + (second & 0xff);
         let alone = (first & 0xff00) << 8 | 1 << 6 | one;
         let pair = (first & 0xff00) << 8 | (second & 0xff00) << 16 | 2 << 6 | two;
-        let fitting = if one <= room { alone } else { 0 };
-        *follower = if two <= room { pair } else { fitting };
+        let fitting = if one <= left { alone } else { 0 };
+        *follower = if two <= left { pair } else { fitting };
     }
 }
 
-/// Puts each symbol of a run before what may follow it, `RUN` entries at a time.
+/// Prepends each symbol of a run to its followers, `RUN` entries at a time.
 #[inline(always)]
 fn put_before<const RUN: usize>(from: &[u16], to: &mut [u32], followers: &[u32]) {
     let (from, to, followers) =
@@ -105,9 +104,9 @@ fn put_before<const RUN: usize>(from: &[u16], to: &mut [u32], followers: &[u32])
     }
 }
 
-/// Symbols in the order of their weights, those of weight 0 left out.
+/// Symbols in the order of their weights, without those of weight 0.
 fn by_weight(weights: &Weights) -> [u8; SYMBOLS] {
-    // Those of weight 0 are put behind all others, so that there is nothing to decide.
+    // Symbols of weight 0 go behind all others, which avoids a branch.
     let mut starts = [0_u16; 16];
     let mut sum = 0;
     for (start, symbols) in starts[1..].iter_mut().zip(&weights.symbols[1..]) {

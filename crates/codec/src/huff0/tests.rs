@@ -1,10 +1,10 @@
-//! Tests of what is not to be seen from outside: all kernels, codes of 12 bits, lengths against the best there are.
+//! Tests of internals: all kernels, codes of 12 bits, lengths compared with optimal ones.
 
 use super::lengths::{Lengths, SYMBOLS};
 use super::*;
 use proptest::prelude::*;
 
-/// Bytes whose numbers of bits are spread as asked: of `symbols`, each next one is rarer by `ratio` in 256.
+/// Bytes with geometric frequencies: of `symbols`, each next one is rarer by `ratio` in 256.
 fn skewed(size: usize, symbols: usize, ratio: u64) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ size as u64;
     let mut next = move || {
@@ -17,7 +17,7 @@ fn skewed(size: usize, symbols: usize, ratio: u64) -> Vec<u8> {
     (0..size).map(|_| (byte() * 255 / symbols.max(2)) as u8).collect()
 }
 
-/// Counts that make Huffman's tree as deep as it gets.
+/// Counts that give Huffman's tree its greatest depth.
 fn steps(symbols: usize) -> [u32; SYMBOLS] {
     let mut counts = [0; SYMBOLS];
     let mut pair = (1_u32, 1_u32);
@@ -47,9 +47,9 @@ fn check(src: &[u8], limit: u32, streams: Huff0Streams) -> usize {
         return 1;
     }
     let pack = |kernel| {
-        let mut room = vec![0; src.len() + 8];
-        let size = block::coded(kernel, src, &counts, limit, &mut room, streams);
-        size.map(|size| room[..size].to_vec())
+        let mut out = vec![0; src.len() + 8];
+        let size = block::coded(kernel, src, &counts, limit, &mut out, streams);
+        size.map(|size| out[..size].to_vec())
     };
     let packed = pack(Kernel::Portable);
     for kernel in Kernel::all() {
@@ -84,13 +84,13 @@ fn codes_of_every_length_are_read() {
             check(&src, limit, Huff0Streams::One);
         }
     }
-    // Longer ones than 11 bits are of use here, so that it is not for nothing that they are read.
+    // Codes longer than 11 bits help here: the decoder must support them.
     let src = of_counts(&steps(24));
     assert!(check(&src, 12, Huff0Streams::Four) < check(&src, 11, Huff0Streams::Four));
 }
 
 #[test]
-fn blocks_that_say_what_they_are_come_back() {
+fn blocks_with_headers_round_trip() {
     for kernel in Kernel::all() {
         for size in [100, 1023, 1024, 5000, 131_072, 131_073, 300_000] {
             let src = skewed(size, 90, 220);
@@ -104,8 +104,8 @@ fn blocks_that_say_what_they_are_come_back() {
     }
 }
 
-/// Bits of the best code of up to `limit` bits: package-merge (Larmore and Hirschberg 1990), whose cost is the sum of the 2n - 2
-/// cheapest of the uppermost level.
+/// Bits of the best code of up to `limit` bits: package-merge (Larmore and Hirschberg 1990), whose cost is the sum of the 2n - 2 cheapest
+/// of the uppermost level.
 fn best(counts: &[u32; SYMBOLS], limit: u32) -> u64 {
     let mut leaves: Vec<u64> = counts.iter().filter(|count| **count > 0).map(|count| u64::from(*count)).collect();
     leaves.sort_unstable();
@@ -118,7 +118,7 @@ fn best(counts: &[u32; SYMBOLS], limit: u32) -> u64 {
     level[..2 * leaves.len() - 2].iter().sum()
 }
 
-/// That the lengths make a tree, and are as good as can be but for a small part.
+/// Checks that the lengths form a tree, and exceed the optimum by at most `part`.
 fn check_lengths(counts: &[u32; SYMBOLS], limit: u32, part: u64) {
     let lengths = Lengths::of(counts, limit);
     let used = lengths.of.iter().zip(counts).filter(|(_, count)| **count > 0);
@@ -186,9 +186,9 @@ fn deep_trees_are_cut_well() {
 fn descriptions_come_back() {
     for (symbols, ratio) in [(2, 128), (5, 128), (33, 200), (128, 240), (129, 240), (256, 250), (256, 128)] {
         let lengths = Lengths::of(&histogram::count(&skewed(30_000, symbols, ratio)), 11);
-        let mut room = [0; weights::MAX_SIZE];
-        let size = weights::write(&lengths, &mut room).unwrap();
-        let (weights, taken) = weights::read(&room).unwrap();
+        let mut out = [0; weights::MAX_SIZE];
+        let size = weights::write(&lengths, &mut out).unwrap();
+        let (weights, taken) = weights::read(&out).unwrap();
         assert_eq!((taken, weights.longest), (size, lengths.longest));
         for (weight, bits) in weights.of.iter().zip(lengths.of) {
             assert_eq!(u32::from(*weight), if bits == 0 { 0 } else { lengths.longest + 1 - u32::from(bits) });
@@ -208,7 +208,7 @@ fn all_bytes_are_counted_whatever_their_number() {
     }
 }
 
-/// Bytes of which all are as likely as each other.
+/// Uniformly distributed bytes.
 fn even(size: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = || {
@@ -221,21 +221,21 @@ fn even(size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_flat_is_told_from_samples_and_what_is_flat_in_part_is_not() {
+fn flat_content_is_recognised_by_samples_unless_only_a_part_is_flat() {
     for size in [16 << 10, 32 << 10, 100_000, 128 << 10] {
         let flat = even(size);
-        assert!(flat::is_said_by_samples(&flat), "{size}");
+        assert!(flat::has_flat_samples(&flat), "{size}");
         assert!(
             block::coded(Kernel::detect(), &flat, &histogram::count(&flat), 11, &mut vec![0; size], Huff0Streams::Four)
                 .is_none()
         );
-        assert!(flat::is_said_by(&histogram::count(&flat), size));
-        // A part of one kind, wherever it is; and a few bytes in each sector.
+        assert!(flat::has_flat_counts(&histogram::count(&flat), size));
+        // A compressible part anywhere in it; and a few bytes in each sector.
         for at in (0..size - size / 12).step_by(size / 40) {
             let mut src = flat.clone();
             src[at..at + size / 12].fill(0);
             assert!(
-                !flat::is_said_by_samples(&src) && !flat::is_said_by(&histogram::count(&src), size),
+                !flat::has_flat_samples(&src) && !flat::has_flat_counts(&histogram::count(&src), size),
                 "{size} at {at}"
             );
         }
@@ -243,7 +243,7 @@ fn what_is_flat_is_told_from_samples_and_what_is_flat_in_part_is_not() {
             let mut src = flat.clone();
             src.chunks_mut(512).for_each(|sector| sector.iter_mut().take(width).for_each(|byte| *byte &= 15));
             assert!(
-                !flat::is_said_by_samples(&src) && !flat::is_said_by(&histogram::count(&src), size),
+                !flat::has_flat_samples(&src) && !flat::has_flat_counts(&histogram::count(&src), size),
                 "{size}: {width} in each sector"
             );
         }

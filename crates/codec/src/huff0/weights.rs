@@ -1,80 +1,81 @@
-//! The description of a code at the head of a block: a weight for each symbol but the last, whose weight follows from the others.
+//! The code description at the start of a block: a weight for each symbol but the last, whose weight follows from the others.
 
 use super::lengths::{Lengths, SYMBOLS};
 use super::{MAX_BITS, fse};
 
 /// A first byte from here on counts weights of 4 bits each; below, it is the size of coded weights.
 const RAW: usize = 128;
-/// Bytes that a description takes at most.
+/// Maximum size of a description.
 pub(super) const MAX_SIZE: usize = 1 + RAW;
 
-/// The weight of each symbol: 0 if it does not occur, else how many bits its code is shorter than the longest, and 1.
+/// The weight of each symbol: 0 if it does not occur, else 1 plus the difference of its code length to the longest.
 #[derive(Debug, Clone)]
 pub(super) struct Weights {
     /// By symbol.
     pub(super) of: [u8; SYMBOLS],
     /// Bits of the longest code.
     pub(super) longest: u32,
-    /// How many symbols have each weight.
+    /// Number of symbols of each weight.
     pub(super) symbols: [u16; MAX_BITS as usize + 1],
 }
 
-/// Describes a code. `None` if that takes more than [`MAX_SIZE`] bytes, which no code worth using does.
-pub(super) fn write(lengths: &Lengths, room: &mut [u8; MAX_SIZE]) -> Option<usize> {
+/// Encodes a code. `None` if that takes more than [`MAX_SIZE`] bytes, which no useful code does.
+pub(super) fn write(lengths: &Lengths, out: &mut [u8; MAX_SIZE]) -> Option<usize> {
     let mut weights = [0; SYMBOLS];
     for (weight, bits) in weights.iter_mut().zip(lengths.of) {
         *weight = if bits == 0 { 0 } else { (lengths.longest + 1) as u8 - bits };
     }
-    let said = &weights[..lengths.last];
-    if let Some(size) = coded(said, &mut room[1..RAW]).filter(|size| said.len() > RAW || *size < said.len().div_ceil(2))
+    let listed = &weights[..lengths.last];
+    if let Some(size) =
+        coded(listed, &mut out[1..RAW]).filter(|size| listed.len() > RAW || *size < listed.len().div_ceil(2))
     {
-        room[0] = size as u8;
+        out[0] = size as u8;
         return Some(1 + size);
     }
-    raw(said, room)
+    raw(listed, out)
 }
 
-fn coded(weights: &[u8], room: &mut [u8]) -> Option<usize> {
+fn coded(weights: &[u8], out: &mut [u8]) -> Option<usize> {
     let differ = weights.iter().any(|weight| *weight != weights[0]);
-    if differ { fse::write(weights, room) } else { None }
+    if differ { fse::write(weights, out) } else { None }
 }
 
-fn raw(weights: &[u8], room: &mut [u8; MAX_SIZE]) -> Option<usize> {
+fn raw(weights: &[u8], out: &mut [u8; MAX_SIZE]) -> Option<usize> {
     if weights.len() > RAW {
         return None;
     }
-    room[0] = (RAW - 1 + weights.len()) as u8;
-    for (byte, pair) in room[1..].iter_mut().zip(weights.chunks(2)) {
+    out[0] = (RAW - 1 + weights.len()) as u8;
+    for (byte, pair) in out[1..].iter_mut().zip(weights.chunks(2)) {
         *byte = pair[0] << 4 | pair.get(1).copied().unwrap_or(0);
     }
     Some(1 + weights.len().div_ceil(2))
 }
 
-/// Reads the description at the beginning of a block, and says how many bytes it took.
+/// Decodes the description at the start of a block; returns its size too.
 pub(super) fn read(block: &[u8]) -> Result<(Weights, usize), &'static str> {
     let (first, rest) = block.split_first().ok_or("no description of a code")?;
     let first = usize::from(*first);
     let mut weights = [0; 255];
-    let (said, size) = if first < RAW {
+    let (listed, size) = if first < RAW {
         let bytes = rest.get(..first).ok_or("a description of a code that is cut off")?;
         (fse::read(bytes, &mut weights)?, first)
     } else {
-        let said = first + 1 - RAW;
-        let bytes = rest.get(..said.div_ceil(2)).ok_or("a description of a code that is cut off")?;
+        let listed = first + 1 - RAW;
+        let bytes = rest.get(..listed.div_ceil(2)).ok_or("a description of a code that is cut off")?;
         for (pair, byte) in weights.chunks_mut(2).zip(bytes) {
             pair[0] = byte >> 4;
             pair.get_mut(1).into_iter().for_each(|weight| *weight = byte & 15);
         }
-        (said, bytes.len())
+        (listed, bytes.len())
     };
-    Ok((complete(&weights[..said])?, 1 + size))
+    Ok((complete(&weights[..listed])?, 1 + size))
 }
 
-/// Finds the last symbol's weight: what is missing from a power of two.
-fn complete(said: &[u8]) -> Result<Weights, &'static str> {
+/// Adds the last symbol's weight: the difference to the next power of two.
+fn complete(listed: &[u8]) -> Result<Weights, &'static str> {
     let mut weights = Weights { of: [0; SYMBOLS], longest: 0, symbols: [0; MAX_BITS as usize + 1] };
     let mut sum = 0_u32;
-    for (to, weight) in weights.of.iter_mut().zip(said) {
+    for (to, weight) in weights.of.iter_mut().zip(listed) {
         *weights.symbols.get_mut(usize::from(*weight)).ok_or("a weight over 12")? += 1;
         sum += (1 << weight) >> 1;
         *to = *weight;
@@ -88,7 +89,7 @@ fn complete(said: &[u8]) -> Result<Weights, &'static str> {
         return Err("weights that leave no power of two for the last symbol");
     }
     let last = rest.ilog2() + 1;
-    weights.of[said.len()] = last as u8;
+    weights.of[listed.len()] = last as u8;
     weights.symbols[last as usize] += 1;
     // Longest codes come in pairs, or the tree has a node with one child.
     if weights.symbols[1] < 2 || weights.symbols[1] % 2 == 1 {

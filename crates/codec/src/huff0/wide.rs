@@ -1,26 +1,26 @@
-//! Encoding with AVX-512: codes of 32 symbols are looked up and put together four by four in registers.
+//! Encoding with AVX-512: codes of 32 symbols are looked up and joined four by four in registers.
 
 use std::arch::x86_64::*;
 
 use super::encode::{Codes, Tail};
 
-/// Symbols taken at a time.
+/// Symbols processed at a time.
 const SYMBOLS: usize = 32;
-/// Bytes of room wanted for them: 44 for codes of 11 bits, 1 for bits held back, and those of the last word that do not count.
-const ROOM: usize = 64;
+/// Output space needed for them: 44 bytes for codes of 11 bits, 1 for bits held back, and the unused bytes of the last word.
+const SPACE: usize = 64;
 
-/// Writes codes from the last symbol of `src` on as long as there are `SYMBOLS` and `ROOM`, and returns the symbols left.
+/// Writes codes from the last symbol of `src` on while `SYMBOLS` and `SPACE` remain, and returns the symbols left.
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-pub(super) fn most<'a>(src: &'a [u8], codes: &Codes, room: &mut [u8], tail: &mut Tail) -> &'a [u8] {
+pub(super) fn most<'a>(src: &'a [u8], codes: &Codes, out: &mut [u8], tail: &mut Tail) -> &'a [u8] {
     let (first, groups) = src.as_rchunks::<SYMBOLS>();
     let Some((beginning, last)) = groups.split_last().map(|(last, others)| (others, last)) else { return src };
     let table = Table::new(codes);
     let mut left = groups.len();
     let eights = _mm512_set1_epi64(if codes.dense { 0 } else { 56 });
-    // What is put together is one group ahead of what is written, so that neither waits for the other.
+    // Joining is one group ahead of writing, so that neither waits for the other.
     let mut words = table.words(last);
     let mut ahead = beginning.iter().rev();
-    while let Some(to) = room.get_mut(tail.size..tail.size + ROOM).and_then(|room| room.first_chunk_mut()) {
+    while let Some(to) = out.get_mut(tail.size..tail.size + SPACE).and_then(|out| out.first_chunk_mut()) {
         let next = ahead.next().unwrap_or(last);
         let next_words = table.words(next);
         words.write(to, tail, eights);
@@ -33,23 +33,22 @@ pub(super) fn most<'a>(src: &'a [u8], codes: &Codes, room: &mut [u8], tail: &mut
     &src[..first.len() + left * SYMBOLS]
 }
 
-/// The codes of a group.
 struct Words {
     /// Of four symbols each, the last group's lowest.
     fours: __m512i,
     /// Bits of each.
     lengths: __m512i,
-    /// Of eight symbols each, at even places; of no use if one is longer than 56 bits.
+    /// Of eight symbols each, at even places; unused if one is longer than 56 bits.
     eights: __m512i,
     /// Bits of each.
     eight_lengths: __m512i,
 }
 
 impl Words {
-    /// Writes eight symbols at a time if none of these are more than so many bits, else four.
+    /// Writes eight symbols at a time if none of them is longer than `longest` bits, else four.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-    fn write(&self, to: &mut [u8; ROOM], tail: &mut Tail, longest: __m512i) {
+    fn write(&self, to: &mut [u8; SPACE], tail: &mut Tail, longest: __m512i) {
         let mut pen = Pen { to, done: 0, held: tail.held, bits: tail.bits };
         if _mm512_cmpgt_epi64_mask(self.eight_lengths, longest) & 0x55 == 0 {
             let (words, lengths) = (values(self.eights), values(self.eight_lengths));
@@ -68,7 +67,7 @@ impl Words {
 
 /// Writes the words of a group, which are 44 bytes or less.
 struct Pen<'a> {
-    to: &'a mut [u8; ROOM],
+    to: &'a mut [u8; SPACE],
     done: usize,
     held: u64,
     bits: u32,
@@ -112,14 +111,14 @@ impl Table {
         Table(table)
     }
 
-    /// The codes of 32 symbols, joined.
+    /// The joined codes of 32 symbols.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
     fn words(&self, symbols: &[u8; SYMBOLS]) -> Words {
         let found = self.look_up(symbols);
         let code = _mm512_and_si512(found, _mm512_set1_epi16(0xfff));
         let length = _mm512_srli_epi16::<12>(found);
-        // Of two neighbours the one further on has the higher place here and the lower one in the stream.
+        // Of two neighbours the later one has the higher place here and the lower one in the stream.
         let low = _mm512_and_si512(code, _mm512_set1_epi32(0xffff));
         let pairs = _mm512_sllv_epi32(low, _mm512_srli_epi32::<16>(length));
         let pairs = _mm512_or_si512(pairs, _mm512_srli_epi32::<16>(code));
@@ -139,7 +138,7 @@ impl Table {
         // SAFETY: the array has 32 bytes.
         let index = _mm512_cvtepu8_epi16(unsafe { _mm256_loadu_si256(symbols.as_ptr().cast()) });
         let Table(table) = self;
-        // Six bits of an index choose of 64 codes, the two above the registers.
+        // Six bits of an index choose among 64 codes, the two above choose the registers.
         let [a, b, c, d] = [0, 2, 4, 6].map(|at: usize| (table[at], table[at + 1]));
         let odd = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x40));
         let high = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x80));

@@ -4,24 +4,23 @@ use crate::CodecError;
 use crate::item::{Printed, items};
 use crate::names::{LZ4, LZ4HC};
 
-/// Names of all parameters, for error messages.
 const KNOWN: &str = "hc, level, acceleration";
 
-/// What a user may choose of lz4.
+/// Parameters of lz4.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lz4Params {
-    /// Whether to compress slower and better; a reader sees no difference.
+    /// Whether to compress slower and better; the decoder is the same.
     pub hc: bool,
-    /// Effort of `hc`, 1 to 12. Default 12. Of no effect without `hc`.
+    /// Effort of `hc`, 1 to 12. Default 12. Ignored without `hc`.
     pub level: u32,
-    /// How much faster and worse to compress without `hc`, 1 to 65537. Default 1. Of no effect with `hc`.
+    /// Speed without `hc`, 1 to 65537; larger is faster and worse. Default 1. Ignored with `hc`.
     pub acceleration: u32,
 }
 
 impl Lz4Params {
-    /// Largest level, and the one when none is chosen.
+    /// Largest level, and the default.
     pub const MAX_LEVEL: u32 = 12;
-    /// Largest acceleration: the library takes larger ones for this.
+    /// Largest acceleration: the library clamps larger ones to this.
     pub const MAX_ACCELERATION: u32 = 65537;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
@@ -49,7 +48,7 @@ impl Lz4Params {
         Ok(params)
     }
 
-    /// Reads the list of `lz4hc`, which is lz4 with `hc`.
+    /// Parses the list of `lz4hc`, which is lz4 with `hc`.
     pub(crate) fn parse_hc(list: &str) -> Result<Self, CodecError> {
         let mut params = Lz4Params { hc: true, ..Lz4Params::default() };
         for item in items(LZ4HC, list) {

@@ -1,4 +1,4 @@
-//! Looking at bytes several at a time.
+//! Loads and comparisons of several bytes at a time.
 
 /// Four bytes, as a number.
 #[inline]
@@ -12,7 +12,7 @@ pub(super) fn eight(src: &[u8], at: usize) -> u64 {
     src.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-/// How many bytes from `one` and from `other`, which is behind it, are the same.
+/// Number of equal bytes from `one` and from `other`, which is behind it.
 #[inline]
 pub(super) fn match_length(src: &[u8], one: usize, other: usize) -> usize {
     let mut length = 0;

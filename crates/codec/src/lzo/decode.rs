@@ -1,4 +1,4 @@
-//! Decompresses LZO1X: one instruction after the other, each checked against what is there and what there is room for.
+//! Decompresses LZO1X with all bounds checks, instruction by instruction.
 
 use super::form::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
 use super::stretch::{self, Reached};
@@ -7,14 +7,13 @@ use crate::names::LZO;
 
 /// Literals of a run whose length is not in its first byte, less what follows.
 const LONG_RUN: usize = 18;
-/// Bytes that are copied at once where there is room.
+/// Bytes copied at once where both buffers have that many left.
 const STRIDE: usize = 16;
 
-/// What is wrong with a stream, before its sizes are known to whoever is told.
+/// Fault of a stream, before its sizes are added.
 pub(super) enum Wrong {
-    /// It is malformed.
     Malformed(&'static str),
-    /// It makes more than there is room for.
+    /// The content exceeds the destination.
     TooLong,
 }
 
@@ -26,17 +25,17 @@ struct Machine<'a> {
     dst: &'a mut [u8],
     read: usize,
     written: usize,
-    /// How many literals came last: 0 to 3 that rode with a match, or 4 for a run of its own.
+    /// Number of preceding literals: 0 to 3 attached to a match, or 4 for a separate run.
     run: usize,
 }
 
-/// Decompresses `src` into `dst`; bytes written.
+/// Decompresses `src` into `dst`; returns the bytes written.
 pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-    let (size, room) = (src.len(), dst.len());
+    let (size, capacity) = (src.len(), dst.len());
     let mut machine = Machine { src, dst, read: 0, written: 0, run: 0 };
     machine.run().map_err(|wrong| match wrong {
         Wrong::Malformed(reason) => CodecError::Malformed { codec: LZO, size, reason },
-        Wrong::TooLong => CodecError::TooLong { codec: LZO, size, room },
+        Wrong::TooLong => CodecError::TooLong { codec: LZO, size, capacity },
     })?;
     Ok(machine.written)
 }
@@ -54,7 +53,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Does one instruction; whether it was the last.
+    /// Executes one instruction; true if it was the last.
     fn step(&mut self) -> Result<bool, Wrong> {
         let tag = usize::from(self.byte()?);
         let (length, distance) = match tag {
@@ -84,14 +83,14 @@ impl Machine<'_> {
                 if self.run < 4 { (2, 1 + back) } else { (3, M1_FAR_FIRST + back) }
             }
         };
-        // The low two bits of the last byte but one say how many literals follow.
+        // The low two bits of the last byte but one give the number of literals that follow.
         self.run = if (16..64).contains(&tag) { self.skip_pair() & 3 } else { tag & 3 };
         self.found(length, distance)?;
         self.riding(self.run)?;
         Ok(false)
     }
 
-    /// The first byte, which may name a run in a short form.
+    /// The first byte, which may be a run in a short form.
     fn first(&mut self) -> Result<usize, Wrong> {
         match self.src.first() {
             Some(&tag) if tag > 17 => {
@@ -124,11 +123,11 @@ impl Machine<'_> {
         low
     }
 
-    /// A length: what the tag says, or, if that is nothing, what follows. `short`: the longest that a tag can say.
+    /// A length: from the tag, or, if that is zero, from the following bytes. `short`: the longest that fits the tag.
     #[inline]
-    fn length(&mut self, said: usize, short: usize) -> Result<usize, Wrong> {
-        if said > 0 {
-            return Ok(said + 2);
+    fn length(&mut self, coded: usize, short: usize) -> Result<usize, Wrong> {
+        if coded > 0 {
+            return Ok(coded + 2);
         }
         let mut length = short;
         loop {
@@ -141,7 +140,7 @@ impl Machine<'_> {
 
     #[inline]
     fn riding(&mut self, count: usize) -> Result<(), Wrong> {
-        // Four bytes at once where they are there: the surplus is overwritten by what comes.
+        // Copies four bytes where possible: the excess is overwritten later.
         let from = self.src.get(self.read..self.read + 4);
         let to = self.dst.get_mut(self.written..self.written + 4);
         let (Some(from), Some(to)) = (from, to) else { return self.literals(count) };
@@ -171,7 +170,6 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Copies a match.
     #[inline]
     fn found(&mut self, length: usize, distance: usize) -> Result<(), Wrong> {
         let at = self.written;
@@ -201,7 +199,7 @@ impl Machine<'_> {
     }
 }
 
-/// Copies in whole strides; what is too much is overwritten later. There is room for one stride more, and none overlaps its source.
+/// Copies in whole strides; the excess is overwritten later. One more stride fits, and no stride overlaps its source.
 #[inline]
 fn strides(dst: &mut [u8], start: usize, at: usize, length: usize) {
     let mut done = 0;
@@ -212,7 +210,7 @@ fn strides(dst: &mut [u8], start: usize, at: usize, length: usize) {
     }
 }
 
-/// Copies a match that may repeat itself: what has been copied doubles what can be copied at once.
+/// Copies a match that may overlap itself: each copy doubles the bytes available to the next.
 fn overlapping(dst: &mut [u8], start: usize, at: usize, length: usize) {
     let mut done = 0;
     while done < length {

@@ -1,23 +1,23 @@
-//! How hard each level looks for matches.
+//! Search effort of each level.
 
-/// What a level does. Lengths are in bytes.
+/// Search limits of a level. Lengths are in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
     /// How many of the keys of four, six and twelve bytes are used, 1 to 3.
     pub keys: u32,
-    /// A key is asked for where less than that goes on from the position before.
+    /// A key is looked up where the match continued from the previous position is shorter than this.
     pub four: usize,
     pub six: usize,
     pub twelve: usize,
-    /// A longer key is asked for where the shorter ones have found that much. (Lengths are joined bit by bit to know.)
+    /// A longer key is looked up where the shorter ones found at least this. (The lengths are combined by bitwise or.)
     pub six_from: u32,
     pub twelve_from: u32,
-    /// A match that long is taken at once.
+    /// A match at least this long is taken at once.
     pub nice: usize,
 }
 
 impl Effort {
-    /// That of a level of `lzo1x_999`, 1 to 9.
+    /// The limits of a level of `lzo1x_999`, 1 to 9.
     pub fn new(level: u32) -> Effort {
         let effort = |keys, [four, six, twelve]: [usize; 3], [six_from, twelve_from]: [u32; 2], nice| Effort {
             keys,

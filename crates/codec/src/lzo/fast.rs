@@ -1,15 +1,14 @@
-//! The fast encoder: one candidate for each hash of four bytes, and the first match that is found.
+//! The fast encoder: one candidate for each hash of four bytes, and the first match found.
 
 use super::common::{four, match_length};
 use super::form::M4_MOST;
 use super::writer::{Match, Writer};
 
-/// Positions are looked at more and more sparsely: after so many misses (a power of two) one more is left out each time.
+/// Binary logarithm of the number of misses after which the search skips one more position each time.
 const PATIENCE: u32 = 5;
-/// Bytes at the end that are never looked at.
+/// Bytes at the end that are never searched.
 const MARGIN: usize = 8;
 
-/// An encoder with a table of positions.
 pub(crate) struct Fast {
     table: Box<[u32]>,
     bits: u32,
@@ -21,15 +20,15 @@ impl Fast {
         Fast { table: vec![0; 1 << bits].into_boxed_slice(), bits }
     }
 
-    /// Bytes that one with so large a table takes.
+    /// Memory of an encoder, bytes.
     pub fn memory(bits: u32) -> usize {
         4 << bits
     }
 
-    /// Compresses `src` into `room`; `None` if it does not fit.
-    pub fn press(&mut self, src: &[u8], room: &mut [u8]) -> Option<usize> {
+    /// Compresses `src` into `out`; `None` if it does not fit.
+    pub fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         self.table.fill(0);
-        let mut out = Writer::new(room);
+        let mut out = Writer::new(out);
         let (mut at, mut done) = (1, 0);
         let mut misses = 1 << PATIENCE;
         while at + MARGIN < src.len() {

@@ -1,12 +1,10 @@
-//! Finds earlier occurrences of what stands at each position of a block.
+//! Finds earlier occurrences of the bytes at each position of a block.
 //!
-//! Positions are remembered by their first two and three bytes, the latest alone, and by four, six and twelve, the latest four
-//! of each. Common beginnings have so many places that only a longer key finds the long matches among them; where the short
-//! key finds nothing the longer ones are not asked. What was found at a position goes on, a byte shorter, at the next one, which
-//! asks for less the more it has.
+//! Positions are indexed by their first two and three bytes, the latest only, and by four, six and twelve, the latest four of each. Common
+//! prefixes occur so often that only a longer key finds the long matches among them; where the short key finds nothing the longer ones
+//! are skipped. A match found at a position continues, a byte shorter, at the next one, which searches less the longer that match is.
 //!
-//! Positions are kept by their low 16 bits, so that the tables stay in the nearer caches. Whatever they say is compared before
-//! it is believed.
+//! Positions are stored as their low 16 bits, so that the tables fit the inner caches. Every candidate is compared before use.
 
 use super::effort::Effort;
 use super::spot::{Place, Spot, Tally};
@@ -16,12 +14,12 @@ const BITS2: u32 = 11;
 const BITS3: u32 = 13;
 const BITS: u32 = 14;
 
-/// The latest position by a hash.
+/// The latest position by hash.
 type Latest<const SIZE: usize> = Box<[u16; SIZE]>;
-/// The latest four positions by a hash, the last in the low bits.
+/// The latest four positions by hash, the newest in the low bits.
 type LatestFour = Box<[u64; 1 << BITS]>;
 
-/// Tables of positions, for one block after the other.
+/// Tables of positions, reused for each block.
 pub(super) struct Finder {
     two: Latest<{ 1 << BITS2 }>,
     three: Latest<{ 1 << BITS3 }>,
@@ -30,15 +28,15 @@ pub(super) struct Finder {
     twelve: LatestFour,
 }
 
-/// The search through one block. Positions come in order, each once.
+/// The search through one block. Positions are visited in order, each once.
 pub(super) struct Search<'a> {
     tables: &'a mut Finder,
     src: &'a [u8],
-    /// The position that comes next. What the tables hold are the low bits of those before it, or zeros, which are those of 0.
+    /// The next position. The tables hold the low bits of earlier positions, or zeros, which mean position 0.
     at: usize,
 }
 
-/// Where the same bytes may have been before.
+/// Candidates for earlier occurrences.
 struct Earlier {
     two: u16,
     three: u16,
@@ -48,7 +46,6 @@ struct Earlier {
 }
 
 impl Finder {
-    /// One that knows nothing.
     pub fn new() -> Finder {
         Finder {
             two: Box::new([0; 1 << BITS2]),
@@ -59,10 +56,10 @@ impl Finder {
         }
     }
 
-    /// Bytes that one takes.
+    /// Memory of a finder, bytes.
     pub const MEMORY: usize = 2 * ((1 << BITS2) + (1 << BITS3)) + 3 * (8 << BITS);
 
-    /// A search through a block, from its beginning. What was before is forgotten.
+    /// Starts a search through a block, with cleared tables.
     pub fn begin<'a>(&'a mut self, src: &'a [u8]) -> Search<'a> {
         self.two.fill(0);
         self.three.fill(0);
@@ -74,8 +71,7 @@ impl Finder {
 }
 
 impl Search<'_> {
-    /// What there is at the next position. `before`: what the one before it has. Of the keys from four bytes on the first `KEYS`
-    /// are used.
+    /// Matches at the next position. `before`: matches at the previous one. The first `KEYS` of the keys from four bytes on are used.
     #[inline(always)]
     pub fn next<const KEYS: u32>(&mut self, before: &Spot, effort: &Effort) -> Spot {
         let known = before.rest();
@@ -83,8 +79,8 @@ impl Search<'_> {
         let length = known.longest()[2].length();
         let mut tally = Tally::new();
         let mut bits = length as u32;
-        // SAFETY: the tables hold the low bits of positions of this block that are not behind this one: `begin` has emptied them,
-        // `at` only grows, and nothing else writes to them.
+        // SAFETY: the tables hold the low bits of positions of this block that are not after this one: `begin` cleared them, `at` only
+        // grows, and nothing else writes to them.
         unsafe {
             if length < effort.four {
                 bits |= known.weigh(&mut tally, place, earlier.four << 16 | u64::from(earlier.three));
@@ -99,14 +95,14 @@ impl Search<'_> {
         }
     }
 
-    /// Goes on to a position behind those that were asked for, and remembers those between.
+    /// Moves on to a later position, and indexes the positions between.
     pub fn skip_to<const KEYS: u32>(&mut self, at: usize) {
         while self.at < at {
             self.remember::<KEYS>();
         }
     }
 
-    /// Remembers the next position, and where it may have been before, unless it is too near the end.
+    /// Indexes the next position and returns its candidates, unless it is too near the end.
     #[inline(always)]
     fn remember<const KEYS: u32>(&mut self) -> Option<(Place<'_>, Earlier)> {
         let place = Place::new(self.src, self.at);
@@ -125,13 +121,13 @@ impl Search<'_> {
     }
 }
 
-/// Four bytes as a number that has little to do with them.
+/// Multiplicative hash of four bytes.
 #[inline(always)]
 fn spread(bytes: u64) -> u64 {
     hash(bytes << 32).rotate_left(32)
 }
 
-/// Puts a position before the latest with the same hash; those.
+/// Inserts a position as the newest of its hash; returns the previous four.
 #[inline(always)]
 fn push(table: &mut LatestFour, key: u64, low: u16) -> u64 {
     let places = &mut table[slot(key, BITS)];

@@ -1,4 +1,4 @@
-//! What LZO1X instructions can say (Linux `Documentation/staging/lzo.rst`).
+//! Limits of LZO1X instructions (Linux `Documentation/staging/lzo.rst`).
 
 /// The end of a stream: a match of the farthest kind with no distance beyond its base.
 pub(super) const END: [u8; 3] = [0x11, 0, 0];
@@ -9,7 +9,7 @@ pub(super) const M1_MOST: usize = 1 << 10;
 pub(super) const M1_FAR_FIRST: usize = M2_MOST + 1;
 /// Farthest of these.
 pub(super) const M1_FAR_MOST: usize = M2_MOST + M1_MOST;
-/// Bytes of these.
+/// Length of these, bytes.
 pub(super) const M1_FAR_LENGTH: usize = 3;
 /// Farthest distance of a match in two bytes.
 pub(super) const M2_MOST: usize = 1 << 11;

@@ -14,26 +14,24 @@ mod sse2 {
         _mm_unpacklo_epi16, _mm_unpacklo_ps,
     };
 
-    /// The numbers, in one register.
     #[derive(Debug, Clone, Copy)]
     pub(in crate::lzo) struct Four(__m128i);
 
     impl Four {
-        /// These.
         #[inline(always)]
         pub fn new([one, two, three, four]: [u32; 4]) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_set_epi32(four as i32, three as i32, two as i32, one as i32)) }
         }
 
-        /// Four times the same.
+        /// All four equal.
         #[inline(always)]
         pub fn all(number: u32) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_set1_epi32(number as i32)) }
         }
 
-        /// What must be added to each of the four numbers of 16 bits in `words` to make `low`, in 16 bits.
+        /// What must be added to each of the four 16-bit numbers in `words` to give `low`, modulo 2^16.
         #[inline(always)]
         pub fn short_of(low: u16, words: u64) -> Four {
             // SAFETY: every x86_64 has SSE2.
@@ -43,49 +41,47 @@ mod sse2 {
             }
         }
 
-        /// The numbers.
         #[inline(always)]
         pub fn each(self) -> [u32; 4] {
             // SAFETY: both are 16 bytes of which any are allowed.
             unsafe { std::mem::transmute(self.0) }
         }
 
-        /// Sums.
         #[inline(always)]
         pub fn plus(self, other: Four) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_add_epi32(self.0, other.0)) }
         }
 
-        /// Differences; what is less than nothing counts as less than every number.
+        /// Differences; negative results compare as less than every number.
         #[inline(always)]
         pub fn minus(self, other: Four) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_sub_epi32(self.0, other.0)) }
         }
 
-        /// 2^16 times as much.
+        /// Multiplies by 2^16.
         #[inline(always)]
         pub fn high(self) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_slli_epi32(self.0, 16)) }
         }
 
-        /// Those for which one number is more than another, 0 for the rest.
+        /// The numbers where `one` is more than `other`, 0 elsewhere.
         #[inline(always)]
         pub fn where_more(self, one: Four, other: Four) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_and_si128(self.0, _mm_cmpgt_epi32(one.0, other.0))) }
         }
 
-        /// The greater of each. As floating-point numbers they have the same order, and those have an instruction for it.
+        /// The maximum of each. Compared as floating-point numbers, which have the same order and an instruction for it in SSE2.
         #[inline(always)]
         pub fn most(self, other: Four) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_castps_si128(_mm_max_ps(self.floats(), other.floats()))) }
         }
 
-        /// The greatest of each of three, and 0.
+        /// The maximum of each of three, and 0.
         #[inline(always)]
         pub fn greatest(of: [Four; 3]) -> Four {
             // SAFETY: every x86_64 has SSE2.
@@ -111,66 +107,56 @@ mod sse2 {
 mod portable {
     use std::array::from_fn;
 
-    /// The numbers.
     #[derive(Debug, Clone, Copy)]
     pub(in crate::lzo) struct Four([u32; 4]);
 
     impl Four {
-        /// These.
         #[inline(always)]
         pub fn new(numbers: [u32; 4]) -> Four {
             Four(numbers)
         }
 
-        /// Four times the same.
+        /// All four equal.
         #[inline(always)]
         pub fn all(number: u32) -> Four {
             Four([number; 4])
         }
 
-        /// What must be added to each of the four numbers of 16 bits in `words` to make `low`, in 16 bits.
         #[inline(always)]
         pub fn short_of(low: u16, words: u64) -> Four {
             Four(from_fn(|lane| low.wrapping_sub((words >> (16 * lane)) as u16).into()))
         }
 
-        /// The numbers.
         #[inline(always)]
         pub fn each(self) -> [u32; 4] {
             self.0
         }
 
-        /// Sums.
         #[inline(always)]
         pub fn plus(self, other: Four) -> Four {
             Four(from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
         }
 
-        /// Differences; what is less than nothing counts as less than every number.
         #[inline(always)]
         pub fn minus(self, other: Four) -> Four {
             Four(from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
         }
 
-        /// 2^16 times as much.
         #[inline(always)]
         pub fn high(self) -> Four {
             Four(self.0.map(|number| number << 16))
         }
 
-        /// Those for which one number is more than another, 0 for the rest.
         #[inline(always)]
         pub fn where_more(self, one: Four, other: Four) -> Four {
             Four(from_fn(|lane| if one.0[lane] as i32 > other.0[lane] as i32 { self.0[lane] } else { 0 }))
         }
 
-        /// The greater of each.
         #[inline(always)]
         pub fn most(self, other: Four) -> Four {
             Four(from_fn(|lane| self.0[lane].max(other.0[lane])))
         }
 
-        /// The greatest of each of three, and 0.
         #[inline(always)]
         pub fn greatest(of: [Four; 3]) -> Four {
             let [one, two, three] = of.map(|four| four.0.into_iter().fold(0, u32::max));
@@ -185,7 +171,7 @@ mod tests {
 
     use super::{portable, sse2};
 
-    /// All that there is to do with four numbers, in one of the two ways.
+    /// Instantiates the tests for both implementations.
     macro_rules! all {
         ($way:ident, $numbers:expr, $low:expr, $words:expr) => {{
             use $way::Four;

@@ -18,17 +18,16 @@ mod writer;
 use fast::Fast;
 use parse::Optimal;
 
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::item::{Printed, items};
 use crate::names::LZO;
 use crate::set::Choice;
 use crate::{CodecError, Decoder};
 
-/// Names of all parameters, for error messages.
 const KNOWN: &str = "algorithm, level";
 
-/// The encoder that other tools would use. All make streams of the same format. Here those called `lzo1x_1` take the first match
-/// they find, as there, and `lzo1x_999` looks for the shortest way to say a block; a container records which was named.
+/// The encoder name stored in containers; all write streams of the same format. Here the `lzo1x_1` family takes the first match found, as
+/// in the original, and `lzo1x_999` searches for the shortest encoding of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LzoAlgorithm {
     /// `lzo1x_1`: a table of 2^14 positions.
@@ -64,17 +63,17 @@ impl Choice for LzoAlgorithm {
     }
 }
 
-/// What a user may choose of lzo.
+/// Parameters of lzo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzoParams {
     /// The algorithm.
     pub algorithm: LzoAlgorithm,
-    /// How hard [`LzoAlgorithm::Lzo1x999`] looks for matches, 1 to 9. Default 8.
+    /// Search effort of [`LzoAlgorithm::Lzo1x999`], 1 to 9. Default 8.
     pub level: u32,
 }
 
 impl LzoParams {
-    /// Level when none is chosen.
+    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 8;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
@@ -122,16 +121,14 @@ fn conflict(found: String, expected: &str) -> CodecError {
     CodecError::Conflict { codec: LZO, found, expected: expected.to_owned() }
 }
 
-/// Compresses raw blocks.
 pub(crate) enum LzoEncoder {
-    /// At once.
+    /// Greedy.
     Fast(Fast),
-    /// By looking for the shortest way.
+    /// Shortest encoding.
     Optimal(Box<Optimal>),
 }
 
 impl LzoEncoder {
-    /// An encoder as strong as the one that the parameters name.
     pub(crate) fn new(params: &LzoParams) -> Self {
         match table_bits(params.algorithm) {
             Some(bits) => LzoEncoder::Fast(Fast::new(bits)),
@@ -139,13 +136,13 @@ impl LzoEncoder {
         }
     }
 
-    /// Bytes that it takes.
+    /// Memory of an encoder, bytes.
     pub(crate) fn memory(params: &LzoParams) -> usize {
         table_bits(params.algorithm).map_or(Optimal::MEMORY, Fast::memory)
     }
 }
 
-/// The size of the table in which a fast algorithm remembers positions, as a power of two.
+/// Binary logarithm of the position table's size of a fast algorithm.
 fn table_bits(algorithm: LzoAlgorithm) -> Option<u32> {
     match algorithm {
         LzoAlgorithm::Lzo1x1 => Some(14),
@@ -156,16 +153,15 @@ fn table_bits(algorithm: LzoAlgorithm) -> Option<u32> {
     }
 }
 
-impl Press for LzoEncoder {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for LzoEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         Ok(match self {
-            LzoEncoder::Fast(fast) => fast.press(src, room),
-            LzoEncoder::Optimal(optimal) => optimal.press(src, room),
+            LzoEncoder::Fast(fast) => fast.try_compress(src, out),
+            LzoEncoder::Optimal(optimal) => optimal.try_compress(src, out),
         })
     }
 }
 
-/// Decompresses raw blocks.
 pub(crate) struct LzoDecoder;
 
 impl Decoder for LzoDecoder {

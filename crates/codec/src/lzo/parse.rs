@@ -1,7 +1,7 @@
-//! The strong encoder: of all ways to say a block, one of the shortest, by what each instruction really costs.
+//! The optimal encoder: finds one of the shortest encodings of a block by the real cost of each instruction.
 //!
-//! A block is looked at in sections. First the matches of a section are found, then what each position costs to go on from, for
-//! each state that a decoder can be in there. Then the cheapest way is followed and written.
+//! A block is processed in sections. First the matches of a section are found, then the cost of continuing from each position, for each
+//! state that a decoder can be in there. Then the cheapest path is followed and written.
 
 use super::effort::Effort;
 use super::finder::{Finder, Search};
@@ -11,13 +11,12 @@ use super::writer::{Match, Writer};
 
 /// Positions of a section.
 const SECTION: usize = 3 << 10;
-/// A match may reach so far past the end of its section, at most.
+/// Most bytes that a match may extend beyond the end of its section.
 const REACH: usize = 1 << 10;
 
 // Costs of a section have 15 bits.
 const _: () = assert!(8 * SECTION + 4 * REACH < 32_000);
 
-/// An encoder with a finder and what it knows of a section.
 pub(crate) struct Optimal {
     finder: Finder,
     effort: Effort,
@@ -25,24 +24,24 @@ pub(crate) struct Optimal {
     prices: Prices,
 }
 
-/// Where the writing has come to.
+/// How far the output has come.
 struct Progress {
     /// Position.
     at: usize,
     /// State there.
     state: usize,
-    /// Where the literals begin that are not yet written.
+    /// Start of the literals not yet written.
     done: usize,
 }
 
-/// A section: how many positions, and the match behind them that is so long that it is taken at once.
+/// A section: its number of positions, and the match after them that is long enough to be taken at once.
 struct Section {
     count: usize,
     taken: Option<Match>,
 }
 
 impl Optimal {
-    /// An encoder as strong as a level of `lzo1x_999`, 1 to 9.
+    /// An encoder of a level of `lzo1x_999`, 1 to 9.
     pub fn new(level: u32) -> Optimal {
         let effort = Effort::new(level);
         Optimal {
@@ -53,27 +52,27 @@ impl Optimal {
         }
     }
 
-    /// Bytes that one takes.
+    /// Memory of an encoder, bytes.
     pub const MEMORY: usize = Finder::MEMORY + SECTION * size_of::<Spot>() + Prices::memory(SECTION, REACH);
 
-    /// Compresses `src` into `room`; `None` if it does not fit.
-    pub fn press(&mut self, src: &[u8], room: &mut [u8]) -> Option<usize> {
+    /// Compresses `src` into `out`; `None` if it does not fit.
+    pub fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         match self.effort.keys {
-            1 => self.press_by::<1>(src, room),
-            2 => self.press_by::<2>(src, room),
-            _ => self.press_by::<3>(src, room),
+            1 => self.compress_by::<1>(src, out),
+            2 => self.compress_by::<2>(src, out),
+            _ => self.compress_by::<3>(src, out),
         }
     }
 
-    fn press_by<const KEYS: u32>(&mut self, src: &[u8], room: &mut [u8]) -> Option<usize> {
+    fn compress_by<const KEYS: u32>(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         let Optimal { finder, effort, spots, prices } = self;
         let mut search = finder.begin(src);
-        let mut out = Writer::new(room);
+        let mut out = Writer::new(out);
         let mut progress = Progress { at: 0, state: RUN, done: 0 };
         while progress.at < src.len() {
             let section = look::<KEYS>(&mut search, &mut spots[..SECTION.min(src.len() - progress.at)], effort);
             let spots = &spots[..section.count];
-            // In front of a match that is taken at once all ways meet.
+            // All paths meet before a match that is taken at once.
             let rest = src.len() - progress.at - section.count;
             let reach = if section.taken.is_some() { 0 } else { REACH.min(rest) };
             prices.judge(spots, section.count + reach);
@@ -87,7 +86,7 @@ impl Optimal {
     }
 }
 
-/// Finds the matches of the positions of a section, as many as there are `spots`.
+/// Finds the matches of the positions of a section, up to the length of `spots`.
 fn look<const KEYS: u32>(search: &mut Search, spots: &mut [Spot], effort: &Effort) -> Section {
     let mut spot = Spot::none();
     for (index, kept) in spots.iter_mut().enumerate() {
@@ -103,7 +102,7 @@ fn look<const KEYS: u32>(search: &mut Search, spots: &mut [Spot], effort: &Effor
 }
 
 impl Progress {
-    /// Takes a match.
+    /// Writes a match.
     fn take(&mut self, src: &[u8], found: Match, out: &mut Writer) -> Option<()> {
         out.step(&src[self.done..self.at], found)?;
         let end = self.at + found.length;
@@ -111,7 +110,7 @@ impl Progress {
         Some(())
     }
 
-    /// Follows the cheapest way through a section and writes it.
+    /// Follows the cheapest path through a section and writes it.
     fn follow(&mut self, src: &[u8], spots: &[Spot], prices: &Prices, out: &mut Writer) -> Option<()> {
         let start = self.at;
         let end = start + spots.len();

@@ -1,18 +1,18 @@
-//! What it costs to go on from each position of a section, and by which step.
+//! The cost of continuing from each position of a section, and the best step there.
 //!
-//! From its end to its beginning: the cost after a match that ends at a position, and after literals, whose number matters (one
-//! to three ride with the match before them, more are a run of their own). All are looked at side by side.
+//! Computed from the end of a section to its start: the cost after a match that ends at a position, and after literals, whose number
+//! matters (one to three are attached to the match before them, more form a run). All states are computed side by side.
 
 use super::form::{M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M2_LONGEST, M3_SHORT, M4_SHORT};
 use super::spot::{Longest, Spot};
 use super::writer::Match;
 
-/// The state of a run of its own; those before it have so many literals since the match.
+/// The state of a run; lower states are the number of literals since the match.
 pub(super) const RUN: usize = 4;
-/// A cost for each state; those behind [`RUN`] are the same as that.
+/// A cost for each state; those behind [`RUN`] are equal to it.
 type States = [i16; 8];
-/// What a byte costs. Half of it is what a match gains for each byte that it covers of the section to come, and the low bits
-/// of a cost say which step has it.
+/// The cost of a byte. Half of it is the gain of a match for each byte that it covers of the next section, and the low bits of a cost store
+/// the step.
 const BYTE: i16 = 2 << STEP_BITS;
 const HALF: i16 = BYTE / 2;
 const STEP_BITS: u32 = 2;
@@ -21,31 +21,30 @@ const MATCH: i16 = 1;
 const SHORT: i16 = 2;
 const STEP: i16 = (1 << STEP_BITS) - 1;
 
-/// The steps of a section and what they cost.
+/// The steps of a section and their costs.
 pub(super) struct Prices {
-    /// What it costs after a match, and for positions behind the section what is guessed.
+    /// The cost after a match; for positions behind the section an estimate.
     after: Box<[i16]>,
     states: Box<[States]>,
-    /// The match that any state may be followed by.
+    /// The match that may follow in any state.
     found: Box<[Chosen]>,
 }
 
-/// Which of a position's longest matches is the best, and how much of it.
+/// Which of a position's longest matches is best, and its length.
 #[derive(Clone, Copy)]
 struct Chosen(u16);
 
-/// Above the length in a [`Chosen`], which is less than 2^14.
+/// The kind is stored above the length, which is less than 2^14.
 const KIND_SHIFT: u32 = 14;
 
-/// What to do next.
 pub(super) enum Step {
     Literal,
     Match(Match),
 }
 
 impl Prices {
-    /// For sections of so many positions, whose matches reach so far behind them. Costs have 15 bits, so that eight times the one
-    /// and four times the other must stay below 32,000.
+    /// For sections of `section` positions, whose matches extend at most `reach` bytes beyond. Costs have 15 bits, so 8 * `section` + 4 *
+    /// `reach` must be below 32,000.
     pub fn new(section: usize, reach: usize) -> Prices {
         Prices {
             after: vec![0; section + reach + 1].into_boxed_slice(),
@@ -54,12 +53,12 @@ impl Prices {
         }
     }
 
-    /// Bytes that one takes.
+    /// Memory, bytes.
     pub const fn memory(section: usize, reach: usize) -> usize {
         (section + reach + 1) * 2 + section * (size_of::<States>() + 2)
     }
 
-    /// Finds what is best at each position, given that no match goes past `limit`.
+    /// Finds the best step at each position, given that no match goes past `limit`.
     pub fn judge(&mut self, spots: &[Spot], limit: usize) {
         let count = spots.len();
         for (beyond, cost) in self.after[count..=limit].iter_mut().rev().enumerate() {
@@ -75,7 +74,7 @@ impl Prices {
         }
     }
 
-    /// What to do at a position in a state.
+    /// The best step at a position in a state.
     #[inline(always)]
     pub fn step(&self, index: usize, state: usize, spot: &Spot) -> Step {
         let short = |length, distance: u16| Step::Match(Match { length, distance: distance.into() });
@@ -92,8 +91,8 @@ impl Prices {
     }
 }
 
-/// The cheapest step of each state and its cost, and the match that there is for all. `ahead`: what it costs after a match,
-/// from here on; `next`: what it costs one position on.
+/// The cheapest step of each state and its cost, and the match that is common to all. `ahead`: costs after a match, from here on; `next`:
+/// costs at the next position.
 #[inline(always)]
 fn choose(spot: &Spot, ahead: &[i16], next: &States) -> (States, Chosen) {
     let (best, found) = cheapest(spot, ahead);
@@ -109,14 +108,13 @@ fn choose(spot: &Spot, ahead: &[i16], next: &States) -> (States, Chosen) {
     (std::array::from_fn(|state| literal[state].min(best).min(special[state])), found)
 }
 
-/// Whether it may be said in two bytes after a run.
+/// Whether it has a two-byte form after a run.
 #[inline(always)]
 fn is_far(found: Longest) -> bool {
     (M1_FAR_FIRST..=M1_FAR_MOST).contains(&found.distance().into()) && found.length() >= M1_FAR_LENGTH
 }
 
-/// What it costs with a literal. The fourth makes a run of its own of them, which takes a byte. (What long runs take more is
-/// left out.)
+/// Costs after a literal. The fourth literal turns them into a run, which takes one more byte. (Longer headers of long runs are ignored.)
 #[inline(always)]
 fn after_literal(next: &States) -> States {
     let one_on = [next[1], next[2], next[3], next[4], next[5], next[6], next[7], next[7]];
@@ -124,28 +122,28 @@ fn after_literal(next: &States) -> States {
     std::array::from_fn(|state| one_on[state] + price[state])
 }
 
-/// The match that costs least, and its cost: of each kind the longest, and the longest that takes a byte less.
+/// The cheapest match, and its cost: of each kind the longest, and the longest that takes a byte less.
 #[inline(always)]
 fn cheapest(spot: &Spot, ahead: &[i16]) -> (i16, Chosen) {
     let most = ahead.len() - 1;
     let [near, middle, far] = spot.longest().map(|found| found.length().min(most));
-    // The cost stands in the high bits, so that the least number is the best.
-    let say = |kind: u32, length: usize, bytes: usize| {
+    // The cost is in the high bits, so the minimum is the best.
+    let cost = |kind: u32, length: usize, bytes: usize| {
         u32::from((ahead[length] + bytes as i16 * BYTE) as u16) << 16 | kind << KIND_SHIFT | length as u32
     };
     if far < 3 {
         return (i16::MAX, Chosen(0));
     }
     let (short, medium) = (near.min(M2_LONGEST), middle.min(M3_SHORT));
-    let mut best = if near > 2 { say(0, short, 2) } else { u32::MAX };
-    best = best.min(if medium > short { say(1, medium, 3) } else { u32::MAX });
+    let mut best = if near > 2 { cost(0, short, 2) } else { u32::MAX };
+    best = best.min(if medium > short { cost(1, medium, 3) } else { u32::MAX });
     if middle > M3_SHORT {
-        best = best.min(say(1, middle, 3 + (middle - M3_SHORT).div_ceil(255)));
+        best = best.min(cost(1, middle, 3 + (middle - M3_SHORT).div_ceil(255)));
     }
     if far > middle {
-        best = best.min(say(2, far.min(M4_SHORT), 3));
+        best = best.min(cost(2, far.min(M4_SHORT), 3));
         if far > M4_SHORT {
-            best = best.min(say(2, far, 3 + (far - M4_SHORT).div_ceil(255)));
+            best = best.min(cost(2, far, 3 + (far - M4_SHORT).div_ceil(255)));
         }
     }
     ((best >> 16) as i16, Chosen(best as u16))

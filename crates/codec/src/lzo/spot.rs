@@ -1,31 +1,31 @@
-//! What can be said at one position: the longest match within each of the distances that LZO tells apart.
+//! The longest match at a position within each distance class of LZO.
 
 use super::common::{eight, match_length};
 use super::form::{M1_MOST, M2_MOST, M3_MOST, M4_MOST};
 use super::four::Four;
 
-/// Bytes behind a position that a [`Place`] may look at.
+/// Bytes after a position that a [`Place`] may read.
 pub(super) const MARGIN: usize = 24;
-/// What is longer is told as this long.
+/// Longer matches are recorded with this length.
 const LONGEST: usize = 0x7e00;
-/// What a byte more is worth in a [`Longest`].
+/// One byte of length in a [`Longest`].
 const BYTE: u32 = 1 << 16;
 
-/// A match in one number: its length, and below it its distance, so that of the longest the nearest is the greatest.
+/// A match in one number: its length, and below it its complemented distance, so that the maximum is the longest and then the nearest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Longest(u32);
 
-/// The matches of a position. A farther one is as long as a nearer one or longer; if it is the same, it is of no use.
+/// The matches of a position. A farther one is at least as long as a nearer one; if equal, it is not used.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
-    /// The longest within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`], and the distance of two bytes that are the same, or 0.
+    /// The longest within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`], and the distance of two equal bytes, or 0.
     all: Four,
 }
 
-/// The longest matches among those that are looked at, by distance, each in one of four places.
+/// The longest matches among the candidates, by distance class, each in one of four places.
 pub(super) struct Tally([Four; 3]);
 
-/// A position of a block that has at least [`MARGIN`] bytes behind it.
+/// A position of a block with at least [`MARGIN`] bytes behind it.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     src: &'a [u8],
@@ -33,7 +33,7 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The place `at`, if there are enough bytes behind it.
+    /// `None` if too few bytes follow.
     #[inline(always)]
     pub fn new(src: &'a [u8], at: usize) -> Option<Self> {
         (at.checked_add(MARGIN)? <= src.len()).then_some(Place { src, at })
@@ -48,25 +48,25 @@ impl<'a> Place<'a> {
     /// Its first eight bytes.
     #[inline(always)]
     pub fn now(self) -> u64 {
-        // SAFETY: `new` has seen that there are MARGIN bytes from here on.
+        // SAFETY: `new` checked that MARGIN bytes follow.
         unsafe { self.word(self.at) }
     }
 
-    /// The eight bytes behind those.
+    /// The next eight bytes.
     #[inline(always)]
     pub fn later(self) -> u64 {
-        // SAFETY: `new` has seen that there are MARGIN bytes from here on.
+        // SAFETY: `new` checked that MARGIN bytes follow.
         unsafe { self.word(self.at + 8) }
     }
 
-    /// The eight bytes that stand so far back.
+    /// The eight bytes at this distance back.
     ///
     /// # Safety
     ///
-    /// That must not be before the block.
+    /// They must not start before the block.
     #[inline(always)]
     unsafe fn back(self, distance: u16) -> u64 {
-        // SAFETY: the caller has seen that it is in the block, and it is not behind the place itself.
+        // SAFETY: by the caller's contract it is in the block, and not after the place itself.
         unsafe { self.word(self.at - usize::from(distance)) }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Place<'a> {
     #[inline(always)]
     unsafe fn word(self, from: usize) -> u64 {
         debug_assert!(from + 8 <= self.src.len());
-        // SAFETY: the caller has seen that the eight bytes are there.
+        // SAFETY: by the caller's contract the eight bytes are in the block.
         u64::from_le_bytes(unsafe { self.src.as_ptr().add(from).cast::<[u8; 8]>().read() })
     }
 }
@@ -98,7 +98,6 @@ impl Longest {
 }
 
 impl Spot {
-    /// Nothing.
     pub fn none() -> Spot {
         Spot { all: Four::all(0) }
     }
@@ -110,36 +109,36 @@ impl Spot {
         [Longest(near), Longest(middle), Longest(far)]
     }
 
-    /// The distance of two bytes that are the same, within [`M1_MOST`], or 0.
+    /// The distance of two equal bytes within [`M1_MOST`], or 0.
     #[inline(always)]
     pub fn two(&self) -> u16 {
         self.all.each()[3] as u16
     }
 
-    /// What is left of the longest matches one position on.
+    /// The same matches continued one position later.
     #[inline(always)]
     pub fn rest(&self) -> Spot {
-        Spot { all: self.all.minus(Four::new([BYTE, BYTE, BYTE, 0])) }.said()
+        Spot { all: self.all.minus(Four::new([BYTE, BYTE, BYTE, 0])) }.usable()
     }
 
-    /// Without what is too short to be said, or too long ago.
+    /// Without matches that are too short or too far to be encoded.
     #[inline(always)]
-    fn said(&self) -> Spot {
+    fn usable(&self) -> Spot {
         let least = Four::new([3 * BYTE - 1, 3 * BYTE - 1, 3 * BYTE - 1, i32::MAX as u32]);
         Spot { all: self.all.where_more(self.all, least) }
     }
 
-    /// With what was found besides.
+    /// Combined with the matches of `tally`.
     #[inline(always)]
     pub fn with(&self, tally: Tally) -> Spot {
-        Spot { all: self.all.most(Four::greatest(tally.0)) }.said()
+        Spot { all: self.all.most(Four::greatest(tally.0)) }.usable()
     }
 
-    /// With two bytes at an earlier position, of which the low bits are given, if they are the same.
+    /// Adds a match of two bytes at an earlier position, given by its low bits, if they are equal.
     ///
     /// # Safety
     ///
-    /// The low bits must be those of a position of the block that is not behind the place.
+    /// The low bits must be those of a position of the block that is not after the place.
     #[inline(always)]
     pub unsafe fn with_two(self, place: Place, earlier: u16) -> Spot {
         let distance = place.low().wrapping_sub(earlier);
@@ -150,11 +149,11 @@ impl Spot {
         Spot { all: self.all.plus(Four::new([0, 0, 0, two.into()])) }
     }
 
-    /// Compares with four earlier positions, of which the low bits are given. The bits of all lengths.
+    /// Compares with four earlier positions, given by their low bits. Returns the bitwise or of all lengths.
     ///
     /// # Safety
     ///
-    /// The low bits must be those of positions of the block that are not behind the place.
+    /// The low bits must be those of positions of the block that are not after the place.
     #[inline(always)]
     pub unsafe fn weigh(&self, tally: &mut Tally, place: Place, earlier: u64) -> u32 {
         let distances = Four::short_of(place.low(), earlier);
@@ -170,7 +169,7 @@ impl Spot {
         lengths[0] | lengths[1] | lengths[2] | lengths[3]
     }
 
-    /// The length of a match of eight bytes or more, or 8 if it is no longer than what is known.
+    /// The length of a match of eight bytes or more, or 8 if it is no longer than the known one.
     #[inline(always)]
     fn further(&self, place: Place, distance: u16) -> u32 {
         let [near, middle, far] = self.longest();
@@ -183,8 +182,8 @@ impl Spot {
     }
 }
 
-/// The length of a match that has eight bytes, or 8 if it has no more than `known`; 0 for a distance of 0, which is that of a
-/// position 64 KiB back.
+/// The length of a match of at least eight bytes, or 8 if it does not exceed `known`; 0 for a distance of 0, which means a position 64 KiB
+/// back.
 #[inline(never)]
 fn further(src: &[u8], at: usize, distance: usize, known: usize) -> u32 {
     let from = at - distance;
@@ -196,7 +195,6 @@ fn further(src: &[u8], at: usize, distance: usize, known: usize) -> u32 {
 }
 
 impl Tally {
-    /// None.
     #[inline(always)]
     pub fn new() -> Tally {
         Tally([Four::all(0); 3])

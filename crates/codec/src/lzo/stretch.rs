@@ -1,25 +1,25 @@
-//! The part of a stream that is far from both ends: there nothing but distances needs a check, and more may be copied than is
-//! meant, since what comes next overwrites it.
+//! Decodes the part of a stream that is far from both ends: only distances need a check, and copies may write too much, because the next
+//! instruction overwrites it.
 
 use super::form::{M1_FAR_FIRST, M3_MOST};
 
-/// Bytes of the stream that an instruction here may look at, with the literals after it.
+/// Most bytes of the stream that an instruction reads, with the literals after it.
 const READ: usize = 40;
-/// Bytes that it may write.
+/// Most bytes that it writes.
 const WRITTEN: usize = 64;
 
-/// How far a decoder has come.
+/// Progress of a decoder.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reached {
     /// Bytes read.
     pub read: usize,
     /// Bytes written.
     pub written: usize,
-    /// How many literals came last: 0 to 3 that rode with a match, or 4 for a run of its own.
+    /// Number of preceding literals: 0 to 3 attached to a match, or 4 for a separate run.
     pub run: usize,
 }
 
-/// The length of the match that a tag says; 0 if the tag alone does not say it.
+/// The match length of a tag; 0 if the tag alone does not determine it.
 const LENGTHS: [u8; 256] = lengths();
 
 const fn lengths() -> [u8; 256] {
@@ -37,7 +37,7 @@ const fn lengths() -> [u8; 256] {
     all
 }
 
-/// Decodes as long as instructions are short and nothing is near an end; where that is over, or wrong, an instruction begins.
+/// Decodes while instructions are short and no end is near; stops at the start of an instruction, also before a malformed one.
 pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reached {
     while src.len() - reached.read >= READ && dst.len() - reached.written >= WRITTEN {
         let Reached { read, written, run } = reached;
@@ -63,12 +63,12 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reache
             reached = riding(src, read + 2, dst, written + length, tag & 3);
             continue;
         }
-        // Of the nearest matches the tag has bits of the distance and of what follows, of the others the second byte.
+        // The tag of the nearest matches holds bits of the distance and of the literal count; for the others the second byte does.
         let near = tag >= 64;
         let base = if tag >= 32 { 1 } else { M3_MOST + ((tag & 8) << 11) };
         let distance = if near { 1 + ((tag >> 2) & 7) + ((pair & 0xff) << 3) } else { base + (pair >> 2) };
         let (size, low) = if near { (2, tag) } else { (3, pair) };
-        // The mark at the end has the distance that no match has.
+        // The end mark has a distance that no match has.
         if distance > written || distance == M3_MOST && !near && tag < 32 {
             return reached;
         }
@@ -78,7 +78,7 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reache
     reached
 }
 
-/// The literals that ride with a match.
+/// The literals attached to a match.
 #[inline(always)]
 fn riding(src: &[u8], read: usize, dst: &mut [u8], written: usize, run: usize) -> Reached {
     copy::<4>(src, read, dst, written);
@@ -90,7 +90,7 @@ fn copy<const SIZE: usize>(src: &[u8], from: usize, dst: &mut [u8], to: usize) {
     dst[to..to + SIZE].copy_from_slice(&src[from..from + SIZE]);
 }
 
-/// Copies a match of 33 bytes at most. There is room for [`WRITTEN`] bytes.
+/// Copies a match of at most 33 bytes. [`WRITTEN`] bytes fit.
 #[inline(always)]
 fn repeat(dst: &mut [u8], at: usize, distance: usize, length: usize) {
     let from = at - distance;

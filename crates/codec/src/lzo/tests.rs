@@ -1,4 +1,4 @@
-//! Encoders against two decoders, and the decoder against streams put together by hand.
+//! Encoders against two decoders, and the decoder against handmade streams.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::form::{M1_FAR_FIRST, M1_FAR_MOST, M1_MOST, M2_MOST, M3_MOST, M4_MOST}
 use super::writer::{Match, Writer};
 use super::*;
 
-/// An encoder of each algorithm, and levels from the least to the most.
+/// Each algorithm, and levels from the lowest to the highest.
 fn all() -> Vec<LzoParams> {
     let algorithms = LzoAlgorithm::ALL.iter().map(|&algorithm| LzoParams { algorithm, ..LzoParams::default() });
     let levels = [1, 5, 8, 9].map(|level| LzoParams { level, ..LzoParams::default() });
@@ -14,22 +14,22 @@ fn all() -> Vec<LzoParams> {
 }
 
 fn compressed(params: &LzoParams, src: &[u8]) -> Vec<u8> {
-    let mut room = vec![0; src.len() + src.len() / 16 + 67];
-    let size = LzoEncoder::new(params).press(src, &mut room).unwrap().unwrap();
-    room.truncate(size);
-    room
+    let mut out = vec![0; src.len() + src.len() / 16 + 67];
+    let size = LzoEncoder::new(params).try_compress(src, &mut out).unwrap().unwrap();
+    out.truncate(size);
+    out
 }
 
-fn decompressed(src: &[u8], room: usize) -> Result<Vec<u8>, CodecError> {
-    let mut dst = vec![0; room];
+fn decompressed(src: &[u8], capacity: usize) -> Result<Vec<u8>, CodecError> {
+    let mut dst = vec![0; capacity];
     let size = LzoDecoder.decompress(src, &mut dst)?;
     dst.truncate(size);
     Ok(dst)
 }
 
-/// By a decoder that is not ours.
-fn elsewhere(src: &[u8], room: usize) -> Vec<u8> {
-    let mut dst = vec![0; room];
+/// Decompresses with another implementation.
+fn elsewhere(src: &[u8], capacity: usize) -> Vec<u8> {
+    let mut dst = vec![0; capacity];
     let size = lzokay::decompress::decompress(src, &mut dst).unwrap();
     dst.truncate(size);
     dst
@@ -43,7 +43,7 @@ fn check(src: &[u8]) {
     }
 }
 
-/// Text of words that come again at distances of all kinds.
+/// Text of words that repeat at distances of all kinds.
 fn wordy(size: usize, seed: u64, words: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let mut out = Vec::with_capacity(size + 32);
@@ -87,8 +87,8 @@ fn every_form_of_match_is_read() {
 fn one_match(run: usize, found: Match) {
     let noise = wordy(M4_MOST + 600, 5, u64::MAX >> 30);
     let (history, rest) = noise.split_at(M4_MOST);
-    let mut room = vec![0; 2 * noise.len()];
-    let mut writer = Writer::new(&mut room);
+    let mut out = vec![0; 2 * noise.len()];
+    let mut writer = Writer::new(&mut out);
     writer.step(history, Match { length: 3, distance: 5 }).unwrap();
     writer.step(&rest[..run], found).unwrap();
     let size = writer.finish(&rest[..2]).unwrap();
@@ -100,8 +100,8 @@ fn one_match(run: usize, found: Match) {
     expected.extend(&rest[..run]);
     copy(&mut expected, found);
     expected.extend(&rest[..2]);
-    assert!(decompressed(&room[..size], expected.len()).unwrap() == expected, "{found:?} after {run}");
-    assert!(elsewhere(&room[..size], expected.len()) == expected, "{found:?} after {run}, elsewhere");
+    assert!(decompressed(&out[..size], expected.len()).unwrap() == expected, "{found:?} after {run}");
+    assert!(elsewhere(&out[..size], expected.len()) == expected, "{found:?} after {run}, elsewhere");
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn strength_costs_time_and_saves_bytes() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
-    let wrong = |src: &[u8], room: usize| decompressed(src, room).unwrap_err().to_string();
+fn errors_name_the_fault() {
+    let wrong = |src: &[u8], capacity: usize| decompressed(src, capacity).unwrap_err().to_string();
     assert!(wrong(&[], 9).contains("ends too early"));
     assert!(wrong(&[20, b'a', b'b'], 9).contains("ends too early"));
     assert!(wrong(&[0x11, 0], 9).contains("ends too early"));
@@ -135,10 +135,10 @@ proptest! {
     }
 
     #[test]
-    fn two_decoders_agree(src in proptest::collection::vec(prop_oneof![0u8..70, any::<u8>()], 0..300), room in 0usize..2000) {
-        let mut dst = vec![0; room];
+    fn two_decoders_agree(src in proptest::collection::vec(prop_oneof![0u8..70, any::<u8>()], 0..300), capacity in 0usize..2000) {
+        let mut dst = vec![0; capacity];
         let theirs = lzokay::decompress::decompress(&src, &mut dst).map(|size| dst[..size].to_vec());
-        let ours = decompressed(&src, room);
+        let ours = decompressed(&src, capacity);
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?} {:?}", ours, theirs);
         prop_assert!(ours.is_err() || ours.unwrap() == theirs.unwrap());
     }
@@ -157,12 +157,12 @@ proptest! {
     }
 
     #[test]
-    fn a_room_too_small_is_no_fault(size in 2usize..3000, seed: u64, share in 0usize..100) {
+    fn a_small_destination_is_not_a_fault(size in 2usize..3000, seed: u64, share in 0usize..100) {
         let src = wordy(size, seed, 50);
         for params in all() {
             let full = compressed(&params, &src);
-            let mut room = vec![0; full.len() * share / 100];
-            prop_assert_eq!(LzoEncoder::new(&params).press(&src, &mut room).unwrap(), None);
+            let mut out = vec![0; full.len() * share / 100];
+            prop_assert_eq!(LzoEncoder::new(&params).try_compress(&src, &mut out).unwrap(), None);
         }
     }
 }

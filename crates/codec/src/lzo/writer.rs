@@ -1,10 +1,10 @@
-//! Puts LZO1X instructions into a buffer.
+//! Writes LZO1X instructions to a buffer.
 
 use super::form::{
     END, M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M1_MOST, M2_LONGEST, M2_MOST, M3_MOST, M3_SHORT, M4_SHORT,
 };
 
-/// A match: so many bytes as stand `distance` back.
+/// A match: copies bytes from `distance` back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Match {
     /// Bytes, 2 or more.
@@ -13,23 +13,22 @@ pub(super) struct Match {
     pub distance: usize,
 }
 
-/// Literals of the first run that its short form has room for.
+/// Longest short form of the first run.
 const FIRST_RUN_MOST: usize = 255 - 17;
-/// Literals that ride in the low bits of the match before them.
+/// Most literals stored in the low bits of the match before them.
 const RIDING: usize = 3;
-/// Literals that a run's first byte can name.
+/// Longest run whose length fits its first byte.
 const RUN_SHORT: usize = 18;
 
-/// Instructions in a buffer of fixed size. What does not fit makes every further call `None`.
+/// Writes to a buffer of fixed size. After an overflow every call returns `None`.
 pub(super) struct Writer<'a> {
-    room: &'a mut [u8],
+    out: &'a mut [u8],
     at: usize,
 }
 
 impl<'a> Writer<'a> {
-    /// An empty one.
-    pub fn new(room: &'a mut [u8]) -> Writer<'a> {
-        Writer { room, at: 0 }
+    pub fn new(out: &'a mut [u8]) -> Writer<'a> {
+        Writer { out, at: 0 }
     }
 
     /// Literals, then a match.
@@ -38,7 +37,7 @@ impl<'a> Writer<'a> {
         self.found(found, literals.len())
     }
 
-    /// The last literals and the end mark; bytes written in all.
+    /// The last literals and the end mark; returns the bytes written in all.
     pub fn finish(mut self, literals: &[u8]) -> Option<usize> {
         self.literals(literals)?;
         self.put(&END)?;
@@ -47,7 +46,7 @@ impl<'a> Writer<'a> {
 
     #[inline]
     fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        self.room.get_mut(self.at..self.at + bytes.len())?.copy_from_slice(bytes);
+        self.out.get_mut(self.at..self.at + bytes.len())?.copy_from_slice(bytes);
         self.at += bytes.len();
         Some(())
     }
@@ -57,8 +56,8 @@ impl<'a> Writer<'a> {
         match bytes.len() {
             0 => return Some(()),
             count if self.at == 0 && count <= FIRST_RUN_MOST => self.put(&[17 + count as u8])?,
-            // Every instruction that a run can follow ends with the two bytes whose first has room for the count.
-            count if count <= RIDING && self.at > 0 => self.room[self.at - 2] |= count as u8,
+            // Every instruction before a run ends with two bytes, the first of which has bits for the count.
+            count if count <= RIDING && self.at > 0 => self.out[self.at - 2] |= count as u8,
             count if count <= RUN_SHORT => self.put(&[count as u8 - 3])?,
             count => {
                 self.put(&[0])?;
@@ -68,13 +67,13 @@ impl<'a> Writer<'a> {
         self.copy(bytes)
     }
 
-    /// Copies literals, short ones by a fixed size that costs no call.
+    /// Copies literals, short ones with a fixed size that costs no call.
     #[inline]
     fn copy(&mut self, bytes: &[u8]) -> Option<()> {
         self.put(bytes)
     }
 
-    /// What is left of a length, in units of 255.
+    /// The rest of a length, in units of 255.
     fn extension(&mut self, mut left: usize) -> Option<()> {
         while left > 255 {
             self.put(&[0])?;

@@ -6,20 +6,19 @@ use super::did_not_fit;
 use crate::CodecError;
 
 const BZIP2: &str = "bzip2";
-/// The library's own default: when sorting gives up on repetitive data and takes the slower, steady way.
+/// The library's default: how soon sorting of repetitive data falls back to the slower algorithm with a bounded time.
 const WORK_FACTOR: u32 = 0;
 
-/// Just less than a block, which holds 100,000 bytes a level less 19 after runs of four were made five.
+/// Slightly less than a block, which holds 100,000 bytes a level less 19 after runs of four became five.
 pub(super) fn chunk(level: u32) -> usize {
     level as usize * 100_000 - 100
 }
 
-/// Bytes that an encoder takes (bzip2(1), "Memory Management").
+/// Memory of an encoder (bzip2(1), "Memory Management").
 pub(super) fn memory(level: u32) -> usize {
     (400 << 10) + 8 * 100_000 * level as usize
 }
 
-/// Makes streams.
 pub(super) struct Encoder {
     level: u32,
 }
@@ -34,7 +33,7 @@ impl Encoder {
         if chunk.len() > limit {
             return Err(CodecError::BlockTooLarge { found: chunk.len(), limit });
         }
-        // A hundredth and 600 bytes more are enough for any data (bzip2 manual, "BZ2_bzBuffToBuffCompress").
+        // One percent and 600 bytes more are enough for any data (bzip2 manual, "BZ2_bzBuffToBuffCompress").
         let mut bytes = Vec::with_capacity(chunk.len() + chunk.len() / 100 + 600);
         let mut coder = Compress::new(Compression::new(self.level), WORK_FACTOR);
         let mut taken = 0;

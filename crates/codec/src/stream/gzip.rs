@@ -5,12 +5,11 @@ use crate::CodecError;
 use crate::gzip::{Deflater, gzip_bound};
 use crate::names::GZIP;
 
-/// Bytes that an encoder takes (libdeflate 1.26: hash chains up to level 9, binary trees and a cost table above).
+/// Memory of an encoder (libdeflate 1.26: hash chains up to level 9, binary trees and a cost table above).
 pub(super) fn memory(level: u32) -> usize {
     if level < 10 { 1 << 20 } else { 10 << 20 }
 }
 
-/// Makes members.
 pub(super) struct Encoder(Deflater);
 
 impl Encoder {

@@ -1,4 +1,4 @@
-//! Tests of streams made of members; whole files are given to other programs in `tests/streams.rs`.
+//! Tests of streams of members; `tests/streams.rs` passes whole files to other programs.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! One .xz stream of many blocks (xz `doc/xz-file-format.txt`, version 1.2), each with its sizes in its header, so that
-//! readers can decompress them side by side.
+//! One .xz stream of many blocks (xz `doc/xz-file-format.txt`, version 1.2), each with its sizes in its header, so that decoders can work
+//! on them in parallel.
 //!
-//! The library makes whole streams of one block. The block is taken out of its stream and gets a new header with the sizes;
-//! the stream's header, index and footer are made here.
+//! The library writes whole streams of one block. The block is taken out of its stream and gets a new header with the sizes; the
+//! stream's header, index and footer are written here.
 
 use super::did_not_fit;
 use crate::CodecError;
@@ -29,7 +29,6 @@ pub(super) fn dictionary(level: u32) -> usize {
     1 << log
 }
 
-/// Bytes that an encoder takes.
 pub(super) fn memory(level: u32) -> usize {
     (64 << 10) + encoder_memory(&settings(level), dictionary(level) as u32)
 }
@@ -38,7 +37,7 @@ fn settings(level: u32) -> Settings {
     Settings::new(&LzmaModel::new(level), dictionary(level) as u32)
 }
 
-/// Sizes of a block as the index has them, bytes.
+/// Sizes of a block as stored in the index, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockSizes {
     /// Header, compressed data and check, without padding.
@@ -47,7 +46,6 @@ pub(super) struct BlockSizes {
     content: u64,
 }
 
-/// Makes blocks.
 pub(super) struct Encoder {
     stream: Stream,
     settings: Settings,
@@ -58,7 +56,7 @@ impl Encoder {
         Encoder { stream: Stream::new(XZ), settings: settings(level) }
     }
 
-    /// A block; nothing for an empty chunk.
+    /// Compresses a block; empty for an empty chunk.
     pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<(Vec<u8>, Option<BlockSizes>), CodecError> {
         if chunk.is_empty() {
             return Ok((Vec::new(), None));
@@ -76,13 +74,12 @@ impl Encoder {
     }
 }
 
-/// LZMA2 stores what it cannot compress in pieces of 64 KiB with 3 bytes each; headers and index come on top.
+/// LZMA2 stores incompressible data in pieces of 64 KiB with 3 bytes each; headers and index are added.
 fn bound(size: usize) -> usize {
     size + size / 1024 + 1024
 }
 
-/// The block of a stream of one block, under a header that says its sizes. `None` if the stream is not laid out as the format
-/// says.
+/// The block of a stream of one block, with a new header that contains its sizes. `None` if the stream has an unexpected layout.
 fn with_sizes(mut stream: Vec<u8>, content: u64) -> Option<(Vec<u8>, Option<BlockSizes>)> {
     let old_header = (usize::from(*stream.get(EDGE)?) + 1) * 4;
     let body = stream.get(EDGE + old_header..)?;
@@ -113,7 +110,6 @@ fn block_header(compressed: u64, content: u64, dictionary: u8) -> Vec<u8> {
     header
 }
 
-/// The header of the stream.
 pub(super) fn stream_header() -> Vec<u8> {
     let mut header = b"\xfd7zXZ\0".to_vec();
     header.extend_from_slice(&FLAGS);
@@ -129,7 +125,6 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Notes the next block.
     pub(super) fn add(&mut self, sizes: BlockSizes) {
         self.count += 1;
         put_number(&mut self.records, sizes.unpadded);

@@ -1,12 +1,12 @@
 //! zstd frames with content size and checksum.
 
 use super::did_not_fit;
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::names::ZSTD;
 use crate::zstd::{ZstdEncoder, bound, encoder_memory};
 use crate::{CodecError, ZstdParams};
 
-/// Twice the window that the library takes for large inputs (zstd 1.5, lib/compress/clevels.h), 4 MiB at least.
+/// Twice the window of the library for large inputs (zstd 1.5, lib/compress/clevels.h), 4 MiB at least.
 pub(super) fn chunk(level: u32) -> usize {
     match level {
         0..=16 => 4 << 20,
@@ -17,12 +17,10 @@ pub(super) fn chunk(level: u32) -> usize {
     }
 }
 
-/// Bytes that an encoder takes.
 pub(super) fn memory(level: u32, chunk: usize) -> usize {
     encoder_memory(&ZstdParams { level: level as i32 }, chunk)
 }
 
-/// Makes frames.
 pub(super) struct Encoder(ZstdEncoder);
 
 impl Encoder {
@@ -32,7 +30,7 @@ impl Encoder {
 
     pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, CodecError> {
         let mut bytes = vec![0; bound(chunk.len())];
-        let size = self.0.press(chunk, &mut bytes)?;
+        let size = self.0.try_compress(chunk, &mut bytes)?;
         bytes.truncate(size.ok_or_else(|| did_not_fit(ZSTD, "ZSTD_compress2"))?);
         Ok(bytes)
     }

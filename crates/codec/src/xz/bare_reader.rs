@@ -1,4 +1,4 @@
-//! Decompresses LZMA alone, without header: piece by piece, so that memory is a dictionary and not the data.
+//! Decompresses raw LZMA as a stream, so that memory is the dictionary's and not the data's.
 
 use std::io::{self, BufRead, Read};
 use std::mem::MaybeUninit;
@@ -10,23 +10,23 @@ use super::stream::bare;
 use crate::CodecError;
 use crate::names::LZMA;
 
-/// The filter's flag by which an end mark is right as well (lzma/lzma12.h, `LZMA_LZMA1EXT_ALLOW_EOPM`).
+/// The filter's flag that accepts an end mark (lzma/lzma12.h, `LZMA_LZMA1EXT_ALLOW_EOPM`).
 const MAY_HAVE_END_MARK: u32 = 1;
 /// Smallest dictionary, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 const MIN_DICT: u32 = 4096;
-/// Probabilities, the state of the decoder, and what the library adds to the dictionary: bytes, at most.
+/// Upper bound, bytes: probabilities, the state of the decoder, and what the library adds to the dictionary.
 const STATE: usize = 128 * 1024;
-/// Values of the byte of contexts.
+/// Number of values of the contexts byte.
 const CONTEXTS: u8 = 9 * 5 * 5;
 
-/// Decompresses LZMA without header, with or without an end mark, as raw as `.lzma` files have it after theirs.
+/// Decompresses LZMA without header, with or without an end mark, as it follows the header of `.lzma` files.
 ///
-/// Bytes that follow the data are left alone. Errors of the data are of the kind
-/// [`InvalidData`](io::ErrorKind::InvalidData), with a [`CodecError`] inside.
+/// Does not read beyond the data. Errors in the data are of the kind [`InvalidData`](io::ErrorKind::InvalidData) and contain a
+/// [`CodecError`].
 pub struct RawLzmaReader<R> {
     stream: sys::lzma_stream,
     source: R,
-    /// Bytes taken from the source.
+    /// Bytes consumed of the source's buffer.
     taken: usize,
     ended: bool,
 }
@@ -35,14 +35,14 @@ pub struct RawLzmaReader<R> {
 unsafe impl<R: Send> Send for RawLzmaReader<R> {}
 
 impl<R: BufRead> RawLzmaReader<R> {
-    /// A reader of data with these contexts (`(pb * 5 + lp) * 9 + lc`) and this dictionary, bytes, which holds `size` bytes.
+    /// A reader of `size` bytes of content, coded with these contexts (`(pb * 5 + lp) * 9 + lc`) and this dictionary in bytes.
     ///
     /// # Errors
-    /// Contexts that do not exist or are not supported; lack of memory.
+    /// Invalid or unsupported contexts; lack of memory.
     pub fn new(source: R, contexts: u8, dict_size: u32, size: u64) -> Result<RawLzmaReader<R>, CodecError> {
         let bad = |reason| CodecError::Malformed { codec: LZMA, size: 5, reason };
         if contexts >= CONTEXTS {
-            return Err(bad("there are no such contexts"));
+            return Err(bad("invalid literal contexts"));
         }
         let [lc, lp, pb] = [contexts % 9, contexts / 9 % 5, contexts / 45].map(u32::from);
         let search = Search {
@@ -78,7 +78,7 @@ impl<R: BufRead> RawLzmaReader<R> {
 }
 
 impl RawLzmaReader<&[u8]> {
-    /// Bytes that a reader takes beside its source and what it fills; an upper bound.
+    /// Upper bound of the memory of a reader, bytes, without its source and its output.
     pub fn memory(dict_size: u32) -> usize {
         STATE + dict_size.max(MIN_DICT) as usize
     }
@@ -89,16 +89,16 @@ impl<R: BufRead> Read for RawLzmaReader<R> {
         let mut made = 0;
         while !self.ended && made < into.len() {
             let input = self.source.fill_buf()?;
-            let room = &mut into[made..];
+            let out = &mut into[made..];
             self.stream.next_in = input.as_ptr();
             self.stream.avail_in = input.len();
-            self.stream.next_out = room.as_mut_ptr();
-            self.stream.avail_out = room.len();
+            self.stream.next_out = out.as_mut_ptr();
+            self.stream.avail_out = out.len();
             let action = if input.is_empty() { sys::lzma_action_LZMA_FINISH } else { sys::lzma_action_LZMA_RUN };
             // SAFETY: a decoder was set up; input and output are valid for the lengths given and do not overlap.
             let code = unsafe { sys::lzma_code(&mut self.stream, action) };
             let read = input.len() - self.stream.avail_in;
-            made += room.len() - self.stream.avail_out;
+            made += out.len() - self.stream.avail_out;
             self.source.consume(read);
             self.taken = self.taken.saturating_add(read);
             match code {
@@ -125,11 +125,11 @@ mod tests {
 
     fn packed(plain: &[u8]) -> (Vec<u8>, RawLzma) {
         let raw = RawLzma::new(5).unwrap();
-        let mut room = vec![0; plain.len()];
-        let outcome = raw.encoder(plain.len()).unwrap().compress(plain, &mut room).unwrap();
+        let mut out = vec![0; plain.len()];
+        let outcome = raw.encoder(plain.len()).unwrap().compress(plain, &mut out).unwrap();
         let crate::Outcome::Smaller(size) = outcome else { panic!("not smaller") };
-        room.truncate(size);
-        (room, raw)
+        out.truncate(size);
+        (out, raw)
     }
 
     fn plain() -> Vec<u8> {

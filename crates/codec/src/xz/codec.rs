@@ -3,17 +3,16 @@
 use liblzma_sys as sys;
 
 use super::{Bcj, Code, Format, Settings, Stream, XzParams, encoder_usage};
-use crate::bounded::{Press, keep_smaller};
+use crate::bounded::{Compressor, keep_smallest};
 use crate::names::XZ;
 use crate::{CodecError, Decoder};
 
-/// Compresses blocks to .xz streams.
 pub(crate) struct XzEncoder {
     stream: Stream,
     settings: Settings,
     /// The filters to try; `None` is the plain stream.
     variants: Vec<Option<Bcj>>,
-    /// Where a second result goes, so that the first need not be made again if it was the better.
+    /// Buffer for a second attempt, so that the first result is kept if it was smaller.
     spare: Vec<u8>,
 }
 
@@ -27,37 +26,37 @@ impl XzEncoder {
     }
 }
 
-/// Every chain to try, the plain one first.
+/// Every filter to try, the plain stream first.
 fn variants(params: &XzParams) -> Vec<Option<Bcj>> {
     std::iter::once(None).chain(params.filters.iter().map(Some)).collect()
 }
 
-impl Press for XzEncoder {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for XzEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let options = self.settings.options(src.len());
         let mut best = None;
         for bcj in &self.variants {
             let (stream, format) = (&mut self.stream, Format::Xz(*bcj));
-            let press = |dst: &mut [u8]| encode(stream, format, &options, src, dst);
-            best = keep_smaller(best, room, &mut self.spare, press)?;
+            let try_compress = |dst: &mut [u8]| encode(stream, format, &options, src, dst);
+            best = keep_smallest(best, out, &mut self.spare, try_compress)?;
         }
         Ok(best)
     }
 }
 
-/// Compresses into `room`; `None` if it does not fit.
+/// Compresses into `out`; `None` if it does not fit.
 pub(crate) fn encode(
     stream: &mut Stream,
     format: Format,
     options: &sys::lzma_options_lzma,
     src: &[u8],
-    room: &mut [u8],
+    out: &mut [u8],
 ) -> Result<Option<usize>, CodecError> {
-    let code = stream.encode(format, options, src, room)?;
+    let code = stream.encode(format, options, src, out)?;
     encoded(stream, code)
 }
 
-/// What coding came to: bytes written, or `None` if they did not fit.
+/// Bytes written, or `None` if they did not fit.
 pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, CodecError> {
     let failed = |stream: &Stream, code| CodecError::Library { codec: stream.codec(), function: "lzma_code", code };
     match code {
@@ -69,19 +68,18 @@ pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, Code
     }
 }
 
-/// Bytes that an encoder for dictionaries up to `dict_limit` takes, without its spare buffer.
+/// Memory of an encoder for dictionaries up to `dict_limit`, bytes, without its spare buffer.
 pub(crate) fn encoder_memory(settings: &Settings, dict_limit: u32) -> usize {
     encoder_usage(&settings.options(dict_limit as usize))
 }
 
-/// Decompresses .xz streams.
 pub(crate) struct XzDecoder {
     stream: Stream,
     memory: u64,
 }
 
 impl XzDecoder {
-    /// A decoder that takes at most `memory` bytes.
+    /// A decoder that uses at most `memory` bytes.
     pub(crate) fn new(memory: usize) -> Self {
         XzDecoder { stream: Stream::new(XZ), memory: memory.max(1) as u64 }
     }
@@ -93,7 +91,7 @@ impl Decoder for XzDecoder {
     }
 }
 
-/// Decompresses the one stream that `src` must be.
+/// Decompresses `src`, which must be exactly one stream.
 pub(crate) fn decode(
     stream: &mut Stream,
     format: Format,
@@ -101,12 +99,12 @@ pub(crate) fn decode(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize, CodecError> {
-    let (codec, size, room) = (stream.codec(), src.len(), dst.len());
+    let (codec, size, capacity) = (stream.codec(), src.len(), dst.len());
     let bad = |reason| Err(CodecError::Malformed { codec, size, reason });
     match stream.decode(format, memory, src, dst)? {
         Code::Ended { read, written } if read == size => Ok(written),
         Code::Ended { .. } => bad("bytes follow the end of the stream"),
-        Code::Full => Err(CodecError::TooLong { codec, size, room }),
+        Code::Full => Err(CodecError::TooLong { codec, size, capacity }),
         Code::Short => bad("ends too early"),
         Code::Refused(sys::lzma_ret_LZMA_MEMLIMIT_ERROR) => {
             Err(CodecError::Memory { codec, needed: stream.wanted(), limit: memory })

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::CodecError;
 use crate::item::Item;
 
-/// The whole, in millionths of a percent.
+/// 100 percent, in millionths of a percent.
 const WHOLE: u32 = 100_000_000;
 
 /// A share from a millionth of a percent to 100 percent.
@@ -15,7 +15,7 @@ pub struct Percent {
 }
 
 impl Percent {
-    /// All of it.
+    /// 100 percent.
     pub const ALL: Percent = Percent { millionths: WHOLE };
 
     /// This share of `size` bytes, rounded down.
@@ -23,7 +23,7 @@ impl Percent {
         (size as u128 * u128::from(self.millionths) / u128::from(WHOLE)) as usize
     }
 
-    /// A number with up to six decimals, without the sign of percent.
+    /// Parses a number with up to six decimals, without the percent sign.
     fn parse(text: &str) -> Option<Percent> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -42,7 +42,7 @@ impl fmt::Display for Percent {
     }
 }
 
-/// How large a dictionary may get.
+/// Maximum dictionary size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DictSize {
     /// As large as a block.
@@ -50,18 +50,18 @@ pub enum DictSize {
     Block,
     /// A share of a block.
     Share(Percent),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u32),
 }
 
 impl DictSize {
-    /// Smallest dictionary, bytes: what readers have ready for metadata blocks anyway.
+    /// Smallest dictionary, bytes: readers allocate it for metadata blocks anyway.
     pub const MIN: u32 = 8 * 1024;
     /// Largest dictionary, bytes.
     pub const MAX: u32 = 1024 * 1024;
 
-    /// The dictionary size for blocks of `block_size` bytes, bytes. `None` if it is not one that the format can store
-    /// and readers accept: 2^n or 2^n + 2^(n+1), from [`DictSize::MIN`] to [`DictSize::MAX`].
+    /// The dictionary size for blocks of `block_size` bytes, bytes. `None` unless the format can store it and readers accept it: 2^n or 2^n
+    /// + 2^(n+1), from [`DictSize::MIN`] to [`DictSize::MAX`].
     pub fn resolve(self, block_size: usize) -> Option<u32> {
         let size = match self {
             DictSize::Block => block_size.next_power_of_two().max(Self::MIN as usize),
@@ -109,7 +109,7 @@ fn storable(size: u32) -> bool {
     odd == 1 || odd == 3
 }
 
-/// A number of bytes with an optional suffix.
+/// Parses a number of bytes with an optional suffix.
 fn bytes(text: &str) -> Option<u32> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 10),

@@ -4,12 +4,12 @@ use super::DictSize;
 use crate::CodecError;
 use crate::item::{Item, Printed};
 
-/// How LZMA searches and what contexts it keeps.
+/// LZMA search effort and contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzmaModel {
     /// Effort, 0 to 9. Default 6 for xz, 5 for lzma.
     pub level: u32,
-    /// Whether to search longer still.
+    /// Whether to search longer.
     pub extreme: bool,
     /// Dictionary size. Default: the block size.
     pub dict_size: DictSize,
@@ -27,7 +27,7 @@ impl LzmaModel {
         LzmaModel { level, extreme: false, dict_size: DictSize::Block, lc: 3, lp: 0, pb: 2 }
     }
 
-    /// Takes a parameter; false if it is none of these.
+    /// Applies a parameter; false if it is none of these.
     pub(crate) fn take(&mut self, item: &Item<'_>) -> Result<bool, CodecError> {
         match item.key {
             "level" | "preset" => self.level = item.number(0..=9)?,
@@ -54,7 +54,7 @@ impl LzmaModel {
         printed.value("pb", self.pb, default.pb);
     }
 
-    /// Checks ranges, which a caller may have set by hand.
+    /// Checks ranges, because callers may set the fields directly.
     pub(crate) fn check(&self, codec: &'static str) -> Result<(), CodecError> {
         let wrong =
             |found: String, expected: &str| Err(CodecError::Conflict { codec, found, expected: expected.to_owned() });

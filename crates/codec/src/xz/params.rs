@@ -6,10 +6,9 @@ use crate::item::{Printed, items};
 use crate::names::XZ;
 use crate::set::{Choice, Set, find};
 
-/// Names of all parameters, for error messages.
 const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb, x86, powerpc, ia64, arm, armthumb, sparc, arm64, riscv";
 
-/// A filter that makes branch targets of machine code absolute, so that they repeat.
+/// A filter that makes branch targets in machine code absolute, so that they repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bcj {
     /// x86, 32 and 64 bits.
@@ -24,9 +23,9 @@ pub enum Bcj {
     ArmThumb,
     /// SPARC.
     Sparc,
-    /// ARM, 64 bits. Linux reads it since 6.12.
+    /// ARM, 64 bits. Supported by Linux since 6.12.
     Arm64,
-    /// RISC-V. Linux reads it since 6.12.
+    /// RISC-V. Supported by Linux since 6.12.
     RiscV,
 }
 
@@ -48,20 +47,20 @@ impl Choice for Bcj {
     }
 }
 
-/// What a user may choose of xz.
+/// Parameters of xz.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XzParams {
     /// Search and contexts.
     pub model: LzmaModel,
-    /// Filters to try on each block, besides none, of which the smallest result is kept.
+    /// Filters to try on each block besides none; the smallest result is kept.
     pub filters: Set<Bcj>,
 }
 
 impl XzParams {
-    /// Level when none is chosen.
+    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 6;
 
-    /// The dictionary size for blocks of up to `block_size` bytes, bytes: the most that any block asks of a reader.
+    /// The largest dictionary of blocks of up to `block_size` bytes, bytes: the memory that a decoder needs.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
         self.model.dict_size(XZ, block_size)
     }

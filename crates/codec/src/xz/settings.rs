@@ -1,13 +1,13 @@
-//! What a level means to the encoder.
+//! Encoder settings of each level.
 
 use liblzma_sys as sys;
 
 use super::LzmaModel;
 
-/// Smallest dictionary that the encoder takes, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
+/// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 const MIN_DICT: usize = 4096;
 
-/// The encoder's side of a [`LzmaModel`].
+/// Encoder settings of a [`LzmaModel`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     level: u32,
@@ -15,11 +15,11 @@ pub(crate) struct Settings {
     lc: u32,
     lp: u32,
     pb: u32,
-    /// No block gets a larger dictionary, bytes.
+    /// Upper bound of a block's dictionary, bytes.
     dict_limit: u32,
 }
 
-/// How matches are searched. The names are those of the library.
+/// Match finder settings, with the library's names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search {
     pub(crate) mode: sys::lzma_mode,
@@ -34,8 +34,8 @@ impl Settings {
         Settings { level: model.level, extreme: model.extreme, lc: model.lc, lp: model.lp, pb: model.pb, dict_limit }
     }
 
-    /// The library's options for a block of `size` bytes. The dictionary is no larger than such a block can use, since
-    /// clearing the tables of a large one takes longer than compressing a short tail end.
+    /// The library's options for a block of `size` bytes. The dictionary is no larger than the block can use, since clearing large tables
+    /// takes longer than compressing a short tail end.
     pub(crate) fn options(&self, size: usize) -> sys::lzma_options_lzma {
         let useful = size.max(MIN_DICT).next_power_of_two();
         let search = if self.extreme { extreme(self.level) } else { plain(self.level, useful) };
@@ -43,7 +43,7 @@ impl Settings {
     }
 }
 
-/// The library's options for a dictionary of so many bytes, `[lc, lp, pb]` and a way to search.
+/// The library's options from a dictionary size in bytes, `[lc, lp, pb]` and a search.
 pub(crate) fn options(dict_size: u32, contexts: [u32; 3], search: Search) -> sys::lzma_options_lzma {
     let [lc, lp, pb] = contexts;
     sys::lzma_options_lzma {
@@ -74,7 +74,7 @@ pub(crate) fn options(dict_size: u32, contexts: [u32; 3], search: Search) -> sys
     }
 }
 
-/// The library's own presets (lzma/lzma_encoder_presets.c of 5.8) but for level 6, which is the usual one.
+/// The library's presets (lzma/lzma_encoder_presets.c of 5.8) except level 6, the default.
 fn plain(level: u32, size: usize) -> Search {
     let fast = |mf, nice_len, depth| Search { mode: sys::lzma_mode_LZMA_MODE_FAST, mf, nice_len, depth };
     let normal = |mf, nice_len| Search { mode: sys::lzma_mode_LZMA_MODE_NORMAL, mf, nice_len, depth: 0 };
@@ -90,8 +90,8 @@ fn plain(level: u32, size: usize) -> Search {
     }
 }
 
-/// Level 6, searched on blocks of a Debian root: up to 256 KiB no larger than the library's (bt4, 64) and a tenth to two
-/// fifths less work, for that is tuned to whole files. Its 4-byte hash, besides, takes long to clear for a small block.
+/// Level 6, tuned on blocks of a Debian root: up to 256 KiB no larger than the library's preset (bt4, 64), which is tuned for whole files,
+/// and a tenth to two fifths less work. Clearing the preset's 4-byte hash is also slow for a small block.
 fn usual(size: usize) -> Search {
     let (mf, nice_len) = match size {
         0..=0x4000 => (sys::lzma_match_finder_LZMA_MF_BT3, 48),

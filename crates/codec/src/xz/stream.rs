@@ -1,4 +1,4 @@
-//! One liblzma stream, kept between blocks so that its memory is.
+//! One liblzma stream, reused for all blocks to keep its memory.
 
 use std::mem::MaybeUninit;
 
@@ -8,36 +8,35 @@ use super::Bcj;
 use super::tables::Tables;
 use crate::CodecError;
 
-/// The layout round the compressed data.
+/// The container around the compressed data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// .xz, with a CRC-32 of the content: the only check that Linux's reader knows.
+    /// .xz, with a CRC-32 of the content: the only check that Linux supports.
     Xz(Option<Bcj>),
     /// Legacy .lzma.
     Alone,
 }
 
-/// LZMA1 whose end mark can be left out (lzma/lzma12.h, `LZMA_FILTER_LZMA1EXT`), which the crate does not declare.
+/// LZMA1 with an optional end mark (lzma/lzma12.h, `LZMA_FILTER_LZMA1EXT`), which the crate does not declare.
 const LZMA1EXT: sys::lzma_vli = 0x4000_0000_0000_0002;
 
-/// What came of coding.
+/// Result of coding.
 pub(crate) enum Code {
-    /// The stream ended after so many bytes read and written.
+    /// The stream ended.
     Ended {
-        /// Bytes taken from the source.
+        /// Bytes consumed of the source.
         read: usize,
-        /// Bytes put into the destination.
+        /// Bytes written to the destination.
         written: usize,
     },
     /// The destination is full.
     Full,
     /// The source ended before the stream did.
     Short,
-    /// The library refused the data.
+    /// The library rejected the data.
     Refused(sys::lzma_ret),
 }
 
-/// A liblzma stream.
 pub(crate) struct Stream {
     inner: sys::lzma_stream,
     codec: &'static str,
@@ -58,7 +57,6 @@ impl Stream {
         Stream { inner, codec, _tables: tables }
     }
 
-    /// The codec it was made for.
     pub(crate) fn codec(&self) -> &'static str {
         self.codec
     }
@@ -85,7 +83,7 @@ impl Stream {
         Ok(self.code(src, dst))
     }
 
-    /// Compresses `src` to LZMA alone, without a header and without an end mark.
+    /// Compresses `src` to raw LZMA, without a header and without an end mark.
     pub(crate) fn encode_bare(
         &mut self,
         options: &sys::lzma_options_lzma,
@@ -99,7 +97,7 @@ impl Stream {
         Ok(self.code(src, dst))
     }
 
-    /// Decompresses the stream that `src` starts with, in `memory` bytes at most.
+    /// Decompresses the stream that `src` starts with, using at most `memory` bytes.
     pub(crate) fn decode(
         &mut self,
         format: Format,
@@ -118,7 +116,7 @@ impl Stream {
         Ok(self.code(src, dst))
     }
 
-    /// The memory that the last refused stream asked for, bytes.
+    /// The memory that the last rejected stream asked for, bytes.
     pub(crate) fn wanted(&self) -> u64 {
         // SAFETY: the stream is initialised.
         unsafe { sys::lzma_memusage(&self.inner) }
@@ -132,7 +130,7 @@ impl Stream {
         }
     }
 
-    /// Runs the coder until it ends, fails or runs out of source or destination.
+    /// Runs the coder until it ends, fails, or exhausts source or destination.
     fn code(&mut self, src: &[u8], dst: &mut [u8]) -> Code {
         self.inner.next_in = src.as_ptr();
         self.inner.avail_in = src.len();
@@ -173,14 +171,14 @@ fn chain(bcj: Option<Bcj>, options: &sys::lzma_options_lzma) -> [sys::lzma_filte
     }
 }
 
-/// The filters of LZMA alone.
+/// The filters of raw LZMA.
 pub(super) fn bare(options: &sys::lzma_options_lzma) -> [sys::lzma_filter; 2] {
     let options = std::ptr::from_ref(options).cast_mut().cast();
     let end = sys::lzma_filter { id: sys::LZMA_VLI_UNKNOWN, options: std::ptr::null_mut() };
     [sys::lzma_filter { id: LZMA1EXT, options }, end]
 }
 
-/// What an encoder with these options takes, bytes, by the library's own account.
+/// Memory of an encoder with these options, bytes, by the library's own estimate.
 pub(crate) fn encoder_usage(options: &sys::lzma_options_lzma) -> usize {
     let filters = chain(Some(Bcj::X86), options);
     // SAFETY: the filters and options live during the call.

@@ -1,7 +1,7 @@
-//! The memory of a liblzma stream: large tables in large pages, everything else as it comes.
+//! The allocator of a liblzma stream: large tables use large pages.
 //!
-//! A match finder reads a few places anywhere in its tables for each byte of input. With large pages it takes a sixth less time
-//! for a dictionary of 24 MiB. The library keeps its tables between streams of the same options, so that they are asked for once.
+//! A match finder reads random places in its tables for each byte of input. Large pages save a sixth of the time for a dictionary of
+//! 24 MiB. The library reuses its tables for streams with the same options, so they are allocated once.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -10,21 +10,20 @@ use liblzma_sys as sys;
 
 use crate::mapping::LargePages;
 
-/// What is as large as this gets large pages, bytes. Smaller tables fit the processor's caches of addresses, and large pages
-/// take long to clear for blocks that come and go.
+/// Minimum size for large pages, bytes. Smaller tables are covered by the TLB, and clearing large pages is slow for short-lived blocks.
 const LARGE: usize = 4 << 20;
 
-/// An allocator for one stream at a time, and all that the stream has of it.
+/// An allocator for one stream at a time, and the stream's allocations.
 pub(super) struct Tables {
-    /// Both are boxes of this value: the library keeps the address of the first, and is given that of the second.
+    /// Both are boxes of this value: the library keeps the address of the first, which contains that of the second.
     allocator: NonNull<sys::lzma_allocator>,
     held: NonNull<Vec<Held>>,
 }
 
-// SAFETY: both boxes are this value's alone, and what is held is not tied to a thread.
+// SAFETY: both boxes are owned by this value alone, and the allocations are not tied to a thread.
 unsafe impl Send for Tables {}
 
-/// What the library has asked for.
+/// An allocation of the library.
 enum Held {
     Small(Vec<u128>),
     Large(LargePages),
@@ -37,7 +36,7 @@ impl Tables {
         Tables { allocator: NonNull::from(Box::leak(Box::new(allocator))), held }
     }
 
-    /// What the library is told. It may be used as long as this value is there.
+    /// The allocator to pass to the library, valid while this value exists.
     pub(super) fn allocator(&self) -> *const sys::lzma_allocator {
         self.allocator.as_ptr()
     }
@@ -45,7 +44,7 @@ impl Tables {
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        // SAFETY: the addresses are those of boxes made in `new`, and the stream that had them is ended.
+        // SAFETY: the addresses are those of boxes made in `new`, and the stream that used them is ended.
         unsafe {
             drop(Box::from_raw(self.allocator.as_ptr()));
             drop(Box::from_raw(self.held.as_ptr()));
@@ -72,9 +71,9 @@ impl Held {
     }
 }
 
-/// Called by the library for memory.
+/// Called by the library to allocate.
 unsafe extern "C" fn alloc(held: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    // SAFETY: the library passes on what `Tables::new` gave it; it makes one call at a time, and nobody else looks at the list.
+    // SAFETY: the library passes on what `Tables::new` gave it, and makes one call at a time; nothing else accesses the list.
     let held = unsafe { &mut *held.cast::<Vec<Held>>() };
     let made = count.checked_mul(size).and_then(Held::new).filter(|_| held.try_reserve(1).is_ok());
     made.map_or(null_mut(), |mut one| {
@@ -84,7 +83,7 @@ unsafe extern "C" fn alloc(held: *mut c_void, count: usize, size: usize) -> *mut
     })
 }
 
-/// Called by the library to give memory back.
+/// Called by the library to free.
 unsafe extern "C" fn free(held: *mut c_void, start: *mut c_void) {
     // SAFETY: as for `alloc`.
     let held = unsafe { &mut *held.cast::<Vec<Held>>() };
@@ -103,7 +102,7 @@ mod tests {
     }
 
     fn count(tables: &Tables) -> usize {
-        // SAFETY: nobody else has the list.
+        // SAFETY: nothing else accesses the list.
         unsafe { tables.held.as_ref().len() }
     }
 

@@ -1,64 +1,63 @@
-//! Puts runs of zeros back, as many bytes at a time as there is room for.
+//! Expands runs of zeros with wide writes where the destination has space.
 
 use super::{MOST_ZEROS, N};
 use crate::names::ZLE;
 use crate::{CodecError, Decoder};
 
-/// Decompresses blocks.
 pub(crate) struct ZleDecoder;
 
 impl Decoder for ZleDecoder {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let room = dst.len();
+        let capacity = dst.len();
         decode(src, dst).map_err(|fault| match fault {
             Fault::Cut => CodecError::Malformed { codec: ZLE, size: src.len(), reason: "ends within a run of bytes" },
-            Fault::Room => CodecError::TooLong { codec: ZLE, size: src.len(), room },
+            Fault::TooLong => CodecError::TooLong { codec: ZLE, size: src.len(), capacity },
         })
     }
 }
 
-/// What can be wrong with a block.
+/// Fault of a block.
 enum Fault {
-    /// Fewer bytes follow a token than it says.
+    /// Fewer bytes follow a token than its count.
     Cut,
-    /// It says more bytes than there is room for.
-    Room,
+    /// The content exceeds the destination.
+    TooLong,
 }
 
 fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, Fault> {
     let (mut rest, mut at) = (src, 0);
     while let Some((&token, after)) = rest.split_first() {
-        let (token, room) = (usize::from(token), &mut dst[at..]);
+        let (token, out) = (usize::from(token), &mut dst[at..]);
         rest = after;
         if token < N {
-            put_bytes(rest, token + 1, room)?;
+            put_bytes(rest, token + 1, out)?;
             (rest, at) = (&rest[token + 1..], at + token + 1);
         } else {
-            put_zeros(token - N + 1, room)?;
+            put_zeros(token - N + 1, out)?;
             at += token - N + 1;
         }
     }
     Ok(at)
 }
 
-/// Copies the first `length` bytes, at most [`N`]; may write up to that many.
+/// Copies the first `length` bytes, at most [`N`]; may write up to [`N`].
 #[inline]
-fn put_bytes(src: &[u8], length: usize, room: &mut [u8]) -> Result<(), Fault> {
-    if let (Some(from), Some(to)) = (src.first_chunk::<N>(), room.first_chunk_mut::<N>()) {
+fn put_bytes(src: &[u8], length: usize, out: &mut [u8]) -> Result<(), Fault> {
+    if let (Some(from), Some(to)) = (src.first_chunk::<N>(), out.first_chunk_mut::<N>()) {
         *to = *from;
         return Ok(());
     }
     let from = src.get(..length).ok_or(Fault::Cut)?;
-    room.get_mut(..length).ok_or(Fault::Room)?.copy_from_slice(from);
+    out.get_mut(..length).ok_or(Fault::TooLong)?.copy_from_slice(from);
     Ok(())
 }
 
-/// Writes `length` zeros, at most [`MOST_ZEROS`]; may write up to that many.
+/// Writes `length` zeros, at most [`MOST_ZEROS`]; may write up to [`MOST_ZEROS`].
 #[inline]
-fn put_zeros(length: usize, room: &mut [u8]) -> Result<(), Fault> {
-    let Some((first, more)) = room.first_chunk_mut::<MOST_ZEROS>().and_then(|room| room.split_first_chunk_mut::<N>())
+fn put_zeros(length: usize, out: &mut [u8]) -> Result<(), Fault> {
+    let Some((first, more)) = out.first_chunk_mut::<MOST_ZEROS>().and_then(|out| out.split_first_chunk_mut::<N>())
     else {
-        room.get_mut(..length).ok_or(Fault::Room)?.fill(0);
+        out.get_mut(..length).ok_or(Fault::TooLong)?.fill(0);
         return Ok(());
     };
     *first = [0; N];

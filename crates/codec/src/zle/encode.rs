@@ -3,40 +3,38 @@
 use super::window::zeros;
 use super::{MOST_ZEROS, N};
 use crate::CodecError;
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 
-/// Compresses blocks. It keeps nothing.
 pub(crate) struct ZleEncoder;
 
-impl Press for ZleEncoder {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        Ok(encode(src, room))
+impl Compressor for ZleEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        Ok(encode(src, out))
     }
 }
 
-/// The size of the block, or `None` if there is no room for it.
-fn encode(src: &[u8], room: &mut [u8]) -> Option<usize> {
+/// The size of the block, or `None` if it does not fit.
+fn encode(src: &[u8], out: &mut [u8]) -> Option<usize> {
     let (mut rest, mut at) = (src, 0);
     while let Some(window) = rest.first_chunk::<N>() {
-        let (taken, put) = step(window, N, rest, &mut room[at..])?;
+        let (taken, put) = step(window, N, rest, &mut out[at..])?;
         (rest, at) = (&rest[taken..], at + put);
     }
     while !rest.is_empty() {
-        // What lies behind the end is no zero, so that no run goes there.
+        // Padding that is not zero, so that no run extends beyond the end.
         let mut window = [0xFF; N];
         window[..rest.len()].copy_from_slice(rest);
-        let (taken, put) = step(&window, rest.len(), rest, &mut room[at..])?;
+        let (taken, put) = step(&window, rest.len(), rest, &mut out[at..])?;
         (rest, at) = (&rest[taken..], at + put);
     }
     Some(at)
 }
 
-/// Writes one token and what follows it. `window` is the beginning of `rest`, `size` bytes of it. How many bytes were taken
-/// and put.
-#[inline(always)] // with a size that is known
-fn step(window: &[u8; N], size: usize, rest: &[u8], room: &mut [u8]) -> Option<(usize, usize)> {
+/// Writes one token and its bytes. `window` is the first `size` bytes of `rest`. Returns the bytes consumed and written.
+#[inline(always)] // with a constant size
+fn step(window: &[u8; N], size: usize, rest: &[u8], out: &mut [u8]) -> Option<(usize, usize)> {
     let zeros = zeros(window);
-    let (token, after) = room.split_first_mut()?;
+    let (token, after) = out.split_first_mut()?;
     if zeros & 1 == 1 {
         let run = zero_run(zeros, rest);
         *token = (N + run - 1) as u8;
@@ -45,14 +43,14 @@ fn step(window: &[u8; N], size: usize, rest: &[u8], room: &mut [u8]) -> Option<(
     let length = literals(zeros, size);
     *token = (length - 1) as u8;
     match after.first_chunk_mut::<N>() {
-        Some(whole) => *whole = *window, // what is too much is written over
+        Some(whole) => *whole = *window, // the excess is overwritten later
         None => after.get_mut(..length)?.copy_from_slice(&window[..length]),
     }
     Some((length, 1 + length))
 }
 
-/// How many bytes of a window of `size` bytes, the first of which is no zero, come before two zeros. A zero at the end of
-/// the window may be the first of two: it is left for the next token.
+/// Bytes of a window of `size` bytes, the first of which is not zero, before two consecutive zeros. A zero at the end of the window may
+/// start a run: it is left for the next token.
 fn literals(zeros: u64, size: usize) -> usize {
     let pairs = zeros & (zeros >> 1);
     match pairs {
@@ -61,7 +59,7 @@ fn literals(zeros: u64, size: usize) -> usize {
     }
 }
 
-/// How many zeros `rest` begins with, as far as one token goes; `zeros` says it of the first window.
+/// Number of zeros at the start of `rest`, up to the maximum of one token; `zeros` is the mask of the first window.
 fn zero_run(zeros: u64, rest: &[u8]) -> usize {
     let first = zeros.trailing_ones() as usize;
     if first < N { first } else { N + more_zeros(&rest[N..rest.len().min(MOST_ZEROS)]) }

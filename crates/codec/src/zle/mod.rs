@@ -1,14 +1,14 @@
-//! ZLE: runs of zeros by their length, all else as it is. The format is that of OpenZFS (`module/zfs/zle.c`) with n = 64.
+//! ZLE: run-length coding of zeros. The format is that of OpenZFS (`module/zfs/zle.c`) with n = 64.
 //!
 //! A block is a sequence of tokens of a byte each:
 //!
-//! | token | followed by | says |
+//! | token | followed by | content |
 //! |---|---|---|
 //! | 0 to 63 | token + 1 bytes | these bytes |
 //! | 64 to 255 | nothing | token - 63 zeros |
 //!
-//! A zero that stands alone is one of the bytes of a token below 64; two in a row end it. The encoder makes what that of
-//! OpenZFS makes, byte for byte, wherever that one has room enough.
+//! A single zero is one of the bytes of a token below 64; two in a row end it. The output equals that of OpenZFS byte for byte wherever
+//! that has enough space.
 
 mod decode;
 mod encode;
@@ -18,7 +18,7 @@ mod window;
 pub(crate) use decode::ZleDecoder;
 pub(crate) use encode::ZleEncoder;
 
-/// Most bytes after one token, and the first token that stands for zeros.
+/// Most bytes after one token, and the first token of a run of zeros.
 const N: usize = 64;
 /// Most zeros of one token.
 const MOST_ZEROS: usize = 256 - N;

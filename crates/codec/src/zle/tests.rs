@@ -1,21 +1,21 @@
-//! Vectors worked out by hand from the format, and a plain encoder to compare with.
+//! Handmade vectors, and a plain encoder to compare with.
 
 use proptest::prelude::*;
 
 use super::{MOST_ZEROS, N, ZleDecoder, ZleEncoder};
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::{CodecError, Decoder};
 
-/// The block, in as much room as it can take.
+/// Compresses into a buffer of twice the size.
 fn encode(src: &[u8]) -> Vec<u8> {
-    let mut room = vec![0xA5; src.len() * 2];
-    let size = ZleEncoder.press(src, &mut room).unwrap().unwrap();
-    room.truncate(size);
-    room
+    let mut out = vec![0xA5; src.len() * 2];
+    let size = ZleEncoder.try_compress(src, &mut out).unwrap().unwrap();
+    out.truncate(size);
+    out
 }
 
-fn decode(src: &[u8], room: usize) -> Result<Vec<u8>, CodecError> {
-    let mut dst = vec![0xA5; room];
+fn decode(src: &[u8], capacity: usize) -> Result<Vec<u8>, CodecError> {
+    let mut dst = vec![0xA5; capacity];
     let made = ZleDecoder.decompress(src, &mut dst)?;
     dst.truncate(made);
     Ok(dst)
@@ -58,7 +58,7 @@ fn known_blocks() {
         (&[0; 192], b"\xFF"),
         (&[0; 193], b"\xFF\x40"),
         (&long, &[&[63][..], &long[..64], &[0, b'x']].concat()),
-        // A zero alone in the last place of a run is taken for the first of two.
+        // A single zero in the last place of a run counts as the first of two.
         (&lone_at_end, &[&[62][..], &lone_at_end[..63], &[64, 0, b'z']].concat()),
     ] {
         assert_eq!(encode(content), block, "{content:?}");
@@ -68,32 +68,32 @@ fn known_blocks() {
 }
 
 #[test]
-fn what_no_encoder_makes_is_read_as_it_says() {
+fn unusual_streams_are_read_by_the_format() {
     assert_eq!(decode(b"\x40\x40\x02\0\0\0\x41", 7).unwrap(), [0; 7]);
 }
 
 #[test]
 fn blocks_that_are_cut_or_too_long_are_errors() {
     let cut = CodecError::Malformed { codec: "zle", size: 3, reason: "ends within a run of bytes" };
-    for room in [0, 3, 400] {
-        assert_eq!(decode(b"\x02ab", room), Err(cut.clone()));
+    for capacity in [0, 3, 400] {
+        assert_eq!(decode(b"\x02ab", capacity), Err(cut.clone()));
     }
-    assert_eq!(decode(b"\x01ab\xFF", 193), Err(CodecError::TooLong { codec: "zle", size: 4, room: 193 }));
-    assert_eq!(decode(b"\x01ab", 1), Err(CodecError::TooLong { codec: "zle", size: 3, room: 1 }));
-    assert_eq!(decode(b"\x40", 0), Err(CodecError::TooLong { codec: "zle", size: 1, room: 0 }));
+    assert_eq!(decode(b"\x01ab\xFF", 193), Err(CodecError::TooLong { codec: "zle", size: 4, capacity: 193 }));
+    assert_eq!(decode(b"\x01ab", 1), Err(CodecError::TooLong { codec: "zle", size: 3, capacity: 1 }));
+    assert_eq!(decode(b"\x40", 0), Err(CodecError::TooLong { codec: "zle", size: 1, capacity: 0 }));
 }
 
 #[test]
-fn no_room_is_not_an_error_but_not_smaller() {
+fn a_small_destination_is_not_an_error_but_not_smaller() {
     let content = [&[b'x'; 70][..], &[0; 300], &[b'y'; 30]].concat();
     let whole = encode(&content);
-    for room in 0..whole.len() + 70 {
-        let made = ZleEncoder.press(&content, &mut vec![0; room]).unwrap();
-        assert_eq!(made, (room >= whole.len()).then_some(whole.len()), "{room}");
+    for capacity in 0..whole.len() + 70 {
+        let made = ZleEncoder.try_compress(&content, &mut vec![0; capacity]).unwrap();
+        assert_eq!(made, (capacity >= whole.len()).then_some(whole.len()), "{capacity}");
     }
 }
 
-/// Runs of zeros and of other bytes, of lengths round those of tokens.
+/// Runs of zeros and of other bytes, of lengths around those of tokens.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let length = prop_oneof![1usize..5, 60usize..68, 124usize..132, 188usize..196, 380usize..388];
     let run = (length, any::<bool>(), 1u8..4).prop_map(|(length, zeros, seed)| {
@@ -117,10 +117,10 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_decoded_or_refused(block in proptest::collection::vec(any::<u8>(), 0..200), room in 0usize..3000) {
-        if let Ok(content) = decode(&block, room) {
-            prop_assert!(content.len() <= room);
-            prop_assert_eq!(decode(&plain(&content), room).unwrap(), content);
+    fn any_bytes_are_decoded_or_refused(block in proptest::collection::vec(any::<u8>(), 0..200), capacity in 0usize..3000) {
+        if let Ok(content) = decode(&block, capacity) {
+            prop_assert!(content.len() <= capacity);
+            prop_assert_eq!(decode(&plain(&content), capacity).unwrap(), content);
         }
     }
 }

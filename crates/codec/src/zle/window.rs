@@ -1,4 +1,4 @@
-//! Which of the next bytes are zeros, as bits of a word.
+//! Bit masks of the zeros in the next bytes.
 
 use super::N;
 
@@ -38,14 +38,14 @@ pub(super) fn portable(window: &[u8; N]) -> u64 {
     words.iter().rev().fold(0, |bits, &word| bits << 8 | zeros_of_word(u64::from_le_bytes(word)))
 }
 
-/// The lowest 8 bits say which bytes of a word are zero.
+/// Bit i of the lowest 8 is set where byte i of the word is zero.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 fn zeros_of_word(word: u64) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
     // The highest bit of each byte: set where any of its bits is. No sum carries into the next byte.
     let some = ((word & LOW) + LOW) | word;
     let zero = (!(some | LOW)) >> 7;
-    // Bit 0 of byte i moves to bit 56 + i; all others beside.
+    // Moves bit 0 of byte i to bit 56 + i; all others go elsewhere.
     zero.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 

@@ -1,4 +1,4 @@
-//! The arithmetic coder: each bit takes its share of a range of 32 bits, whose leading bytes are written once they are settled.
+//! The arithmetic coder: each bit narrows a range of 32 bits, whose leading bytes are written once they are fixed.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use super::fault::Fault;
 use super::predictor::Predictor;
 use super::source::Source;
 
-/// The part of the range that is still open. `low` is never zero, so that four zeros can stand for the end of the data.
+/// The current range. `low` is never zero, so four zeros can mark the end of the data.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     low: u32,
@@ -18,14 +18,14 @@ impl Range {
         Range { low: 1, high: u32::MAX }
     }
 
-    /// The last value that means a one, whose probability has 16 bits.
+    /// The last value that means a one, for a probability of 16 bits.
     #[inline]
     fn middle(&self, probability: u32) -> u32 {
         let size = u64::from(self.high - self.low);
         self.low + ((size * u64::from(probability)) >> 16) as u32
     }
 
-    /// Takes the share of a bit.
+    /// Narrows the range to the part of a bit.
     #[inline]
     fn take(&mut self, middle: u32, bit: u32) {
         if bit == 1 {
@@ -35,13 +35,13 @@ impl Range {
         }
     }
 
-    /// Whether the first byte is settled.
+    /// Whether both ends have the same first byte.
     #[inline]
     fn is_settled(&self) -> bool {
         (self.high ^ self.low) < 1 << 24
     }
 
-    /// Gives up the first byte.
+    /// Removes the first byte.
     #[inline]
     fn shift(&mut self) {
         self.high = self.high << 8 | 0xFF;
@@ -49,25 +49,25 @@ impl Range {
     }
 }
 
-/// Writes coded bytes into a slice, as far as it goes.
+/// Writes coded bytes into a slice; bytes beyond its end are only counted.
 pub(super) struct Coder<'a> {
     range: Range,
-    room: &'a mut [u8],
+    out: &'a mut [u8],
     size: usize,
 }
 
 impl<'a> Coder<'a> {
-    /// A coder whose output follows the first `size` bytes of `room`.
-    pub(super) fn new(room: &'a mut [u8], size: usize) -> Self {
-        Coder { range: Range::whole(), room, size }
+    /// A coder whose output follows the first `size` bytes of `out`.
+    pub(super) fn new(out: &'a mut [u8], size: usize) -> Self {
+        Coder { range: Range::whole(), out, size }
     }
 
     #[inline]
     fn bit(&mut self, bit: u32, probability: u32) {
         self.range.take(self.range.middle(probability), bit);
         while self.range.is_settled() {
-            // Counts on without room: one byte too many tells of it.
-            if let Some(byte) = self.room.get_mut(self.size) {
+            // Counts bytes beyond the end too, so that an overflow is detected.
+            if let Some(byte) = self.out.get_mut(self.size) {
                 *byte = (self.range.high >> 24) as u8;
             }
             self.size += 1;
@@ -88,20 +88,20 @@ impl<'a> Coder<'a> {
         model.finish(byte)
     }
 
-    /// Codes the end of the data. The number of bytes in the slice now, more than it holds if they did not fit.
+    /// Codes the end of the data. Returns the number of bytes, more than the slice holds if they did not fit.
     pub(super) fn end(mut self) -> usize {
         self.bit(1, 0);
         self.size
     }
 
-    /// Whether everything so far had room.
+    /// Whether everything so far did fit.
     #[inline]
     pub(super) fn fits(&self) -> bool {
-        self.size <= self.room.len()
+        self.size <= self.out.len()
     }
 }
 
-/// Reads what a [`Coder`] wrote.
+/// Decodes the output of a [`Coder`].
 #[derive(Debug)]
 pub(super) struct Uncoder {
     range: Range,
@@ -110,7 +110,7 @@ pub(super) struct Uncoder {
 }
 
 impl Uncoder {
-    /// One for the first segment of a block. Its range is not reset for the next.
+    /// For the first segment of a block. The range is not reset for the next.
     pub(super) fn new() -> Self {
         Uncoder { range: Range::whole(), value: 0 }
     }
@@ -118,7 +118,7 @@ impl Uncoder {
     #[inline]
     fn bit<R: Read>(&mut self, source: &mut Source<R>, probability: u32) -> Result<u32, Fault> {
         if !(self.range.low..=self.range.high).contains(&self.value) {
-            return Err(Fault::Bad("its coded data is no such data"));
+            return Err(Fault::Bad("its coded data is malformed"));
         }
         let middle = self.range.middle(probability);
         let bit = u32::from(self.value <= middle);

@@ -1,4 +1,4 @@
-//! Decompresses blocks as a whole.
+//! Decompresses whole blocks.
 
 use super::fault::Fault;
 use super::reader::ZpaqReader;
@@ -11,7 +11,7 @@ pub struct ZpaqDecoder {
 }
 
 impl ZpaqDecoder {
-    /// A decoder whose models take at most `memory` bytes while it decompresses.
+    /// A decoder whose models use at most `memory` bytes during a call.
     pub fn new(memory: usize) -> Self {
         ZpaqDecoder { memory }
     }
@@ -22,10 +22,10 @@ impl Decoder for ZpaqDecoder {
         let mut reader = ZpaqReader::new(src, self.memory);
         let codec = |fault: Fault| fault.into_codec(src.len() as u64, self.memory as u64);
         let size = reader.fill(dst).map_err(codec)?;
-        // Nothing may follow, and the end must be right.
+        // Nothing may follow, and the end must be valid.
         match reader.fill(&mut [0]).map_err(codec)? {
             0 => Ok(size),
-            _ => Err(CodecError::TooLong { codec: ZPAQ, size: src.len(), room: dst.len() }),
+            _ => Err(CodecError::TooLong { codec: ZPAQ, size: src.len(), capacity: dst.len() }),
         }
     }
 }

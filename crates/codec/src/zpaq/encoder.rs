@@ -1,4 +1,4 @@
-//! Compresses blocks: one segment without a name, a comment or a checksum, its data as it is.
+//! Compresses blocks: one segment without a name, a comment or a checksum, and no post-processing.
 
 use super::coder::Coder;
 use super::fault::Fault;
@@ -6,39 +6,39 @@ use super::known::{HEADERS, Max, Mid, Min};
 use super::model::memory_of_level;
 use super::predictor::Predictor;
 use super::source::Source;
-use crate::bounded::{Bounded, Press};
+use crate::bounded::{Bounded, Compressor};
 use crate::names::ZPAQ;
 use crate::{CodecError, Encoder, Footprint, Outcome};
 
-/// What every block begins with: the name of the format, its level, and the kind of its programs.
+/// Start of a block: the name of the format, its level, and the type of its programs.
 pub(super) const START: [u8; 5] = *b"zPQ\x01\x01";
 
-/// A segment's beginning: no name, no comment, a reserved zero.
+/// Start of a segment: no name, no comment, a reserved zero.
 const SEGMENT: [u8; 4] = [1, 0, 0, 0];
 
 /// The end of coded data, of a segment without a checksum, and of a block.
 const END: [u8; 6] = [0, 0, 0, 0, 254, 255];
 
-/// Allocators round up; so do the small structures round each model.
+/// Allowance for allocator overhead and small structures of each model.
 const SLACK: usize = 64 * 1024;
 
 /// Compresses blocks by one of the three models of libzpaq before version 6, byte for byte as `lrzip -z` does.
-pub struct ZpaqEncoder(Bounded<ZpaqPress>);
+pub struct ZpaqEncoder(Bounded<ZpaqCompressor>);
 
 impl ZpaqEncoder {
-    /// An encoder of level 1 (`min`), 2 (`mid`) or 3 (`max`). Memory is taken while it compresses.
+    /// An encoder of level 1 (`min`), 2 (`mid`) or 3 (`max`). Memory is allocated per call.
     ///
     /// # Errors
-    /// A level that there is not.
+    /// Other levels.
     pub fn new(level: u32) -> Result<Self, CodecError> {
         check(level)?;
-        Ok(ZpaqEncoder(Bounded::new(ZpaqPress { level }, usize::MAX)))
+        Ok(ZpaqEncoder(Bounded::new(ZpaqCompressor { level }, usize::MAX)))
     }
 
-    /// What an encoder of a level takes, and a decoder of what it makes: some 38, 106 and 240 MiB, whatever a block's size.
+    /// Memory of an encoder of a level, and of a decoder of its output: some 38, 106 and 240 MiB, for any block size.
     ///
     /// # Errors
-    /// A level that there is not.
+    /// Other levels.
     pub fn footprint(level: u32) -> Result<Footprint, CodecError> {
         check(level)?;
         let model = usize::try_from(memory_of_level(level)).unwrap_or(usize::MAX);
@@ -60,31 +60,31 @@ fn check(level: u32) -> Result<(), CodecError> {
     Err(CodecError::Value { codec: ZPAQ, parameter, found, expected: "1 to 3".to_owned() })
 }
 
-struct ZpaqPress {
+struct ZpaqCompressor {
     level: u32,
 }
 
-impl Press for ZpaqPress {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for ZpaqCompressor {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let header = HEADERS[self.level as usize - 1];
         let size = (header.len() as u16).to_le_bytes();
-        let Some(start) = put(room, 0, &[&START, &size, header, &SEGMENT]) else {
+        let Some(start) = put(out, 0, &[&START, &size, header, &SEGMENT]) else {
             return Ok(None);
         };
-        let coder = Coder::new(room, start);
+        let coder = Coder::new(out, start);
         let coded = match self.level {
             1 => code(&mut *Box::new(Min::new()), coder, src),
             2 => code(&mut *Box::new(Mid::new()), coder, src),
             _ => code(&mut *Box::new(Max::new()), coder, src),
         };
         let end = coded.map_err(|fault| fault.into_codec(src.len() as u64, 0))?;
-        Ok(end.and_then(|end| put(room, end, &[&END])))
+        Ok(end.and_then(|end| put(out, end, &[&END])))
     }
 }
 
-/// Codes data. Where it ends; `None` if it does not fit.
+/// Codes data. Returns its end; `None` if it does not fit.
 fn code(model: &mut impl Predictor, mut coder: Coder, src: &[u8]) -> Result<Option<usize>, Fault> {
-    // The first byte tells that no program comes with the data.
+    // The first byte means that no program precedes the data.
     coder.byte(model, 0)?;
     for &byte in src {
         coder.byte(model, byte)?;
@@ -95,10 +95,10 @@ fn code(model: &mut impl Predictor, mut coder: Coder, src: &[u8]) -> Result<Opti
     Ok(Some(coder.end()))
 }
 
-/// Writes parts into `room` from `at` on. Where they end; `None` if they do not fit.
-fn put(room: &mut [u8], mut at: usize, parts: &[&[u8]]) -> Option<usize> {
+/// Writes parts into `out` from `at` on. Returns their end; `None` if they do not fit.
+fn put(out: &mut [u8], mut at: usize, parts: &[&[u8]]) -> Option<usize> {
     for part in parts {
-        room.get_mut(at..at.checked_add(part.len())?)?.copy_from_slice(part);
+        out.get_mut(at..at.checked_add(part.len())?)?.copy_from_slice(part);
         at += part.len();
     }
     Some(at)

@@ -1,23 +1,22 @@
-//! Why a stream can not be decompressed, before it is known how large it is.
+//! Fault of a stream, before its size is added.
 
 use std::io;
 
 use crate::CodecError;
 use crate::names::ZPAQ;
 
-/// Why a stream can not be decompressed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It is not what the format says.
+    /// Malformed.
     Bad(&'static str),
-    /// A model takes more memory than allowed: so many bytes.
+    /// A model needs this many bytes, more than allowed.
     Memory(u64),
-    /// It can not be read.
+    /// The source failed.
     Read(io::Error),
 }
 
 impl Fault {
-    /// The same as an error of a reader, after `size` compressed bytes, with a limit of `memory` bytes.
+    /// As an error of a reader, after `size` compressed bytes, with a limit of `memory` bytes.
     pub(super) fn into_io(self, size: u64, memory: u64) -> io::Error {
         match self {
             Fault::Read(error) => error,
@@ -25,7 +24,7 @@ impl Fault {
         }
     }
 
-    /// The same as an error of a codec.
+    /// As an error of a codec.
     pub(super) fn into_codec(self, size: u64, memory: u64) -> CodecError {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         match self {

@@ -1,4 +1,4 @@
-//! Any model, as its header describes it.
+//! Interprets any model from its header.
 
 use super::component::{Cm, Icm, Isse, Match, Mix2, Sse, blend, dot, train};
 use super::fault::Fault;
@@ -8,7 +8,6 @@ use super::position::Position;
 use super::predictor::Predictor;
 use super::tables::{clamp12, miss, squash};
 
-/// A component at work.
 enum Component {
     Const(i32),
     Cm(Cm),
@@ -21,7 +20,7 @@ enum Component {
     Sse { sse: Sse, from: u8 },
 }
 
-/// MIX of a number of guesses that only the header knows.
+/// MIX of a number of predictions known only from the header.
 struct MixAny {
     weights: Vec<i32>,
     from: usize,
@@ -66,7 +65,7 @@ impl Component {
         }
     }
 
-    /// The logit of the next bit, from the guesses of the components before it.
+    /// The logit of the next bit, from the predictions of earlier components.
     fn predict(&mut self, context: u32, position: &Position, guesses: &[i32]) -> i32 {
         let (partial, nibble) = (position.partial(), position.nibble());
         match self {
@@ -97,7 +96,7 @@ impl Component {
         }
     }
 
-    /// Learns a bit; `own` is the number of this component.
+    /// Updates with the coded bit; `own` is the index of this component.
     fn update(&mut self, position: &Position, guesses: &[i32], own: usize, bit: u32) {
         match self {
             Component::Const(_) | Component::Avg { .. } => {}
@@ -116,7 +115,7 @@ impl Component {
 pub(super) struct General {
     components: Vec<Component>,
     contexts: Vec<u32>,
-    /// What each component said last.
+    /// The last prediction of each component.
     guesses: Vec<i32>,
     machine: Machine,
     position: Position,

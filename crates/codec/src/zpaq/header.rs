@@ -8,37 +8,37 @@
 use super::component::{Cm, Icm, Isse, Match, Mix2, Sse};
 use super::fault::Fault;
 
-/// Guesses that all components together may look at for one bit. Models in use have some 60; a header could ask for 65,025.
+/// Most predictions that all components together may read for one bit. Models in use have some 60; a header could ask for 65,025.
 const MOST_GUESSES: usize = 4096;
 
-/// One component with its arguments, checked. `from`, `first` and `second` number components before it.
+/// One component with its arguments, checked. `from`, `first` and `second` are indexes of earlier components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A guess that never changes.
+    /// A constant prediction.
     Const { value: u8 },
     /// Context -> probability.
     Cm { bits: u8, limit: u8 },
     /// Bit history -> probability.
     Icm { bits: u8 },
-    /// What followed the last time.
+    /// The byte after the last occurrence of a context.
     Match { index_bits: u8, ring_bits: u8 },
-    /// Two guesses by a fixed weight.
+    /// Two predictions by a fixed weight.
     Avg { first: u8, second: u8, weight: u8 },
-    /// Two guesses by a weight that learns.
+    /// Two predictions by an adaptive weight.
     Mix2 { bits: u8, first: u8, second: u8, rate: u8, mask: u8 },
-    /// `count` guesses, `from` the first, by weights that learn.
+    /// `count` predictions, `from` the first, by adaptive weights.
     Mix { bits: u8, from: u8, count: u8, rate: u8, mask: u8 },
-    /// Bit history -> correction of a guess.
+    /// Bit history -> correction of a prediction.
     Isse { bits: u8, from: u8 },
-    /// Context and guess -> probability.
+    /// Context and prediction -> probability.
     Sse { bits: u8, from: u8, start: u8, limit: u8 },
 }
 
-/// Bytes that each kind takes, its number first.
+/// Bytes of each kind, including its type byte.
 const SIZES: [usize; 10] = [0, 2, 3, 2, 3, 4, 6, 6, 3, 5];
 
 impl Kind {
-    /// Reads the component with the number `number`; its bytes and what follows it.
+    /// Parses the component with the index `number`; returns the bytes after it too.
     fn parse(bytes: &[u8], number: usize) -> Result<(Kind, &[u8]), Fault> {
         let kind = bytes.first().copied().unwrap_or(0);
         let size = SIZES.get(usize::from(kind)).copied().unwrap_or(0);
@@ -77,7 +77,7 @@ impl Kind {
         if largest > 32 {
             return Err(Fault::Bad("a component larger than the format allows"));
         }
-        // The last component that it looks at.
+        // The last component that it reads.
         let last = match *self {
             Kind::Avg { first, second, .. } | Kind::Mix2 { first, second, .. } => usize::from(first.max(second)),
             Kind::Mix { count: 0, .. } => usize::MAX,
@@ -96,7 +96,7 @@ impl Kind {
         }
     }
 
-    /// Bytes that it takes.
+    /// Memory, bytes.
     fn memory(&self) -> u64 {
         match *self {
             Kind::Const { .. } | Kind::Avg { .. } => 0,
@@ -110,7 +110,7 @@ impl Kind {
         }
     }
 
-    /// Guesses that it looks at or makes for one bit.
+    /// Predictions that it reads or makes for one bit.
     fn guesses(&self) -> usize {
         match *self {
             Kind::Mix { count, .. } => usize::from(count),
@@ -123,9 +123,9 @@ impl Kind {
 /// The sizes of a machine's arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrays {
-    /// Words of H as a power of two.
+    /// Binary logarithm of the words of H.
     pub h_bits: u8,
-    /// Bytes of M as a power of two.
+    /// Binary logarithm of the bytes of M.
     pub m_bits: u8,
 }
 
@@ -137,13 +137,13 @@ impl Arrays {
         Ok(Arrays { h_bits, m_bits })
     }
 
-    /// Bytes that they take.
+    /// Memory, bytes.
     pub(super) fn memory(self) -> u64 {
         (4 << self.h_bits) + (1 << self.m_bits)
     }
 }
 
-/// What a block's header says.
+/// A block's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     /// The arrays of the program that computes contexts.
@@ -157,7 +157,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header that is these bytes, the size before it left out.
+    /// Parses a header, without the size before it.
     pub(super) fn parse(bytes: &[u8]) -> Result<Header, Fault> {
         let short = Fault::Bad("a header that is too short");
         let Some((&[h, m, post_h, post_m, count], mut rest)) = bytes.split_first_chunk() else {
@@ -179,12 +179,12 @@ impl Header {
         Ok(Header { arrays: Arrays::new(h, m)?, post: Arrays::new(post_h, post_m)?, components, program })
     }
 
-    /// Bytes that the model takes, its program's arrays included.
+    /// Memory of the model, its program's arrays included, bytes.
     pub(super) fn memory(&self) -> u64 {
         self.arrays.memory() + self.components.iter().map(Kind::memory).sum::<u64>()
     }
 
-    /// Bytes of that which mixers take.
+    /// Memory of its mixers, bytes.
     pub(super) fn mixing(&self) -> u64 {
         self.components.iter().filter(|kind| matches!(kind, Kind::Mix { .. })).map(Kind::memory).sum()
     }

@@ -1,37 +1,35 @@
-//! ZPAQL: the machine that computes contexts, or turns what was coded into what was meant.
+//! ZPAQL: the virtual machine that computes contexts or post-processes decoded data.
 //!
-//! Four registers of 32 bits (A, B, C, D), a flag, 256 words R, an array M of bytes that B and C point into, and one H of words
-//! that D points into; pointers wrap. An instruction is one byte, or two if the lower three bits are ones, or three (a long
-//! jump). The program runs from its beginning for each byte, which it finds in A; all else stays as it was.
+//! Four registers of 32 bits (A, B, C, D), a flag, 256 words R, an array M of bytes that B and C point into, and one H of words that D points
+//! into; pointers wrap. An instruction is one byte, or two if the lower three bits are ones, or three (a long jump). The program runs from
+//! its start for each byte, passed in A; all other state is kept.
 
 use super::fault::Fault;
 use super::header::Arrays;
 
-/// Instructions that a machine may run beyond those for what it is given and makes, in the first block of a stream.
+/// Instructions that a machine may run beyond those earned by input and output, in the first block of a stream.
 pub(super) const FIRST_STEPS: u64 = 1 << 24;
 
-/// Instructions that each byte given to it or made by it adds. What is not used is kept: programs that undo a sort do all of
-/// their work at the end.
+/// Instructions earned by each byte of input or output. Unused ones accumulate: programs that undo a sort do all of their work at the end.
 const STEPS_PER_BYTE: u64 = 1 << 10;
 
-/// Bytes that a program may make before it is interrupted.
+/// Output bytes after which a program is interrupted.
 const MOST_MADE: usize = 1 << 16;
 
 /// The instruction that ends a run.
 const HALT: u8 = 56;
-/// The instruction that makes a byte of A.
+/// The instruction that outputs a byte from A.
 const OUT: u8 = 57;
 
-/// How a run came to an end.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ran {
     /// The program halted.
     Whole,
-    /// It has made so much that somebody should take it first.
+    /// Output must be consumed first.
     Paused,
 }
 
-/// A machine with its program.
 pub(super) struct Machine {
     program: Vec<u8>,
     h: Vec<u32>,
@@ -46,30 +44,29 @@ pub(super) struct Machine {
     steps: u64,
 }
 
-/// The error of an instruction that is none, and of running off the program.
-const STRAY: Fault = Fault::Bad("its program runs into what is no instruction");
+/// The error of an invalid instruction, and of running off the program.
+const STRAY: Fault = Fault::Bad("its program reaches an invalid instruction");
 
 impl Machine {
-    /// A machine with everything zero, which may run `steps` instructions beyond those for what it is given and makes.
+    /// A machine with all state zero, which may run `steps` instructions beyond those earned by input and output.
     pub(super) fn new(program: Vec<u8>, arrays: Arrays, steps: u64) -> Self {
         let (h, m) = (vec![0; 1 << arrays.h_bits], vec![0; 1 << arrays.m_bits]);
         let (a, b, c, d) = (0, 0, 0, 0);
         Machine { program, h, m, r: [0; 256], a, b, c, d, flag: false, next: 0, steps }
     }
 
-    /// The word of H at an index.
     pub(super) fn word(&self, at: usize) -> u32 {
         self.h[at & (self.h.len() - 1)]
     }
 
-    /// Goes to the beginning of the program, with `input` in A.
+    /// Goes to the start of the program, with `input` in A.
     pub(super) fn start(&mut self, input: u32) {
         self.a = input;
         self.next = 0;
         self.steps += STEPS_PER_BYTE;
     }
 
-    /// Runs the program on until it halts or has made much; what it makes goes to the end of `made`.
+    /// Runs the program until it halts or must be interrupted; appends its output to `made`.
     pub(super) fn run(&mut self, made: &mut Vec<u8>) -> Result<Ran, Fault> {
         loop {
             match self.instruction()? {
@@ -86,8 +83,7 @@ impl Machine {
         }
     }
 
-    /// Runs the program until it halts, for what it leaves in H. What it makes means nothing here, and so gives it no more
-    /// instructions.
+    /// Runs the program until it halts, for its result in H. Its output is discarded and earns no instructions.
     pub(super) fn run_silently(&mut self) -> Result<(), Fault> {
         loop {
             match self.instruction()? {
@@ -98,7 +94,7 @@ impl Machine {
         }
     }
 
-    /// The next instruction's first byte, if one more may be run.
+    /// The next instruction's first byte, if another one may run.
     fn instruction(&mut self) -> Result<u8, Fault> {
         self.steps = self.steps.checked_sub(1).ok_or(Fault::Bad("its program runs without an end"))?;
         self.fetch()
@@ -152,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// JT, JF and JMP: by a byte with a sign, from the instruction that follows.
+    /// JT, JF and JMP: by a signed byte, from the instruction that follows.
     fn jump(&mut self, op: u8) -> Result<(), Fault> {
         let by = self.fetch()? as i8;
         let jumps = match op {
@@ -264,7 +260,7 @@ mod tests {
 
     const SMALL: Arrays = Arrays { h_bits: 3, m_bits: 3 };
 
-    /// What a program makes of one input.
+    /// Output of a program for one input.
     fn made(program: &[u8], input: u32) -> Vec<u8> {
         let mut machine = Machine::new(program.to_vec(), SMALL, 1000);
         let mut made = Vec::new();
@@ -310,7 +306,7 @@ mod tests {
     fn loops_jump_back_while_the_flag_is_set() {
         // OUT A-- A>0 JT back 6 HALT
         assert_eq!(made(&[57, 2, 239, 0, 39, 250, 56], 4), [4, 3, 2, 1]);
-        // LJ 4, over an instruction that is none.
+        // LJ 4, over an invalid instruction.
         assert_eq!(made(&[255, 4, 0, 0, 57, 56], 9), [9]);
         // JF over OUT; A==9 sets the flag.
         assert_eq!(made(&[223, 9, 47, 1, 57, 56], 9), [9]);
@@ -322,7 +318,7 @@ mod tests {
         for program in
             [&[][..], &[0], &[5], &[58], &[120], &[240], &[8, 8], &[71], &[63, 128], &[63, 100], &[255, 9, 9]]
         {
-            assert!(refused(program).contains("no instruction"), "{program:?}");
+            assert!(refused(program).contains("invalid instruction"), "{program:?}");
         }
         assert!(refused(&[63, 254]).contains("without an end"));
     }

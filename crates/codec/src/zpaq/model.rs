@@ -1,13 +1,12 @@
-//! The model of a block: one of the three that are known, or what its header describes.
+//! The model of a block: one of the three known ones, or interpreted from its header.
 
 use super::fault::Fault;
 use super::general::General;
 use super::header::Header;
 use super::known::{HEADERS, Max, Mid, Min};
 
-/// A model at work.
 pub(super) enum Model {
-    /// None: data is stored.
+    /// Data is stored.
     Stored,
     Min(Box<Min>),
     Mid(Box<Mid>),
@@ -15,12 +14,12 @@ pub(super) enum Model {
     General(Box<General>),
 }
 
-/// Bytes that a model takes beside what its header speaks of.
+/// Memory of a model beside its components, bytes.
 const SMALL: u64 = 64 * 1024;
 
 impl Model {
-    /// The model of a header, which is these bytes, if it takes at most `limit` bytes. Its program may run `steps` instructions
-    /// beyond those for each byte.
+    /// The model of the header in these bytes, if it needs at most `limit` bytes. Its program may run `steps` instructions beyond those
+    /// earned.
     pub(super) fn of_header(bytes: &[u8], header: &Header, limit: u64, steps: u64) -> Result<Model, Fault> {
         let needed = memory(header);
         if needed > limit {
@@ -36,14 +35,14 @@ impl Model {
     }
 }
 
-/// Bytes that the model of a header takes at most.
+/// Upper bound of the memory of a header's model, bytes.
 pub(super) fn memory(header: &Header) -> u64 {
     let components = header.components.len() as u64;
     // Mixers of the known models have places that stay zero, a seventh of their size.
     SMALL + components * 8192 + header.memory() + header.mixing() / 7
 }
 
-/// Bytes that the known model of a level takes at most, 1 to 3.
+/// Upper bound of the memory of the model of a level, 1 to 3, bytes.
 pub(super) fn memory_of_level(level: u32) -> u64 {
     let bytes = HEADERS[(level.clamp(1, 3) - 1) as usize];
     Header::parse(bytes).map_or(u64::MAX, |header| memory(&header))

@@ -1,4 +1,4 @@
-//! Where in a byte the coder stands: what every component's context is joined with.
+//! The bit position within a byte, which every component's context includes.
 
 /// The bits of the byte so far.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +12,6 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// The beginning of a byte.
     pub(super) fn start() -> Self {
         Position { partial: 1, nibble: 1, above: 0 }
     }
@@ -29,7 +28,7 @@ impl Position {
         (self.nibble & 15) as usize
     }
 
-    /// The context of direct models: the first half byte, then the bits of this half.
+    /// The context of direct models: the first nibble, then the bits of this one.
     #[inline]
     pub(super) fn direct(&self) -> u32 {
         self.above | self.nibble
@@ -41,13 +40,13 @@ impl Position {
         7 - (self.partial << 24).leading_zeros()
     }
 
-    /// Whether a half byte begins here, so that rows of bit histories must be looked up.
+    /// Whether a nibble begins here, so that rows of bit histories must be looked up.
     #[inline]
     pub(super) fn starts_nibble(&self) -> bool {
         self.nibble == 1
     }
 
-    /// One bit on. True at the end of a byte, where the position starts again.
+    /// Advances by one bit. True at the end of a byte, where the position restarts.
     #[inline]
     pub(super) fn step(&mut self, bit: u32) -> bool {
         self.partial = self.partial * 2 + bit;

@@ -1,18 +1,18 @@
-//! What codes bits with: a model that guesses the next one and learns it.
+//! The interface between the coder and a model.
 
 use super::fault::Fault;
 
-/// Guesses bits. Encoder and decoder each have one, which see the same bits.
+/// Predicts bits. Encoder and decoder each have one and pass it the same bits.
 pub(super) trait Predictor {
     /// The probability that the next bit is a one, 15 bits.
     fn predict(&mut self) -> u32;
 
-    /// Learns the bit that was guessed. After eight, [`Predictor::finish`] must follow.
+    /// Updates with the coded bit. After eight, [`Predictor::finish`] must follow.
     fn update(&mut self, bit: u32);
 
-    /// Learns that a byte is whole, and computes contexts for the next.
+    /// Ends a byte, and computes contexts for the next.
     ///
     /// # Errors
-    /// What a program that came with the data did wrong.
+    /// A fault of a program stored with the data.
     fn finish(&mut self, byte: u8) -> Result<(), Fault>;
 }

@@ -1,4 +1,4 @@
-//! Decompresses a stream piece by piece: blocks of segments, as any program of the format may write them.
+//! Decompresses a stream incrementally: blocks of segments, from any encoder of the format.
 
 use std::io::{self, Read};
 use std::mem;
@@ -14,46 +14,45 @@ use super::model::{self, Model};
 use super::post::{Post, Program};
 use super::source::Source;
 
-/// What a block in an archive may begin with, so that it is found among other data.
+/// Optional tag before a block, by which blocks are found among other data.
 const TAG: [u8; 13] = [0x37, 0x6B, 0x53, 0x74, 0xA0, 0x31, 0x83, 0xD3, 0x8C, 0xB2, 0x28, 0xB0, 0xD3];
 
-/// Models of all blocks together may take so many times the memory allowed for one,
+/// The models of all blocks together may use this multiple of the memory allowed for one,
 const FREE: u64 = 16;
 
-/// and so many bytes for each compressed byte: setting up a model of 240 MiB takes longer than decoding a few bytes with it.
+/// and this many bytes for each compressed byte: initialising a model of 240 MiB takes longer than decoding a few bytes with it.
 const WORTH: u64 = 256 * 1024;
 
-/// What stands next in the stream.
+/// The next part of the stream.
 enum Stage {
     /// A block, or the end if there was one before.
-    Block { first: bool },
+    Block {
+        first: bool,
+    },
     /// A segment, or the end of the block.
     Segment,
     /// Data of a segment.
     Data,
-    /// The program is to hand out what it made of a segment's end.
+    /// Remaining output of the program after a segment's end.
     Rest,
-    /// Nothing.
     End,
-    /// What can not be read.
+    /// A fault; returned once.
     Broken(Option<Fault>),
 }
 
-/// Decompresses a ZPAQ stream, levels 1 and 2 of the format: any number of blocks of any number of segments, whose contents
-/// follow each other. Names and comments of segments are skipped, checksums are checked.
+/// Decompresses a ZPAQ stream, levels 1 and 2 of the format: any number of blocks of any number of segments, whose contents are
+/// concatenated. Names and comments of segments are skipped, checksums are checked.
 ///
-/// Memory is that of the largest model in the stream, which it is not known before; what a block asks for is compared with
-/// the limit before it is taken. Programs in the stream run at most 1024 instructions for each byte that they are given or
-/// make, and 16 million more. What cheap input could make of that is bounded too: many blocks of hardly any data with large
-/// models, and programs that take all and make nothing, are errors.
+/// Memory is that of the largest model in the stream; each block's need is compared with the limit before it is allocated. Programs in
+/// the stream run at most 1024 instructions for each byte of input or output, and 16 million more. Attacks with cheap input are
+/// bounded too: many nearly empty blocks with large models, and programs that consume input without output, are errors.
 ///
-/// Errors of the stream are of the kind [`InvalidData`](io::ErrorKind::InvalidData), with a [`CodecError`](crate::CodecError)
-/// inside.
+/// Errors in the stream are of the kind [`InvalidData`](io::ErrorKind::InvalidData) and contain a [`CodecError`](crate::CodecError).
 pub struct ZpaqReader<R> {
     source: Source<R>,
-    /// Bytes that a model and its programs may take.
+    /// Limit of the memory of a model and its programs, bytes.
     memory: u64,
-    /// Blocks so far, and the bytes that all their models took.
+    /// Blocks so far, and the total memory of their models.
     blocks: u64,
     asked: u64,
     stage: Stage,
@@ -61,22 +60,22 @@ pub struct ZpaqReader<R> {
     digest: Sha1,
 }
 
-/// What is at work in a block.
+/// State of the current block.
 struct Block {
     model: Model,
     uncoder: Uncoder,
     post: Post,
-    /// The arrays of a program that comes with the data.
+    /// The arrays of a program stored with the data.
     arrays: Arrays,
-    /// Bytes that such a program may take, and instructions that it may run beyond those for each byte.
+    /// Memory limit of such a program, and instructions that it may run beyond those earned.
     memory: u64,
     steps: u64,
-    /// Bytes that are left of a piece of stored data.
+    /// Bytes left in a piece of stored data.
     left: u32,
 }
 
 impl<R: Read> ZpaqReader<R> {
-    /// A reader whose models take at most `memory` bytes.
+    /// A reader whose models use at most `memory` bytes.
     pub fn new(reader: R, memory: usize) -> Self {
         ZpaqReader {
             source: Source::new(reader),
@@ -89,11 +88,11 @@ impl<R: Read> ZpaqReader<R> {
         }
     }
 
-    /// Decompresses into `room`: all of it but at the end of the stream.
-    pub(super) fn fill(&mut self, room: &mut [u8]) -> Result<usize, Fault> {
+    /// Decompresses into all of `out`; less at the end of the stream.
+    pub(super) fn fill(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         let mut made = 0;
-        while made < room.len() {
-            match self.step(&mut room[made..]) {
+        while made < out.len() {
+            match self.step(&mut out[made..]) {
                 Ok(Some(size)) => made += size,
                 Ok(None) => break,
                 Err(fault) if made == 0 => {
@@ -109,16 +108,16 @@ impl<R: Read> ZpaqReader<R> {
         Ok(made)
     }
 
-    /// Goes on by one stage, or as much data as there is room for. `None` at the end.
-    fn step(&mut self, room: &mut [u8]) -> Result<Option<usize>, Fault> {
+    /// Advances by one stage, or as much data as fits. `None` at the end.
+    fn step(&mut self, out: &mut [u8]) -> Result<Option<usize>, Fault> {
         match &mut self.stage {
             Stage::Block { first } => {
                 let first = *first;
                 self.start_block(first)?;
             }
             Stage::Segment => self.start_segment()?,
-            Stage::Data => return self.data(room).map(Some),
-            Stage::Rest => return self.rest(room).map(Some),
+            Stage::Data => return self.data(out).map(Some),
+            Stage::Rest => return self.rest(out).map(Some),
             Stage::End => return Ok(None),
             Stage::Broken(fault) => return Err(fault.take().unwrap_or(Fault::Bad("was found to be broken before"))),
         }
@@ -157,14 +156,14 @@ impl<R: Read> ZpaqReader<R> {
         }
         let needed = model::memory(&header);
         self.account(needed)?;
-        // All blocks together may run but few instructions that nothing is made of.
+        // Limits the unearned instructions of all blocks together.
         let steps = FIRST_STEPS / self.blocks;
         let model = Model::of_header(&bytes, &header, self.memory, steps)?;
         let memory = self.memory - needed;
         Ok(Block { model, uncoder: Uncoder::new(), post: Post::Open, arrays: header.post, memory, steps, left: 0 })
     }
 
-    /// Notes a block whose model takes `needed` bytes.
+    /// Counts a block whose model needs `needed` bytes.
     fn account(&mut self, needed: u64) -> Result<(), Fault> {
         self.blocks += 1;
         self.asked = self.asked.saturating_add(needed);
@@ -205,25 +204,25 @@ impl<R: Read> ZpaqReader<R> {
         Ok(())
     }
 
-    fn data(&mut self, room: &mut [u8]) -> Result<usize, Fault> {
+    fn data(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         if matches!(self.block.post, Post::Open) {
             self.block.open(&mut self.source)?;
         }
-        let (size, ended) = self.block.data(&mut self.source, room)?;
-        self.digest.update(&room[..size]);
+        let (size, ended) = self.block.data(&mut self.source, out)?;
+        self.digest.update(&out[..size]);
         if ended {
             self.stage = Stage::Rest;
         }
         Ok(size)
     }
 
-    /// Hands out what a program made at the end of a segment, then reads how the segment ends.
-    fn rest(&mut self, room: &mut [u8]) -> Result<usize, Fault> {
+    /// Returns the program's remaining output after a segment's data, then reads the end of the segment.
+    fn rest(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         let size = match &mut self.block.post {
-            Post::Program(program) => program.take(room)?,
+            Post::Program(program) => program.take(out)?,
             _ => 0,
         };
-        self.digest.update(&room[..size]);
+        self.digest.update(&out[..size]);
         if size == 0 {
             self.end_segment()?;
         }
@@ -245,7 +244,6 @@ impl<R: Read> ZpaqReader<R> {
 }
 
 impl Block {
-    /// No block.
     fn none() -> Self {
         let arrays = Arrays { h_bits: 0, m_bits: 0 };
         Block { model: Model::Stored, uncoder: Uncoder::new(), post: Post::Open, arrays, memory: 0, steps: 0, left: 0 }
@@ -274,7 +272,7 @@ impl Block {
         source.byte().map(Some)
     }
 
-    /// Reads what stands before the data of a block's first segment.
+    /// Reads the post-processing type of a block's first segment.
     fn open<R: Read>(&mut self, source: &mut Source<R>) -> Result<(), Fault> {
         let mut byte = || self.byte(source)?.ok_or(Fault::Bad("a segment without its first byte"));
         match byte()? {
@@ -292,11 +290,11 @@ impl Block {
         Ok(())
     }
 
-    /// Decodes into `room`. How much was made, and whether the segment's coded data ended.
-    fn data<R: Read>(&mut self, source: &mut Source<R>, room: &mut [u8]) -> Result<(usize, bool), Fault> {
+    /// Decodes into `out`. Returns the bytes written, and whether the segment's coded data ended.
+    fn data<R: Read>(&mut self, source: &mut Source<R>, out: &mut [u8]) -> Result<(usize, bool), Fault> {
         let mut made = 0;
-        while made < room.len() {
-            let (size, ended) = self.piece(source, &mut room[made..])?;
+        while made < out.len() {
+            let (size, ended) = self.piece(source, &mut out[made..])?;
             made += size;
             if ended {
                 return Ok((made, true));
@@ -305,11 +303,11 @@ impl Block {
         Ok((made, false))
     }
 
-    /// A byte, or what a program makes of one.
+    /// One byte, or the program's output for it.
     #[inline]
-    fn piece<R: Read>(&mut self, source: &mut Source<R>, room: &mut [u8]) -> Result<(usize, bool), Fault> {
+    fn piece<R: Read>(&mut self, source: &mut Source<R>, out: &mut [u8]) -> Result<(usize, bool), Fault> {
         if let Post::Program(program) = &mut self.post {
-            let size = program.take(room)?;
+            let size = program.take(out)?;
             if size > 0 {
                 return Ok((size, false));
             }
@@ -322,13 +320,13 @@ impl Block {
         let Some(byte) = byte else {
             return Ok((0, true));
         };
-        room[0] = byte;
+        out[0] = byte;
         Ok((1, false))
     }
 }
 
 impl<R: Read> Read for ZpaqReader<R> {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        self.fill(room).map_err(|fault| fault.into_io(self.source.taken(), self.memory))
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.fill(out).map_err(|fault| fault.into_io(self.source.taken(), self.memory))
     }
 }

@@ -1,31 +1,30 @@
-//! Compressed bytes, one after the other.
+//! Buffered compressed input with a byte count.
 
 use std::io::{ErrorKind, Read};
 
 use super::fault::Fault;
 
-/// Bytes that are read at once.
+/// Buffer size.
 const BUFFER: usize = 64 * 1024;
 
-/// A reader with a buffer.
 pub(super) struct Source<R> {
     reader: R,
     buffer: Box<[u8]>,
     at: usize,
     end: usize,
-    /// Bytes taken before those in the buffer.
+    /// Bytes before those in the buffer.
     before: u64,
 }
 
 impl<R: Read> Source<R> {
-    /// Bytes that a source takes beside its reader.
+    /// Memory of a source beside its reader, bytes.
     pub(super) const MEMORY: usize = BUFFER;
 
     pub(super) fn new(reader: R) -> Self {
         Source { reader, buffer: vec![0; BUFFER].into(), at: 0, end: 0, before: 0 }
     }
 
-    /// Bytes taken so far.
+    /// Bytes consumed so far.
     pub(super) fn taken(&self) -> u64 {
         self.before + self.at as u64
     }
@@ -39,7 +38,7 @@ impl<R: Read> Source<R> {
         Ok(Some(self.buffer[self.at - 1]))
     }
 
-    /// The next byte, which must be there.
+    /// The next byte; an error at the end.
     #[inline]
     pub(super) fn byte(&mut self) -> Result<u8, Fault> {
         if self.at < self.end && self.at < self.buffer.len() {
@@ -54,7 +53,7 @@ impl<R: Read> Source<R> {
         Ok(u32::from_be_bytes([self.byte()?, self.byte()?, self.byte()?, self.byte()?]))
     }
 
-    /// Reads more. False at the end.
+    /// Refills the buffer. False at the end.
     fn fill(&mut self) -> Result<bool, Fault> {
         self.before += self.end as u64;
         (self.at, self.end) = (0, 0);

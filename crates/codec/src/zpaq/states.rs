@@ -1,23 +1,22 @@
-//! Bit histories as states of a byte: how many zeros and ones a context has seen, about, and which came last.
+//! Bit histories as states of a byte: approximate counts of zeros and ones seen in a context, and which came last.
 //!
-//! A state stands for a pair of counts, of which few exist: a context with many of one bit keeps at most a handful of the
-//! other. Most pairs that sum up to at most 17 have two states, of which the second was reached by a one. States are numbered
-//! by the sum of their counts, so a state of a lower number is worth less. Source: "The ZPAQ Open Standard Format for Highly
-//! Compressed Data", level 2, section on ICM.
+//! A state represents a pair of counts, of which few exist: a context with many of one bit keeps at most a handful of the other. Most
+//! pairs that sum up to at most 17 have two states, the second of which was reached by a one. States are numbered by the sum of their
+//! counts, so a lower number means a lower priority. Source: "The ZPAQ Open Standard Format for Highly Compressed Data", level 2, section on
+//! ICM.
 
-/// Largest sum of two counts that a state stands for, plus one.
+/// Largest sum of two counts of a state, plus one.
 const COUNTS: usize = 50;
 
-/// How many of the rarer bit go with how many of the other: of the rarer bit n, at most `MOST[n]` of the other.
+/// Pairs that exist: with n of the rarer bit, at most `MOST[n]` of the other.
 const MOST: [usize; 6] = [20, 48, 15, 8, 6, 5];
 
-/// What a state is followed by after a zero and after a one.
+/// Next state after a zero and after a one.
 pub(super) static NEXT: [[u8; 2]; 256] = tables().0;
 
-/// The first guess of a state: probability of a one, 23 bits.
+/// Initial prediction of a state: probability of a one, 23 bits.
 pub(super) static GUESS: [u32; 256] = tables().1;
 
-/// The state after a bit.
 #[inline]
 pub(super) fn next(state: u8, bit: u32) -> u8 {
     NEXT[usize::from(state)][(bit & 1) as usize]
@@ -26,7 +25,7 @@ pub(super) fn next(state: u8, bit: u32) -> u8 {
 /// Counts of zeros and of ones.
 type Counts = [usize; 2];
 
-/// The number of states of a pair of counts: 0, 1 or 2.
+/// Number of states of a pair of counts: 0, 1 or 2.
 const fn states_of(counts: Counts) -> usize {
     let [zeros, ones] = counts;
     let (more, fewer) = if zeros < ones { (ones, zeros) } else { (zeros, ones) };
@@ -36,7 +35,7 @@ const fn states_of(counts: Counts) -> usize {
     1 + (fewer > 0 && more + fewer <= 17) as usize
 }
 
-/// What is left of a count when the other bit is seen.
+/// Remaining count after the other bit.
 const fn discounted(count: usize) -> usize {
     match count {
         0..=4 => count,
@@ -48,7 +47,7 @@ const fn discounted(count: usize) -> usize {
 
 /// The counts after a bit: the nearest that have a state.
 const fn after(counts: Counts, bit: usize) -> Counts {
-    // Told for counts of which the first is not the smaller; else the same with zeros and ones exchanged.
+    // Computed with the larger count first; otherwise zeros and ones are exchanged.
     let flip = (counts[0] < counts[1]) as usize;
     let mut more = counts[flip];
     let mut fewer = counts[1 - flip];
@@ -86,7 +85,7 @@ const fn numbers() -> [[u8; COUNTS]; COUNTS] {
     numbers
 }
 
-/// The state that is reached at `counts` by a bit.
+/// The state that a bit leads to at `counts`.
 const fn reached(numbers: &[[u8; COUNTS]; COUNTS], counts: Counts, bit: usize) -> u8 {
     let second = bit == 1 && states_of(counts) == 2;
     numbers[counts[0]][counts[1]] + second as u8
@@ -118,10 +117,10 @@ mod tests {
     fn known_states_follow_each_other() {
         assert_eq!(NEXT[..6], [[1, 2], [3, 5], [4, 6], [7, 9], [8, 11], [8, 11]]);
         assert_eq!((NEXT[77], NEXT[252], NEXT[254]), ([94, 79], [86, 254], [86, 254]));
-        assert_eq!(NEXT[255], [0, 0], "the one number that is no state");
+        assert_eq!(NEXT[255], [0, 0], "the only number that is not a state");
     }
 
-    /// Over the table that the reference implementation spells out.
+    /// Checks a hash of the table in the reference implementation.
     #[test]
     fn all_states_and_guesses_are_those_of_the_format() {
         let add = |sum: u32, value: u32| sum.wrapping_mul(31).wrapping_add(value);

@@ -1,7 +1,6 @@
-//! The functions between probabilities and their logits, as tables that are computed when this is compiled.
+//! Tables between probabilities and logits, computed at compile time.
 //!
-//! Only sums, products and quotients of `f64` make them, which every machine rounds alike, so the bytes that depend on them
-//! are the same everywhere.
+//! They use only sums, products and quotients of `f64`, which every machine rounds alike, so the output is the same everywhere.
 
 /// `round(64 * ln((x + 0.5) / (32767.5 - x)))` for a probability x of 15 bits.
 static STRETCH: [i16; 1 << 15] = stretches();
@@ -9,7 +8,7 @@ static STRETCH: [i16; 1 << 15] = stretches();
 /// `floor(32768 / (1 + e^(-x / 64)))` at x + 2048.
 static SQUASH: [i16; 1 << 12] = squashes();
 
-/// `floor(2^17 / (2 n + 3)) * 2`: how far a probability moves that was moved n times before.
+/// `floor(2^17 / (2 n + 3)) * 2`: the rate of a probability after n updates.
 pub(super) static ADAPT: [i32; 1 << 10] = adaptations();
 
 /// The logit of a probability of 15 bits, in -710..=710.
@@ -24,19 +23,19 @@ pub(super) fn squash(logit: i32) -> i32 {
     i32::from(SQUASH[((logit + 2048) & 0xFFF) as usize])
 }
 
-/// How far a logit's probability was from a bit, 15 bits and a sign.
+/// Difference of a bit and a logit's probability, 15 bits and a sign.
 #[inline]
 pub(super) fn miss(bit: u32, logit: i32) -> i32 {
     (bit * 32767) as i32 - squash(logit)
 }
 
-/// `x` as near as 12 bits with a sign come.
+/// Clamps `x` to 12 signed bits.
 #[inline]
 pub(super) fn clamp12(x: i32) -> i32 {
     x.clamp(-2048, 2047)
 }
 
-/// `x` as near as 20 bits with a sign come.
+/// Clamps `x` to 20 signed bits.
 #[inline]
 pub(super) fn clamp20(x: i32) -> i32 {
     x.clamp(-(1 << 19), (1 << 19) - 1)
@@ -69,7 +68,7 @@ const fn squashes() -> [i16; 1 << 12] {
     table
 }
 
-/// The upper half climbs by one wherever the odds pass e^((y + 1/2) / 64); the lower half mirrors it.
+/// The upper half increases by one wherever the odds pass e^((y + 1/2) / 64); the lower half mirrors it.
 const fn stretches() -> [i16; 1 << 15] {
     let mut table = [0; 1 << 15];
     let (mut at, mut logit) = (1 << 14, 0i16);

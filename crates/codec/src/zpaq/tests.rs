@@ -1,11 +1,11 @@
-//! The known models guess what the general one guesses of their headers.
+//! The known models predict the same as the general one with their headers.
 
 use super::general::General;
 use super::header::Header;
 use super::known::{HEADERS, Max, Mid, Min};
 use super::predictor::Predictor;
 
-/// Words, numbers, runs, noise and a far repeat: something for each component.
+/// Words, numbers, runs, noise and a far repeat: input for each component.
 fn bytes() -> Vec<u8> {
     let mut state = 1u32;
     let mut noise = || {

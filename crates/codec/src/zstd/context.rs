@@ -1,4 +1,4 @@
-//! The zstd encoder: one context in memory of our own, kept between blocks.
+//! The zstd encoder: one context in our own memory, reused for all blocks.
 
 use std::os::raw::c_int;
 use std::ptr::NonNull;
@@ -9,19 +9,18 @@ use zstd_sys::ZSTD_cParameter as Parameter;
 use super::ZstdParams;
 use super::table::{self, Search};
 use crate::CodecError;
-use crate::bounded::Press;
+use crate::bounded::Compressor;
 use crate::names::ZSTD;
 
-/// Smallest size class, binary logarithm: the library takes no smaller window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
+/// Smallest size class, binary logarithm: the library's smallest window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
 const MIN_SIZE_LOG: u32 = 10;
 
-/// Compresses blocks to frames.
 pub(crate) struct ZstdEncoder {
     context: Context,
     level: i32,
-    /// What to use for blocks of up to 2^([`MIN_SIZE_LOG`] + index) bytes.
+    /// Parameters for blocks of up to 2^([`MIN_SIZE_LOG`] + index) bytes.
     classes: Vec<Search>,
-    /// What the context is set to.
+    /// The context's current parameters.
     current: Option<Search>,
     /// Whether frames end with a checksum of their content.
     checksum: bool,
@@ -35,7 +34,7 @@ impl ZstdEncoder {
         Ok(ZstdEncoder { context, level: params.level, classes, current: None, checksum: false })
     }
 
-    /// The same encoder, whose frames end with a checksum.
+    /// Adds a checksum to each frame.
     pub(crate) fn with_checksum(mut self) -> Self {
         self.checksum = true;
         self
@@ -52,25 +51,25 @@ impl ZstdEncoder {
     }
 }
 
-impl Press for ZstdEncoder {
-    fn press(&mut self, src: &[u8], room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+impl Compressor for ZstdEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         self.prepare(src.len())?;
-        self.context.compress(src, room)
+        self.context.compress(src, out)
     }
 }
 
-/// Bytes that a frame of `size` bytes takes at most.
+/// Upper bound of the size of a frame.
 pub(crate) fn bound(size: usize) -> usize {
     // SAFETY: no precondition.
     unsafe { sys::ZSTD_compressBound(size) }
 }
 
-/// Bytes that an encoder for blocks of up to `block_size` bytes takes.
+/// Memory of an encoder for blocks of up to `block_size` bytes.
 pub(crate) fn encoder_memory(params: &ZstdParams, block_size: usize) -> usize {
     classes(params.level, block_size).iter().map(context_size).max().unwrap_or(0)
 }
 
-/// The size class of a block: blocks of one class get the same parameters from the library too.
+/// The size class of a block: the library chooses the same parameters for all blocks of a class.
 fn size_log(size: usize) -> u32 {
     size.next_power_of_two().ilog2().max(MIN_SIZE_LOG)
 }
@@ -80,10 +79,10 @@ fn classes(level: i32, block_size: usize) -> Vec<Search> {
     logs.map(|log| table::own(level, log).unwrap_or_else(|| library(level, log))).collect()
 }
 
-/// The library's own parameters for a level.
+/// The library's parameters for a level.
 fn library(level: i32, size_log: u32) -> Search {
-    // The library splits blocks of 128 KiB and more alone. Who asks for a higher level wants smaller ones split too: that
-    // takes a percent off, for a tenth more work.
+    // The library splits only blocks of 128 KiB and more. At levels above the default smaller ones are split too: that saves a percent for
+    // a tenth more work.
     let split_from = if level > ZstdParams::DEFAULT_LEVEL { 13 } else { 17 };
     // SAFETY: any level and size may be passed; those out of range are clamped.
     let params = unsafe { sys::ZSTD_getCParams(level, 1 << size_log, 0) };
@@ -111,21 +110,21 @@ fn raw(search: &Search) -> sys::ZSTD_compressionParameters {
     }
 }
 
-/// Bytes that a context for one frame of this kind takes.
+/// Memory of a context for one frame with these parameters.
 fn context_size(search: &Search) -> usize {
     // SAFETY: no precondition.
     let size = unsafe { sys::ZSTD_estimateCCtxSize_usingCParams(raw(search)) };
     if is_error(size) { 0 } else { size }
 }
 
-/// A context of the library in memory that is ours, so that its size is known beforehand.
+/// A context of the library in our own memory, so that its size is known in advance.
 struct Context {
     raw: NonNull<sys::ZSTD_CCtx>,
-    _memory: Vec<u64>, // of words, since the library wants its memory aligned to 8 bytes
+    _memory: Vec<u64>, // words, because the library requires alignment to 8 bytes
 }
 
-// SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the
-// library keeps no thread-local state.
+// SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the library keeps no
+// thread-local state.
 unsafe impl Send for Context {}
 
 impl Context {
@@ -141,14 +140,14 @@ impl Context {
         let both = sys::ZSTD_ResetDirective::ZSTD_reset_session_and_parameters;
         // SAFETY: the context is valid.
         check("ZSTD_CCtx_reset", unsafe { sys::ZSTD_CCtx_reset(self.raw.as_ptr(), both) })?;
-        // The level still decides what a target length of 0 means.
+        // The level still determines the meaning of a target length of 0.
         self.set(Parameter::ZSTD_c_compressionLevel, level)?;
         self.set(Parameter::ZSTD_c_contentSizeFlag, 1)?;
         self.set(Parameter::ZSTD_c_checksumFlag, c_int::from(checksum))?;
         self.set(Parameter::ZSTD_c_dictIDFlag, 0)?;
         // SAFETY: the context is valid.
         check("ZSTD_CCtx_setCParams", unsafe { sys::ZSTD_CCtx_setCParams(self.raw.as_ptr(), raw(search)) })?;
-        // Said and not left to the library, which may decide otherwise on other machines.
+        // Set explicitly, because the library's choice may differ between machines.
         self.set(Parameter::ZSTD_c_experimentalParam13, switch(search.split))?; // ZSTD_c_splitAfterSequences
         self.set(Parameter::ZSTD_c_experimentalParam14, switch(search.by_rows())) // ZSTD_c_useRowMatchFinder
     }
@@ -162,8 +161,8 @@ impl Context {
     fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Option<usize>, CodecError> {
         // SAFETY: the context is valid; both pointers are valid for the lengths given and do not overlap.
         let size = unsafe {
-            let (out, room) = (dst.as_mut_ptr().cast(), dst.len());
-            sys::ZSTD_compress2(self.raw.as_ptr(), out, room, src.as_ptr().cast(), src.len())
+            let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());
+            sys::ZSTD_compress2(self.raw.as_ptr(), out, capacity, src.as_ptr().cast(), src.len())
         };
         if is_error(size) && is_full(size) {
             return Ok(None);

@@ -4,10 +4,9 @@ use crate::CodecError;
 use crate::item::{Printed, items};
 use crate::names::ZSTD;
 
-/// Names of all parameters, for error messages.
 const KNOWN: &str = "level";
 
-/// What a user may choose of zstd.
+/// Parameters of zstd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZstdParams {
     /// Effort, -131072 to -1 (ever faster) or 1 to 22. Default 15.
@@ -15,7 +14,7 @@ pub struct ZstdParams {
 }
 
 impl ZstdParams {
-    /// Level when none is chosen.
+    /// Default level.
     pub const DEFAULT_LEVEL: i32 = 15;
     /// The fastest level.
     pub const MIN_LEVEL: i32 = -131_072;

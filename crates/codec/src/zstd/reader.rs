@@ -9,21 +9,20 @@ use super::context::is_error;
 use crate::names::{METADATA_BLOCK_SIZE, ZSTD};
 use crate::{CodecError, Decoder};
 
-/// Bytes that a decoder takes.
+/// Memory of a decoder.
 pub(crate) fn decoder_memory() -> usize {
     // SAFETY: no precondition.
     unsafe { sys::ZSTD_estimateDCtxSize() }
 }
 
-/// Decompresses frames.
 pub(crate) struct ZstdDecoder {
     raw: NonNull<sys::ZSTD_DCtx>,
-    _memory: Vec<u64>, // of words, since the library wants its memory aligned to 8 bytes
+    _memory: Vec<u64>, // words, because the library requires alignment to 8 bytes
     window_limit: u64,
 }
 
-// SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the
-// library keeps no thread-local state.
+// SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the library keeps no
+// thread-local state.
 unsafe impl Send for ZstdDecoder {}
 
 impl ZstdDecoder {
@@ -38,7 +37,7 @@ impl ZstdDecoder {
         Ok(ZstdDecoder { raw, _memory: memory, window_limit: window as u64 })
     }
 
-    /// Checks that `src` is one frame that readers with little memory can read.
+    /// Checks that `src` is one frame that readers with little memory can decode.
     fn check(&self, src: &[u8]) -> Result<(), CodecError> {
         let bad = |reason| CodecError::Malformed { codec: ZSTD, size: src.len(), reason };
         let header = header(src).ok_or_else(|| bad("not a zstd frame"))?;
@@ -58,7 +57,7 @@ impl ZstdDecoder {
     }
 }
 
-/// The header of the frame that `src` starts with; `None` if that is no frame with data.
+/// The header of the frame that `src` starts with; `None` if that is not a frame with data.
 fn header(src: &[u8]) -> Option<sys::ZSTD_FrameHeader> {
     if src.get(..4) != Some(&sys::ZSTD_MAGICNUMBER.to_le_bytes()) {
         return None;
@@ -75,8 +74,8 @@ impl Decoder for ZstdDecoder {
         self.check(src)?;
         // SAFETY: the context is valid; both pointers are valid for the lengths given and do not overlap.
         let made = unsafe {
-            let (out, room) = (dst.as_mut_ptr().cast(), dst.len());
-            sys::ZSTD_decompressDCtx(self.raw.as_ptr(), out, room, src.as_ptr().cast(), src.len())
+            let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());
+            sys::ZSTD_decompressDCtx(self.raw.as_ptr(), out, capacity, src.as_ptr().cast(), src.len())
         };
         if !is_error(made) {
             return Ok(made);
@@ -85,7 +84,7 @@ impl Decoder for ZstdDecoder {
         let code = unsafe { sys::ZSTD_getErrorCode(made) };
         Err(match code {
             sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall => {
-                CodecError::TooLong { codec: ZSTD, size: src.len(), room: dst.len() }
+                CodecError::TooLong { codec: ZSTD, size: src.len(), capacity: dst.len() }
             }
             _ => CodecError::Malformed { codec: ZSTD, size: src.len(), reason: "damaged" },
         })

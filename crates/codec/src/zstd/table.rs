@@ -1,8 +1,8 @@
-//! What a level means for a block of a given size.
+//! Parameters of a level for a block size.
 
 use zstd_sys::ZSTD_strategy as Strategy;
 
-/// The library's parameters for a frame (zstd.h, `ZSTD_compressionParameters`), and what it decides from them.
+/// The library's parameters for a frame (zstd.h, `ZSTD_compressionParameters`), and its derived decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Search {
     pub(crate) window_log: u32,
@@ -17,21 +17,20 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Whether the library finds matches by rows of a hash table. It salts that hash anew for each frame, but only to move
-    /// rows about: the same positions share a row whatever the salt, so frames do not depend on earlier ones.
+    /// Whether the library finds matches by rows of a hash table. It salts that hash anew for each frame, but this only permutes rows: the
+    /// same positions share a row with any salt, so frames do not depend on earlier ones.
     pub(crate) fn by_rows(&self) -> bool {
         let strategy = matches!(self.strategy, Strategy::ZSTD_greedy | Strategy::ZSTD_lazy | Strategy::ZSTD_lazy2);
         strategy && self.window_log > 14
     }
 }
 
-/// Our own parameters for a level and blocks of up to 2^`size_log` bytes. `None` where the library's serve.
+/// Our own parameters for a level and blocks of up to 2^`size_log` bytes. `None` where the library's are used.
 ///
-/// Level 15 is the usual one of block containers, and the library's is made for four sizes of input only, none of them
-/// below 16 KiB, and for machines whose caches hold its tables. These were searched on blocks of a Debian root, for less
-/// work at a size that is on average no larger (at 4 KiB a thousandth larger, where the library leaves little to gain).
-/// The saving comes from smaller tables and fewer candidates, paid for by better pricing (btultra) or by splitting
-/// blocks, which the library does from 128 KiB on alone.
+/// Level 15 is the default of block containers. The library's parameters distinguish only four input sizes, none of them below 16 KiB,
+/// and assume caches that hold its tables. These were searched on blocks of a Debian root, for less work at a size that is on average no
+/// larger (at 4 KiB a thousandth larger, where the library leaves little to gain). The saving comes from smaller tables and fewer
+/// candidates, paid for by better pricing (btultra) or by splitting blocks, which the library does only from 128 KiB on.
 pub(crate) fn own(level: i32, size_log: u32) -> Option<Search> {
     if level != 15 {
         return None;

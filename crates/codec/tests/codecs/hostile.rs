@@ -1,4 +1,4 @@
-//! Decoders take anything: garbage, truncated and damaged data end in an error or in other bytes, never in a panic.
+//! Decoders accept any bytes: garbage, truncated and damaged data cause an error or other content, never a panic.
 
 use crate::common::{MEMORY, Numbers, compress, content, spec};
 use packline_codec::{CodecError, Decoder};
@@ -10,7 +10,7 @@ fn packed(name: &str, size: usize) -> Vec<u8> {
     compress(&mut *spec(name).encoder(size).unwrap(), &subject(name, size)).unwrap()
 }
 
-/// Something that gets smaller.
+/// Compressible content.
 fn subject(name: &str, size: usize) -> Vec<u8> {
     let mut bytes = content("text", size, 1);
     if name == "zle" {
@@ -63,7 +63,7 @@ fn checked_formats_notice_every_flipped_bit() {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             let mut dst = vec![0; 2000];
-            // Some header bits mean nothing to a reader; content must then be right.
+            // Some header bits are ignored by readers; the content must then be correct.
             let made = decoder.decompress(&bad, &mut dst);
             assert!(made.is_err() || dst == src, "{name}: bit {bit}");
         }
@@ -109,7 +109,7 @@ fn large_dictionaries_and_windows_are_refused() {
 }
 
 #[test]
-fn a_decoder_says_what_memory_it_can_not_do_without() {
+fn a_decoder_reports_its_minimum_memory() {
     for name in ["gzip", "xz", "lzma", "zstd", "bzip2"] {
         let Err(error) = spec(name).decoder(4096, 1000) else { panic!("{name} in 1000 bytes") };
         assert!(matches!(error, CodecError::Memory { limit: 1000, .. }), "{name}: {error}");
@@ -130,11 +130,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn garbage_never_panics(garbage in proptest::collection::vec(any::<u8>(), 0..300), room in 0usize..500) {
+    fn garbage_never_panics(garbage in proptest::collection::vec(any::<u8>(), 0..300), capacity in 0usize..500) {
         for name in CODECS {
-            let mut dst = vec![0; room];
+            let mut dst = vec![0; capacity];
             if let Ok(made) = decoder(name, 8192).decompress(&garbage, &mut dst) {
-                prop_assert!(made <= room);
+                prop_assert!(made <= capacity);
             }
         }
     }

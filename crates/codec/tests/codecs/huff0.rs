@@ -1,4 +1,4 @@
-//! Huff0 against zstd, whose literals are the same: ours in its frames, and its in ours.
+//! Huff0 against zstd, whose literals have the same format, in both directions.
 
 use crate::common::{KINDS, MEMORY, content};
 use packline_codec::{
@@ -44,21 +44,21 @@ fn ours(payload: &[u8], size: usize, streams: Huff0Streams) -> Result<Vec<u8>, C
 }
 
 fn pack(src: &[u8], streams: Huff0Streams) -> (Huff0Block, Vec<u8>) {
-    let mut room = vec![0; src.len() + 8];
-    let outcome = Huff0Encoder::new().compress_block(src, &mut room, streams).unwrap();
+    let mut out = vec![0; src.len() + 8];
+    let outcome = Huff0Encoder::new().compress_block(src, &mut out, streams).unwrap();
     if let Huff0Block::Compressed(size) = outcome {
-        room.truncate(size);
+        out.truncate(size);
     }
-    (outcome, room)
+    (outcome, out)
 }
 
-/// That both read what we write; true if there was anything to read.
+/// Checks that both decode our output; true if the content was compressible.
 fn both_read(src: &[u8], streams: Huff0Streams) -> bool {
     let (outcome, packed) = pack(src, streams);
     let Huff0Block::Compressed(_) = outcome else { return false };
     assert!(packed.len() < src.len());
     assert!(ours(&packed, src.len(), streams).unwrap() == src);
-    // zstd has one stream for up to 1023 bytes only, and refuses a block that is larger than its content, with 6 bytes of heads.
+    // zstd writes one stream for up to 1023 bytes only, and rejects a block that is larger than its content, with 6 bytes of headers.
     let fits = (streams == Huff0Streams::Four || src.len() < 1024) && packed.len() + 6 < src.len();
     assert!(!fits || zstd(&frame(&packed, src.len(), streams), src.len()).unwrap() == src);
     true
@@ -87,14 +87,13 @@ fn alphabets_of_every_size() {
     }
 }
 
-/// A literals section of a frame: what it holds and how.
 struct Literals<'a> {
     payload: &'a [u8],
     size: usize,
     streams: Huff0Streams,
 }
 
-/// The compressed literals with a code of their own in the blocks of a frame.
+/// The compressed literals with a new code in the blocks of a frame.
 fn literals(frame: &[u8]) -> Vec<Literals<'_>> {
     let single = frame[4] >> 5 & 1;
     let sizes = [usize::from(single), 2, 4, 8][usize::from(frame[4] >> 6)];
@@ -170,18 +169,18 @@ fn outcomes_are_typed() {
     assert_eq!(long, Err(CodecError::BlockTooLarge { found: MAX + 1, limit: MAX }));
 }
 
-/// However little room there is, nothing is written past it, and what fits is the same.
+/// Nothing is written beyond the destination, however small it is; a result that fits is always the same.
 #[test]
-fn room_is_kept_to() {
+fn nothing_is_written_beyond_the_destination() {
     let src = content("text", 3000, 5);
     let (_, whole) = pack(&src, Huff0Streams::Four);
-    for room in (0..whole.len() + 20).rev().step_by(if cfg!(debug_assertions) { 3 } else { 1 }) {
-        let mut dst = vec![0xaa; room + 8];
-        let outcome = Huff0Encoder::new().compress_block(&src, &mut dst[..room], Huff0Streams::Four).unwrap();
-        let fits = room >= whole.len();
+    for capacity in (0..whole.len() + 20).rev().step_by(if cfg!(debug_assertions) { 3 } else { 1 }) {
+        let mut dst = vec![0xaa; capacity + 8];
+        let outcome = Huff0Encoder::new().compress_block(&src, &mut dst[..capacity], Huff0Streams::Four).unwrap();
+        let fits = capacity >= whole.len();
         assert_eq!(outcome, if fits { Huff0Block::Compressed(whole.len()) } else { Huff0Block::NotCompressible });
         assert!(!fits || dst[..whole.len()] == whole[..]);
-        assert_eq!(dst[room..], [0xaa; 8]);
+        assert_eq!(dst[capacity..], [0xaa; 8]);
     }
 }
 
@@ -211,8 +210,8 @@ fn bad_descriptions_are_named() {
 
 #[test]
 fn heads_of_blocks_are_checked() {
-    let mut room = [0; 1000];
-    let mut read = |bytes: &[u8]| Huff0Decoder::new().decompress(bytes, &mut room);
+    let mut out = [0; 1000];
+    let mut read = |bytes: &[u8]| Huff0Decoder::new().decompress(bytes, &mut out);
     assert_eq!(read(&[3 << 2, 0, 0, 1, 2, 3, 4]), Ok(4), "stored");
     assert_eq!(read(&[1 | 3 << 2, 0, 0, 7, 0, 0, 0, 9]), Ok(5), "a single symbol, and one byte stored");
     for (bytes, reason) in [
@@ -227,7 +226,7 @@ fn heads_of_blocks_are_checked() {
         assert!(found.contains(reason), "{bytes:?}: {found}");
     }
     let too_long = read(&[1 | 0xfc, 0x0f, 0, 7]);
-    assert_eq!(too_long, Err(CodecError::TooLong { codec: "huff0", size: 4, room: 1000 }));
+    assert_eq!(too_long, Err(CodecError::TooLong { codec: "huff0", size: 4, capacity: 1000 }));
 }
 
 proptest! {
@@ -249,7 +248,7 @@ proptest! {
             prop_assert_eq!(Huff0Decoder::new().decompress(&packed[..length], &mut back), Ok(size));
             prop_assert!(back == src);
             let short = Huff0Decoder::new().decompress(&packed[..length], &mut back[..size - 1]);
-            let too_long = CodecError::TooLong { codec: "huff0", size: length, room: size - 1 };
+            let too_long = CodecError::TooLong { codec: "huff0", size: length, capacity: size - 1 };
             prop_assert_eq!(short, Err(too_long));
         }
         both_read(&src[..size.min(MAX)], Huff0Streams::Four);

@@ -1,4 +1,4 @@
-//! Every codec, beside its peers. One program, since linking one is dear.
+//! Every codec, compared with other implementations. One program, since linking is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

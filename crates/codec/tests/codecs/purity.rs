@@ -1,10 +1,10 @@
-//! What an encoder returns depends on the block alone: not on what it did before, nor on where the block lies.
+//! The output of an encoder depends on the block alone: not on earlier calls, nor on the block's address.
 
 use crate::common::{KINDS, Numbers, SPECS, compress, content, spec};
 use packline_codec::Spec;
 use proptest::prelude::*;
 
-/// Blocks of many sizes and kinds in no order.
+/// Blocks of many sizes and kinds in mixed order.
 fn blocks(count: u64, limit: u64, seed: u64) -> Vec<Vec<u8>> {
     let mut numbers = Numbers::new(seed);
     let mut sizes = Numbers::new(seed + 1);
@@ -57,7 +57,7 @@ fn a_block_that_was_given_up_leaves_nothing_behind() {
 
 #[test]
 fn neighbours_in_memory_do_not_matter() {
-    // Blocks that lie end to end, so that a library might take the second for more of the first.
+    // Adjacent blocks, so that a library could mistake the second for a continuation of the first.
     let both = content("text", 60_000, 8);
     for text in SPECS {
         let spec = spec(text);

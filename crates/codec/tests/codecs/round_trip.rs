@@ -1,4 +1,4 @@
-//! What was compressed comes back, whatever its size and kind; what does not get smaller is said to.
+//! Decompressing restores any content; content that does not get smaller is reported.
 
 use crate::common::{KINDS, MEMORY, SPECS, compress, content, spec};
 use packline_codec::{CodecError, Outcome, Spec};
@@ -11,10 +11,10 @@ fn round_trip(text: &str, spec: &Spec, src: &[u8], block_size: usize) -> bool {
     let mut back = vec![0; src.len()];
     assert_eq!(decoder.decompress(&packed, &mut back).unwrap(), src.len(), "{text}");
     assert!(back == src, "{text}: {} bytes came back changed", src.len());
-    // A destination with room to spare gives the same.
+    // A larger destination gives the same result.
     let mut back = vec![0; src.len() + 100];
     assert_eq!(decoder.decompress(&packed, &mut back).unwrap(), src.len(), "{text}");
-    // One without enough is an error and not a shorter block.
+    // A smaller one is an error and not a shorter block.
     let mut back = vec![0; src.len() - 1];
     assert!(decoder.decompress(&packed, &mut back).is_err(), "{text}: {} bytes in one fewer", src.len());
     true

@@ -1,4 +1,4 @@
-//! Specifications: what users type is read, printed the canonical way, and refused with a reason.
+//! Specifications: parsing, canonical printing, and errors with a reason.
 
 use crate::common::{SPECS, spec};
 use packline_codec::{Bcj, CodecError, DictSize, LzoAlgorithm, Spec, Strategy};
@@ -155,7 +155,7 @@ fn block_sizes_are_checked() {
 }
 
 #[test]
-fn parameters_set_by_hand_are_checked() {
+fn parameters_set_directly_are_checked() {
     let mut gzip = packline_codec::GzipParams { level: 0, ..Default::default() };
     assert!(Spec::Gzip(gzip.clone()).validate(4096).is_err());
     (gzip.level, gzip.window) = (9, 16);
@@ -193,7 +193,7 @@ fn every_codec_has_help_that_names_its_parameters() {
     assert!(Spec::help("brotli").is_err());
 }
 
-/// Any list of parameters that a codec takes.
+/// Any valid list of parameters of a codec.
 fn any_spec() -> impl Strategy_<Value = String> {
     let gzip = (1u32..=9, 8u32..=15, 0u32..32).prop_map(|(level, window, bits)| {
         let names = ["default", "filtered", "huffman", "rle", "fixed"];

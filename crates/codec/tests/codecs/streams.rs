@@ -1,4 +1,4 @@
-//! Whole streams, read by the programs that users have.
+//! Whole streams, decompressed by common programs.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ fn stream(spec: StreamSpec, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The output of a program that reads a stream from standard input; `None` if the test is skipped for want of the program.
+/// The output of a program that reads a stream from standard input; `None` if the program is missing and the test is skipped.
 fn decompress(program: &str, arguments: &[&str], stream: Vec<u8>) -> Option<Vec<u8>> {
     if !tools::need(&[program]) {
         return None;

@@ -1,4 +1,4 @@
-//! zpaq: the bytes that lrzip writes, streams that other programs write, and streams that no program writes.
+//! zpaq: the bytes that lrzip writes, streams of other programs, and malformed streams.
 
 use std::io::{ErrorKind, Read};
 
@@ -14,8 +14,8 @@ fn packed(level: u32, src: &[u8]) -> Option<Vec<u8>> {
     compress(&mut ZpaqEncoder::new(level).unwrap(), src)
 }
 
-fn unpacked(src: &[u8], room: usize) -> Result<Vec<u8>, CodecError> {
-    let mut dst = vec![0; room];
+fn unpacked(src: &[u8], capacity: usize) -> Result<Vec<u8>, CodecError> {
+    let mut dst = vec![0; capacity];
     let size = ZpaqDecoder::new(MEMORY).decompress(src, &mut dst)?;
     dst.truncate(size);
     Ok(dst)
@@ -25,7 +25,7 @@ fn sum(bytes: &[u8]) -> String {
     Sha1::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Cut out of what `lrzip -z -T` (0.651) made, with `-L1`, `-L5` and `-L9`, of these inputs.
+/// Extracted from output of `lrzip -z -T` (0.651) with `-L1`, `-L5` and `-L9` for these inputs.
 const OF_LRZIP: &[(&str, u32, usize, &str)] = &[
     ("code", 1, 4150, "1348c39467dbfd2d88601b14ea92c60168bc700f"),
     ("code", 2, 3504, "45091353aa22e0c2b5cc7eab3da20444e57607a3"),
@@ -45,10 +45,10 @@ fn blocks_are_those_of_lrzip() {
     }
 }
 
-/// All nine components, a program after the data, two segments and their checksums, as libzpaq 7.15 wrote them.
+/// All nine components, a post-processing program, two segments and their checksums, written by libzpaq 7.15.
 const NINE: &[u8] = include_bytes!("../data/nine.zpaq");
 
-/// A sorted block that a program of the stream puts back in order, as libzpaq 7.15 wrote it (method `x0,3ci1`).
+/// A sorted block and a program that restores its order, written by libzpaq 7.15 (method `x0,3ci1`).
 const SORTED: &[u8] = include_bytes!("../data/sorted.zpaq");
 
 #[test]
@@ -76,10 +76,10 @@ fn pieces_of_any_size_are_the_whole() {
         for piece in [1, 7, 1000, 8192] {
             let mut reader = ZpaqReader::new(stream, MEMORY);
             let mut made = Vec::new();
-            let mut room = vec![0; piece];
+            let mut out = vec![0; piece];
             loop {
-                let size = reader.read(&mut room).unwrap();
-                made.extend_from_slice(&room[..size]);
+                let size = reader.read(&mut out).unwrap();
+                made.extend_from_slice(&out[..size]);
                 if size == 0 {
                     break;
                 }
@@ -90,7 +90,7 @@ fn pieces_of_any_size_are_the_whole() {
 }
 
 #[test]
-fn what_does_not_get_smaller_is_said_to() {
+fn incompressible_content_is_reported() {
     for level in 1..=3 {
         assert_eq!(packed(level, &content("random", 3000, 1)), None);
         assert_eq!(packed(level, b""), None);
@@ -141,7 +141,7 @@ fn a_model_past_the_limit_is_refused_before_it_is_made() {
 
 #[test]
 fn the_memory_of_a_program_in_the_data_counts() {
-    // Stored data for which a program with M of 4 GiB comes.
+    // Stored data with a program whose M has 4 GiB.
     let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x20\x00\x00\x00\x01\0\0\0".to_vec();
     stream.extend(b"\0\0\0\x04\x01\x01\0\x38\0\0\0\0\xFE\xFF");
     assert!(matches!(unpacked(&stream, 9), Err(CodecError::Memory { .. })));
@@ -213,16 +213,16 @@ fn what_follows_the_end_and_does_not_belong_is_an_error() {
 }
 
 #[test]
-fn content_longer_than_its_room_is_an_error() {
+fn content_longer_than_its_destination_is_an_error() {
     let block = packed(1, &content("text", 600, 1)).unwrap();
-    for room in [0, 1, 599] {
-        let error = unpacked(&block, room).unwrap_err();
-        assert_eq!(error, CodecError::TooLong { codec: "zpaq", size: block.len(), room });
+    for capacity in [0, 1, 599] {
+        let error = unpacked(&block, capacity).unwrap_err();
+        assert_eq!(error, CodecError::TooLong { codec: "zpaq", size: block.len(), capacity });
     }
 }
 
 #[test]
-fn a_reader_says_what_is_wrong_and_says_it_again() {
+fn a_reader_repeats_its_error() {
     let mut block = packed(1, &content("text", 3000, 1)).unwrap();
     block.truncate(500);
     let mut reader = ZpaqReader::new(&block[..], MEMORY);

@@ -22,8 +22,8 @@ pub struct ToolsNg<'a> {
     safe: usize,
     /// Whether the last check under the lock found the next ticket unfinished.
     checked: bool,
-    /// Items in the window when the caller began to make room.
-    making_room: Option<usize>,
+    /// Items in the window when the caller began to free space.
+    items_before: Option<usize>,
     open_fragments: bool,
     io_numbers: u64,
     io_next: u64,
@@ -63,7 +63,7 @@ impl<'a> ToolsNg<'a> {
             taken: 0,
             safe: 0,
             checked: false,
-            making_room: None,
+            items_before: None,
             open_fragments: false,
             io_numbers: 0,
             io_next: 0,
@@ -104,7 +104,7 @@ impl<'a> ToolsNg<'a> {
     }
 
     /// One step towards a free item in the window; `None` when there is one.
-    fn make_room(&mut self, before: usize) -> Option<Step> {
+    fn free_space(&mut self, before: usize) -> Option<Step> {
         loop {
             if let Some((commit, bytes)) = self.io.remove(&self.io_next) {
                 self.io_next += 1;
@@ -172,10 +172,10 @@ impl Caller for ToolsNg<'_> {
             if let Some(step) = self.pending.pop_front() {
                 return step;
             }
-            if let Some(before) = self.making_room {
-                match self.make_room(before) {
+            if let Some(before) = self.items_before {
+                match self.free_space(before) {
                     Some(step) => return step,
-                    None => self.making_room = None,
+                    None => self.items_before = None,
                 }
             }
             let over = self.next_item == self.work.items.len();
@@ -185,7 +185,7 @@ impl Caller for ToolsNg<'_> {
             if !over && self.backlog < self.max {
                 return self.feed();
             }
-            self.making_room = Some(self.backlog);
+            self.items_before = Some(self.backlog);
         }
     }
 

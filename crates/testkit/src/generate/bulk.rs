@@ -1,4 +1,4 @@
-//! Tars of many entries, streamed: each shows one way in which a packer may be slow or hungry.
+//! Streams tars of many entries: each is a worst case for time or memory of a packer.
 
 use crate::model::{Content, Node, NodeKind};
 use crate::random::Random;
@@ -87,7 +87,7 @@ pub fn many_files(sink: &mut dyn Write, count: u64) -> io::Result<()> {
     tar.finish().map(drop)
 }
 
-/// One file of `size` bytes that is a hole, but for a few bytes at each end.
+/// One file of `size` bytes that is a hole except for a few bytes at each end.
 pub fn one_sparse_file(sink: &mut dyn Write, size: u64) -> io::Result<()> {
     let pieces = vec![(0, b"begin".to_vec()), (size - 3, b"end".to_vec())];
     let mut tar = TarWriter::new(sink);
@@ -95,8 +95,7 @@ pub fn one_sparse_file(sink: &mut dyn Write, size: u64) -> io::Result<()> {
     tar.finish().map(drop)
 }
 
-/// About `megabytes` MB of what a root file system is made of: text, noise, programs' likes, small files, large files,
-/// copies, holes.
+/// About `megabytes` MB of typical root file system content: text, noise, machine code, small files, large files, copies, holes.
 pub fn mixed_bulk(sink: &mut dyn Write, megabytes: u64) -> io::Result<()> {
     let mut tar = TarWriter::new(sink);
     let mut random = Random::new(megabytes);
@@ -113,7 +112,7 @@ pub fn mixed_bulk(sink: &mut dyn Write, megabytes: u64) -> io::Result<()> {
     tar.finish().map(drop)
 }
 
-/// Sizes are spread over powers of two up to 2 MiB; one file in five comes from a stock of 16 and so comes again.
+/// Sizes are distributed over powers of two up to 2 MiB; one file in five is one of 16 repeated ones.
 fn bulk_content(random: &mut Random) -> Vec<u8> {
     let mut own = Random::new(if random.below(5) == 0 { random.below(16) } else { random.bits() });
     let scale = own.below(22);

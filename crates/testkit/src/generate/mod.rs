@@ -1,4 +1,4 @@
-//! Trees and tars made from a seed: the same bytes on every machine.
+//! Trees and tars generated from a seed: the same bytes on every machine.
 
 mod bulk;
 mod plain;

@@ -23,7 +23,7 @@ pub fn noise_files(sink: &mut dyn Write, count: u64, length: usize) -> io::Resul
     tar.finish().map(drop)
 }
 
-/// `count` files of one content of `length` bytes, each with one byte more ahead of it than the last.
+/// `count` files with the same content of `length` bytes, each with one more byte before it than the last.
 pub fn shifted_files(sink: &mut dyn Write, count: u64, length: usize) -> io::Result<()> {
     let mut tar = TarWriter::new(sink);
     let content = Random::new(length as u64).prose(length);

@@ -1,10 +1,10 @@
-//! One small tree with everything a file system can hold: each inode type, each size that sits at a block's edge.
+//! One small tree with everything a file system supports: each inode type, each size next to a block boundary.
 
 use crate::model::{Content, Node, NodeKind};
 use crate::random::Random;
 
-/// A tree with every inode type, every size at the edges of `block_size` (bytes), duplicates, holes, hard links,
-/// xattrs, odd names, owners, modes and times. Parents come before children. The same for the same arguments.
+/// A tree with every inode type, sizes around multiples of `block_size` (bytes), duplicates, holes, hard links, xattrs, unusual names,
+/// owners, modes and times. Parents precede children. The same for the same arguments.
 pub fn small_tree(seed: u64, block_size: usize) -> Vec<Node> {
     let mut random = Random::new(seed);
     let mut nodes = vec![Node::dir("").mode(0o755).time(1_234_567_890)];
@@ -20,7 +20,7 @@ pub fn small_tree(seed: u64, block_size: usize) -> Vec<Node> {
     nodes
 }
 
-/// The nodes of a tree that a user without privileges can make and read, owners set to `uid` and `gid`.
+/// The nodes that an unprivileged user can create and read, with owners set to `uid` and `gid`.
 pub fn without_privileges(nodes: Vec<Node>, uid: u32, gid: u32) -> Vec<Node> {
     let allowed = |node: &Node| !matches!(node.kind, NodeKind::BlockDevice(..) | NodeKind::CharDevice(..));
     let own = |mut node: Node| {
@@ -31,7 +31,7 @@ pub fn without_privileges(nodes: Vec<Node>, uid: u32, gid: u32) -> Vec<Node> {
     nodes.into_iter().filter(allowed).map(own).collect()
 }
 
-/// A file of more than 4 GiB, nearly all of it a hole, and one whose data lie behind 4 GiB.
+/// A file of more than 4 GiB, nearly all of it a hole, and one whose data is beyond 4 GiB.
 pub fn beyond_four_gigabytes() -> Vec<Node> {
     let file = |path: &str, size, pieces| Node::new(path, NodeKind::File(Content::sparse(size, pieces)));
     let words = |seed| Random::new(seed).prose(5000);
@@ -60,12 +60,12 @@ fn duplicates(nodes: &mut Vec<Node>, random: &mut Random, block: usize) {
         nodes.push(Node::file(format!("twins/{name}-a"), bytes.clone()));
         nodes.push(Node::file(format!("twins/{name}-b"), bytes).time(1_500_000_000));
     }
-    // The same first block and different rests, of the same length and of others: three files, not one.
+    // The same first block and different rests, of equal and of different lengths: three files, not one.
     let head = random.prose(block);
     for (name, size) in [("one", 600), ("two", 600), ("three", block + 5), ("none", 0)] {
         nodes.push(Node::file(format!("twins/head-{name}"), [head.clone(), random.prose(size)].concat()));
     }
-    // The same tail behind different blocks, the blocks of one file inside another, one block many times.
+    // The same tail end after different blocks, the blocks of one file inside another, one block many times.
     let tail = random.prose(333);
     nodes.push(Node::file("twins/tail-x", [random.noise(block), tail.clone()].concat()));
     nodes.push(Node::file("twins/tail-y", [random.noise(block), tail.clone()].concat()));
@@ -190,7 +190,7 @@ fn extended_attributes(nodes: &mut Vec<Node>, random: &mut Random) {
         many = many.xattr(&format!("user.number-{index:02}"), format!("value {}", index % 7));
     }
     nodes.push(many);
-    // Symbolic links and special files take trusted attributes only.
+    // Symbolic links and special files accept trusted attributes only.
     nodes.push(Node::new("xattrs/link", NodeKind::Symlink(b"user".to_vec())).xattr("trusted.on-a-link", "l"));
     nodes.push(Node::new("xattrs/fifo", NodeKind::Fifo).xattr("trusted.on-a-fifo", "f"));
     nodes.push(Node::new("xattrs/null", NodeKind::CharDevice(1, 3)).xattr("trusted.on-a-device", "d"));
@@ -204,7 +204,7 @@ fn directories(nodes: &mut Vec<Node>, random: &mut Random) {
         path += &format!("/{depth}");
     }
     nodes.push(Node::file(path, b"at the bottom\n".to_vec()));
-    // More than one header (256 entries) and more than one metadata block of listing; names in no order.
+    // More than one header (256 entries) and more than one metadata block of listing; unsorted names.
     nodes.push(Node::dir("wide"));
     let mut names: Vec<u32> = (0..700).collect();
     random.shuffle(&mut names);

@@ -1,14 +1,14 @@
-//! Small images that mean much work: shared fragments, blocks, listings and attributes; images in images.
+//! Small images that cause much work: shared fragments, blocks, listings and attributes; images in images.
 
 use super::Expect::{Contents, Huge, Rules, Sound};
 use super::Specimen;
 use super::bytes::Put;
 use super::codecs::{draft_for, packed};
 use super::draft::{Draft, FileFields, Ino, NONE, extended_file};
-use super::packing::pressed;
+use super::packing::compressed_block;
 use super::sound::{good, with_entry};
 
-/// Names in order: a letter and five digits.
+/// Sorted names: a letter and five digits.
 fn names(count: usize) -> Vec<Vec<u8>> {
     (0..count).map(|index| format!("n{index:05}").into_bytes()).collect()
 }
@@ -21,7 +21,7 @@ fn many(mut draft: Draft, inodes: &[Ino]) -> Vec<u8> {
     with_entry(draft, b"many", directory)
 }
 
-/// Files whose tail ends alternate between fragment blocks of 1 MiB made of a few bytes each.
+/// Files whose tail ends alternate between fragment blocks of 1 MiB compressed to a few bytes each.
 fn shared_fragments(files: u32, fragments: u32) -> Vec<u8> {
     let mut draft = draft_for("zstd");
     draft.block_log = 20;
@@ -34,7 +34,7 @@ fn shared_fragments(files: u32, fragments: u32) -> Vec<u8> {
     many(draft, &inodes)
 }
 
-/// Files that all have the same blocks: so many words of the same place each.
+/// Files that share all blocks: `words` size words of the same block each.
 fn shared_blocks(files: u32, words: u32) -> Vec<u8> {
     let mut draft = draft_for("zstd");
     draft.block_log = 20;
@@ -45,7 +45,7 @@ fn shared_blocks(files: u32, words: u32) -> Vec<u8> {
     many(draft, &inodes)
 }
 
-/// Inodes that share a set whose values of 64,000 bytes lie elsewhere, all at one place.
+/// Inodes that share a set whose values of 64,000 bytes are all stored in one place.
 fn shared_values(files: u32, pairs: u8) -> Vec<u8> {
     let mut draft = Draft::new();
     draft.values.u32(64_000).all(&[b'v'; 64_000]);
@@ -59,7 +59,7 @@ fn shared_values(files: u32, pairs: u8) -> Vec<u8> {
     many(draft, &inodes)
 }
 
-/// Directories that all have the same listing of files.
+/// Directories that share one listing of files.
 fn shared_listing(directories: usize, files: usize) -> Vec<u8> {
     let mut draft = Draft::new();
     let links = directories as u32;
@@ -72,7 +72,7 @@ fn shared_listing(directories: usize, files: usize) -> Vec<u8> {
     many(draft, &inodes)
 }
 
-/// One file under so many names, the listing compressed.
+/// One file with `count` names; the listing is compressed.
 fn hard_links(count: usize, kind: u16) -> Vec<u8> {
     let mut draft = Draft::new();
     draft.codec = "zstd".parse().ok();
@@ -107,7 +107,7 @@ fn long_names(count: usize) -> Vec<u8> {
     draft.build(root)
 }
 
-/// One file of many size words, all zero, under many names.
+/// One file of many size words, all zero, with many names.
 fn word_lists(files: usize, words: usize) -> Vec<u8> {
     let mut draft = Draft::new();
     draft.codec = "zstd".parse().ok();
@@ -124,13 +124,13 @@ fn word_lists(files: usize, words: usize) -> Vec<u8> {
     draft.build(root)
 }
 
-/// A file that is an image that holds a file that is an image, four deep.
+/// A file that is an image that contains a file that is an image, four deep.
 fn nested() -> Vec<u8> {
     let zstd = "zstd".parse().ok();
     (0..4).fold(good(), |inner, _| {
         let mut draft = draft_for("zstd");
         draft.block_log = 20;
-        let payload = zstd.as_ref().and_then(|codec| pressed(codec, &inner)).unwrap_or_default();
+        let payload = zstd.as_ref().and_then(|codec| compressed_block(codec, &inner)).unwrap_or_default();
         let start = draft.store(&payload);
         let file = draft.file_with(&FileFields::new(start, inner.len() as u64, vec![payload.len() as u32]));
         with_entry(draft, b"inner.sqfs", file)
@@ -149,7 +149,7 @@ fn own_content() -> Vec<u8> {
     build(length.into(), length | super::draft::STORED_BLOCK)
 }
 
-/// A zstd block of 1 MiB in few bytes, and a file that says it 2^12 times over.
+/// A zstd block of 1 MiB in few bytes, and a file that references it 2^12 times.
 fn repeated_fields(draft: &mut Draft) -> Ino {
     draft.file_with(&FileFields::new(96, 4096 << 12, vec![NONE & 0x00ff_ffff; 1 << 12]))
 }
@@ -195,7 +195,7 @@ pub(super) fn specimens() -> Vec<Specimen> {
     ]
 }
 
-/// A file whose size words are the inode of a pipe, to which another entry points.
+/// A file whose size words overlap the inode of a pipe, to which another entry points.
 fn overlapping() -> Vec<u8> {
     let mut draft = Draft::new();
     let mut pipe = Vec::new();

@@ -1,6 +1,6 @@
-//! Little-endian numbers, put at the end of bytes or over some that stand there.
+//! Little-endian numbers, appended or written over existing bytes.
 
-/// Puts numbers at the end of bytes, little-endian.
+/// Appends little-endian numbers.
 pub(super) trait Put {
     fn u16(&mut self, number: u16) -> &mut Self;
     fn u32(&mut self, number: u32) -> &mut Self;
@@ -27,17 +27,17 @@ impl Put for Vec<u8> {
     }
 }
 
-/// The number of `length` bytes that stands at `at`; what lies behind the end counts as zero.
+/// The number of `length` bytes at `at`; bytes beyond the end count as zero.
 pub(super) fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
     (0..length).rev().fold(0, |sum, index| sum << 8 | u64::from(bytes.get(at + index).copied().unwrap_or(0)))
 }
 
-/// Writes a number of `length` bytes over what stands at `at`.
+/// Overwrites a number of `length` bytes at `at`.
 pub(super) fn over(bytes: &mut [u8], at: usize, length: usize, number: u64) {
     bytes[at..at + length].copy_from_slice(&number.to_le_bytes()[..length]);
 }
 
-/// Bytes that no codec makes smaller, the same on every machine.
+/// Incompressible bytes, the same on every machine.
 pub(super) fn noise(length: usize) -> Vec<u8> {
     crate::Random::new(length as u64).noise(length)
 }

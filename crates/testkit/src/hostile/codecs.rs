@@ -1,4 +1,4 @@
-//! For each codec: blocks that are garbage, cut, followed by more, too short, too long, and bombs.
+//! For each codec: blocks that are garbage, truncated, followed by more, too short, too long, and bombs.
 
 use packline_codec::Spec;
 
@@ -6,13 +6,13 @@ use super::Expect::Contents;
 use super::Specimen;
 use super::bytes::noise;
 use super::draft::{Draft, FileFields};
-use super::packing::pressed;
+use super::packing::compressed_block;
 use super::sound::{compressor, lz4_options, with_entry};
 
-/// Bytes of a block here.
+/// Block size.
 const BLOCK: usize = 1 << 17;
 
-/// A file of one block of `BLOCK` bytes whose compressed form is these bytes.
+/// A file of one block of `BLOCK` bytes with this compressed form.
 pub(super) fn file_of(codec: &str, payload: &[u8]) -> Vec<u8> {
     file_of_length(codec, payload, BLOCK as u64)
 }
@@ -34,13 +34,13 @@ pub(super) fn draft_for(codec: &str) -> Draft {
     draft
 }
 
-/// So many bytes of one value, compressed.
+/// `length` equal bytes, compressed.
 #[allow(clippy::panic, reason = "this builds inputs for tests")]
 pub(super) fn packed(codec: &str, length: usize) -> Vec<u8> {
     let spec: Spec = codec.parse().unwrap_or_else(|cause| panic!("{codec}: {cause}"));
     let mut raw = b"packline ".repeat(100);
     raw.resize(length, 0);
-    pressed(&spec, &raw).unwrap_or_else(|| panic!("{codec} does not make {length} bytes smaller"))
+    compressed_block(&spec, &raw).unwrap_or_else(|| panic!("{codec} does not make {length} bytes smaller"))
 }
 
 fn cut(codec: &str) -> Vec<u8> {

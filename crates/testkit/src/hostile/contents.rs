@@ -1,4 +1,4 @@
-//! Files whose blocks are not where or what they are said to be.
+//! Files with wrong block positions or sizes.
 
 use super::Expect::{Contents, Huge, Rules, Sound, Tree};
 use super::Specimen;
@@ -6,7 +6,7 @@ use super::bytes::{Put, noise};
 use super::draft::{Draft, FileFields, STORED_BLOCK};
 use super::sound::with_odd;
 
-/// A file `odd` of this size with these words, its blocks in 8,192 bytes of noise (`start` counts from there).
+/// A file `odd` of this size with these size words, its blocks in 8,192 bytes of noise (`start` is relative to them).
 fn file(start: i64, size: u64, words: &[u32]) -> Vec<u8> {
     with_odd(|draft| {
         let place = draft.store(&noise(8192)).wrapping_add_signed(start);
@@ -14,7 +14,7 @@ fn file(start: i64, size: u64, words: &[u32]) -> Vec<u8> {
     })
 }
 
-/// The same with more of its fields changed.
+/// The same with other fields changed.
 fn fields(change: fn(FileFields) -> FileFields) -> Vec<u8> {
     with_odd(|draft| {
         let start = draft.store(&noise(8192));
@@ -34,7 +34,7 @@ fn basic() -> Vec<u8> {
     })
 }
 
-/// A file of size words that are all zero.
+/// A file whose size words are all zero.
 fn holes(size: u64, words: usize) -> Vec<u8> {
     let mut draft = Draft::new();
     draft.block_log = 20;

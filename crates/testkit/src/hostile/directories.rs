@@ -1,4 +1,4 @@
-//! Directories: loops, lengths and counts that lie, wild references, and depths.
+//! Directories: loops, wrong lengths and counts, invalid references, and depths.
 
 use super::Expect::{Rules, Sound, Tree};
 use super::Specimen;
@@ -10,7 +10,7 @@ pub(super) fn specimens() -> Vec<Specimen> {
     [loops(), lengths(), entries(), indices(), depths()].concat()
 }
 
-/// A root that holds itself.
+/// A root that contains itself.
 fn own_child() -> Vec<u8> {
     let mut draft = Draft::new();
     let root = draft.ahead(0);
@@ -18,7 +18,7 @@ fn own_child() -> Vec<u8> {
     draft.build(root)
 }
 
-/// Directories one in the other, the last of which holds the first of them again; the root holds the first.
+/// Nested directories, the last of which contains the first again; the root contains the first.
 fn ring(length: usize) -> Vec<u8> {
     let mut draft = Draft::new();
     let first = draft.ahead(0);
@@ -29,7 +29,7 @@ fn ring(length: usize) -> Vec<u8> {
     with_entry(draft, b"ring", first)
 }
 
-/// A directory that holds the root.
+/// A directory that contains the root.
 fn root_again() -> Vec<u8> {
     let mut draft = Draft::new();
     let (inner, root) = (draft.ahead(0), draft.ahead(1));
@@ -38,7 +38,7 @@ fn root_again() -> Vec<u8> {
     draft.build(root)
 }
 
-/// One directory under two names.
+/// One directory with two names.
 fn two_names() -> Vec<u8> {
     let mut draft = Draft::new();
     let file = draft.file(b"sound");
@@ -47,7 +47,7 @@ fn two_names() -> Vec<u8> {
     draft.build(root)
 }
 
-/// Directories each of which holds the next twice: 2^60 paths.
+/// Directories that each contain the next twice: 2^60 paths.
 fn doubling() -> Vec<u8> {
     let mut draft = Draft::new();
     let mut inner = draft.file(b"sound");
@@ -70,7 +70,7 @@ fn loops() -> Vec<Specimen> {
     ]
 }
 
-/// A root with a directory called `odd` whose listing is sound, but for its size or the like.
+/// A root with a directory `odd` whose listing is sound except for its size.
 fn sized(size: fn(u32) -> u32) -> Vec<u8> {
     with_odd(|draft| {
         let file = draft.file(b"inner");
@@ -80,7 +80,7 @@ fn sized(size: fn(u32) -> u32) -> Vec<u8> {
     })
 }
 
-/// A root with a directory called `odd` with these bytes in its listing changed.
+/// A root with a directory `odd` with changed bytes in its listing.
 fn listing(change: fn(&mut [u8])) -> Vec<u8> {
     with_odd(|draft| {
         let file = draft.file(b"inner");
@@ -212,7 +212,7 @@ fn indices() -> Vec<Specimen> {
     ]
 }
 
-/// Directories one in the other.
+/// Nested directories.
 fn deep(depth: usize) -> Vec<u8> {
     let mut draft = Draft::new();
     let mut inner = draft.directory(&[]);

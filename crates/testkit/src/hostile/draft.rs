@@ -1,4 +1,4 @@
-//! An image in the making: every part free to say anything, with helpers that say what is right.
+//! An image under construction: every field can be set freely, with helpers for valid values.
 
 use packline_codec::Spec;
 
@@ -7,12 +7,12 @@ use super::packing::{STORED, blocks, indexed, reference, with_header};
 
 /// Bytes of the superblock.
 pub(super) const SUPERBLOCK: usize = 96;
-/// A table that is not there; an index that means none.
+/// Marks a missing table or index.
 pub(super) const NONE: u32 = u32::MAX;
-/// The size word of a stored data block has this bit.
+/// Set in the size word of a stored data block.
 pub(super) const STORED_BLOCK: u32 = 1 << 24;
 
-/// Places of numbers in the superblock: byte and length.
+/// Position of a number in the superblock: byte and length.
 pub(super) type Field = (usize, usize);
 pub(super) const INODES: Field = (4, 4);
 pub(super) const BLOCK_SIZE: Field = (12, 4);
@@ -35,14 +35,14 @@ pub(super) const EXPORT_TABLE: Field = (88, 8);
 /// An inode that was written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ino {
-    /// Byte of the inode table.
+    /// Offset in the inode table.
     pub(super) position: usize,
     pub(super) number: u32,
     /// Basic type, 1 to 7.
     pub(super) kind: u16,
 }
 
-/// The fields of an extended file that matter to attackers.
+/// Fields of an extended file.
 #[derive(Debug, Clone)]
 pub(super) struct FileFields {
     pub(super) start: u64,
@@ -56,18 +56,18 @@ pub(super) struct FileFields {
 }
 
 impl FileFields {
-    /// A file of so many bytes that has only these blocks.
+    /// A file of `size` bytes with only these blocks.
     pub(super) fn new(start: u64, size: u64, words: Vec<u32>) -> FileFields {
         FileFields { start, size, sparse: 0, links: 1, fragment: NONE, offset: 0, xattr: NONE, words }
     }
 
-    /// The same with a tail end.
+    /// Adds a tail end.
     pub(super) fn tail(self, fragment: u32, offset: u32) -> FileFields {
         FileFields { fragment, offset, ..self }
     }
 }
 
-/// An image in the making. Tables are raw bytes until [`Draft::build`].
+/// An image under construction. Tables are raw bytes until [`Draft::build`].
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     pub(super) block_log: u16,
@@ -86,22 +86,22 @@ pub(super) struct Draft {
     pub(super) values: Vec<u8>,
     /// Sets of attributes: reference, number of attributes, bytes.
     pub(super) sets: Vec<(u64, u32, u32)>,
-    /// Where each inode is, by its number less one.
+    /// Reference of each inode, by its number less one.
     pub(super) exports: Vec<u64>,
     /// Whether there is an export table.
     pub(super) exported: bool,
-    /// The inode table as it stands in the image, instead of blocks of `inodes`.
+    /// The stored inode table, replacing the blocks made of `inodes`.
     pub(super) inode_blocks: Option<Vec<u8>>,
     /// The same for the directory table.
     pub(super) listing_blocks: Option<Vec<u8>>,
-    /// What compresses the tables. References reach the first block of a table only then.
+    /// Codec of the tables. With one, references reach only the first block of a table.
     pub(super) codec: Option<Spec>,
-    /// The mode that the next inodes get.
+    /// The mode of the next inodes.
     pub(super) mode: u16,
 }
 
 impl Draft {
-    /// An empty image with blocks of 4096 bytes, gzip, everything root's.
+    /// An empty image with blocks of 4096 bytes, gzip, everything owned by root.
     pub(super) fn new() -> Draft {
         Draft {
             block_log: 12,
@@ -124,32 +124,31 @@ impl Draft {
         }
     }
 
-    /// The byte of the image at which the next data goes.
+    /// Image offset of the next data.
     pub(super) fn here(&self) -> u64 {
         let options = if self.options.is_empty() { 0 } else { self.options.len() + 2 };
         (SUPERBLOCK + options + self.data.len()) as u64
     }
 
-    /// Stores bytes in the data area; where.
+    /// Appends bytes to the data area; returns their offset.
     pub(super) fn store(&mut self, bytes: &[u8]) -> u64 {
         let at = self.here();
         self.data.all(bytes);
         at
     }
 
-    /// A fragment block of these bytes as they stand; its index.
+    /// Appends a fragment block with this stored form; returns its index.
     pub(super) fn fragment(&mut self, bytes: &[u8], word: u32) -> u32 {
         let start = self.store(bytes);
         self.fragments.push((start, word));
         self.fragments.len() as u32 - 1
     }
 
-    /// A stored fragment block.
     pub(super) fn stored_fragment(&mut self, bytes: &[u8]) -> u32 {
         self.fragment(bytes, bytes.len() as u32 | STORED_BLOCK)
     }
 
-    /// An inode of any type with any body behind its common part.
+    /// An inode of any type with any body after its common part.
     pub(super) fn inode(&mut self, kind: u16, body: &[u8]) -> Ino {
         let number = self.exports.len() as u32 + 1;
         self.numbered_inode(kind, number, 0, body)
@@ -164,14 +163,14 @@ impl Draft {
         Ino { position, number, kind: if kind > 7 { kind.wrapping_sub(7) } else { kind } }
     }
 
-    /// The extended directory that will come after so many others.
+    /// The extended directory that will be written after `directories` others.
     pub(super) fn ahead(&self, directories: usize) -> Ino {
         const LENGTH: usize = 40;
         let number = self.exports.len() as u32 + 1 + directories as u32;
         Ino { position: self.inodes.len() + LENGTH * directories, number, kind: 1 }
     }
 
-    /// A file of these bytes, its blocks stored.
+    /// A file with this content in stored blocks.
     pub(super) fn file(&mut self, content: &[u8]) -> Ino {
         let start = self.store(content);
         let words = content.chunks(1 << self.block_log).map(|block| block.len() as u32 | STORED_BLOCK).collect();
@@ -183,14 +182,13 @@ impl Draft {
         self.inode(9, &extended_file(fields))
     }
 
-    /// A symbolic link.
     pub(super) fn symlink(&mut self, target: &[u8]) -> Ino {
         let mut body = Vec::new();
         body.u32(1).u32(target.len() as u32).all(target);
         self.inode(3, &body)
     }
 
-    /// A listing of these entries, a header for each run of inodes of one block; where it is and how long.
+    /// A listing of these entries, with a header for each run of inodes of one block; returns its position and length.
     pub(super) fn listing(&mut self, entries: &[(&[u8], Ino)]) -> (usize, u32) {
         let at = self.listings.len();
         let mut rest = entries;
@@ -233,13 +231,13 @@ impl Draft {
         directory
     }
 
-    /// Both forms of a directory have the parent's number at the same place.
+    /// Both forms of a directory have the parent's number at the same offset.
     fn set_parent(&mut self, directory: Ino, parent: u32) {
         const PARENT: usize = 28;
         over(&mut self.inodes, directory.position + PARENT, 4, parent.into());
     }
 
-    /// A directory whose listing is so many bytes from byte `at` of the directory table on.
+    /// A directory whose listing is `length` bytes from byte `at` of the directory table on.
     pub(super) fn directory_at(&mut self, at: usize, length: u32) -> Ino {
         let body = self.directory_body(at, length.wrapping_add(3));
         self.inode(8, &body)
@@ -352,13 +350,13 @@ fn gathered<T>(items: &[T], put: impl Fn(&mut Vec<u8>, &T)) -> Vec<u8> {
     raw
 }
 
-/// Says in the superblock that a table begins here.
+/// Stores the current length as the start of a table in the superblock.
 fn note(out: &mut [u8], field: Field) {
     let here = out.len() as u64;
     set(out, field, here);
 }
 
-/// Writes over a number of the superblock.
+/// Overwrites a number of the superblock.
 pub(super) fn set(image: &mut [u8], field: Field, number: u64) {
     over(image, field.0, field.1, number);
 }

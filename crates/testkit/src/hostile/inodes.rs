@@ -1,4 +1,4 @@
-//! Inodes of no type, with numbers, owners and link counts that cannot be.
+//! Inodes with invalid types, numbers, owners and link counts.
 
 use super::Expect::{Rules, Sound, Tree};
 use super::Specimen;
@@ -6,7 +6,7 @@ use super::bytes::{Put, over};
 use super::draft::{Draft, Ino};
 use super::sound::{with_entry, with_odd};
 
-/// An entry `odd` of an inode of any type, which the entry calls a file.
+/// An entry `odd` of an inode of any type, whose entry type is a file.
 fn kind(kind: u16) -> Vec<u8> {
     with_odd(|draft| Ino { kind: 2, ..draft.inode(kind, &[0; 60]) })
 }
@@ -25,12 +25,12 @@ fn changed(at: usize, value: u16) -> Vec<u8> {
     })
 }
 
-/// A pipe that says it has so many names.
+/// A pipe with this link count.
 fn links(links: u32) -> Vec<u8> {
     with_odd(|draft| draft.inode(6, &links.to_le_bytes()))
 }
 
-/// Two files of one number.
+/// Two files with the same number.
 fn same_number() -> Vec<u8> {
     let mut draft = Draft::new();
     let first = draft.file(b"one");

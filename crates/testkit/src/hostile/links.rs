@@ -1,4 +1,4 @@
-//! Symbolic links of no or endless length, and links that lead where nobody should follow.
+//! Symbolic links with zero or huge lengths, and links that lead out of the destination.
 
 use super::Expect::{Sound, Tree};
 use super::Specimen;
@@ -6,7 +6,7 @@ use super::bytes::Put;
 use super::draft::{Draft, FileFields, STORED_BLOCK};
 use super::sound::{with_entry, with_odd};
 
-/// A link that says it has so many bytes.
+/// A link with this length field.
 fn sized(size: u32, target: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     body.u32(1).u32(size).all(target);
@@ -17,7 +17,7 @@ fn link(target: &[u8]) -> Vec<u8> {
     with_odd(|draft| draft.symlink(target))
 }
 
-/// Links in a ring, and one to itself.
+/// Links in a cycle, and one to itself.
 fn ring() -> Vec<u8> {
     with_odd(|draft| {
         let (one, two, own) = (draft.symlink(b"two"), draft.symlink(b"one"), draft.symlink(b"self"));

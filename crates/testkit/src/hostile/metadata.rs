@@ -1,4 +1,4 @@
-//! Metadata blocks with headers and lengths that cannot be.
+//! Metadata blocks with invalid headers and lengths.
 
 use packline_codec::Spec;
 
@@ -6,10 +6,10 @@ use super::Expect::{Refused, Rules, Tree};
 use super::Specimen;
 use super::bytes::{Put, noise};
 use super::draft::{Draft, Ino};
-use super::packing::{STORED, blocks, pressed, with_header};
+use super::packing::{STORED, blocks, compressed_block, with_header};
 use super::sound::sound;
 
-/// The sound tree with its inode table made of the raw bytes in another way.
+/// The sound tree with its inode table built from the raw bytes by `make`.
 fn inodes(make: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     let (mut draft, root) = sound();
     draft.inode_blocks = Some(make(&draft.inodes));
@@ -24,17 +24,17 @@ fn listings(make: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
 }
 
 fn gzip(raw: &[u8]) -> Vec<u8> {
-    "gzip".parse::<Spec>().ok().and_then(|codec| pressed(&codec, raw)).unwrap_or_default()
+    "gzip".parse::<Spec>().ok().and_then(|codec| compressed_block(&codec, raw)).unwrap_or_default()
 }
 
-/// The raw bytes filled up with zeros to more than a block, and compressed.
+/// The raw bytes padded with zeros to more than a block, and compressed.
 fn filled(raw: &[u8], length: usize) -> Vec<u8> {
     let mut raw = raw.to_vec();
     raw.resize(length, 0);
     gzip(&raw)
 }
 
-/// A root whose listing goes on behind a chain of blocks of nothing.
+/// A root whose listing continues after a chain of empty blocks.
 fn chain() -> Vec<u8> {
     let mut draft = Draft::new();
     let root = draft.directory_at(0, 1 << 20);
@@ -42,7 +42,7 @@ fn chain() -> Vec<u8> {
     draft.build(root)
 }
 
-/// A tree in which a directory's inode lies across two blocks, the first of which is short.
+/// A tree in which a directory's inode crosses two blocks, the first of which is short.
 fn short_block() -> Vec<u8> {
     let mut draft = Draft::new();
     let file = draft.file(b"sound");
@@ -53,7 +53,7 @@ fn short_block() -> Vec<u8> {
     draft.build(root)
 }
 
-/// A tree whose root's inode is cut by the end of the table.
+/// A tree whose root's inode is cut off by the end of the table.
 fn cut() -> Vec<u8> {
     let (mut draft, root) = sound();
     let length = draft.inodes.len() - 3;
@@ -65,7 +65,7 @@ fn wild(header: u16) -> impl Fn(&[u8]) -> Vec<u8> {
     move |raw| with_header(header, raw)
 }
 
-/// A file whose size words are a table of zeros compressed a thousand times; the file is said to be longer still.
+/// A file whose size words are a table of zeros compressed a thousand times; its size field is larger still.
 fn endless_words() -> Vec<u8> {
     let mut draft = Draft::new();
     draft.codec = "gzip".parse().ok();

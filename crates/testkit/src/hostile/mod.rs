@@ -1,7 +1,7 @@
-//! A zoo of hostile images: each breaks one rule of the format, or keeps all of them and is nasty all the same.
+//! A zoo of hostile images: each breaks one rule of the format, or keeps all of them and is difficult nevertheless.
 //!
-//! The images are built by a small builder of their own that can place every field freely and shares no code with the
-//! writer. They are the same bytes on every machine. [`all`] lists them, [`write_all`] puts them into a directory.
+//! A separate small builder can set every field freely and shares no code with the writer. The images are the same bytes on every machine.
+//! [`all`] lists them, [`write_all`] writes them to a directory.
 
 mod amplification;
 mod bytes;
@@ -29,27 +29,27 @@ pub use sound::{good, good_with};
 use std::io;
 use std::path::Path;
 
-/// What reading a specimen must come to.
+/// The required result of reading a specimen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// The image is not opened at all.
+    /// The image cannot be opened.
     Refused,
-    /// It is opened; a fault is met in the tree. What is beside it is read.
+    /// It can be opened; the tree has a fault. Everything else is readable.
     Tree,
     /// The whole tree is listed; the content of a file has a fault.
     Contents,
     /// The whole tree is listed and all contents are read; attributes have a fault.
     Attributes,
-    /// Everything is read; only a check of every rule finds the fault.
+    /// Everything is readable; only a check of every rule finds the fault.
     Rules,
-    /// Nothing is wrong: everything is read, and soon.
+    /// No fault: everything is read, quickly.
     Sound,
-    /// Nothing is wrong, but there are more contents than anyone has room or time for.
+    /// No fault, but the contents are too large to read.
     Huge,
 }
 
 impl Expect {
-    /// What it means, as the README says it.
+    /// The description in the README.
     fn text(self) -> &'static str {
         match self {
             Expect::Refused => "refused when opened",
@@ -58,7 +58,7 @@ impl Expect {
             Expect::Attributes => "read, a fault in attributes",
             Expect::Rules => "read, a fault for a check of all rules",
             Expect::Sound => "sound, read at once",
-            Expect::Huge => "sound, listed at once; contents beyond all room",
+            Expect::Huge => "sound, listed at once; contents too large to store",
         }
     }
 }
@@ -68,9 +68,9 @@ impl Expect {
 pub struct Specimen {
     /// `bad-...` if it breaks a rule, `odd-...` if it does not; also the file's name without `.sqfs`.
     pub name: &'static str,
-    /// What is wrong, or odd, in one line.
+    /// The fault or oddity, in one line.
     pub wrong: &'static str,
-    /// What reading it must come to.
+    /// The required result of reading it.
     pub expect: Expect,
     make: fn() -> Vec<u8>,
 }
@@ -107,7 +107,7 @@ pub fn all() -> Vec<Specimen> {
     parts.into_iter().flat_map(|part| part()).collect()
 }
 
-/// A line for each specimen: its file, what is wrong, and what must come of it.
+/// A line for each specimen: file name, fault and required result.
 pub fn readme() -> String {
     let head = "# Hostile images\n\nEach file is a SquashFS 4.0 image that breaks a rule of the format (`bad-`) or keeps them all \
                 and is nasty all the same (`odd-`).\nGenerated: do not edit.\n\n| image | what is wrong | expected |\n|---|---|---|\n";
@@ -117,10 +117,10 @@ pub fn readme() -> String {
     all().iter().map(line).fold(head.to_owned(), |text, line| text + &line)
 }
 
-/// Writes every specimen to `directory`, which is made if it is not there, and the README beside them.
+/// Writes every specimen and the README to `directory`, which is created if missing.
 ///
 /// # Errors
-/// Those of writing.
+/// The directory or a file cannot be written.
 pub fn write_all(directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
     for specimen in all() {

@@ -1,4 +1,4 @@
-//! Names that no file may have, and some that one may have and nobody wants.
+//! Invalid names, and valid names that are unusual.
 
 use super::Expect::{Sound, Tree};
 use super::Specimen;
@@ -12,7 +12,7 @@ fn files(names: &[&[u8]]) -> Vec<u8> {
     draft.build(root)
 }
 
-/// A root with two entries of one name.
+/// A root with two entries of the same name.
 fn twice(make: fn(&mut Draft) -> [Ino; 2]) -> Vec<u8> {
     let mut draft = Draft::new();
     let [first, second] = make(&mut draft);

@@ -1,4 +1,4 @@
-//! Metadata blocks and the tables made of them, as the format has them and with any header.
+//! Metadata blocks and tables of them, valid or with any header.
 
 use packline_codec::{Outcome, Spec};
 
@@ -6,12 +6,12 @@ use super::bytes::Put;
 
 /// Bytes of a metadata block before compression.
 pub(super) const BLOCK: usize = 8192;
-/// Set in the header of a block that is stored.
+/// Set in the header of a stored block.
 pub(super) const STORED: u16 = 1 << 15;
 
-/// Compresses bytes as one block; `None` where that does not make them smaller.
+/// Compresses bytes as one block; `None` if that does not make them smaller.
 #[allow(clippy::panic, reason = "this builds inputs for tests")]
-pub(super) fn pressed(codec: &Spec, raw: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn compressed_block(codec: &Spec, raw: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![0; raw.len()];
     let encoder = codec.encoder(raw.len().next_power_of_two().max(4096));
     let outcome = encoder.and_then(|mut encoder| encoder.compress(raw, &mut out));
@@ -24,7 +24,7 @@ pub(super) fn pressed(codec: &Spec, raw: &[u8]) -> Option<Vec<u8>> {
 
 /// One metadata block with its header: stored, or compressed where a codec is given and it helps.
 pub(super) fn block(raw: &[u8], codec: Option<&Spec>) -> Vec<u8> {
-    match codec.and_then(|codec| pressed(codec, raw)) {
+    match codec.and_then(|codec| compressed_block(codec, raw)) {
         Some(payload) => with_header(payload.len() as u16, &payload),
         None => with_header(raw.len() as u16 | STORED, raw),
     }
@@ -37,12 +37,12 @@ pub(super) fn with_header(header: u16, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Metadata blocks one behind the other, full but for the last.
+/// A sequence of metadata blocks, full except the last.
 pub(super) fn blocks(raw: &[u8], codec: Option<&Spec>) -> Vec<u8> {
     raw.chunks(BLOCK).flat_map(|chunk| block(chunk, codec)).collect()
 }
 
-/// The blocks of a table that begins at byte `at`, and behind them the index of where each begins. Also where the index is.
+/// The blocks of a table that begins at byte `at`, followed by the index of their positions; and the position of the index.
 pub(super) fn indexed(raw: &[u8], at: u64, codec: Option<&Spec>) -> (Vec<u8>, u64) {
     let (mut out, mut index) = (Vec::new(), Vec::new());
     for chunk in raw.chunks(BLOCK) {

@@ -1,23 +1,23 @@
-//! Any bytes as one part of an otherwise sound image: what a fuzzer changes lies where it is read.
+//! Inserts any bytes as one part of an otherwise sound image, so that a fuzzer's changes are read.
 
 use super::bytes::number;
 use super::draft::{Draft, ROOT, get, set};
 use super::sound::sound;
 
-/// The part that any bytes become.
+/// The replaced part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The superblock and what follows it; its magic is put right.
+    /// The superblock and everything after it; its magic is corrected.
     Superblock,
-    /// The inode table as it stands: metadata blocks with their headers. The first byte is the compressor's number.
+    /// The stored inode table: metadata blocks with their headers. The first byte is the compressor's number.
     Metadata,
-    /// The inode table before it is cut into blocks. The first two bytes are where the root is.
+    /// The inode table before it is cut into blocks. The first two bytes are the position of the root.
     Inodes,
     /// The root's listing.
     Listing,
 }
 
-/// An image of which one part is these bytes.
+/// An image with these bytes as one part.
 pub fn planted(part: Part, bytes: &[u8]) -> Vec<u8> {
     match part {
         Part::Superblock => superblock(bytes),
@@ -27,7 +27,7 @@ pub fn planted(part: Part, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Bytes that make a sound image of [`planted`].
+/// Bytes of which [`planted`] makes a sound image.
 pub fn sound_part(part: Part) -> Vec<u8> {
     let (draft, root) = sound();
     match part {

@@ -1,12 +1,12 @@
-//! The sound tree that specimens start from: two directories, files with and without tail ends, a link, attributes.
+//! The sound tree that specimens are derived from: two directories, files with and without tail ends, a link, attributes.
 
 use packline_codec::Spec;
 
 use super::bytes::{Put, noise};
 use super::draft::{Draft, FileFields, Ino, NONE, STORED_BLOCK};
-use super::packing::pressed;
+use super::packing::compressed_block;
 
-/// Bytes of the file called `file`: two blocks and a tail end.
+/// Size of `file`, bytes: two blocks and a tail end.
 pub(super) const LENGTH: u64 = 10_000;
 
 /// A sound image of stored blocks.
@@ -15,7 +15,7 @@ pub fn good() -> Vec<u8> {
     draft.build(root)
 }
 
-/// A sound image whose blocks and tables are compressed with a codec; `none` for stored ones.
+/// A sound image whose blocks and tables are compressed with a codec; `none` stores them.
 #[allow(clippy::panic, reason = "this builds inputs for tests")]
 pub fn good_with(codec: &str) -> Vec<u8> {
     let spec: Spec = codec.parse().unwrap_or_else(|cause| panic!("{codec}: {cause}"));
@@ -67,13 +67,13 @@ fn fill(draft: &mut Draft, codec: Option<&Spec>) -> Ino {
 }
 
 fn stored_or_pressed(raw: &[u8], codec: Option<&Spec>) -> (Vec<u8>, u32) {
-    match codec.and_then(|codec| pressed(codec, raw)) {
+    match codec.and_then(|codec| compressed_block(codec, raw)) {
         Some(bytes) => (bytes.clone(), bytes.len() as u32),
         None => (raw.to_vec(), raw.len() as u32 | STORED_BLOCK),
     }
 }
 
-/// A basic file of one short block, another owner's.
+/// A basic file of one short block, with another owner.
 fn basic_file(draft: &mut Draft) -> Ino {
     let content = noise(100);
     let start = draft.store(&content);
@@ -83,7 +83,7 @@ fn basic_file(draft: &mut Draft) -> Ino {
     draft.numbered_inode(2, number, 1, &body)
 }
 
-/// The sound tree, but with one more entry in its root, called `odd`.
+/// The sound tree with one more entry `odd` in its root.
 pub(super) fn with_odd(make: impl FnOnce(&mut Draft) -> Ino) -> Vec<u8> {
     let mut draft = Draft::new();
     let odd = make(&mut draft);
@@ -101,7 +101,7 @@ pub(super) fn with_entry(mut draft: Draft, name: &[u8], entry: Ino) -> Vec<u8> {
 }
 
 impl Draft {
-    /// A set of attributes (number of the prefix, name behind it, value); its index.
+    /// Adds a set of attributes (prefix number, rest of the name, value); returns its index.
     pub(super) fn attributes(&mut self, pairs: &[(u16, &[u8], &[u8])]) -> u32 {
         let at = self.values.len();
         for (prefix, name, value) in pairs {
@@ -110,7 +110,7 @@ impl Draft {
         self.attribute_set(at, pairs.len() as u32)
     }
 
-    /// A set of so many attributes from byte `at` of the values to their end; its index.
+    /// Adds a set of `count` attributes from byte `at` of the values to their end; returns its index.
     pub(super) fn attribute_set(&mut self, at: usize, count: u32) -> u32 {
         let size = (self.values.len() - at) as u32;
         self.sets.push((super::packing::reference(at), count, size));

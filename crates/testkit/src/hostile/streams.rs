@@ -1,14 +1,14 @@
-//! Compressed streams made by hand: windows and dictionaries of gigabytes, sizes that lie, streams behind streams.
+//! Handmade compressed streams: windows and dictionaries of gigabytes, wrong sizes, concatenated streams.
 
 use super::Expect::{Contents, Sound};
 use super::Specimen;
 use super::bytes::{Put, over};
 use super::codecs::{file_of, packed};
 
-/// Bytes of a block here.
+/// Block size.
 const BLOCK: usize = 1 << 17;
 
-/// A zstd frame of blocks of one repeated byte: a header of any bytes behind the magic, then `count` blocks of 128 KiB.
+/// A zstd frame of blocks of one repeated byte: any header after the magic, then `count` blocks of 128 KiB.
 fn zstd(header: &[u8], count: u32) -> Vec<u8> {
     let mut out = Vec::new();
     out.u32(0xfd2f_b528).all(header);
@@ -19,14 +19,14 @@ fn zstd(header: &[u8], count: u32) -> Vec<u8> {
     out
 }
 
-/// CRC-32 (ISO 3309), as xz has it.
+/// CRC-32 (ISO 3309), as in xz.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 })
     })
 }
 
-/// An xz stream whose one block says any dictionary: the properties stand in the block's header, which begins at byte 12.
+/// An xz stream whose block declares any dictionary: the property byte is in the block's header, which begins at byte 12.
 fn xz_dictionary(property: u8) -> Vec<u8> {
     const HEADER: usize = 12;
     let mut bytes = packed("xz", BLOCK);
@@ -39,21 +39,21 @@ fn xz_dictionary(property: u8) -> Vec<u8> {
     bytes
 }
 
-/// An lzma stream whose header, 13 bytes, has one number changed.
+/// An lzma stream with one number of its 13-byte header changed.
 fn lzma(at: usize, length: usize, number: u64) -> Vec<u8> {
     let mut bytes = packed("lzma", BLOCK);
     over(&mut bytes, at, length, number);
     bytes
 }
 
-/// A zlib stream that asks for a preset dictionary.
+/// A zlib stream that requires a preset dictionary.
 fn preset() -> Vec<u8> {
     let mut out = vec![0x78, 0xbb, 0, 0, 0, 1];
     out.all(&packed("gzip", BLOCK)[2..]);
     out
 }
 
-/// A zlib stream with its checksum changed.
+/// A zlib stream with a changed checksum.
 fn checksum() -> Vec<u8> {
     let mut bytes = packed("gzip", BLOCK);
     let last = bytes.len() - 1;
@@ -65,7 +65,7 @@ fn twice(codec: &str) -> Vec<u8> {
     packed(codec, BLOCK / 2).repeat(2)
 }
 
-/// A zstd frame that is skipped, then one of a block.
+/// A skippable zstd frame, then one of a block.
 fn skipped() -> Vec<u8> {
     let mut out = Vec::new();
     out.u32(0x184d_2a50).u32(0xffff_fff0).all(&packed("zstd", BLOCK));
@@ -80,7 +80,7 @@ fn of_zstd() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
         new("bad-zstd-window-2-gib", Contents, "a zstd window of 2 GiB", || file_of("zstd", &zstd(&[0, 21 << 3], 1))),
-        new("bad-zstd-window-most", Contents, "the largest zstd window that can be said, 3.75 TiB", || {
+        new("bad-zstd-window-most", Contents, "the largest possible zstd window, 3.75 TiB", || {
             file_of("zstd", &zstd(&[0, 0xff], 1))
         }),
         new("odd-zstd-without-size", Sound, "a zstd frame that does not say its size", || {
@@ -112,9 +112,7 @@ fn of_lzma() -> Vec<Specimen> {
             file_of("xz", &xz_dictionary(40))
         }),
         new("bad-xz-dictionary-3-gib", Contents, "an xz dictionary of 3 GiB", || file_of("xz", &xz_dictionary(39))),
-        new("bad-xz-dictionary-41", Contents, "an xz dictionary that cannot be said", || {
-            file_of("xz", &xz_dictionary(41))
-        }),
+        new("bad-xz-dictionary-41", Contents, "an invalid xz dictionary size", || file_of("xz", &xz_dictionary(41))),
         new("bad-xz-twice", Contents, "two xz streams in a block that together are too long", || {
             file_of("xz", &packed("xz", BLOCK).repeat(2))
         }),

@@ -1,4 +1,4 @@
-//! Superblocks that lie, images cut short, compressor options that make no sense, and images behind something else.
+//! Wrong superblocks, truncated images, invalid compressor options, and images after other data.
 
 use super::Expect::{Refused, Rules, Sound};
 use super::Specimen;
@@ -77,7 +77,7 @@ fn numbers() -> Vec<Specimen> {
         new("bad-compressor-7", Refused, "compressor 7", || with(COMPRESSOR, 7)),
         new("bad-compressor-65535", Refused, "compressor 65,535", || with(COMPRESSOR, 65_535)),
         new("bad-inodes-0", Refused, "no inodes", || with(INODES, 0)),
-        new("bad-inodes-4g", Refused, "2^32-1 inodes in a table that has room for a few", || with(INODES, 0xffff_ffff)),
+        new("bad-inodes-4g", Refused, "2^32-1 inodes in a table of a few", || with(INODES, 0xffff_ffff)),
         new("bad-ids-0", Refused, "no ids", || with(IDS, 0)),
         new("bad-flags-all", Refused, "every flag set, also that options follow where data does", || {
             with(FLAGS, 0xffff)
@@ -141,7 +141,7 @@ fn compressor_options() -> Vec<Specimen> {
     ]
 }
 
-/// Headers like a superblock's, one at every byte that could be one.
+/// Data that looks like a superblock's header at every possible offset.
 fn false_superblocks() -> Vec<u8> {
     let mut out = vec![0; 1 << 20];
     let image = good();

@@ -1,4 +1,4 @@
-//! Tables that lie elsewhere, over each other, backwards or nowhere.
+//! Tables at wrong positions, overlapping, reversed or missing.
 
 use super::Expect::{Refused, Rules, Tree};
 use super::Specimen;
@@ -71,7 +71,7 @@ fn swapped(one: Field, other: Field) -> Vec<u8> {
 fn order() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
-        new("bad-tables-swapped", Refused, "the directory table stands before the inode table", || {
+        new("bad-tables-swapped", Refused, "the directory table is before the inode table", || {
             swapped(INODE_TABLE, DIRECTORY_TABLE)
         }),
         new("bad-tables-equal", Refused, "inode and directory table start at the same byte", || {
@@ -80,7 +80,7 @@ fn order() -> Vec<Specimen> {
         new("bad-lookup-tables-equal", Refused, "fragment and export table start at the same byte", || {
             moved(FRAGMENT_TABLE, EXPORT_TABLE, 0)
         }),
-        new("bad-id-table-before-exports", Refused, "the id table stands before the export table", || {
+        new("bad-id-table-before-exports", Refused, "the id table is before the export table", || {
             swapped(ID_TABLE, EXPORT_TABLE)
         }),
         new("bad-directory-table-in-inodes", Refused, "the directory table starts in the middle of the inodes", || {
@@ -99,7 +99,7 @@ fn order() -> Vec<Specimen> {
     ]
 }
 
-/// The sound image with the first entry of an index changed, relative to where the index is.
+/// The sound image with the first entry of an index changed, relative to the position of the index.
 fn index(field: Field, change: fn(u64) -> u64) -> Vec<u8> {
     let mut image = good();
     let at = get(&image, field) + if field == XATTR_TABLE { 16 } else { 0 };

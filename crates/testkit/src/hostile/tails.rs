@@ -1,4 +1,4 @@
-//! Tail ends in fragment blocks that are not there, too short, too long, or somebody else's.
+//! Tail ends in fragment blocks that are missing, too short, too long, or another file's.
 
 use super::Expect::{Contents, Rules, Sound, Tree};
 use super::Specimen;
@@ -6,7 +6,7 @@ use super::bytes::noise;
 use super::draft::{Draft, FileFields, STORED_BLOCK};
 use super::sound::with_odd;
 
-/// A file `odd` of so many bytes, its tail end in this fragment; there is one fragment block of 1,000 bytes.
+/// A file `odd` of `size` bytes, its tail end in this fragment; there is one fragment block of 1,000 bytes.
 fn tail(size: u64, index: u32, offset: u32) -> Vec<u8> {
     with_odd(|draft| {
         draft.stored_fragment(&noise(1000));
@@ -16,7 +16,7 @@ fn tail(size: u64, index: u32, offset: u32) -> Vec<u8> {
     })
 }
 
-/// A file of 100 bytes in a fragment block that the draft makes.
+/// A file of 100 bytes in a fragment block made by `make`.
 fn fragment(make: fn(&mut Draft) -> u32) -> Vec<u8> {
     with_odd(|draft| {
         let index = make(draft);

@@ -1,11 +1,11 @@
-//! Sound images that are dangerous to unpack: devices, privileges, modes that lock their owner out.
+//! Sound images that are dangerous to unpack: devices, privileges, modes that deny access to the owner.
 
 use super::Expect::Sound;
 use super::Specimen;
 use super::draft::{Draft, FileFields, Ino, STORED_BLOCK};
 use super::sound::with_entry;
 
-/// A directory `odd` with what the draft makes in it.
+/// A directory `odd` with the entries that `make` returns.
 fn within(make: impl FnOnce(&mut Draft) -> Vec<(&'static [u8], Ino)>) -> Vec<u8> {
     let mut draft = Draft::new();
     let entries = make(&mut draft);
@@ -43,7 +43,7 @@ fn disks(draft: &mut Draft) -> Vec<(&'static [u8], Ino)> {
     vec![(b"disk", disk), (b"disk-again", disk), (b"mem", memory)]
 }
 
-/// A hard link of one file into two directories, one of which is named like a link's target.
+/// A hard link of one file into two directories, one of which has the name of a link's target.
 fn across(draft: &mut Draft) -> Vec<(&'static [u8], Ino)> {
     let file = draft.file_with(&FileFields { links: 3, ..FileFields::new(96, 0, Vec::new()) });
     let one = draft.directory(&[(b"file", file)]);

@@ -1,4 +1,4 @@
-//! Attributes: references, counts and lengths that lie, and names that the system keeps for itself.
+//! Attributes: wrong references, counts and lengths, and names reserved for the system.
 
 use super::Expect::{Attributes, Refused, Rules, Sound, Tree};
 use super::Specimen;
@@ -6,7 +6,7 @@ use super::bytes::{Put, number, over};
 use super::draft::{Draft, FileFields, XATTR_TABLE, get};
 use super::sound::with_odd;
 
-/// A file `odd` with the set of attributes that the draft makes.
+/// A file `odd` with the set of attributes that `make` adds.
 fn file(make: impl Fn(&mut Draft) -> u32) -> Vec<u8> {
     with_odd(|draft| {
         let xattr = make(draft);
@@ -23,12 +23,12 @@ fn raw(prefix: u16, name_size: u16, name: &[u8], value_size: u32, value: &[u8]) 
     })
 }
 
-/// A set of one attribute `user.n` whose value lies at this reference.
+/// A set of one attribute `user.n` whose value is stored at this reference.
 fn elsewhere(reference: u64) -> Vec<u8> {
     raw(0x100, 1, b"n", 8, &reference.to_le_bytes())
 }
 
-/// A sound set, but with the table's entry for it changed.
+/// A sound set with a changed table entry.
 fn entry(change: fn(&mut (u64, u32, u32))) -> Vec<u8> {
     file(|draft| {
         let set = draft.attributes(&[(0, b"name", b"value")]);
@@ -37,7 +37,7 @@ fn entry(change: fn(&mut (u64, u32, u32))) -> Vec<u8> {
     })
 }
 
-/// The header of the table changed: `at` is 0 for the values' start, 8 for the number of sets.
+/// A changed header of the table: `at` is 0 for the values' start, 8 for the number of sets.
 fn header(at: usize, length: usize, value: u64) -> Vec<u8> {
     let mut image = file(|draft| draft.attributes(&[(0, b"name", b"value")]));
     let start = get(&image, XATTR_TABLE) as usize;
@@ -132,7 +132,7 @@ fn table() -> Vec<Specimen> {
         new("bad-xattr-values-after", Refused, "the attributes' values start behind their table", || {
             header(0, 8, 16 << 10)
         }),
-        // The word means nothing to any reader, and no rule says what is in it.
+        // No reader uses this word, and the format does not define it.
         new(
             "odd-xattr-header-unused",
             Sound,

@@ -1,4 +1,4 @@
-//! What can be wrong with blocks: their lengths, and what is in them.
+//! Faults of blocks: their lengths and their data.
 
 use super::Specimen;
 use super::draft::*;
@@ -16,25 +16,25 @@ fn wide(block: Block) -> Vec<u8> {
     file(SIZE, &Chunk::new(8, true, SIZE, vec![opcodes(8).end(&plain())], vec![block]))
 }
 
-/// The same, where the magic has properties of LZMA.
+/// Puts properties of LZMA into the magic.
 fn with_props(mut file: Vec<u8>, props: [u8; 5]) -> Vec<u8> {
     file[16..21].copy_from_slice(&props);
     file
 }
 
-/// Words as zpaq, of level 1.
+/// Compressed with zpaq, level 1.
 fn zpaq(plain: &[u8]) -> Vec<u8> {
-    let mut room = vec![0; plain.len()];
+    let mut out = vec![0; plain.len()];
     let made = packline_codec::ZpaqEncoder::new(1)
-        .and_then(|mut encoder| packline_codec::Encoder::compress(&mut encoder, plain, &mut room));
+        .and_then(|mut encoder| packline_codec::Encoder::compress(&mut encoder, plain, &mut out));
     match made {
-        Ok(packline_codec::Outcome::Smaller(size)) => room.truncate(size),
-        _ => room.clear(),
+        Ok(packline_codec::Outcome::Smaller(size)) => out.truncate(size),
+        _ => out.clear(),
     }
-    room
+    out
 }
 
-/// Words as LZO: a run of literals, and the end.
+/// As LZO: a run of literals, and the end.
 fn lzo(plain: &[u8]) -> Vec<u8> {
     [&[plain.len() as u8 + 17], plain, &[0x11, 0, 0]].concat()
 }
@@ -71,7 +71,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new(
             "bad-plain-lzma",
             "lzma",
-            "2^40 bytes of plain data from a little LZMA, and no dictionary said",
+            "2^40 bytes of plain data from a little LZMA, and no dictionary size",
             || with_props(wide(Block::new(LZMA, &lzma(&plain()), 1 << 40)), [0x5d, 0, 0, 0, 0]),
         )
         .in_data(),

@@ -1,10 +1,10 @@
-//! What can be wrong with heads of chunks and streams, and with where blocks lie.
+//! Faults of chunk and stream headers, and of block positions.
 
 use super::Specimen;
 use super::draft::*;
 use super::sound::{SIZE, WORDS, chunk, opcodes, plain, sound};
 
-/// The sound chunk, changed, in a file.
+/// A file with the sound chunk, changed.
 fn changed(change: fn(&mut Chunk)) -> Vec<u8> {
     let mut chunk = chunk(true);
     change(&mut chunk);
@@ -17,7 +17,7 @@ fn three_blocks() -> Chunk {
     Chunk::new(1, true, SIZE, vec![opcodes(1).end(&plain())], blocks.to_vec())
 }
 
-/// That chunk, with the `next` of one of the three replaced by where another of them is.
+/// That chunk, with the `next` of one of the three replaced by the position of another.
 fn looped(from: usize, to: usize) -> Vec<u8> {
     let mut chunk = three_blocks();
     // A record and four bytes each, after two records and stream 0's block.
@@ -26,7 +26,7 @@ fn looped(from: usize, to: usize) -> Vec<u8> {
     file(SIZE, &chunk)
 }
 
-/// A chunk of 0.7 with a filter, in a file.
+/// A file with a chunk of 0.7 with a filter.
 fn seven(filter: u8, part: &[u8]) -> Vec<u8> {
     let mut chunk = chunk(false);
     chunk.head.insert(1, filter);
@@ -41,7 +41,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-width-9", "width of 9", "numbers of 9 bytes", || changed(|chunk| chunk.head[0] = 9)),
         Specimen::new("bad-last-flag", "2 for the last", "an end mark of 2", || changed(|chunk| chunk.head[1] = 2)),
         Specimen::new("bad-no-last", "past the end", "no last chunk", || file(0, &chunk(false))),
-        Specimen::new("bad-said", "4096", "more plain data than the chunk says", || {
+        Specimen::new("bad-said", "4096", "more plain data than the chunk states", || {
             let opcodes = Opcodes::new(2).literals(1).repeat(60_000, 1).end(&vec![b'x'; 60_001]);
             file(0, &Chunk::new(2, true, 0, vec![opcodes], vec![Block::stored(b"x")]))
         })
@@ -70,7 +70,7 @@ pub(super) fn all() -> Vec<Specimen> {
             file(SIZE, &Chunk::new(8, true, SIZE, vec![opcodes(8).end(&plain())], vec![block]))
         }),
         Specimen::new("bad-shared", "overlap", "two streams of the same blocks", || {
-            // A literal of six bytes, which are this and the end. With a digest, a CRC may be missing.
+            // A literal of six bytes: this opcode and the end. With a digest, the CRC may be missing.
             let opcodes = Block::stored(&Opcodes::new(1).literals(6).literals(0).bytes);
             let mut chunk = Chunk::new(1, true, 6, vec![opcodes], vec![]);
             chunk.heads[1] = Some((NONE, 0, 0, 8));

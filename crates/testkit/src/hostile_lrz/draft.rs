@@ -1,4 +1,4 @@
-//! Puts .lrz files together, sound or not: every field can be placed freely.
+//! Builds .lrz files, sound or not: every field can be set freely.
 
 /// Types of blocks.
 pub(super) const NONE: u8 = 3;
@@ -8,17 +8,17 @@ pub(super) const LZMA: u8 = 6;
 pub(super) const ZLIB: u8 = 7;
 pub(super) const ZPAQ: u8 = 8;
 
-/// Bytes of a magic: where the first chunk begins.
+/// Size of a magic: the position of the first chunk.
 pub(super) const MAGIC: usize = 24;
 
-/// A block: its type, its data, and how many plain bytes it says.
+/// A block: its type, its data, and its plain size field.
 #[derive(Clone)]
 pub(super) struct Block {
     pub(super) tag: u8,
     pub(super) data: Vec<u8>,
     pub(super) stored: u64,
     pub(super) plain: u64,
-    /// What its record says of the next instead of the truth.
+    /// Replaces the position of the next block in its record.
     pub(super) next: Option<u64>,
 }
 
@@ -32,23 +32,23 @@ impl Block {
     }
 }
 
-/// A chunk of 0.6, unless its head says otherwise.
+/// A chunk of 0.6, unless its header is replaced.
 #[derive(Clone)]
 pub(super) struct Chunk {
     /// Bytes before the first record.
     pub(super) head: Vec<u8>,
     /// Width of numbers in records.
     pub(super) width: usize,
-    /// What the records at the heads of the streams say instead of the truth: type, stored, plain, next.
+    /// Replacements of the first records of the streams: type, stored, plain, next.
     pub(super) heads: [Option<(u8, u64, u64, u64)>; 2],
     pub(super) streams: [Vec<Block>; 2],
 }
 
 impl Chunk {
-    /// A chunk with these blocks, whose head says `said` bytes of plain data.
-    pub(super) fn new(width: usize, last: bool, said: u64, opcodes: Vec<Block>, literals: Vec<Block>) -> Chunk {
+    /// A chunk with these blocks, whose header states `stated` bytes of plain data.
+    pub(super) fn new(width: usize, last: bool, stated: u64, opcodes: Vec<Block>, literals: Vec<Block>) -> Chunk {
         let mut head = vec![width as u8, u8::from(last)];
-        head.extend_from_slice(&said.max(4096).to_le_bytes()[..width]);
+        head.extend_from_slice(&stated.max(4096).to_le_bytes()[..width]);
         Chunk { head, width, heads: [None; 2], streams: [opcodes, literals] }
     }
 
@@ -86,7 +86,7 @@ impl Chunk {
     }
 }
 
-/// A magic: version 0.`minor`, so many bytes of plain data (0 if that is not known), no LZMA, no digest, no encryption.
+/// A magic: version 0.`minor`, `size` bytes of plain data (0 if unknown), no LZMA, no digest, no encryption.
 pub(super) fn magic(minor: u8, size: u64) -> Vec<u8> {
     let mut out = b"LRZI\0".to_vec();
     out.push(minor);
@@ -125,7 +125,7 @@ impl Opcodes {
         self
     }
 
-    /// The end, and the CRC of what was made.
+    /// Appends the end, and the CRC of `plain`.
     pub(super) fn end(self, plain: &[u8]) -> Block {
         let mut bytes = self.literals(0).bytes;
         bytes.extend_from_slice(&crc(plain).to_le_bytes());
@@ -140,7 +140,7 @@ pub(super) fn crc(plain: &[u8]) -> u32 {
     })
 }
 
-/// Bytes in a zlib stream that does not compress.
+/// A zlib stream of stored blocks.
 pub(super) fn zlib(plain: &[u8]) -> Vec<u8> {
     let length = plain.len() as u16;
     let mut out = vec![0x78, 0x01, 1];
@@ -155,17 +155,17 @@ pub(super) fn zlib(plain: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes as LZMA alone, of level 1, whose properties are [`LZMA_PROPS`].
+/// Raw LZMA of level 1 with the properties [`LZMA_PROPS`].
 pub(super) fn lzma(plain: &[u8]) -> Vec<u8> {
-    let mut room = vec![0; plain.len()];
+    let mut out = vec![0; plain.len()];
     let made = packline_codec::RawLzma::new(1)
         .and_then(|raw| raw.encoder(plain.len()))
-        .and_then(|mut encoder| encoder.compress(plain, &mut room));
+        .and_then(|mut encoder| encoder.compress(plain, &mut out));
     match made {
-        Ok(packline_codec::Outcome::Smaller(size)) => room.truncate(size),
-        _ => room.clear(),
+        Ok(packline_codec::Outcome::Smaller(size)) => out.truncate(size),
+        _ => out.clear(),
     }
-    room
+    out
 }
 
 /// Properties of LZMA in a magic: lc 3, lp 0, pb 2, a dictionary of 1 MiB.

@@ -1,4 +1,4 @@
-//! What can be wrong at the beginning and at the end of a file.
+//! Faults at the beginning and at the end of a file.
 
 use super::Specimen;
 use super::draft::*;
@@ -11,7 +11,7 @@ fn with(at: usize, bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The sound file, encrypted by its flag alone.
+/// The sound file with the encryption flag set.
 fn encrypted(kind: u8, salt: [u8; 8], after: &[u8]) -> Vec<u8> {
     let mut file = with(22, &[kind]);
     file[6..14].copy_from_slice(&salt);
@@ -59,7 +59,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-gcm-cut", "encrypted", "0.7: encrypted, and it ends after the magic", || {
             gcm(1, 1)[..30].to_vec()
         }),
-        Specimen::new("bad-no-room-for-md5", "MD5", "a digest that the file has no room for", || {
+        Specimen::new("bad-no-room-for-md5", "MD5", "a digest that does not fit into the file", || {
             with(21, &[1])[..MAGIC + 10].to_vec()
         }),
         Specimen::new("bad-md5", "MD5", "a digest of something else", || [with(21, &[1]), vec![0; 16]].concat())

@@ -1,7 +1,6 @@
-//! A zoo of hostile .lrz files: each breaks one rule of the format, or keeps all of them and is nasty all the same.
+//! A zoo of hostile .lrz files: each breaks one rule of the format, or keeps all of them and is difficult nevertheless.
 //!
-//! They are built by a small builder of their own that can place every field freely and shares no code with the reader or the
-//! writer. [`all`] lists them.
+//! A separate small builder can set every field freely and shares no code with the reader or the writer. [`all`] lists them.
 
 mod blocks;
 mod chunks;
@@ -13,7 +12,6 @@ mod sound;
 pub use crate::specimen::Specimen;
 pub use sound::sound;
 
-/// All of them.
 pub fn all() -> Vec<Specimen> {
     let opcodes = opcodes::all().into_iter().map(Specimen::in_data).collect();
     [magics::all(), chunks::all(), blocks::all(), opcodes, sound::all()].concat()

@@ -1,4 +1,4 @@
-//! What can be wrong with opcodes.
+//! Faults of opcodes.
 
 use super::Specimen;
 use super::draft::*;
@@ -9,7 +9,7 @@ fn with(width: usize, opcodes: Block) -> Vec<u8> {
     file(SIZE, &Chunk::new(width, true, SIZE, vec![opcodes], vec![Block::stored(WORDS)]))
 }
 
-/// Opcodes so many that the file's size is nothing to what they make: matches of `length` bytes, in LZMA.
+/// Few bytes of LZMA that decode to many opcodes: matches of `length` bytes.
 fn bomb(size: u64, length: u16) -> Vec<u8> {
     let mut all = Opcodes::new(4).literals(WORDS.len() as u16).bytes;
     let one = Opcodes::new(4).repeat(length, 1).bytes;

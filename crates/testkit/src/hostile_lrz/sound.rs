@@ -1,27 +1,27 @@
-//! Files that keep all rules.
+//! Valid files.
 
 use super::Specimen;
 use super::draft::*;
 
-/// The literals of most files here, and how often they come.
+/// The literals of most files here; repeated `TIMES` times.
 pub(super) const WORDS: &[u8] = b"some words, ";
 pub(super) const TIMES: usize = 10;
 
-/// What most files hold.
+/// The content of most files.
 pub(super) fn plain() -> Vec<u8> {
     WORDS.repeat(TIMES)
 }
 
-/// Bytes of that.
+/// Its size, bytes.
 pub(super) const SIZE: u64 = (WORDS.len() * TIMES) as u64;
 
-/// Opcodes that make it.
+/// Opcodes that produce it.
 pub(super) fn opcodes(width: usize) -> Opcodes {
     let length = WORDS.len() as u16;
     Opcodes::new(width).literals(length).repeat(SIZE as u16 - length, WORDS.len() as u64)
 }
 
-/// A chunk that holds it.
+/// A chunk that contains it.
 pub(super) fn chunk(last: bool) -> Chunk {
     Chunk::new(1, last, SIZE, vec![opcodes(1).end(&plain())], vec![Block::stored(WORDS)])
 }

@@ -1,26 +1,26 @@
-//! Puts .pln files together, sound or not: every field can be placed freely, and all sums are right unless they are asked not to be.
+//! Builds .pln files, sound or not: every field can be set freely, and all sums are correct unless changed on purpose.
 
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
 
-/// Bytes of a record in most files here.
+/// Record size of most files here.
 pub(super) const RECORD: usize = 4096;
-/// What kinds of pieces are called.
+/// Kind bytes of pieces.
 pub(super) const RECORD_KIND: u8 = 0x52;
 const TABLE_KIND: u8 = 0x74;
 const INDEX_KIND: u8 = 0x69;
 
-/// A record, all of whose fields can be others than they should be.
+/// A record with replaceable fields.
 #[derive(Clone)]
 pub(super) struct Record {
     /// Kind, codec, flags, reserved.
     pub(super) first: [u8; 4],
     pub(super) logical: u32,
-    /// The stored size that its head says instead of the truth.
+    /// Replaces the stored size in its header.
     pub(super) stored: Option<u32>,
     pub(super) payload: Vec<u8>,
     /// The number in its check.
     pub(super) number: u64,
-    /// What its content is; its node is that of this.
+    /// Its content, of which its node is computed.
     pub(super) content: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ fn head(first: [u8; 4], logical: u32, stored: u32, sum: &[u8; 32], number: u64) 
     head
 }
 
-/// What is changed before the sums are made.
+/// A change made before the sums are computed.
 pub(super) type Edit = fn(&mut Vec<u8>);
 
 /// A table or an index.
@@ -71,10 +71,10 @@ pub(super) type Edit = fn(&mut Vec<u8>);
 pub(super) struct Listed {
     /// Changes its entries.
     pub(super) entries: Edit,
-    /// The head's first bytes, and how many entries and bytes it says.
+    /// The header's first bytes, and its numbers of entries and bytes.
     pub(super) first: [u8; 4],
     pub(super) counts: Option<(u32, u32)>,
-    /// What is added to the number in its check.
+    /// Added to the number in its check.
     pub(super) off: u64,
 }
 
@@ -91,17 +91,17 @@ impl Listed {
     }
 }
 
-/// A file of up to 1024 records, which is sound until somebody changes it.
+/// A file of up to 1024 records, sound unless changed.
 #[derive(Clone)]
 pub(super) struct Draft {
-    /// Changes the head.
+    /// Changes the header.
     pub(super) head: Edit,
     pub(super) records: Vec<Record>,
     pub(super) table: Listed,
     pub(super) index: Listed,
     /// Changes the trailer.
     pub(super) trailer: Edit,
-    /// Whether there is a table although there are no records, or none although there are.
+    /// Inverts the presence of the table.
     pub(super) odd_table: bool,
 }
 
@@ -115,7 +115,7 @@ impl Draft {
         self.records.iter().flat_map(|record| record.content.clone()).collect()
     }
 
-    /// The nodes of all records joined: without the flag of the root, and with it.
+    /// The root node of all records, without and with the root flag.
     fn nodes(&self) -> ([u8; 32], [u8; 32]) {
         let nodes: Vec<_> = (0..).zip(&self.records).map(|(place, record)| record.node(place)).collect();
         match nodes.as_slice() {
@@ -130,7 +130,6 @@ impl Draft {
         }
     }
 
-    /// Its bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut out = vec![0x8B, b'P', b'L', b'N', 13, 10, 26, 10, 1, 12];
         out.resize(24, 0);
@@ -170,7 +169,7 @@ fn join(nodes: &[[u8; 32]]) -> [u8; 32] {
     }
 }
 
-/// Adds the check of so many bytes, unless somebody has made them more.
+/// Appends the check of `length` bytes, unless `bytes` is longer.
 fn checked(bytes: &mut Vec<u8>, length: usize) {
     if bytes.len() == length {
         let check = *blake3::hash(bytes).as_bytes();

@@ -1,4 +1,4 @@
-//! Heads, tables, indexes and trailers that are wrong.
+//! Faults of headers, tables, indexes and trailers.
 
 use super::draft::Draft;
 use super::sound::sound;
@@ -60,7 +60,7 @@ fn tables() -> Vec<Specimen> {
         Specimen::new("bad-table-uneven", "in 159 bytes", "entries that do not fill it", || {
             with(|draft| draft.table.counts = Some((4, 159)))
         }),
-        Specimen::new("bad-entry-size", "table of group 0", "a record that is said to be longer than it is", || {
+        Specimen::new("bad-entry-size", "table of group 0", "a record with too large a size", || {
             with(|draft| draft.table.entries = |entries| entries[40] += 1)
         }),
         Specimen::new("bad-entry-sizes", "record", "two records, each as long as the other is", || {

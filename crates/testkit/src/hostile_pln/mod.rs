@@ -1,7 +1,7 @@
-//! A zoo of hostile .pln files: each breaks one rule of the format, or keeps all of them and is odd all the same.
+//! A zoo of hostile .pln files: each breaks one rule of the format, or keeps all of them and is unusual nevertheless.
 //!
-//! They are built by a small builder of their own that can place every field freely, with right sums, and shares no code with the
-//! reader or the writer. [`all`] lists them.
+//! A separate small builder can set every field freely, with correct sums, and shares no code with the reader or the writer. [`all`] lists
+//! them.
 
 mod draft;
 mod lists;
@@ -20,7 +20,6 @@ fn with(change: fn(&mut Draft)) -> Vec<u8> {
     draft.bytes()
 }
 
-/// All of them.
 pub fn all() -> Vec<Specimen> {
     [lists::all(), records::all(), sound::all()].concat()
 }

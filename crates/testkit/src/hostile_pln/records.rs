@@ -1,4 +1,4 @@
-//! Records that are wrong: in their heads, in what they store, in what comes of it.
+//! Faults of records: headers, stored data, content.
 
 use super::{Specimen, with};
 

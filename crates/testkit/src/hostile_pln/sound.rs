@@ -1,11 +1,11 @@
-//! Files that keep all rules.
+//! Valid files.
 
 use super::draft::{Draft, RECORD, Record};
 use super::{Specimen, with};
 
 const WORDS: &[u8] = b"some words, ";
 
-/// What sound files hold, or a part of it from the beginning on.
+/// The content of sound files, or of a prefix of it.
 pub fn content() -> Vec<u8> {
     [words(RECORD), vec![0; RECORD], [words(500), vec![0; RECORD - 500]].concat(), words(77)].concat()
 }
@@ -14,7 +14,7 @@ fn words(length: usize) -> Vec<u8> {
     WORDS.iter().copied().cycle().take(length).collect()
 }
 
-/// Records of all kinds: as it is, ZLE, slack, short.
+/// Records of all kinds: stored, ZLE, slack, short.
 pub(super) fn draft() -> Draft {
     let content = content();
     let record = |number: usize, codec, flags, payload: &[u8]| {

@@ -1,10 +1,9 @@
-//! Little-endian numbers out of a slice, each read checked.
+//! Little-endian numbers read from a slice with bounds checks.
 
-/// A place in a slice of bytes. Every error says what was being read.
+/// A position in a slice of bytes. Errors name the part that was being read.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
-    /// Next byte to be read.
     pub at: usize,
     what: &'static str,
 }

@@ -1,4 +1,4 @@
-//! Blocks of data: each file's content put together and hashed, and who takes which part of the data area.
+//! Blocks of data: each file's content assembled and hashed, and the use of the data area.
 
 use super::image::Disk;
 use super::inodes::{FileBody, NONE};
@@ -6,25 +6,25 @@ use super::tables::Fragment;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Set in the size word of a block that is stored as it is.
+/// Set in the size word of a stored block.
 const STORED: u32 = 1 << 24;
 
-/// What the blocks of an image are made of, gathered while files are read.
+/// Data blocks and tail ends found while files are read.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
-    /// Blocks by their start: the size word.
+    /// Size words by block start.
     blocks: BTreeMap<u64, u32>,
-    /// By fragment: the parts that tail ends take.
+    /// Ranges of tail ends by fragment.
     tails: BTreeMap<u32, Vec<Range<u32>>>,
 }
 
-/// Decoded fragment blocks, the last one kept: neighbours share it.
+/// Cache of the last decoded fragment block: neighbours share it.
 #[derive(Debug, Default)]
 pub(super) struct Tails {
     kept: Option<(u32, Vec<u8>)>,
 }
 
-/// Reads a file's content, hashes it, and notes what it takes.
+/// Reads a file's content, hashes it, and records its blocks.
 pub(super) fn hash_file(
     disk: &mut Disk,
     file: &FileBody,
@@ -52,7 +52,7 @@ pub(super) fn hash_file(
     Ok(*hasher.finalize().as_bytes())
 }
 
-/// A block decoded; `length` is what it must come to, or `None` for a fragment block.
+/// Decodes a block; `length` is its required length, or `None` for a fragment block.
 fn block(disk: &mut Disk, at: u64, word: u32, length: Option<usize>) -> Result<Vec<u8>, String> {
     let stored = u64::from(word & !STORED);
     if word > STORED | disk.block_size as u32 || stored > disk.block_size as u64 {
@@ -103,8 +103,8 @@ impl Usage {
         }
     }
 
-    /// Checks that blocks and fragment blocks lie side by side, within `area`, and that no two overlap but equal ones.
-    /// Returns the bytes of the area that no block takes, and those of fragment blocks that no tail end takes.
+    /// Checks that blocks and fragment blocks are contiguous, within `area`, and that only equal ones overlap. Returns the unused bytes of
+    /// the area and of fragment blocks.
     pub fn check(mut self, disk: &mut Disk, fragments: &[Fragment], area: Range<u64>) -> Result<u64, String> {
         let mut unused = 0;
         for (index, fragment) in fragments.iter().enumerate() {
@@ -126,7 +126,7 @@ impl Usage {
         Ok(unused + area.end.saturating_sub(end))
     }
 
-    /// Bytes of a fragment block that no tail end takes: a file that came later under the same name may have left them.
+    /// Bytes of a fragment block that no tail end uses: an earlier file of the same path may have left them.
     fn unused_by_tails(&mut self, index: u32, length: u32) -> u64 {
         let mut ranges = self.tails.remove(&index).unwrap_or_default();
         ranges.sort_by_key(|range| (range.start, range.end));

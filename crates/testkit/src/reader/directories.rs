@@ -5,7 +5,6 @@ use super::inodes::DirBody;
 use super::metadata::Table;
 use crate::model::Bytes;
 
-/// One entry.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub name: Bytes,
@@ -15,7 +14,7 @@ pub(super) struct Listed {
     pub basic_type: u16,
 }
 
-/// A listing and the part of the decoded directory table that it takes.
+/// A listing and its range in the decoded directory table.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub entries: Vec<Listed>,

@@ -1,4 +1,4 @@
-//! An image as a whole: opened, read through, reported on.
+//! Opens an image, reads all of it, and reports.
 
 use super::metadata::Table;
 use super::superblock::{self, Superblock};
@@ -12,19 +12,18 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What a decoder may take, bytes: far more than any sound image needs.
+/// Memory limit of decoders, bytes: far more than any sound image needs.
 const DECODER_MEMORY: usize = 64 << 20;
 
-/// What an image holds and what is wrong with it.
+/// The content of an image and its faults.
 #[derive(Debug)]
 pub struct Report {
-    /// The superblock.
     pub superblock: Superblock,
-    /// The tree, contents hashed.
+    /// The tree, with hashes of contents.
     pub tree: Snapshot,
-    /// Rules that the image breaks, a line each. Empty for a sound image.
+    /// Violated rules, a line each. Empty for a sound image.
     pub problems: Vec<String>,
-    /// Where the data and fragment blocks lie, bytes.
+    /// Range of the data and fragment blocks, bytes.
     pub data_area: Range<u64>,
     /// Bytes of the data area, and of decoded fragment blocks, that no file uses.
     pub unused: u64,
@@ -62,7 +61,7 @@ impl Disk {
     }
 }
 
-/// Reads an image through: every table, every block. An error is a fault after which nothing more can be said.
+/// Reads all tables and blocks of an image. The error is a fault that prevents reading the rest.
 pub fn inspect(path: &Path) -> Result<Report, String> {
     let (file, superblock) = open(path)?;
     let size = file.metadata().map_err(|cause| cause.to_string())?.len();
@@ -75,7 +74,7 @@ pub fn inspect(path: &Path) -> Result<Report, String> {
     read_all(disk, superblock)
 }
 
-/// The codec that an image names in its superblock.
+/// The codec in an image's superblock.
 pub fn codec_of(path: &Path) -> Result<&'static str, String> {
     open(path)?.1.codec()
 }
@@ -111,7 +110,7 @@ fn read_all(mut disk: Disk, superblock: Superblock) -> Result<Report, String> {
     Ok(Report { superblock, tree, problems: disk.problems, data_area, unused, data_hash, options })
 }
 
-/// The image ends with zeros that fill it up to whole KiB at least, as block devices need.
+/// The image ends with zeros up to a multiple of at least 1 KiB, as block devices need.
 fn check_padding(disk: &mut Disk, superblock: &Superblock) -> Result<(), String> {
     let padding = disk.size.saturating_sub(superblock.bytes_used);
     let bytes = disk.bytes(superblock.bytes_used, padding.min(1 << 20), "padding")?;
@@ -137,7 +136,7 @@ fn read_options(disk: &mut Disk, superblock: &Superblock) -> Result<(Vec<u8>, u6
     Ok((options, end))
 }
 
-/// No id stands twice in the table, and each is used.
+/// No id occurs twice in the table, and each is used.
 fn check_ids(disk: &mut Disk, ids: &[u32], inodes: &inodes::Inodes) {
     let different: BTreeSet<u32> = ids.iter().copied().collect();
     let used: BTreeSet<u16> = inodes.values().flat_map(|inode| [inode.uid, inode.gid]).collect();

@@ -1,4 +1,4 @@
-//! The inode table: every inode, read one after the other, since they fill the table without gaps.
+//! The inode table: all inodes in sequence, since they fill the table without gaps.
 
 use super::bytes::Cursor;
 use super::image::Disk;
@@ -7,10 +7,9 @@ use super::superblock::Superblock;
 use crate::model::Bytes;
 use std::collections::BTreeMap;
 
-/// A file without a tail end in a fragment block, an inode without xattrs, in these fields.
+/// Marks a file without a tail end in a fragment block, or an inode without xattrs.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One inode.
 #[derive(Debug)]
 pub(super) struct Inode {
     pub mode: u16,
@@ -25,7 +24,7 @@ pub(super) struct Inode {
     pub body: Body,
 }
 
-/// What an inode's type adds.
+/// Type-specific part of an inode.
 #[derive(Debug)]
 pub(super) enum Body {
     File(FileBody),
@@ -37,35 +36,34 @@ pub(super) enum Body {
     Socket,
 }
 
-/// Where a file's content lies.
+/// Position of a file's content.
 #[derive(Debug)]
 pub(super) struct FileBody {
     pub start: u64,
     pub size: u64,
-    /// Bytes in holes, as the inode says.
+    /// Bytes in holes, by the inode's field.
     pub sparse: u64,
     pub fragment: u32,
     pub offset: u32,
     pub sizes: Vec<u32>,
 }
 
-/// Where a directory's listing lies.
+/// Position of a directory's listing.
 #[derive(Debug)]
 pub(super) struct DirBody {
     pub block: u32,
     pub offset: u16,
-    /// Bytes of the listing and 3.
+    /// Bytes of the listing plus 3.
     pub size: u32,
     pub parent: u32,
     pub index: Vec<IndexEntry>,
 }
 
-/// One entry of a directory's index.
 #[derive(Debug)]
 pub(super) struct IndexEntry {
     /// Offset in the listing, bytes.
     pub position: u32,
-    /// The metadata block that this part of the listing starts in.
+    /// The metadata block in which this part of the listing starts.
     pub block: u32,
     pub name: Bytes,
 }
@@ -73,7 +71,6 @@ pub(super) struct IndexEntry {
 /// All inodes by their offset in the decoded table.
 pub(super) type Inodes = BTreeMap<usize, Inode>;
 
-/// Reads the whole inode table.
 pub(super) fn read(disk: &mut Disk, table: &Table, superblock: &Superblock) -> Result<Inodes, String> {
     let mut cursor = Cursor::new(&table.bytes, 0, "inode table");
     let mut found = Inodes::new();
@@ -153,7 +150,7 @@ fn sizes(cursor: &mut Cursor, size: u64, fragment: u32, superblock: &Superblock)
     (0..count).map(|_| cursor.u32()).collect()
 }
 
-/// A basic inode has no field for holes, and so must have none; an extended one counts them all.
+/// A basic inode has no field for holes, so it must have none; an extended one counts them all.
 fn check_holes(disk: &mut Disk, inode: &Inode, superblock: &Superblock) {
     let Body::File(file) = &inode.body else { return };
     let holes = hole_bytes(&file.sizes, file.size, superblock);
@@ -192,7 +189,7 @@ fn symlink(cursor: &mut Cursor) -> Result<Body, String> {
 }
 
 impl Body {
-    /// The basic type's number, as directory entries have it.
+    /// The basic type's number, as in directory entries.
     pub fn basic_type(&self) -> u16 {
         match self {
             Body::Dir(_) => 1,

@@ -1,4 +1,4 @@
-//! Metadata: blocks of at most 8 KiB, each with a 2-byte header, one after the other.
+//! Metadata: a sequence of blocks of at most 8 KiB, each with a 2-byte header.
 
 use super::image::Disk;
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 pub(super) const BLOCK: usize = 8192;
 const STORED: u16 = 0x8000;
 
-/// A table of metadata blocks, decoded.
+/// A decoded table of metadata blocks.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// All blocks' bytes, one after the other.
+    /// The content of all blocks.
     pub bytes: Vec<u8>,
-    /// By a block's offset from the table's start, in the image: the offset of its bytes in `bytes`.
+    /// Offset in `bytes` by a block's offset from the table's start in the image.
     starts: BTreeMap<u64, usize>,
 }
 
 impl Table {
-    /// Decodes the blocks that fill `range` of the image exactly. Breaches of the rules on blocks go to `problems`.
+    /// Decodes the blocks that fill `range` of the image exactly. Violated rules go to `problems`.
     pub fn read(disk: &mut Disk, range: std::ops::Range<u64>, what: &str) -> Result<Table, String> {
         let mut table = Table::default();
         let mut at = range.start;
@@ -38,7 +38,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The offset in `bytes` of a reference: a block's offset in the image from the table's start, and one in it.
+    /// The offset in `bytes` of a reference: a block's offset in the image from the table's start, and an offset in it.
     pub fn locate(&self, block: u64, offset: usize) -> Result<usize, String> {
         let start = self.starts.get(&block).ok_or_else(|| format!("no metadata block starts at {block}"))?;
         let place = start + offset;
@@ -48,13 +48,13 @@ impl Table {
         Ok(place)
     }
 
-    /// The same for a reference in one number: the block's offset above 16 bits of offset in it.
+    /// The same for a packed reference: the block's offset above 16 bits of offset in it.
     pub fn locate_reference(&self, reference: u64) -> Result<usize, String> {
         self.locate(reference >> 16, (reference & 0xffff) as usize)
     }
 }
 
-/// One block: its bytes, and where the next one would start.
+/// One block: its bytes, and the start of the next one.
 pub(super) fn read_block(disk: &mut Disk, at: u64, what: &str) -> Result<(Vec<u8>, u64), String> {
     let header = disk.bytes(at, 2, what)?;
     let word = u16::from_le_bytes([header[0], header[1]]);

@@ -1,5 +1,5 @@
-//! A reader of SquashFS 4.0 images by the format alone, made to find faults: it shares no code with the writer under
-//! test but the codecs, reads every table and every block, and lists each rule that an image breaks.
+//! A reader of SquashFS 4.0 images that finds faults: it shares no code with the writer under test except the codecs, reads every table and
+//! every block, and lists each rule that an image breaks.
 //!
 //! The format is the one that Linux reads (Documentation/filesystems/squashfs.rst, fs/squashfs/squashfs_fs.h).
 

@@ -1,10 +1,10 @@
-//! The superblock: 96 bytes at the start, and the compressor's options behind it.
+//! The superblock: 96 bytes at the start, followed by the compressor's options.
 
 use super::bytes::Cursor;
 
 /// Bytes of the superblock.
 pub(super) const SIZE: u64 = 96;
-/// A table that an image does not have starts here.
+/// Start of a missing table.
 pub(super) const NO_TABLE: u64 = u64::MAX;
 
 const MAGIC: u32 = 0x7371_7368;
@@ -16,23 +16,17 @@ const FLAG_OPTIONS: u16 = 0x0400;
 /// The numbers of a superblock; offsets in bytes from the start of the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
-    /// Number of inodes.
     pub inodes: u32,
     /// Creation time, seconds since 1970.
     pub created: u32,
-    /// Block size, bytes.
     pub block_size: u32,
-    /// Number of fragment blocks.
     pub fragments: u32,
     /// Compressor id, 1 (gzip) to 6 (zstd).
     pub compressor: u16,
     /// Base-2 logarithm of the block size.
     pub block_log: u16,
-    /// Flags.
     pub flags: u16,
-    /// Number of ids.
     pub ids: u16,
-    /// Reference of the root inode.
     pub root: u64,
     /// Bytes used, without the padding.
     pub bytes_used: u64,
@@ -40,9 +34,7 @@ pub struct Superblock {
     pub id_table: u64,
     /// Start of the xattr table's header, or all ones.
     pub xattr_table: u64,
-    /// Start of the inode table.
     pub inode_table: u64,
-    /// Start of the directory table.
     pub directory_table: u64,
     /// Start of the fragment table's index, or all ones.
     pub fragment_table: u64,
@@ -51,7 +43,7 @@ pub struct Superblock {
 }
 
 impl Superblock {
-    /// Reads the superblock; fails where nothing that follows could be read with it.
+    /// Reads the superblock; fails if it prevents reading the rest.
     pub(super) fn read(bytes: &[u8]) -> Result<Superblock, String> {
         let mut cursor = Cursor::new(bytes, 0, "superblock");
         let magic = cursor.u32()?;
@@ -99,7 +91,7 @@ impl Superblock {
         self.flags & FLAG_OPTIONS != 0
     }
 
-    /// Rules that hang on the superblock and the file's size alone.
+    /// Checks rules that depend on the superblock and the file's size alone.
     pub(super) fn check(&self, file_size: u64, problems: &mut Vec<String>) {
         let mut rule = |holds: bool, what: String| {
             if !holds {

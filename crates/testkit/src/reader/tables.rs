@@ -1,16 +1,16 @@
-//! The tables found through an index: fragments, exports, ids. And where each region of the image ends.
+//! The tables found through an index: fragments, exports, ids. And the end of each region of the image.
 
 use super::bytes::Cursor;
 use super::image::Disk;
 use super::metadata::{BLOCK, Table};
 use super::superblock::{NO_TABLE, Superblock};
 
-/// A table whose blocks are found through an index of 8-byte positions right behind them.
+/// A table whose blocks are found through an index of 8-byte positions after them.
 #[derive(Debug)]
 pub(super) struct Indexed {
     /// Start of its first block.
     pub start: u64,
-    /// First byte behind its index.
+    /// End of its index.
     pub end: u64,
     /// Its entries.
     pub bytes: Vec<u8>,
@@ -38,28 +38,27 @@ impl Indexed {
     }
 }
 
-/// One fragment block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fragment {
     pub start: u64,
     pub size_word: u32,
 }
 
-/// All tables but inodes, directories and xattrs, and where the directory table and the whole image end.
+/// All tables except inodes, directories and xattrs, and the ends of the directory table and the image.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub fragments: Vec<Fragment>,
-    /// References of inodes, by inode number less 1; `None` if there is no export table.
+    /// References of inodes, by inode number less 1; `None` without an export table.
     pub exports: Option<Vec<u64>>,
     pub ids: Vec<u32>,
-    /// First byte behind the directory table.
+    /// End of the directory table.
     pub directories_end: u64,
-    /// First byte behind the id table's index: where xattrs start, or the image ends.
+    /// End of the id table's index: the start of the xattrs or the end of the image.
     pub ids_end: u64,
 }
 
-/// Reads the tables and checks that each begins where the one before it ends, in the order that Linux wants: inodes,
-/// directories, fragments, exports, ids, xattrs.
+/// Reads the tables and checks that each begins where the one before it ends, in the order that Linux requires: inodes, directories,
+/// fragments, exports, ids, xattrs.
 pub(super) fn read(disk: &mut Disk, superblock: &Superblock) -> Result<Tables, String> {
     let fragments = fragments(disk, superblock)?;
     let exports = exports(disk, superblock)?;

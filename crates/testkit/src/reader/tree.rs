@@ -23,7 +23,7 @@ pub(super) struct Parts {
     pub xattrs: Sets,
 }
 
-/// Walks the whole tree. Also gives back how the data area is used.
+/// Walks the whole tree. Returns the use of the data area too.
 pub(super) fn read(disk: &mut Disk, parts: &Parts) -> Result<(Snapshot, Usage), String> {
     let root = parts.inode_table.locate_reference(parts.superblock.root)?;
     let mut walk = Walk { parts, found: Snapshot::new(), names: BTreeMap::new(), listings: Vec::new() };
@@ -40,7 +40,7 @@ pub(super) fn read(disk: &mut Disk, parts: &Parts) -> Result<(Snapshot, Usage), 
 struct Walk<'a> {
     parts: &'a Parts,
     found: Snapshot,
-    /// By path: the inode's offset in the table.
+    /// The inode's offset in the table by path.
     names: BTreeMap<Bytes, usize>,
     listings: Vec<Range<usize>>,
 }
@@ -112,7 +112,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Every inode is reached, directories once, others as often as their link count says.
+    /// Every inode is reached, directories once, others as often as their link count.
     fn check_links(&self, disk: &mut Disk) {
         let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
         for place in self.names.values() {
@@ -126,7 +126,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The listings fill the directory table, each byte in one of them.
+    /// The listings fill the directory table without overlaps.
     fn check_listings(&mut self, disk: &mut Disk) {
         self.listings.retain(|range| !range.is_empty());
         self.listings.sort_by_key(|range| range.start);

@@ -8,13 +8,13 @@ use super::tables::Indexed;
 use crate::model::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Marks a value that is stored elsewhere, its reference in its place.
+/// Marks a value that is stored elsewhere, with its reference in its place.
 const ELSEWHERE: u16 = 0x100;
 
 /// All sets, by xattr id.
 pub(super) type Sets = Vec<BTreeMap<Bytes, Bytes>>;
 
-/// Reads the sets. `start` is where the table before them ends.
+/// Reads the sets. `start` is the end of the table before them.
 pub(super) fn read(disk: &mut Disk, superblock: &Superblock, start: u64) -> Result<Sets, String> {
     if superblock.xattr_table == NO_TABLE {
         check_end(disk, superblock, start);
@@ -26,7 +26,7 @@ pub(super) fn read(disk: &mut Disk, superblock: &Superblock, start: u64) -> Resu
     if unused != 0 || pairs_start != start {
         disk.problems.push(format!("xattr table: pairs at {pairs_start} (expected {start}), unused field {unused}"));
     }
-    // The index stands behind the header, not behind the blocks: so the blocks end where the header starts.
+    // The index follows the header, not the blocks: the blocks end where the header starts.
     let ids = ids_table(disk, superblock.xattr_table, count)?;
     check_end(disk, superblock, ids.end);
     let pairs = Table::read(disk, pairs_start..ids.start, "xattr pairs")?;
@@ -65,7 +65,7 @@ fn ids_table(disk: &mut Disk, header: u64, count: u32) -> Result<Indexed, String
 }
 
 fn set(pairs: &Table, ids: &mut Cursor) -> Result<BTreeMap<Bytes, Bytes>, String> {
-    // Linux does not read the size that follows, and the programs differ on what it counts.
+    // Linux does not read the size that follows, and programs count it differently.
     let (reference, count, _size) = (ids.u64()?, ids.u32()?, ids.u32()?);
     let mut cursor = Cursor::new(&pairs.bytes, pairs.locate_reference(reference)?, "xattr pairs");
     let mut found = BTreeMap::new();

@@ -1,18 +1,18 @@
-//! CM and SSE: contexts straight to probabilities, with how often each was corrected.
+//! CM and SSE: map contexts to probabilities, with a count of updates.
 
 use crate::zpaq::position::Position;
 use crate::zpaq::tables::{ADAPT, squash, stretch};
 
-/// A probability of a one in the upper 22 bits, the number of corrections in the lower 10.
+/// A probability of a one in the upper 22 bits, the number of updates in the lower 10.
 type Slot = u32;
 
-/// The index that a context stands for in a table of a power of two of slots.
+/// The slot of a context in a table of a power of two of slots.
 #[inline]
 fn index(slots: &[Slot], context: u32) -> usize {
     context as usize & (slots.len() - 1)
 }
 
-/// Corrects a slot, by less each time until it was corrected `limit` times.
+/// Updates a slot, by less each time until it was updated `limit` times.
 #[inline]
 fn correct(slot: &mut Slot, limit: u32, bit: u32) {
     let count = *slot & 0x3FF;
@@ -29,12 +29,12 @@ pub(in crate::zpaq) struct Cm {
 }
 
 impl Cm {
-    /// Bytes of one with `1 << bits` slots.
+    /// Memory with `1 << bits` slots, bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         4 << bits
     }
 
-    /// One with `1 << bits` slots that slow down until `limit * 4` corrections.
+    /// With `1 << bits` slots, whose rate decreases until `limit * 4` updates.
     pub(in crate::zpaq) fn new(bits: u8, limit: u8) -> Self {
         Cm { slots: vec![1 << 31; 1 << bits], limit: u32::from(limit) * 4, at: 0 }
     }
@@ -46,17 +46,17 @@ impl Cm {
         stretch(self.slots[self.at] >> 17)
     }
 
-    /// Learns a bit.
+    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, bit: u32) {
         correct(&mut self.slots[self.at], self.limit, bit);
     }
 }
 
-/// Steps between the least and the greatest guess that an SSE tells apart.
+/// Number of input steps of an SSE.
 const STEPS: u32 = 32;
 
-/// Secondary estimation: context and another's guess -> probability, between the two nearest steps.
+/// Secondary estimation: context and another's prediction -> probability, interpolated between two steps.
 pub(in crate::zpaq) struct Sse {
     slots: Vec<Slot>,
     limit: u32,
@@ -64,19 +64,19 @@ pub(in crate::zpaq) struct Sse {
 }
 
 impl Sse {
-    /// Bytes of one with `32 << bits` slots.
+    /// Memory with `32 << bits` slots, bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         128 << bits
     }
 
-    /// One with `32 << bits` slots that were corrected `start` times and slow down until `limit * 4` times.
+    /// With `32 << bits` slots that count as updated `start` times and slow down until `limit * 4` times.
     pub(in crate::zpaq) fn new(bits: u8, start: u8, limit: u8) -> Self {
         let step = |at: u32| (squash(at as i32 * 64 - 992) as u32) << 17 | u32::from(start);
         let steps: Vec<Slot> = (0..STEPS).map(step).collect();
         Sse { slots: steps.repeat(1 << bits), limit: u32::from(limit) * 4, at: 0 }
     }
 
-    /// The logit of the next bit, from the logit that another guessed.
+    /// The logit of the next bit, from another component's logit.
     #[inline]
     pub(in crate::zpaq) fn predict(&mut self, context: u32, position: &Position, guess: i32) -> i32 {
         let guess = (guess + 992).clamp(0, 1983) as u32;
@@ -88,7 +88,7 @@ impl Sse {
         stretch(sum >> 13)
     }
 
-    /// Learns a bit, at the step that was nearer.
+    /// Updates with the coded bit, at the nearer step.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, bit: u32) {
         correct(&mut self.slots[self.at], self.limit, bit);

@@ -1,4 +1,4 @@
-//! ICM and ISSE: a context's bit history, and what usually follows such a history.
+//! ICM and ISSE: map a context's bit history to a prediction.
 
 use super::rows::Rows;
 use crate::zpaq::states::{GUESS, next};
@@ -6,7 +6,7 @@ use crate::zpaq::tables::{clamp12, clamp20, miss, stretch};
 
 /// Indirect context model: history -> probability.
 pub(in crate::zpaq) struct Icm {
-    /// The histories. For each half byte their row must be looked up.
+    /// The histories. Their row must be looked up for each nibble.
     pub(in crate::zpaq) rows: Rows,
     /// Probabilities of a one, 23 bits.
     probabilities: [u32; 256],
@@ -16,12 +16,12 @@ pub(in crate::zpaq) struct Icm {
 }
 
 impl Icm {
-    /// Bytes of one with a table of `64 << bits` bytes.
+    /// Memory with a table of `64 << bits` bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         Rows::memory(bits)
     }
 
-    /// One with a table of `64 << bits` bytes.
+    /// With a table of `64 << bits` bytes.
     pub(in crate::zpaq) fn new(bits: u8) -> Self {
         Icm { rows: Rows::new(bits), probabilities: GUESS, logits: GUESS.map(logit), state: 0 }
     }
@@ -33,7 +33,7 @@ impl Icm {
         i32::from(self.logits[usize::from(self.state)])
     }
 
-    /// Learns a bit.
+    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, nibble: usize, bit: u32) {
         self.rows.set(nibble, next(self.state, bit));
@@ -50,11 +50,11 @@ fn logit(probability: u32) -> i16 {
     stretch(probability >> 8) as i16
 }
 
-/// Indirect secondary estimation: history -> how far another's guess is to be believed.
+/// Indirect secondary estimation: history -> correction of another's prediction.
 pub(in crate::zpaq) struct Isse {
-    /// The histories. For each half byte their row must be looked up.
+    /// The histories. Their row must be looked up for each nibble.
     pub(in crate::zpaq) rows: Rows,
-    /// For each state, what the guess is multiplied with and what is added, 16 bits after the point.
+    /// For each state, a factor and an offset of the prediction, in 16.16 fixed point.
     weights: Box<[[i32; 2]; 256]>,
     state: u8,
     guess: i32,
@@ -62,18 +62,18 @@ pub(in crate::zpaq) struct Isse {
 }
 
 impl Isse {
-    /// Bytes of one with a table of `64 << bits` bytes.
+    /// Memory with a table of `64 << bits` bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         Rows::memory(bits) + size_of::<[[i32; 2]; 256]>() as u64
     }
 
-    /// One with a table of `64 << bits` bytes.
+    /// With a table of `64 << bits` bytes.
     pub(in crate::zpaq) fn new(bits: u8) -> Self {
         let weights = GUESS.map(|guess| [1 << 15, clamp20(stretch(guess >> 8) * 1024)]);
         Isse { rows: Rows::new(bits), weights: Box::new(weights), state: 0, guess: 0, logit: 0 }
     }
 
-    /// The logit of the next bit, from the logit that another guessed.
+    /// The logit of the next bit, from another component's logit.
     #[inline]
     pub(in crate::zpaq) fn predict(&mut self, nibble: usize, guess: i32) -> i32 {
         self.state = self.rows.state(nibble);
@@ -83,7 +83,7 @@ impl Isse {
         self.logit
     }
 
-    /// Learns a bit.
+    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, nibble: usize, bit: u32) {
         let error = miss(bit, self.logit);

@@ -1,38 +1,38 @@
-//! MATCH: the byte that followed the last occurrence of a context.
+//! MATCH: predicts the byte that followed the last occurrence of a context.
 
 use crate::zpaq::position::Position;
 use crate::zpaq::tables::stretch;
 
-/// The longest match that is told from longer ones, bytes.
+/// Longer matches count as this long, bytes.
 const LONGEST: u32 = 255;
 
-/// A match model: an index of contexts, and what was seen so far as a ring.
+/// A match model: an index of contexts, and a ring of recent bytes.
 pub(in crate::zpaq) struct Match {
-    /// Where each context was last met.
+    /// Position of each context's last occurrence.
     index: Vec<u32>,
     ring: Vec<u8>,
-    /// The place of the context in the index, and what it says, read a byte before it is needed: it is seldom in a cache.
+    /// The context's index entry, loaded a byte before it is needed, because it is seldom in a cache.
     slot: usize,
     candidate: u32,
-    /// Where the byte that is being coded will be.
+    /// Position of the byte that is being coded.
     at: u32,
-    /// How far back the match is.
+    /// Distance of the match.
     distance: u32,
-    /// Bytes that matched so far, up to [`LONGEST`]; 0 without a match.
+    /// Length of the match so far, up to [`LONGEST`]; 0 without a match.
     length: u32,
-    /// The byte that the match foretells.
+    /// The predicted byte.
     expected: u32,
-    /// The logits of a one where a zero and where a one is foretold; none without a match.
+    /// The logits of a one where a zero and where a one is predicted; zero without a match.
     beliefs: [i32; 2],
 }
 
 impl Match {
-    /// Bytes of one with an index of `1 << index_bits` contexts and a ring of `1 << ring_bits` bytes.
+    /// Memory with an index of `1 << index_bits` contexts and a ring of `1 << ring_bits` bytes.
     pub(in crate::zpaq) fn memory(index_bits: u8, ring_bits: u8) -> u64 {
         (4 << index_bits) + (1 << ring_bits)
     }
 
-    /// One with an index of `1 << index_bits` contexts and a ring of `1 << ring_bits` bytes.
+    /// With an index of `1 << index_bits` contexts and a ring of `1 << ring_bits` bytes.
     pub(in crate::zpaq) fn new(index_bits: u8, ring_bits: u8) -> Self {
         let (index, ring) = (vec![0; 1 << index_bits], vec![0; 1 << ring_bits]);
         Match { index, ring, slot: 0, candidate: 0, at: 0, distance: 0, length: 0, expected: 0, beliefs: [0; 2] }
@@ -49,7 +49,7 @@ impl Match {
         self.beliefs[self.bit(position) as usize]
     }
 
-    /// Learns a bit: a wrong guess ends the match.
+    /// Updates with the coded bit: a wrong prediction ends the match.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, position: &Position, bit: u32) {
         if self.bit(position) != bit {
@@ -58,7 +58,7 @@ impl Match {
         }
     }
 
-    /// Learns that a byte is whole. [`Match::aim`] must follow.
+    /// Adds a complete byte. [`Match::aim`] must follow.
     #[inline]
     pub(in crate::zpaq) fn finish(&mut self, byte: u8) {
         let mask = (self.ring.len() - 1) as u32;
@@ -75,27 +75,26 @@ impl Match {
         self.beliefs = beliefs(self.length);
     }
 
-    /// Learns the context that the next byte is coded in.
+    /// Sets the context of the next byte.
     #[inline]
     pub(in crate::zpaq) fn aim(&mut self, context: u32) {
         self.slot = context as usize & (self.index.len() - 1);
         self.candidate = self.index[self.slot];
     }
 
-    /// The byte so far back.
     #[inline]
     fn back(&self, distance: u32) -> u8 {
         self.ring[self.at.wrapping_sub(distance) as usize & (self.ring.len() - 1)]
     }
 
-    /// How many bytes before here equal those before the candidate.
+    /// Number of bytes before here that equal those before the candidate.
     fn matching(&self) -> u32 {
         let same = |back: &u32| self.back(*back) == self.back(back.wrapping_add(self.distance));
         (1..=LONGEST).take_while(same).count() as u32
     }
 }
 
-/// The logits of a one where a zero and where a one is foretold by a match of some bytes.
+/// The logits of a one where a zero and where a one is predicted by a match of `length` bytes.
 #[inline]
 fn beliefs(length: u32) -> [i32; 2] {
     let Some(doubt) = 2048u32.checked_div(length) else {

@@ -1,8 +1,8 @@
-//! MIX, MIX2 and AVG: one guess of several.
+//! MIX, MIX2 and AVG: combine predictions.
 
 use crate::zpaq::tables::{clamp12, clamp20, miss};
 
-/// The weighted sum of guesses, 8 bits after the point of the weights taken away.
+/// The weighted sum of predictions, with 8 fractional bits of the weights removed.
 #[inline]
 pub(in crate::zpaq) fn dot(weights: &[i32], guesses: &[i32]) -> i32 {
     // Both fit into 16 bits, which lets the compiler multiply eight pairs at once.
@@ -10,7 +10,7 @@ pub(in crate::zpaq) fn dot(weights: &[i32], guesses: &[i32]) -> i32 {
     weights.iter().zip(guesses).map(product).sum()
 }
 
-/// Moves each weight by its guess times the error.
+/// Adjusts each weight by its prediction times the error.
 #[inline]
 pub(in crate::zpaq) fn train(weights: &mut [i32], guesses: &[i32], error: i32) {
     for (weight, &guess) in weights.iter_mut().zip(guesses) {
@@ -18,15 +18,14 @@ pub(in crate::zpaq) fn train(weights: &mut [i32], guesses: &[i32], error: i32) {
     }
 }
 
-/// AVG: two guesses by a fixed weight of the first, in 256ths.
+/// AVG: two predictions by a fixed weight of the first, in 256ths.
 #[inline]
 pub(in crate::zpaq) fn blend(first: i32, second: i32, weight: u8) -> i32 {
     let weight = i32::from(weight);
     (first * weight + second * (256 - weight)) >> 8
 }
 
-/// MIX for a number of guesses that is known when this is compiled. Guesses beyond `inputs` must be zero: their weights then
-/// never change anything.
+/// MIX for a number of predictions known at compile time. Predictions beyond `inputs` must be zero: their weights then have no effect.
 pub(in crate::zpaq) struct Mix<const LANES: usize> {
     weights: Vec<[i32; LANES]>,
     rate: i32,
@@ -35,7 +34,7 @@ pub(in crate::zpaq) struct Mix<const LANES: usize> {
 }
 
 impl<const LANES: usize> Mix<LANES> {
-    /// One with `1 << bits` sets of weights for `inputs` guesses.
+    /// With `1 << bits` sets of weights for `inputs` predictions.
     pub(in crate::zpaq) fn new(bits: u8, inputs: i32, rate: u8) -> Self {
         Mix { weights: vec![[65536 / inputs; LANES]; 1 << bits], rate: i32::from(rate), at: 0, logit: 0 }
     }
@@ -48,7 +47,7 @@ impl<const LANES: usize> Mix<LANES> {
         self.logit
     }
 
-    /// Learns a bit.
+    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, guesses: &[i32; LANES], bit: u32) {
         let error = (miss(bit, self.logit) * self.rate) >> 4;
@@ -56,9 +55,9 @@ impl<const LANES: usize> Mix<LANES> {
     }
 }
 
-/// MIX2: two guesses by a weight that learns.
+/// MIX2: two predictions by an adaptive weight.
 pub(in crate::zpaq) struct Mix2 {
-    /// The weight of the first of both, 16 bits.
+    /// The weight of the first, 16 bits.
     weights: Vec<u16>,
     rate: i32,
     at: usize,
@@ -67,12 +66,12 @@ pub(in crate::zpaq) struct Mix2 {
 }
 
 impl Mix2 {
-    /// Bytes of one with `1 << bits` weights.
+    /// Memory with `1 << bits` weights, bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         2 << bits
     }
 
-    /// One with `1 << bits` weights.
+    /// With `1 << bits` weights.
     pub(in crate::zpaq) fn new(bits: u8, rate: u8) -> Self {
         Mix2 { weights: vec![1 << 15; 1 << bits], rate: i32::from(rate), at: 0, difference: 0, logit: 0 }
     }
@@ -87,7 +86,7 @@ impl Mix2 {
         self.logit
     }
 
-    /// Learns a bit.
+    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, bit: u32) {
         let error = (miss(bit, self.logit) * self.rate) >> 5;

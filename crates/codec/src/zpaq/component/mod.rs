@@ -1,4 +1,4 @@
-//! The components of a model: each guesses the next bit, by what it saw or from the guesses of those before it, and learns.
+//! The components of a model: each predicts the next bit from contexts or from earlier components' predictions, and adapts.
 
 mod direct;
 mod history;

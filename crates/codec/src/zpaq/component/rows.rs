@@ -1,26 +1,26 @@
-//! A hash table of bit histories, in rows of 16 bytes: one row for a context and a half byte.
+//! A hash table of bit histories, in rows of 16 bytes: one row for a context and a nibble.
 //!
-//! A row is a check byte and 15 states, one for each beginning of a half byte. The first state tells what a row is worth.
-//! A row may be in one of three places, all in one cache line; if it is in none, the one of least worth gives way.
+//! A row is a check byte and 15 states, one for each prefix of a nibble. The first state is the row's priority. A row may be in one of three
+//! places, all in one cache line; if it is in none, the one of lowest priority is replaced.
 
 /// One byte of check, 15 states.
 type Row = [u8; 16];
 
-/// Rows in a line of a processor's cache.
+/// Rows in a cache line.
 const LINE: usize = 4;
 
-/// The table, and the row in use.
+/// The table, and the current row.
 pub(in crate::zpaq) struct Rows {
     rows: Vec<Row>,
     /// The number of rows, less one.
     mask: usize,
-    /// Rows before the first that begins a cache line. Speed is all that depends on it.
+    /// Rows before the first that begins a cache line. Affects only speed.
     skip: usize,
     /// The bits of a context that choose the row; the check byte is above them.
     bits: u32,
-    /// The place of the row in use.
+    /// The place of the current row.
     at: usize,
-    /// The row in use, written back when the next is looked up.
+    /// The current row, written back when the next is looked up.
     row: Row,
 }
 
@@ -28,12 +28,12 @@ pub(in crate::zpaq) struct Rows {
 pub(in crate::zpaq) struct Home {
     place: usize,
     check: u8,
-    /// What the check byte of the first place is. The row in use has its own in the table already.
+    /// The check byte of the first place. The current row's is in the table already.
     first: u8,
 }
 
 impl Rows {
-    /// Bytes of a table of `64 << bits` bytes.
+    /// Memory of a table of `64 << bits` bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         (64 << bits) + (size_of::<Row>() * LINE) as u64
     }
@@ -47,8 +47,8 @@ impl Rows {
         Rows { rows, mask: count - 1, skip, bits: u32::from(bits) + 2, at: skip, row: [0; 16] }
     }
 
-    /// Touches the row of a half byte, so that the memory of several tables is waited for at once. `partial` is the byte so far
-    /// with a one before it.
+    /// Prefetches the row of a nibble, so that the cache misses of several tables overlap. `partial` is the byte so far with a one before
+    /// it.
     #[inline]
     pub(in crate::zpaq) fn home(&self, context: u32, partial: u32) -> Home {
         let context = context.wrapping_add(partial << 4);
@@ -57,7 +57,7 @@ impl Rows {
         Home { place, check, first: self.rows[self.skip + place][0] }
     }
 
-    /// Makes the row of a half byte the one in use.
+    /// Makes the row of a nibble the current one.
     #[inline]
     pub(in crate::zpaq) fn seek(&mut self, home: &Home) {
         self.rows[self.at] = self.row;
@@ -66,7 +66,7 @@ impl Rows {
         self.row = self.rows[self.at];
     }
 
-    /// The second or third place, or the one that gives way.
+    /// The second or third place, or the one that is replaced.
     fn other(&mut self, near: [usize; 3], check: u8) -> usize {
         if let Some(&at) = near[1..].iter().find(|&&at| self.rows[at][0] == check) {
             return at;
@@ -90,7 +90,7 @@ impl Rows {
         self.row[nibble & 15]
     }
 
-    /// Changes the state at a place in the row, 1..=15.
+    /// Sets the state at a place in the row, 1..=15.
     #[inline]
     pub(in crate::zpaq) fn set(&mut self, nibble: usize, state: u8) {
         self.row[nibble & 15] = state;

@@ -4,19 +4,18 @@ use std::array;
 
 use crate::zpaq::component::{Icm, Isse};
 
-/// An ICM and `REST` ISSEs.
 pub(super) struct Chain<const REST: usize> {
     first: Icm,
     rest: [Isse; REST],
 }
 
 impl<const REST: usize> Chain<REST> {
-    /// Components of `64 << bits` bytes each.
+    /// With tables of `64 << bits` bytes each.
     pub(super) fn new(first: u8, rest: [u8; REST]) -> Self {
         Chain { first: Icm::new(first), rest: rest.map(Isse::new) }
     }
 
-    /// Goes to the rows of a half byte. All are touched before one is used.
+    /// Looks up the rows of a nibble. All are prefetched before one is used.
     #[inline]
     pub(super) fn seek(&mut self, contexts: &[u32], partial: u32) {
         let Some((&first, rest)) = contexts.split_first() else {
@@ -42,7 +41,7 @@ impl<const REST: usize> Chain<REST> {
         }
     }
 
-    /// Learns a bit.
+    /// Updates with the coded bit.
     #[inline]
     pub(super) fn update(&mut self, nibble: usize, bit: u32) {
         self.first.update(nibble, bit);

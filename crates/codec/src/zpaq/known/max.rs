@@ -8,7 +8,6 @@ use crate::zpaq::position::Position;
 use crate::zpaq::predictor::Predictor;
 use crate::zpaq::tables::squash;
 
-/// What its header says.
 pub(super) const HEADER: [u8; 196] = [
     5, 9, 0, 0, 22, 1, 160, 3, 5, 8, 13, 1, 8, 16, 2, 8, 18, 3, 8, 19, 4, 8, 19, 5, 8, 20, 6, 4, 22, 24, 3, 17, 8, 19,
     9, 3, 13, 3, 13, 3, 13, 3, 14, 7, 16, 0, 15, 24, 255, 7, 8, 0, 16, 10, 255, 6, 0, 15, 16, 24, 0, 9, 8, 17, 32, 255,
@@ -19,44 +18,43 @@ pub(super) const HEADER: [u8; 196] = [
     68, 175, 60, 60, 25, 69, 207, 9, 112, 25, 25, 25, 25, 25, 112, 56, 0,
 ];
 
-/// The guess that never changes: (160 - 128) * 4.
+/// The constant prediction: (160 - 128) * 4.
 const CONSTANT: i32 = 128;
 
-/// Bytes back to what stands above in tables of the kinds of files that the model was made for.
+/// Distances of the byte above in tables of the file types that the model was made for.
 const ABOVE: [usize; 2] = [215, 431];
 
-// Places of guesses: the first of the chain's, the match's, the first of the words' and of the sparse ones, the first mixer's.
+// Indexes of predictions: the chain's first, the match's, the words' and the sparse contexts' first, the first mixer's.
 const ORDERS: usize = 1;
 const REPEAT: usize = 8;
 const WORDS: usize = 9;
 const SPARSE: usize = 11;
 const MIXED: usize = 15;
 
-/// The model.
 pub(in crate::zpaq) struct Max {
     chain: Chain<6>,
     repeat: Match,
     words: Chain<1>,
     sparse: [Icm; 4],
-    /// Of 15 guesses, in the context of the last byte.
+    /// Of 15 predictions, in the context of the last byte.
     mix: Mix<16>,
-    /// Of these and of what became of them.
+    /// Of these and their mix.
     second: Mix<16>,
     both: Mix2,
     last: [Last; 2],
     contexts: Contexts,
-    /// What the first mixer saw; the place of its own guess is zero.
+    /// Inputs of the first mixer; the place of its own output is zero.
     logits: [i32; 16],
-    /// What the second saw.
+    /// Inputs of the second mixer.
     seconds: [i32; 16],
     position: Position,
 }
 
-/// A last stage: SSE, and how far it is believed.
+/// The last stage: SSE, and the weight of its output.
 struct Last {
     sse: Sse,
     mix: Mix2,
-    /// The bits of the byte so far that the belief depends on.
+    /// The bits of the current byte that select the weight.
     mask: u32,
 }
 
@@ -78,15 +76,15 @@ impl Last {
     }
 }
 
-/// What the components' contexts are made of.
+/// Inputs of the components' contexts.
 struct Contexts {
-    /// Of no byte, of one to five, of seven.
+    /// Hashes of zero to five, and of seven bytes.
     orders: [u32; 7],
-    /// Of eight bytes.
+    /// Hash of eight bytes.
     long: u32,
-    /// Of the word so far, and with the word before.
+    /// Hashes of the current word, without and with the word before.
     words: [u32; 2],
-    /// Of the second, third and fourth byte back, and of those above.
+    /// Hashes of the second, third and fourth byte back, and of those above.
     sparse: [u32; 4],
     /// The last byte, shifted by nine.
     last: u32,
@@ -99,7 +97,7 @@ impl Contexts {
         Contexts { orders: [0; 7], long: 0, words: [0; 2], sparse: [0; 4], last: 0, past: [0; 512], at: 0 }
     }
 
-    /// The byte so far back, 0 the last.
+    /// The byte at this distance, 0 the last.
     #[inline]
     fn back(&self, distance: usize) -> u32 {
         u32::from(self.past[self.at.wrapping_sub(distance) & 511])
@@ -136,7 +134,6 @@ impl Contexts {
 }
 
 impl Max {
-    /// The model before the first byte.
     pub(in crate::zpaq) fn new() -> Self {
         let mut logits = [0; 16];
         logits[0] = CONSTANT;
@@ -167,7 +164,7 @@ impl Max {
         }
     }
 
-    /// What the components before the mixers say.
+    /// The predictions of the components before the mixers.
     #[inline]
     fn guess(&mut self) {
         let nibble = self.position.nibble();

@@ -8,31 +8,28 @@ use crate::zpaq::position::Position;
 use crate::zpaq::predictor::Predictor;
 use crate::zpaq::tables::squash;
 
-/// What its header says.
 pub(super) const HEADER: [u8; 69] = [
     3, 3, 0, 0, 8, 3, 5, 8, 13, 0, 8, 17, 1, 8, 18, 2, 8, 18, 3, 8, 19, 4, 4, 22, 24, 7, 16, 0, 7, 24, 255, 0, 17, 104,
     74, 4, 95, 1, 59, 112, 10, 25, 59, 112, 10, 25, 59, 112, 10, 25, 59, 112, 10, 25, 59, 112, 10, 25, 59, 10, 59, 112,
     25, 69, 207, 8, 112, 56, 0,
 ];
 
-/// Guesses that are mixed. The mixer has one place more, which stays zero.
+/// Predictions that are mixed. The mixer has one more place, which stays zero.
 const GUESSES: usize = 7;
 
-/// The model.
 pub(in crate::zpaq) struct Mid {
     chain: Chain<5>,
     repeat: Match,
     mix: Mix<8>,
     /// Of the chain, of the match, of the mixer.
     contexts: [u32; 8],
-    /// The last eight bytes, the last of all in the lowest bits.
+    /// The last eight bytes, the latest in the lowest bits.
     past: u64,
     logits: [i32; 8],
     position: Position,
 }
 
 impl Mid {
-    /// The model before the first byte.
     pub(in crate::zpaq) fn new() -> Self {
         Mid {
             chain: Chain::new(5, [13, 17, 18, 18, 19]),

@@ -7,22 +7,19 @@ use crate::zpaq::position::Position;
 use crate::zpaq::predictor::Predictor;
 use crate::zpaq::tables::squash;
 
-/// What its header says.
 pub(super) const HEADER: [u8; 26] =
     [1, 2, 0, 0, 2, 3, 16, 8, 19, 0, 0, 96, 4, 28, 59, 10, 59, 112, 25, 10, 59, 10, 59, 112, 56, 0];
 
-/// The model.
 pub(in crate::zpaq) struct Min {
     chain: Chain<1>,
     contexts: [u32; 2],
-    /// The last four bytes, the last of all in the lowest bits.
+    /// The last four bytes, the latest in the lowest bits.
     past: u32,
     logits: [i32; 2],
     position: Position,
 }
 
 impl Min {
-    /// The model before the first byte.
     pub(in crate::zpaq) fn new() -> Self {
         let (contexts, logits) = ([0; 2], [0; 2]);
         Min { chain: Chain::new(16, [19]), contexts, past: 0, logits, position: Position::start() }

@@ -1,5 +1,5 @@
-//! The three models that lrzip writes, as code instead of a program: the same guesses as [`General`](super::general::General)
-//! makes of their headers, sooner.
+//! The three models that lrzip writes, compiled instead of interpreted: the same predictions as [`General`](super::general::General) from
+//! their headers, but faster.
 
 mod chain;
 mod max;

@@ -1,12 +1,11 @@
-//! What the tests share: content of several kinds, and short ways to call a codec.
+//! Shared by the tests: content of several kinds, and short ways to call a codec.
 #![allow(dead_code)] // not every test file uses all of it
 
 use packline_codec::{Encoder, Outcome, Spec};
 
-/// Memory that decoders in tests may take, bytes.
 pub const MEMORY: usize = 64 << 20;
 
-/// A generator of numbers that look random and are always the same (xorshift64*).
+/// Reproducible pseudo-random numbers (xorshift64*).
 pub struct Numbers(u64);
 
 impl Numbers {
@@ -26,11 +25,10 @@ impl Numbers {
     }
 }
 
-/// The kinds of content that [`content`] makes.
 pub const KINDS: &[&str] = &["zeros", "random", "text", "code", "periodic", "mixed"];
 
-/// `size` bytes of words of 5 bytes: matches everywhere, more than any table of a match finder holds, so
-/// that what is found depends on what the table throws out.
+/// `size` bytes of words of 5 bytes: matches everywhere, more than any table of a match finder holds, so the result depends on which
+/// entries are evicted.
 pub fn crowded(size: usize, seed: u64) -> Vec<u8> {
     let mut numbers = Numbers::new(seed);
     let words: Vec<u64> = (0..4000).map(|_| numbers.next()).collect();
@@ -42,7 +40,6 @@ pub fn crowded(size: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// `size` bytes of a kind.
 pub fn content(kind: &str, size: usize, seed: u64) -> Vec<u8> {
     let mut numbers = Numbers::new(seed);
     let mut bytes = match kind {
@@ -70,7 +67,7 @@ fn text(size: usize, numbers: &mut Numbers) -> Vec<u8> {
     text
 }
 
-/// Moves, and calls of few functions by relative address: what branch filters are for.
+/// Moves, and calls of few functions by relative address: input for branch filters.
 fn code(size: usize, numbers: &mut Numbers) -> Vec<u8> {
     let functions: Vec<u64> = (0..24).map(|_| numbers.below(size as u64 + 1)).collect();
     let mut code: Vec<u8> = Vec::new();
@@ -95,7 +92,7 @@ fn mixed(size: usize, numbers: &mut Numbers) -> Vec<u8> {
     mixed
 }
 
-/// One specification of each codec and of each way through it.
+/// Covers each codec and each path through it.
 pub const SPECS: &[&str] = &[
     "none",
     "gzip",
@@ -132,7 +129,7 @@ pub fn spec(text: &str) -> Spec {
     Spec::parse(text).unwrap()
 }
 
-/// The compressed block, or `None` if it is to be stored.
+/// The compressed block, or `None` if it does not get smaller.
 pub fn compress(encoder: &mut dyn Encoder, src: &[u8]) -> Option<Vec<u8>> {
     let mut dst = vec![0xA5; src.len()];
     match encoder.compress(src, &mut dst).unwrap() {

@@ -134,7 +134,7 @@ fn check_patterns(request: &UnpackRequest, opened: &OpenedImage, root: &Inode) -
 }
 
 fn shop(request: &UnpackRequest, opened: OpenedImage, site: &Site, root: &Inode) -> Result<Shop, Error> {
-    let directory = site.root()?.keeping(opened.identity().and_then(FileId::of_identity));
+    let directory = site.root()?.protecting(opened.identity().and_then(FileId::of_identity));
     let staging = match site.staging() {
         None => None,
         Some(staging) => {

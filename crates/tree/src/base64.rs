@@ -1,8 +1,8 @@
-//! Base64 (RFC 4648, section 4) without padding; what padding is allowed is for each file format to say.
+//! Base64 (RFC 4648, section 4) without padding; each file format handles its own padding.
 
 use crate::Bytes;
 
-/// The bytes that the digits stand for. `None` if one is no digit, or if a single one is left over.
+/// Decodes digits. `None` for a byte that is not a digit, or a single digit left over.
 pub(crate) fn decode(digits: &[u8]) -> Option<Bytes> {
     if digits.len() % 4 == 1 {
         return None;

@@ -1,9 +1,8 @@
-//! Makes things in a directory tree that others may have planted traps in: by directory handles, one name at a time.
+//! Creates files in a directory tree that an attacker may modify at the same time: by directory handles, one name at a time.
 //!
-//! The root is opened once, by whatever path the user typed. From there on every name is a single component (no slash, no
-//! `.`, no `..`) looked up in an open [`Directory`] and never followed if it is a symbolic link, so nothing is ever made,
-//! changed or removed outside the root, whoever made the links. Attributes are set through open handles; of what cannot be
-//! opened for that (links, devices) through a handle that is only a place (`O_PATH`).
+//! The root is opened once, by the path the user typed. From there on every name is a single component (no slash, no `.`, no `..`) looked
+//! up in an open [`Directory`] and never followed if it is a symbolic link, so nothing is ever created, changed or removed outside the
+//! root. Attributes are set through open handles; for links and devices, which cannot be opened for that, through `O_PATH` handles.
 
 mod attributes;
 mod directory;

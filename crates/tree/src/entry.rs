@@ -1,6 +1,6 @@
-//! One entry of a source: a path and everything a file system keeps of it, but the content.
+//! One entry of a source: a path and all attributes, without content.
 
-/// A path, an attribute name or a target as the bytes it has; never assumed to be UTF-8.
+/// Raw bytes of a path, an attribute name or a target; not necessarily UTF-8.
 pub type Bytes = Vec<u8>;
 
 /// One extended attribute: full name with its prefix (`user.mime_type`) and value.
@@ -21,7 +21,7 @@ pub struct Device {
     pub minor: u32,
 }
 
-/// What an entry is.
+/// Type of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file; its size in bytes, holes included.
@@ -31,7 +31,7 @@ pub enum Kind {
     },
     /// A directory.
     Dir,
-    /// A symbolic link; its target as it stands, not normalised.
+    /// A symbolic link; its target unchanged.
     Symlink(Bytes),
     /// A further name of an inode; the canonical path of another name of it, which may come before or after.
     HardLink(Bytes),
@@ -45,7 +45,7 @@ pub enum Kind {
     Socket,
 }
 
-/// Permissions, owner, time: what every inode has.
+/// Attributes that every inode has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
     /// The lower 12 bits of `st_mode`: permissions, set-uid, set-gid, sticky.
@@ -61,13 +61,12 @@ pub struct Meta {
 /// One entry of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Canonical path: components joined by single slashes, no leading or trailing slash, no `.` and no `..`.
-    /// The root is the empty path.
+    /// Canonical path: components joined by single slashes, no leading or trailing slash, no `.` and no `..`. The root is the empty path.
     pub path: Bytes,
-    /// What it is.
+    /// Type and type-specific data.
     pub kind: Kind,
-    /// Permissions, owner, time. For a [`Kind::HardLink`] it means nothing.
+    /// Ignored for a [`Kind::HardLink`].
     pub meta: Meta,
-    /// Extended attributes, in no particular order, each name once.
+    /// Extended attributes, unsorted, each name once.
     pub xattrs: Vec<Xattr>,
 }

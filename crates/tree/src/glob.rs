@@ -1,21 +1,21 @@
-//! Shell patterns over bytes, as POSIX fnmatch(3) has them in the C locale, matched without recursion.
+//! Shell patterns over bytes, as POSIX fnmatch(3) in the C locale, matched without recursion.
 //!
-//! `*` matches any run of bytes, `?` any one, `[a-z]` one of a set (`[!a-z]` or `[^a-z]` one outside it; `]` first and `-`
-//! first or last stand for themselves; `[:digit:]` and its like inside), `\x` the byte `x` itself. A `[` without its `]`
-//! stands for itself, and a pattern that ends in a lone backslash matches nothing. Not covered: `[.x.]` and `[=x=]`.
+//! `*` matches any run of bytes, `?` any one, `[a-z]` one of a set (`[!a-z]` or `[^a-z]` one outside it; `]` first and `-` first or last are
+//! literal; `[:digit:]` and other classes inside), `\x` the byte `x` itself. A `[` without its `]` is literal, and a pattern that ends in a
+//! lone backslash matches nothing. Not supported: `[.x.]` and `[=x=]`.
 //!
-//! Cost: at most length of the pattern times length of the text. Only the last `*` met is ever tried again, with one byte
-//! more: whatever an earlier one could take, the last can take too. Where `*` does not match `/`, each `/` of the pattern
-//! stands for one `/` of the text, so that stars before a `/` have no say in what follows it either.
+//! Cost: at most length of the pattern times length of the text. Only the last `*` met is ever tried again, with one byte more: whatever
+//! an earlier one could match, the last can match too. Where `*` does not match `/`, each `/` of the pattern matches one `/` of the text, so
+//! stars before a `/` do not affect what follows it.
 
 mod set;
 
 pub(crate) use set::{Set, unknown_class};
 
-/// What `*`, `?` and sets do with a `/` in the text.
+/// How `*`, `?` and sets treat a `/` in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slash {
-    /// They match it like any byte (fnmatch without flags).
+    /// As any byte (fnmatch without flags).
     Plain,
     /// Only a `/` in the pattern matches it (`FNM_PATHNAME`).
     Separates,
@@ -38,7 +38,7 @@ enum Token {
 }
 
 impl Glob {
-    /// Compiles a pattern; every byte string is one.
+    /// Compiles a pattern; every byte string is valid.
     pub fn new(pattern: &[u8], slash: Slash) -> Self {
         let mut tokens = Vec::new();
         let mut rest = pattern;
@@ -55,7 +55,7 @@ impl Glob {
     /// Whether the whole text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
         let (mut token, mut at) = (0, 0);
-        // After the last star met: the token behind it, and where in the text that was tried last.
+        // After the last star met: the token behind it, and the position in the text tried last.
         let mut star: Option<(usize, usize)> = None;
         loop {
             match self.tokens.get(token) {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Pattern, text, and the answers of glibc 2.35's fnmatch without flags and with `FNM_PATHNAME`.
+    /// Pattern, text, and the results of glibc 2.35's fnmatch without flags and with `FNM_PATHNAME`.
     const KNOWN: &[(&[u8], &[u8], bool, bool)] = &[
         (b"", b"", true, true),
         (b"", b"a", false, false),
@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn answers_as_the_c_library_does() {
         for &(pattern, text, plain, separates) in KNOWN {
-            let shown = (String::from_utf8_lossy(pattern), String::from_utf8_lossy(text));
-            assert_eq!(Glob::new(pattern, Slash::Plain).matches(text), plain, "{shown:?}");
-            assert_eq!(Glob::new(pattern, Slash::Separates).matches(text), separates, "{shown:?} with separators");
+            let texts = (String::from_utf8_lossy(pattern), String::from_utf8_lossy(text));
+            assert_eq!(Glob::new(pattern, Slash::Plain).matches(text), plain, "{texts:?}");
+            assert_eq!(Glob::new(pattern, Slash::Separates).matches(text), separates, "{texts:?} with separators");
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
         assert!(Glob::new(&pattern, Slash::Plain).matches(&text));
     }
 
-    /// The definition, tried out by brute force.
+    /// Matches by the definition, trying everything.
     fn naive(pattern: &[u8], text: &[u8], slash: Slash) -> bool {
         let special = |byte: u8| slash == Slash::Plain || byte != b'/';
         match (pattern.split_first(), text.split_first()) {

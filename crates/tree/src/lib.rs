@@ -1,7 +1,7 @@
-//! Directories and tars as entries in one canonical order. Knows no container.
+//! Directories and tars as entries in one canonical order, independent of any container.
 //!
-//! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] gathers entries into one tree in
-//! which the last of two entries at one path wins and hard links are resolved.
+//! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] collects entries into one tree in which the last of
+//! two entries at one path wins and hard links are resolved.
 
 mod base64;
 pub mod decompress;

@@ -1,12 +1,12 @@
-//! A list of entries as a source, each with the file of this machine that has its content, in the order given.
+//! A list of entries as a source, each with the local file that has its content, in the order given.
 
 use std::path::{Path, PathBuf};
 
 use crate::directory::{Feed, FileId, Finder, Found, Place, Scanner};
 use crate::{DirectoryOptions, Entry, Error, Extent, Source};
 
-/// A regular file of this machine. Made from a path, it is whatever is there when it is read, symbolic links followed;
-/// one that [`scan`] found must still be the same file.
+/// A local regular file. Created from a path, it is the file found there when it is read, symbolic links followed; one from [`scan`] must
+/// still be the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostFile {
     path: PathBuf,
@@ -28,8 +28,8 @@ impl From<PathBuf> for HostFile {
 
 /// Entries of an iterator, and the contents of its files.
 ///
-/// Entries come as they are, extended attributes included. The content of a regular file is read from its host file, which
-/// must have the size the entry says; a regular file of size 0 needs none.
+/// Entries are returned unchanged, extended attributes included. The content of a regular file is read from its local file, which must
+/// have the entry's size; a regular file of size 0 needs none.
 pub struct ListSource<I> {
     feed: Feed<List<I>>,
     bytes: Option<u64>,
@@ -38,8 +38,8 @@ pub struct ListSource<I> {
 struct List<I>(I);
 
 impl<I: Iterator<Item = (Entry, Option<HostFile>)>> ListSource<I> {
-    /// `readers` threads read at most `ahead_bytes` of content ahead of the caller; with 0 the caller reads everything.
-    /// `bytes` is the sum of all contents if that is known, for a progress bar.
+    /// `readers` threads read at most `ahead_bytes` of content ahead of the caller; with 0 the caller reads everything. `bytes` is the sum
+    /// of all contents if known, for a progress bar.
     pub fn new(
         entries: impl IntoIterator<IntoIter = I, Item = I::Item>,
         bytes: Option<u64>,
@@ -76,8 +76,8 @@ impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Source for ListSource<I> {
     }
 }
 
-/// Everything in the directory `root`, in the order of a [`crate::DirectorySource`], with the file of each regular file:
-/// to be put in another order, changed, and given to a [`ListSource`].
+/// Everything in the directory `root`, in the order of a [`crate::DirectorySource`], with the local file of each regular file, for
+/// reordering or changing before it is passed to a [`ListSource`].
 pub fn scan(root: &Path, options: DirectoryOptions) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
     let mut scanner = Scanner::open(root, options)?;
     let mut entries = Vec::new();

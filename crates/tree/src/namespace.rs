@@ -1,28 +1,27 @@
-//! Gathers entries into one tree, as extracting them one after the other would: of two entries at one path the last wins.
+//! Collects entries into one tree, as if they were extracted in order: of two entries at one path the last wins.
 //!
-//! What happens when a path comes again is what GNU tar 1.34 does when it extracts (tried out with that version):
+//! Repeated paths have the same effect as in GNU tar 1.34 when it extracts (tested with that version):
 //!
-//! | there is | then comes | result |
+//! | existing | new | result |
 //! |---|---|---|
-//! | directory | directory | the names in it stay, attributes of the last |
+//! | directory | directory | its entries stay, attributes of the last |
 //! | not a directory | not a directory | replaced; other hard links to the old one keep it |
 //! | empty directory | not a directory | replaced |
-//! | directory with names in it | not a directory | error (tar: `File exists`) |
+//! | directory with entries | not a directory | error (tar: `File exists`) |
 //! | anything else, a symbolic link to a directory too | directory | replaced |
 //! | any but a directory or symbolic link | an entry below it | error (tar: `Not a directory`) |
-//! | symbolic link to a directory that exists | an entry below it | lands in that directory |
+//! | symbolic link to a directory that exists | an entry below it | added to that directory |
 //! | symbolic link to nothing | an entry below it | error (tar: `No such file or directory`) |
 //! | a name | a hard link to itself | nothing |
 //!
-//! Two things go beyond it. A parent that is a symbolic link with an absolute target or with `..` is followed too, inside
-//! the tree: the target starts at the tree's root and `..` stops there, as if the tree were the root file system (tar puts
-//! such links off to the end and fails below them). And a hard link may come before its target: a link to a name that is
-//! there stands for that name's inode at once, so that replacing the name later does not change the link; any other waits
-//! for the end and then stands for what its target has become.
+//! Two cases go beyond tar. A parent that is a symbolic link with an absolute target or with `..` is followed too, inside the tree: the
+//! target starts at the tree's root and `..` stops there, as if the tree were the root file system (tar defers such links to the end and
+//! fails below them). And a hard link may precede its target: a link to an existing name refers to that name's inode at once, so that
+//! replacing the name later does not change the link; any other is resolved at the end, to the target's final inode.
 //!
-//! Cost: an entry takes one table look-up for each component of its path, or one in all where the directory is that of the
-//! entry before; nothing grows with the number of names in a directory or of links. Memory: 12 bytes a name, 36 an inode,
-//! 5 to 11 in the table, and the bytes of names and targets.
+//! Cost: an entry takes one table look-up for each component of its path, or one in all if its directory is that of the previous entry;
+//! nothing grows with the number of names in a directory or of links. Memory: 12 bytes a name, 36 an inode, 5 to 11 in the table, and the
+//! bytes of names and targets.
 
 mod error;
 mod links;
@@ -38,21 +37,21 @@ use crate::{Bytes, Entry, Kind, Meta};
 use resolve::{Lookup, Missing, Walk, split};
 use store::{ROOT, Store, Type};
 
-/// Stands for no attributes where [`Namespace::add`] takes the index of an attribute set.
+/// Means no attributes where [`Namespace::add`] takes the index of an attribute set.
 pub const NO_XATTR: u32 = u32::MAX;
 
-/// A tree while it grows. See the module's description for what entries at one path do.
+/// A tree under construction. The module's description defines the effect of repeated paths.
 pub struct Namespace {
     store: Store,
     lookup: Lookup,
     defaults: Meta,
-    /// Hard links that found no target, in order; some may have been replaced since.
+    /// Hard links whose target was missing, in order; some may have been replaced since.
     pending: Vec<NodeId>,
-    /// The parent path of the entry before and the directory it led to: most entries follow a neighbour.
+    /// The parent path of the previous entry and its directory: most entries have the same.
     recent: Option<(Bytes, NodeId)>,
 }
 
-/// What the container adds to an entry.
+/// The container's data of an entry.
 #[derive(Clone, Copy)]
 struct Added<'a> {
     entry: &'a Entry,
@@ -61,21 +60,21 @@ struct Added<'a> {
 }
 
 impl Namespace {
-    /// A tree that holds a root with the attributes `defaults`, which directories get too that no entry names itself.
+    /// A tree with a root with the attributes `defaults`, which implied directories get too.
     pub fn new(defaults: Meta) -> Self {
         Self { store: Store::new(defaults), lookup: Lookup::new(), defaults, pending: Vec::new(), recent: None }
     }
 
-    /// Adds an entry. `payload` is the container's index of the content, for a regular file; `xattr` its index of the
-    /// attribute set, or [`NO_XATTR`]. Neither means anything for a hard link.
+    /// Adds an entry. `payload` is the container's index of the content, for a regular file; `xattr` its index of the attribute set, or
+    /// [`NO_XATTR`]. Both are ignored for a hard link.
     ///
-    /// Fails, leaving the tree usable but perhaps with new parent directories, for the reasons in [`Fault`].
+    /// On an error, see [`Fault`], the tree stays usable but may have new parent directories.
     pub fn add(&mut self, entry: &Entry, payload: u32, xattr: u32) -> Result<(), NamespaceError> {
         let added = Added { entry, payload, xattr };
         self.place(added).map_err(|fault| NamespaceError::new(&entry.path, fault))
     }
 
-    /// Bytes held, rounded up: for a memory budget.
+    /// Upper bound of its memory, bytes.
     pub fn memory(&self) -> usize {
         self.store.memory() + self.lookup.memory() + self.pending.capacity() * size_of::<NodeId>()
     }
@@ -84,7 +83,7 @@ impl Namespace {
     pub fn finish(mut self) -> Result<Tree, NamespaceError> {
         links::resolve(&mut self.store, &mut self.lookup, &self.pending)?;
         drop(self.lookup);
-        tree::drop_nameless(&mut self.store);
+        tree::drop_unnamed(&mut self.store);
         Ok(Tree::new(self.store))
     }
 
@@ -124,7 +123,7 @@ impl Namespace {
         Ok(node)
     }
 
-    /// A name that was not there.
+    /// A new name.
     fn first(&mut self, parent: NodeId, name: &[u8], added: Added<'_>) -> Result<(), Fault> {
         let inode = self.inode(added)?;
         let missing = Missing::Refuse;
@@ -133,7 +132,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// A name that was there.
+    /// An existing name.
     fn again(&mut self, node: NodeId, added: Added<'_>) -> Result<(), Fault> {
         let old = *self.store.inode_of(node);
         match (old.kind, &added.entry.kind) {
@@ -147,7 +146,7 @@ impl Namespace {
         let inode = self.inode(added)?;
         self.store.rebind(node, inode);
         self.note_pending(node);
-        // What led through here may lead elsewhere now.
+        // Paths through this name may lead elsewhere now.
         self.recent = None;
         Ok(())
     }
@@ -158,7 +157,7 @@ impl Namespace {
         inode.xattr = added.xattr;
     }
 
-    /// The inode an entry stands for: that of its target for a hard link to a name that is there, else a new one.
+    /// The inode of an entry: the target's for a hard link to an existing name, else a new one.
     fn inode(&mut self, added: Added<'_>) -> Result<InodeId, Fault> {
         if let Kind::HardLink(path) = &added.entry.kind
             && let Some(target) = links::find(&mut self.store, &mut self.lookup, path)

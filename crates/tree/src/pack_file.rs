@@ -30,12 +30,12 @@ use fields::{Fields, number};
 use lines::{Place, lines, quote};
 use words::Words;
 
-/// What a line of a pack file adds.
+/// The entry that a line adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackKind {
     /// A regular file.
     File {
-        /// Where its content lies on the host, relative to the pack directory.
+        /// Path of its content on the host, relative to the pack directory.
         location: Bytes,
     },
     /// A directory.
@@ -63,20 +63,20 @@ pub struct PackLine {
     pub line: u64,
     /// Canonical path in the image.
     pub path: Bytes,
-    /// Permissions, 0 to 0o7777; `None` where a glob takes those of the host.
+    /// Permissions, 0 to 0o7777; `None` where a glob uses those of the host.
     pub mode: Option<u16>,
-    /// Owner; `None` where a glob takes that of the host.
+    /// Owner; `None` where a glob uses that of the host.
     pub uid: Option<u32>,
-    /// Group; `None` where a glob takes that of the host.
+    /// Group; `None` where a glob uses that of the host.
     pub gid: Option<u32>,
-    /// What it adds.
+    /// Type and type-specific data.
     pub kind: PackKind,
 }
 
 /// Parses the text of a pack file; `input` is its name for errors.
 ///
 /// # Errors
-/// [`Error::Line`] for the first line that is malformed: the input's fault.
+/// [`Error::Line`] for the first malformed line.
 pub fn parse_pack_file(input: &str, text: &[u8]) -> Result<Vec<PackLine>, Error> {
     lines(input, text).map(|(place, line)| parse_line(place, line)).collect()
 }
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(parse(good), expected);
         assert_eq!(
             error(&format!("link{bad}")),
-            "list: line 1: `//dir/../no` is no path in an image: the name holds a `..` component (expected a path that stays inside the tree)"
+            "list: line 1: `//dir/../no` is not a path in an image: the name holds a `..` component (expected a path that stays inside the tree)"
         );
     }
 

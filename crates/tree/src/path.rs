@@ -1,24 +1,24 @@
-//! Canonical paths: how every source writes the place of an entry, and what no entry may be called.
+//! Canonical paths: the form of an entry's path in every source, and invalid names.
 
 use crate::Bytes;
 
-/// Longest component in bytes: what the Linux VFS lets a directory entry have (SquashFS could store 256).
+/// Longest component in bytes: the limit of the Linux VFS (SquashFS could store 256).
 pub const MAX_COMPONENT: usize = 255;
-/// Longest path in bytes that is accepted as one string.
+/// Longest path accepted, bytes.
 pub const MAX_PATH: usize = 65_535;
-/// Longest target of a symbolic link in bytes, as a SquashFS reader accepts it.
+/// Longest target of a symbolic link in bytes, as accepted by SquashFS readers.
 pub const MAX_TARGET: usize = 65_535;
 
-/// Why a path cannot be the place of an entry. The input's fault.
+/// Why a path is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
-    /// There is no byte in it.
+    /// It is empty.
     #[error("the name is empty")]
     Empty,
-    /// It holds a NUL byte, which no file system can store.
+    /// It contains a NUL byte, which no file system can store.
     #[error("the name holds a NUL byte")]
     Nul,
-    /// It climbs out of a directory.
+    /// It contains `..`.
     #[error("the name holds a `..` component")]
     Parent,
     /// A component is longer than [`MAX_COMPONENT`].
@@ -30,7 +30,7 @@ pub enum PathFault {
 }
 
 impl PathFault {
-    /// What would have been right, for the end of an error message.
+    /// Description of valid paths, for the end of an error message.
     pub fn expected(self) -> &'static str {
         match self {
             Self::Empty => "a name, or ./ for the root directory",
@@ -42,11 +42,11 @@ impl PathFault {
     }
 }
 
-/// The canonical form of `raw`: components joined by single slashes; leading and trailing slashes and `.` components gone.
-/// `/`, `.` and `./` give the empty path, which is the root.
+/// The canonical form of `raw`: components joined by single slashes; without leading and trailing slashes and `.` components. `/`, `.` and
+/// `./` give the empty path, which is the root.
 ///
 /// # Errors
-/// A [`PathFault`] when the path is empty, holds NUL or `..`, or is too long. The input's fault.
+/// The path is empty, contains NUL or `..`, or is too long.
 pub fn canonical(raw: &[u8]) -> Result<Bytes, PathFault> {
     check_whole(raw)?;
     if is_canonical(raw) {
@@ -68,7 +68,7 @@ fn check_whole(raw: &[u8]) -> Result<(), PathFault> {
     }
 }
 
-/// True for short plain names, the common case: one look, one copy.
+/// True for most short names, the common case, which needs only one scan and one copy.
 fn is_canonical(raw: &[u8]) -> bool {
     let mut start = 0;
     for end in memchr::memchr_iter(b'/', raw).chain([raw.len()]) {

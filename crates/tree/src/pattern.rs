@@ -1,13 +1,13 @@
-//! The language in which packline's own commands name entries of a tree.
+//! The pattern language of packline's own commands for entries of a tree.
 //!
-//! - A pattern without a `/` is compared with the last name of each path, at any depth: `*.gz`. One with a `/` is compared
-//!   with whole paths: `etc/passwd`, `home/*/.cache`. A `/` or `./` in front only makes it one of these: `/bin`, `./bin`.
-//! - `*` matches any run of bytes and `?` any one, but no `/`. `**` matches any run, `/` included; `**/` also nothing, where a
-//!   name begins: `**/x` matches `x`, and `a/**/b` matches `a/b`.
-//! - `[a-z]`, `[!a-z]` and `[[:digit:]]` match one byte as in [`Glob`](crate::Glob), never a `/`. `{a,b}` matches what `a` or
-//!   what `b` matches; braces may be nested. `\x` is the byte `x` itself. A `]`, `}` or `,` without its opening is itself.
-//! - A `/` at the end restricts the pattern to directories. `/`, `.` and `./` are the root, which no other pattern matches.
-//! - Empty and `.` components are left out, as in paths.
+//! - A pattern without a `/` is compared with the last name of each path, at any depth: `*.gz`. One with a `/` is compared with whole paths:
+//!   `etc/passwd`, `home/*/.cache`. A leading `/` or `./` only makes it one of these: `/bin`, `./bin`.
+//! - `*` matches any run of bytes and `?` any one, but no `/`. `**` matches any run, `/` included; `**/` also nothing at the start of a name:
+//!   `**/x` matches `x`, and `a/**/b` matches `a/b`.
+//! - `[a-z]`, `[!a-z]` and `[[:digit:]]` match one byte as in [`Glob`](crate::Glob), never a `/`. `{a,b}` matches what `a` or `b` matches;
+//!   braces may be nested. `\x` is the byte `x` itself. A `]`, `}` or `,` without its opening is literal.
+//! - A trailing `/` restricts the pattern to directories. `/`, `.` and `./` are the root, which no other pattern matches.
+//! - Empty and `.` components are ignored, as in paths.
 //!
 //! Cost of a comparison: at most length of the pattern times length of the text (see `pattern/program.rs`).
 
@@ -27,7 +27,7 @@ pub struct Pattern {
     program: Program,
 }
 
-/// What a pattern is compared with.
+/// The part of a path that a pattern is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Root,
@@ -35,28 +35,28 @@ enum Scope {
     Path,
 }
 
-/// Why a text is no pattern. The user's fault.
+/// Why a text is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternFault {
-    /// There is no byte in it.
+    /// It is empty.
     #[error("the pattern is empty (expected a name or a path)")]
     Empty,
     /// It is longer than any path.
     #[error("the pattern has {0} bytes (expected at most {MAX_PATH})")]
     Long(usize),
-    /// A component climbs out of a directory.
+    /// A component is `..`.
     #[error("the pattern has a '..' component (expected a path inside the tree)")]
     Parent,
-    /// An opening bracket or brace has no closing one.
+    /// An opening bracket or brace is not closed.
     #[error("'{0}' is not closed (expected '{1}', or \\{first} for the character itself)", first = .0.chars().next().unwrap_or_default())]
     Open(String, char),
-    /// The last byte is a backslash that escapes nothing.
+    /// It ends in a backslash.
     #[error("the pattern ends in '\\' (expected a character after it, or \\\\ for the character itself)")]
     Backslash,
-    /// A set holds no byte that a name can have.
+    /// A set matches no byte that a name can contain.
     #[error("'{0}' matches no character of a name (expected characters, or ranges from low to high, without '/')")]
     Set(String),
-    /// A class of characters does not exist.
+    /// A character class does not exist.
     #[error(
         "there is no class '[:{0}:]' (expected alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, upper or xdigit)"
     )]
@@ -67,7 +67,7 @@ impl Pattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// [`PatternFault`] for a text that is no pattern, or one that could never match.
+    /// The text is not a valid pattern, or could never match.
     pub fn new(text: &[u8]) -> Result<Pattern, PatternFault> {
         match text.len() {
             0 => return Err(PatternFault::Empty),
@@ -80,7 +80,7 @@ impl Pattern {
         Ok(Pattern { text: text.to_vec(), scope, directories_only, program })
     }
 
-    /// The pattern as it was given.
+    /// The pattern as given.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
@@ -90,7 +90,7 @@ impl Pattern {
         self.directories_only
     }
 
-    /// Whether it matches the entry at a canonical path, for its own sake; `directory` says whether that is one.
+    /// Whether it matches the entry at a canonical path itself; `directory` is whether that is a directory.
     pub fn matches(&self, path: &[u8], directory: bool) -> bool {
         if self.directories_only && !directory {
             return false;
@@ -104,7 +104,7 @@ impl Pattern {
     }
 }
 
-/// The pattern without empty and `.` components, and without slashes in front and at the end.
+/// The pattern without empty and `.` components, and without leading and trailing slashes.
 fn canonical(text: &[u8]) -> Result<(Bytes, Scope), PatternFault> {
     let parts = text.split(|&byte| byte == b'/');
     let components: Vec<&[u8]> = parts.filter(|part| !part.is_empty() && *part != b".").collect();

@@ -1,11 +1,11 @@
-//! Patterns that a user gave, and which of them have matched something.
+//! The user's patterns, with a record of which have matched.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Pattern, PatternFault};
 
-/// Patterns in the order given. Clones share what is known of matches.
+/// Patterns in the order given. Clones share the record of matches.
 #[derive(Debug, Clone, Default)]
 pub struct Patterns(Vec<Arc<Given>>);
 
@@ -16,7 +16,7 @@ struct Given {
 }
 
 impl Patterns {
-    /// None.
+    /// An empty list, which matches nothing.
     pub fn new() -> Patterns {
         Patterns::default()
     }
@@ -24,24 +24,24 @@ impl Patterns {
     /// Adds a pattern.
     ///
     /// # Errors
-    /// [`PatternFault`] for a text that is no pattern.
+    /// The text is not a valid pattern.
     pub fn add(&mut self, text: &[u8]) -> Result<(), PatternFault> {
         let pattern = Pattern::new(text)?;
         self.0.push(Arc::new(Given { pattern, matched: AtomicBool::new(false) }));
         Ok(())
     }
 
-    /// Whether there are none.
+    /// Whether no pattern was added.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether what [`Patterns::matches`] answers may depend on whether an entry is a directory.
+    /// Whether the result of [`Patterns::matches`] may depend on whether an entry is a directory.
     pub fn distinguish_directories(&self) -> bool {
         self.0.iter().any(|given| given.pattern.directories_only())
     }
 
-    /// Whether a pattern matches the entry at a canonical path for its own sake. Notes each that does.
+    /// Whether a pattern matches the entry at a canonical path itself. Records each that does.
     pub fn matches(&self, path: &[u8], directory: bool) -> bool {
         // A pattern that has matched before need not be compared once another one matches.
         self.0.iter().fold(false, |matched, given| {
@@ -50,33 +50,33 @@ impl Patterns {
         })
     }
 
-    /// Whether a pattern matches the entry at a canonical path or a directory above it; the root is not asked about. As in a walk
-    /// that does not enter directories that match, nothing below one is compared.
+    /// Whether a pattern matches the entry at a canonical path or a directory above it, except the root. As in a walk that skips matching
+    /// directories, nothing below one is compared.
     pub fn cover(&self, path: &[u8], directory: bool) -> bool {
         !self.is_empty()
             && !path.is_empty()
             && (above(path).any(|above| self.matches(above, true)) || self.matches(path, directory))
     }
 
-    /// Whether a pattern matches the entry at a canonical path or a directory above it, the root included. All of them are
-    /// compared: the source may have no entries for the directories.
+    /// Whether a pattern matches the entry at a canonical path or a directory above it, the root included. All of them are compared: the
+    /// source may have no entries for the directories.
     pub fn reach(&self, path: &[u8], directory: bool) -> bool {
         let own = self.matches(path, directory) | self.matches(b"", true);
         above(path).fold(own, |found, above| found | self.matches(above, true))
     }
 
-    /// Whether each has matched something.
+    /// Whether each has matched.
     pub fn all_matched(&self) -> bool {
         self.unmatched().next().is_none()
     }
 
-    /// The patterns that have not matched anything so far.
+    /// The patterns without a match so far.
     pub fn unmatched(&self) -> impl Iterator<Item = &Pattern> {
         self.0.iter().filter(|given| !given.matched.load(Ordering::Relaxed)).map(|given| &given.pattern)
     }
 }
 
-/// The directories on the way to a path, without the root.
+/// The directories above a path, without the root.
 fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end])
 }

@@ -1,13 +1,13 @@
-//! SELinux labels: which context a path gets by a `file_contexts` file.
+//! SELinux labels: the context of a path by a `file_contexts` file.
 //!
-//! The format is that of selabel_file(5): `pathname [type] context`, where `pathname` is a regular expression of the whole path.
-//! As libselinux has always looked it up: a specification without wild cards goes before all that have some, else the last one
-//! that matches wins; `<<none>>` gives no context. The local customisations beside the file (`FILE.homedirs`, `FILE.local`) are
-//! read after it, and the substitutions of path prefixes (`FILE.subs`, `FILE.subs_dist`) are applied.
+//! The format is that of selabel_file(5): `pathname [type] context`, where `pathname` is a regular expression of the whole path. Look-up is
+//! that of libselinux before 3.8: a specification without wild cards precedes all that have some, else the last one that matches wins;
+//! `<<none>>` gives no context. The local customisations beside the file (`FILE.homedirs`, `FILE.local`) are read after it, and the
+//! substitutions of path prefixes (`FILE.subs`, `FILE.subs_dist`) are applied.
 //!
-//! libselinux takes Perl's expressions; here they are those of the `regex` crate, which match in time linear in the path. What
-//! only Perl has (look-around, back references, possessive repeats) is refused, and the line said. A newer libselinux (3.8)
-//! prefers longer fixed prefixes among several matches; real policies are sorted so that this makes no difference.
+//! libselinux uses Perl's expressions; here they are those of the `regex` crate, which match in time linear in the path. Syntax that only
+//! Perl has (look-around, back references, possessive repeats) is an error that names the line. libselinux 3.8 prefers longer fixed
+//! prefixes among several matches; real policies are sorted so that this makes no difference.
 
 mod pattern;
 mod spec;
@@ -25,13 +25,13 @@ use substitute::Substitutions;
 /// Name of the attribute that holds a context.
 pub const SELINUX_XATTR: &str = "security.selinux";
 
-/// The context of what no specification matches, as squashfs-tools-ng sets it.
+/// The context of paths without a matching specification, as in squashfs-tools-ng.
 pub const UNLABELED: &str = "system_u:object_r:unlabeled_t:s0";
 
 /// The specifications of a `file_contexts` file.
 #[derive(Debug, Default)]
 pub struct FileContexts {
-    /// By the exact path they name, in the order of the lines.
+    /// By the exact path they match, in the order of the lines.
     literal: BTreeMap<Bytes, Vec<Spec>>,
     /// Those with wild cards whose path starts with a fixed directory, by that directory.
     below: BTreeMap<Bytes, Vec<Spec>>,
@@ -42,10 +42,10 @@ pub struct FileContexts {
 }
 
 impl FileContexts {
-    /// Reads a file and what lies beside it.
+    /// Reads a file and the related files beside it.
     ///
     /// # Errors
-    /// [`Error::Io`] if a file that is there cannot be read, [`Error::Line`] for the first line that is malformed.
+    /// [`Error::Io`] if an existing file cannot be read, [`Error::Line`] for the first malformed line.
     pub fn open(path: &Path) -> Result<FileContexts, Error> {
         let mut contexts = FileContexts::default();
         contexts.add(&path.escaped(), &read(path)?)?;
@@ -62,10 +62,10 @@ impl FileContexts {
         Ok(contexts)
     }
 
-    /// Adds the specifications of a text, after all there are; `input` is its name for errors.
+    /// Adds the specifications of a text after the existing ones; `input` is its name for errors.
     ///
     /// # Errors
-    /// [`Error::Line`] for the first line that is malformed.
+    /// [`Error::Line`] for the first malformed line.
     pub fn add(&mut self, input: &str, text: &[u8]) -> Result<(), Error> {
         for (place, line) in lines(input, text) {
             self.lines += 1;
@@ -79,7 +79,7 @@ impl FileContexts {
         Ok(())
     }
 
-    /// The context of a canonical path (the root is empty), or `None` if none is given to it.
+    /// The context of a canonical path (the root is empty), or `None` if it has none.
     ///
     /// Time: one look-up, then the expressions for the path's first directory and those without one.
     pub fn lookup(&self, path: &[u8], kind: &Kind) -> Option<&str> {
@@ -106,7 +106,7 @@ fn read(path: &Path) -> Result<Bytes, Error> {
     std::fs::read(path).map_err(|cause| Error::Io { path: path.to_owned(), action: "cannot read", cause })
 }
 
-/// The file `path.extension` and its name, if it is there.
+/// The file `path.extension` and its name, if it exists.
 fn beside(path: &Path, extension: &str) -> Result<Option<(String, Bytes)>, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".");

@@ -1,7 +1,7 @@
-//! Sort files: in which order files are packed, and what is asked of some of them.
+//! Sort files: the order in which files are packed, and flags for some of them.
 //!
-//! The format is that of `gensquashfs` of squashfs-tools-ng 1.3 (gensquashfs(1), "SORT FILE FORMAT"): a line has a priority, a
-//! list of flags in brackets if there are any, and the file's path in the image, which may stand in quotes.
+//! The format is that of `gensquashfs` of squashfs-tools-ng 1.3 (gensquashfs(1), "SORT FILE FORMAT"): a line has a priority, an optional
+//! list of flags in brackets, and the file's path in the image, which may be quoted.
 //!
 //! ```text
 //! # A simple order
@@ -20,27 +20,27 @@ pub use sort::Sorted;
 use crate::pack_file::lines::lines;
 use crate::{Bytes, Error};
 
-/// What a sort file may ask of one file.
+/// Flags of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileFlags {
     /// Start the file's data at a multiple of the device block size.
     pub align: bool,
-    /// Pack its tail end with no other file's.
+    /// Do not pack its tail end with those of other files.
     pub no_fragment: bool,
     /// Store it uncompressed.
     pub no_compress: bool,
-    /// Store it even where its content is stored already.
+    /// Store it even if its content is already stored.
     pub no_deduplicate: bool,
     /// Store blocks of zeros as data.
     pub no_sparse: bool,
 }
 
-/// Where a file comes in the order of packing, and how it is packed.
+/// Priority and flags of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FilePlace {
-    /// Lower ones are packed first; 0 for files that no line names.
+    /// Lower ones are packed first; 0 for files without a line.
     pub priority: i64,
-    /// What is asked of it.
+    /// Flags.
     pub flags: FileFlags,
 }
 
@@ -60,7 +60,7 @@ pub enum Matching {
 pub struct SortRule {
     /// Line number, from 1.
     pub line: u64,
-    /// What the files get that it is the first to match.
+    /// Priority and flags of the files that it is the first to match.
     pub place: FilePlace,
     /// Canonical path in the image, or a pattern of one.
     pub path: Bytes,
@@ -79,7 +79,7 @@ impl SortFile {
     /// Parses the text of a sort file; `input` is its name for errors.
     ///
     /// # Errors
-    /// [`Error::Line`] for the first line that is malformed: the input's fault.
+    /// [`Error::Line`] for the first malformed line.
     pub fn parse(input: &str, text: &[u8]) -> Result<SortFile, Error> {
         let rules = lines(input, text).map(|(place, line)| rule::parse(place, line)).collect::<Result<_, Error>>()?;
         Ok(SortFile { input: input.to_owned(), rules })
@@ -90,7 +90,7 @@ impl SortFile {
         &self.rules
     }
 
-    /// The file's name as it was given to [`SortFile::parse`].
+    /// The file's name as passed to [`SortFile::parse`].
     pub fn input(&self) -> &str {
         &self.input
     }

@@ -1,18 +1,18 @@
-//! Threads that the system refuses: how many more this process may start, and the error where there is no going on without one.
+//! Threads that the system refuses: how many more this process may start, and the error if it needs one.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
 
-/// The error of starting a thread, with what would help.
+/// The error of starting a thread, with advice.
 #[must_use]
 pub fn refused(cause: &io::Error) -> io::Error {
     let what = format!("cannot start a thread: {cause} (expected limits of processes and memory that allow one more)");
     io::Error::new(cause.kind(), what)
 }
 
-/// How many of `most` threads can be started now: for libraries that start threads of their own, and fail without. All are
-/// started, and end before this returns.
+/// How many of `most` threads can be started now, for libraries that start threads themselves and fail otherwise. Starts them all, and ends
+/// them before it returns.
 #[must_use]
 pub fn startable(most: usize) -> usize {
     let gate = Mutex::new(());

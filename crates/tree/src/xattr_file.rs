@@ -7,10 +7,9 @@
 //! user.other=0sSGVsbG8=
 //! ```
 //!
-//! After getfattr(1) and setfattr(1) of the attr project: a path stands after `# file: `, the attributes after it are its own,
-//! and a value is text in quotes with the escapes `\"`, `\\` and `\` with up to three octal digits, hexadecimal after `0x`, or
-//! base64 after `0s`. In paths and names `\` with three octal digits stands for a byte. When a name comes twice for one path
-//! the first counts, as in squashfs-tools-ng.
+//! After getfattr(1) and setfattr(1) of the attr project: `# file: ` precedes a path, the attributes after it are its own, and a value is
+//! text in quotes with the escapes `\"`, `\\` and `\` with up to three octal digits, hexadecimal after `0x`, or base64 after `0s`. In paths
+//! and names `\` with three octal digits is a byte. If a name occurs twice for one path the first counts, as in squashfs-tools-ng.
 
 mod value;
 
@@ -40,7 +39,7 @@ impl XattrFile {
     /// Parses the text of an xattr file; `input` is its name for errors.
     ///
     /// # Errors
-    /// [`Error::Line`] for the first line that is malformed: the input's fault.
+    /// [`Error::Line`] for the first malformed line.
     pub fn parse(input: &str, text: &[u8]) -> Result<XattrFile, Error> {
         let mut file = XattrFile { input: input.to_owned(), paths: BTreeMap::new() };
         let mut path: Option<Bytes> = None;
@@ -57,7 +56,7 @@ impl XattrFile {
         Ok(file)
     }
 
-    /// The attributes listed for a canonical path, which counts as taken from then on.
+    /// The attributes of a canonical path, which is marked as used.
     pub fn take(&mut self, path: &[u8]) -> &[Xattr] {
         self.paths.get_mut(path).map_or(&[], |listed| {
             listed.taken = true;
@@ -70,7 +69,7 @@ impl XattrFile {
         self.paths.contains_key(path)
     }
 
-    /// The paths that were listed and not taken, in order, each with its place: for warnings.
+    /// The unused paths, in order, each with its position, for warnings.
     pub fn left(&self) -> impl Iterator<Item = String> {
         let left = self.paths.iter().filter(|(_, listed)| !listed.taken);
         left.map(|(path, listed)| format!("{}: line {}: {}", self.input, listed.line, quote(path)))
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_nobody_takes_are_left() {
+    fn unused_paths_are_listed() {
         let mut file = XattrFile::parse("attrs", b"# file: b\n# file: a\nuser.k=\"v\"\n# file: b\n").unwrap();
         assert_eq!(file.left().collect::<Vec<_>>(), ["attrs: line 2: `a`", "attrs: line 1: `b`"]);
         file.take(b"a");
@@ -165,7 +164,7 @@ mod tests {
             ("user.k=1", "attrs: line 1: `user.k=1` before any path (expected a line `# file: PATH` first)"),
             ("# file: a\n\nuser.k", "line 3: `user.k` has no `=`"),
             ("# file: a\n=1", "line 2: `=1` has no name"),
-            ("# file: a/../b", "line 1: `a/../b` is no path in an image"),
+            ("# file: a/../b", "line 1: `a/../b` is not a path in an image"),
             ("# file: a\\000b", "holds a NUL byte"),
             ("# file: a\nuser.k=0xabc", "line 2: value `0xabc`"),
             ("# file: a\nuser.k=0sA", "line 2: value `0sA`"),

@@ -132,7 +132,7 @@ fn wrong_input_is_refused_with_its_line() {
         ("file /x 0644 0 0 none\n", "list: line 1: `none`: No such file"),
         ("dir /x 0755 0 0\ndir /x 0755 0 0\n", "list: line 2: `x` is there already, from line 1"),
         ("link /x 0 0 0 /none\n", "list: line 1: `x` is a hard link to `none`, which is not there"),
-        ("glob / * * * none\n", "list: line 1: `none` is no directory"),
+        ("glob / * * * none\n", "list: line 1: `none` is not a directory"),
     ] {
         place.list("list", list);
         let said = place.refused(&["-F", "list"]);

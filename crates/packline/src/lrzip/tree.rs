@@ -65,7 +65,7 @@ pub struct LrzTreeCounts {
 pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer) -> Result<LrzTreeCounts, Error> {
     let site = Site::open(&request.destination, request.force, &request.temporaries)?;
     let extraction = Extraction::new(
-        site.root()?.keeping(request.opened.file_id()),
+        site.root()?.protecting(request.opened.file_id()),
         request.destination.clone(),
         request.kept,
         request.devices,

@@ -1,6 +1,6 @@
 //! Owner, permissions, extended attributes and time, set through a handle.
 //!
-//! In this order: a change of owner clears set-uid, set-gid and capabilities, and whatever is set changes times.
+//! The order matters: a change of owner clears set-uid, set-gid and capabilities, and every change updates times.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -10,22 +10,22 @@ use rustix::io::Errno;
 use super::refusal::{Refusal, Tried};
 use crate::Xattr;
 
-/// The attributes of something open.
+/// The attributes of an open file.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
     fd: BorrowedFd<'a>,
-    /// The handle is only a place (`O_PATH`): calls on descriptors do not take it.
+    /// The handle is `O_PATH`, which most calls on descriptors reject.
     place: bool,
 }
 
 /// Why an extended attribute was not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum XattrRefusal {
-    /// The file system has none of this kind.
+    /// The file system does not support this namespace.
     Unsupported,
-    /// The process may not set this kind, or no one may on this kind of file.
+    /// The process lacks the privilege, or this type of file has no such attributes.
     Forbidden,
-    /// Anything else.
+    /// Any other error.
     Other(Refusal),
 }
 
@@ -41,7 +41,7 @@ impl<'a> Attributes<'a> {
     /// Changes owner and group.
     ///
     /// # Errors
-    /// [`Refusal::Owner`] for 4294967295; the system refuses.
+    /// [`Refusal::Owner`] for 4294967295; the system call fails.
     pub fn set_owner(self, uid: u32, gid: u32) -> Result<(), Refusal> {
         if let Some(none) = [uid, gid].into_iter().find(|&id| id == u32::MAX) {
             return Err(Refusal::Owner(none));
@@ -55,10 +55,10 @@ impl<'a> Attributes<'a> {
         .tried("cannot set the owner")
     }
 
-    /// Changes permissions, all 12 bits; the umask has no say. Not for symbolic links, which have none.
+    /// Changes permissions, all 12 bits, regardless of the umask. Not for symbolic links, which have none.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system call fails.
     pub fn set_mode(self, mode: u16) -> Result<(), Refusal> {
         let mode = Mode::from_raw_mode(u32::from(mode & 0o7777));
         if self.place {
@@ -90,7 +90,7 @@ impl<'a> Attributes<'a> {
     /// Sets the times of access and modification, seconds since 1970.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system call fails.
     pub fn set_time(self, seconds: i64) -> Result<(), Refusal> {
         let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
         let times = Timestamps { last_access: time, last_modification: time };
@@ -102,7 +102,7 @@ impl<'a> Attributes<'a> {
         .tried("cannot set the time")
     }
 
-    /// The handle as a path that leads to what it holds, and no further.
+    /// A path to the handle's file through `/proc`.
     fn path(self) -> String {
         format!("/proc/self/fd/{}", self.fd.as_raw_fd())
     }

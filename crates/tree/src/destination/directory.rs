@@ -1,4 +1,4 @@
-//! An open directory of the destination, and what is made in it by name.
+//! An open directory of the destination, and files created in it by name.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -15,19 +15,19 @@ use packline_runtime::FileIdentity;
 use crate::Kind;
 use crate::path::MAX_COMPONENT;
 
-/// How a directory is opened for use: never through a link.
+/// Open flags for directories: links are never followed.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
-/// On a way of several names: no link is followed, and nothing leads up.
+/// For several components: no link is followed, and `..` is not allowed.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-/// Longest way that is gone at once, bytes: Linux takes 4,096 with the NUL behind it.
+/// Longest path opened in one call, bytes: Linux's limit of 4,096 includes the NUL.
 const WAY_MOST: usize = 4095;
-/// Permissions of everything while it is being made: nobody else looks in.
+/// Permissions of files under construction.
 const PRIVATE: u32 = 0o600;
 
-/// Which file it is, as long as it exists.
+/// Identifies a file while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
-    /// Number of the device of its file system.
+    /// Device number of its file system.
     pub device: u64,
     /// Number of its inode.
     pub inode: u64,
@@ -44,12 +44,12 @@ impl FileId {
     }
 }
 
-/// An open directory. All names given to it are single components; none is followed if it is a symbolic link.
+/// An open directory. All names passed to it are single components; none is followed if it is a symbolic link.
 #[derive(Debug)]
 pub struct Directory {
     fd: OwnedFd,
-    /// What is neither replaced nor removed in it.
-    kept: Option<FileId>,
+    /// A file that is neither replaced nor removed.
+    protected: Option<FileId>,
 }
 
 impl AsFd for Directory {
@@ -60,50 +60,50 @@ impl AsFd for Directory {
 
 impl Directory {
     fn from_fd(fd: OwnedFd) -> Directory {
-        Directory { fd, kept: None }
+        Directory { fd, protected: None }
     }
 
-    /// Another directory, in which the same file is kept.
+    /// Another directory with the same protected file.
     pub(super) fn with(&self, fd: OwnedFd) -> Directory {
-        Directory { fd, kept: self.kept }
+        Directory { fd, protected: self.protected }
     }
 
-    /// Opens the root of a destination: the one path that may lead through links.
+    /// Opens the root of a destination: the only path in which links are followed.
     ///
     /// # Errors
-    /// There is no such directory, or it may not be read.
+    /// The directory does not exist or is not readable.
     pub fn root(path: &Path) -> Result<Directory, Refusal> {
         let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
         let fd = retry_on_intr(|| rustix::fs::openat(CWD, path, flags, Mode::empty())).tried("cannot open")?;
         Ok(Directory::from_fd(fd))
     }
 
-    /// The same directory, in and below which one file is neither replaced nor removed: what the tree is read from.
-    pub fn keeping(self, file: Option<FileId>) -> Directory {
-        Directory { kept: file, ..self }
+    /// Protects a file, the tree's input: it is neither replaced nor removed in this directory and below.
+    pub fn protecting(self, file: Option<FileId>) -> Directory {
+        Directory { protected: file, ..self }
     }
 
-    /// Refuses to touch the file that is kept.
-    fn check_kept(&self, name: &[u8]) -> Result<(), Refusal> {
-        let Some(kept) = self.kept else { return Ok(()) };
+    /// Refuses to replace or remove the protected file.
+    fn check_protected(&self, name: &[u8]) -> Result<(), Refusal> {
+        let Some(protected) = self.protected else { return Ok(()) };
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) if FileId::of(&found) == kept => Err(Refusal::Input),
+            Ok(found) if FileId::of(&found) == protected => Err(Refusal::Input),
             _ => Ok(()),
         }
     }
 
-    /// Opens a directory in this one.
+    /// Opens a subdirectory.
     ///
     /// # Errors
-    /// It is not there, may not be read, or is something else (`ENOTDIR` also for a link).
+    /// It does not exist, is not readable, or is something else (`ENOTDIR` also for a link).
     pub fn open(&self, name: &[u8]) -> Result<Directory, Refusal> {
         check(name)?;
         let open = || rustix::fs::openat(&self.fd, name, DIRECTORY, Mode::empty());
         Ok(self.with(retry_on_intr(open).tried("cannot open")?))
     }
 
-    /// Opens the directory that `names` lead to, each in the one before; `None` for no names. The system is asked once for
-    /// as many names as it takes, or for each, where it does not know how to go a way without following links.
+    /// Opens the directory at the path `names`, relative to this one; `None` for no names. Uses as few system calls as possible, or one for
+    /// each name where the system cannot resolve a path without following links.
     ///
     /// # Errors
     /// As [`open`](Self::open) for each of the names.
@@ -118,7 +118,7 @@ impl Directory {
         Ok(found)
     }
 
-    /// Goes the first of `names`, as far as one call leads; how many.
+    /// Opens the longest prefix of `names` that one call resolves; returns its length too.
     fn open_some(&self, names: &[&[u8]]) -> Result<(Directory, usize), Refusal> {
         let mut way = Vec::new();
         let fits = |way: &Vec<u8>, name: &[u8]| way.is_empty() || way.len() + 1 + name.len() <= WAY_MOST;
@@ -134,26 +134,26 @@ impl Directory {
         }
         let open = || rustix::fs::openat2(&self.fd, way.as_slice(), DIRECTORY, Mode::empty(), BENEATH);
         match retry_on_intr(open) {
-            // An older kernel, or one that is told to know nothing of it; or something is being renamed.
+            // An older kernel, a seccomp filter, or a concurrent rename.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::INVAL) => Ok((self.open(names[0])?, 1)),
             opened => Ok((self.with(opened.tried("cannot open")?), gone)),
         }
     }
 
-    /// Makes a directory in this one that only its owner may use, and opens it.
+    /// Creates and opens a subdirectory with permissions for its owner only.
     ///
     /// # Errors
-    /// The system refuses; `EEXIST` if there is anything under the name.
+    /// The system call fails; `EEXIST` if the name exists.
     pub fn make(&self, name: &[u8]) -> Result<Directory, Refusal> {
         check(name)?;
         rustix::fs::mkdirat(&self.fd, name, Mode::RWXU).tried("cannot create")?;
         self.open(name)
     }
 
-    /// Makes a regular file that only its owner may use, open to be written.
+    /// Creates a regular file with permissions for its owner only, open for writing.
     ///
     /// # Errors
-    /// The system refuses; `EEXIST` if there is anything under the name.
+    /// The system call fails; `EEXIST` if the name exists.
     pub fn create(&self, name: &[u8]) -> Result<DestinationFile, Refusal> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         check(name)?;
@@ -161,10 +161,10 @@ impl Directory {
         Ok(DestinationFile::new(retry_on_intr(open).tried("cannot create")?))
     }
 
-    /// Opens a file that was made here before.
+    /// Opens a file that was created here before.
     ///
     /// # Errors
-    /// [`Refusal::Replaced`] if it is not that file any more; the system refuses.
+    /// [`Refusal::Replaced`] if it is another file now; the system call fails.
     pub fn reopen(&self, name: &[u8], id: FileId) -> Result<DestinationFile, Refusal> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         check(name)?;
@@ -177,21 +177,20 @@ impl Directory {
         if file.id()? == id { Ok(file) } else { Err(Refusal::Replaced) }
     }
 
-    /// Makes a symbolic link. The target is stored, never looked at.
+    /// Creates a symbolic link. The target is stored unchecked.
     ///
     /// # Errors
-    /// The system refuses; `EEXIST` if there is anything under the name.
+    /// The system call fails; `EEXIST` if the name exists.
     pub fn symlink(&self, name: &[u8], target: &[u8]) -> Result<DestinationNode, Refusal> {
         check(name)?;
         rustix::fs::symlinkat(target, &self.fd, name).tried("cannot create")?;
         self.node(name, FileType::Symlink)
     }
 
-    /// Makes a device, a named pipe or a socket that only its owner may use.
+    /// Creates a device, a named pipe or a socket with permissions for its owner only.
     ///
     /// # Errors
-    /// The system refuses (devices need privileges); `EEXIST` if there is anything under the name; `EINVAL` if `kind` is
-    /// neither.
+    /// The system call fails (devices need privileges); `EEXIST` if the name exists; `EINVAL` for other kinds.
     pub fn special(&self, name: &[u8], kind: &Kind) -> Result<DestinationNode, Refusal> {
         check(name)?;
         let (kind, device) = match kind {
@@ -205,8 +204,7 @@ impl Directory {
         self.node(name, kind)
     }
 
-    /// A handle of what was just made here, unless someone put something else in its place: another type, or a second
-    /// name of something that exists elsewhere.
+    /// A handle of the file just created, unless another process replaced it: by another type, or by a further name of another file.
     fn node(&self, name: &[u8], kind: FileType) -> Result<DestinationNode, Refusal> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).tried("cannot open")?;
@@ -215,32 +213,31 @@ impl Directory {
         if made { Ok(DestinationNode::new(fd)) } else { Err(Refusal::Replaced) }
     }
 
-    /// Gives what is called `name` here another name, in `to`. A symbolic link gets the name itself.
+    /// Creates the hard link `new` in `to` to the file `name`. A symbolic link is not followed.
     ///
     /// # Errors
-    /// The system refuses; `EEXIST` if there is anything under the new name.
+    /// The system call fails; `EEXIST` if the new name exists.
     pub fn link(&self, name: &[u8], to: &Directory, new: &[u8]) -> Result<(), Refusal> {
         check(name)?;
         check(new)?;
         rustix::fs::linkat(&self.fd, name, &to.fd, new, AtFlags::empty()).tried("cannot link")
     }
 
-    /// Moves what is called `name` here to `new` in `to`, in place of what is there, which is not followed.
+    /// Moves `name` to `new` in `to`, replacing any file there without following it.
     ///
     /// # Errors
-    /// [`Refusal::Input`]; the system refuses; `EISDIR` if the new name is that of a directory.
+    /// [`Refusal::Input`]; the system call fails; `EISDIR` if the new name is a directory.
     pub fn rename(&self, name: &[u8], to: &Directory, new: &[u8]) -> Result<(), Refusal> {
         check(name)?;
         check(new)?;
-        to.check_kept(new)?;
+        to.check_protected(new)?;
         rustix::fs::renameat(&self.fd, name, &to.fd, new).tried("cannot put it in place")
     }
 
-    /// Moves what is called `name` here to `new`, also here, where there must be nothing, or an empty directory if the
-    /// file system cannot tell.
+    /// Renames `name` to `new`, which must not exist; where the file system cannot check that atomically, an empty directory is replaced.
     ///
     /// # Errors
-    /// The system refuses; `EEXIST` if there is anything under the new name.
+    /// The system call fails; `EEXIST` if the new name exists.
     pub fn rename_new(&self, name: &[u8], new: &[u8]) -> Result<(), Refusal> {
         check(name)?;
         check(new)?;
@@ -251,13 +248,13 @@ impl Directory {
         .tried("cannot put it in place")
     }
 
-    /// Removes what is called `name` here, if it is no directory. That there is nothing is no error.
+    /// Removes a file that is not a directory. A missing file is not an error.
     ///
     /// # Errors
-    /// [`Refusal::Input`]; the system refuses; `EISDIR` for a directory.
+    /// [`Refusal::Input`]; the system call fails; `EISDIR` for a directory.
     pub fn unlink(&self, name: &[u8]) -> Result<(), Refusal> {
         check(name)?;
-        self.check_kept(name)?;
+        self.check_protected(name)?;
         match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(()),
             other => other.tried("cannot remove"),
@@ -267,16 +264,16 @@ impl Directory {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// The system refuses; `ENOTEMPTY` if there is something in it.
+    /// The system call fails; `ENOTEMPTY` if it is not empty.
     pub fn remove_directory(&self, name: &[u8]) -> Result<(), Refusal> {
         check(name)?;
         rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR).tried("cannot remove")
     }
 
-    /// Whether there is nothing in it but, perhaps, an entry called `ignored`.
+    /// Whether it has no entries except `ignored`.
     ///
     /// # Errors
-    /// The system refuses to list it.
+    /// The directory cannot be listed.
     pub fn is_empty_but(&self, ignored: &[u8]) -> Result<bool, Refusal> {
         for entry in Dir::read_from(&self.fd).tried("cannot list")? {
             let entry = entry.tried("cannot list")?;
@@ -288,18 +285,18 @@ impl Directory {
         Ok(true)
     }
 
-    /// Which directory it is.
+    /// Identifies the directory.
     ///
     /// # Errors
-    /// The system refuses to tell.
+    /// The system call fails.
     pub fn id(&self) -> Result<FileId, Refusal> {
         Ok(FileId::of(&self.stat()?))
     }
 
-    /// Its owner.
+    /// The user id of its owner.
     ///
     /// # Errors
-    /// The system refuses to tell.
+    /// The system call fails.
     pub fn owner(&self) -> Result<u32, Refusal> {
         Ok(self.stat()?.st_uid)
     }
@@ -308,10 +305,10 @@ impl Directory {
         rustix::fs::fstat(&self.fd).tried("cannot look at it")
     }
 
-    /// Locks it against other processes that lock it too; false if one of them has. The lock ends with the handle.
+    /// Takes an advisory lock; false if another process holds it. The lock ends with the handle.
     ///
     /// # Errors
-    /// The file system knows no locks.
+    /// The file system does not support locks.
     pub fn lock(&self) -> Result<bool, Refusal> {
         match retry_on_intr(|| rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive)) {
             Err(Errno::WOULDBLOCK) => Ok(false),
@@ -319,21 +316,21 @@ impl Directory {
         }
     }
 
-    /// Puts everything written to its file system on the medium.
+    /// Flushes all writes to its file system to the medium.
     ///
     /// # Errors
-    /// The system could not write something.
+    /// A write failed.
     pub fn sync_file_system(&self) -> Result<(), Refusal> {
         rustix::fs::syncfs(&self.fd).tried("cannot sync")
     }
 
-    /// Its attributes, to be set.
+    /// For setting its attributes.
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::open(self.fd.as_fd())
     }
 }
 
-/// Refuses what is no single name.
+/// Rejects everything but a single component.
 fn check(name: &[u8]) -> Result<(), Refusal> {
     let single = !matches!(name, b"" | b"." | b"..") && name.len() <= MAX_COMPONENT;
     if single && memchr::memchr2(b'/', 0, name).is_none() { Ok(()) } else { Err(Refusal::Name) }

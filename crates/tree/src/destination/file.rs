@@ -1,4 +1,4 @@
-//! A regular file being made: data at any offset, holes, shared blocks.
+//! A regular file under construction: data at any offset, holes, shared blocks.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -23,7 +23,7 @@ impl DestinationFile {
     /// Writes all of `bytes` at `offset`, bytes.
     ///
     /// # Errors
-    /// The system refuses (no space, too large for the file system).
+    /// The system call fails (no space, too large for the file system).
     pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Refusal> {
         while !bytes.is_empty() {
             let written = retry_on_intr(|| rustix::io::pwrite(&self.fd, bytes, offset)).tried("cannot write")?;
@@ -36,18 +36,18 @@ impl DestinationFile {
         Ok(())
     }
 
-    /// Makes it `size` bytes long; what is new reads as zeros and takes no room.
+    /// Sets the size, bytes; the added part is a hole.
     ///
     /// # Errors
-    /// The system refuses (too large for the file system).
+    /// The system call fails (too large for the file system).
     pub fn set_size(&self, size: u64) -> Result<(), Refusal> {
         retry_on_intr(|| rustix::fs::ftruncate(&self.fd, size)).tried("cannot set the size")
     }
 
-    /// Frees what was written in a range: it reads as zeros. On file systems that cannot, zeros are written.
+    /// Makes a range a hole. On file systems without this, zeros are written.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system call fails.
     pub fn punch(&self, offset: u64, length: u64) -> Result<(), Refusal> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         match rustix::fs::fallocate(&self.fd, flags, offset, length) {
@@ -71,10 +71,10 @@ impl DestinationFile {
         Ok(())
     }
 
-    /// Makes its content that of `source`, whose blocks it shares from then on; false if the file system cannot.
+    /// Clones the content of `source`, sharing its blocks; false if the file system does not support that.
     ///
     /// # Errors
-    /// The system refuses for another reason.
+    /// The system call fails for another reason.
     pub fn share(&self, source: &DestinationFile) -> Result<bool, Refusal> {
         match rustix::fs::ioctl_ficlone(&self.fd, &source.fd) {
             Ok(()) => Ok(true),
@@ -83,10 +83,10 @@ impl DestinationFile {
         }
     }
 
-    /// Copies the content of `source`, `size` bytes, holes kept.
+    /// Copies the content of `source`, `size` bytes, with its holes.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system call fails.
     pub fn copy(&self, source: &DestinationFile, size: u64) -> Result<(), Refusal> {
         let mut at = 0;
         while let Some((start, end)) = source.data_after(at, size)? {
@@ -127,15 +127,15 @@ impl DestinationFile {
         Ok(())
     }
 
-    /// Which file it is.
+    /// Identifies the file.
     ///
     /// # Errors
-    /// The system refuses to tell.
+    /// The system call fails.
     pub fn id(&self) -> Result<FileId, Refusal> {
         Ok(FileId::of(&rustix::fs::fstat(&self.fd).tried("cannot look at it")?))
     }
 
-    /// Its attributes, to be set.
+    /// For setting its attributes.
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::open(self.fd.as_fd())
     }

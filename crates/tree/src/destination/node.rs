@@ -1,10 +1,10 @@
-//! A handle of something that cannot be opened for writing: a symbolic link, a device, a pipe, a socket.
+//! A handle of a file that cannot be opened for writing: a symbolic link, a device, a pipe, a socket.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use super::attributes::Attributes;
 
-/// Something that was made, held as a place in the file system: no device is opened by it, no link followed.
+/// An `O_PATH` handle: opens no device, follows no link.
 #[derive(Debug)]
 pub struct DestinationNode {
     fd: OwnedFd,
@@ -15,7 +15,7 @@ impl DestinationNode {
         DestinationNode { fd }
     }
 
-    /// Its attributes, to be set.
+    /// For setting its attributes.
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::place(self.fd.as_fd())
     }

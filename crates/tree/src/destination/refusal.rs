@@ -1,4 +1,4 @@
-//! Why something could not be made, before its path is put to it.
+//! Errors of single names, before their path is added.
 
 use std::io;
 use std::path::Path;
@@ -7,23 +7,23 @@ use rustix::io::Errno;
 
 use crate::Error;
 
-/// A failure with one name. Small, and made where its path is not at hand.
+/// An error for one name. Small, and created where the path is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// What was tried, as a phrase (`cannot create`), and the operating system's answer.
+    /// The failed action, as a phrase (`cannot create`), and the system's error.
     Os(&'static str, Errno),
-    /// A name that no directory entry can have: empty, `.`, `..`, with a slash or a NUL, or longer than 255 bytes.
+    /// An invalid name: empty, `.`, `..`, with a slash or a NUL, or longer than 255 bytes.
     Name,
-    /// Under the name there is something else than what was made there: another file took its place.
+    /// The name refers to another file than the one created there.
     Replaced,
-    /// What has the name is what the tree is read from.
+    /// The name is that of the protected input.
     Input,
-    /// A number that stands for no owner or group (4294967295 means `leave it as it is` to the system).
+    /// An invalid owner or group (the system takes 4294967295 as `leave it as it is`).
     Owner(u32),
 }
 
 impl Refusal {
-    /// What was tried.
+    /// The failed action.
     pub fn action(&self) -> &'static str {
         match self {
             Refusal::Os(action, _) => action,
@@ -34,7 +34,7 @@ impl Refusal {
         }
     }
 
-    /// The operating system's answer, if it was asked.
+    /// The system's error, if there was one.
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Refusal::Os(_, errno) => Some(*errno),
@@ -42,26 +42,26 @@ impl Refusal {
         }
     }
 
-    /// The reason.
+    /// The cause without its path.
     pub fn cause(&self) -> io::Error {
         match self {
             Refusal::Os(_, errno) => (*errno).into(),
-            Refusal::Name => {
-                io::Error::other("its name is none (expected 1 to 255 bytes, no slash, no NUL, not . or ..)")
-            }
+            Refusal::Name => io::Error::other("invalid name (expected 1 to 255 bytes, no slash, no NUL, not . or ..)"),
             Refusal::Replaced => io::Error::other("something else took its place meanwhile"),
             Refusal::Input => io::Error::other("it is the input itself (expected another destination)"),
-            Refusal::Owner(id) => io::Error::other(format!("{id} is no owner or group (expected at most 4294967294)")),
+            Refusal::Owner(id) => {
+                io::Error::other(format!("{id} is not an owner or group (expected at most 4294967294)"))
+            }
         }
     }
 
-    /// The error of a path.
+    /// Adds the path.
     pub fn at(&self, path: &Path) -> Error {
         Error::Io { path: path.to_owned(), action: self.action(), cause: self.cause() }
     }
 }
 
-/// Puts a phrase to the operating system's answer.
+/// Adds a phrase to the system's error.
 pub(super) trait Tried<T> {
     fn tried(self, action: &'static str) -> Result<T, Refusal>;
 }

@@ -1,4 +1,4 @@
-//! Removes all that is in a directory, however deep, without following anything.
+//! Removes the content of a directory, of any depth, without following links.
 
 use std::fs;
 use std::io;
@@ -13,16 +13,16 @@ use super::node::DestinationNode;
 use super::refusal::{Refusal, Tried};
 use crate::Bytes;
 
-/// How often a directory is emptied again that others go on filling.
+/// Maximum number of times that a directory is emptied again while others fill it.
 const FILLED_AGAIN_MOST: usize = 1000;
 
-/// Removes a directory with everything in it, even if threads go on filling it: sooner or later they run out of directories. What
-/// has taken its place (a link) stays, as does what cannot be removed.
+/// Removes a directory with its content, even while threads create files in it. A link at its path stays, as does everything that cannot be
+/// removed.
 pub fn remove_tree(path: &Path) {
     let _: Option<usize> = (0..FILLED_AGAIN_MOST).find(|_| tree_is_gone(path));
 }
 
-/// Clears and removes a directory; false if something was put into it meanwhile.
+/// Clears and removes a directory; false if it was not empty any more.
 fn tree_is_gone(path: &Path) -> bool {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
         return true;
@@ -31,20 +31,20 @@ fn tree_is_gone(path: &Path) -> bool {
     !matches!(fs::remove_dir(path), Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty)
 }
 
-/// A directory on the way down: which it is, and the name of the one below it that is being emptied.
+/// A directory on the path from the root: its id, and the name of its subdirectory that is being emptied.
 struct Level {
     id: FileId,
     below: Bytes,
 }
 
 impl Directory {
-    /// Removes everything in it. What others put into it meanwhile is removed too, as long as they end some time.
+    /// Removes all entries, including those that others create meanwhile, up to a limit.
     ///
-    /// One directory is open at a time, so any depth is emptied; the way back leads through `..`, and must lead to where
-    /// it came from.
+    /// One directory is open at a time, so any depth is possible; the way back uses `..` and verifies that it leads to the directory it came
+    /// from.
     ///
     /// # Errors
-    /// The system refuses; [`Refusal::Replaced`] if directories are moved meanwhile.
+    /// The system call fails; [`Refusal::Replaced`] if directories are moved meanwhile.
     pub fn clear(&self) -> Result<(), Refusal> {
         let mut levels: Vec<Level> = Vec::new();
         let mut current = self.again()?;
@@ -66,7 +66,7 @@ impl Directory {
         }
     }
 
-    /// Removes what is no directory; the name of a directory that is left.
+    /// Removes all files; returns the name of a directory that is left.
     fn empty_of_files(&self) -> Result<Option<Bytes>, Refusal> {
         for entry in Dir::read_from(self).tried("cannot list")? {
             let entry = entry.tried("cannot list")?;
@@ -78,7 +78,7 @@ impl Directory {
                 return Ok(Some(name.to_vec()));
             }
             match self.unlink(name) {
-                // The file system does not tell types.
+                // The file system does not report types.
                 Err(Refusal::Os(_, Errno::ISDIR)) => return Ok(Some(name.to_vec())),
                 other => other?,
             }
@@ -86,7 +86,7 @@ impl Directory {
         Ok(None)
     }
 
-    /// Opens a directory even if its permissions are against it, and makes sure that its entries can be removed.
+    /// Opens a directory even if its permissions deny it, and makes its entries removable.
     fn open_to_clear(&self, name: &[u8]) -> Result<Directory, Refusal> {
         if let Err(Refusal::Os(_, Errno::ACCESS)) = self.open(name) {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -94,15 +94,15 @@ impl Directory {
             DestinationNode::new(fd).attributes().set_mode(0o700)?;
         }
         let directory = self.open(name)?;
-        // If that is refused, so is what follows, where it matters.
+        // If this fails, the following calls fail too where it matters.
         let _: Result<(), Refusal> = directory.attributes().set_mode(0o700);
         Ok(directory)
     }
 
-    /// Another handle of it.
+    /// Another handle of the directory.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system call fails.
     pub fn again(&self) -> Result<Directory, Refusal> {
         Directory::at(self, c".")
     }
@@ -117,7 +117,7 @@ impl Directory {
         rustix::fs::openat(directory, name, flags, Mode::empty()).map(|fd| directory.with(fd)).tried("cannot open")
     }
 
-    /// Removes the directory `name` with everything in it.
+    /// Removes the directory `name` with its content.
     ///
     /// # Errors
     /// As [`clear`](Self::clear).

@@ -1,4 +1,4 @@
-//! What is planted in a destination is never followed.
+//! Links placed in a destination are never followed.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::*;
 use crate::{Device, Kind, Xattr};
 
-/// A destination, and beside it a secret that no link may lead to.
+/// A destination, and beside it a file that no link may lead to.
 struct Place {
     top: tempfile::TempDir,
     root: Directory,
@@ -110,7 +110,7 @@ fn a_file_that_was_swapped_is_not_opened_again() {
         |place| drop(place.root.make(b"file").unwrap()),
         |_| {},
     ];
-    // The first inode is kept, so that its number is not used again.
+    // Keeps the first inode, so that its number is not reused.
     fs::rename(place.at("file"), place.at("kept")).unwrap();
     for plant in plants {
         plant(&place);
@@ -265,7 +265,7 @@ fn a_way_is_gone_at_once_and_never_through_a_link() {
         at = at.make(&names[level]).unwrap();
     }
     at.create(b"deep").unwrap();
-    // 20,000 bytes: more than one call takes.
+    // 20,000 bytes: more than one call accepts.
     let way: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
     assert_eq!(place.root.open_way(&way).unwrap().unwrap().id(), at.id());
     assert_eq!(place.root.open_way(&way[..1]).unwrap().unwrap().id(), place.root.open(way[0]).unwrap().id());

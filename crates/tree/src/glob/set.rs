@@ -1,14 +1,14 @@
 //! Sets of bytes in patterns: `[a-z]`, `[!a-z]`, `[[:digit:]_]`.
 
-/// Which of the 256 bytes belong.
+/// A bit for each of the 256 bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Set([u64; 4]);
 
-/// Says whether a byte belongs to a class.
+/// Tests whether a byte belongs to a class.
 type Holds = fn(&u8) -> bool;
 
 impl Set {
-    /// A set whose `[` has been read, and what follows its `]`; nothing if there is no `]`.
+    /// A set whose `[` has been read, and the text after its `]`; `None` if there is no `]`.
     pub(crate) fn read(mut rest: &[u8]) -> Option<(Set, &[u8])> {
         let inverted = matches!(rest.first(), Some(b'!' | b'^'));
         rest = &rest[usize::from(inverted)..];
@@ -26,12 +26,10 @@ impl Set {
         }
     }
 
-    /// Whether a byte belongs.
     pub(crate) fn contains(&self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
-    /// Whether no byte belongs.
     pub(crate) fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
@@ -45,7 +43,7 @@ impl Set {
     }
 }
 
-/// One byte, range or class of a set; gives what follows it.
+/// One byte, range or class of a set; returns the text after it.
 fn member<'a>(set: &mut Set, rest: &'a [u8]) -> Option<&'a [u8]> {
     if let Some((name, after)) = class(rest) {
         let holds = class_named(name).unwrap_or(|_| false);
@@ -73,14 +71,14 @@ fn set_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
     }
 }
 
-/// The name in `[:name:]`, and what follows it.
+/// The name in `[:name:]`, and the text after it.
 fn class(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let inner = rest.strip_prefix(b"[:")?;
     let end = memchr::memmem::find(inner, b":]")?;
     Some((&inner[..end], &inner[end + 2..]))
 }
 
-/// The first class in the text of a set that does not exist, and so holds nothing.
+/// The first class in the text of a set that does not exist, and so matches nothing.
 pub(crate) fn unknown_class(text: &[u8]) -> Option<&[u8]> {
     let classes = memchr::memmem::find_iter(text, b"[:").filter_map(|at| class(&text[at..]));
     classes.map(|(name, _)| name).find(|name| class_named(name).is_none())

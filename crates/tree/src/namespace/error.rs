@@ -1,57 +1,57 @@
-//! Why an entry cannot join the tree: always names the entry, and carries what was found and what was expected.
+//! Errors of entries that cannot be added to the tree.
 
 use crate::{Bytes, Error};
 use packline_runtime::escape::Escape;
 
 /// Longest path accepted, in bytes: it bounds the depth of the tree and the cost of one entry.
 pub const PATH_MAX: usize = 65_535;
-/// Longest target of a symbolic link, in bytes (what Linux accepts); it bounds what following links costs too.
+/// Longest target of a symbolic link, in bytes (Linux's limit); it also bounds the cost of following links.
 pub const TARGET_MAX: usize = 4_095;
-/// Longest name of one component, in bytes (what Linux accepts).
+/// Longest name of one component, in bytes (Linux's limit).
 pub const NAME_MAX: usize = 255;
-/// Most symbolic links followed for the parent directories of one path (what Linux allows).
+/// Most symbolic links followed for the parent directories of one path (Linux's limit).
 pub const LINK_HOPS_MAX: u32 = 40;
 
-/// What is wrong with an entry. All are the input's fault.
+/// The fault of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The whole path, or a hard link's target, is longer than [`PATH_MAX`]; its length in bytes.
+    /// Length in bytes of the path, or of a hard link's target.
     PathTooLong(usize),
-    /// A symbolic link's target is longer than [`TARGET_MAX`]; its length in bytes.
+    /// Length in bytes of a symbolic link's target.
     TargetTooLong(usize),
-    /// A component is longer than [`NAME_MAX`]; its length in bytes.
+    /// Length in bytes of a component.
     NameTooLong(usize),
-    /// A component is empty, `.` or `..`, or holds a NUL byte: the component.
+    /// A component that is empty, `.` or `..`, or contains a NUL byte.
     BadName(Bytes),
     /// A symbolic link's or hard link's target is empty.
     EmptyTarget,
-    /// The root of the tree was given as something other than a directory.
+    /// The root of the tree is not a directory.
     RootNotDirectory,
-    /// A parent directory is something else: its path.
+    /// Path of a parent that is not a directory.
     ParentNotDirectory(Bytes),
-    /// A parent is a symbolic link to what does not exist (so far): the path that is missing.
+    /// A parent is a symbolic link to a missing path, given here.
     ParentMissing(Bytes),
-    /// Following the parents took more than [`LINK_HOPS_MAX`] symbolic links.
+    /// The parents contain more than [`LINK_HOPS_MAX`] symbolic links.
     TooManySymlinks,
-    /// A non-directory would replace a directory that has entries: their number.
+    /// A non-directory would replace a directory with this number of entries.
     DirectoryNotEmpty(u32),
-    /// A hard link's target is a directory: the target.
+    /// Target of a hard link that is a directory.
     LinkToDirectory(Bytes),
-    /// A hard link's target exists nowhere in the input: the target.
+    /// Target of a hard link that does not exist in the input.
     LinkToNothing(Bytes),
-    /// A hard link leads back to itself: the target.
+    /// Target of a hard link that leads back to itself.
     LinkLoop(Bytes),
-    /// More names, inodes or bytes of names than 32 bits count.
+    /// More names, inodes or bytes of names than 32 bits can count.
     TooMany,
 }
 
-/// An entry that cannot join the tree.
+/// An entry that cannot be added to the tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {what} (expected {expected})", name = shown(.entry), what = .fault.what(), expected = .fault.expected())]
+#[error("{name}: {what} (expected {expected})", name = display_path(.entry), what = .fault.what(), expected = .fault.expected())]
 pub struct NamespaceError {
     /// The entry's path; empty for the root.
     pub entry: Bytes,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -60,7 +60,7 @@ impl NamespaceError {
         Self { entry: entry.to_vec(), fault }
     }
 
-    /// The same as an error of the source named `input` (as the user gave it).
+    /// As an error of the source named `input` (as the user gave it).
     pub fn in_input(self, input: &str) -> Error {
         Error::Entry {
             input: input.to_owned(),
@@ -72,7 +72,7 @@ impl NamespaceError {
 }
 
 impl Fault {
-    /// What was found, as a phrase.
+    /// Description of the fault.
     pub fn what(&self) -> String {
         match self {
             Self::PathTooLong(length) => format!("path of {length} bytes"),
@@ -87,14 +87,14 @@ impl Fault {
             }
             Self::TooManySymlinks => "too many symbolic links on the way".into(),
             Self::DirectoryNotEmpty(count) => format!("replaces a directory that has {count} entries"),
-            Self::LinkToDirectory(target) => format!("hard link to the directory {}", shown(target)),
-            Self::LinkToNothing(target) => format!("hard link to {}, which is missing", shown(target)),
-            Self::LinkLoop(target) => format!("hard link to {}, which leads back to it", shown(target)),
+            Self::LinkToDirectory(target) => format!("hard link to the directory {}", display_path(target)),
+            Self::LinkToNothing(target) => format!("hard link to {}, which is missing", display_path(target)),
+            Self::LinkLoop(target) => format!("hard link to {}, which leads back to it", display_path(target)),
             Self::TooMany => "one name too many".into(),
         }
     }
 
-    /// What would have been right, as a phrase.
+    /// Description of valid entries.
     pub fn expected(&self) -> String {
         match self {
             Self::PathTooLong(_) => format!("at most {PATH_MAX} bytes"),
@@ -114,7 +114,7 @@ impl Fault {
     }
 }
 
-/// The root has no path to show.
-fn shown(target: &[u8]) -> String {
+/// The root has no path to display.
+fn display_path(target: &[u8]) -> String {
     if target.is_empty() { "the root".into() } else { target.escaped() }
 }

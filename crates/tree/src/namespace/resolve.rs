@@ -1,4 +1,4 @@
-//! From paths to names: the table of (directory, name), and parents that are symbolic links.
+//! Finds names by path: the table of (directory, name), and parents that are symbolic links.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -9,7 +9,7 @@ use super::error::{Fault, LINK_HOPS_MAX};
 use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
 use crate::Meta;
 
-/// Finds names by (directory, name). Never iterated, so its random order reaches nothing.
+/// Finds names by (directory, name). Never iterated, so its random order has no effect.
 pub(super) struct Lookup {
     table: HashTable<u32>,
     hasher: RandomState,
@@ -29,7 +29,7 @@ impl Lookup {
         self.table.find(self.hash(parent, name), same).map(|&id| NodeId(id))
     }
 
-    /// Remembers a name that is in the store and not yet here.
+    /// Adds a name of the store that is not in the table yet.
     pub fn insert(&mut self, store: &Store, node: NodeId) {
         let Self { table, hasher } = self;
         let hash = |&id: &u32| hasher.hash_one((store.node(NodeId(id)).parent, store.name(NodeId(id))));
@@ -41,17 +41,17 @@ impl Lookup {
     }
 }
 
-/// What to do about a parent directory that no entry has named yet.
+/// How a missing parent directory is handled.
 #[derive(Clone, Copy)]
 pub(super) enum Missing {
-    /// Make it, with these attributes.
+    /// Create it with these attributes.
     Make(Meta),
-    /// Refuse.
+    /// Fail.
     Refuse,
 }
 
-/// One walk down a path of directories. Symbolic links on the way are followed inside the tree: an absolute target starts
-/// at the root, `..` stops there. What a link's own target names is never made, only what the entry's path names.
+/// One walk along a path of directories. Symbolic links are followed inside the tree: an absolute target starts at the root, `..` stops
+/// there. Only missing components of the entry's path are created, never those of a link's target.
 pub(super) struct Walk<'a> {
     pub store: &'a mut Store,
     pub lookup: &'a mut Lookup,
@@ -59,10 +59,10 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The directory that `path` leads to.
+    /// The directory at `path`.
     pub fn directory(&mut self, path: &[u8]) -> Result<NodeId, Fault> {
         let mut rest = Cow::Borrowed(path);
-        // So many bytes at the end of `rest` are the path's own; what is before them came from links.
+        // Number of bytes at the end of `rest` that belong to the path; the bytes before them came from links.
         let mut own = path.len();
         let (mut at, mut done, mut hops) = (ROOT, 0, 0);
         while done < rest.len() {
@@ -90,7 +90,7 @@ impl Walk<'_> {
         Ok(at)
     }
 
-    /// One component down, or up, or nowhere.
+    /// Processes one component.
     fn step(&mut self, at: NodeId, name: &[u8], linked: bool) -> Result<NodeId, Fault> {
         match name {
             b"" | b"." => return Ok(at),
@@ -109,7 +109,7 @@ impl Walk<'_> {
         self.name(at, name, inode)
     }
 
-    /// Adds a name that is not there yet.
+    /// Adds a name that does not exist yet.
     pub fn name(&mut self, parent: NodeId, name: &[u8], inode: InodeId) -> Result<NodeId, Fault> {
         let node = self.store.push_node(parent, name, inode)?;
         self.lookup.insert(self.store, node);
@@ -138,7 +138,7 @@ fn below(store: &Store, at: NodeId, name: &[u8]) -> Vec<u8> {
     path
 }
 
-/// The component that starts at `from`, and where the next one starts (at most the length of `path`).
+/// The component that starts at `from`, and the start of the next one (at most the length of `path`).
 fn component(path: &[u8], from: usize) -> (&[u8], usize) {
     let length = memchr::memchr(b'/', &path[from..]).unwrap_or(path.len() - from);
     (&path[from..from + length], (from + length + 1).min(path.len()))

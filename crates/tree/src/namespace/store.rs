@@ -3,32 +3,31 @@
 use super::error::Fault;
 use crate::{Device, Kind, Meta};
 
-/// One name in the tree. The first is the root. Names are never removed, only given another inode.
+/// One name in the tree. The first is the root. Names are never removed, but can be bound to another inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// One inode: what one or more names (hard links) stand for.
+/// One inode, shared by its names (hard links).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InodeId(pub u32);
 
 impl NodeId {
-    /// Its place in an array with one element a name.
+    /// Its index in an array with one element a name.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl InodeId {
-    /// Its place in an array with one element an inode.
+    /// Its index in an array with one element an inode.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The root's name.
 pub(super) const ROOT: NodeId = NodeId(0);
 
-/// A name: where it hangs, where its bytes are (length byte first), what it stands for.
+/// A name: its directory, the position of its bytes (length byte first), its inode.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
     pub parent: NodeId,
@@ -36,14 +35,14 @@ pub(super) struct Node {
     pub inode: InodeId,
 }
 
-/// What an inode is; says what its `data` and `extra` mean.
+/// Type of an inode, which determines the meaning of its `data` and `extra`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     /// `data`: the container's payload.
     File,
-    /// `data`: how many names it has in it.
+    /// `data`: number of its entries.
     Dir,
-    /// `data`: the target's place in the arena, `extra`: its length.
+    /// `data`: the target's position in the arena, `extra`: its length.
     Symlink,
     /// `data`: major, `extra`: minor.
     BlockDevice,
@@ -51,11 +50,11 @@ pub(super) enum Type {
     CharDevice,
     Fifo,
     Socket,
-    /// A hard link whose target was not there yet. `data` and `extra` as for a symbolic link.
+    /// A hard link whose target is not known yet. `data` and `extra` as for a symbolic link.
     Pending,
 }
 
-/// An inode. The time is split so that the whole is 36 bytes.
+/// An inode. The time is split so that its size is 36 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Inode {
     pub mtime: [u32; 2],
@@ -93,7 +92,6 @@ impl Inode {
     }
 }
 
-/// All names and inodes.
 pub(super) struct Store {
     pub nodes: Vec<Node>,
     pub inodes: Vec<Inode>,
@@ -101,7 +99,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A store that holds the root, a directory with `meta`.
+    /// A store with the root, a directory with `meta`.
     pub fn new(meta: Meta) -> Self {
         let mut root = Inode::new(Type::Dir, meta, super::NO_XATTR, 0, 0);
         root.links = 1;
@@ -158,7 +156,7 @@ impl Store {
         names.join(&b'/')
     }
 
-    /// Adds a name of 1..=255 bytes that stands for `inode`, and counts it in its directory.
+    /// Adds a name of 1..=255 bytes for `inode`, and counts it in its directory.
     pub fn push_node(&mut self, parent: NodeId, name: &[u8], inode: InodeId) -> Result<NodeId, Fault> {
         let id = NodeId(index(self.nodes.len())?);
         let start = self.push_bytes(&[name.len() as u8], name)?;
@@ -168,14 +166,14 @@ impl Store {
         Ok(id)
     }
 
-    /// Adds an inode that no name stands for yet.
+    /// Adds an inode without names.
     pub fn push_inode(&mut self, inode: Inode) -> Result<InodeId, Fault> {
         let id = InodeId(index(self.inodes.len())?);
         push(&mut self.inodes, inode);
         Ok(id)
     }
 
-    /// Lets a name stand for another inode.
+    /// Binds a name to another inode.
     pub fn rebind(&mut self, node: NodeId, inode: InodeId) {
         self.inode_of_mut(node).links -= 1;
         self.nodes[node.index()].inode = inode;
@@ -197,7 +195,7 @@ impl Store {
         Ok(Inode::new(kind, meta, xattr, data, extra))
     }
 
-    /// A hard link to what is not there yet; its attributes are all zero, for the resolver to use.
+    /// A hard link to a missing target; its attributes are zero and used by the resolver.
     fn make_pending(&mut self, target: &[u8]) -> Result<Inode, Fault> {
         let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
         Ok(Inode::new(Type::Pending, meta, super::NO_XATTR, self.push_bytes(&[], target)?, target.len() as u32))
@@ -206,26 +204,26 @@ impl Store {
     fn push_bytes(&mut self, head: &[u8], bytes: &[u8]) -> Result<u32, Fault> {
         let start = index(self.arena.len())?;
         index(self.arena.len() + head.len() + bytes.len())?;
-        room(&mut self.arena, head.len() + bytes.len());
+        reserve(&mut self.arena, head.len() + bytes.len());
         self.arena.extend_from_slice(head);
         self.arena.extend_from_slice(bytes);
         Ok(start)
     }
 }
 
-/// Grows by a quarter, not by doubling: a million names leave at most a fifth unused.
-fn room<T>(list: &mut Vec<T>, more: usize) {
+/// Grows by a quarter, not by doubling: with a million names at most a fifth is unused.
+fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 4).max(64));
     }
 }
 
 fn push<T>(list: &mut Vec<T>, item: T) {
-    room(list, 1);
+    reserve(list, 1);
     list.push(item);
 }
 
-/// The largest number is kept free as a mark.
+/// The largest number is reserved as a mark.
 fn index(number: usize) -> Result<u32, Fault> {
     u32::try_from(number).ok().filter(|&number| number < u32::MAX).ok_or(Fault::TooMany)
 }

@@ -1,16 +1,16 @@
-//! The finished tree: every name with its inode, directories with their names in order.
+//! The finished tree: every name with its inode, directories with sorted entries.
 
 use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
 use crate::{Device, Meta};
 
-/// What an inode holds.
+/// Type-specific data of an inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
     /// A regular file: the payload it was added with.
     File(u32),
     /// A directory; see [`Tree::children`].
     Dir,
-    /// A symbolic link: its target as it stands.
+    /// A symbolic link: its target unchanged.
     Symlink(&'a [u8]),
     /// A block device.
     BlockDevice(Device),
@@ -22,17 +22,17 @@ pub enum Content<'a> {
     Socket,
 }
 
-/// The tree of all entries. Names and inodes are numbered densely from 0, in the order they first came, root first.
+/// The tree of all entries. Names and inodes are numbered densely from 0 in the order of their first entries, root first.
 pub struct Tree {
     store: Store,
     /// All names but the root, grouped by directory and sorted within.
     children: Vec<NodeId>,
-    /// Where each name's group starts in `children`, and one more.
+    /// The start of each name's group in `children`, and the end of the last.
     starts: Vec<u32>,
 }
 
 impl Tree {
-    /// Orders the names; every inode must have a name, and none be pending.
+    /// Sorts the names; every inode must have a name, and none be pending.
     pub(super) fn new(mut store: Store) -> Self {
         store.shrink();
         let starts = group_starts(&store);
@@ -43,7 +43,7 @@ impl Tree {
         Self { store, children, starts }
     }
 
-    /// Bytes held.
+    /// Its memory, bytes.
     pub fn memory(&self) -> usize {
         self.store.memory() + (self.children.capacity() + self.starts.capacity()) * size_of::<u32>()
     }
@@ -53,32 +53,32 @@ impl Tree {
         ROOT
     }
 
-    /// How many names there are, the root's included.
+    /// Number of names, the root's included.
     pub fn node_count(&self) -> usize {
         self.store.nodes.len()
     }
 
-    /// How many inodes there are; at least one.
+    /// Number of inodes; at least one.
     pub fn inode_count(&self) -> usize {
         self.store.inodes.len()
     }
 
-    /// All names, in the order they first came; a directory before what is in it.
+    /// All names, in the order of their first entries; a directory before its entries.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (0..self.store.nodes.len() as u32).map(NodeId)
     }
 
-    /// The names in a directory, sorted by their bytes; none for anything else.
+    /// The names in a directory, sorted by their bytes; empty for anything else.
     pub fn children(&self, node: NodeId) -> &[NodeId] {
         &self.children[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
     }
 
-    /// The directory a name is in; the root for the root.
+    /// The directory of a name; the root for the root.
     pub fn parent(&self, node: NodeId) -> NodeId {
         self.store.node(node).parent
     }
 
-    /// The name's own bytes, 1 to 255; empty for the root.
+    /// The bytes of the name, 1 to 255; empty for the root.
     pub fn name(&self, node: NodeId) -> &[u8] {
         self.store.name(node)
     }
@@ -88,7 +88,7 @@ impl Tree {
         self.store.path(node)
     }
 
-    /// What a name stands for.
+    /// The inode of a name.
     pub fn inode(&self, node: NodeId) -> InodeId {
         self.store.node(node).inode
     }
@@ -98,13 +98,13 @@ impl Tree {
         self.store.inode(inode).meta()
     }
 
-    /// What the inode is and holds.
+    /// Type-specific data of an inode.
     pub fn content(&self, inode: InodeId) -> Content<'_> {
         let inode = self.store.inode(inode);
         match inode.kind {
             Type::File => Content::File(inode.data),
             Type::Dir => Content::Dir,
-            // None is pending here: `finish` has resolved or refused each.
+            // None is pending here: `finish` has resolved or rejected each.
             Type::Symlink | Type::Pending => Content::Symlink(self.store.target(inode)),
             Type::BlockDevice => Content::BlockDevice(inode.device()),
             Type::CharDevice => Content::CharDevice(inode.device()),
@@ -118,7 +118,7 @@ impl Tree {
         self.store.inode(inode).xattr
     }
 
-    /// How many names stand for it; 1 for a directory.
+    /// Number of its names; 1 for a directory.
     pub fn links(&self, inode: InodeId) -> u32 {
         self.store.inode(inode).links
     }
@@ -147,8 +147,8 @@ fn grouped(store: &Store, starts: &[u32]) -> Vec<NodeId> {
     children
 }
 
-/// Drops inodes that no name stands for any more; the others keep their order.
-pub(super) fn drop_nameless(store: &mut Store) {
+/// Drops inodes without names; the others keep their order.
+pub(super) fn drop_unnamed(store: &mut Store) {
     if store.inodes.iter().all(|inode| inode.links > 0) {
         return;
     }

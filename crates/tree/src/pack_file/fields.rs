@@ -1,10 +1,10 @@
-//! The fields every line of a pack file has: path, mode, owner, group.
+//! The fields of every line of a pack file: path, mode, owner, group.
 
 use super::lines::{Place, quote};
 use super::words::Words;
 use crate::{Bytes, Error};
 
-/// Path, mode, owner and group of a line; `None` is `*`, which only globs may say.
+/// Path, mode, owner and group of a line; `None` is `*`, which only globs may use.
 pub(super) struct Fields {
     pub path: Bytes,
     pub mode: Option<u16>,
@@ -13,12 +13,12 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Reads the four fields that follow `keyword`.
+    /// Parses the four fields that follow `keyword`.
     pub fn read(place: Place<'_>, words: &mut Words<'_>, keyword: &str) -> Result<Fields, Error> {
         let path = place.canonical(&words.need("path")?)?;
         let fields = [words.need("mode")?, words.need("uid")?, words.need("gid")?];
         if keyword == "link" {
-            // A hard link has none of its own: the format calls these fields dummies.
+            // A hard link has no attributes of its own: these fields are dummies.
             return Ok(Fields { path, mode: Some(0), uid: Some(0), gid: Some(0) });
         }
         let star = keyword == "glob";
@@ -44,7 +44,7 @@ pub(super) fn number(place: Place<'_>, name: &str, field: &[u8]) -> Result<u32, 
     number.ok_or_else(|| place.error(format!("{name} {}", quote(field)), "a number from 0 to 4294967295"))
 }
 
-/// The field as text if it is nothing but digits; `str::parse` alone would take a sign.
+/// The field as text if it consists of digits; `str::parse` alone would accept a sign.
 fn digits(field: &[u8]) -> Option<&str> {
     let only = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
     if only { std::str::from_utf8(field).ok() } else { None }

@@ -1,4 +1,4 @@
-//! The options of a `glob` line: which entries below a directory of the host are taken, and what of them.
+//! The options of a `glob` line: which entries below a directory of the host are added, and with which attributes.
 
 use super::lines::{Place, quote};
 use super::words::Words;
@@ -41,28 +41,28 @@ impl TypeSet {
 /// A shell pattern that entries must match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GlobPattern {
-    /// Of the name alone.
+    /// Matches the name alone.
     Name(Bytes),
-    /// Of the whole path in the image, in which a slash is matched by nothing but a slash.
+    /// Matches the whole path in the image; only a slash matches a slash.
     Path(Bytes),
 }
 
-/// What a `glob` line takes.
+/// A parsed `glob` line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackGlob {
-    /// Types to take.
+    /// Types of entries to add.
     pub types: TypeSet,
-    /// Whether mount points are left out, with all below them.
+    /// Whether mount points and everything below them are skipped.
     pub one_file_system: bool,
-    /// Whether times of the host are kept.
+    /// Whether the host's times are used.
     pub keep_time: bool,
-    /// Whether hard links are found.
+    /// Whether hard links are detected.
     pub hard_links: bool,
     /// Whether directories are descended into.
     pub recurse: bool,
-    /// The pattern to match, if one is given; of several the last.
+    /// The pattern to match, if any; of several the last.
     pub pattern: Option<GlobPattern>,
-    /// The directory of the host, relative to the pack directory; the pack directory itself if `None`.
+    /// The directory of the host, relative to the pack directory; `None` for the pack directory itself.
     pub location: Option<Bytes>,
 }
 
@@ -83,7 +83,7 @@ impl Default for PackGlob {
 const OPTIONS: &str = "-type, -xdev, -mount, -keeptime, -nohardlinks, -nonrecursive, -name, -path or --";
 
 impl PackGlob {
-    /// Reads the words after the four common fields, up to and with the location.
+    /// Parses the words after the four common fields, up to and including the location.
     pub(super) fn read(place: Place<'_>, words: &mut Words<'_>) -> Result<PackGlob, Error> {
         let mut glob = PackGlob::default();
         let mut types: Option<TypeSet> = None;

@@ -1,10 +1,10 @@
-//! Text inputs line by line: numbers, places for errors, names cut to their canonical form.
+//! Text inputs line by line: numbers, positions for errors, canonical paths.
 
 use crate::path::canonical;
 use crate::{Bytes, Error};
 use packline_runtime::escape;
 
-/// A line of a text input: where an error is reported.
+/// A line of a text input, for errors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// The input's name as the user gave it.
@@ -14,7 +14,6 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// An error at this place.
     pub fn error(&self, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::Line { input: self.input.to_owned(), line: self.line, what: what.into(), expected: expected.into() }
     }
@@ -22,7 +21,7 @@ impl Place<'_> {
     /// The canonical form of a path in the image, or an error that quotes it.
     pub fn canonical(&self, path: &[u8]) -> Result<Bytes, Error> {
         canonical(path).map_err(|fault| {
-            let what = format!("{} is no path in an image: {fault}", quote(path));
+            let what = format!("{} is not a path in an image: {fault}", quote(path));
             self.error(what, fault.expected())
         })
     }
@@ -42,7 +41,7 @@ pub(crate) fn numbered<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item
     })
 }
 
-/// Whether C's `isspace` says so.
+/// Whether C's `isspace` accepts it.
 pub(crate) fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
@@ -59,12 +58,12 @@ pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// Text of the user's as it is shown in an error: quoted, escaped where it does not print, and not longer than a line.
+/// The user's text for an error message: quoted, escaped where it is not printable, and no longer than a line.
 pub(crate) fn quote(text: &[u8]) -> String {
     const LONGEST: usize = 200;
-    let shown = &text[..text.len().min(LONGEST)];
-    let more = if shown.len() < text.len() { "..." } else { "" };
-    format!("`{}`{more}", escape::line(&String::from_utf8_lossy(shown)))
+    let start = &text[..text.len().min(LONGEST)];
+    let more = if start.len() < text.len() { "..." } else { "" };
+    format!("`{}`{more}", escape::line(&String::from_utf8_lossy(start)))
 }
 
 #[cfg(test)]

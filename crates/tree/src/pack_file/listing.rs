@@ -1,7 +1,7 @@
-//! The list of what an image will hold, gathered from a pack file before anything is read.
+//! The list of an image's entries, collected from a pack file before anything is read.
 //!
-//! A path may come once only, but for directories that were there because something in them came first: these get their
-//! attributes when they come themselves, as in squashfs-tools-ng.
+//! A path may occur only once, except directories that were implied by an earlier entry: these get their attributes from their own line,
+//! as in squashfs-tools-ng.
 
 mod globs;
 mod links;
@@ -18,15 +18,15 @@ use super::{PackKind, PackLine};
 use crate::{Entry, Error, HostFile, Kind, Meta};
 use nodes::{Node, Nodes};
 
-/// What the lines of a pack file name, in the order of the paths, with the file of the host that each content is in.
+/// The entries of a pack file's lines, sorted by path, with the local file of each content.
 ///
-/// `base` is the directory that locations are relative to; `input` is the pack file's name for errors. `defaults` are the
-/// attributes of the root and of directories that no line names, and the time of all that does not keep its own. A hard link
-/// in the list leads to an entry that is none.
+/// `base` is the directory that locations are relative to; `input` is the pack file's name for errors. `defaults` are the attributes of
+/// the root and of implied directories, and the time of entries without one. A hard link in the list refers to an entry that is not a
+/// hard link.
 ///
 /// # Errors
-/// [`Error::Line`] for a path that comes twice or below something else than a directory, for a file that is not there, and for
-/// a hard link to nothing, to a directory or to itself; [`Error::Io`] for what a glob cannot list or look at.
+/// [`Error::Line`] for a repeated path or one below something else than a directory, for a missing file, and for a hard link to nothing,
+/// to a directory or to itself; [`Error::Io`] if a glob's directory or file cannot be read.
 pub fn list_pack_file(
     input: &str,
     lines: &[PackLine],
@@ -39,7 +39,6 @@ pub fn list_pack_file(
     Ok(listing.nodes.into_iter().map(|(path, node)| node.into_entry(path)).collect())
 }
 
-/// A list while it grows.
 struct Listing {
     /// Name of the pack file, for errors.
     input: String,
@@ -76,7 +75,7 @@ impl Listing {
 }
 
 impl PackLine {
-    /// The attributes it gives, where it says `*` those of the host.
+    /// The attributes of an entry: those of the line, where it has `*` those of the host.
     fn meta(&self, host: Meta, mtime: i64) -> Meta {
         Meta {
             mode: self.mode.unwrap_or(host.mode),
@@ -87,19 +86,19 @@ impl PackLine {
     }
 }
 
-/// A regular file with the content that lies at `host`.
+/// A regular file with the content of `host`.
 fn file(place: Place<'_>, host: &Path) -> Result<Node, Error> {
-    let shown = quote(host.as_os_str().as_bytes());
+    let display_path = quote(host.as_os_str().as_bytes());
     let stat = fs::metadata(host);
-    let stat = stat.map_err(|cause| place.error(format!("{shown}: {cause}"), "a regular file that can be read"))?;
+    let stat =
+        stat.map_err(|cause| place.error(format!("{display_path}: {cause}"), "a regular file that can be read"))?;
     let null = stat.file_type().is_char_device() && stat.rdev() == rustix::fs::makedev(1, 3);
     match stat.is_file() {
         true => Ok(Node { host: Some(HostFile::from(host.to_owned())), ..Node::new(Kind::File { size: stat.len() }) }),
-        // The usual way of lists for the kernel's gen_init_cpio to ask for an empty file.
+        // `/dev/null` is the usual way to specify an empty file in lists for the kernel's gen_init_cpio.
         false if null => Ok(Node::new(Kind::File { size: 0 })),
-        false => {
-            Err(place.error(format!("{shown} is not a regular file"), "a regular file, or /dev/null for an empty one"))
-        }
+        false => Err(place
+            .error(format!("{display_path} is not a regular file"), "a regular file, or /dev/null for an empty one")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A walk over a directory of the host, in canonical order: what is there, not what is in it.
+//! A walk over a directory of the host in canonical order, without contents.
 
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -7,36 +7,33 @@ use std::path::{Path, PathBuf};
 
 use crate::{Bytes, Device, Error, Kind, Meta};
 
-/// An entry found, and where.
+/// An entry found, and its paths.
 pub(super) struct Found {
-    /// Path below the directory scanned; canonical.
+    /// Canonical path below the directory scanned.
     pub relative: Bytes,
     /// Path on the host.
     pub host: PathBuf,
-    /// What it is.
     pub kind: Kind,
-    /// Permissions, owner, time.
     pub meta: Meta,
-    /// Device and inode number, where it has other names too.
+    /// Device and inode number, if it has several names.
     pub shared: Option<(u64, u64)>,
 }
 
-/// What a scan leaves out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanOptions {
-    /// Whether mount points are left out, with all below them.
+    /// Whether mount points and everything below them are skipped.
     pub one_file_system: bool,
     /// Whether directories are descended into.
     pub recurse: bool,
 }
 
-/// A walk: each directory before what is in it, names in order.
+/// A walk: each directory before its entries, names in order.
 pub(super) struct Scan {
     options: ScanOptions,
     base: PathBuf,
-    /// The directories on the way down.
+    /// The directories from the root to the current one.
     levels: Vec<Level>,
-    /// The directory found last, to be entered by the next step unless it is skipped.
+    /// The last directory returned, entered by the next step unless it is skipped.
     pending: Option<Level>,
 }
 
@@ -51,7 +48,7 @@ impl Scan {
     /// Starts below `base`, which is a directory or a symbolic link to one.
     ///
     /// # Errors
-    /// [`Error::Io`] if it is none or cannot be listed.
+    /// [`Error::Io`] if it is not, or cannot be listed.
     pub fn new(base: &Path, options: ScanOptions) -> Result<Scan, Error> {
         let stat = fs::metadata(base).map_err(|cause| failed(base, "cannot open", cause))?;
         let names = list(base)?;
@@ -62,7 +59,7 @@ impl Scan {
     /// The next entry, or `None` after the last.
     ///
     /// # Errors
-    /// [`Error::Io`] for what cannot be listed or looked at.
+    /// [`Error::Io`] if an entry cannot be listed or examined.
     pub fn next(&mut self) -> Result<Option<Found>, Error> {
         self.enter_pending()?;
         loop {
@@ -79,7 +76,7 @@ impl Scan {
         }
     }
 
-    /// Leaves out what is in the directory that was found last.
+    /// Skips the content of the last directory returned.
     pub fn skip(&mut self) {
         self.pending = None;
     }
@@ -110,7 +107,7 @@ impl Scan {
     }
 }
 
-/// The names in a directory, the first in order last.
+/// The names in a directory in descending order.
 fn list(directory: &Path) -> Result<Vec<Bytes>, Error> {
     let refused = |cause| failed(directory, "cannot list", cause);
     let entries = fs::read_dir(directory).map_err(refused)?;

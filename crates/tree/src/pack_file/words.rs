@@ -1,19 +1,18 @@
-//! A line of a pack file cut into words, quoted ones unescaped.
+//! Splits a line of a pack file into words, with quotes.
 
 use super::lines::{Place, quote};
 use crate::{Bytes, Error};
 
-/// The words of one line, one after the other.
+/// The words of one line.
 ///
-/// Words stand between blanks and tabs. One that starts with `"` goes to the next `"`, and inside it `\"` and `\\` stand for
-/// `"` and `\`; quotes and backslashes anywhere else are themselves. As in squashfs-tools-ng 1.3.
+/// Words are separated by blanks and tabs. One that starts with `"` goes to the next `"`, and inside it `\"` and `\\` mean `"` and `\`;
+/// quotes and backslashes anywhere else are literal. As in squashfs-tools-ng 1.3.
 pub(super) struct Words<'a> {
     place: Place<'a>,
     rest: &'a [u8],
 }
 
 impl<'a> Words<'a> {
-    /// The words of `line`.
     pub fn new(place: Place<'a>, line: &'a [u8]) -> Words<'a> {
         let mut words = Words { place, rest: line };
         words.skip_blanks();
@@ -29,7 +28,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word, which may also stand in single quotes (without escapes), as the patterns of `glob` lines may.
+    /// The next word, which may also be in single quotes (without escapes), as allowed for the patterns of `glob` lines.
     pub fn next_pattern(&mut self) -> Result<Option<Bytes>, Error> {
         let Some((b'\'', after)) = self.rest.split_first() else { return self.next() };
         let Some(end) = memchr::memchr(b'\'', after) else { return self.next() };
@@ -38,13 +37,13 @@ impl<'a> Words<'a> {
         Ok(Some(word))
     }
 
-    /// The next word, or an error that says what is missing.
+    /// The next word, or an error that names the missing field.
     pub fn need(&mut self, what: &str) -> Result<Bytes, Error> {
         let place = self.place;
         self.next()?.ok_or_else(|| place.error(format!("the line ends before the {what}"), format!("a {what}")))
     }
 
-    /// Refuses a further word.
+    /// An error if another word follows.
     pub fn end(&mut self, keyword: &str) -> Result<(), Error> {
         match self.next()? {
             None => Ok(()),
@@ -83,8 +82,7 @@ fn is_separator(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The text between the `"` that `text` starts with and the next one, unescaped, and the length of both quotes and all
-/// between.
+/// The unescaped text between the `"` that `text` starts with and the next one, and the length with both quotes.
 pub(crate) fn unquote(place: Place<'_>, text: &[u8]) -> Result<(Bytes, usize), Error> {
     let mut word = Bytes::new();
     let mut at = 1;

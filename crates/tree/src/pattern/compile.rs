@@ -1,4 +1,4 @@
-//! From the text of a pattern to its program, without recursion: braces may be nested as deep as a pattern is long.
+//! Compiles the text of a pattern to its program, without recursion: braces may be nested as deep as a pattern is long.
 
 use super::PatternFault;
 use super::program::{Program, Step};
@@ -12,7 +12,7 @@ pub(super) fn compile(pattern: &[u8]) -> Result<Program, PatternFault> {
         compiler.take(byte, after)?;
     }
     match compiler.groups.pop() {
-        Some(group) => Err(PatternFault::Open(shown(group.text), '}')),
+        Some(group) => Err(PatternFault::Open(escaped(group.text), '}')),
         None => Ok(Program(compiler.steps)),
     }
 }
@@ -21,7 +21,7 @@ struct Compiler<'p> {
     rest: &'p [u8],
     steps: Vec<Step>,
     groups: Vec<Group<'p>>,
-    /// Whether nothing is before the present place, in the alternative at hand: a slash here only says "from the root".
+    /// Whether the current alternative is empty so far: a slash here only means "from the root".
     start: bool,
 }
 
@@ -29,9 +29,9 @@ struct Compiler<'p> {
 struct Group<'p> {
     /// The pattern from the brace on.
     text: &'p [u8],
-    /// Where its fork is.
+    /// Index of its fork.
     fork: usize,
-    /// Where its alternatives begin.
+    /// Start of each alternative.
     starts: Vec<usize>,
     /// Jumps from the ends of its alternatives.
     jumps: Vec<usize>,
@@ -62,7 +62,7 @@ impl<'p> Compiler<'p> {
         (self.rest, self.start) = (after, false);
     }
 
-    /// Two stars or more; with a slash behind them: a run that ends in one, or nothing where a name begins.
+    /// Two stars or more; with a slash behind them: a run that ends in one, or nothing at the start of a name.
     fn take_stars(&mut self) {
         let stars = self.rest.iter().take_while(|&&byte| byte == b'*').count();
         match &self.rest[stars..] {
@@ -76,14 +76,14 @@ impl<'p> Compiler<'p> {
     }
 
     fn take_set(&mut self, inside: &'p [u8]) -> Result<(), PatternFault> {
-        let open = || PatternFault::Open(shown(self.rest), ']');
+        let open = || PatternFault::Open(escaped(self.rest), ']');
         let (set, after) = Set::read(inside).ok_or_else(open)?;
         let text = &self.rest[..self.rest.len() - after.len()];
         if let Some(name) = unknown_class(text) {
-            return Err(PatternFault::Class(shown(name)));
+            return Err(PatternFault::Class(escaped(name)));
         }
         if set.is_empty() || text.contains(&b'/') {
-            return Err(PatternFault::Set(shown(text)));
+            return Err(PatternFault::Set(escaped(text)));
         }
         self.push(Step::Set(Box::new(set)), after);
         Ok(())
@@ -118,6 +118,6 @@ impl<'p> Compiler<'p> {
     }
 }
 
-fn shown(text: &[u8]) -> String {
+fn escaped(text: &[u8]) -> String {
     text.escaped()
 }

@@ -1,33 +1,33 @@
 //! A pattern as a nondeterministic automaton, and its simulation.
 //!
-//! All places that the text so far can lead to are followed side by side (Thompson, Regular Expression Search Algorithm, CACM
-//! 11(6), 1968), so nothing is tried twice: a byte of the text costs at most as many steps as the program has. Steps that take
-//! no byte only lead forward, so one pass in ascending order finds all that they lead to.
+//! All states that the text so far can lead to are followed in parallel (Thompson, Regular Expression Search Algorithm, CACM 11(6), 1968), so
+//! nothing is tried twice: a byte of the text costs at most as many steps as the program has. Steps that consume no byte only lead
+//! forward, so one pass in ascending order finds all their successors.
 
 use crate::glob::Set;
 
-/// What happens at one place of a program. A step that takes a byte goes on at the next place.
+/// One step of a program. A step that consumes a byte continues at the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Takes this byte.
+    /// Consumes this byte.
     Byte(u8),
-    /// Takes any byte but `/`.
+    /// Consumes any byte but `/`.
     One,
-    /// Takes a byte of the set, but not `/`.
+    /// Consumes a byte of the set, but not `/`.
     Set(Box<Set>),
-    /// Takes any number of bytes but `/`.
+    /// Consumes any number of bytes but `/`.
     Run,
-    /// Takes any number of bytes.
+    /// Consumes any number of bytes.
     RunAcross,
-    /// Takes nothing, where a name begins.
+    /// Consumes nothing, at the start of a name.
     NameStart,
-    /// Takes nothing and goes on at each of these later places.
+    /// Consumes nothing and continues at each of these later steps.
     Fork(Vec<usize>),
-    /// Takes nothing and goes on at this later place.
+    /// Consumes nothing and continues at this later step.
     Jump(usize),
 }
 
-/// The steps of a pattern; it matches if the end of the text can be met behind the last.
+/// The steps of a pattern; it matches if the end of the text is reached after the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program(pub(super) Vec<Step>);
 
@@ -51,7 +51,7 @@ impl Program {
         now.contains(self.0.len())
     }
 
-    /// Completes `now` by what its steps lead to without a byte, and puts into `next` what they lead to with this one.
+    /// Completes `now` by the steps reachable without a byte, and adds to `next` those reachable with this one.
     fn follow(&self, now: &mut Places, byte: Option<u8>, name_start: bool, next: &mut Places) {
         let within = byte.filter(|&byte| byte != b'/');
         let mut from = 0;
@@ -78,7 +78,7 @@ impl Program {
     }
 }
 
-/// A set of places.
+/// A set of steps.
 #[derive(Debug, Clone)]
 struct Places(Vec<u64>);
 
@@ -109,7 +109,7 @@ impl Places {
         self.0.fill(0);
     }
 
-    /// The first place at or after `from`.
+    /// The first step in the set at or after `from`.
     fn first_from(&self, from: usize) -> Option<usize> {
         let first = from / 64;
         let head = self.0.get(first)? & (u64::MAX << (from % 64));

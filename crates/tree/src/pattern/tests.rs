@@ -1,4 +1,4 @@
-//! Tests of patterns, beside a matcher that follows their definition literally.
+//! Patterns compared with a matcher that follows their definition literally.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     Pattern::new(pattern.as_bytes()).unwrap().matches(path.as_bytes(), true)
 }
 
-/// Pattern, paths that it matches, paths that it does not.
+/// Pattern, matching paths, other paths.
 const KNOWN: &[(&str, &[&str], &[&str])] = &[
     ("bin", &["bin", "usr/bin", "a/b/bin"], &["", "bin2", "bin/x", "usr/bin/x", "sbin"]),
     ("/bin", &["bin"], &["usr/bin", "bin/x"]),
@@ -108,7 +108,7 @@ fn no_pattern_is_dear() {
     }
 }
 
-/// Whether a pattern matches a text that is behind `before`, by the definition, trying everything.
+/// Whether a pattern matches a text after `before`, by the definition, trying everything.
 fn naive(pattern: &[u8], before: Option<u8>, text: &[u8]) -> bool {
     let ways = |least: usize, across: bool| {
         let most = text.iter().take_while(|&&byte| across || byte != b'/').count();
@@ -137,7 +137,7 @@ fn naive(pattern: &[u8], before: Option<u8>, text: &[u8]) -> bool {
     }
 }
 
-/// Where a brace or comma was: what is on its two sides makes no `**` together.
+/// Replaces a brace or comma: stars on its two sides do not form a `**`.
 const CUT: u8 = 1;
 
 /// A pattern without braces for each choice of alternatives.
@@ -158,14 +158,14 @@ fn expanded(pattern: &[u8]) -> Vec<Vec<u8>> {
     cuts.windows(2).flat_map(one).collect()
 }
 
-/// The definition: a pattern with a slash is compared with the path, in each way to write its alternatives out.
+/// The definition: a pattern with a slash is compared with the path, in each expansion.
 fn by_definition(pattern: &[u8], path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap();
     let text = if pattern.contains(&b'/') { path } else { name };
     expanded(pattern).iter().any(|one| naive(one, None, text))
 }
 
-/// Patterns with sound braces and without doubled slashes, whose meaning needs no normal form.
+/// Patterns with balanced braces and without doubled slashes, whose meaning needs no normal form.
 fn any_pattern() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         4 => "[ab]", 2 => Just("/".to_string()), 2 => Just("*".to_string()), 1 => Just("?".to_string()), 1 => Just("**".to_string()),
@@ -183,7 +183,7 @@ proptest! {
 
     #[test]
     fn equals_the_definition(pattern in any_pattern(), path in "[ab]{1,2}(/[ab]{1,2}){0,3}") {
-        // The definition does not cover slashes in front, at the end and beside another.
+        // The definition does not cover leading, trailing and doubled slashes.
         prop_assume!(!pattern.contains("//") && !pattern.ends_with('/'));
         let plain = |mut one: Vec<u8>| {
             one.retain(|&byte| byte != CUT);

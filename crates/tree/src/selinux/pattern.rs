@@ -1,16 +1,16 @@
-//! Perl's expressions, as file_contexts files have them, written for the `regex` crate.
+//! Translates Perl's expressions in file_contexts files for the `regex` crate.
 //!
-//! What Perl takes as itself and the crate does not is escaped: in a class `[`, `&`, `~` and a dash after a dash; elsewhere a
-//! `{` that starts no count. What the crate would read in another sense is refused: a repeat of a repeat, which is possessive
-//! in Perl. What the crate does not know it refuses itself, with a message of its own.
+//! Characters that are literal in Perl but special in the crate are escaped: in a class `[`, `&`, `~` and a dash after a dash; elsewhere a
+//! `{` that starts no count. Syntax with another meaning in the crate is rejected: a repeat of a repeat, which is possessive in Perl. The
+//! crate rejects syntax that it does not know.
 
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::Bytes;
 
-/// Bytes a compiled expression may take; the crate's own default, far above what a path needs.
+/// Memory limit of a compiled expression, bytes; the crate's default, far above what a path needs.
 const COMPILED_MAX: usize = 10 << 20;
-/// Groups within groups: bounds the recursion of the crate's parser.
+/// Maximum nesting of groups: bounds the recursion of the crate's parser.
 const NESTING_MAX: u32 = 100;
 /// The named classes of Perl and the crate.
 const CLASSES: [&str; 14] = [
@@ -21,16 +21,16 @@ const CLASSES: [&str; 14] = [
 /// An expression.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// The expression as the crate takes it, anchored at both ends.
+    /// The expression for the crate, anchored at both ends.
     regex: String,
     /// Bytes that every match starts with.
     pub prefix: Bytes,
-    /// Whether the prefix is all that it matches.
+    /// Whether it matches only the prefix.
     pub is_literal: bool,
 }
 
 impl Pattern {
-    /// Translates an expression of ASCII characters; the error says what is refused.
+    /// Translates an expression of ASCII characters; the error names the rejected syntax.
     pub fn translate(perl: &str) -> Result<Pattern, &'static str> {
         let mut translator = Translator { rest: perl.as_bytes(), ..Translator::default() };
         translator.run()?;
@@ -38,14 +38,13 @@ impl Pattern {
         Ok(Pattern { regex: format!("^(?:{regex})$"), prefix, is_literal: !prefix_ends })
     }
 
-    /// Whether the crate takes the expression; cheaper than compiling it.
+    /// Whether the crate accepts the expression; cheaper than compiling it.
     pub fn check(&self) -> Result<(), String> {
         let mut parser = regex_syntax::ParserBuilder::new();
         let parser = parser.unicode(false).utf8(false).dot_matches_new_line(true).nest_limit(NESTING_MAX);
         parser.build().parse(&self.regex).map(drop).map_err(|error| one_line(&error))
     }
 
-    /// The compiled expression.
     pub fn compile(&self) -> Result<Regex, regex::Error> {
         let mut builder = RegexBuilder::new(&self.regex);
         let builder = builder.unicode(false).dot_matches_new_line(true).nest_limit(NESTING_MAX);
@@ -53,7 +52,7 @@ impl Pattern {
     }
 }
 
-/// The sense of a syntax error without the drawing of where it is.
+/// The message of a syntax error without the marked-up pattern.
 fn one_line(error: &regex_syntax::Error) -> String {
     match error {
         regex_syntax::Error::Parse(error) => error.kind().to_string(),
@@ -68,7 +67,7 @@ struct Translator<'a> {
     regex: String,
     prefix: Bytes,
     prefix_ends: bool,
-    /// Signs of the repeat that was just written: one, or two if it is lazy. A further one is refused.
+    /// Number of signs of the previous repeat: one, or two if it is lazy. A further one is rejected.
     repeats: u8,
     depth: u32,
 }
@@ -110,7 +109,7 @@ impl Translator<'_> {
         }
     }
 
-    /// An alternative outside of all groups: nothing need start with what stood before it.
+    /// An alternative outside of all groups: nothing need start with the prefix so far.
     fn alternative(&mut self) {
         if self.depth == 0 {
             self.prefix.clear();
@@ -160,7 +159,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The item before a repeat may be missing or come again.
+    /// The item before a repeat may be missing or repeated.
     fn unfix_last(&mut self, once_at_least: bool) {
         if !self.prefix_ends && !once_at_least {
             self.prefix.pop();
@@ -186,7 +185,7 @@ impl Translator<'_> {
         self.repeats = 0;
         self.regex.push('[');
         self.take_if(b'^');
-        // A bracket that comes first stands for itself.
+        // A bracket in first place is literal.
         if self.take_if(b']') {
             self.regex.insert(self.regex.len() - 1, '\\');
         }
@@ -215,7 +214,7 @@ impl Translator<'_> {
         found
     }
 
-    /// `[:alpha:]` in a class. The crate would take one it does not know as a class of its letters.
+    /// `[:alpha:]` in a class. The crate would read an unknown one as a class of its letters.
     fn named_class(&mut self) -> Result<(), &'static str> {
         let end = self.rest.windows(2).position(|pair| pair == b":]").ok_or("no `:]` ends a named class")?;
         let name = self.rest[1..end.max(1)].strip_prefix(b"^").unwrap_or(&self.rest[1..end.max(1)]);

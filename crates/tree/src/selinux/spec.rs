@@ -11,31 +11,31 @@ use crate::{Bytes, Error, Kind};
 /// One specification.
 #[derive(Debug)]
 pub(super) struct Spec {
-    /// Its place among all lines: later ones win.
+    /// Its line number: later ones win.
     pub number: u64,
-    /// The context it gives; `None` for `<<none>>`.
+    /// Its context; `None` for `<<none>>`.
     pub context: Option<String>,
-    /// The type it is for, as the letter of the line; `None` for all.
+    /// Its type as the letter in the line; `None` for all.
     letter: Option<u8>,
     /// Its expression; `None` for one without wild cards, which is found by its path.
     pattern: Option<Pattern>,
-    /// Compiled when a path first needs it: a policy has thousands, an image touches few.
+    /// Compiled on first use: a policy has thousands, an image uses few.
     compiled: OnceCell<Option<Regex>>,
 }
 
-/// Under what a specification is found.
+/// The key of a specification.
 #[derive(Debug)]
 pub(super) enum Target {
     /// One path.
     Literal(Bytes),
-    /// All paths below one directory of the root, `/usr` for example.
+    /// All paths below one directory of the root, such as `/usr`.
     Below(Bytes),
     /// Any path.
     Anywhere,
 }
 
 impl Spec {
-    /// Whether it is for this path, which starts with a slash.
+    /// Whether it matches this path, which starts with a slash.
     pub fn matches(&self, full: &[u8], kind: &Kind) -> bool {
         self.letter.is_none_or(|letter| letter == letter_of(kind)) && self.matches_path(full)
     }
@@ -56,7 +56,7 @@ pub(super) fn first_directory(full: &[u8]) -> Option<&[u8]> {
     memchr::memchr(b'/', below).map(|end| &full[..=end])
 }
 
-/// Parses a line that is not empty and no comment.
+/// Parses a line that is neither empty nor a comment.
 pub(super) fn parse(place: Place<'_>, line: &[u8], number: u64) -> Result<(Target, Spec), Error> {
     let mut fields = line.split(|&byte| is_blank(byte)).filter(|field| !field.is_empty());
     let path = text(place, fields.next().unwrap_or_default())?;
@@ -87,7 +87,7 @@ fn refused(place: Place<'_>, path: &str, fault: &str) -> Error {
     )
 }
 
-/// As libselinux, which refuses anything but ASCII.
+/// An ASCII field, as required by libselinux.
 fn text<'a>(place: Place<'_>, field: &'a [u8]) -> Result<&'a str, Error> {
     let plain = std::str::from_utf8(field).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii() && byte != 0));
     plain.ok_or_else(|| place.error(format!("{} is not ASCII", quote(field)), "ASCII characters"))

@@ -3,14 +3,14 @@
 use crate::pack_file::lines::{is_blank, lines, quote};
 use crate::{Bytes, Error};
 
-/// The substitutions of several files, each applied once, in the order the files were added.
+/// The substitutions of several files, each file applied once, in the order of adding.
 #[derive(Debug, Default)]
 pub(super) struct Substitutions {
     files: Vec<Vec<(Bytes, Bytes)>>,
 }
 
 impl Substitutions {
-    /// Adds the lines `FROM TO` of a text; of several that apply the last one does.
+    /// Adds the lines `FROM TO` of a text; of several that apply the last one wins.
     pub fn add(&mut self, input: &str, text: &[u8]) -> Result<(), Error> {
         let mut pairs = Vec::new();
         for (place, line) in lines(input, text) {
@@ -24,7 +24,7 @@ impl Substitutions {
         Ok(())
     }
 
-    /// The path that `full` is looked up as.
+    /// The path after substitution.
     pub fn apply(&self, full: Bytes) -> Bytes {
         self.files.iter().fold(full, |full, pairs| substitute(pairs, &full).unwrap_or(full))
     }

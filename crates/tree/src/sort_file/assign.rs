@@ -1,23 +1,23 @@
-//! Which line of a sort file each file of an image matches first.
+//! Finds the first matching line of a sort file for each file of an image.
 
 use std::collections::BTreeMap;
 
 use super::{FilePlace, Matching, SortFile, SortRule};
 use crate::{Glob, Slash};
 
-/// What a sort file says of a list of files.
+/// Result of matching a sort file with a list of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assigned<'a> {
-    /// The place of each file, in the order of the list.
+    /// Priority and flags of each file, in the order of the list.
     pub places: Vec<FilePlace>,
-    /// The lines that matched no file, or only files that an earlier line had matched: for a warning.
+    /// The lines that matched no file, or only files that an earlier line had matched, for a warning.
     pub unmatched: Vec<&'a SortRule>,
 }
 
 impl SortFile {
     /// Finds for each canonical path the first line that matches it.
     ///
-    /// Time: a line with a path takes one look-up; one with a pattern looks at every file that no earlier line matched.
+    /// Time: a line with a path takes one look-up; one with a pattern examines every file that no earlier line matched.
     pub fn assign(&self, paths: &[&[u8]]) -> Assigned<'_> {
         let mut matcher = Matcher::new(paths);
         let unmatched = self.rules().iter().filter(|rule| !matcher.apply(rule)).collect();
@@ -27,7 +27,7 @@ impl SortFile {
 
 struct Matcher<'a> {
     places: Vec<FilePlace>,
-    /// Files that no line has matched, by path.
+    /// Files without a match, by path.
     open: BTreeMap<&'a [u8], usize>,
 }
 

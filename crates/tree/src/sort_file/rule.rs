@@ -5,7 +5,7 @@ use crate::pack_file::lines::{Place, is_blank, quote, trim_end, trim_start};
 use crate::pack_file::words::unquote;
 use crate::{Bytes, Error};
 
-/// Parses a line that is not empty and no comment.
+/// Parses a line that is neither empty nor a comment.
 pub(super) fn parse(place: Place<'_>, line: &[u8]) -> Result<SortRule, Error> {
     let (priority, rest) = priority(place, trim_end(line))?;
     let (flags, matching, rest) = flags(place, rest)?;
@@ -23,7 +23,7 @@ fn priority<'a>(place: Place<'_>, line: &'a [u8]) -> Result<(i64, &'a [u8]), Err
     Ok((number.ok_or_else(wrong)?, after_blanks(place, &line[end..], "priority")?))
 }
 
-/// What follows a part of the line and the blanks after it.
+/// The text after a part of the line and the blanks after it.
 fn after_blanks<'a>(place: Place<'_>, rest: &'a [u8], part: &str) -> Result<&'a [u8], Error> {
     let next = trim_start(rest);
     if next.is_empty() {

@@ -1,24 +1,24 @@
-//! A list of entries brought into the order of packing.
+//! Sorts a list of entries by a sort file.
 
 use std::collections::BTreeMap;
 
 use super::{FileFlags, SortFile, SortRule};
 use crate::{Bytes, Entry, Kind};
 
-/// A list in the order of packing. `T` is what comes with each entry.
+/// A sorted list. `T` is the caller's data of each entry.
 #[derive(Debug)]
 pub struct Sorted<'a, T> {
-    /// Everything but regular files as it came, then the regular files by priority; those of the same one as they came.
+    /// Everything but regular files in the original order, then the regular files by priority; the sort is stable.
     pub entries: Vec<(Entry, T)>,
-    /// What is asked of files, by path; nothing is asked of others.
+    /// Flags of files by path; files without flags are missing.
     pub flags: BTreeMap<Bytes, FileFlags>,
-    /// The lines that matched no file, or only files that an earlier line had matched: for a warning.
+    /// The lines that matched no file, or only files that an earlier line had matched, for a warning.
     pub unmatched: Vec<&'a SortRule>,
 }
 
 impl SortFile {
-    /// Sorts a list of entries. The sort file speaks of regular files only; what is no file keeps its place before them, so
-    /// that directories stay before what is in them.
+    /// Sorts a list of entries. Sort files apply to regular files only; all others precede them in the original order, so that directories
+    /// stay before their entries.
     pub fn sort<T>(&self, entries: Vec<(Entry, T)>) -> Sorted<'_, T> {
         let (files, mut sorted): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(entry, _)| is_file(entry));
         let paths: Vec<&[u8]> = files.iter().map(|(entry, _)| &entry.path[..]).collect();

@@ -1,8 +1,8 @@
-//! Where the content of an entry is, for a reader that can come back to it.
+//! Position of an entry's content, for reading it again.
 
 use super::content::Content;
 
-/// Where the content of an entry is in a tar that can seek.
+/// Position of an entry's content in a tar that can seek.
 #[derive(Debug, Clone)]
 pub struct Bookmark {
     /// Offset of the entry's header, bytes.
@@ -14,7 +14,7 @@ pub struct Bookmark {
 
 #[derive(Debug, Clone)]
 enum Stored {
-    /// Whole, so many bytes.
+    /// Without holes; its size, bytes.
     Plain(u64),
     /// With a map: boxed, since few files have one.
     Sparse(Box<Content>),
@@ -29,7 +29,7 @@ impl Bookmark {
         Bookmark { header, start, content }
     }
 
-    /// The content, nothing of it read.
+    /// The unread content.
     pub(super) fn content(&self) -> Content {
         match &self.content {
             Stored::Plain(size) => Content::plain(*size),
@@ -37,7 +37,7 @@ impl Bookmark {
         }
     }
 
-    /// Bytes of memory that it takes besides itself.
+    /// Heap memory, bytes.
     pub fn memory(&self) -> u64 {
         match &self.content {
             Stored::Plain(_) => 0,

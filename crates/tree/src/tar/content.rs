@@ -1,4 +1,4 @@
-//! The content of the current file: which of its bytes come from the tar, which are holes, and what is left to skip.
+//! The content of the current file: stored bytes, holes, and padding.
 
 use super::header::BLOCK;
 use super::sparse::Segment;
@@ -10,31 +10,30 @@ pub(super) struct Content {
     position: u64,
     current: Option<Segment>,
     map: std::vec::IntoIter<Segment>,
-    /// Stored bytes not yet taken, and the padding behind them.
+    /// Stored bytes not yet consumed, and the padding behind them.
     stored: u64,
     padding: u64,
 }
 
-/// What comes next in a file.
+/// The next part of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// So many bytes are next in the tar.
+    /// This number of bytes in the tar.
     Stored(u64),
-    /// So many zeros.
+    /// This number of zeros.
     Hole(u64),
-    /// Nothing.
     End,
 }
 
 impl Content {
-    /// A file stored whole.
+    /// A file without holes.
     pub fn plain(size: u64) -> Self {
         let whole = (size > 0).then_some(Segment { offset: 0, length: size });
         Self { size, current: whole, stored: size, padding: padding(size), ..Self::default() }
     }
 
-    /// A file with holes. The segments ascend, end within `size` and hold the stored bytes; `area` is what the header gave as
-    /// stored size, of which the map at the head of the content may be part: the padding hangs on it.
+    /// A file with holes. The segments ascend, end within `size` and hold the stored bytes; `area` is the stored size in the header, which
+    /// may include the map at the start of the content: the padding depends on it.
     pub fn sparse(size: u64, segments: Vec<Segment>, area: u64) -> Self {
         let stored = segments.iter().map(|segment| segment.length).sum();
         let mut map = segments.into_iter();
@@ -42,18 +41,18 @@ impl Content {
         Self { size, position: 0, current, map, stored, padding: padding(area) }
     }
 
-    /// Its size if it is stored whole and nothing of it has been taken.
+    /// Its size if it has no holes and is unread.
     pub fn plain_size(&self) -> Option<u64> {
         let whole = self.map.len() == 0 && self.stored == self.size && self.padding == padding(self.size);
         (whole && self.position == 0).then_some(self.size)
     }
 
-    /// Bytes of memory that it takes.
+    /// Heap memory, bytes.
     pub fn memory(&self) -> u64 {
         (size_of::<Self>() + self.map.len() * size_of::<Segment>()) as u64
     }
 
-    /// What the file has at the position that was reached.
+    /// The next part at the current position.
     pub fn next(&mut self) -> Piece {
         while let Some(segment) = self.current {
             let end = segment.offset + segment.length;
@@ -68,25 +67,25 @@ impl Content {
         if self.position < self.size { Piece::Hole(self.size - self.position) } else { Piece::End }
     }
 
-    /// Goes over a hole.
+    /// Advances over a hole.
     pub fn skip_hole(&mut self, bytes: u64) {
         self.position += bytes;
     }
 
-    /// Goes over bytes that were taken from the tar.
+    /// Advances over stored bytes.
     pub fn take(&mut self, bytes: u64) {
         self.position += bytes;
         self.stored -= bytes;
     }
 
-    /// Bytes of the tar up to the next header; the content then counts as left behind.
+    /// Bytes of the tar up to the next header; ends the content.
     pub fn abandon(&mut self) -> u64 {
         let rest = self.stored + self.padding;
         *self = Self::default();
         rest
     }
 
-    /// Stored bytes not yet taken.
+    /// Stored bytes not yet consumed.
     pub fn stored(&self) -> u64 {
         self.stored
     }

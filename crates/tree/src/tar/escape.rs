@@ -1,13 +1,13 @@
-//! Text forms of attribute names and values in PAX records: percent escapes and base64.
+//! Text encodings of attribute names and values in PAX records: percent escapes and base64.
 
 use crate::Bytes;
 
-/// A `SCHILY.xattr.` name as GNU tar writes it: only `%` and `=` are escaped (`%25`, `%3D`).
+/// Decodes a `SCHILY.xattr.` name as GNU tar writes it: only `%` and `=` are escaped (`%25`, `%3D`).
 pub(super) fn schily_name(name: &[u8]) -> Bytes {
     unescape(name, |byte| matches!(byte, b'%' | b'='))
 }
 
-/// A `LIBARCHIVE.xattr.` name: any byte may be escaped as `%XX`; what is no escape stands for itself.
+/// Decodes a `LIBARCHIVE.xattr.` name: any byte may be escaped as `%XX`; invalid escapes are literal.
 pub(super) fn url_name(name: &[u8]) -> Bytes {
     unescape(name, |_| true)
 }
@@ -36,7 +36,7 @@ fn escaped(bytes: &[u8]) -> Option<u8> {
     Some((digit(high)? * 16 + digit(low)?) as u8)
 }
 
-/// Base64 (RFC 4648, section 4) with or without padding, as libarchive writes it without. `None` if it is none.
+/// Base64 (RFC 4648, section 4) with or without padding; libarchive writes none. `None` if it is invalid.
 pub(super) fn base64(text: &[u8]) -> Option<Bytes> {
     let length = text.iter().position(|&byte| byte == b'=').unwrap_or(text.len());
     let (text, padding) = text.split_at(length);

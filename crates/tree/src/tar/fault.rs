@@ -1,11 +1,11 @@
-//! Errors of one tar: the input's name is known once, so a fault is made from place, finding and expectation.
+//! Errors of one tar with its name and position.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::Error;
 
-/// Where in the input something was found: the offset of the structure and, where known, the entry.
+/// Position of an error: the offset of the structure and, where known, the entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     /// The name of the input.
@@ -17,7 +17,6 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// A malformed structure here.
     pub fn malformed(&self, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::Malformed {
             input: self.input.to_owned(),
@@ -29,13 +28,13 @@ impl Place<'_> {
     }
 }
 
-/// An input that holds no bytes where a tar is expected: the program that should have written it has failed.
+/// The error for an empty input where a tar is expected: usually the program that should have written it failed.
 pub fn empty_input(input: &str) -> Error {
     let place = Place { input, entry: &[], offset: 0 };
     place.malformed("is empty: it ends", "a tar: at least one block of 512 bytes")
 }
 
-/// The reader under the tar failed; a decoder's error comes this way too.
+/// The error of a failed read; errors of decoders arrive here too.
 pub(super) fn unreadable(input: &str, cause: io::Error) -> Error {
     Error::Io { path: PathBuf::from(input), action: "cannot read", cause }
 }

@@ -1,20 +1,20 @@
-//! The 512-byte header block: v7, ustar, GNU and star, which differ in what follows byte 257.
+//! The 512-byte header block: v7, ustar, GNU and star, which differ from byte 257 on.
 //!
-//! Layout from POSIX.1-2017 `pax`, "ustar Interchange Format"; the GNU and star variants from the GNU tar manual, "Basic Tar
-//! Format", and star(5).
+//! Layout from POSIX.1-2017 `pax`, "ustar Interchange Format"; the GNU and star variants from the GNU tar manual, "Basic Tar Format", and
+//! star(5).
 
 use super::number;
 use crate::Bytes;
 
-/// Everything in a tar comes in blocks of so many bytes.
+/// Block size of tars, bytes.
 pub(super) const BLOCK: usize = 512;
 
-/// One header block whose checksum is right.
+/// One header block with a valid checksum.
 pub(super) struct Header {
     bytes: [u8; BLOCK],
 }
 
-/// Which reading of bytes 257.. applies.
+/// Layout of bytes 257 and following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// No magic: names of at most 100 bytes.
@@ -28,7 +28,7 @@ pub(super) enum Dialect {
 }
 
 impl Header {
-    /// Takes a block; `None` if its checksum is wrong.
+    /// `None` if the checksum is wrong.
     ///
     /// The sum is of unsigned bytes; some old archivers summed signed ones, and both are accepted.
     pub fn new(block: &[u8; BLOCK]) -> Option<Self> {
@@ -38,7 +38,7 @@ impl Header {
         (stored == unsigned || stored == signed).then_some(header)
     }
 
-    /// The sums that a header with these bytes must carry, over the block with its checksum field blank.
+    /// The checksums of unsigned and of signed bytes, with the checksum field blank.
     fn sums(&self) -> (i64, i64) {
         let unsigned = self.counted().map(i64::from).sum();
         let high: i64 = self.counted().map(|byte| i64::from(byte >> 7)).sum();
@@ -50,7 +50,6 @@ impl Header {
         self.bytes[..148].iter().copied().chain(blank).chain(self.bytes[156..].iter().copied())
     }
 
-    /// Which dialect the magic shows.
     pub fn dialect(&self) -> Dialect {
         let magic = &self.bytes[257..265];
         match magic {
@@ -61,18 +60,17 @@ impl Header {
         }
     }
 
-    /// star ends its prefix at byte 475 and puts access and change time there, each octal with a blank behind it.
+    /// star ends its prefix at byte 475 and stores access and change time there, each octal with a blank behind it.
     fn is_star(&self) -> bool {
         let time = |at: usize| matches!(self.bytes[at], b'0'..=b'7') && self.bytes[at + 11] == b' ';
         self.bytes[475] == 0 && time(476) && time(488)
     }
 
-    /// True if a star archive marks itself with `tar` at the end of the block, where `S` headers have a layout of their own.
+    /// True if the block ends with star's mark `tar`, with which `S` headers have another layout.
     pub fn has_star_mark(&self) -> bool {
         self.dialect() != Dialect::Gnu && &self.bytes[508..512] == b"tar\0"
     }
 
-    /// The type byte.
     pub fn kind(&self) -> u8 {
         self.bytes[156]
     }
@@ -89,12 +87,10 @@ impl Header {
         if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() }
     }
 
-    /// The link target.
     pub fn link(&self) -> Bytes {
         text(&self.bytes[157..257]).to_vec()
     }
 
-    /// Bytes of a field.
     pub fn slice(&self, start: usize, length: usize) -> &[u8] {
         &self.bytes[start..start + length]
     }
@@ -105,7 +101,7 @@ fn text(field: &[u8]) -> &[u8] {
     &field[..memchr::memchr(0, field).unwrap_or(field.len())]
 }
 
-/// True if a block is all zeros, as the two that end an archive are.
+/// True if a block is all zeros, like the two that end an archive.
 pub(super) fn is_zero(block: &[u8]) -> bool {
     block.iter().all(|&byte| byte == 0)
 }

@@ -1,16 +1,16 @@
-//! Bytes of the tar in order: headers through a small buffer, content straight into the caller's memory.
+//! Sequential input of a tar: headers through a small buffer, content directly into the caller's memory.
 
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 
-/// Size of the buffer. Half of a pipe's, and the most that content is ever copied twice.
+/// Buffer size: half of a pipe's, and the most that content is ever copied twice.
 const BUFFER: usize = 32 * 1024;
-/// From this many bytes on a read goes to the caller's memory and to the buffer in one call, and a skip seeks.
+/// From this many bytes on a read fills the caller's memory and the buffer in one call, and a skip seeks.
 const DIRECT: usize = 4 * 1024;
 
-/// Moves a reader by a number of bytes that are known to be there.
+/// Advances a reader by a number of bytes that are known to exist.
 type Seeker<R> = fn(&mut R, i64) -> io::Result<()>;
 
-/// A reader with a buffer, a position and, for a file, a cheap way past content.
+/// A reader with a buffer, a position and, for a file, a cheap way to skip content.
 pub(super) struct Input<R> {
     reader: R,
     buffer: Box<[u8]>,
@@ -22,7 +22,7 @@ pub(super) struct Input<R> {
 }
 
 impl<R: Read + Seek> Input<R> {
-    /// A reader that can seek, from where it stands to its end.
+    /// A reader that can seek, from its current position to its end.
     pub fn seekable(mut reader: R) -> io::Result<Self> {
         let here = reader.stream_position()?;
         let end = reader.seek(SeekFrom::End(0))?;
@@ -39,23 +39,23 @@ fn shift<R: Seek>(reader: &mut R, bytes: i64) -> io::Result<()> {
 }
 
 impl<R: Read> Input<R> {
-    /// A reader of which nothing but its bytes is known.
+    /// A reader that cannot seek.
     pub fn new(reader: R) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
         Self { reader, buffer, start: 0, end: 0, offset: 0, seeker: None, length: None }
     }
 
-    /// Offset of the next byte, counted from where the reader stood at first.
+    /// Offset of the next byte from the initial position.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Length of the whole input in bytes, where it can seek.
+    /// Length of the whole input in bytes, if it can seek.
     pub fn length(&self) -> Option<u64> {
         self.length
     }
 
-    /// The next `wanted` bytes without taking them; fewer only where the input ends. `wanted` is at most a few blocks.
+    /// The next `wanted` bytes without consuming them; fewer only at the end of the input. `wanted` is at most a few blocks.
     pub fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
         if self.buffered() < wanted {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -76,7 +76,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Takes bytes that [`Self::peek`] showed.
+    /// Consumes bytes returned by [`Self::peek`].
     pub fn consume(&mut self, bytes: usize) {
         self.start += bytes;
         self.offset += bytes as u64;
@@ -86,7 +86,7 @@ impl<R: Read> Input<R> {
         self.end - self.start
     }
 
-    /// Fills `out` as far as the input goes; returns how many bytes there were.
+    /// Fills `out`; returns the number of bytes, fewer only at the end of the input.
     pub fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut done = self.drain(out);
         while done < out.len() {
@@ -101,7 +101,7 @@ impl<R: Read> Input<R> {
         Ok(done)
     }
 
-    /// One call fills the caller's memory and, with what it brings beyond, the buffer: the next header is there already.
+    /// One call fills the caller's memory and, with the excess, the buffer, which then holds the next header.
     fn read_direct(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let wanted = out.len();
         let count =
@@ -125,7 +125,7 @@ impl<R: Read> Input<R> {
         count
     }
 
-    /// Goes forward by `bytes`; returns how many were there, fewer only where the input ends.
+    /// Skips `bytes`; returns the number skipped, fewer only at the end of the input.
     pub fn skip(&mut self, bytes: u64) -> io::Result<u64> {
         let buffered = bytes.min(self.buffered() as u64);
         self.consume(buffered as usize);
@@ -156,12 +156,12 @@ impl<R: Read> Input<R> {
         Ok(there)
     }
 
-    /// Whether it can go back.
+    /// Whether it can seek backwards.
     pub fn can_seek(&self) -> bool {
         self.seeker.is_some()
     }
 
-    /// Goes to an offset that was reached before, if it can seek.
+    /// Seeks to an offset that was reached before, if possible.
     pub fn go_to(&mut self, offset: u64) -> io::Result<()> {
         let Some(seeker) = self.seeker else { return Ok(()) };
         let there = (self.offset + self.buffered() as u64) as i64;
@@ -170,8 +170,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Reads a stream to its end, so that whoever writes it is not cut off and a decoder sees its last checksum. A file is
-    /// left where it is.
+    /// Reads a stream to its end, so that its writer gets no broken pipe and a decoder verifies its last checksum. A file is left as it is.
     pub fn finish(&mut self) -> io::Result<()> {
         if self.seeker.is_none() {
             self.skip(u64::MAX)?;
@@ -195,7 +194,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Cursor;
 
-    /// Gives as few bytes a call as its steps say.
+    /// Returns as few bytes per call as its steps allow.
     struct Slow(Cursor<Vec<u8>>, Vec<usize>, usize);
 
     impl Read for Slow {
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_taken_from_where_it_stands() {
+    fn a_file_is_read_from_its_position() {
         let mut file = Cursor::new(data(100_000));
         file.set_position(1000);
         let mut input = Input::seekable(file).unwrap();

@@ -1,4 +1,4 @@
-//! One member of the archive: header, long names and PAX records put together into an entry.
+//! One member of the archive: header, long names and PAX records combined into an entry.
 
 use super::fault::Place;
 use super::header::Header;
@@ -8,11 +8,11 @@ use crate::path::{self, PathFault};
 use crate::{Bytes, Device, Entry, Error, Kind, Meta, Xattr};
 use packline_runtime::escape::Escape;
 
-/// Everything said about one member, before it is judged.
+/// All information about one member, before validation.
 pub(super) struct Member<'a> {
     /// The member's own header.
     pub header: &'a Header,
-    /// What PAX records said.
+    /// Values of PAX records.
     pub pax: Pax,
     /// Its raw name, for messages and for the path.
     pub name: Bytes,
@@ -24,13 +24,13 @@ pub(super) struct Member<'a> {
     pub offset: u64,
 }
 
-/// The name that applies: of a PAX sparse file, of a PAX record, of a GNU `L` record, of the header.
+/// The name: of a PAX sparse file, else of a PAX record, of a GNU `L` record, of the header.
 pub(super) fn choose_name(header: &Header, pax: &mut Pax, long: Option<Bytes>) -> Bytes {
     pax.sparse.name.take().or_else(|| pax.path.take()).or(long).unwrap_or_else(|| header.name())
 }
 
 impl Member<'_> {
-    /// The entry, where it is a regular file of `size` bytes; else of the kind that the header's type says.
+    /// The entry: a regular file of `size` bytes if given, else of the header's type.
     pub fn into_entry(mut self, file: Option<u64>) -> Result<Entry, Error> {
         let path = self.path()?;
         let kind = match file {
@@ -52,7 +52,7 @@ impl Member<'_> {
         }
     }
 
-    /// The header's size field with whatever it has, for a type that stores nothing.
+    /// The header's size field with any content, for a type that stores nothing.
     pub fn loose_size(&self) -> u64 {
         let field = number::field(self.header.slice(124, 12)).and_then(|size| u64::try_from(size).ok());
         self.pax.size.or(field).unwrap_or(0)
@@ -63,12 +63,11 @@ impl Member<'_> {
         u64::try_from(size).map_err(|_| self.malformed(format!("size {size}"), "a size that is not negative"))
     }
 
-    /// True if the name says directory where the type says regular file: how directories were written before ustar.
+    /// True if the name ends in a slash but the type is a regular file: the form of directories before ustar.
     pub fn is_old_directory(&self) -> bool {
         self.name.ends_with(b"/")
     }
 
-    /// An error about this member.
     pub fn malformed(&self, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Place { input: self.input, entry: &self.name, offset: self.offset }.malformed(what, expected)
     }
@@ -94,11 +93,11 @@ impl Member<'_> {
 
     fn link_to(&mut self) -> Result<Bytes, Error> {
         let raw = self.raw_link();
-        let say = |fault: PathFault| {
+        let error = |fault: PathFault| {
             let what = format!("hard link to '{}': {fault}", raw[..raw.len().min(256)].escaped());
             self.malformed(what, fault.expected())
         };
-        path::canonical(&raw).map_err(say)
+        path::canonical(&raw).map_err(error)
     }
 
     fn target(&mut self) -> Result<Bytes, Error> {
@@ -154,8 +153,8 @@ impl Member<'_> {
     }
 }
 
-/// The attributes, each name once. The SELinux context of `--selinux` comes as text; the kernel's attribute has a NUL behind
-/// it, and where that was recorded too, it wins.
+/// The attributes, each name once. The SELinux context of `--selinux` is text, to which the kernel's attribute adds a NUL; if that
+/// attribute was recorded too, it wins.
 fn xattrs(pax: &mut Pax) -> Vec<Xattr> {
     if let Some(mut value) = pax.selinux.take() {
         value.push(0);

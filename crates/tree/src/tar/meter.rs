@@ -1,10 +1,10 @@
-//! A count of bytes read, shared between the thread that reads a compressed file and whoever shows progress.
+//! A count of bytes read, shared by the reader of a compressed file and the progress display.
 
 use std::io::{self, IoSliceMut, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far an input has been read. Clones share the count.
+/// Progress of an input. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
     consumed: Arc<AtomicU64>,
@@ -12,7 +12,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter at zero, of an input of `total` bytes where that is known.
+    /// A meter at zero, of an input of `total` bytes where known.
     pub fn new(total: Option<u64>) -> Self {
         Self { consumed: Arc::default(), total }
     }
@@ -36,7 +36,7 @@ pub struct Metered<R> {
 }
 
 impl<R: Read> Metered<R> {
-    /// Counts what is read from `reader` into `meter`.
+    /// Counts reads from `reader` into `meter`.
     pub fn new(reader: R, meter: Meter) -> Self {
         Self { reader, meter }
     }

@@ -1,16 +1,16 @@
-//! Tars as a source: every dialect that users have, plain from a file or a pipe, or behind a decoder.
+//! Tars as a source: every common dialect, plain from a file or a pipe, or behind a decoder.
 //!
-//! What is read, and the choices where archivers differ:
-//! - v7, ustar, GNU (`L`, `K`, `S`, base-256), PAX (`x`, `g`, and `X` as Solaris called it) and star headers, told apart one by
-//!   one, so concatenations of dialects work. Owners are the numbers; names of users and groups are ignored.
-//! - A directory is type 5, GNU's `D`, or a regular file whose name ends in a slash. Type 7 is a regular file. `V` is skipped;
-//!   `M` and other pieces of a multi-volume archive are refused, since the file is not whole. Any other type is refused:
-//!   unpacking an unknown thing as a regular file, as some tools do, would put something else into the image.
-//! - Two zero blocks end the archive, and what follows is ignored; a single one is skipped; an archive may also just end where
-//!   a header could start. An end anywhere else is an error, and so is an input without a single block.
-//! - The same path may come twice: the source reports both, and [`crate::Namespace`] lets the last one win.
-//! - A fault is an error. [`TarOptions::lenient`] turns those by which nothing is lost into warnings; `docs/format/tar.md` has the
-//!   list, with what other programs do.
+//! Supported input, and the choices where archivers differ:
+//! - v7, ustar, GNU (`L`, `K`, `S`, base-256), PAX (`x`, `g`, and Solaris's `X`) and star headers, recognised one by one, so concatenations
+//!   of dialects work. Owners are the numbers; names of users and groups are ignored.
+//! - A directory is type 5, GNU's `D`, or a regular file whose name ends in a slash. Type 7 is a regular file. `V` is skipped; `M` and other
+//!   pieces of a multi-volume archive are errors, since the file is incomplete. Any other type is an error: extracting an unknown type as
+//!   a regular file, as some tools do, would put something else into the image.
+//! - Two zero blocks end the archive, and what follows is ignored; a single one is skipped; an archive may also end where a header could
+//!   start. An end anywhere else is an error, and so is an input without a single block.
+//! - The same path may occur twice: the source reports both, and [`crate::Namespace`] lets the last one win.
+//! - A fault is an error. [`TarOptions::lenient`] turns those that lose no data into warnings; `docs/format/tar.md` has the list, compared
+//!   with other programs.
 //! - Attributes come from `SCHILY.xattr.`, `LIBARCHIVE.xattr.` and `RHT.security.selinux`; the last record of a name wins.
 
 mod bookmark;
@@ -35,21 +35,20 @@ pub use open::{open_file, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
 pub use write::{MapSegment, MapShape, RECORD_BYTES, TarWriter, Unstorable, end_of_archive, is_xattr_name, padding};
 
-/// Whether a file that begins so is a tar: its first 512 bytes are a header whose checksum is right.
+/// Whether a file with this start is a tar: its first 512 bytes are a header with a valid checksum.
 pub fn is_header(head: &[u8]) -> bool {
     head.first_chunk().is_some_and(|block| header::Header::new(block).is_some())
 }
 
-/// How a tar is read.
+/// Options for reading a tar.
 #[derive(Debug, Clone, Default)]
 pub struct TarOptions {
     /// The input's name for messages: the path as the user gave it, or `standard input`.
     pub input_name: String,
-    /// Counts the bytes of the input for the progress bar where they are not those of the tar: before decompression.
+    /// Counts compressed input bytes for the progress bar.
     pub meter: Option<Meter>,
-    /// Go on, with a warning, after a fault by which nothing is lost: an extended header that the end of the archive follows, a
-    /// directory without a name (it is the root), a modification time that is no number (a PAX record without use is ignored,
-    /// a field without use is 0).
+    /// Warn instead of failing on a fault that loses no data: an extended header without an entry at the end of the archive, a directory
+    /// without a name (it is the root), an invalid modification time (of a PAX record it is ignored, of a field it is 0).
     pub lenient: bool,
 }
 

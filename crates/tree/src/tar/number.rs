@@ -1,10 +1,10 @@
-//! Numbers as tar writes them: octal text, GNU base-256, and the decimals of PAX records.
+//! Numbers in tars: octal text, GNU base-256, and the decimals of PAX records.
 
-/// A number in a header field: octal digits, blank-padded in front, ended by a space, a NUL or the field's end; or, with the
-/// top bit of the first byte set, a two's complement big-endian number in the remaining bits (GNU base-256, also used by star).
-/// A blank field is 0, as old archivers leave fields that they do not use.
+/// A number in a header field: octal digits, blank-padded in front, ended by a space, a NUL or the field's end; or, with the top bit of the
+/// first byte set, a two's complement big-endian number in the remaining bits (GNU base-256, also used by star). A blank field, which old
+/// archivers write for unused fields, is 0.
 ///
-/// `None` when the field is neither, or the number does not fit an `i64`.
+/// `None` if the field is neither, or the number does not fit an `i64`.
 pub(super) fn field(bytes: &[u8]) -> Option<i64> {
     match bytes.first() {
         Some(first) if first & 0x80 != 0 => base_256(bytes),
@@ -38,8 +38,8 @@ fn base_256(bytes: &[u8]) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// A decimal of a PAX record or a sparse map: digits only, at least one, at most `i64::MAX` as sizes and offsets are signed
-/// everywhere below.
+/// A decimal of a PAX record or a sparse map: digits only, at least one, at most `i64::MAX`, because sizes and offsets are signed in system
+/// calls.
 pub(super) fn decimal(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return None;

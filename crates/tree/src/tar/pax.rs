@@ -1,4 +1,4 @@
-//! PAX extended headers: `LENGTH KEY=VALUE\n` records that replace header fields and carry what those cannot.
+//! PAX extended headers: `LENGTH KEY=VALUE\n` records that replace or extend header fields.
 //!
 //! Format: POSIX.1-2017 `pax`, "pax Extended Header"; the vendors' keys from the GNU tar manual, star(5) and tar(5).
 
@@ -7,7 +7,7 @@ use super::number;
 use super::sparse::{Map, Segment};
 use crate::{Bytes, Xattr};
 
-/// What records said, each later one over the earlier.
+/// Values of records; later ones replace earlier ones.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Pax {
     pub path: Option<Bytes>,
@@ -18,12 +18,12 @@ pub(super) struct Pax {
     pub mtime: Option<i64>,
     pub major: Option<u64>,
     pub minor: Option<u64>,
-    /// In the order of the records; a name may come again.
+    /// In the order of the records; names may repeat.
     pub xattrs: Vec<Xattr>,
     /// The SELinux context of GNU tar's `--selinux`.
     pub selinux: Option<Bytes>,
     pub sparse: Sparse,
-    /// A part of a multi-volume archive starts in the middle of a file.
+    /// Set for a part of a multi-volume archive that starts in the middle of a file.
     pub volume_offset: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Sparse {
     offset: Option<u64>,
 }
 
-/// A record that cannot be used: where in the header, what, and what was expected.
+/// An invalid record: its position, the fault, and the expected value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RecordFault {
     /// Offset from the start of the records, bytes.
@@ -49,12 +49,12 @@ pub(super) struct RecordFault {
     pub expected: String,
 }
 
-/// What is wrong with a value, and what was expected.
+/// The fault of a value, and the expected value.
 type ValueFault = (String, String);
 
 impl Pax {
-    /// Takes all records of one header. A global header (`global`) describes no file: its sparse records are ignored. Returns the
-    /// records that were ignored since an entry can do without them: of unusable times, if `lenient`.
+    /// Applies all records of one header. A global header (`global`) describes no file: its sparse records are ignored. Returns the records
+    /// that were ignored without loss: those with invalid times, if `lenient`.
     pub fn apply(&mut self, records: &[u8], global: bool, lenient: bool) -> Result<Vec<RecordFault>, RecordFault> {
         let (mut at, mut ignored) = (0, Vec::new());
         while at < records.len() {
@@ -74,7 +74,7 @@ impl Pax {
         Ok(ignored)
     }
 
-    /// Leaves each attribute once, sorted by name: the last record of a name wins.
+    /// Sorts the attributes by name and keeps the last of each name.
     pub fn settle_xattrs(&mut self) {
         if self.xattrs.len() > 1 {
             self.xattrs.reverse();
@@ -198,7 +198,7 @@ fn split_record(bytes: &[u8]) -> Result<Record<'_>, (String, &'static str)> {
     Ok(Record { length, key: &body[..equals], value: &body[equals + 1..] })
 }
 
-/// An empty value takes back what an earlier record or a global header said (POSIX).
+/// An empty value cancels an earlier record or a global header (POSIX).
 fn text(value: &[u8]) -> Option<Bytes> {
     (!value.is_empty()).then(|| value.to_vec())
 }

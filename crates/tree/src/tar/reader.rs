@@ -1,4 +1,4 @@
-//! The reader of tar streams: one header after the other, each with the records that belong to it.
+//! The reader of tar streams: a sequence of headers, each with its records.
 
 use std::io::{Read, Seek};
 
@@ -14,14 +14,14 @@ use super::sparse::{self, Map, MapFault, OldLayout, TextMap};
 use super::{Meter, TarOptions};
 use crate::{Bytes, Entry, Error, Extent, Source};
 
-/// Longest extended header of one entry in bytes; names, targets and attributes that a file system can hold need far less.
+/// Longest extended header of one entry in bytes; names, targets and attributes that a file system supports need far less.
 pub const MAX_EXTENDED: u64 = 16 << 20;
 /// Longest global extended header in bytes: it is copied into every entry.
 pub const MAX_GLOBAL: u64 = 1 << 20;
-/// Longest GNU long name in bytes; a longer one is no path for any system.
+/// Longest GNU long name in bytes; longer ones are not valid paths on any system.
 pub const MAX_LONG_NAME: u64 = 1 << 20;
 
-/// A tar as a [`Source`]: v7, ustar, GNU, PAX and star, told apart header by header.
+/// A tar as a [`Source`]: v7, ustar, GNU, PAX and star, recognised header by header.
 pub struct TarSource<R> {
     input: Input<R>,
     name: String,
@@ -31,7 +31,7 @@ pub struct TarSource<R> {
     content: Content,
     /// Name and header offset of the current entry, for errors in its content.
     current: (Bytes, u64),
-    /// Where the next header is, while an earlier content is read again.
+    /// Offset of the next header, while an earlier content is read again.
     next: Option<u64>,
     ended: bool,
     /// Whether two zero blocks ended the archive.
@@ -40,7 +40,7 @@ pub struct TarSource<R> {
     warnings: Vec<String>,
 }
 
-/// What headers before an entry said about it.
+/// Headers before an entry that apply to it.
 #[derive(Default)]
 struct Pending {
     pax: Option<Pax>,
@@ -55,10 +55,10 @@ impl Pending {
 }
 
 impl<R: Read + Seek> TarSource<R> {
-    /// A tar in a file or other input that can seek, from where it stands: content that is not read is skipped by seeking.
+    /// A tar in a file or other input that can seek, from its current position: unread content is skipped by seeking.
     ///
     /// # Errors
-    /// [`Error::Io`] if the input cannot seek after all (a pipe opened by name): use [`TarSource::new`] then.
+    /// [`Error::Io`] if the input cannot seek (a pipe opened by name): use [`TarSource::new`] then.
     pub fn seekable(reader: R, options: TarOptions) -> Result<Self, Error> {
         let input = Input::seekable(reader).map_err(|cause| unreadable(&options.input_name, cause))?;
         Ok(Self::over(input, options))
@@ -66,7 +66,7 @@ impl<R: Read + Seek> TarSource<R> {
 }
 
 impl<R: Read> TarSource<R> {
-    /// A tar that is read from start to end, as from a pipe or a decoder.
+    /// A tar that is read sequentially, as from a pipe or a decoder.
     pub fn new(reader: R, options: TarOptions) -> Self {
         Self::over(Input::new(reader), options)
     }
@@ -152,7 +152,7 @@ impl<R: Read> TarSource<R> {
         self.malformed(&self.current.0, self.input.offset(), what, "the whole content")
     }
 
-    /// The body of an extended header. Memory grows with what arrives, not with what the size says.
+    /// The body of an extended header. Memory grows with the data read, not with the size in the header.
     fn records(&mut self, header: &Header, offset: u64, limit: u64) -> Result<Vec<u8>, Error> {
         let name = header.name();
         let size = self.plain_member(header, offset).stored_size()?;
@@ -174,7 +174,7 @@ impl<R: Read> TarSource<R> {
         Ok(records)
     }
 
-    /// A header seen alone: nothing that came before applies to a header that describes another.
+    /// A header alone, without pending records, which do not apply to a header that describes another.
     fn plain_member<'a>(&'a self, header: &'a Header, offset: u64) -> Member<'a> {
         Member { header, pax: Pax::default(), name: header.name(), long_link: None, input: &self.name, offset }
     }
@@ -184,9 +184,9 @@ impl<R: Read> TarSource<R> {
         let records = self.records(header, offset, limit)?;
         let mut pax = match self.pending.pax.take() {
             Some(pax) if !global => pax,
-            kept => {
+            rest => {
                 if global {
-                    self.pending.pax = kept;
+                    self.pending.pax = rest;
                 }
                 self.globals.clone()
             }
@@ -227,7 +227,7 @@ impl<R: Read> TarSource<R> {
         Ok(())
     }
 
-    /// The entry that this header is for, with all that is pending.
+    /// The entry of this header, with all pending records.
     fn member(&mut self, header: &Header, offset: u64) -> Result<Entry, Error> {
         let pending = std::mem::take(&mut self.pending);
         let mut pax = pending.pax.unwrap_or_else(|| self.globals.clone());
@@ -254,7 +254,7 @@ impl<R: Read> TarSource<R> {
         }
     }
 
-    /// Puts what is harmless in the place of what is missing or without use, with a warning.
+    /// Replaces missing or invalid values by harmless ones, with a warning.
     fn mend(&mut self, header: &Header, offset: u64, name: &mut Bytes, pax: &mut Pax) {
         if name.is_empty() && matches!(header.kind(), b'5' | b'D') {
             *name = b"./".to_vec();
@@ -280,7 +280,7 @@ impl<R: Read> TarSource<R> {
         self.malformed(&self.current.0, offset, what, "a whole archive, its volumes joined by tar")
     }
 
-    /// A directory whose size counts: GNU's `D` lists its names there.
+    /// A directory with a body: GNU's `D` lists its names there.
     fn with_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
         let size = member.stored_size()?;
         let entry = member.into_entry(None)?;
@@ -288,8 +288,8 @@ impl<R: Read> TarSource<R> {
         Ok(entry)
     }
 
-    /// A type that stores nothing by POSIX. Some archivers give a size all the same, and a few (`pax -o linkdata`) do store
-    /// content with hard links: the next block tells, unless a PAX record was explicit.
+    /// A type that stores nothing by POSIX. Some archivers give a size all the same, and a few (`pax -o linkdata`) do store content with
+    /// hard links: the next block decides, unless a PAX record was explicit.
     fn without_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
         let size = member.loose_size();
         let explicit = member.pax.size.is_some();
@@ -311,7 +311,7 @@ impl<R: Read> TarSource<R> {
         let sparse = std::mem::take(&mut member.pax.sparse);
         let (size, content) = match (sparse.major, sparse.minor, sparse.size) {
             _ if member.header.kind() == b'S' => self.old_sparse(&member, stored)?,
-            // As in GNU tar, the minor number says nothing of how to read it.
+            // As in GNU tar, the minor number does not affect reading.
             (Some(1), _, Some(size)) => self.text_sparse(&member, size, stored)?,
             (None | Some(0), _, Some(size)) => {
                 let segments = sparse.map.finish(size, stored).map_err(|fault| map_fault(&member, fault))?;
@@ -369,7 +369,7 @@ impl<R: Read> TarSource<R> {
         Ok(Extent::Data(count))
     }
 
-    /// At the end nothing may wait for an entry, and a stream is read out.
+    /// At the end no header may be pending, and a stream is read to its end.
     fn end(&mut self) -> Result<(), Error> {
         self.ended = true;
         if self.input.offset() == 0 {
@@ -381,7 +381,7 @@ impl<R: Read> TarSource<R> {
         self.input.finish().map_err(|cause| self.unreadable(cause))
     }
 
-    /// An extended header that nothing follows. Where the archive has no end mark either, it was probably cut off there.
+    /// An extended header without an entry. If the archive has no end mark either, it was probably truncated there.
     fn header_without_entry(&mut self) -> Result<(), Error> {
         let (name, offset) = &self.current;
         let fault = self.malformed(name, *offset, "extended header at the end", "an entry after it");
@@ -392,7 +392,7 @@ impl<R: Read> TarSource<R> {
         Ok(())
     }
 
-    /// Goes to the next header.
+    /// Skips to the next header.
     fn leave_content(&mut self) -> Result<(), Error> {
         let rest = self.content.abandon();
         match self.next.take() {
@@ -415,7 +415,7 @@ impl<R: Read> TarSource<R> {
         self.end().map(|()| None)
     }
 
-    /// A label names the volume and is no file.
+    /// A label names the volume and is not a file.
     fn volume_label(&mut self, header: &Header, offset: u64) -> Result<(), Error> {
         let size = self.plain_member(header, offset).stored_size()?;
         self.current = (header.name(), offset);

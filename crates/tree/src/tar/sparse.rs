@@ -5,30 +5,30 @@
 use super::header::{BLOCK, Header};
 use super::number;
 
-/// Most segments of one file. 64 MiB of memory; a map arrives before the data, so it cannot be taken piece by piece.
+/// Most segments of one file: 64 MiB of memory. A map precedes the data, so it cannot be processed in parts.
 pub(super) const MAX_SEGMENTS: usize = 4 << 20;
 
-/// A part of a file that is stored.
+/// A stored part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {
-    /// Where in the file it starts, bytes.
+    /// Offset in the file, bytes.
     pub offset: u64,
     /// Bytes stored.
     pub length: u64,
 }
 
-/// A map under construction; segments that touch are joined, so that a file stored whole is one.
+/// A map under construction; adjacent segments are joined, so that a file without holes has one.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Map {
     segments: Vec<Segment>,
     pushed: usize,
 }
 
-/// What is wrong with a map, and what was expected.
+/// The fault of a map, and the expected value.
 pub(super) type MapFault = (String, String);
 
 impl Map {
-    /// Appends a segment. Refuses one that overlaps or precedes its forerunner, and one that ends past 2^63 - 1.
+    /// Appends a segment. Rejects one that overlaps or precedes the previous one, and one that ends past 2^63 - 1.
     pub fn push(&mut self, segment: Segment) -> Result<(), MapFault> {
         let Segment { offset, length } = segment;
         self.pushed += 1;
@@ -72,7 +72,7 @@ impl Map {
     }
 }
 
-/// The place of the old form's fields in a header.
+/// Positions of the old form's fields in a header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OldLayout {
     map: usize,
@@ -84,7 +84,7 @@ impl OldLayout {
     const GNU: Self = Self { map: 386, more: 482, real_size: 483 };
     const STAR: Self = Self { map: 356, more: 355, real_size: 452 };
 
-    /// The layout that a header of type `S` has.
+    /// The layout of a header of type `S`.
     pub fn of(header: &Header) -> Self {
         if header.has_star_mark() { Self::STAR } else { Self::GNU }
     }
@@ -94,20 +94,20 @@ impl OldLayout {
         number::field(header.slice(self.real_size, 12))
     }
 
-    /// Takes the four segments of the header. True if extension blocks follow.
+    /// Reads the four segments of the header. True if extension blocks follow.
     pub fn read(self, header: &Header, map: &mut Map) -> Result<bool, MapFault> {
         take_pairs(header.slice(self.map, 4 * 24), map)?;
         Ok(header.slice(self.more, 1)[0] != 0)
     }
 }
 
-/// Takes the 21 segments of an extension block. True if another block follows.
+/// Reads the 21 segments of an extension block. True if another block follows.
 pub(super) fn read_extension(block: &[u8; BLOCK], map: &mut Map) -> Result<bool, MapFault> {
     take_pairs(&block[..504], map)?;
     Ok(block[504] != 0)
 }
 
-/// Pairs of 12-byte fields; the first that is blank ends them.
+/// Pairs of 12-byte fields, up to the first blank one.
 fn take_pairs(pairs: &[u8], map: &mut Map) -> Result<(), MapFault> {
     for pair in pairs.chunks_exact(24) {
         if pair[12] == 0 {
@@ -122,8 +122,8 @@ fn take_pairs(pairs: &[u8], map: &mut Map) -> Result<(), MapFault> {
     Ok(())
 }
 
-/// The map at the head of a PAX 1.0 file's content: lines with the number of segments, then offset and length of each.
-/// It is fed bytes and says when it has all.
+/// The map at the start of a PAX 1.0 file's content: lines with the number of segments, then offset and length of each. Parsed
+/// incrementally.
 #[derive(Debug, Default)]
 pub(super) struct TextMap {
     map: Map,
@@ -133,7 +133,7 @@ pub(super) struct TextMap {
 }
 
 impl TextMap {
-    /// Takes bytes up to the map's end. True once it is complete; what follows in the block is padding.
+    /// Consumes bytes up to the map's end. True once it is complete; the rest of the block is padding.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, MapFault> {
         for &byte in bytes {
             if byte != b'\n' {
@@ -146,7 +146,7 @@ impl TextMap {
     }
 
     fn extend(&mut self, byte: u8) -> Result<(), MapFault> {
-        // A number below 2^63 has at most 19 digits; leading zeros beyond 20 are nobody's.
+        // A number below 2^63 has at most 19 digits; no archiver writes more leading zeros.
         if !byte.is_ascii_digit() || self.line.len() == 20 {
             return Err(("sparse map holds something else than numbers".into(), "a decimal number a line".into()));
         }
@@ -169,7 +169,7 @@ impl TextMap {
         Ok(self.left == Some(0) && self.offset.is_none())
     }
 
-    /// The map, when [`Self::feed`] has said so.
+    /// The map, after [`Self::feed`] returned true.
     pub fn into_map(self) -> Map {
         self.map
     }

@@ -1,10 +1,10 @@
-//! Headers of a tar that is written: pure formatting, without a word about where the bytes go.
+//! Formats headers of tars, without any output.
 //!
-//! What is written is POSIX ustar (POSIX.1-2017 `pax`, "ustar Interchange Format"), with an extended header before an entry
-//! only where ustar has no room: long names and targets, large numbers, times before 1970, extended attributes
-//! (`SCHILY.xattr.`, names escaped as GNU tar does), holes (GNU sparse format 1.0, GNU tar manual, "PAX Format, Version 1.0").
-//! Names are bytes: a long one that is not UTF-8, as records must be, is written as GNU tar's `L` or `K` entry, which every
-//! reader takes for bytes. Owners are numbers; the names of users and groups are left empty, since an image has none.
+//! The format is POSIX ustar (POSIX.1-2017 `pax`, "ustar Interchange Format"), with an extended header before an entry only where ustar is
+//! too small: long names and targets, large numbers, times before 1970, extended attributes (`SCHILY.xattr.`, names escaped as GNU tar
+//! does), holes (GNU sparse format 1.0, GNU tar manual, "PAX Format, Version 1.0"). Names are bytes: a long one that is not UTF-8, as
+//! records must be, is written as GNU tar's `L` or `K` entry, which every reader takes for bytes. Owners are numbers; the names of users
+//! and groups are left empty, since an image has none.
 
 mod header;
 mod records;
@@ -17,55 +17,54 @@ pub use sparse::{MapSegment, MapShape};
 use super::header::BLOCK;
 use crate::{Bytes, Device, Entry, Kind, Meta, Xattr};
 
-/// Archives end at a multiple of so many bytes: 20 blocks, as every archiver writes and some readers of tapes want.
+/// Archives end at a multiple of this size in bytes: 20 blocks, as every archiver writes and some tape readers require.
 pub const RECORD_BYTES: u64 = 10_240;
-/// Largest number that 7 octal digits hold: owners, groups, device numbers.
+/// Largest number of 7 octal digits: owners, groups, device numbers.
 const SEVEN_DIGITS: u64 = 0o777_7777;
-/// Largest number that 11 octal digits hold: sizes and times.
+/// Largest number of 11 octal digits: sizes and times.
 const ELEVEN_DIGITS: u64 = 0o777_7777_7777;
-/// The name of extended headers; readers that know them never look at it.
+/// The name of extended headers; readers that support them ignore it.
 const RECORDS_NAME: &[u8] = b"././@PaxHeader";
 /// The name of GNU tar's entries for long names.
 const LONG_NAME: &[u8] = b"././@LongLink";
-/// Where a reader that does not know sparse files puts what it makes of one.
+/// Directory of sparse files extracted by readers without sparse support.
 const SPARSE_DIRECTORY: &[u8] = b"GNUSparseFile.0/";
 
-/// Why an entry, or a part of it, has no place in a tar.
+/// Why an entry, or a part of it, cannot be stored in a tar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unstorable {
-    /// It is a socket, and tar has no type for them.
+    /// A socket; tar has no type for them.
     #[error("a tar cannot hold a socket")]
     Socket,
-    /// It is larger than the largest size that readers count with.
+    /// It exceeds the largest size that readers support.
     #[error("a tar cannot hold a file of {0} bytes (expected at most 9223372036854775807)")]
     Size(u64),
-    /// An attribute's name is empty or holds a NUL byte, which no file system takes.
+    /// An attribute's name is empty or contains a NUL byte, which no file system accepts.
     #[error("a tar cannot hold an extended attribute called '{}' (expected a name without NUL, not empty)", .0.escape_ascii())]
     Xattr(Bytes),
 }
 
-/// Makes headers.
+/// Formats headers and keeps their buffers.
 #[derive(Debug)]
 pub struct TarWriter {
     prefix: Bytes,
     name: Bytes,
     records: Records,
-    /// Long names that are not UTF-8, in entries of their own.
+    /// Entries for long names that are not UTF-8.
     longs: Bytes,
 }
 
 impl TarWriter {
-    /// A writer that puts `prefix` (empty, or with a slash at its end) before every path, and before every target of a hard
-    /// link. Without a prefix the root is called `./`.
+    /// A writer that puts `prefix` (empty, or ending in a slash) before every path, and before every target of a hard link. Without a
+    /// prefix the root is `./`.
     pub fn new(prefix: impl Into<Bytes>) -> TarWriter {
         TarWriter { prefix: prefix.into(), name: Bytes::new(), records: Records::default(), longs: Bytes::new() }
     }
 
-    /// Appends the header of an entry to `out`. For a file, its content follows, as many bytes as the entry says, and then
-    /// [`padding`].
+    /// Appends the header of an entry to `out`. For a file, its content must follow, of the entry's size, and then [`padding`].
     ///
     /// # Errors
-    /// [`Unstorable`]; `out` is as it was then.
+    /// [`Unstorable`]; `out` is unchanged then.
     pub fn entry(&mut self, out: &mut Vec<u8>, entry: &Entry) -> Result<(), Unstorable> {
         let size = match entry.kind {
             Kind::File { size } => size,
@@ -80,11 +79,11 @@ impl TarWriter {
         self.finish(out, header, entry)
     }
 
-    /// Appends the header of a file with holes. What follows it is [`MapShape::stored_bytes`] long: the map (made by
-    /// [`MapShape`]) and the content of its segments, one after the other; and then [`padding`].
+    /// Appends the header of a file with holes. [`MapShape::stored_bytes`] bytes must follow: the map (made by [`MapShape`]) and the
+    /// content of its segments; and then [`padding`].
     ///
     /// # Errors
-    /// [`Unstorable`]; `out` is as it was then.
+    /// [`Unstorable`]; `out` is unchanged then.
     pub fn sparse_file(
         &mut self,
         out: &mut Vec<u8>,
@@ -100,7 +99,7 @@ impl TarWriter {
         self.finish(out, header, entry)
     }
 
-    /// The name as the archive has it.
+    /// The name in the archive.
     fn begin(&mut self, entry: &Entry) -> Result<(), Unstorable> {
         check_xattrs(&entry.xattrs)?;
         self.records.clear();
@@ -209,8 +208,8 @@ impl TarWriter {
     }
 }
 
-/// An entry of GNU tar that holds the name (`L`) or the target (`K`) of the next one, with a NUL behind it (GNU tar manual,
-/// "Basic Tar Format").
+/// An entry of GNU tar that holds the name (`L`) or the target (`K`) of the next one, with a NUL behind it (GNU tar manual, "Basic Tar
+/// Format").
 fn put_long(out: &mut Vec<u8>, kind: u8, name: &[u8]) {
     let length = name.len() as u64 + 1;
     let mut header = Header::new(kind);
@@ -248,13 +247,12 @@ pub fn is_xattr_name(name: &[u8]) -> bool {
     !name.is_empty() && !name.contains(&0)
 }
 
-/// Zeros that follow so many bytes of content, 0 to 511.
+/// Zeros after `size` bytes of content, 0 to 511.
 pub fn padding(size: u64) -> usize {
     (size.wrapping_neg() % BLOCK as u64) as usize
 }
 
-/// Zeros that end an archive of so many bytes (a multiple of 512): two blocks at least, up to a multiple of
-/// [`RECORD_BYTES`].
+/// Zeros that end an archive of `length` bytes (a multiple of 512): at least two blocks, up to a multiple of [`RECORD_BYTES`].
 pub fn end_of_archive(length: u64) -> usize {
     let least = 2 * BLOCK as u64;
     (least + (RECORD_BYTES - (length + least) % RECORD_BYTES) % RECORD_BYTES) as usize

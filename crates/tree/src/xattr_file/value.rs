@@ -13,7 +13,7 @@ pub(super) fn decode(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
     value.ok_or_else(|| place.error(format!("value {}", quote(text)), expected))
 }
 
-/// `None` if only one quote stands at the ends.
+/// `None` if only one end has a quote.
 fn quoted(text: &[u8]) -> Option<Bytes> {
     let inner = match text {
         [b'"', inner @ .., b'"'] => inner,
@@ -43,7 +43,7 @@ fn unescape(mut text: &[u8]) -> Bytes {
     value
 }
 
-/// Replaces each `\` and three octal digits by their byte, as getfattr writes bytes that it cannot print in a path or name.
+/// Replaces each `\` and three octal digits by their byte, as getfattr writes unprintable bytes of a path or name.
 pub(super) fn unquote_octal(mut text: &[u8]) -> Bytes {
     let mut plain = Bytes::with_capacity(text.len());
     while let Some((&byte, rest)) = text.split_first() {
@@ -61,7 +61,7 @@ pub(super) fn unquote_octal(mut text: &[u8]) -> Bytes {
     plain
 }
 
-/// Above 255 it wraps, as setfattr's does.
+/// Wraps above 255, as in setfattr.
 fn octal(digits: &[u8]) -> u8 {
     digits.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0'))
 }
@@ -77,7 +77,7 @@ fn nibble(digit: u8) -> Option<u8> {
     (digit as char).to_digit(16).map(|value| value as u8)
 }
 
-/// Base64 (RFC 4648, section 4), its padding optional as libarchive leaves it out.
+/// Base64 (RFC 4648, section 4); the padding is optional, since libarchive omits it.
 fn base64(text: &[u8]) -> Option<Bytes> {
     let digits = match text {
         [digits @ .., b'=', b'='] | [digits @ .., b'='] if text.len().is_multiple_of(4) => digits,

@@ -1,4 +1,4 @@
-//! What goes wrong with files, and how it is told: the same with any number of readers.
+//! Errors of files, the same with any number of readers.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,7 @@ fn list_error(root: &Path, entries: &[(Entry, Option<HostFile>)], readers: usize
 }
 
 #[test]
-fn files_that_change_size_are_told() {
+fn files_that_change_size_are_reported() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("f");
     for (listed, found) in
@@ -44,7 +44,7 @@ fn files_that_change_size_are_told() {
 }
 
 #[test]
-fn a_file_that_shrinks_under_the_reader_is_told() {
+fn a_file_that_shrinks_while_read_is_reported() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("f");
     for (later, verb) in [(150_000, "shrank"), (600_000, "grew"), (5_000, "shrank")] {
@@ -62,7 +62,7 @@ fn a_file_that_shrinks_under_the_reader_is_told() {
 }
 
 #[test]
-fn a_small_file_that_changes_before_it_is_read_is_told() {
+fn a_small_file_that_changes_before_it_is_read_is_reported() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("f");
     fs::write(&path, "1234").unwrap();
@@ -76,7 +76,7 @@ fn a_small_file_that_changes_before_it_is_read_is_told() {
 }
 
 #[test]
-fn a_file_that_was_replaced_is_told() {
+fn a_replaced_file_is_reported() {
     let temp = tempfile::tempdir().unwrap();
     for size in [10, 500_000] {
         let path = temp.path().join("f");
@@ -122,7 +122,7 @@ fn what_is_in_place_of_a_file_is_named_and_does_not_hang() {
     }
 }
 
-/// Makes something that is no regular file; a link leads to one.
+/// Creates something that is not a regular file; a link points to one.
 fn make(kind: FileType, path: &Path) {
     match kind {
         FileType::Directory => fs::create_dir(path).unwrap(),
@@ -132,7 +132,7 @@ fn make(kind: FileType, path: &Path) {
 }
 
 #[test]
-fn missing_files_are_told_in_order() {
+fn missing_files_are_reported_in_order() {
     let temp = tempfile::tempdir().unwrap();
     set_size(&temp.path().join("good"), 5);
     let mut entries: Vec<_> = (0..500).map(|_| file(&temp.path().join("good"), 5)).collect();
@@ -160,7 +160,7 @@ fn a_list_needs_no_file_for_nothing() {
 }
 
 #[test]
-fn what_vanishes_or_was_never_there_is_told() {
+fn missing_and_vanished_files_are_reported() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("d/f");
     fs::create_dir(temp.path().join("d")).unwrap();
@@ -178,7 +178,7 @@ fn what_vanishes_or_was_never_there_is_told() {
     assert_eq!(error, format!("{}: cannot open: Not a directory (os error 20)", file.display()));
 }
 
-/// Runs something as a user who is not root, in a thread of its own: threads it starts are that user's too.
+/// Runs a function as an unprivileged user in a new thread; threads started by it are unprivileged too.
 fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     let nobody = Some(rustix::process::Uid::from_raw(65_534));
     let become_nobody = move || rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
@@ -192,7 +192,7 @@ fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
 }
 
 #[test]
-fn what_may_not_be_read_is_told() {
+fn unreadable_files_are_reported() {
     if !tools::root() {
         return;
     }

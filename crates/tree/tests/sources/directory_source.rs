@@ -35,7 +35,7 @@ fn set_time(path: &Path, seconds: i64, nanoseconds: i64) {
     rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
-/// Sizes round every border that matters, in directories with few and many files, empty ones, links.
+/// Sizes around all limits, in directories with few and many files, empty ones, links.
 fn forest(root: &Path) {
     for (place, size) in [0, 1, 4095, 65_536, 131_071, 131_072, 131_073, 400_000, 1_000_000].into_iter().enumerate() {
         let directory = root.join(format!("d{}", place % 4));
@@ -176,7 +176,7 @@ fn holes_are_not_read() {
     }
 }
 
-/// Size, and where bytes that are not zero are. Few reads must do.
+/// Size, and positions of bytes that are not zero. Few reads must suffice.
 fn sparse(root: &Path, readers: usize) -> (u64, Vec<u64>) {
     let mut source = DirectorySource::open(root, options(readers)).unwrap();
     source.next_entry().unwrap();

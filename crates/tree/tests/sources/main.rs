@@ -1,4 +1,4 @@
-//! Trees read from directories and tars, and written to tars. One program, since linking one is dear.
+//! Trees read from directories and tars, and written to tars. One program, since linking is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod directory_common;

@@ -1,4 +1,4 @@
-//! The namespace against a model that does the same slowly, and its size with many names.
+//! The namespace compared with a slow model, and its memory with many names.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 
-/// Paths as lists of names; what each stands for is an index into `inodes`.
+/// Paths as lists of names, mapped to indexes into `inodes`.
 struct Model {
     paths: BTreeMap<Vec<String>, usize>,
     inodes: Vec<Thing>,
@@ -32,7 +32,7 @@ impl Model {
         self.paths.get(path).map(|&inode| &self.inodes[inode])
     }
 
-    /// The real directory that names lead to; `own` of them, counted from the end, may be made.
+    /// The real directory of a path; the last `own` names may be created.
     fn resolve(&mut self, names: &[String], make: bool) -> Result<Vec<String>, Refused> {
         let mut at: Vec<String> = Vec::new();
         let mut rest: Vec<(String, bool)> = names.iter().map(|name| (name.clone(), make)).collect();
@@ -128,7 +128,7 @@ impl Model {
         Ok(())
     }
 
-    /// Path, what it is, and the other paths of the same inode.
+    /// Path, type, and the other paths of the same inode.
     fn listing(&self) -> Vec<(String, Thing, Vec<String>)> {
         let same =
             |inode: usize| self.paths.iter().filter(move |(_, other)| **other == inode).map(|(path, _)| path.join("/"));
@@ -199,7 +199,7 @@ fn entry(path: &str, thing: &Thing) -> Entry {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
-    /// Entries that are refused are left out of both, so that long histories come about.
+    /// Rejected entries are left out of both, so that long histories are tested.
     #[test]
     fn equals_the_model(history in prop::collection::vec((path(), thing()), 0..24)) {
         let (mut names, mut model) = (Namespace::new(META), Model::new());
@@ -232,7 +232,7 @@ proptest! {
     }
 }
 
-/// Names are sorted, hang together and stand for inodes that are there.
+/// Names are sorted, connected, and refer to existing inodes.
 fn check(tree: &Tree) {
     let mut seen = 1;
     for node in tree.nodes() {
@@ -249,7 +249,7 @@ fn file(path: String) -> Entry {
     entry(&path, &Thing::File(0))
 }
 
-/// A fixed permutation of 0..count, for names in no order.
+/// A fixed permutation of 0..count, for unsorted names.
 fn shuffled(count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |n| n * 7_654_321 % count)
 }

@@ -1,4 +1,4 @@
-//! What entries at one path do to each other, case by case: the table of the namespace module.
+//! Repeated paths, case by case: the table of the namespace module.
 
 use packline_tree::{Content, Device, Entry, Fault, Kind, Meta, NO_XATTR, Namespace, NamespaceError, NodeId, Tree};
 
@@ -28,7 +28,7 @@ fn link(path: &str, target: &str) -> Entry {
     entry(path, Kind::HardLink(target.into()))
 }
 
-/// Adds all entries; a file's payload is its place in the list.
+/// Adds all entries; a file's payload is its index in the list.
 fn add(entries: &[Entry]) -> Result<Namespace, NamespaceError> {
     let mut names = Namespace::new(DEFAULTS);
     for (place, entry) in entries.iter().enumerate() {
@@ -46,7 +46,7 @@ fn fault(entries: &[Entry]) -> (String, Fault) {
     (String::from_utf8(error.entry).unwrap(), error.fault)
 }
 
-/// One line a name: path, what it is, number of names.
+/// One line a name: path, type, number of names.
 fn listing(tree: &Tree) -> Vec<String> {
     let mut lines = Vec::new();
     list(tree, tree.root(), &mut lines);
@@ -208,7 +208,7 @@ fn hard_links_may_come_first() {
 
 #[test]
 fn a_hard_link_that_waits_is_no_way_for_another() {
-    // `a` will be the symbolic link `s` to the directory `d`, but nothing goes through it before the end.
+    // `a` will be the symbolic link `s` to the directory `d`, but no path goes through it before the end.
     let entries = [link("a", "s"), link("b", "a/x"), dir("d"), file("d/x"), symlink("s", "d")];
     assert_eq!(fault(&entries), ("b".into(), Fault::LinkToNothing(b"a/x".to_vec())));
     let (at, found) = fault(&[link("a", "s"), file("a/x")]);

@@ -1,4 +1,4 @@
-//! Compressed inputs as the real tools make them: whole, joined, cut short and damaged.
+//! Compressed inputs of common tools: whole, concatenated, truncated and damaged.
 
 use std::fs;
 use std::io::{self, Cursor, Read, Write};
@@ -12,7 +12,7 @@ use packline_tree::tar::{Meter, Metered, TarOptions, open_file, open_stream};
 
 const MIB: usize = 1 << 20;
 
-/// A program as a filter; `None`, said aloud, where it is not installed.
+/// A program as a filter; `None`, with a message, where it is not installed.
 fn filter(program: &str, options: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     if !tools::need(&[program]) {
         return None;
@@ -33,7 +33,7 @@ fn limits(threads: usize) -> Limits {
     Limits { threads, ..Limits::default() }
 }
 
-/// A reader that gives odd amounts.
+/// A reader that returns odd amounts.
 struct Dribble(Cursor<Vec<u8>>, usize);
 
 impl Read for Dribble {
@@ -51,17 +51,17 @@ fn decoded(compressed: &[u8], limits: &Limits) -> (Vec<u8>, Option<String>) {
     (out, outcome.err().map(|error| error.to_string()))
 }
 
-/// Decodes with one thread and with four, which must agree.
+/// Decodes with one thread and with four; the results must be equal.
 fn decode(compressed: &[u8]) -> (Vec<u8>, Option<String>) {
     let one = decoded(compressed, &limits(1));
     let more = decoded(compressed, &limits(4));
     assert_eq!(one.1, more.1);
-    // What liblzma's threads give before they find damage depends on timing.
+    // The output of liblzma's threads before they find damage depends on timing.
     assert!(one.0 == more.0 || (one.1.is_some() && compressed.starts_with(b"\xfd7zXZ")));
     one
 }
 
-/// How each tool is called, and whether its streams may be joined.
+/// Arguments of each tool, and whether its streams may be concatenated.
 const TOOLS: &[(&str, &[&str], bool)] = &[
     ("gzip", &["-c"], true),
     ("gzip", &["-c", "-1", "-N"], true),
@@ -128,7 +128,7 @@ fn cut_short() {
     }
 }
 
-/// A damaged bit is found, or changes nothing: no tool's format has a checksum over each bit, but all have one over the content.
+/// A changed bit is detected, or changes nothing: no format has a checksum over each bit, but all have one over the content.
 #[test]
 fn damaged() {
     let text = bytes(3, 150_000);
@@ -193,7 +193,7 @@ fn one_frame_larger_than_the_buffers() {
     }
 }
 
-/// BGZF members: gzip headers with an extra field that says the member's size.
+/// BGZF members: gzip headers with an extra field that contains the member's size.
 #[test]
 fn gzip_members_that_say_their_size() {
     let text = bytes(6, 2 * MIB);
@@ -231,11 +231,11 @@ fn windows_beyond_the_limit() {
     }
 }
 
-/// A block of bzip2 that holds the mark of a block by chance is one block all the same.
+/// A bzip2 block that contains the block mark by chance is still one block.
 #[test]
 fn a_bzip2_mark_within_noise_is_no_block() {
     let Some(compressed) = filter("bzip2", &["-c"], &noise(100_000)) else { return };
-    // Written over the compressed symbols the mark makes the block fail its checksum, and the message must be about that block.
+    // Overwriting compressed symbols with the mark makes the block fail its checksum, and the message must be about that block.
     let mut damaged = compressed.clone();
     damaged[50_000..50_006].copy_from_slice(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59]);
     let (_, error) = decode(&damaged);
@@ -253,7 +253,7 @@ fn the_combined_checksum_of_bzip2_counts() {
     assert!(error.clone().unwrap().contains("wrong checksum of the stream"), "{error:?}");
 }
 
-/// The input's own error comes out where it happened, after what could be decoded.
+/// The input's own error is reported at its position, after everything that could be decoded.
 #[test]
 fn errors_of_the_input_pass_through() {
     struct Fails;
@@ -279,18 +279,18 @@ fn a_reader_that_is_dropped_leaves_no_one_waiting() {
     for (program, options) in [("gzip", &["-c", "-1"][..]), ("bzip2", &["-c", "-1"]), ("zstd", &["-c", "-1"])] {
         let Some(compressed) = filter(program, options, &text) else { continue };
         let (sender, ended) = std::sync::mpsc::channel();
-        struct Tell(Cursor<Vec<u8>>, std::sync::mpsc::Sender<()>);
-        impl Read for Tell {
+        struct NotifyOnDrop(Cursor<Vec<u8>>, std::sync::mpsc::Sender<()>);
+        impl Read for NotifyOnDrop {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
                 self.0.read(buffer)
             }
         }
-        impl Drop for Tell {
+        impl Drop for NotifyOnDrop {
             fn drop(&mut self) {
                 let _ = self.1.send(());
             }
         }
-        let mut reader = open(Tell(Cursor::new(compressed), sender), &limits(2)).unwrap();
+        let mut reader = open(NotifyOnDrop(Cursor::new(compressed), sender), &limits(2)).unwrap();
         reader.read_exact(&mut [0; 1000]).unwrap();
         drop(reader);
         ended.recv().unwrap();
@@ -318,7 +318,7 @@ fn compressed_tars_are_sources() {
     }
 }
 
-/// What follows the tar's end is read too: a stream that is cut in its last bytes is not whole.
+/// The data after the tar's end is read too: a stream whose last bytes are missing is truncated.
 #[test]
 fn a_cut_behind_the_end_of_the_tar_is_found() {
     let archive = [file("a", b"a"), end(), vec![0; 100_000]].concat();

@@ -1,4 +1,4 @@
-//! Tars with faults: refused as a rule, and read with a warning by a lenient reader where nothing is lost by going on.
+//! Tars with faults: rejected by default, and read with a warning by a lenient reader if no data is lost.
 
 use packline_tree::Source;
 use packline_tree::tar::{TarOptions, TarSource};
@@ -13,7 +13,7 @@ fn lenient(archive: &[u8]) -> Result<(Vec<Read>, Vec<String>), String> {
     Ok((read, source.take_warnings()))
 }
 
-/// Refused by a strict reader with these words; a lenient one gives them as its only warning.
+/// Rejected by a strict reader with this message; a lenient one gives the other as its only warning.
 fn forgiven(archive: &[u8], fault: &str, instead: &str) -> Vec<Read> {
     let refused = refusal(archive);
     assert!(refused.contains(fault), "'{fault}' is not in: {refused}");

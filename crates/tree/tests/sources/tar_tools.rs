@@ -1,4 +1,4 @@
-//! Archives that GNU tar and bsdtar write: what is read from them is what they were made from.
+//! Reads archives written by GNU tar and bsdtar.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use packline_tree::tar::{TarOptions, TarSource};
 use packline_tree::{Extent, Kind, Source};
 use tempfile::TempDir;
 
-/// A tree with everything, and what is found in it.
+/// A tree with all features, and its snapshot.
 fn tree(keep: impl Fn(&Node) -> bool) -> (TempDir, Snapshot) {
     let directory = tempfile::tempdir().unwrap();
     let ids = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
@@ -42,7 +42,7 @@ fn pack(program: &str, options: &[&str], directory: &Path) -> Vec<u8> {
     let mut arguments = vec!["-c", "-f", archive.to_str().unwrap()];
     arguments.extend_from_slice(options);
     arguments.push(".");
-    // tar says "socket ignored" and goes on; with anything else it would not have exited with 0.
+    // tar reports "socket ignored" and continues; with anything else it would not have exited with 0.
     run(program, &arguments, directory);
     fs::read(archive).unwrap()
 }
@@ -179,7 +179,7 @@ fn sparse_files_of_gigabytes() {
     }
 }
 
-/// The map of a sparse file of format 1 is read whatever its minor number is: what GNU tar writes as 1.0 it extracts as 1.1 too.
+/// The map of a sparse file of format 1 is read with any minor number: GNU tar extracts 1.0 marked as 1.1 too.
 #[test]
 fn the_minor_number_of_sparse_files_does_not_count() {
     if !tools::need(&["tar"]) {
@@ -200,7 +200,7 @@ fn the_minor_number_of_sparse_files_does_not_count() {
     assert!(read[1].content == fs::read(out.path().join("holey")).unwrap() && read[1].content.len() == 3 << 20);
 }
 
-/// Walks the extents: what is in a hole must be in no piece, and data must be that of the piece, or zeros around it.
+/// Walks the extents: holes must be in no piece, and data must be that of the piece, or zeros around it.
 fn assert_sparse(archive: &[u8], size: u64, pieces: &BTreeMap<u64, Vec<u8>>) {
     let mut source = TarSource::new(archive, TarOptions::default());
     while source.next_entry().unwrap().unwrap().kind != (Kind::File { size }) {}
@@ -256,7 +256,7 @@ fn binary_attributes_of_both() {
     }
 }
 
-/// Archives that no tool of today writes: what we read is what GNU tar extracts.
+/// Archives that no current tool writes are read as GNU tar extracts them.
 #[test]
 fn odd_archives_are_read_as_gnu_tar_extracts_them() {
     if !tools::need(&["tar"]) {
@@ -283,7 +283,7 @@ fn odd_archives_are_read_as_gnu_tar_extracts_them() {
         run("tar", &["-x", "-p", "--warning=none", "-f", "../archive"], &tree);
         let ours = crate::tar_support::snapshot(&read_bytes(&archive).unwrap());
         let mut theirs = snapshot::of_directory(&tree).unwrap();
-        // Parents that no entry names, and the root, are tar's own; owners are only set by root.
+        // Implied parents, and the root, are tar's own; owners are only set by root.
         theirs.retain(|path, _| ours.contains_key(path));
         for attributes in theirs.values_mut().filter(|_| rustix::process::getuid().as_raw() != 0) {
             (attributes.uid, attributes.gid) = (1, 2);

@@ -1,4 +1,4 @@
-//! Tars that we write, extracted by GNU tar and bsdtar: what is found is what they were made from.
+//! Our tars, extracted by GNU tar and bsdtar.
 
 use std::io::Write;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn archive(prefix: &str, nodes: &[Node], sparse: bool) -> Vec<u8> {
     out
 }
 
-/// Runs a program with an archive on its standard input; it must succeed and be silent. What it printed.
+/// Runs a program with an archive on its standard input; it must succeed without messages. Returns its output.
 fn feed(program: &str, arguments: &[&str], archive: &[u8]) -> String {
     let mut command = Command::new(program);
     command
@@ -89,20 +89,19 @@ fn feed(program: &str, arguments: &[&str], archive: &[u8]) -> String {
     let (mut input, bytes) = (child.stdin.take().unwrap(), archive.to_vec());
     let writer = std::thread::spawn(move || input.write_all(&bytes));
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{program} {arguments:?}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.is_empty(), "{program} {arguments:?}: {stderr}");
     writer.join().unwrap().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Both programs set the time of a directory before something else comes into it (links that lead upwards, at the very end;
-/// names of a later entry), so it says nothing of the tar.
+/// Both programs set the time of a directory before a later entry changes it (links that lead upwards, at the very end; names of a later
+/// entry), so it is not compared.
 fn forget_directory_times(found: &mut Snapshot) {
     let directories = found.values_mut().filter(|attributes| attributes.kind == snapshot::Kind::Dir);
     directories.for_each(|directory| directory.mtime = 0);
 }
 
-/// What is to be found.
 fn expected(nodes: &[Node]) -> Snapshot {
     let mut expected = snapshot::of_model(nodes, false);
     forget_directory_times(&mut expected);
@@ -215,7 +214,7 @@ fn numbers_beyond_ustar_are_listed_right() {
             assert!(listed.replace(' ', "").contains(part), "{program}: no {part} in {listed}");
         }
     }
-    // The header alone: nobody has the content.
+    // The header alone, without the content.
     let mut large = Vec::new();
     let size = (1 << 40) + 1;
     let node = Node::new("large", NodeKind::File(Content::sparse(size, Vec::new())));

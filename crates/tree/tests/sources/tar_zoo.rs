@@ -1,4 +1,4 @@
-//! A zoo of malformed tars, each with the message it must be refused with, and of odd ones that must be read.
+//! A zoo of malformed tars, each with its error message, and of unusual ones that are readable.
 
 use crate::tar_support::*;
 use packline_tree::tar::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME};
@@ -90,7 +90,7 @@ fn extended_headers_beyond_bounds() {
             [&*format!("extended header of {size} bytes at byte 0 in entry ext"), &format!("at most {limit} bytes")];
         assert_refused(&header, &parts);
     }
-    // What is promised but does not come must not be allocated either: this ends at once.
+    // Missing data must not be allocated either: this ends at once.
     assert_refused(&Header::ustar("ext", b'x', MAX_EXTENDED).seal(), &["the archive ends 16777216 bytes before"]);
     let many: Vec<u8> = (0..3)
         .flat_map(|index| pax(b'g', &[(&*format!("SCHILY.xattr.user.{index}"), &vec![1; 400_000][..])]))
@@ -336,7 +336,7 @@ fn directories_old_and_new() {
         Header::gnu("dir/", b'D', 12).body(b"Yfile\0Nno\0\0"),
         [pax(b'x', &[("path", b"dir/")]), Header::ustar("other", b'0', 0).seal()].concat(),
         [Header::gnu("label", b'V', 0).seal(), Header::gnu("dir/", b'5', 0).seal()].concat(),
-        // A size that means nothing, with and without blocks behind it.
+        // A size that is ignored, with and without blocks behind it.
         [Header::ustar("dir", b'5', 4096).seal(), end()].concat(),
     ] {
         let read = one(&archive);

@@ -12,12 +12,12 @@ use crate::pack_file::scan::{Found, Scan, ScanOptions};
 use crate::pack_file::{GlobPattern, PackGlob};
 use crate::{Bytes, Error, Glob, HostFile, Kind, Slash};
 
-/// A glob at work.
+/// State of a glob.
 struct Taking<'a> {
     line: &'a PackLine,
     glob: &'a PackGlob,
     pattern: Option<Pattern>,
-    /// Path in the image of the first name of each inode that has several.
+    /// Path in the image of the first name of each inode with several names.
     names: BTreeMap<(u64, u64), Bytes>,
 }
 
@@ -27,20 +27,20 @@ enum Pattern {
 }
 
 impl Listing {
-    /// What a `glob` line takes.
+    /// Adds the entries of a `glob` line.
     pub(super) fn add_glob(&mut self, line: &PackLine, glob: &PackGlob, base: &Path) -> Result<(), Error> {
         let place = self.place(line.line);
         let location = glob.location.as_deref().unwrap_or(b".");
         let directory = base.join(OsStr::from_bytes(location));
         if !directory.is_dir() {
-            let what = format!("{} is no directory", quote(directory.as_os_str().as_bytes()));
+            let what = format!("{} is not a directory", quote(directory.as_os_str().as_bytes()));
             return Err(place.error(what, "a directory that can be listed"));
         }
         self.nodes.imply(&line.path).map_err(|fault| fault.at(self.place(line.line), &line.path))?;
         self.take(&directory, line, glob)
     }
 
-    /// Takes what is below a directory of the host to below the line's path.
+    /// Adds the entries below a directory of the host below the line's path.
     fn take(&mut self, directory: &Path, line: &PackLine, glob: &PackGlob) -> Result<(), Error> {
         let options = ScanOptions { one_file_system: glob.one_file_system, recurse: glob.recurse };
         let mut scan = Scan::new(directory, options)?;
@@ -48,7 +48,7 @@ impl Listing {
             Taking { line, glob, pattern: glob.pattern.as_ref().map(Pattern::new), names: BTreeMap::new() };
         while let Some(found) = scan.next()? {
             let path = below(&line.path, &found.relative);
-            // A glob adds no directories but those it takes: what is in others is left out.
+            // A glob adds only directories that match: entries in others are skipped.
             let reached = parent(&path).is_some_and(|parent| self.nodes.is_dir(parent));
             if reached && taking.takes(&path, &found) {
                 let node = taking.node(&path, found, self.defaults.mtime);

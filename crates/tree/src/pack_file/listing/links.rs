@@ -1,4 +1,4 @@
-//! Hard links of a pack file: each is led to the name of an inode, over others if need be.
+//! Resolves hard links of a pack file to the name of an inode, through other links.
 
 use super::Listing;
 use super::nodes::{Node, Nodes};
@@ -6,10 +6,9 @@ use crate::pack_file::lines::quote;
 use crate::{Bytes, Error, Kind};
 
 impl Listing {
-    /// Replaces the target of each hard link by the path of what is no hard link itself.
+    /// Replaces the target of each hard link by the path of an entry that is not a hard link.
     ///
-    /// Time: every link on the way to the end is led there at once, so each is followed a few times at most, however long the
-    /// chains are.
+    /// Time: every link on a chain is redirected to its end at once, so each is followed a few times at most, for any length of chains.
     pub(super) fn resolve_links(&mut self) -> Result<(), Error> {
         let is_link =
             |(path, node): (Bytes, &Node)| matches!(node.kind, Kind::HardLink(_)).then_some((path, node.line));
@@ -23,7 +22,7 @@ impl Listing {
         Ok(())
     }
 
-    /// Leads all links of a way to its end.
+    /// Redirects all links of a chain to its end.
     fn lead(&mut self, mut way: Vec<Bytes>) {
         let Some(end) = way.pop() else { return };
         for path in way {
@@ -34,7 +33,7 @@ impl Listing {
     }
 }
 
-/// The paths from a link to what is none, both included; at most `limit` links: with more, it goes round in a circle.
+/// The paths from a link to an entry that is not a hard link, both included; at most `limit` links: more mean a cycle.
 fn follow(nodes: &Nodes, path: &[u8], limit: usize) -> Result<Vec<Bytes>, (String, &'static str)> {
     let mut way = vec![path.to_vec()];
     while let Some(at) = way.last().filter(|_| way.len() <= limit + 1) {

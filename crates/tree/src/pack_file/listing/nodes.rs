@@ -1,4 +1,4 @@
-//! The entries of a listing by path, and what may come at a path.
+//! The entries of a listing by path, and which entry may be added at a path.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ const SYMLINK_MODE: u16 = 0o777;
 pub(super) struct Node {
     pub kind: Kind,
     pub meta: Meta,
-    /// The file of the host with its content; `None` for a regular file means that it is empty.
+    /// The local file with its content; `None` for a regular file means that it is empty.
     pub host: Option<HostFile>,
-    /// The line that named it; 0 for none.
+    /// Its line number; 0 for none.
     pub line: u64,
-    /// A directory that is there for what is in it only.
+    /// A directory without a line of its own.
     pub implied: bool,
 }
 
@@ -40,12 +40,12 @@ impl Node {
     }
 }
 
-/// Why an entry cannot come at its path.
+/// Why an entry cannot be added at its path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The path is taken, by the line with this number; 0 for none.
+    /// The path exists, from this line; 0 for none.
     Taken(u64),
-    /// This path above it is not a directory.
+    /// This parent is not a directory.
     NotDirectory(Bytes),
 }
 
@@ -56,7 +56,7 @@ impl Fault {
             Fault::Taken(0) => (format!("{path} is there already"), "each path once"),
             Fault::Taken(line) => (format!("{path} is there already, from line {line}"), "each path once"),
             Fault::NotDirectory(above) => {
-                (format!("{path} is below {}, which is no directory", quote(&above)), "a directory")
+                (format!("{path} is below {}, which is not a directory", quote(&above)), "a directory")
             }
         };
         place.error(what, expected)
@@ -65,8 +65,8 @@ impl Fault {
 
 /// Entries by path.
 ///
-/// A key is a path with a NUL byte for each slash: NUL is in no name and sorts before every byte that is, so the order of keys
-/// is that of a walk which takes names in order and each directory before what is in it.
+/// A key is a path with a NUL byte for each slash: NUL occurs in no name and sorts before all other bytes, so the order of keys is that of
+/// a walk that visits names in order and each directory before its entries.
 #[derive(Debug)]
 pub(super) struct Nodes {
     by_key: BTreeMap<Bytes, Node>,
@@ -74,7 +74,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// The root alone, implied.
+    /// Only the root, implied.
     pub fn new(defaults: Meta) -> Nodes {
         let root = implied(defaults);
         Nodes { by_key: BTreeMap::from([(Bytes::new(), root)]), defaults }
@@ -92,7 +92,7 @@ impl Nodes {
         self.get(path).is_some_and(Node::is_dir)
     }
 
-    /// Adds an entry, and the directories above it that are missing.
+    /// Adds an entry, and missing parent directories.
     pub fn add(&mut self, path: &[u8], node: Node) -> Result<(), Fault> {
         if let Some(parent) = parent(path) {
             self.imply(parent)?;
@@ -110,7 +110,7 @@ impl Nodes {
         }
     }
 
-    /// Makes sure that a directory is there.
+    /// Adds a directory if it is missing.
     pub fn imply(&mut self, path: &[u8]) -> Result<(), Fault> {
         if self.is_dir(path) {
             return Ok(());
@@ -141,7 +141,7 @@ fn implied(defaults: Meta) -> Node {
     Node { meta: defaults, implied: true, ..Node::new(Kind::Dir) }
 }
 
-/// The path of the directory that holds `path`; `None` for the root.
+/// The path of the parent directory; `None` for the root.
 pub(super) fn parent(path: &[u8]) -> Option<&[u8]> {
     if path.is_empty() {
         return None;

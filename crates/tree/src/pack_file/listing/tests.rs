@@ -71,7 +71,7 @@ fn hard_links_lead_to_an_inode() {
     }
 }
 
-/// Were each link followed to the end for itself, this would take minutes.
+/// Following each link to the end separately would take minutes.
 #[test]
 fn long_chains_of_links_take_one_pass() {
     const LINKS: usize = 50_000;
@@ -98,14 +98,14 @@ fn impossible_lists_name_their_line() {
     for (text, part) in [
         ("dir /a 0 0 0\n\ndir /a 0 0 0", "list: line 3: `a` is there already, from line 1 (expected each path once)"),
         ("file /a 0 0 0\ndir /a 0 0 0", "line 2: `a` is there already"),
-        ("file /x 0 0 0 a\ndir /x/y/z 0 0 0", "line 2: `x/y/z` is below `x`, which is no directory"),
-        ("file /x 0 0 0 a\nglob /x 0 0 0 sub", "line 2: `x` is below `x`, which is no directory"),
+        ("file /x 0 0 0 a\ndir /x/y/z 0 0 0", "line 2: `x/y/z` is below `x`, which is not a directory"),
+        ("file /x 0 0 0 a\nglob /x 0 0 0 sub", "line 2: `x` is below `x`, which is not a directory"),
         ("file /x 0 0 0", "line 1: `"),
         ("dir / 0 0 0\ndir / 0 0 0", "line 2: `` is there already"),
         ("file /x 0 0 0 sub", "sub` is not a regular file"),
         ("file /x 0 0 0 /dev/zero", "is not a regular file (expected a regular file, or /dev/null"),
-        ("glob / 0 0 0 none", "none` is no directory"),
-        ("glob / 0 0 0 a", "a` is no directory"),
+        ("glob / 0 0 0 none", "none` is not a directory"),
+        ("glob / 0 0 0 a", "a` is not a directory"),
         ("link /x 0 0 0 /y", "line 1: `x` is a hard link to `y`, which is not there"),
         ("dir /y 0 0 0\nlink /x 0 0 0 /y", "line 2: `x` is a hard link to the directory `y`"),
         ("link /x 0 0 0 /y\nlink /y 0 0 0 /x", "line 1: `x` is a hard link that leads back to itself"),

@@ -1,4 +1,4 @@
-//! The ustar header block: fields at their places, octal numbers, the checksum.
+//! The ustar header block: fields, octal numbers, checksum.
 
 use super::super::header::BLOCK;
 
@@ -7,7 +7,7 @@ const NAME: usize = 100;
 /// Bytes of the prefix field.
 const PREFIX: usize = 155;
 
-/// A header under construction; what is not set stays zero, or 0 for a number.
+/// A header under construction; fields that are not set stay zero, or 0 for a number.
 pub(super) struct Header {
     bytes: [u8; BLOCK],
 }
@@ -25,7 +25,7 @@ impl Header {
         header
     }
 
-    /// Sets the name, split at a slash if need be; false if that does not work.
+    /// Sets the name, split at a slash if needed; false if it does not fit.
     pub(super) fn place(&mut self, name: &[u8]) -> bool {
         if name.len() <= NAME {
             self.put(0, name);
@@ -37,14 +37,14 @@ impl Header {
         true
     }
 
-    /// Sets what fits of a name that an extended header says in full. A slash at the end would make a directory of a file.
+    /// Sets the part that fits of a name whose full form is in an extended header. A trailing slash would make a directory of a file.
     pub(super) fn cut_place(&mut self, name: &[u8]) {
         let cut = &name[..name.len().min(NAME)];
         let end = cut.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         self.put(0, &cut[..end]);
     }
 
-    /// Sets the target of a link; false, and what fits of it, if it is too long.
+    /// Sets the target of a link; false if it is too long, of which the part that fits is set.
     pub(super) fn link(&mut self, target: &[u8]) -> bool {
         self.put(157, &target[..target.len().min(NAME)]);
         target.len() <= NAME
@@ -94,8 +94,8 @@ impl Header {
     }
 }
 
-/// Where a long name is split: the first slash that leaves a name that fits, if the prefix then fits too. The slash at the
-/// end of a directory's name is no place.
+/// Where a long name is split: the first slash after which the rest fits, if the prefix then fits too. The trailing slash of a directory's
+/// name does not count.
 fn split(name: &[u8]) -> Option<usize> {
     let first = name.len() - NAME - 1;
     let places = name.get(..name.len() - 1)?.get(first..)?;

@@ -6,11 +6,11 @@ use crate::Xattr;
 #[derive(Debug, Default)]
 pub(super) struct Records {
     bytes: Vec<u8>,
-    /// Whether a name is among them that is not UTF-8.
+    /// Whether one of the names is not UTF-8.
     binary: bool,
 }
 
-/// Says that names are bytes; it must come before them.
+/// Declares names as bytes; must be the first record.
 const BINARY: &[u8] = b"21 hdrcharset=BINARY\n";
 
 impl Records {
@@ -23,23 +23,21 @@ impl Records {
         self.bytes.is_empty()
     }
 
-    /// A record.
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) {
         self.record(&[key], value);
     }
 
-    /// A record of a number.
     pub(super) fn number(&mut self, key: &[u8], number: u64) {
         self.push(key, number.to_string().as_bytes());
     }
 
-    /// A record of a name; if it is not UTF-8, another record says so, at which GNU tar wonders and bsdtar does not.
+    /// Adds a name; if it is not UTF-8, another record declares that, about which GNU tar warns and bsdtar does not.
     pub(super) fn name(&mut self, key: &[u8], value: &[u8]) {
         self.binary |= std::str::from_utf8(value).is_err();
         self.push(key, value);
     }
 
-    /// The record of an attribute. GNU tar escapes what would end the name, and so what begins an escape.
+    /// Adds an attribute. GNU tar escapes `=`, which would end the name, and `%`.
     pub(super) fn xattr(&mut self, xattr: &Xattr) {
         let prefix = b"SCHILY.xattr.";
         if xattr.name.iter().any(|byte| matches!(byte, b'%' | b'=')) {

@@ -1,29 +1,28 @@
-//! The map of a file with holes, at the head of its content: a line with the number of segments, then offset and length of
-//! each, a line a number, padded to a block.
+//! The map of a file with holes, at the start of its content: a line with the number of segments, then offset and length of each, a line a
+//! number, padded to a block.
 //!
-//! The map comes before the data, and its length stands in the header before it. So whoever has the segments goes over them
-//! twice: once to [`MapShape::add`] each, once to write each with [`MapShape::line`]. Nobody has to keep them.
+//! The map precedes the data, and its length is in the header before it. So the caller iterates over the segments twice: once to
+//! [`MapShape::add`] each, once to write each with [`MapShape::line`]. They need not be stored.
 
 use super::padding;
 
-/// A part of a file that is stored. All but the last of a file must be a multiple of 512 bytes long: GNU tar begins each at a
-/// new block.
+/// A stored part of a file. All but the last of a file must be a multiple of 512 bytes long, because GNU tar starts each at a new block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapSegment {
-    /// Where in the file it starts, bytes.
+    /// Offset in the file, bytes.
     pub offset: u64,
     /// Bytes stored.
     pub length: u64,
 }
 
 impl MapSegment {
-    /// Where it ends, bytes.
+    /// Offset of its end, bytes.
     pub fn end(&self) -> u64 {
         self.offset + self.length
     }
 }
 
-/// What a first look at the segments of a file found.
+/// Size and structure of a map, from the first pass over the segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapShape {
     segments: u64,
@@ -31,12 +30,12 @@ pub struct MapShape {
     lines: u64,
     content: u64,
     end: u64,
-    /// An empty segment at the end of the file, as GNU tar wants it where a hole ends it.
+    /// An empty segment at the end of the file, which GNU tar requires if the file ends in a hole.
     closing: Option<MapSegment>,
 }
 
 impl MapShape {
-    /// Takes the next segment, which starts behind the end of the one before.
+    /// Adds the next segment, which starts after the end of the previous one.
     pub fn add(&mut self, segment: MapSegment) {
         self.segments += 1;
         self.lines += line_bytes(segment);
@@ -44,7 +43,7 @@ impl MapShape {
         self.end = segment.end();
     }
 
-    /// Ends the map of a file of `size` bytes. It must be called once, after the last [`MapShape::add`].
+    /// Ends the map of a file of `size` bytes. Must be called once, after the last [`MapShape::add`].
     pub fn close(&mut self, size: u64) {
         if self.end != size || self.segments == 0 {
             let closing = MapSegment { offset: size, length: 0 };
@@ -58,7 +57,7 @@ impl MapShape {
         self.content
     }
 
-    /// Segments, the empty one at the end included.
+    /// Number of segments, the empty one at the end included.
     pub fn segments(&self) -> u64 {
         self.segments
     }
@@ -80,7 +79,7 @@ impl MapShape {
         line(out, segment.length);
     }
 
-    /// Appends what follows the last segment that was added: the empty one, if there is one, and the padding.
+    /// Appends the end of the map: the empty segment, if there is one, and the padding.
     pub fn tail(&self, out: &mut Vec<u8>) {
         if let Some(segment) = self.closing {
             self.line(out, segment);

@@ -1,4 +1,4 @@
-//! Tests of the tar writer against our own reader; other archivers are asked in `tests/tar_write.rs`.
+//! The tar writer against our own reader; `tests/tar_write.rs` uses other archivers.
 
 use std::io::Cursor;
 
@@ -32,7 +32,7 @@ fn round_trip(entries: &[Entry]) {
     assert_eq!(read(archive("", entries)), entries);
 }
 
-/// Headers before the first entry's own.
+/// Number of headers before the first entry's own.
 fn blocks_before(entry: &Entry) -> usize {
     let (mut writer, mut out) = (TarWriter::new(""), Vec::new());
     writer.entry(&mut out, entry).unwrap();
@@ -88,7 +88,7 @@ fn names_are_bytes() {
 }
 
 #[test]
-fn a_prefix_stands_before_paths_and_hard_links() {
+fn a_prefix_is_put_before_paths_and_hard_links() {
     let entries = [
         entry("", Kind::Dir),
         entry("a", Kind::File { size: 0 }),
@@ -167,7 +167,7 @@ fn sparse(size: u64, segments: &[(u64, u64)]) -> Vec<u8> {
     out
 }
 
-/// The extents of the one file, data and holes of each kind that touch joined.
+/// The extents of the only file; adjacent ones of the same kind joined.
 fn extents(archive: Vec<u8>) -> (Entry, Vec<(bool, u64)>) {
     let mut source = TarSource::new(Cursor::new(archive), TarOptions::named("test"));
     let entry = source.next_entry().unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What the tests of directories share: sources read dry, and a slow plain walk to compare with.
+//! Shared by the tests of directories: reading a source to its end, and a slow plain walk to compare with.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ pub fn options(readers: usize) -> DirectoryOptions {
     DirectoryOptions { readers, ..DirectoryOptions::default() }
 }
 
-/// Everything a source gives, read with a buffer of so many bytes; attributes sorted by name.
+/// All entries and contents of a source, read with a buffer of `buffer` bytes; attributes sorted by name.
 pub fn drain(source: &mut impl Source, buffer: usize) -> Result<Contents, Error> {
     let mut all = Vec::new();
     while let Some(mut entry) = source.next_entry()? {
@@ -50,7 +50,7 @@ fn content(source: &mut impl Source, size: u64, buffer: usize) -> Result<Vec<u8>
     }
 }
 
-/// The directory by way of the standard library alone.
+/// The directory as read by the standard library alone.
 pub fn walk(root: &Path) -> Contents {
     let mut all = Vec::new();
     let mut first = std::collections::BTreeMap::new();
@@ -113,7 +113,6 @@ fn xattr(host: &Path, name: &[u8]) -> Xattr {
     Xattr { name: name.to_vec(), value: value[..count].to_vec() }
 }
 
-/// Everything in a directory, with the defaults.
 pub fn read(root: &Path, options: DirectoryOptions) -> Contents {
     drain(&mut DirectorySource::open(root, options).unwrap(), 100_000).unwrap()
 }

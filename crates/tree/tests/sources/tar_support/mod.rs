@@ -1,4 +1,4 @@
-//! What the tar tests share: a writer of tar blocks that can lie, and sources read out whole.
+//! Shared by the tar tests: a writer of tar blocks with any content, and reading sources to their end.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -10,10 +10,8 @@ use packline_testkit::tools;
 use packline_tree::tar::{TarOptions, TarSource};
 use packline_tree::{Entry, Error, Extent, Kind, Source};
 
-/// Bytes of a block.
 pub const BLOCK: usize = 512;
 
-/// A header under construction.
 #[derive(Clone)]
 pub struct Header(pub [u8; BLOCK]);
 
@@ -41,7 +39,6 @@ impl Header {
         Self::v7(name, kind, size).with(257, b"ustar  \0")
     }
 
-    /// Puts bytes at an offset.
     pub fn put(&mut self, at: usize, bytes: &[u8]) {
         self.0[at..at + bytes.len()].copy_from_slice(bytes);
     }
@@ -79,14 +76,13 @@ impl Header {
     }
 }
 
-/// Bytes filled up to a whole block.
+/// Bytes padded to a whole block.
 pub fn padded(body: &[u8]) -> Vec<u8> {
     let mut padded = body.to_vec();
     padded.resize(body.len().next_multiple_of(BLOCK), 0);
     padded
 }
 
-/// The two blocks at the end.
 pub fn end() -> Vec<u8> {
     vec![0; 2 * BLOCK]
 }
@@ -122,10 +118,8 @@ pub fn long(kind: u8, name: &[u8]) -> Vec<u8> {
     Header::gnu("././@LongLink", kind, name.len() as u64 + 1).body(&[name, b"\0"].concat())
 }
 
-/// An entry with its content, holes as zeros.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
-    /// The entry.
     pub entry: Entry,
     /// Content of a regular file.
     pub content: Vec<u8>,
@@ -163,8 +157,8 @@ fn read_content(source: &mut dyn Source, read: &mut Read) -> Result<(), Error> {
     }
 }
 
-/// Reads an archive as a stream and by seeking; both must give the same. The contents of every other entry are skipped in a
-/// third pass, which must give the same entries.
+/// Reads an archive as a stream and by seeking; both must give the same. A third pass skips the contents of every other entry and must give
+/// the same entries.
 pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     let stream = read_all(&mut TarSource::new(archive, TarOptions::named("test.tar")));
     let seeking = TarSource::seekable(Cursor::new(archive), TarOptions::named("test.tar"));
@@ -184,7 +178,7 @@ pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     stream
 }
 
-/// The message that an archive fails with.
+/// The message of an archive's error.
 pub fn refusal(archive: &[u8]) -> String {
     match read_bytes(archive) {
         Ok(all) => panic!("accepted as {:?}", all.iter().map(|read| &read.entry).collect::<Vec<_>>()),
@@ -196,7 +190,7 @@ pub fn refusal(archive: &[u8]) -> String {
     }
 }
 
-/// What is found in an archive, as it is found in a directory. Later entries replace earlier ones, links are followed.
+/// A snapshot of an archive as if extracted: later entries replace earlier ones, links are followed.
 pub fn snapshot(all: &[Read]) -> Snapshot {
     let mut found = Snapshot::new();
     for read in all {
@@ -240,7 +234,7 @@ pub fn run(program: &str, arguments: &[&str], directory: &Path) -> Vec<u8> {
     tools::run(&mut command).unwrap().stdout
 }
 
-/// Bytes that look like a file: words, numbers and a run of noise, from a seed.
+/// Typical file content from a seed: words, numbers and a run of noise.
 pub fn bytes(seed: u32, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2_654_435_761).max(1);
     let mut bytes = Vec::with_capacity(length + 16);

@@ -1,0 +1,147 @@
+//! Names and comments use the field's terms: words of an earlier vocabulary are refused.
+
+use crate::shell;
+use std::path::Path;
+
+/// Refused as a part of an identifier or of a file name.
+const NAMES: [&str; 24] = [
+    "crew",
+    "desk",
+    "dress",
+    "errand",
+    "farewell",
+    "ground",
+    "hand",
+    "hands",
+    "lobby",
+    "manners",
+    "meanwhile",
+    "nameless",
+    "press",
+    "pressed",
+    "presser",
+    "pressers",
+    "presses",
+    "room",
+    "rooms",
+    "said",
+    "seat",
+    "shop",
+    "stowed",
+    "told",
+];
+/// Identifiers with such a part whose meaning is the usual one.
+const USUAL: [&str; 3] = ["hand_over", "hand_out", "hand_on"];
+/// Refused in comments.
+const COMMENTS: [&str; 6] = ["told", "said", "nobody", "what came of", "What is ", "Who "];
+/// Parts of the repository whose names are not yet checked.
+const UNCHECKED: [&str; 9] = [
+    "crates/engine/",
+    "crates/runtime/",
+    "crates/squashfs/",
+    "crates/lrz/",
+    "crates/pln/",
+    "crates/longrange/",
+    "crates/packline/",
+    "crates/cli/",
+    "crates/bench/",
+];
+/// The file with these lists.
+const OWN: &str = "xtask/src/tidy/words.rs";
+
+/// Checks every Rust file below `root`.
+pub fn check(root: &Path) -> Result<Vec<String>, String> {
+    let mut violations = Vec::new();
+    for path in shell::files(root)? {
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        if !name.ends_with(".rs") || name == OWN || UNCHECKED.iter().any(|part| name.starts_with(part)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        violations.extend(refused_name(&stem).map(|word| format!("{name}: `{word}` in a file name")));
+        violations.extend(in_text(&text).map(|violation| format!("{name}: {violation}")));
+    }
+    Ok(violations)
+}
+
+fn in_text(text: &str) -> impl Iterator<Item = String> {
+    text.lines().enumerate().filter_map(|(index, line)| {
+        let (code, comment) = split(line);
+        let word = identifiers(&code).find_map(refused_name).map(str::to_owned);
+        let phrase =
+            || COMMENTS.iter().find(|phrase| has_phrase(comment, phrase)).map(|phrase| phrase.trim().to_owned());
+        word.or_else(phrase).map(|found| format!("line {}: `{found}`", index + 1))
+    })
+}
+
+/// The code of a line without the content of its string literals, and its comment. Literals of several lines are not recognised.
+fn split(line: &str) -> (String, &str) {
+    let (mut code, mut quoted, mut escaped) = (String::new(), false, false);
+    for (at, byte) in line.char_indices() {
+        match byte {
+            '/' if !quoted && line[at..].starts_with("//") => return (code, &line[at..]),
+            '"' if !escaped => quoted = !quoted,
+            _ if !quoted => code.push(byte),
+            _ => {}
+        }
+        escaped = byte == '\\' && !escaped;
+    }
+    (code, "")
+}
+
+fn identifiers(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|byte: char| !byte.is_alphanumeric() && byte != '_')
+}
+
+/// A refused word among the parts of an identifier in snake case or camel case.
+fn refused_name(identifier: &str) -> Option<&'static str> {
+    let usual = USUAL.iter().fold(snake_case(identifier), |name, usual| name.replace(usual, ""));
+    NAMES.into_iter().find(|word| usual.split('_').any(|part| part == *word))
+}
+
+fn snake_case(identifier: &str) -> String {
+    let mut name = String::new();
+    let mut before_is_lower = false;
+    for letter in identifier.chars() {
+        if letter.is_uppercase() && before_is_lower {
+            name.push('_');
+        }
+        before_is_lower = letter.is_lowercase();
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+/// Whether a comment has a phrase between word boundaries; a capitalised one only at the start of a sentence.
+fn has_phrase(comment: &str, phrase: &str) -> bool {
+    let starts_sentence = phrase.starts_with(char::is_uppercase);
+    let free = |at: usize| {
+        let before = comment[..at].trim_end_matches(' ');
+        let ends_sentence = before.ends_with(['/', '!', '.', ':']);
+        let after = comment[at + phrase.len()..].chars().next();
+        let inside = comment[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+        !inside
+            && (!starts_sentence || ends_sentence)
+            && (phrase.ends_with(' ') || !after.is_some_and(char::is_alphanumeric))
+    };
+    comment.match_indices(phrase).any(|(at, _)| free(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_words_are_found() {
+        for line in
+            ["let has_room = 1;", "struct DeskLamp;", "fn a() { press(\"x\") }", "x // as I said", "/// What is x."]
+        {
+            assert_eq!(in_text(line).count(), 1, "{line}");
+        }
+        for line in ["let compress = rooms_of(mushroom_x);", "hand_over(x)", "\"a room\"", "// see what is there"] {
+            assert_eq!(in_text(line).count(), usize::from(line.contains("rooms")), "{line}");
+        }
+        assert_eq!(refused_name("press"), Some("press"));
+    }
+}

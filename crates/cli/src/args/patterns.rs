@@ -1,6 +1,6 @@
 //! Patterns on command lines: the options that take them, and the language, described once.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use packline::Selection;
 use packline::tree::Patterns;
@@ -15,6 +15,32 @@ pub const EXCLUDE: Opt =
     Opt::with("exclude", "PATTERN", Takes::Text, "Leave out the entries that match, and all below them; see Patterns")
         .short('x')
         .repeats();
+
+/// `--exclude`, of commands that derive their arguments.
+#[derive(Debug, clap::Args)]
+pub struct Exclude {
+    /// Leave out the entries that match, and all below them; see Patterns
+    #[arg(short = 'x', long, value_name = "PATTERN")]
+    exclude: Vec<OsString>,
+}
+
+impl Exclude {
+    /// The patterns.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a text that is not a pattern.
+    pub fn patterns(&self) -> Result<Patterns, Failure> {
+        patterns(&self.exclude)
+    }
+
+    /// The entries that `include` names and these patterns leave out.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a text that is not a pattern.
+    pub fn selection(&self, include: &[OsString]) -> Result<Selection, Failure> {
+        Ok(Selection { include: patterns(include)?, exclude: self.patterns()?, ..Selection::all() })
+    }
+}
 
 /// The language, for the help of each command that has it.
 pub const LANGUAGE: &str = "\

@@ -3,10 +3,8 @@
 use clap_complete::{Shell, generate};
 
 use crate::args::Args;
-use crate::dispatch::{APPLETS, find};
-use crate::table::command::{command_of, command_of_all};
+use crate::dispatch::{find, parser_of_all, unknown_command};
 use crate::table::options::{Applet, Manners, Operand};
-use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
@@ -37,10 +35,10 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let shell = shell.ok_or_else(|| Failure::usage("unknown shell"))?;
     let (mut command, name) = match args.operand("NAME") {
         Some(name) if name != "packline" => {
-            let applet = find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.escaped())))?;
-            (command_of(applet), applet.name)
+            let applet = find(name).ok_or_else(|| unknown_command(name))?;
+            (applet.parser(), applet.name())
         }
-        _ => (command_of_all(APPLETS), "packline"),
+        _ => (parser_of_all(), "packline"),
     };
     let mut text = Vec::new();
     generate(shell, &mut command, name, &mut text);

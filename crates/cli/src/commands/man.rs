@@ -3,10 +3,8 @@
 use clap_mangen::Man;
 
 use crate::args::Args;
-use crate::dispatch::{APPLETS, find};
-use crate::table::command::{command_of, command_of_all, full_name};
+use crate::dispatch::{Listed, find, parser_of_all, unknown_command};
 use crate::table::options::{Applet, Manners, Operand};
-use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
@@ -24,10 +22,10 @@ pub const APPLET: Applet = Applet {
 fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     let command = match args.operand("NAME") {
         Some(name) if name != "packline" => {
-            let applet = find(name).ok_or_else(|| Failure::usage(format!("unknown command '{}'", name.escaped())))?;
+            let applet = find(name).ok_or_else(|| unknown_command(name))?;
             page_of(applet)
         }
-        _ => command_of_all(APPLETS),
+        _ => parser_of_all(),
     };
     let mut page = Vec::new();
     Man::new(command).render(&mut page).map_err(Failure::printing)?;
@@ -35,6 +33,10 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
 }
 
 /// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
-fn page_of(applet: &'static Applet) -> clap::Command {
-    command_of(applet).display_name(full_name(applet).replace(' ', "-"))
+fn page_of(command: &'static Listed) -> clap::Command {
+    let name = match command.compat().is_drop_in() {
+        true => command.name().to_string(),
+        false => format!("packline-{}", command.name()),
+    };
+    command.parser().display_name(name)
 }

@@ -1,10 +1,9 @@
 //! From the table to clap: the parser, and with it the help, the manual page and the completions.
 
-use std::ffi::OsString;
-
 use clap::builder::{OsStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, Command, ValueHint};
 
+use crate::args::parser::with_help_and_version;
 use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::ui::size::show_size;
 
@@ -42,31 +41,6 @@ pub fn full_name(applet: &Applet) -> String {
         Manners::DropIn | Manners::DropInDiff => applet.name.to_string(),
         Manners::Packline => format!("packline {}", applet.name),
     }
-}
-
-/// The command of the whole binary, with every applet below it.
-pub fn command_of_all(applets: &'static [Applet]) -> Command {
-    let command = Command::new("packline")
-        .about("Packs directories, tar files and streams into compressed images")
-        .version(env!("CARGO_PKG_VERSION"))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
-        .subcommands(applets.iter().map(command_of));
-    with_help_and_version(command)
-}
-
-/// Both spellings print the same: one help text to read, not two.
-fn with_help_and_version(command: Command) -> Command {
-    let help = Arg::new("help")
-        .long("help")
-        .short('h')
-        .short_alias('?')
-        .action(ArgAction::HelpLong)
-        .help("Print this help and exit");
-    let version =
-        Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
-    command.disable_help_flag(true).disable_version_flag(true).arg(help).arg(version)
 }
 
 fn argument_of(option: &'static Opt, drop_in: bool) -> Arg {
@@ -134,23 +108,4 @@ fn help_of(option: &Opt) -> String {
         help.push_str(&format!(" [default: {default}]"));
     }
     help
-}
-
-/// The arguments with each `-NUMBER` as the option that it stands for, if the command has such. Those behind `--` are files.
-pub fn without_digits(applet: &Applet, arguments: &[OsString]) -> Vec<OsString> {
-    let Some(option) = applet.all_options().find(|option| option.digits) else { return arguments.to_vec() };
-    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    let mut arguments = arguments.to_vec();
-    for argument in &mut arguments[..end] {
-        let number = argument.to_str().and_then(|text| text.strip_prefix('-'));
-        if let Some(number) = number.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())) {
-            *argument = OsString::from(format!("--{}={number}", option.long));
-        }
-    }
-    arguments
-}
-
-/// The arguments that clap parses: the program's name first.
-pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
-    std::iter::once(OsString::from(name)).chain(arguments.iter().cloned()).collect()
 }

@@ -11,11 +11,12 @@ use packline::Temporaries;
 use packline_testkit::model::{Content, Node, NodeKind};
 use tempfile::TempDir;
 
-use crate::args::Args;
-use crate::dispatch;
+use crate::args::parser::parser_of;
+use crate::args::{Args, Command, Entry, Invocation};
+use crate::dispatch::{self, with_name};
 use crate::host::signals::Farewell;
 use crate::host::streams::Streams;
-use crate::table::command::{command_of, with_name};
+use crate::table::command::command_of;
 use crate::table::options::Applet;
 use crate::ui::io::{Host, Io};
 
@@ -169,9 +170,25 @@ pub fn sample_tar() -> Vec<u8> {
     packline_testkit::tar::to_bytes(&sample())
 }
 
+/// Parses the arguments of a command.
+pub fn parse<C: Command>(words: &[&str]) -> (C, Invocation) {
+    let words: Vec<OsString> = words.iter().map(Into::into).collect();
+    let mut parser = parser_of(&Entry::of::<C>());
+    let matches = parser.try_get_matches_from_mut(with_name(C::NAME, &words)).unwrap();
+    (C::from_arg_matches(&matches).unwrap(), Invocation::new(C::NAME, &words, &parser, matches))
+}
+
+/// Long names of a command's own options.
+pub fn options_of(name: &str) -> Vec<String> {
+    let parser = dispatch::find(name.as_ref()).unwrap().parser();
+    let longs = parser.get_arguments().filter_map(|argument| argument.get_long());
+    longs.filter(|long| !["help", "help-advanced", "version"].contains(long)).map(str::to_string).collect()
+}
+
 /// The options of a command are exactly these, by their long names.
-pub fn assert_options_are<'a>(applet: &Applet, names: impl Iterator<Item = &'a str>) {
-    let there: BTreeSet<&str> = applet.all_options().map(|option| option.long).collect();
+pub fn assert_options_are<'a>(name: &str, names: impl Iterator<Item = &'a str>) {
+    let there = options_of(name);
+    let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
     assert_eq!(names.collect::<BTreeSet<&str>>(), there);
 }
 

@@ -12,7 +12,8 @@ use crate::commands::verify;
 use crate::compat::tools_ng::rdsquashfs;
 use crate::compat::tools_ng::sqfs2tar;
 use crate::compat::tools_ng::sqfsdiff;
-use crate::table::command::{command_of, with_name};
+use crate::dispatch::with_name;
+use crate::table::command::command_of;
 use crate::table::options::Applet;
 
 /// A place with the sample as an image.
@@ -48,7 +49,7 @@ fn no_option_is_parsed_and_ignored() {
     let actions = ["list", "cat", "xattr", "stat", "unpack-path"];
     let asked = ["describe", "unpack-root", "no-dev", "no-sock", "no-fifo", "no-slink", "no-empty-dir", "no-sparse"];
     let kept = ["set-xattr", "set-times", "chmod", "chown", "quiet"];
-    assert_options_are(&rdsquashfs::APPLET, actions.into_iter().chain(asked).chain(kept));
+    assert_options_are("rdsquashfs", actions.into_iter().chain(asked).chain(kept));
     for action in ["-l/a", "-x/a/small", "-s/a/big", "-ca/big", "-d"] {
         assert_all_asked(&rdsquashfs::APPLET, &[action, &image]);
     }
@@ -60,10 +61,10 @@ fn no_option_is_parsed_and_ignored() {
 fn the_options_are_those_of_the_programs() {
     let names =
         ["old", "new", "no-contents", "no-owner", "no-permissions", "timestamps", "inode-num", "super", "extract"];
-    assert_options_are(&sqfsdiff::APPLET, names.into_iter());
+    assert_options_are("sqfsdiff", names.into_iter());
     let theirs = ["compressor", "subdir", "keep-as-dir", "root-becomes", "no-skip", "no-xattr", "no-hard-links"];
     let ours = ["no-sparse", "continue", "num-jobs", "mem", "serial"];
-    assert_options_are(&sqfs2tar::APPLET, theirs.into_iter().chain(ours));
+    assert_options_are("sqfs2tar", theirs.into_iter().chain(ours));
 }
 
 #[test]

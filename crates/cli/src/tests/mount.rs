@@ -3,7 +3,8 @@
 use super::harness::{Kept, Place, host, io, run};
 use crate::args::Args;
 use crate::commands::mount::APPLET;
-use crate::table::command::{command_of, with_name};
+use crate::dispatch::with_name;
+use crate::table::command::command_of;
 
 #[test]
 fn no_option_is_parsed_and_ignored() {

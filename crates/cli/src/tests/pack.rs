@@ -7,19 +7,17 @@ use packline::engine::{CpuLocation, Topology};
 use packline_testkit::{reader, snapshot, views};
 use serde_json::Value;
 
-use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, run, run_on, sample, sample_tar};
-use crate::args::Args;
-use crate::commands::pack::{APPLET, request};
+use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, parse, run, run_on, sample, sample_tar};
+use crate::commands::pack::Pack;
 use crate::dispatch;
-use crate::table::command::{command_of, with_name};
 use crate::ui::io::Host;
 
 /// Options that change the image: what is given, and what it must differ from.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("codec", &["--codec", "gzip:level=1"], &[]),
     ("block-size", &["-b", "16K"], &[]),
-    ("stored", &["--stored", "data,fragments"], &[]),
-    ("stored", &["--stored", "all"], &["--stored", "data,fragments"]),
+    ("no-compress", &["--no-compress", "data,fragments"], &[]),
+    ("no-compress", &["--stored", "all"], &["--stored", "data,fragments"]),
     ("fragments", &["--fragments", "small"], &[]),
     ("no-fragments", &["--no-fragments"], &["--fragments", "small"]),
     ("no-dedup", &["--no-dedup"], &[]),
@@ -50,9 +48,9 @@ const KEEPING: &[&str] = &[
     "no-progress",
     "json",
     "stats",
-    "share",
+    "queue-per",
     "policy",
-    "help-out",
+    "main-thread-works",
     "trace",
     "one-file-system",
     "no-hard-links",
@@ -73,7 +71,7 @@ fn image_of(place: &Place, options: &[&str], tar: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_option_is_tested() {
-    assert_options_are(&APPLET, CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()));
+    assert_options_are("pack", CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()));
 }
 
 #[test]
@@ -84,18 +82,6 @@ fn options_of_the_image_change_it() {
     }
     assert!(image_of(&place, &["--no-fragments"], &tar) == image_of(&place, &["--fragments=never"], &tar));
     assert!(image_of(&place, &["--all-root"], &tar) == image_of(&place, &["--uid=0", "--gid=0"], &tar));
-}
-
-#[test]
-fn no_option_is_parsed_and_ignored() {
-    let place = Place::new();
-    fs::create_dir(place.at("source")).unwrap();
-    let arguments = [place.text("source").into(), place.text("image").into()];
-    let matches = command_of(&APPLET).try_get_matches_from(with_name("pack", &arguments)).unwrap();
-    let args = Args::new(&APPLET, matches);
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    (APPLET.run)(&args, &mut io).unwrap();
-    assert_eq!(args.unasked(), Vec::<&str>::new());
 }
 
 #[test]
@@ -136,10 +122,9 @@ fn workers_readers_memory_and_the_reference_change_nothing() {
 fn directory_options(place: &Place, options: &[&str]) -> packline::tree::DirectoryOptions {
     fs::create_dir_all(place.at("source")).unwrap();
     let (source, image) = (place.text("source"), place.text("image"));
-    let words: Vec<_> = [options, &[&source, &image]].concat().into_iter().map(Into::into).collect();
-    let matches = command_of(&APPLET).try_get_matches_from(with_name("pack", &words)).unwrap();
+    let (pack, invocation) = parse::<Pack>(&[options, &[&source, &image]].concat());
     let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    match request(&Args::new(&APPLET, matches), &mut io).unwrap().source {
+    match pack.request(&invocation, &mut io).unwrap().source {
         packline::SourceSpec::Directory { options, .. } => options,
         _ => panic!("not a directory"),
     }
@@ -243,8 +228,11 @@ fn a_name_of_another_format_is_refused_unless_the_format_is_given() {
         assert!(ran.status == 2 && ran.err.contains(&what) && ran.err.contains("--format"), "{ran:?}");
         assert_eq!(place.names(), Vec::<String>::new());
     }
+    let ran = pack(&place, "y.xyz", &[], &tar, host());
+    assert!(ran.status == 2 && ran.err.contains("'.xyz' (expected .sqfs, ") && ran.err.contains("--format"), "{ran:?}");
+    assert_eq!(pack(&place, "y.xyz", &["--format", "squashfs"], &tar, host()).status, 0);
     assert_eq!(pack(&place, "y.tar.zst", &["--format", "squashfs"], &tar, host()).status, 0);
-    for (name, container) in [("y.xyz", "squashfs"), ("y", "squashfs"), ("y.img", "squashfs"), ("y.lrz", "lrz")] {
+    for (name, container) in [("y", "squashfs"), ("y.img", "squashfs"), ("y.lrz", "lrz")] {
         let ran = pack(&place, name, &["--no-progress"], &tar, host());
         assert!(ran.status == 0 && ran.err.starts_with(&format!("{container}: ")), "{ran:?}");
         let ran = pack(&place, name, &["--json"], &tar, host());
@@ -312,8 +300,8 @@ fn scheduling_leaves_the_image_as_it_is() {
     let two_caches = Host { topology: Topology::new(sites.to_vec()), ..host() };
     let plain = image_of(&place, &[], &tar);
     for (share, queues) in [("none", 4), ("llc", 2), ("all", 1)] {
-        for more in [&["--policy", "earliest"][..], &["--policy", "local"], &["--help-out"]] {
-            let options = [&["--share", share, "--jobs", "4", "--json", "--stats"], more].concat();
+        for more in [&["--policy", "earliest"][..], &["--policy", "local"], &["--main-thread-works"]] {
+            let options = [&["--queue-per", share, "--jobs", "4", "--json", "--stats"], more].concat();
             let ran = pack(&place, "image", &options, &tar, two_caches.clone());
             let summary: Value = serde_json::from_str(&ran.out).unwrap();
             assert_eq!(summary["queues"].as_array().unwrap().len(), queues, "{share}");
@@ -336,7 +324,7 @@ fn a_trace_tells_of_every_job() {
     let jobs = events.iter().filter(|event| event["cat"] == "job").count() as u64;
     assert_eq!(summary["pipeline"]["jobs"], jobs, "{trace}");
     assert_eq!(
-        (&trace["otherData"]["workers"], &trace["otherData"]["share"]),
+        (&trace["otherData"]["workers"], &trace["otherData"]["queue_per"]),
         (&summary["workers"], &Value::from("llc"))
     );
     let again = run_on(&["pack", "-q", "--trace", &path, "-", &place.text("another")], &tar, host());

@@ -163,7 +163,7 @@ fn what_has_no_effect_is_refused() {
     let cases: [(&[&str], &str); 6] = [
         (
             &["pack", "--serial", "--share", "all", "--format", "lrz", "-", &out],
-            "--share: cannot be used with --serial",
+            "--serial: cannot be used with --queue-per",
         ),
         (&["compress", "--policy", "last", "-c"], "--policy"),
         (&["list", "--share", "all", &files.image], "--share"),

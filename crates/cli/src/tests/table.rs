@@ -1,42 +1,48 @@
-//! Tests of the table: it is consistent, and everything made from it knows every option.
+//! Tests of the list of commands: it is consistent, and everything made from it knows every option.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
-use super::harness::{Gone, host, io, run, run_on};
-use crate::dispatch::{self, APPLETS};
-use crate::table::command::{command_of, command_of_all};
+use super::harness::{Gone, host, io, options_of, run, run_on};
+use crate::dispatch::{self, COMMANDS, Listed, parser_of_all};
 use crate::table::options::Takes;
 use crate::ui::size::{parse_number, parse_size};
 
+/// Defaults are within their ranges too: clap parses them.
 #[test]
 fn clap_finds_no_fault_with_it() {
-    APPLETS.iter().for_each(|applet| command_of(applet).debug_assert());
-    command_of_all(APPLETS).debug_assert();
+    COMMANDS.iter().for_each(|command| command.parser().debug_assert());
+    parser_of_all().debug_assert();
 }
 
 #[test]
 fn no_name_is_used_twice_and_every_option_is_described() {
-    for applet in APPLETS {
-        let mut names = BTreeSet::from(["help".to_string(), "version".to_string(), "h".to_string(), "V".to_string()]);
-        for option in applet.all_options() {
-            assert!(names.insert(option.long.to_string()), "{} --{}", applet.name, option.long);
+    for command in COMMANDS {
+        let mut names = BTreeSet::new();
+        for option in command.parser().get_arguments().filter(|argument| !argument.is_positional()) {
+            let long = option.get_long().unwrap_or_default();
+            let shorts = option.get_short_and_visible_aliases().unwrap_or_default();
+            let mut all = option.get_all_aliases().unwrap_or_default();
+            all.push(long);
+            assert!(all.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name());
+            assert!(shorts.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name());
+            let help = option.get_help().map(ToString::to_string).unwrap_or_default();
             assert!(
-                option.short.is_none_or(|short| names.insert(short.to_string())),
-                "{} -{:?}",
-                applet.name,
-                option.short
+                help.len() > 10 && !help.ends_with('.') && !help.contains("4294967295"),
+                "{} --{long}",
+                command.name()
             );
-            assert!(option.also.iter().all(|also| names.insert(also.to_string())), "{} {:?}", applet.name, option.also);
-            assert!(option.help.len() > 10 && !option.help.ends_with('.'), "{} --{}", applet.name, option.long);
-            assert_eq!(option.value.is_empty(), option.takes == Takes::Nothing, "{} --{}", applet.name, option.long);
         }
     }
 }
 
 #[test]
 fn defaults_are_within_their_ranges() {
-    for option in APPLETS.iter().flat_map(|applet| applet.all_options()) {
+    let tables = COMMANDS.iter().filter_map(|command| match command {
+        Listed::Table(applet) => Some(applet),
+        Listed::Derived(_) => None,
+    });
+    for option in tables.flat_map(|applet| applet.all_options()) {
         let Some(default) = option.default.map(OsStr::new) else { continue };
         let fits = match option.takes {
             Takes::Size { least, most } => parse_size(default).is_ok_and(|size| (least..=most).contains(&size)),
@@ -51,19 +57,36 @@ fn defaults_are_within_their_ranges() {
 
 #[test]
 fn help_and_manual_know_every_option() {
-    for applet in APPLETS {
-        let (help, page) = (run(&[applet.name, "--help"]), run(&["man", applet.name]));
+    for command in COMMANDS {
+        let (parser, name) = (command.parser(), command.name());
+        let advanced = parser.get_arguments().any(|argument| argument.get_id() == "help-advanced");
+        let help = if advanced { "--help-advanced" } else { "--help" };
+        let (help, page) = (run(&[name, help]), run(&["man", name]));
         assert_eq!((help.status, page.status), (0, 0), "{help:?}");
         let page = page.out.replace("\\-", "-");
-        for option in applet.all_options() {
-            let long = format!("--{}", option.long);
-            assert!(help.out.contains(&long) && page.contains(&long), "{} {long}", applet.name);
+        for long in options_of(name).iter().map(|long| format!("--{long}")) {
+            assert!(help.out.contains(&long) && page.contains(&long), "{name} {long}");
         }
-        for operand in applet.operands {
-            assert!(help.out.contains(operand.name) && page.contains(operand.name), "{}", operand.name);
+        for operand in parser.get_positionals().map(|operand| operand.get_value_names().unwrap()[0].to_string()) {
+            assert!(help.out.contains(&operand) && page.contains(&operand), "{name} {operand}");
         }
     }
     assert!(run(&["man"]).out.contains(".TH packline 1"));
+}
+
+#[test]
+fn options_for_tuning_are_in_the_advanced_help_only() {
+    let (help, advanced) = (run(&["pack", "--help"]), run(&["pack", "--help-advanced"]));
+    for long in ["--queue-per", "--policy", "--main-thread-works", "--trace", "--serial"] {
+        assert!(!help.out.contains(long) && advanced.out.contains(long), "{long}");
+    }
+    assert!(
+        help.out.contains("--help-advanced") && help.out.contains("Usage: packline pack [OPTIONS] <SOURCE> <IMAGE>")
+    );
+    assert!(
+        help.out.contains("[4K to 1M] [default: 128K]") && help.out.contains("[0 to 1024] [default: number of CPUs]")
+    );
+    assert!(help.out.contains("\n  <SOURCE>  "), "{}", help.out);
 }
 
 #[test]
@@ -71,11 +94,11 @@ fn completions_know_every_option_and_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let all = run(&["completions", shell]);
         assert_eq!(all.status, 0, "{all:?}");
-        for applet in APPLETS {
-            assert!(all.out.contains(applet.name), "{shell} {}", applet.name);
-            let one = run(&["completions", shell, applet.name]);
-            let missing = applet.all_options().find(|option| !one.out.contains(option.long));
-            assert!(missing.is_none(), "{shell} {} {missing:?}", applet.name);
+        for name in COMMANDS.iter().map(Listed::name) {
+            assert!(all.out.contains(name), "{shell} {name}");
+            let one = run(&["completions", shell, name]);
+            let missing: Vec<String> = options_of(name).into_iter().filter(|long| !one.out.contains(long)).collect();
+            assert!(missing.is_empty(), "{shell} {name} {missing:?}");
         }
     }
     assert_eq!(run(&["completions", "tcsh"]).status, 2);
@@ -85,9 +108,9 @@ fn completions_know_every_option_and_command() {
 
 #[test]
 fn usage_errors_have_the_status_of_their_kind() {
-    for applet in APPLETS {
-        let wrong = run(&[applet.name, "--no-such-option"]);
-        assert_eq!(wrong.status, applet.usage_status(), "{}", applet.name);
+    for command in COMMANDS {
+        let wrong = run(&[command.name(), "--no-such-option"]);
+        assert_eq!(wrong.status, command.compat().usage_status(), "{}", command.name());
         assert!(wrong.err.starts_with("packline: ") && wrong.out.is_empty(), "{wrong:?}");
     }
     assert_eq!(run(&["pack"]).status, 2);
@@ -104,6 +127,25 @@ fn an_unknown_command_is_answered_with_those_there_are() {
 }
 
 #[test]
+fn a_mistyped_command_is_answered_with_the_nearest_and_others_have_further_names() {
+    for (typed, near) in [("packk", "pack"), ("verfy", "verify"), ("lst", "list"), ("extrakt", "extract")] {
+        let ran = run(&[typed]);
+        assert!(ran.status == 2 && ran.err.contains(&format!("did you mean '{near}'?")), "{ran:?}");
+    }
+    for (alias, name) in [("create", "pack"), ("ls", "list"), ("extract", "unpack")] {
+        assert_eq!(run(&[alias, "--help"]).out, run(&[name, "--help"]).out);
+    }
+}
+
+#[test]
+fn only_a_near_option_is_suggested() {
+    let far = run(&["pack", "--only", "x", "y"]);
+    assert!(far.status == 2 && far.err.contains("'--only'") && !far.err.contains("similar"), "{far:?}");
+    let near = run(&["pack", "--excude", "x", "y"]);
+    assert!(near.status == 2 && near.err.contains("'--exclude'"), "{near:?}");
+}
+
+#[test]
 fn the_name_it_is_called_by_counts() {
     let call = |name: &str, arguments: &[&str]| {
         let kept = super::harness::Kept::default();
@@ -111,9 +153,9 @@ fn the_name_it_is_called_by_counts() {
         let arguments: Vec<_> = std::iter::once(name).chain(arguments.iter().copied()).map(Into::into).collect();
         (dispatch::run(&arguments, &mut io), kept.text())
     };
-    for applet in APPLETS.iter().filter(|applet| applet.manners.is_drop_in()) {
-        let (status, text) = call(&format!("/usr/bin/{}", applet.name), &["--version"]);
-        assert_eq!((status, text), (0, format!("{} {}\n", applet.name, env!("CARGO_PKG_VERSION"))));
+    for name in COMMANDS.iter().filter(|command| command.compat().is_drop_in()).map(Listed::name) {
+        let (status, text) = call(&format!("/usr/bin/{name}"), &["--version"]);
+        assert_eq!((status, text), (0, format!("{name} {}\n", env!("CARGO_PKG_VERSION"))));
     }
     assert_eq!(call("pack", &["--version"]).1, format!("packline {}\n", env!("CARGO_PKG_VERSION")));
     let (status, text) = call("tar2sqfs", &["-j", "x", "image"]);

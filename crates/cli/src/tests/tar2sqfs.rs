@@ -5,11 +5,9 @@ use std::fs;
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{reader, snapshot, tar, views};
 
-use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, run_on, sample, sample_tar};
-use crate::args::Args;
-use crate::compat::tools_ng::tar2sqfs::APPLET;
+use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, parse, run_on, sample, sample_tar};
+use crate::compat::tools_ng::tar2sqfs::Tar2Sqfs;
 use crate::dispatch;
-use crate::table::command::{command_of, with_name};
 use crate::ui::io::Host;
 
 /// Options that change the image: what is given, and what it must differ from.
@@ -45,7 +43,7 @@ fn image_of(place: &Place, options: &[&str]) -> Vec<u8> {
 
 #[test]
 fn every_option_is_tested() {
-    assert_options_are(&APPLET, CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()));
+    assert_options_are("tar2sqfs", CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()));
 }
 
 #[test]
@@ -54,17 +52,6 @@ fn options_of_the_image_change_it() {
     for (long, options, without) in CHANGING {
         assert!(image_of(&place, options) != image_of(&place, without), "--{long} did nothing");
     }
-}
-
-#[test]
-fn no_option_is_parsed_and_ignored() {
-    let place = Place::new();
-    let matches =
-        command_of(&APPLET).try_get_matches_from(with_name("tar2sqfs", &[place.text("image").into()])).unwrap();
-    let args = Args::new(&APPLET, matches);
-    let mut io = io(sample_tar(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    (APPLET.run)(&args, &mut io).unwrap();
-    assert_eq!(args.unasked(), Vec::<&str>::new());
 }
 
 #[test]
@@ -134,9 +121,8 @@ fn jobs_and_backlog_change_nothing_and_take_what_getopt_takes() {
 #[test]
 fn a_backlog_bounds_what_is_under_way() {
     let window = |options: &[&str]| {
-        let words: Vec<_> = [options, &["image"]].concat().into_iter().map(Into::into).collect();
-        let matches = command_of(&APPLET).try_get_matches_from(with_name("tar2sqfs", &words)).unwrap();
-        crate::compat::tools_ng::resources(&Args::new(&APPLET, matches), &host()).unwrap().window
+        let (command, _) = parse::<Tar2Sqfs>(&[options, &["image"]].concat());
+        command.options.resources(&host()).window
     };
     assert_eq!(window(&[]), None);
     assert_eq!(window(&["-Q", "20"]), Some(20 * 131_072));

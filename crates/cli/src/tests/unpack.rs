@@ -3,7 +3,8 @@
 use super::harness::{Kept, Place, host, io, run, run_on, sample_tar};
 use crate::args::Args;
 use crate::commands::unpack::APPLET;
-use crate::table::command::{command_of, with_name};
+use crate::dispatch::with_name;
+use crate::table::command::command_of;
 
 fn packed(place: &Place) -> String {
     let image = place.text("image.sqfs");

@@ -6,7 +6,6 @@ use std::path::Path;
 use packline::Container;
 
 use crate::host::streams::STDOUT;
-use crate::table::options::Applet;
 use crate::ui::escape::Escape;
 
 /// What the exit status of a command that writes files promises, for its help.
@@ -45,16 +44,13 @@ impl Failure {
         Failure::Usage(message.into())
     }
 
-    /// The same with the way out, if the command has one.
-    pub fn advised(self, applet: &Applet) -> Failure {
-        let way_out = applet.all_options().find(|option| matches!(option.long, "mem" | "maxram"));
-        match self {
-            Failure::Memory(message) => match way_out {
-                Some(option) => Failure::Failed(format!("{message}; --{} allows more", option.long)),
-                None => Failure::Failed(message),
-            },
-            Failure::Trouble(failure) => Failure::Trouble(Box::new(failure.advised(applet))),
-            other => other,
+    /// The same with the way out: the long option that allows more memory, if the command has one.
+    pub fn advised(self, memory: Option<&str>) -> Failure {
+        match (self, memory) {
+            (Failure::Memory(message), Some(long)) => Failure::Failed(format!("{message}; --{long} allows more")),
+            (Failure::Memory(message), None) => Failure::Failed(message),
+            (Failure::Trouble(failure), _) => Failure::Trouble(Box::new(failure.advised(memory))),
+            (other, _) => other,
         }
     }
 

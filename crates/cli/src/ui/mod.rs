@@ -2,6 +2,7 @@
 
 pub mod counters;
 pub mod escape;
+pub mod exit_status;
 pub mod failure;
 pub mod io;
 pub mod mode;

@@ -7,9 +7,10 @@ use packline::lrz::{BackEnd, WriteOptions, Written};
 use packline::{Format, LrzRequest, LrzSource, SourceSpec};
 use serde_json::{Value, json};
 
-use crate::args::Args;
-use crate::args::scheduling;
-use crate::commands::pack;
+use super::Pack;
+use crate::args::reporting::Reporting;
+use crate::args::run_options::NAMES;
+use crate::args::{Invocation, wrong};
 use crate::commands::unpack;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -36,35 +37,29 @@ const HONOURED: &[&str] = &[
 ];
 const CODECS: &str = "none, gzip, bzip2, lzo, lzma or zpaq, with :level=1 to :level=9";
 
-/// Whether the output is a .lrz file: by `--format`, or else by its name.
-pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
-    let output = args.required("IMAGE")?;
-    Ok(pack::format(args, &output)? == Format::Lrz)
-}
-
 /// Packs.
-pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = args.given_beside(&[HONOURED, scheduling::NAMES].concat()) {
-        return Err(args.wrong(long, "only an image can be packed so (the output is a .lrz file)"));
+pub fn run(pack: &Pack, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+    if let Some(long) = invocation.given_beside(&[HONOURED, &NAMES].concat()) {
+        return Err(wrong(long, "not supported for .lrz output"));
     }
-    if args.required("IMAGE")?.as_os_str() == "-" && args.flag("json") {
-        return Err(args.wrong("json", "standard output is taken by the .lrz file"));
+    let Reporting { quiet, json, stats, .. } = pack.reporting;
+    if pack.image.as_os_str() == "-" && json {
+        return Err(wrong("json", "standard output is taken by the .lrz file"));
     }
-    let bar = !args.flag("no-progress") && !args.flag("quiet");
-    let scheduled = scheduling::read(args, io)?;
-    let mut request = request(args, io)?;
-    request.resources = scheduled.watching(request.resources);
-    let written = watched(io, bar, |observer| packline::lrz_pack(request, observer))?;
-    scheduled.say(args, as_json(&written), as_text(&written), io);
-    scheduled.write_beside(args, io);
+    let operands = [&*pack.source, &*pack.image];
+    let options = pack.scheduling.start(stats, Some(pack.output.force), &operands, io)?;
+    let mut request = request(pack, invocation, io)?;
+    request.resources = options.apply(request.resources);
+    let written = watched(io, pack.reporting.bar(), |observer| packline::lrz_pack(request, observer))?;
+    options.report((json, quiet), as_json(&written), as_text(&written), io);
+    options.write_trace_or_warn(invocation, io);
     Ok(())
 }
 
-fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {
-    let resources = packline::Resources { scratch: Some(io.host.scratch.clone()), ..pack::resources(args, io)? };
-    let resources = packline::Resources { memory: args.size("mem")?.or(io.host.third_of_memory()), ..resources };
-    let (options, path) = (options(args)?, args.required("IMAGE")?);
-    let (source, _) = pack::source(args, io, &resources)?;
+fn request(pack: &Pack, invocation: &Invocation, io: &mut Io) -> Result<LrzRequest, Failure> {
+    let resources = pack.resources(pack.machine.lrz_resources(&io.host));
+    let options = options(pack, invocation)?;
+    let (source, _) = pack.source(invocation, io, &resources)?;
     let source = match source {
         SourceSpec::Directory { path, options } => LrzSource::Directory { path, options, prefix: Vec::new() },
         SourceSpec::TarFile { path } => LrzSource::Tar(path.escaped(), Box::new(open(&path)?)),
@@ -72,13 +67,13 @@ fn request(args: &Args, io: &mut Io) -> Result<LrzRequest, Failure> {
         SourceSpec::Entries { name, .. } => return Err(Failure::failed(format!("{name}: no directory and no tar"))),
     };
     for long in ["exclude", "no-xattrs"] {
-        if args.given(long) && !matches!(source, LrzSource::Directory { .. }) {
-            return Err(args.wrong(long, "a tar is packed into a .lrz file as it is"));
+        if invocation.has(long) && !matches!(source, LrzSource::Directory { .. }) {
+            return Err(wrong(long, "a tar is packed into a .lrz file as it is"));
         }
     }
     Ok(LrzRequest {
         source,
-        target: unpack::tar::target(args, io, path)?,
+        target: unpack::tar::target(&pack.image, pack.output.force, &pack.image, io)?,
         options,
         keep_attributes: false,
         resources,
@@ -91,10 +86,13 @@ fn open(path: &Path) -> Result<File, Failure> {
 }
 
 /// `--codec`; without it LZMA.
-fn options(args: &Args) -> Result<WriteOptions, Failure> {
+fn options(pack: &Pack, invocation: &Invocation) -> Result<WriteOptions, Failure> {
     let mut options = WriteOptions::default();
-    let Some(text) = args.text("codec")?.filter(|_| args.given("codec")) else { return Ok(options) };
-    let wrong = || args.wrong("codec", &format!("'{text}' (expected {CODECS})"));
+    if !invocation.has("codec") {
+        return Ok(options);
+    }
+    let text = pack.compression.codec.as_str();
+    let wrong = || wrong("codec", format!("'{text}' (expected {CODECS})"));
     let (name, parameters) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
     options.back_end = BackEnd::ALL.into_iter().find(|back_end| back_end.name() == name).ok_or_else(wrong)?;
     if let Some(parameters) = parameters {

@@ -66,7 +66,7 @@ fn to_tar(args: &Args, opened: &OpenedLrz, scheduled: &Watched, io: &mut Io) -> 
     let resources = resources(args, scheduled, io)?;
     let request = LrzUnpackRequest {
         opened,
-        target: Some(tar::target(args, io, destination)?),
+        target: Some(tar::target(&destination, args.flag("force"), &args.required("IMAGE")?, io)?),
         md5: false,
         check: false,
         tar: true,

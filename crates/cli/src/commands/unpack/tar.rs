@@ -73,7 +73,7 @@ fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutReque
     let image = image::place(args)?;
     let (compression, scope) = (compression(args, &destination)?, scope(args)?);
     let resources = image::resources(args, io)?;
-    let target = target(args, io, destination)?;
+    let target = target(&destination, args.flag("force"), &args.required("IMAGE")?, io)?;
     Ok(TarOutRequest {
         compression,
         scope,
@@ -86,15 +86,15 @@ fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutReque
     })
 }
 
-/// Where the tar goes.
-pub(crate) fn target(args: &Args, io: &mut Io, path: PathBuf) -> Result<TarTarget, Failure> {
+/// Where a tar or a .lrz file that is made of `input` goes.
+pub(crate) fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<TarTarget, Failure> {
     if path.as_os_str() != "-" {
-        return Ok(TarTarget::File { path, force: args.flag("force") });
+        return Ok(TarTarget::File { path: path.to_path_buf(), force });
     }
     if io.out_terminal {
         return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
     }
-    io.refuse_input(&args.required("IMAGE")?)?;
+    io.refuse_input(input)?;
     Ok(io.stdout_target())
 }
 

@@ -4,6 +4,7 @@
 //! we refuse it.
 
 pub mod gensquashfs;
+pub mod options;
 pub mod rdsquashfs;
 pub mod sqfs2tar;
 pub mod sqfsdiff;
@@ -21,13 +22,13 @@ use crate::ui::io::{Host, Io};
 use crate::ui::size::{parse_number, show_bytes};
 
 /// Compressors by the names that squashfs-tools-ng knows; the first is the default.
-const COMPRESSORS: &[&str] = &["xz", "zstd", "gzip", "lz4", "lzo", "lzma"];
+const COMPRESSORS: [&str; 6] = ["xz", "zstd", "gzip", "lz4", "lzo", "lzma"];
 /// Worker threads at most.
 const JOBS_MOST: i64 = 1024;
 
 /// Options of compression and of the image's shape.
 pub const IMAGE_OPTIONS: &[Opt] = &[
-    Opt::with("compressor", "NAME", Takes::Choice(COMPRESSORS), "Compressor of data and metadata").short('c').default("xz"),
+    Opt::with("compressor", "NAME", Takes::Choice(&COMPRESSORS), "Compressor of data and metadata").short('c').default("xz"),
     Opt::with("comp-extra", "OPTIONS", Takes::Text, "Comma separated options of the compressor; 'help' lists them").short('X'),
     Opt::with("num-jobs", "COUNT", ANY_NUMBER, "Number of compressing threads, at least 1 [default: processors]").short('j'),
     Opt::with(

@@ -1,0 +1,47 @@
+//! What a command may use of the machine.
+
+use packline::Resources;
+
+use super::value::{number, size};
+use crate::ui::io::Host;
+
+/// `--jobs` and `--mem`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Resources")]
+pub struct Machine {
+    /// Worker threads; 0 does everything on the main thread. The result is the same [default: number of CPUs]
+    #[arg(short, long, value_name = "N", value_parser = number::<usize>(0..=1024))]
+    jobs: Option<usize>,
+    #[command(flatten)]
+    memory: Memory,
+}
+
+/// `--mem`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Resources")]
+pub struct Memory {
+    /// Memory limit. With less memory, fewer threads run and temporary files may be used; the result is the same
+    /// [default: what the cgroup allows]
+    #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
+    mem: Option<u64>,
+}
+
+impl Machine {
+    /// What the command may use.
+    pub fn resources(&self, host: &Host) -> Resources {
+        Resources { workers: self.jobs.unwrap_or(host.processors), ..self.memory.resources(host) }
+    }
+
+    /// The same for .lrz files, which take a third of the memory unless asked otherwise, as lrzip does.
+    pub fn lrz_resources(&self, host: &Host) -> Resources {
+        let memory = self.memory.mem.or_else(|| host.third_of_memory());
+        Resources { memory, ..self.resources(host) }
+    }
+}
+
+impl Memory {
+    /// What the command may use, with a worker for each CPU.
+    pub fn resources(&self, host: &Host) -> Resources {
+        Resources { memory: self.mem.or(host.memory_limit), ..host.resources() }
+    }
+}

@@ -1,0 +1,84 @@
+//! From a derived command to the parser that is used, and with it help, manual page and completions.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, Command};
+
+use super::value::range_of;
+use super::{Compat, Entry};
+use crate::ui::exit_status;
+
+/// The parser of a command.
+pub fn parser_of(entry: &Entry) -> Command {
+    let drop_in = entry.compat.is_drop_in();
+    let command = (entry.augment)(Command::new(entry.name))
+        .bin_name(full_name(entry))
+        .version(env!("CARGO_PKG_VERSION"))
+        .infer_long_args(drop_in)
+        .args_override_self(drop_in)
+        .mut_args(|argument| finished(argument, drop_in))
+        .visible_aliases(entry.aliases.iter().copied())
+        .after_help(format!("{}\n\n{}", (entry.details)(), exit_status::text(entry.compat)));
+    with_help_and_version(command)
+}
+
+/// What a user types to run it.
+pub fn full_name(entry: &Entry) -> String {
+    match entry.compat {
+        Compat::Packline => format!("packline {}", entry.name),
+        Compat::ToolsNg | Compat::ExitTwo => entry.name.to_string(),
+    }
+}
+
+/// `--help`, `--version`, and `--help-advanced` where there is more to show than `--help` does.
+pub fn with_help_and_version(command: Command) -> Command {
+    let advanced = command.get_arguments().any(Arg::is_hide_short_help_set);
+    let help = Arg::new("help").long("help").short('h').short_alias('?').action(ArgAction::HelpShort);
+    let version =
+        Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
+    let command = command.disable_help_flag(true).disable_version_flag(true);
+    let command = command.arg(help.help("Print this help and exit")).arg(version);
+    if !advanced {
+        return command;
+    }
+    let advanced = Arg::new("help-advanced").long("help-advanced").action(ArgAction::HelpLong);
+    command.arg(advanced.help("Print this help with the options for tuning and tests, and exit"))
+}
+
+/// An argument with its range and its default behind its help, in that order.
+fn finished(argument: Arg, drop_in: bool) -> Arg {
+    let help = help_of(&argument);
+    if !argument.get_action().takes_values() {
+        return argument.help(help);
+    }
+    let hyphens = drop_in && !argument.is_positional() && !argument.is_require_equals_set();
+    let hyphens = hyphens || argument.is_allow_hyphen_values_set();
+    argument.help(help).hide_possible_values(true).hide_default_value(true).allow_hyphen_values(hyphens)
+}
+
+fn help_of(argument: &Arg) -> String {
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    let (help, written) = match help.split_once(" [default: ") {
+        Some((help, rest)) => (help.to_string(), Some(rest.trim_end_matches(']').to_string())),
+        None => (help, None),
+    };
+    let default = argument.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
+    let takes_value = argument.get_action().takes_values();
+    let default = default.filter(|_| takes_value).or(written).map(|value| format!(" [default: {value}]"));
+    let range = range_of(argument).map(|range| format!(" [{range}]"));
+    [Some(help), range, default].into_iter().flatten().collect()
+}
+
+/// The words with each `-NUMBER` as the option that it is a value of, if the command has such. Those after `--` are files.
+pub fn without_digits(digits: Option<&str>, words: &[OsString]) -> Vec<OsString> {
+    let mut words = words.to_vec();
+    let Some(long) = digits else { return words };
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    for word in &mut words[..end] {
+        let number = word.to_str().and_then(|text| text.strip_prefix('-'));
+        if let Some(number) = number.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())) {
+            *word = OsString::from(format!("--{long}={number}"));
+        }
+    }
+    words
+}

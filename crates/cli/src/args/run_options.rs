@@ -1,0 +1,186 @@
+//! Options of how workers find their jobs, what is counted of it and where it is written down.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline::engine::{Config, Policy, QueueDomain, RunStats, Scheduling, StatsSink, Tracer};
+use packline::{Resources, must_differ, write_file};
+use serde_json::{Value, json};
+
+use super::value::one_of;
+use super::{Invocation, wrong};
+use crate::ui::counters;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::trace::Recorder;
+
+/// Options for tuning; no byte of a result depends on them.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Scheduling")]
+pub struct SchedulingOptions {
+    /// Workers that share a run queue: none, or those on CPUs of one core, one last-level cache, one package, the machine
+    #[arg(long, alias = "share", value_name = "WHICH", default_value = "llc", hide_short_help = true)]
+    #[arg(value_parser = one_of(QueueDomain::EVERY.map(|domain| (domain.name(), domain))))]
+    queue_per: QueueDomain,
+    /// Job that a worker takes: the earliest of all queues, or one of its own queue unless another is longer
+    #[arg(long, value_name = "WHICH", default_value = "earliest", hide_short_help = true)]
+    #[arg(value_parser = one_of(Policy::EVERY.map(|policy| (policy.name(), policy))))]
+    policy: Policy,
+    /// Let the thread that reads and writes run jobs too instead of waiting
+    #[arg(long, alias = "help-out", hide_short_help = true)]
+    main_thread_works: bool,
+    /// Write when each thread did what, as JSON for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    trace: Option<PathBuf>,
+}
+
+/// `--stats`, of commands that have no other summary.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Scheduling")]
+pub struct Stats {
+    /// Print counters of the workers at the end
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// Long names of these options, for commands that refuse others.
+pub const NAMES: [&str; 5] = ["queue-per", "policy", "main-thread-works", "trace", "stats"];
+
+/// Options that a trace records.
+const RECORDED: [&str; 7] = ["queue-per", "policy", "codec", "level", "block-size", "record-size", "compress"];
+
+/// How a command runs its workers, what they counted, and the trace.
+pub struct RunOptions {
+    config: Config,
+    sink: StatsSink,
+    /// All counters so far.
+    whole: RefCell<RunStats>,
+    recorder: Option<Arc<Recorder>>,
+    trace: Option<PathBuf>,
+    force: bool,
+    stats: bool,
+}
+
+impl SchedulingOptions {
+    /// Starts the clock: counting needs timestamps, and a trace keeps every event. `force` is `--force`, if the command has that;
+    /// `operands` are the files that the command reads and writes.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a trace that would replace an operand; [`Failure::Failed`] if its file exists already.
+    pub fn start(&self, stats: bool, force: Option<bool>, operands: &[&Path], io: &Io) -> Result<RunOptions, Failure> {
+        let scheduling =
+            Scheduling { queue_per: self.queue_per, policy: self.policy, topology: io.host.topology.clone() };
+        self.refuse_existing(force)?;
+        self.refuse_operands(operands)?;
+        let recorder = match (&self.trace, stats) {
+            (Some(_), _) => Some(Arc::new(Recorder::buffering())),
+            (None, true) => Some(Arc::new(Recorder::clock())),
+            (None, false) => None,
+        };
+        let (tracer, sink) = (recorder.clone().map(|recorder| recorder as _), StatsSink::default());
+        let help_out = self.main_thread_works;
+        let config = Config { scheduling, help_out, tracer, stats: Some(sink.clone()), ..Config::default() };
+        let (trace, force) = (self.trace.clone(), force.unwrap_or(false));
+        Ok(RunOptions { config, sink, whole: RefCell::default(), recorder, trace, force, stats })
+    }
+
+    fn refuse_operands(&self, operands: &[&Path]) -> Result<(), Failure> {
+        let Some(trace) = &self.trace else { return Ok(()) };
+        for operand in operands {
+            if operand == trace {
+                return Err(wrong("trace", format!("{} is an operand too", trace.escaped())));
+            }
+            must_differ(operand, trace)?;
+        }
+        Ok(())
+    }
+
+    fn refuse_existing(&self, force: Option<bool>) -> Result<(), Failure> {
+        let existing = self.trace.as_ref().filter(|path| fs::symlink_metadata(path).is_ok());
+        let Some(path) = existing.filter(|_| force != Some(true)) else { return Ok(()) };
+        let expected = if force.is_some() { "--force to replace it" } else { "a name that is free" };
+        Err(Failure::failed(format!("{}: exists already (expected {expected})", path.escaped())))
+    }
+}
+
+impl RunOptions {
+    /// The resources, with these scheduling options.
+    pub fn apply(&self, resources: Resources) -> Resources {
+        Resources { engine: self.config.clone(), ..resources }
+    }
+
+    /// The counters since the last call, if they are to be shown.
+    pub fn counted(&self) -> Option<RunStats> {
+        let counted = self.sink.take();
+        self.whole.borrow_mut().add(&counted);
+        self.stats.then_some(counted)
+    }
+
+    /// A summary, as JSON or for people, with the counters if they are to be shown.
+    pub fn summary(&self, json: bool, mut object: Value, mut text: String) -> String {
+        let counted = self.counted();
+        if json {
+            counters::put_into(&mut object, counted.as_ref());
+            return object.to_string();
+        }
+        counters::add_to(&mut text, counted.as_ref());
+        text
+    }
+
+    /// Reports what a command made: as JSON, or unless `quiet` for people, with the counters.
+    pub fn report(&self, (json, quiet): (bool, bool), object: Value, text: String, io: &mut Io) {
+        let summary = self.summary(json, object, text);
+        match (json, quiet) {
+            (true, _) => io.report_as(true, &format!("{summary}\n")),
+            (false, true) => {}
+            (false, false) => io.say_lines(&summary),
+        }
+    }
+
+    /// Prints the counters to standard error if they are to be shown, of a command whose standard output is taken.
+    pub fn print_counters(&self, io: &mut Io) {
+        if let Some(counted) = self.counted() {
+            io.say_lines(&counters::text(&counted).join("\n"));
+        }
+    }
+
+    /// Writes the trace of a command whose output has its name: what is wrong with the trace is a warning then.
+    pub fn write_trace_or_warn(&self, invocation: &Invocation, io: &mut Io) {
+        if let Err(Failure::Failed(what)) = self.write_trace(invocation, io) {
+            io.warn(&what);
+        }
+    }
+
+    /// Writes the trace, if there is to be one.
+    ///
+    /// # Errors
+    /// Its file cannot be written.
+    pub fn write_trace(&self, invocation: &Invocation, io: &Io) -> Result<(), Failure> {
+        let (Some(recorder), Some(path)) = (&self.recorder, &self.trace) else { return Ok(()) };
+        let text = recorder.trace(&self.about(recorder, invocation)).unwrap_or_default();
+        Ok(write_file(path, text.as_bytes(), self.force, &io.temporaries)?)
+    }
+
+    fn about(&self, recorder: &Recorder, invocation: &Invocation) -> Value {
+        self.counted();
+        let whole = self.whole.borrow();
+        let mut about = json!({
+            "packline": env!("CARGO_PKG_VERSION"),
+            "command": invocation.command,
+            "workers": whole.workers.len(),
+            "queues": whole.queues.len(),
+            "help_out": self.config.help_out,
+            "window_bytes": whole.budget,
+            "wall_ns": recorder.now(),
+        });
+        for option in RECORDED {
+            if let Some(value) = invocation.text(option) {
+                about[option.replace('-', "_")] = json!(value.to_string_lossy());
+            }
+        }
+        about
+    }
+}

@@ -1,0 +1,151 @@
+//! Parsers of option values. Each states what it accepts, which the help shows behind the option's description.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, Error};
+use packline::tree::escape;
+
+use crate::ui::size::{parse_number, parse_size, show_size};
+
+type Parse<T> = dyn Fn(&OsStr) -> Result<T, String> + Send + Sync;
+
+/// A parser of one value.
+#[derive(Clone)]
+pub struct Value<T> {
+    parse: Arc<Parse<T>>,
+    /// The range, for the help.
+    range: Option<String>,
+}
+
+impl<T: 'static> Value<T> {
+    /// A parser that goes on with what this one returns.
+    pub fn and_then<U>(self, next: impl Fn(T) -> Result<U, String> + Send + Sync + 'static) -> Value<U> {
+        let parse = self.parse;
+        Value { parse: Arc::new(move |text| parse(text).and_then(&next)), range: self.range }
+    }
+}
+
+/// A number of bytes within a range, with an optional suffix K, M, G or T (powers of 1024).
+pub fn size(range: RangeInclusive<u64>) -> Value<u64> {
+    let shown = shown(*range.start(), (*range.end() != u64::MAX).then(|| show_size(*range.end())), show_size);
+    let check = move |text: &OsStr| match parse_size(text)? {
+        bytes if range.contains(&bytes) => Ok(bytes),
+        bytes => {
+            let (least, most) = (show_size(*range.start()), show_size(*range.end()));
+            Err(format!("{bytes} is out of range (expected {least} to {most})"))
+        }
+    };
+    Value { parse: Arc::new(check), range: shown }
+}
+
+/// As [`size`], but only powers of two.
+pub fn power_of_two(range: RangeInclusive<u64>) -> Value<u32> {
+    size(range).and_then(|size| match u32::try_from(size).ok().filter(|size| size.is_power_of_two()) {
+        Some(size) => Ok(size),
+        None => Err(format!("{size} is not a power of two")),
+    })
+}
+
+/// A whole number within a range.
+pub fn number<N>(range: RangeInclusive<i64>) -> Value<N>
+where
+    N: TryFrom<i64> + Clone + Send + Sync + 'static,
+{
+    let most = match *range.end() {
+        i64::MAX => None,
+        most if most == i64::from(u32::MAX) => Some("2^32-1".to_string()),
+        most => Some(most.to_string()),
+    };
+    let shown = shown(*range.start(), most, |least| least.to_string()).filter(|_| *range.start() != i64::MIN);
+    let check = move |text: &OsStr| {
+        let number = parse_number(text)?;
+        let typed = N::try_from(number).ok().filter(|_| range.contains(&number));
+        typed.ok_or_else(|| format!("{number} is out of range (expected {} to {})", range.start(), range.end()))
+    };
+    Value { parse: Arc::new(check), range: shown }
+}
+
+fn shown<N: Default + PartialEq>(least: N, most: Option<String>, show: impl Fn(N) -> String) -> Option<String> {
+    match most {
+        Some(most) => Some(format!("{} to {most}", show(least))),
+        None if least == N::default() => None,
+        None => Some(format!("at least {}", show(least))),
+    }
+}
+
+/// Text that a function parses.
+pub fn text<T: 'static, E: fmt::Display + 'static>(parse: fn(&str) -> Result<T, E>) -> Value<T> {
+    let check = move |text: &OsStr| {
+        let text = text.to_str().ok_or("the value is not UTF-8")?;
+        parse(text).map_err(|error| error.to_string())
+    };
+    Value { parse: Arc::new(check), range: None }
+}
+
+/// One of these words.
+pub fn one_of<T, const N: usize>(words: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let names = words.each_ref().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).try_map(move |word| {
+        let found = words.iter().find(|(name, _)| *name == word);
+        found.map(|(_, value)| value.clone()).ok_or("unknown word")
+    })
+}
+
+/// Text, unless it asks for help: then the help is printed instead of running the command.
+#[derive(Clone)]
+pub struct TextOrHelp(fn(&str) -> Option<Result<String, String>>);
+
+/// Text, unless `help` answers it (`CODEC:help`).
+pub fn text_or_help(help: fn(&str) -> Option<Result<String, String>>) -> TextOrHelp {
+    TextOrHelp(help)
+}
+
+impl TypedValueParser for TextOrHelp {
+    type Value = String;
+
+    fn parse_ref(&self, _: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        let text = value.to_str().ok_or_else(|| invalid(argument, "the value is not UTF-8"))?;
+        match (self.0)(text) {
+            Some(Ok(help)) => Err(Error::raw(ErrorKind::DisplayHelp, help)),
+            Some(Err(error)) => Err(invalid(argument, &error)),
+            None => Ok(text.to_string()),
+        }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Value<T> {
+    type Value = T;
+
+    fn parse_ref(&self, _: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
+        (self.parse)(value).map_err(|what| invalid(argument, &what))
+    }
+
+    /// The range, hidden from completions and from clap's own help: [`range_of`] reads it.
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let range = self.range.as_ref()?;
+        Some(Box::new(std::iter::once(PossibleValue::new(range.clone()).hide(true))))
+    }
+}
+
+/// What the help says of the values that an option accepts.
+pub fn range_of(argument: &Arg) -> Option<String> {
+    let names: Vec<String> = argument.get_possible_values().iter().map(|value| value.get_name().to_string()).collect();
+    let shown = argument.get_action().takes_values() && !names.is_empty();
+    shown.then(|| names.join(", "))
+}
+
+fn invalid(argument: Option<&Arg>, what: &str) -> Error {
+    let name = argument.and_then(Arg::get_long).map_or_else(
+        || argument.map_or_else(String::new, |argument| argument.get_id().to_string()),
+        |long| format!("--{long}"),
+    );
+    Error::raw(ErrorKind::ValueValidation, format!("{name}: {}", escape::line(what)))
+}

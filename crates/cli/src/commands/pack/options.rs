@@ -1,0 +1,183 @@
+//! Options of `packline pack`: compression, layout of the image, and what becomes of entries.
+
+use std::ffi::OsString;
+
+use packline::image::{Fragments, Options, Stored, codec_help, parse_codec};
+use packline::tree::{DirectoryOptions, MountPoints};
+use packline::{Changes, NewRoot};
+
+use crate::args::patterns::Exclude;
+use crate::args::value::{number, one_of, power_of_two, size, text, text_or_help};
+use crate::args::wrong;
+use crate::ui::failure::Failure;
+
+/// How contents are compressed.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Compression")]
+pub struct Compression {
+    /// Codec with its parameters: NAME[:key=value,...]; NAME:help lists them
+    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(help))]
+    pub codec: String,
+    /// Block size, a power of two
+    #[arg(short, long, value_name = "SIZE", default_value = "128K", value_parser = power_of_two(4 << 10..=1 << 20))]
+    block_size: u32,
+    /// Do not compress these parts: a comma separated list of inodes, data, fragments, xattrs, ids, all
+    #[arg(long, alias = "stored", value_name = "PARTS", value_parser = text(uncompressed_parts))]
+    no_compress: Option<Stored>,
+}
+
+/// What the image contains, and how it is laid out.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Image")]
+pub struct Layout {
+    /// Tail ends of files that share fragment blocks: all, those of files smaller than a block, none
+    #[arg(long, value_name = "WHICH", default_value = "always")]
+    #[arg(value_parser = one_of([("always", Fragments::Always), ("small", Fragments::SmallFiles), ("never", Fragments::Never)]))]
+    fragments: Fragments,
+    /// Same as --fragments=never
+    #[arg(long, conflicts_with = "fragments")]
+    no_fragments: bool,
+    /// Write equal files, tail ends and blocks each time
+    #[arg(long)]
+    no_dedup: bool,
+    /// Write blocks of zeros as data, not as holes
+    #[arg(long)]
+    no_sparse: bool,
+    /// Leave extended attributes out
+    #[arg(long)]
+    pub no_xattrs: bool,
+    /// Write an export table, for NFS
+    #[arg(long)]
+    exportable: bool,
+    /// Pad the image to a multiple of this
+    #[arg(long, value_name = "SIZE", default_value = "4K", value_parser = size(1..=1 << 30))]
+    pad: u64,
+    /// Same as --pad=1
+    #[arg(long, conflicts_with = "pad")]
+    no_pad: bool,
+    /// Time of the image, in seconds since 1970 or 'now'; later times of entries become this one. Without it,
+    /// SOURCE_DATE_EPOCH; without that, the image's time is 0 and entries keep theirs
+    #[arg(long, value_parser = text(time))]
+    pub time: Option<Time>,
+}
+
+/// Which entries are packed, and with which attributes.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Entries")]
+pub struct Entries {
+    #[command(flatten)]
+    pub exclude: Exclude,
+    /// Pack only what is below this directory of the source, which becomes the root
+    #[arg(long, value_name = "DIR")]
+    root_becomes: Option<OsString>,
+    /// With --root-becomes, leave links that point below DIR as they are
+    #[arg(long, requires = "root_becomes")]
+    no_symlink_retarget: bool,
+    /// Do not enter other file systems: mount points become empty directories
+    #[arg(long)]
+    one_file_system: bool,
+    /// Pack each name of a file as a file of its own
+    #[arg(long)]
+    no_hard_links: bool,
+    /// Continue with a warning after a fault of a tar that loses nothing: an extended header without an entry before the end mark, a
+    /// directory without a name (it is the root), a time that is not a number
+    #[arg(long)]
+    pub lenient: bool,
+    /// Same as --uid=0 --gid=0
+    #[arg(long)]
+    all_root: bool,
+    /// Owner of everything
+    #[arg(long, value_parser = number::<u32>(0..=u32::MAX.into()))]
+    uid: Option<u32>,
+    /// Group of everything
+    #[arg(long, value_parser = number::<u32>(0..=u32::MAX.into()))]
+    gid: Option<u32>,
+    /// Modification time of everything, seconds since 1970
+    #[arg(long, value_name = "SECONDS", value_parser = number::<i64>(0..=u32::MAX.into()))]
+    mtime: Option<i64>,
+}
+
+fn help(codec: &str) -> Option<Result<String, String>> {
+    codec.strip_suffix(":help").map(|name| codec_help(name).map_err(|error| error.to_string()))
+}
+
+/// A value of `--time`.
+#[derive(Debug, Clone, Copy)]
+pub enum Time {
+    Now,
+    Seconds(u32),
+}
+
+fn time(text: &str) -> Result<Time, String> {
+    let expected = || format!("'{text}' is not a time (expected 'now' or {})", seconds_expected());
+    if text == "now" { Ok(Time::Now) } else { text.parse().map(Time::Seconds).map_err(|_| expected()) }
+}
+
+/// What is expected of a number of seconds.
+pub fn seconds_expected() -> String {
+    format!("a number of seconds from 0 to {}", u32::MAX)
+}
+
+fn uncompressed_parts(text: &str) -> Result<Stored, String> {
+    let mut parts = Stored::default();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        match part {
+            "inodes" => parts.inodes = true,
+            "data" => parts.data = true,
+            "fragments" => parts.fragments = true,
+            "xattrs" => parts.xattrs = true,
+            "ids" => parts.ids = true,
+            "all" => parts = Stored { inodes: true, data: true, fragments: true, xattrs: true, ids: true },
+            _ => return Err(format!("unknown part '{part}' (expected inodes, data, fragments, xattrs, ids or all)")),
+        }
+    }
+    Ok(parts)
+}
+
+/// The image that the options describe, created at a time.
+///
+/// # Errors
+/// [`Failure::Usage`] for a codec that is unknown or does not fit the block size.
+pub fn image_options(compression: &Compression, layout: &Layout, created: u32) -> Result<Options, Failure> {
+    let codec = parse_codec(&compression.codec).map_err(|error| wrong("codec", error))?;
+    codec.validate(compression.block_size as usize).map_err(|error| wrong("codec", error))?;
+    let mut image = Options::new(codec);
+    image.block_size = compression.block_size;
+    image.stored = compression.no_compress.unwrap_or_default();
+    image.fragments = if layout.no_fragments { Fragments::Never } else { layout.fragments };
+    image.deduplicate = !layout.no_dedup;
+    image.sparse = !layout.no_sparse;
+    image.xattrs = !layout.no_xattrs;
+    image.exportable = layout.exportable;
+    image.pad = if layout.no_pad { 1 } else { layout.pad as u32 };
+    image.created = created;
+    Ok(image)
+}
+
+impl Entries {
+    /// Changes of entries.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a new root that is not below the old one.
+    pub fn changes(&self) -> Result<Changes, Failure> {
+        let root_only = self.all_root.then_some(0);
+        let new_root = |path: &OsString| NewRoot::new(path.as_encoded_bytes(), !self.no_symlink_retarget);
+        Ok(Changes {
+            uid: self.uid.or(root_only),
+            gid: self.gid.or(root_only),
+            mtime: self.mtime,
+            root: self.root_becomes.as_ref().map(new_root).transpose().map_err(|error| wrong("root-becomes", error))?,
+            ..Changes::default()
+        })
+    }
+
+    /// How a directory is read, apart from its patterns and its threads.
+    pub fn directory_options(&self, layout: &Layout) -> DirectoryOptions {
+        DirectoryOptions {
+            xattrs: !layout.no_xattrs,
+            hard_links: !self.no_hard_links,
+            mount_points: if self.one_file_system { MountPoints::Empty } else { MountPoints::Enter },
+            ..DirectoryOptions::default()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Options that tar2sqfs and gensquashfs share, with the defaults of squashfs-tools-ng 1.3.
+
+use packline::codec::Spec;
+use packline::image::{DirectoryLinks, Fragments, Options};
+use packline::tree::Meta;
+use packline::{DEFAULT_META, Resources};
+
+use super::{COMPRESSORS, set_default, source_date_epoch};
+use crate::args::value::{number, one_of, power_of_two, size, text_or_help};
+use crate::args::wrong;
+use crate::ui::failure::Failure;
+use crate::ui::io::{Host, Io};
+
+/// Worker threads at most.
+const JOBS_MOST: i64 = 1024;
+
+/// Options of compression and of the image's layout.
+#[derive(Debug, clap::Args)]
+pub struct ImageOptions {
+    /// Compressor of data and metadata
+    #[arg(short, long, value_name = "NAME", default_value = COMPRESSORS[0])]
+    #[arg(value_parser = one_of(COMPRESSORS.map(|name| (name, name))))]
+    compressor: &'static str,
+    /// Comma separated options of the compressor; 'help' lists those of each
+    #[arg(short = 'X', long, value_name = "OPTIONS", value_parser = text_or_help(help))]
+    comp_extra: Option<String>,
+    /// Number of compressing threads, at least 1 [default: number of CPUs]
+    #[arg(short = 'j', long, value_name = "COUNT", value_parser = number::<i64>(i64::MIN..=i64::MAX).and_then(jobs))]
+    num_jobs: Option<usize>,
+    /// Blocks in flight at most, at least 3: a bound on memory; by default as many as keep all threads busy
+    #[arg(short = 'Q', long, value_name = "COUNT", value_parser = number::<i64>(i64::MIN..=i64::MAX))]
+    queue_backlog: Option<i64>,
+    /// Block size, a power of two
+    #[arg(short, long, value_name = "SIZE", default_value = "128K", value_parser = power_of_two(4 << 10..=1 << 20))]
+    block_size: u32,
+    /// Size that the image is padded to a multiple of
+    #[arg(short = 'B', long, value_name = "SIZE", default_value = "4K", value_parser = size(1 << 10..=1 << 30))]
+    dev_block_size: u64,
+    /// Attributes of directories that are only implied, and of a root that is not described: a comma separated list of uid=N,
+    /// gid=N, mode=N and mtime=N; 0, 0, 0755 and SOURCE_DATE_EPOCH (or 0) for those that it does not name
+    #[arg(short, long, value_name = "LIST")]
+    defaults: Option<String>,
+    /// Write an export table, for NFS
+    #[arg(short, long)]
+    exportable: bool,
+    /// Do not pack the tail ends of files larger than a block together
+    #[arg(short = 'T', long)]
+    no_tail_packing: bool,
+}
+
+/// Options of the output.
+#[derive(Debug, clap::Args)]
+pub struct OutputOptions {
+    /// Replace the output if it exists
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print neither names nor statistics
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn jobs(jobs: i64) -> Result<usize, String> {
+    match jobs.max(1) {
+        jobs if jobs > JOBS_MOST => Err(format!("{jobs} is out of range (expected at most {JOBS_MOST})")),
+        jobs => Ok(jobs as usize),
+    }
+}
+
+/// `-X help`: the options of every compressor.
+fn help(text: &str) -> Option<Result<String, String>> {
+    let all = || COMPRESSORS.into_iter().map(Spec::help).collect::<Result<Vec<_>, _>>();
+    (text == "help").then(|| all().map(|texts| texts.join("\n")).map_err(|error| error.to_string()))
+}
+
+impl ImageOptions {
+    /// The image that the options describe. Directories count links as squashfs-tools-ng has them: 2 and all children.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that the compressor does not know.
+    pub fn image(&self, defaults: Meta) -> Result<Options, Failure> {
+        let codec = Spec::parse_with_name(self.compressor, self.comp_extra.as_deref().unwrap_or(""));
+        let mut image = Options::new(codec.map_err(|error| wrong("comp-extra", error))?);
+        image.block_size = self.block_size;
+        image.pad = self.dev_block_size as u32;
+        image.exportable = self.exportable;
+        image.created = defaults.mtime as u32;
+        image.directory_links = DirectoryLinks::Children;
+        if self.no_tail_packing {
+            image.fragments = Fragments::SmallFiles;
+        }
+        Ok(image)
+    }
+
+    /// What the command may use of the machine. A backlog becomes a bound in bytes on what is in flight.
+    pub fn resources(&self, host: &Host) -> Resources {
+        let backlog = self.queue_backlog.filter(|backlog| *backlog >= 1);
+        Resources {
+            workers: self.num_jobs.unwrap_or(host.processors),
+            window: backlog.map(|blocks| (blocks.max(3) as u64).saturating_mul(self.block_size.into())),
+            ..host.resources()
+        }
+    }
+
+    /// Attributes of what the source does not describe.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a key that is unknown and a value that is not a number or out of range.
+    pub fn defaults(&self, io: &mut Io) -> Result<Meta, Failure> {
+        let mut meta = Meta { mtime: i64::from(source_date_epoch(io)), ..DEFAULT_META };
+        for item in self.defaults.as_deref().unwrap_or("").split(',').filter(|item| !item.is_empty()) {
+            set_default(&mut meta, item).map_err(|what| wrong("defaults", what))?;
+        }
+        Ok(meta)
+    }
+}

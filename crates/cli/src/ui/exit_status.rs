@@ -1,0 +1,35 @@
+//! Exit statuses: one table for the help, the manual pages and the documents.
+
+use crate::args::Compat;
+
+/// Statuses with what they mean, for each command.
+const TABLE: [(&str, &str); 4] = [
+    (
+        "0",
+        "Success. An output is whole, synced, and under its name; an image that was verified has no faults; trees that were compared \
+         are equal. What failed besides is a warning: printing the summary, writing the trace, removing the source, syncing the \
+         directory. That the reader of standard output goes away is no failure",
+    ),
+    (
+        "1",
+        "Failure. What was under the output's name still is. Also: verify found faults; a comparison found differences; list or \
+         unpack was given a pattern that matches nothing",
+    ),
+    ("2", "Wrong usage. Also: trees could not be compared; --continue went on after errors"),
+    ("128+N", "Stopped by signal N. Temporary files were removed"),
+];
+
+/// The rows that apply to a command.
+pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLE.into_iter().map(move |(status, meaning)| match (compat, status) {
+        (Compat::ToolsNg, "1") => (status, "Failure or wrong usage. What was under the output's name still is"),
+        (Compat::ToolsNg, "2") => (status, "--continue went on after errors"),
+        _ => (status, meaning),
+    })
+}
+
+/// The table for a command's help.
+pub fn text(compat: Compat) -> String {
+    let rows = rows(compat).map(|(status, meaning)| format!("  {status:<6} {meaning}"));
+    ["Exit status:".to_string()].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+}

@@ -97,6 +97,7 @@ fn help_of(option: &Opt) -> String {
         Takes::Size { least: 0, most: u64::MAX } | Takes::Number { least: i64::MIN, most: i64::MAX } => None,
         Takes::Size { least, most: u64::MAX } => Some(format!("at least {}", show_size(least))),
         Takes::Size { least, most } => Some(format!("{} to {}", show_size(least), show_size(most))),
+        Takes::Number { least, most: 0xffff_ffff } => Some(format!("{least} to 2^32-1")),
         Takes::Number { least, most } => Some(format!("{least} to {most}")),
         Takes::Choice(words) => Some(words.join(", ")),
         Takes::Nothing | Takes::Text | Takes::Attached | Takes::Path => None,

@@ -7,15 +7,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 use packline::tree::escape;
 
-<<<<<<< HEAD
-use crate::args::Args;
-use crate::commands::{bench, cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
-=======
 use crate::args::parser::{parser_of, with_help_and_version, without_digits};
 use crate::args::{Args, Compat, Entry, Invocation};
-use crate::bench;
-use crate::commands::{cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
->>>>>>> 341c6d2 (cli: derive arguments of pack and tar2sqfs, beside the option table)
+use crate::commands::{bench, cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
 use crate::compat::lrzip;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;

@@ -5,14 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::harness::{Kept, Place, Ran, host, io, run, run_on};
 use crate::args::Args;
-<<<<<<< HEAD
 use crate::commands::bench::APPLET;
-use crate::table::command::{command_of, with_name};
-=======
-use crate::bench::APPLET;
 use crate::dispatch::with_name;
 use crate::table::command::command_of;
->>>>>>> 341c6d2 (cli: derive arguments of pack and tar2sqfs, beside the option table)
 use crate::ui::io::Host;
 
 /// A host whose packline is this script.

@@ -1,32 +1,46 @@
 //! What follows from the runs, where it follows: no figure is made from runs that are missing or took no time.
 
+use serde::Serialize;
+
 use super::statistics::of_other_jobs;
-use super::{CodecSpeed, Measured, Report, Scaling, Spread, Storage, Task, against, scaling};
+use super::{CodecSpeed, Cost, Measured, Report, Scaling, Spread, Storage, Task, against, scaling};
 
 /// A configuration with everything that follows from its runs.
+#[derive(Serialize)]
 pub(super) struct Figures<'a> {
     /// What was measured.
+    #[serde(flatten)]
     pub measured: &'a Measured,
-    /// Wall seconds, if there are runs.
-    pub wall: Option<Spread>,
-    /// Processor seconds, if there are runs.
-    pub cpu: Option<Spread>,
-    /// The largest resident set, bytes.
-    pub peak: Option<u64>,
     /// Bytes of image for each byte of content.
     pub ratio: Option<f64>,
+    /// Wall seconds.
+    #[serde(rename = "wall_s")]
+    pub wall: Option<Spread>,
+    /// Processor seconds.
+    #[serde(rename = "cpu_s")]
+    pub cpu: Option<Spread>,
+    /// The largest resident set, bytes.
+    #[serde(rename = "peak_bytes")]
+    pub peak: Option<u64>,
     /// Bytes of content a wall second.
+    #[serde(rename = "bytes_per_s")]
     pub throughput: Option<f64>,
-    /// What more jobs bring; none where only one number of jobs was measured.
-    pub scaling: Option<Scaling>,
+    /// Wall time of the fewest jobs over wall time here; none where only one number of jobs was measured.
+    pub speedup: Option<f64>,
+    /// The speed-up for each job; 1 is perfect.
+    pub efficiency: Option<f64>,
     /// The throughput that the storage allows.
+    #[serde(rename = "ceiling_bytes_per_s")]
     pub ceiling: Option<f64>,
-    /// Ours over this one, if this is a peer and ours stands beside it.
+    /// packline over this program, if this is a competitor with a packline run to compare with.
+    #[serde(rename = "ours_to_this")]
     pub versus: Option<Against>,
+    /// The runs.
+    pub runs: &'a [Cost],
 }
 
-/// Ours over a peer's, as far as both have figures.
-#[derive(Clone, Copy)]
+/// Figures of packline over those of a competitor, as far as both have them.
+#[derive(Clone, Copy, Serialize)]
 pub(super) struct Against {
     /// Processor time.
     pub cpu: Option<Spread>,
@@ -44,6 +58,7 @@ impl<'a> Figures<'a> {
         let some = !measured.runs.is_empty();
         let ratio = (measured.content_bytes > 0 && measured.image_bytes > 0).then(|| measured.ratio());
         let takes_time = measured.wall().median > 0.0;
+        let scaling = scales(measured, &report.measured);
         Figures {
             measured,
             wall: some.then(|| measured.wall()),
@@ -51,9 +66,11 @@ impl<'a> Figures<'a> {
             peak: Some(measured.peak()).filter(|&peak| peak > 0),
             ratio,
             throughput: takes_time.then(|| measured.throughput()).filter(|speed| *speed > 0.0),
-            scaling: scales(measured, &report.measured),
+            speedup: scaling.map(|scaling| scaling.speedup),
+            efficiency: scaling.map(|scaling| scaling.efficiency),
             ceiling: report.storage.as_ref().and_then(|storage| ceiling(storage, measured.case.task, ratio?)),
             versus: versus(measured, &report.measured),
+            runs: &measured.runs,
         }
     }
 }
@@ -111,6 +128,31 @@ impl CodecSpeed {
     /// The share of blocks that did not get smaller.
     pub(super) fn not_smaller_share(&self) -> Option<f64> {
         (self.blocks > 0).then(|| self.not_smaller as f64 / self.blocks as f64)
+    }
+}
+
+/// A codec in memory with everything that follows from its runs.
+#[derive(Serialize)]
+pub(super) struct CodecFigures<'a> {
+    #[serde(flatten)]
+    codec: &'a CodecSpeed,
+    ratio: Option<f64>,
+    compress_bytes_per_s: Option<Spread>,
+    decompress_bytes_per_s: Option<Spread>,
+    compress_s: &'a [f64],
+    decompress_s: &'a [f64],
+}
+
+impl<'a> From<&'a CodecSpeed> for CodecFigures<'a> {
+    fn from(codec: &'a CodecSpeed) -> CodecFigures<'a> {
+        CodecFigures {
+            codec,
+            ratio: codec.ratio(),
+            compress_bytes_per_s: codec.compress_speed(),
+            decompress_bytes_per_s: codec.decompress_speed(),
+            compress_s: &codec.compress,
+            decompress_s: &codec.decompress,
+        }
     }
 }
 

@@ -1,51 +1,57 @@
 //! What fragment packing saves, and whether it limits scaling: the same case with and without it.
 
+use serde::Serialize;
+
 use super::figures::Figures;
 use super::number;
 use super::table::{Column, Table};
 use super::{Case, Tails, Task};
 
-/// A way of treating tail ends, of one codec, block size and program.
-#[derive(Clone, Copy)]
+/// One treatment of tail ends, of one codec, block size and program.
+#[derive(Clone, Copy, Serialize)]
 pub(super) struct Way {
     /// Bytes of image.
-    pub image_bytes: u64,
+    image_bytes: u64,
     /// Speed-up at the most jobs that all ways have.
-    pub speedup: Option<f64>,
+    speedup: Option<f64>,
     /// Median wall seconds at these jobs.
-    pub wall: Option<f64>,
+    wall_s: Option<f64>,
 }
 
-/// The ways measured of one codec, block size and program.
+/// The treatments of tail ends measured of one codec, block size and program.
+#[derive(Serialize)]
 pub(super) struct Fragments<'a> {
-    /// One of the cases.
-    pub case: &'a Case,
+    codec: &'a str,
+    block_size: u64,
+    program: &'a str,
     /// The jobs of the speed-ups and times: the most that all ways have; 0 if they share none.
-    pub jobs: usize,
-    /// With fragments, without tail packing, without fragments; what was measured.
-    pub ways: [Option<Way>; 3],
+    jobs: usize,
+    fragments: Option<Way>,
+    no_tail_packing: Option<Way>,
+    no_fragments: Option<Way>,
+    /// The share of the image that packing tails saves, against the way without.
+    saved: Option<f64>,
+    /// Speed-up with fragments over speed-up without: under 1, fragments limit scaling.
+    speedup_kept: Option<f64>,
+}
+
+impl Fragments<'_> {
+    fn ways(&self) -> [Option<Way>; 3] {
+        [self.fragments, self.no_tail_packing, self.no_fragments]
+    }
+}
+
+fn saving(with: Option<Way>, without: Option<Way>) -> Option<f64> {
+    let (with, without) = (with?, without?);
+    (without.image_bytes > 0).then(|| 1.0 - with.image_bytes as f64 / without.image_bytes as f64)
+}
+
+fn speedup_kept(with: Option<Way>, without: Option<Way>) -> Option<f64> {
+    let (with, without) = (with?.speedup?, without?.speedup?);
+    (without > 0.0).then(|| with / without)
 }
 
 const WAYS: [Tails; 3] = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments];
-
-impl Fragments<'_> {
-    /// The way against which fragments are judged: none at all, else no tail packing.
-    fn without(&self) -> Option<Way> {
-        self.ways[2].or(self.ways[1])
-    }
-
-    /// The share of the image that packing tails saves, against the way without.
-    pub(super) fn saving(&self) -> Option<f64> {
-        let (with, without) = (self.ways[0]?, self.without()?);
-        (without.image_bytes > 0).then(|| 1.0 - with.image_bytes as f64 / without.image_bytes as f64)
-    }
-
-    /// Speed-up with fragments over speed-up without: under 1, fragments limit scaling.
-    pub(super) fn scaling_kept(&self) -> Option<f64> {
-        let (with, without) = (self.ways[0]?.speedup?, self.without()?.speedup?);
-        (without > 0.0).then(|| with / without)
-    }
-}
 
 fn alike(left: &Case, right: &Case) -> bool {
     let key = |case: &Case| (case.task, case.codec.clone(), case.block_size, case.program.clone());
@@ -64,7 +70,7 @@ pub(super) fn fragments<'a>(figures: &[Figures<'a>]) -> Vec<Fragments<'a>> {
 }
 
 fn several(found: &Fragments) -> bool {
-    found.ways.iter().flatten().count() > 1
+    found.ways().iter().flatten().count() > 1
 }
 
 fn compared<'a>(case: &'a Case, figures: &[Figures<'a>]) -> Fragments<'a> {
@@ -75,15 +81,27 @@ fn compared<'a>(case: &'a Case, figures: &[Figures<'a>]) -> Fragments<'a> {
     let measured: Vec<_> = ways.iter().filter(|way| !way.is_empty()).collect();
     let shared = |jobs: &usize| measured.iter().all(|way| way.iter().any(|one| one.measured.case.jobs == *jobs));
     let jobs = ways.iter().flatten().map(|one| one.measured.case.jobs).filter(shared).max().unwrap_or(0);
-    Fragments { case, jobs, ways: ways.map(|way| way_of(&way, jobs)) }
+    let [fragments, no_tail_packing, no_fragments] = ways.map(|way| way_of(&way, jobs));
+    let without = no_fragments.or(no_tail_packing);
+    Fragments {
+        codec: &case.codec,
+        block_size: case.block_size,
+        program: &case.program,
+        jobs,
+        fragments,
+        no_tail_packing,
+        no_fragments,
+        saved: saving(fragments, without),
+        speedup_kept: speedup_kept(fragments, without),
+    }
 }
 
 fn way_of(figures: &[&Figures], jobs: usize) -> Option<Way> {
     let at = figures.iter().find(|one| one.measured.case.jobs == jobs);
     Some(Way {
         image_bytes: at.or(figures.first())?.measured.image_bytes,
-        speedup: at.and_then(|one| one.scaling).map(|scaling| scaling.speedup),
-        wall: at.and_then(|one| one.wall).map(|wall| wall.median),
+        speedup: at.and_then(|one| one.speedup),
+        wall_s: at.and_then(|one| one.wall).map(|wall| wall.median),
     })
 }
 
@@ -100,14 +118,14 @@ pub(super) fn table(all: &[Fragments]) -> Option<Table> {
 }
 
 fn row(found: &Fragments) -> Vec<String> {
-    let case = found.case;
-    let ways = |cell: fn(&Way) -> Option<String>| found.ways.map(|way| way.as_ref().and_then(cell).unwrap_or_default());
-    let mut cells = vec![case.codec.clone(), number::block_size(case.block_size), case.program.clone()];
+    let ways =
+        |cell: fn(&Way) -> Option<String>| found.ways().map(|way| way.as_ref().and_then(cell).unwrap_or_default());
+    let mut cells = vec![found.codec.to_owned(), number::block_size(found.block_size), found.program.to_owned()];
     cells.extend(ways(|way| Some(number::megabytes(way.image_bytes as f64))));
-    cells.push(found.saving().map(number::percent).unwrap_or_default());
+    cells.push(found.saved.map(number::percent).unwrap_or_default());
     cells.push(if found.jobs > 0 { found.jobs.to_string() } else { String::new() });
     cells.extend(ways(|way| way.speedup.map(number::ratio)));
-    cells.extend(ways(|way| way.wall.map(number::short)));
+    cells.extend(ways(|way| way.wall_s.map(number::short)));
     cells
 }
 
@@ -120,11 +138,11 @@ pub(super) fn verdict(all: &[Fragments]) -> String {
         let (least, most) = (show(least), show(most));
         if least == most { least } else { format!("{least} to {most}") }
     };
-    let is_ours = |found: &&Fragments| found.case.program == "packline";
+    let is_ours = |found: &&Fragments| found.program == "packline";
     let any_ours = all.iter().any(|found| is_ours(&found));
     let judged = || all.iter().filter(|found| !any_ours || is_ours(found));
-    let savings: Vec<f64> = judged().filter_map(Fragments::saving).collect();
-    let kept: Vec<f64> = judged().filter_map(Fragments::scaling_kept).collect();
+    let savings: Vec<f64> = judged().filter_map(|found| found.saved).collect();
+    let kept: Vec<f64> = judged().filter_map(|found| found.speedup_kept).collect();
     let mut words = Vec::new();
     if !savings.is_empty() {
         words.push(format!(

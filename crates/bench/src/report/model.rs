@@ -1,7 +1,11 @@
-//! The report of a benchmark as data.
+//! The report of a benchmark as data. Serialized it has the parts of JSON that are not computed.
+
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What a program was asked to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Task {
     /// An input becomes an image (or a compressed stream).
     Pack,
@@ -26,7 +30,8 @@ impl Task {
 }
 
 /// What became of the ends of files that fill no block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Tails {
     /// Small files and tail ends share fragment blocks: the default.
     Fragments,
@@ -53,8 +58,32 @@ impl Tails {
     }
 }
 
+/// Conversions of an enum to and from its word.
+macro_rules! words {
+    ($type:ident, $what:literal) => {
+        impl TryFrom<String> for $type {
+            type Error = String;
+
+            fn try_from(word: String) -> Result<$type, String> {
+                let names = || $type::ALL.map($type::name).join(", ");
+                let found = $type::ALL.into_iter().find(|one| one.name() == word);
+                found.ok_or_else(|| format!(concat!($what, ": expected one of {}, found {:?}"), names(), word))
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> String {
+                value.name().to_owned()
+            }
+        }
+    };
+}
+
+words!(Task, "task");
+words!(Tails, "tails");
+
 /// One configuration that was measured.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Case {
     /// What was done.
     pub task: Task,
@@ -90,21 +119,35 @@ impl Cost {
     }
 }
 
+impl Serialize for Cost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Cost", 5)?;
+        fields.serialize_field("wall_s", &self.wall)?;
+        fields.serialize_field("user_s", &self.user)?;
+        fields.serialize_field("system_s", &self.system)?;
+        fields.serialize_field("cpu_s", &self.cpu())?;
+        fields.serialize_field("peak_bytes", &self.peak)?;
+        fields.end()
+    }
+}
+
 /// A configuration with the runs of it that count.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
     /// What was run.
+    #[serde(flatten)]
     pub case: Case,
     /// Bytes of content: what ratio and throughput refer to.
     pub content_bytes: u64,
     /// Bytes of the image, or of the compressed stream.
     pub image_bytes: u64,
     /// The runs, in their order; not empty.
+    #[serde(skip)]
     pub runs: Vec<Cost>,
 }
 
 /// A codec in memory: blocks compressed and decompressed on one core.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CodecSpeed {
     /// The codec as `packline` writes it.
     pub codec: String,
@@ -119,23 +162,27 @@ pub struct CodecSpeed {
     /// Bytes stored: compressed, or as they are.
     pub stored_bytes: u64,
     /// Processor seconds of compressing all blocks once, each run.
+    #[serde(skip)]
     pub compress: Vec<f64>,
     /// Processor seconds of decompressing those that got smaller once, each run.
+    #[serde(skip)]
     pub decompress: Vec<f64>,
     /// Bytes that decompressing gave each run (without the blocks stored as they are).
     pub decompressed_bytes: u64,
 }
 
 /// What the place of the input and the output can do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Storage {
     /// The place, as the user named it.
     pub place: String,
     /// Bytes written and read to find out.
     pub bytes: u64,
     /// Bytes a second read in order, past the page cache where `direct` says so.
+    #[serde(rename = "read_bytes_per_s")]
     pub read: f64,
     /// Bytes a second written in order, until they are on the medium.
+    #[serde(rename = "write_bytes_per_s")]
     pub write: f64,
     /// Whether the page cache was passed by (`O_DIRECT`); without it reading may be faster than the medium.
     pub direct: bool,
@@ -157,7 +204,7 @@ impl Storage {
 }
 
 /// The input.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Input {
     /// Its name, without directories.
     pub name: String,
@@ -166,7 +213,7 @@ pub struct Input {
 }
 
 /// A program that took part.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Program {
     /// What it is called in the cases.
     pub name: String,
@@ -175,7 +222,7 @@ pub struct Program {
 }
 
 /// A benchmark's outcome.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// What was run, as typed; several commands have a line each.
     pub command: String,
@@ -190,10 +237,13 @@ pub struct Report {
     /// Runs before those that count.
     pub warmups: usize,
     /// The configurations: of each task, codec, block size and tails ours first, jobs rising.
+    #[serde(skip)]
     pub measured: Vec<Measured>,
     /// Codecs in memory.
+    #[serde(skip)]
     pub codecs: Vec<CodecSpeed>,
     /// The place, if it was measured.
+    #[serde(skip)]
     pub storage: Option<Storage>,
     /// Why it ended before everything that was planned was measured; `None` if it is complete.
     pub incomplete: Option<String>,

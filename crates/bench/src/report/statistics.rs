@@ -1,9 +1,11 @@
 //! Medians, spreads, speed-up and efficiency, and ratios of ours to a peer's.
 
+use serde::Serialize;
+
 use super::{Case, Cost, Measured};
 
 /// How a number lies over the runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     /// The smallest.
     pub least: f64,

@@ -44,6 +44,14 @@ proptest! {
 }
 
 #[test]
+fn kept_results_are_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/results/2026-11-22-pack-debian-root.csv");
+    let report = read_csv(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert!(report.measured.len() > 1 && report.measured.iter().all(|one| !one.runs.is_empty()));
+    assert_eq!(read_csv(&csv(&report)).unwrap(), report);
+}
+
+#[test]
 fn csv_survives_an_editor_that_writes_windows_lines_and_trims() {
     let report = Report { machine: String::new(), ..realistic(&[1, 2]) };
     let text: String = csv(&report).lines().map(|line| format!("{}\r\n", line.trim_end())).collect();

@@ -140,8 +140,8 @@ impl<'g> Series<'g> {
             Some(Point { jobs: one.measured.case.jobs, value: wall.median, range: Some((wall.least, wall.most)) })
         };
         let point = |one: &Figures, value: f64| Point { jobs: one.measured.case.jobs, value, range: None };
-        let speedup = |one: &Figures| one.scaling.map(|scaling| point(one, scaling.speedup));
-        let efficiency = |one: &Figures| one.scaling.map(|scaling| point(one, scaling.efficiency * 100.0));
+        let speedup = |one: &Figures| one.speedup.map(|speedup| point(one, speedup));
+        let efficiency = |one: &Figures| one.efficiency.map(|share| point(one, share * 100.0));
         let charts = [
             self.chart("Wall time by jobs", "seconds", Ideal::None, &wall, WALL),
             self.chart("Speed-up by jobs", "times as fast", Ideal::Proportional, &speedup, SPEEDUP),

@@ -1,4 +1,4 @@
-//! Sends jobs through a pipeline that only pass the time, to measure the cost of a hand-over with `perf stat` or `time`.
+//! Sends jobs through a pipeline that only pass the time, to measure the cost of a job's overhead with `perf stat` or `time`.
 //!
 //! `handover ITEMS WORKERS BUDGET_BYTES [ROUNDS [CALLER_ROUNDS]]`: each item is one job of each stage with `ROUNDS` pauses and 64
 //! bytes of memory; the caller itself pauses `CALLER_ROUNDS` times before each.

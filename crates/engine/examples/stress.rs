@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
 #[allow(dead_code, reason = "the tests make more kinds of items")]
-#[path = "../tests/line/fake.rs"]
+#[path = "../tests/pipeline/fake.rs"]
 mod fake;
 
 use std::thread;

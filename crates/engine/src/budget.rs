@@ -1,4 +1,4 @@
-//! Memory in bytes: how much is in flight and who holds it; the caller is woken when enough is returned.
+//! Memory in bytes: how much is in flight; the caller is woken when enough is returned.
 
 use std::sync::Arc;
 
@@ -29,12 +29,6 @@ impl Budget {
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self::with_waker(limit, Arc::new(CallerWaker::default()))
-    }
-
-    /// A budget that admits everything and only counts.
-    #[must_use]
-    pub fn unlimited() -> Self {
-        Self::new(usize::MAX)
     }
 
     /// A budget that notifies `waker` when memory that its caller waits for is returned.
@@ -154,7 +148,7 @@ impl Permit {
         Self { meter: None, bytes }
     }
 
-    /// Bytes it stands for.
+    /// Its size in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -186,7 +180,7 @@ impl Permit {
         drop(self.split(surplus));
     }
 
-    /// The bytes, which nobody will give back but the permit they are added to.
+    /// Its bytes, without returning them to the budget: the permit they are added to does.
     fn leak(mut self) -> usize {
         std::mem::take(&mut self.bytes)
     }

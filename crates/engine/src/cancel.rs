@@ -1,11 +1,11 @@
-//! How a line is told from outside to stop.
+//! Stopping a pipeline from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that stops every line it was given to. Clones share the flag; once set it stays set.
+/// A flag that stops every pipeline it was given to. Clones share the flag; once set it stays set.
 ///
-/// A line looks at it at each call, and every 50 ms or sooner while it waits; it then returns
+/// A pipeline checks it at each call, and every 50 ms or sooner while it waits; it then returns
 /// [`Fault::Cancelled`](crate::Fault::Cancelled). Jobs that already run are finished, and nothing else is started.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken {

@@ -1,6 +1,6 @@
-//! How a line fails.
+//! Failures of a pipeline.
 
-/// Why a line stopped. [`Line`](crate::Line) says which error is returned when there are several.
+/// Why a pipeline stopped. [`OrderedMap`](crate::OrderedMap) describes which error is returned when there are several.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault<E> {
     /// A stage or a step of the container failed with its own error.
@@ -12,8 +12,8 @@ pub enum Fault<E> {
     /// The cancel token was set.
     #[error("cancelled")]
     Cancelled,
-    /// The line was used again after it had failed, and the error was returned then, or after a step of the caller
+    /// The pipeline was used again after it had failed, and the error was returned then, or after a step of the caller
     /// panicked.
-    #[error("internal error: the line has already stopped")]
+    #[error("internal error: the pipeline has already stopped")]
     Stopped,
 }

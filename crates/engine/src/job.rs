@@ -78,7 +78,7 @@ impl<T: Task> Job for Slot<T> {
             None => context.run(input),
             Some(tracer) => run_traced(context, input, job, tracer),
         });
-        sync::lets_go(&*self);
+        sync::before_drop(&*self);
         // If the caller has dropped the slot meanwhile, the result ends here, whatever its drop does.
         discard(self);
     }
@@ -93,7 +93,7 @@ fn run_traced<T: Task>(
     let bytes_in = context.shared.task.bytes_in(&input);
     let outcome = context.run(input);
     let bytes_out = outcome.as_ref().map_or(0, |out| context.shared.task.bytes_out(out));
-    // Before the slot is filled: whoever has seen the last result has the whole trace.
+    // Before the slot is filled: a caller that has seen the last result has the whole trace.
     tracer.record(job.event(tracer.now(), (bytes_in, bytes_out)));
     outcome
 }

@@ -47,7 +47,7 @@ impl<T: Task> Lane<T> {
         if let Some(mut used) = self.used.pop_front()
             && let Some(slot) = Arc::get_mut(&mut used)
         {
-            sync::has_alone(slot);
+            sync::owned_alone(slot);
             *slot = Slot::new(job);
             return used;
         }

@@ -186,7 +186,7 @@ fn closing_a_pipeline_waits_for_its_running_job_and_wakes_its_sleeper() {
         core.push(0, Owner { pipeline, ..OWNER }, entry(0, job));
         shared.closed.store(true, Ordering::SeqCst);
         core.close_pipeline(pipeline);
-        // Either it was dropped from the queue, or it has been run: nobody holds it any more.
+        // Either it was dropped from the queue, or it has been run: no thread holds it any more.
         assert_eq!(Arc::strong_count(&slot), 1);
         core.close();
         worker.join().unwrap();

@@ -11,7 +11,7 @@ use crate::scheduler::job_queues::Owner;
 use crate::scheduler::run_queue::Taken;
 use crate::stage::Stage;
 use crate::submitter::Submitter;
-use crate::{Budget, Class, Config, EventKind, Fault, Permit, Pool, StageName, Stats, Task};
+use crate::{Class, Config, EventKind, Fault, Permit, Pool, StageName, Stats, Task};
 
 /// Takes the results of an [`OrderedMap`] in the order of their inputs, on the thread that calls the map.
 pub trait Consumer<T: Task> {
@@ -82,12 +82,6 @@ impl<T: Task> OrderedMap<T> {
         let stages: crate::core::Stages = vec![(stage.name, stage.shared().clone())];
         let (caller, submitter) = Caller::new(pool, waker, stages, config);
         Self { stage, submitter, caller }
-    }
-
-    /// The memory budget, to look at or to share.
-    #[must_use]
-    pub fn budget(&self) -> Budget {
-        self.caller.budget.clone()
     }
 
     /// Waits until `bytes` fit into the memory budget, consuming results meanwhile, and takes them.

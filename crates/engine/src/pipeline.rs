@@ -93,8 +93,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
     }
 
     /// On `pool`; the workers and the pool of `config` are ignored.
-    #[must_use]
-    pub fn on(pool: &Pool, hash: H, compress: C, config: Config) -> Self {
+    pub(crate) fn on(pool: &Pool, hash: H, compress: C, config: Config) -> Self {
         let waker = Arc::new(CallerWaker::default());
         let hash = Stage::new(StageName::Hash, hash, &waker);
         let compress = Stage::new(StageName::Compress, compress, &waker);

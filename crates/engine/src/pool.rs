@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::sync::thread::{self, JoinHandle};
 use crate::worker::Worker;
-use crate::{QueueStats, Scheduling, Tracer, WorkerStats};
+use crate::{Scheduling, Tracer};
 
 /// Worker threads that pipelines share. Clones are the same pool; it ends with the last clone and the last of its pipelines,
 /// each worker after its current job.
@@ -73,21 +73,8 @@ impl Pool {
     }
 
     /// Number of run queues.
-    #[must_use]
-    pub fn queues(&self) -> usize {
+    pub(crate) fn queues(&self) -> usize {
         self.core().scheduler.queues.len()
-    }
-
-    /// Counters of each run queue.
-    #[must_use]
-    pub fn queue_stats(&self) -> Vec<QueueStats> {
-        self.core().queue_stats().0
-    }
-
-    /// Counters of each worker.
-    #[must_use]
-    pub fn worker_stats(&self) -> Vec<WorkerStats> {
-        self.core().worker_stats()
     }
 
     /// What the workers and the pipelines share.

@@ -1,4 +1,4 @@
-//! Tests of a pool with jobs put into its queues by worker: workers outlive panics, tools live as long as their line.
+//! Tests of a pool with jobs put into its queues by hand: workers outlive panics, tools live as long as their pipeline.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -158,7 +158,7 @@ fn a_sleeping_worker_lets_go_of_the_tools_of_a_closed_line() {
         second.close();
         assert_eq!((first.alive(), second.alive()), (1, 0));
         assert!(matches!(first.run("go"), Ok(1)), "the other line's tool is kept");
-        // The worker's last job was of the second line: nobody waits for it to let go of the first one's tool.
+        // The worker's last job was of the second pipeline: nothing waits for it to drop the first one's tool.
         first.close();
         drop(pool);
         let Half { pool, shared, .. } = first;
@@ -191,14 +191,14 @@ fn every_sleeper_is_reached_by_a_burst_and_one_wake_a_job_is_the_most() {
     let line = Half::new(&pool);
     assert!(line.run("go").is_err(), "the tool that cannot be made");
     asleep();
-    let before = pool.queue_stats()[0];
+    let before = pool.core().queue_stats().0[0];
     for round in 1..=20 {
         assert!(line.run("go").is_ok());
         asleep();
-        let now = pool.queue_stats()[0];
+        let now = pool.core().queue_stats().0[0];
         assert_eq!((now.wakes - before.wakes, now.jobs - before.jobs), (round, round));
     }
-    assert_eq!(pool.worker_stats().iter().map(|worker| worker.jobs).sum::<u64>(), 21);
+    assert_eq!(pool.core().worker_stats().iter().map(|worker| worker.jobs).sum::<u64>(), 21);
 }
 
 /// A pool of 4 workers where the system starts no more than `most` threads, and refuses others with `kind`.
@@ -213,7 +213,7 @@ fn with_at_most(most: usize, kind: io::ErrorKind) -> io::Result<Pool> {
 fn a_pool_has_as_many_workers_as_a_limit_of_threads_allows() {
     for most in 0..=5 {
         let pool = with_at_most(most, io::ErrorKind::WouldBlock).unwrap();
-        assert_eq!((pool.workers(), pool.worker_stats().len()), (most.min(4), most.min(4)));
+        assert_eq!((pool.workers(), pool.core().worker_stats().len()), (most.min(4), most.min(4)));
     }
     let denied = with_at_most(2, io::ErrorKind::PermissionDenied).unwrap_err();
     assert!(denied.to_string().starts_with("cannot start worker thread 3 of 4: "), "{denied}");

@@ -40,7 +40,7 @@ impl<J> Scheduler<J> {
         self.idle.notify(queue);
     }
 
-    /// The next job; sleeps until there is one. `None` when `changed` returns true; whoever makes it true calls
+    /// The next job; sleeps until there is one. `None` when `changed` returns true; the thread that makes it true calls
     /// `wake_all` afterwards.
     pub(crate) fn next(
         &self,

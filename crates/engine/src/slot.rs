@@ -6,7 +6,7 @@ use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::sync::{self, Mutex};
 use crate::task::Outcome;
 
-/// No result yet, and nobody waits for it.
+/// No result yet, and the caller does not wait for it.
 const PENDING: u8 = 0;
 /// No result yet, and the caller sleeps until it is here.
 const WANTED: u8 = 1;
@@ -24,8 +24,8 @@ pub(crate) struct Origin {
     pub(crate) queue: usize,
 }
 
-/// One job, run once. What only the caller needs is not here but in the lane: each line of the processor's cache that a
-/// slot fills crosses over to the worker and back.
+/// One job, run once. What only the caller needs is in the lane, not here: each cache line that a
+/// slot fills moves to the worker and back.
 pub(crate) struct Slot<T: Task> {
     /// Separate from the content, so that the caller can check the head of a lane without a lock.
     state: AtomicU8,

@@ -1,42 +1,42 @@
-//! What a line and its pool counted.
+//! Counters of a pipeline and its pool.
 
-/// Counters of a line, since it was made. They say how it ran; nothing it does depends on them.
+/// Counters of a pipeline, since it was made. Nothing depends on them.
 ///
-/// Times are measured only with a [`Tracer`](crate::Tracer), and are 0 otherwise. What is said to be the pool's is
-/// counted over all lines on it.
+/// Times are measured only with a [`Tracer`](crate::Tracer), and are 0 otherwise. Counters marked as the pool's
+/// are those of all pipelines on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Items fed: jobs of the hash stage.
+    /// Items submitted: jobs of the first stage.
     pub fed: u64,
     /// Items decided.
     pub decided: u64,
-    /// Jobs handed to the compress stage.
+    /// Jobs submitted to the second stage.
     pub submitted: u64,
-    /// Results handed on that needed no worker.
+    /// Results passed on that needed no worker.
     pub passed: u64,
     /// Results committed.
     pub committed: u64,
-    /// Workers woken for a job: at most one a job of either stage. 0 on a line without threads. The pool's.
+    /// Workers woken for a job: at most one a job of either stage. 0 on a pool without threads. The pool's.
     pub wakes: u64,
     /// Times a worker went to sleep because there was no job. The pool's.
     pub parks: u64,
-    /// Times the caller had to wait for a result or for memory.
+    /// Times the caller waited for a result or for memory.
     pub waits: u64,
     /// Those of `waits` that were long enough to put its thread to sleep.
     pub sleeps: u64,
     /// Jobs the caller ran itself while it waited.
     pub helped: u64,
-    /// Jobs made due now because the caller waited for them.
+    /// Jobs moved to [`Class::Now`](crate::Class::Now) because the caller waited for them. 0 unless the pool is shared.
     pub promoted: u64,
     /// Times a run queue was locked: twice a job, or little more. The pool's.
     pub locks: u64,
-    /// Times a run queue was found locked by somebody else. The pool's.
+    /// Times a run queue was found locked by another thread. The pool's.
     pub contended: u64,
-    /// Jobs that were taken from another queue than the taking's own. The pool's.
+    /// Jobs that were taken from another queue than the thread's own. The pool's.
     pub steals: u64,
     /// The longest time a job was queued, in nanoseconds. The pool's.
     pub longest_wait_ns: u64,
-    /// What 999 of 1000 jobs were not queued longer than, in nanoseconds, at most a quarter too much. The pool's.
+    /// The 99.9th percentile of the time jobs were queued, in nanoseconds, at most a quarter too large. The pool's.
     pub p999_wait_ns: u64,
     /// Nanoseconds the caller waited for the first result in order, or for memory: head-of-line stall.
     pub stall_ns: u64,
@@ -49,7 +49,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Adds what another line counted.
+    /// Adds the counters of another pipeline.
     pub(crate) fn add(&mut self, other: &Stats) {
         let Stats { bytes_in_flight, peak_bytes, longest_wait_ns, p999_wait_ns, .. } = *self;
         *self = Stats {
@@ -90,20 +90,20 @@ pub struct QueueStats {
     pub jobs: u64,
     /// Times it was locked.
     pub locks: u64,
-    /// Times it was found locked by somebody else.
+    /// Times it was found locked by another thread.
     pub contended: u64,
     /// Workers woken for a job in it.
     pub wakes: u64,
-    /// Jobs taken from it by somebody whose own queue is another.
+    /// Jobs taken from it by a thread whose own queue is another.
     pub steals: u64,
     /// The longest time a job was in it, in nanoseconds; 0 without a tracer.
     pub longest_wait_ns: u64,
-    /// What 999 of 1000 jobs were not in it longer than, in nanoseconds, at most a quarter too much; 0 without a tracer.
+    /// The 99.9th percentile of the time jobs were in it, in nanoseconds, at most a quarter too large; 0 without a tracer.
     pub p999_wait_ns: u64,
 }
 
 impl QueueStats {
-    /// Adds what another queue counted.
+    /// Adds the counters of another queue.
     pub(crate) fn add(&mut self, other: &QueueStats) {
         self.jobs += other.jobs;
         self.locks += other.locks;
@@ -129,7 +129,7 @@ pub struct WorkerStats {
 }
 
 impl WorkerStats {
-    /// Adds what another worker of the same place counted.
+    /// Adds the counters of the worker of the same number in another pool.
     pub(crate) fn add(&mut self, other: &WorkerStats) {
         self.jobs += other.jobs;
         self.parks += other.parks;

@@ -1,5 +1,5 @@
-//! The one place that says whose locks, atomics and threads the engine runs on: the standard library's, or a model
-//! checker's (`--cfg loom`, `--cfg shuttle`), or the standard library's with helgrind told (`--cfg helgrind`).
+//! The locks, atomics and threads that the engine runs on: the standard library's, a model checker's (`--cfg loom`,
+//! `--cfg shuttle`), or the standard library's annotated for helgrind (`--cfg helgrind`).
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {
@@ -100,7 +100,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks if nobody holds the lock.
+/// Locks if the lock is free.
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
@@ -119,24 +119,24 @@ pub(crate) fn store_then_look() {
     atomic::fence(atomic::Ordering::SeqCst);
 }
 
-/// Stands before a thread lets go of its share of `value`. Whoever has it alone after that comes behind all that was done with
-/// it: the count of an `Arc` orders that, of which helgrind knows nothing.
+/// Called before a thread drops its share of `value`. A thread that owns it alone later is ordered after that by the count of
+/// the `Arc`, which helgrind does not know.
 #[inline]
-pub(crate) fn lets_go<T>(value: &T) {
+pub(crate) fn before_drop<T>(value: &T) {
     #[cfg(helgrind)]
     crate::helgrind::before(value);
     let _ = value;
 }
 
-/// Stands where a thread has found that it has `value` alone; see [`lets_go`].
+/// Called where a thread has found that it owns `value` alone; see [`before_drop`].
 #[inline]
-pub(crate) fn has_alone<T>(value: &T) {
+pub(crate) fn owned_alone<T>(value: &T) {
     #[cfg(helgrind)]
     crate::helgrind::after(value);
     let _ = value;
 }
 
-/// A value on cache lines of its own, so that watching it slows nobody down who writes its neighbours.
+/// A value on cache lines of its own, so that reading it does not slow down writers of its neighbours.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);

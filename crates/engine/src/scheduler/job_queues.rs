@@ -42,7 +42,7 @@ pub(crate) struct Entry<J> {
     pub(crate) key: Key,
     /// Its place in its lane.
     pub(crate) ticket: u64,
-    /// The item whose decision handed it on, or that it is.
+    /// The item whose decision submitted it, or that it is.
     pub(crate) item: Option<u64>,
     /// When it was queued, in nanoseconds of the tracer's clock; 0 without one.
     pub(crate) queued: u64,

@@ -1,4 +1,4 @@
-//! When a job is due: its class, and within a class its place in the output.
+//! The order of jobs: by class, and within a class by their place in the output.
 
 /// How urgent a job is. A job of an earlier class is run first, whatever the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,25 +23,24 @@ impl Class {
 
 /// A virtual deadline: the class in the two highest bits, then the virtual time.
 ///
-/// Virtual time is counted in items of a line and never read from a clock. The hash job of an item has the item's time,
-/// and so has every job that the item's decision hands on; items are decided in order, so the jobs of a decided item
-/// stand before those of every undecided one, and the order of keys is the order of the output. Running the earliest
-/// first also drains memory: it lets go of a block, where hashing a later one only brings nearer the next block that
-/// has to be held.
+/// Virtual time is counted in items of a pipeline and never read from a clock. The hash job of an item has the item's time,
+/// and so has every job that the item's decision submits; items are decided in order, so the jobs of a decided item
+/// come before those of every undecided one, and the order of keys is the order of the output. Running the earliest
+/// first also drains memory: it frees a block, where hashing a later one leads to a further block in memory.
 ///
-/// Several lines on one pool share one time (start-time fair queueing): a line's next item is one later than its last,
-/// but never earlier than the item last begun on the pool. So lines with work take turns item by item, and one that was
-/// away has saved nothing up.
+/// Several pipelines on one pool share one time (start-time fair queueing): a pipeline's next item is one later than its
+/// last, but never earlier than the item last begun on the pool. So pipelines with work take turns item by item, and one that
+/// was idle gains no priority by that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u64);
 
 const TIME_BITS: u32 = 62;
 
 impl Key {
-    /// Later than every job: what an empty queue shows.
+    /// Later than every job: the key of an empty queue.
     pub(crate) const NONE: Self = Self(u64::MAX);
 
-    /// The key of a job of `class` at `time`, below 2^62: a line would have to be fed for a century to come near it.
+    /// The key of a job of `class` at `time`, below 2^62: far more items than a pipeline can ever have.
     pub(crate) fn new(class: Class, time: u64) -> Self {
         Self((class as u64) << TIME_BITS | (time & Self::time_mask()))
     }

@@ -40,7 +40,7 @@ impl<J> Queues<J> {
         self.queues.iter().map(RunQueue::begun).max().unwrap_or(0)
     }
 
-    /// Takes a job as the policy says, unless there is none to be seen.
+    /// Takes a job by the policy, unless none is visible.
     ///
     /// A queue whose lock is held is passed by: what stood first in it is being taken. Only when all that have jobs
     /// are held does the taking wait for one, the earliest.
@@ -76,7 +76,7 @@ impl<J> Queues<J> {
         own.try_take(taking.worker.queue, taking)
     }
 
-    /// The queue with the earliest job behind `passed`. Among equals the taking's own comes first, then those after it.
+    /// The queue with the earliest job behind `passed`. Among equals the taker's own comes first, then those after it.
     fn earliest_after(&self, passed: Option<Candidate>, own: usize) -> Option<Candidate> {
         let count = self.len();
         let seen = (0..count).map(|distance| {
@@ -117,7 +117,7 @@ impl<J> Queues<J> {
     }
 }
 
-/// A queue as somebody saw it who looks for the earliest job.
+/// A queue as a thread saw it that searches for the earliest job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     key: Key,

@@ -10,8 +10,8 @@ use crate::sync::{self, Mutex, MutexGuard};
 
 /// A queue of jobs, the earliest first.
 ///
-/// In the order in which it lies in memory. What is seen without the lock is on the lock's own pipeline of the cache: who adds or
-/// takes a job writes both, and each pipeline that crosses from one processor to another costs as much as the lock does.
+/// Fields in their order in memory. Those read without the lock share its cache line: adding or taking a job writes both, and
+/// each cache line that moves from one processor to another costs as much as the lock does.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct RunQueue<J> {
@@ -19,8 +19,8 @@ pub(crate) struct RunQueue<J> {
     inner: Mutex<Inner<J>>,
 }
 
-/// What is seen without the lock. It is rewritten under the lock at each change, so it is never wrong for longer than
-/// somebody holds the lock.
+/// The part that is read without the lock. It is rewritten under the lock at each change, so it is never wrong for longer than
+/// another thread holds the lock.
 #[derive(Debug)]
 #[repr(C)]
 struct Published {
@@ -30,7 +30,7 @@ struct Published {
     len: AtomicUsize,
     /// The latest virtual time of a job that was taken.
     begun: AtomicU64,
-    /// Times somebody who tried the lock went on without it.
+    /// Times a thread that tried the lock went on without it.
     passed_by: AtomicU64,
 }
 
@@ -97,7 +97,7 @@ impl<J> RunQueue<J> {
     pub(crate) fn push(&self, owner: Owner, entry: Entry<J>) {
         let mut inner = self.lock();
         inner.jobs_by_stage.push(owner, entry);
-        // Who looks for jobs before it sleeps sees the one that is earlier as well as this one.
+        // A worker that looks for jobs before it sleeps sees the earlier one as well as this one.
         if inner.jobs_by_stage.best() != self.best() {
             self.publish(&inner);
         } else {
@@ -110,7 +110,7 @@ impl<J> RunQueue<J> {
         self.take_from(self.lock(), queue, taking, JobQueues::pop)
     }
 
-    /// Takes the earliest job unless somebody holds the lock: then the queue is passed by.
+    /// Takes the earliest job unless another thread holds the lock: then the queue is passed by.
     pub(crate) fn try_take(&self, queue: usize, taking: &Taking<'_>) -> Option<Taken<J>> {
         let Some(inner) = sync::try_lock(&self.inner) else {
             self.published.passed_by.fetch_add(1, Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl<J> RunQueue<J> {
         let published = &self.published;
         published.begun.store(self.begun().max(entry.key.time()), Ordering::Relaxed);
         published.len.store(inner.jobs_by_stage.len(), Ordering::Relaxed);
-        // Who does not see at once that a job has gone only looks in vain.
+        // Release is enough: a stale value only costs a failed take.
         published.best.store(inner.jobs_by_stage.best().to_bits(), Ordering::Release);
         Some(Taken { owner, entry, queue, now })
     }
@@ -192,7 +192,7 @@ impl<J> RunQueue<J> {
     fn publish(&self, inner: &Inner<J>) {
         let published = &self.published;
         published.len.store(inner.jobs_by_stage.len(), Ordering::Relaxed);
-        // The one that somebody looks at who is about to sleep; see `IdleWorkers`.
+        // Read by workers that are about to sleep; see `IdleWorkers`.
         published.best.store(inner.jobs_by_stage.best().to_bits(), Ordering::SeqCst);
     }
 

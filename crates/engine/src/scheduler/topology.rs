@@ -20,7 +20,7 @@ impl QueueDomain {
     /// Every way, from most queues to one.
     pub const EVERY: [Self; 5] = [Self::None, Self::Smt, Self::Llc, Self::Package, Self::All];
 
-    /// Its name on a command line: `none`, `smt`, `llc`, `package` or `all`.
+    /// Its name: `none`, `smt`, `llc`, `package` or `all`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Policy {
     /// Both.
     pub const EVERY: [Self; 2] = [Self::Earliest, Self::Local];
 
-    /// Its name on a command line: `earliest` or `local`.
+    /// Its name: `earliest` or `local`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Policy {
     }
 }
 
-/// Where a processor is. The numbers only tell same from different; each is unique in the whole machine.
+/// Location of a processor. The numbers are only compared for equality; each is unique in the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuLocation {
     /// The core.
@@ -80,10 +80,10 @@ pub struct CpuLocation {
     pub package: usize,
 }
 
-/// The processors that workers run on. The engine does not look at the machine: who makes a line says where its workers
-/// are. It changes what is fast, and nothing else.
+/// The processors that workers run on. The engine does not examine the machine: the user of a pool gives the locations. They
+/// change speed, and nothing else.
 ///
-/// A worker is not pinned to its place, and not asked for it again: one that the kernel has moved to another cache still takes
+/// A worker is not pinned to its location, nor is that checked later: one that the kernel has moved to another cache still takes
 /// the earliest job there is, and has to fetch the block from afar, where a pinned one would wait for its processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {

@@ -38,7 +38,7 @@ impl WorkerParker {
         self.queue
     }
 
-    /// Wakes the worker: once per sleep, by whoever removed it from the list of sleepers.
+    /// Wakes the worker: once per sleep, by the thread that removed it from the list of sleepers.
     pub(crate) fn wake(&self, reason: WakeReason) {
         let reason = if reason == WakeReason::Search { SEARCH } else { RECHECK };
         // A store would do, but loom does not know that it is ordered after the swap of a sleeper that missed it.

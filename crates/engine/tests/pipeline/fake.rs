@@ -24,7 +24,7 @@ pub enum Flaw {
     Hash,
     HashPanic,
     Decide,
-    /// After the decision has handed its parts on.
+    /// After the decision has submitted its parts.
     DecideLate,
     Compress,
     CompressPanic,
@@ -289,7 +289,7 @@ fn finish(line: &mut FakePipeline, packer: &mut Packer) -> Ran {
     line.drain(packer)
 }
 
-/// Sends `items` through `line` and records what comes out.
+/// Sends `items` through `line` and records the results.
 pub fn run(line: &mut FakePipeline, items: &[Item]) -> Log {
     quiet();
     let mut packer = Packer::default();

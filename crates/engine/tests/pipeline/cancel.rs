@@ -1,4 +1,4 @@
-//! Stopping from outside, and dropping a line in the middle.
+//! Stopping from outside, and dropping a pipeline in the middle.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::fake::{Fake, Packer, Parcel, items, pipeline, run};
 use crate::gate::{Gated, GatedMap, ignore};
 
-/// What to wait in while the line is cancelled.
+/// The call that waits while the pipeline is cancelled.
 type Waiting = fn(&mut GatedMap) -> Result<(), Fault<String>>;
 
 fn cancelled_while(waiting: Waiting) {

@@ -66,7 +66,7 @@ fn a_permit_dropped_elsewhere_wakes_the_caller() {
     let mut line = GatedMap::new(work.clone(), Config::new(1, 1000)).unwrap();
     let held = line.reserve(1000, &mut ignore).unwrap();
     line.submit(None, &mut ignore).unwrap();
-    // The only job on the line does not end before the memory has come: nothing else can wake the caller.
+    // The only job of the pipeline does not end before the memory has come: nothing else can wake the caller.
     let dropper = std::thread::spawn({
         let begun = work.begun.clone();
         move || {

@@ -1,4 +1,4 @@
-//! Which error comes out, what has been committed before it, and what is left behind.
+//! Which error is returned, what has been committed before it, and what remains.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -51,7 +51,7 @@ proptest! {
     }
 }
 
-/// Feeds `items` to both lines; what each ended with must be `expected`.
+/// Submits `items` to both pipelines; the error of each must be `expected`.
 fn ends_with(items: &[Item], expected: &str) {
     assert_eq!(serial(items).0.end.as_deref(), Some(expected), "serial");
     for workers in [0, 1, 4] {

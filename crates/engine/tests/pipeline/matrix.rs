@@ -27,7 +27,7 @@ fn schedulings() -> Vec<Scheduling> {
     ways.map(one).collect()
 }
 
-/// Sends `items` down a line of `config`.
+/// Sends `items` through a pipeline of `config`.
 fn configured(items: &[Item], config: Config) -> (Log, Stats) {
     let mut line = pipeline(&Fake::default(), config);
     let log = run(&mut line, items);
@@ -84,7 +84,7 @@ proptest! {
                 let threads: Vec<_> = (0..4).map(|n| scope.spawn({ let line = &line; move || line(n % 2 == 0) })).collect();
                 threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), expected));
             });
-            prop_assert_eq!(pool.worker_stats().len(), workers);
+            prop_assert_eq!(pool.workers(), workers);
         }
     }
 }

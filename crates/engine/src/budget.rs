@@ -87,11 +87,11 @@ impl Budget {
     /// until a quarter of the budget is free as well, and then does that many blocks at one wake-up.
     pub(crate) fn wait_for(&self, bytes: usize, others: usize) -> bool {
         let limit = self.meter.limit;
-        let Some(room) = limit.checked_sub(bytes.saturating_add(others)) else {
+        let Some(free) = limit.checked_sub(bytes.saturating_add(others)) else {
             // No permit that comes back is enough, only results that leave the pipeline: not worth a notification or a spin.
             return true;
         };
-        let low = room.min(limit - limit / 4);
+        let low = free.min(limit - limit / 4);
         self.meter.wake_below.store(low.saturating_add(1), Ordering::SeqCst);
         sync::store_then_look();
         self.used() > low
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn room_beside_others_is_what_is_left() {
+    fn bytes_beside_others_are_what_is_left() {
         let budget = Budget::new(100);
         assert!(budget.try_take_beside(60, 41).is_none());
         assert!(budget.try_take_beside(1, 101).is_none());

@@ -134,7 +134,7 @@ fn the_end_reaches_a_worker_that_falls_asleep() {
 }
 
 #[test]
-fn a_slot_hands_its_result_over_and_wakes_who_wants_it() {
+fn a_slot_delivers_its_result_and_wakes_the_caller_that_wants_it() {
     check(3, || {
         let waker = Arc::new(CallerWaker::default());
         let slot = Arc::new(Slot::<Echo>::new(7));

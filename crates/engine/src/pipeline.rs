@@ -167,7 +167,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
     /// far in the order of commits.
     ///
     /// How much has been decided depends on timing while items are in flight: call `settle` first, or the order is not the same
-    /// each time. What is submitted is committed during later calls; `drain` waits for it.
+    /// each time. Jobs submitted here are committed during later calls; `drain` waits for it.
     pub fn outbox(&mut self) -> &mut Outbox<C> {
         &mut self.stages.next
     }

@@ -203,9 +203,9 @@ fn every_sleeper_is_reached_by_a_burst_and_one_wake_a_job_is_the_most() {
 
 /// A pool of 4 workers where the system starts no more than `most` threads, and refuses others with `kind`.
 fn with_at_most(most: usize, kind: io::ErrorKind) -> io::Result<Pool> {
-    Pool::with_threads(4, &Scheduling::default(), None, |crew, number| match number > most {
+    Pool::with_threads(4, &Scheduling::default(), None, |threads, number| match number > most {
         true => Err(kind.into()),
-        false => crew.spawn(number),
+        false => threads.spawn(number),
     })
 }
 

@@ -49,7 +49,7 @@ pub struct Event {
     pub job: Option<JobFacts>,
 }
 
-/// What is recorded of a job.
+/// The facts recorded of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobFacts {
     /// Its stage.

@@ -64,7 +64,7 @@ impl Search<'_> {
     /// Searches what is left over more closely, if that is little enough, and gives what was found in both passes.
     ///
     /// Where nearly everything is a repeat, what is left over is all that there is of it: the first occurrence of
-    /// everything. What is short and repeats is found there with little work.
+    /// everything. Short repeats are found there with little work.
     fn again<E>(
         &self,
         settings: &Settings,

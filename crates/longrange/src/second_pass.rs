@@ -4,23 +4,23 @@ use std::ops::Range;
 
 use crate::Match;
 
-/// Keeps matches as long as there is room for all of them; then passes them on, and all later ones.
+/// Keeps matches as long as all of them fit; then passes them on, and all later ones.
 pub(crate) struct Keeper<'a, E> {
-    room: usize,
+    capacity: usize,
     kept: Option<Vec<Match>>,
     each: &'a mut dyn FnMut(Match) -> Result<(), E>,
 }
 
 impl<'a, E> Keeper<'a, E> {
-    /// Room for `room` matches.
-    pub(crate) fn new(room: usize, each: &'a mut dyn FnMut(Match) -> Result<(), E>) -> Self {
-        Self { room, kept: Some(Vec::with_capacity(room)), each }
+    /// Keeps up to `capacity` matches.
+    pub(crate) fn new(capacity: usize, each: &'a mut dyn FnMut(Match) -> Result<(), E>) -> Self {
+        Self { capacity, kept: Some(Vec::with_capacity(capacity)), each }
     }
 
     /// Takes the next match.
     pub(crate) fn add(&mut self, next: Match) -> Result<(), E> {
         match &mut self.kept {
-            Some(kept) if kept.len() < self.room => {
+            Some(kept) if kept.len() < self.capacity => {
                 kept.push(next);
                 Ok(())
             }
@@ -81,18 +81,18 @@ mod tests {
 
     #[test]
     fn matches_are_kept_or_given_on_in_order() {
-        for (room, kept) in [(3, Some(3)), (4, Some(3)), (2, None), (0, None)] {
+        for (capacity, kept) in [(3, Some(3)), (4, Some(3)), (2, None), (0, None)] {
             let mut given = Vec::new();
             let mut each = |found| {
                 given.push(found);
                 Ok::<(), ()>(())
             };
-            let mut keeper = Keeper::new(room, &mut each);
+            let mut keeper = Keeper::new(capacity, &mut each);
             let all = [at(1, 40), at(50, 40), at(100, 40)];
             assert!(all.iter().all(|found| keeper.add(*found).is_ok()));
             let list = keeper.into_kept();
-            assert_eq!(list.as_ref().map(Vec::len), kept, "room for {room}");
-            assert_eq!([given, list.unwrap_or_default()].concat(), all, "room for {room}");
+            assert_eq!(list.as_ref().map(Vec::len), kept, "capacity {capacity}");
+            assert_eq!([given, list.unwrap_or_default()].concat(), all, "capacity {capacity}");
         }
     }
 

@@ -32,7 +32,7 @@ use answer::Answers;
 
 /// Faults waiting to be reported, at most; further ones are dropped.
 const FAULTS: usize = 64;
-/// Decoded blocks that are kept by default where nothing limits memory: parts of them that nobody asked for yet. What was
+/// Decoded blocks that are kept by default where nothing limits memory: parts of them that were not requested yet. What was
 /// read is kept by the kernel besides.
 const CACHE: usize = 256 << 20;
 /// Bytes decoded ahead of sequential readers, or a few blocks for each processor if that is more. Little, so that what was

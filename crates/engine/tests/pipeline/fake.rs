@@ -277,7 +277,7 @@ fn feed_all(line: &mut FakePipeline, items: &[Item], packer: &mut Packer) -> Ran
     Ok(())
 }
 
-/// What is left at the end, and two results that were never fed.
+/// The rest at the end, and two results that were never fed.
 fn finish(line: &mut FakePipeline, packer: &mut Packer) -> Ran {
     line.settle(packer)?;
     packer.flush(line.outbox());

@@ -19,7 +19,7 @@ fn many_tiny_jobs() {
 }
 
 #[test]
-fn hand_to_hand_with_no_memory() {
+fn one_by_one_with_no_memory() {
     let items = tiny(3000);
     let (expected, _) = serial(&items);
     for workers in [1, 2, 7] {

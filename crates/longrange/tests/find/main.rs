@@ -1,4 +1,4 @@
-//! What is found: right, the same for any number of workers and any kind of window, and all that should be.
+//! Matches: right, the same for any number of workers and any kind of window, and all that should be found.
 
 mod content;
 mod far;

@@ -140,11 +140,11 @@ impl Answers {
             }
         }
         let mut given = offset < DOTS;
-        let mut room = |number: u64, entry: &DirEntry| {
+        let mut fits = |number: u64, entry: &DirEntry| {
             given = take(number + 1 + DOTS, Listed::Entry(entry));
             given
         };
-        match directory.entries(self.image(), offset.saturating_sub(DOTS), &mut room) {
+        match directory.entries(self.image(), offset.saturating_sub(DOTS), &mut fits) {
             // Entries read before the fault are returned; the next request meets it again.
             Err(_) if given => Ok(()),
             outcome => Ok(outcome?),

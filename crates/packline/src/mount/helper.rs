@@ -75,13 +75,13 @@ fn start(prepare: impl Fn(&mut Command)) -> io::Result<Child> {
 }
 
 fn complaint(child: &mut Child) -> io::Error {
-    let mut said = Vec::new();
+    let mut message = Vec::new();
     if let Some(stderr) = child.stderr.take() {
-        let _: io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut said);
+        let _: io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut message);
     }
     let _: io::Result<std::process::ExitStatus> = child.wait();
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let message = String::from_utf8_lossy(&message);
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     io::Error::other(if lines.is_empty() { "fusermount failed".to_string() } else { lines.join("; ") })
 }
 

@@ -59,12 +59,12 @@ impl Named {
 impl Numbers {
     /// Those of an image with this root, where memory has this limit.
     pub(super) fn new(image: &Image, root: &Inode, limit: Option<u64>) -> Numbers {
-        let room = limit.map_or(u64::MAX, |limit| memory(image, limit)) / NOTED_BYTES;
+        let most = limit.map_or(u64::MAX, |limit| memory(image, limit)) / NOTED_BYTES;
         Numbers {
             root: root.at,
             root_number: root.number,
             exported: image.has_exports(),
-            most: usize::try_from(room).unwrap_or(usize::MAX).min(NOTED_MOST),
+            most: usize::try_from(most).unwrap_or(usize::MAX).min(NOTED_MOST),
             noted: RwLock::default(),
         }
     }
@@ -120,10 +120,10 @@ impl Numbers {
 
     fn note(&self, at: InodeRef, number: u32) -> bool {
         let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
-        let has_room = noted.len() < self.most;
+        let has_space = noted.len() < self.most;
         match noted.entry(number) {
             Entry::Occupied(noted) => *noted.get() == at,
-            Entry::Vacant(free) if has_room => *free.insert(at) == at,
+            Entry::Vacant(free) if has_space => *free.insert(at) == at,
             Entry::Vacant(_) => false,
         }
     }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_noted_for_one_place_and_as_many_as_there_is_room_for() {
+    fn a_number_is_noted_for_one_place_and_as_many_as_fit() {
         let noted = RwLock::default();
         let numbers = Numbers { root: InodeRef(7), root_number: 9, exported: false, most: 2, noted };
         assert!(numbers.note(InodeRef(100), 5) && numbers.note(InodeRef(200), 6));

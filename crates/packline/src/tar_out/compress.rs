@@ -113,13 +113,13 @@ impl Compressor {
     /// Takes bytes of the stream.
     pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<(), Fault<CompressError>> {
         while !bytes.is_empty() {
-            let room = self.room()?;
-            let (now, later) = bytes.split_at(bytes.len().min(room));
+            let free = self.free()?;
+            let (now, later) = bytes.split_at(bytes.len().min(free));
             if let Some(chunk) = &mut self.filling {
                 chunk.bytes.extend_from_slice(now);
             }
             bytes = later;
-            if now.len() == room {
+            if now.len() == free {
                 self.feed()?;
             }
         }
@@ -127,7 +127,7 @@ impl Compressor {
     }
 
     /// Bytes free in the current chunk; at least one.
-    fn room(&mut self) -> Result<usize, Fault<CompressError>> {
+    fn free(&mut self) -> Result<usize, Fault<CompressError>> {
         let size = self.spec.chunk();
         if self.filling.is_none() {
             let permit = self.map.reserve(2 * size, &mut self.writing)?;

@@ -48,7 +48,7 @@ impl Default for Limits {
 /// The decompressed bytes of `input`; the input itself if it is not compressed.
 ///
 /// # Errors
-/// Of the input, while its first bytes are read, or the system starts no threads. What is found later comes out of `read`: with
+/// Of the input, while its first bytes are read, or the system starts no threads. Later errors are returned by `read`: with
 /// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] where the data is at fault, naming the format and the
 /// offset in the compressed input.
 pub fn open(mut input: impl Read + Send + 'static, limits: &Limits) -> io::Result<Box<dyn Read + Send>> {

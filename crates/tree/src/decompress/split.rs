@@ -52,8 +52,8 @@ pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits
 /// How many threads may decode. liblzma fails if it cannot start all of its own, also later, when others have started theirs:
 /// it gets several only where there is room for as many again, and for those here and beside them.
 fn threads(format: Format, wanted: usize) -> usize {
-    let room = 2 * wanted + 4;
-    if format == Format::Xz && wanted > 1 && startable(room) < room { 1 } else { wanted }
+    let needed = 2 * wanted + 4;
+    if format == Format::Xz && wanted > 1 && startable(needed) < needed { 1 } else { wanted }
 }
 
 fn is_splittable(format: Format) -> bool {

@@ -98,7 +98,7 @@ impl Ahead {
     }
 
     fn fill(&mut self, finder: &mut impl Finder) -> Result<(), Error> {
-        while !self.ended && self.has_room() {
+        while !self.ended && self.has_space() {
             match finder.find() {
                 Ok(Some(found)) => self.plan(found)?,
                 Ok(None) => self.ended = true,
@@ -111,7 +111,7 @@ impl Ahead {
         Ok(())
     }
 
-    fn has_room(&self) -> bool {
+    fn has_space(&self) -> bool {
         let few = self.queue.len() < ITEMS_AHEAD && self.directories < DIRECTORIES_AHEAD;
         self.queue.is_empty() || few && self.bytes + SMALL_BYTES as usize <= self.window
     }

@@ -135,7 +135,7 @@ impl Cache {
     /// it is not `passed`, which is called while no thread can release the block.
     pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
         let mut state = lock(&self.state);
-        if state.find(wanted).is_some() || passed() || !state.make_room(self.capacity, self.block_size) {
+        if state.find(wanted).is_some() || passed() || !state.make_space(self.capacity, self.block_size) {
             return None;
         }
         Some(self.book(&mut state, wanted))
@@ -148,7 +148,7 @@ impl Cache {
 
     fn book(&self, state: &mut State, wanted: Wanted) -> Arc<InFlight> {
         // A reader is served even if all room is taken by blocks on their way: there is at most one a thread.
-        state.make_room(self.capacity, self.block_size);
+        state.make_space(self.capacity, self.block_size);
         let in_flight = Arc::new(InFlight::default());
         state.insert(wanted, Held::Coming(Arc::clone(&in_flight)), self.block_size);
         in_flight
@@ -168,7 +168,7 @@ impl Cache {
             }
         }
         // The bound holds for what a decoder made larger than asked, too.
-        state.make_room(self.capacity, 0);
+        state.make_space(self.capacity, 0);
         drop(state);
         in_flight.complete(outcome);
     }
@@ -250,7 +250,7 @@ impl State {
     }
 
     /// Evicts blocks until `more` bytes fit. False if all that is left is in flight.
-    fn make_room(&mut self, capacity: usize, more: usize) -> bool {
+    fn make_space(&mut self, capacity: usize, more: usize) -> bool {
         while self.used + more > capacity {
             let oldest = self.oldest;
             if oldest == NONE {

@@ -39,9 +39,9 @@ fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
     let sink = Shared::default();
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
-    let crew = serial();
+    let resources = serial();
     let start = Start { defaults: META, input: "test".into() };
-    let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
+    let mut writer = Writer::new(Box::new(sink.clone()), options, resources, start).unwrap();
     for (number, bytes) in files.iter().enumerate() {
         let kind = Kind::File { size: bytes.len() as u64 };
         let entry = Entry { path: format!("f{number:05}").into_bytes(), kind, meta: META, xattrs: Vec::new() };
@@ -139,7 +139,7 @@ proptest! {
 }
 
 #[test]
-fn a_sequential_reader_decodes_each_block_once_and_leaves_room_to_others() {
+fn a_sequential_reader_decodes_each_block_once_and_leaves_space_to_others() {
     let content = prose(5, 300 * BLOCK);
     let (image, files) = open(image(std::slice::from_ref(&content), "zstd"));
     let access = Files::new(&image, settings(2, 32 * BLOCK)).unwrap();
@@ -156,7 +156,7 @@ fn a_sequential_reader_decodes_each_block_once_and_leaves_room_to_others() {
 }
 
 #[test]
-fn who_is_not_served_ahead_decodes_what_is_read_and_leaves_room_too() {
+fn who_is_not_served_ahead_decodes_what_is_read_and_leaves_space_too() {
     let content = prose(8, 100 * BLOCK);
     let (image, files) = open(image(std::slice::from_ref(&content), "zstd"));
     for workers in [0, 2] {

@@ -105,7 +105,7 @@ fn blocks_at_one_place_that_are_asked_for_differently_are_different() {
 }
 
 #[test]
-fn nothing_is_decoded_ahead_where_all_room_is_on_its_way() {
+fn nothing_is_decoded_ahead_where_all_space_is_in_flight() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
     assert!(cache.ask_ahead(wanted(0), || true).is_none(), "what its reader has passed is not decoded either");
     let flights: Vec<_> = (0..2).map(|number| cache.ask_ahead(wanted(number), || false).unwrap()).collect();

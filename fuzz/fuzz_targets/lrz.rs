@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use packline_engine::CancelToken;
 use packline_lrz::format::Protection;
-use packline_lrz::{Archive, Error, Machine, ReadOptions, Target, Unobserved};
+use packline_lrz::{Archive, Error, ReadOptions, Resources, Sink, Unobserved};
 
 /// Limit of decompressed data, bytes.
 const ENOUGH: usize = 4 << 20;
@@ -20,8 +20,8 @@ struct MemorySink {
     cancel: CancelToken,
 }
 
-impl Target for MemorySink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+impl Sink for MemorySink {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > ENOUGH {
             self.cancel.cancel();
@@ -29,10 +29,12 @@ impl Target for MemorySink {
         Ok(())
     }
 
-    fn read_back(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        let at = at as usize;
-        into.copy_from_slice(&self.bytes[at..at + into.len()]);
-        Ok(())
+    fn reads_back(&self) -> bool {
+        true
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        Sink::read_at(&mut self.bytes, offset, buffer)
     }
 }
 
@@ -74,10 +76,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(archive) = no_bug(Archive::open(Arc::new(bytes.to_vec()), Some(b"password"))) else { return };
     list(&archive);
     let cancel = CancelToken::new();
-    let machine = Machine { memory: Some(40 << 20), cancel: cancel.clone(), ..Machine::default() };
+    let resources = Resources { memory: Some(40 << 20), cancel: cancel.clone(), ..Resources::default() };
     let mut kept = MemorySink { bytes: Vec::new(), cancel };
     let options = ReadOptions { md5: true };
-    if let Some(unpacked) = no_bug(archive.decompress(&mut kept, &options, &machine, &mut Unobserved)) {
+    if let Some(unpacked) = no_bug(archive.decompress(&mut kept, &options, &resources, &mut Unobserved)) {
         assert_eq!(unpacked.plain, kept.bytes.len() as u64);
         assert!(archive.magic().size.is_none_or(|size| size == unpacked.plain));
         assert!(unpacked.stored_md5.is_none_or(|md5| Some(md5) == unpacked.md5));

@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use packline_codec::Coding;
 use packline_engine::CancelToken;
 use packline_pln::{
-    Error, Input, Machine, Reader, RecordSize, Sink, Source, Span, Unobserved, Unpacked, WriteOptions, compress,
+    Error, Input, Reader, RecordSize, Resources, Sink, Source, Span, Unobserved, Unpacked, WriteOptions, compress,
     decompress, verify,
 };
 
@@ -34,19 +34,13 @@ impl MemorySink {
     }
 }
 
-impl io::Write for MemorySink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+impl Sink for MemorySink {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.bytes.extend_from_slice(bytes);
         self.stop_at_enough();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
 
-impl Sink for MemorySink {
     fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
         if self.has_holes {
             self.bytes.resize(self.bytes.len() + count as usize, 0);
@@ -68,18 +62,18 @@ fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
     }
 }
 
-fn machine(cancel: &CancelToken) -> Machine {
-    Machine { memory: Some(128 << 20), cancel: cancel.clone(), ..Machine::default() }
+fn resources(cancel: &CancelToken) -> Resources {
+    Resources { memory: Some(128 << 20), cancel: cancel.clone(), ..Resources::default() }
 }
 
 /// The content up to the first error, and the result.
 fn read(source: Source<'_>) -> (Vec<u8>, Result<Unpacked, Error>) {
     let cancel = CancelToken::new();
-    let machine = machine(&cancel);
+    let resources = resources(&cancel);
     // Both ways of reading must give the same.
     let has_holes = matches!(source, Source::At(_));
     let mut kept = MemorySink { bytes: Vec::new(), has_holes, cancel };
-    let read = decompress(source, Span::ALL, &mut kept, &machine, &mut Unobserved);
+    let read = decompress(source, Span::ALL, &mut kept, &resources, &mut Unobserved);
     (kept.bytes, read)
 }
 
@@ -94,7 +88,7 @@ fn as_file(bytes: &[u8]) {
     let (by, on) = (no_bug(read_by_index), no_bug(read_onwards));
     assert_eq!(by, on);
     let mut findings = 0;
-    let verified = verify(Source::At(input), &mut |_| findings += 1, &machine(&CancelToken::new()), &mut Unobserved);
+    let verified = verify(Source::At(input), &mut |_| findings += 1, &resources(&CancelToken::new()), &mut Unobserved);
     if let Some(unpacked) = by {
         assert!(by_index == onwards && unpacked.bytes == onwards.len() as u64);
         assert_eq!(unpacked.blake3, Some(*blake3::hash(&onwards).as_bytes()));
@@ -114,8 +108,8 @@ fn as_content(bytes: &[u8]) {
         codings: vec![Coding::parse(coding).expect("a coding")],
     };
     let mut file = Vec::new();
-    let machine = machine(&CancelToken::new());
-    let written = compress(Source::Stream(&mut &*content), &mut file, &options, &machine, &mut Unobserved);
+    let resources = resources(&CancelToken::new());
+    let written = compress(Source::Stream(&mut &*content), &mut file, &options, &resources, &mut Unobserved);
     let written = written.expect("content of any kind can be written");
     let (out, unpacked) = read(Source::At(Arc::new(file)));
     assert!(out == content && unpacked.expect("it is read again").blake3 == Some(written.blake3));

@@ -6,17 +6,12 @@
 mod crypt;
 mod error;
 pub mod format;
-mod input;
-mod machine;
-mod observer;
 mod read;
 mod spool;
 mod write;
 
 pub use error::Error;
 pub use format::BackEnd;
-pub use input::{FileInput, Input};
-pub use machine::Machine;
-pub use observer::{Observer, Unobserved};
-pub use read::{Archive, BlockInfo, Blocks, ChunkInfo, Chunks, Pipe, ReadOptions, Target, Unpacked, spooled};
-pub use write::{Password, Randomness, Sink, Source, StreamSums, WindowSize, WriteOptions, Written, compress};
+pub use packline_runtime::{FileInput, Input, Observer, Progress, Resources, Sink, Source, Stream, Unobserved};
+pub use read::{Archive, BlockInfo, Blocks, ChunkInfo, Chunks, ReadOptions, Unpacked, spooled};
+pub use write::{Password, Randomness, StreamSums, WindowSize, WriteOptions, Written, compress};

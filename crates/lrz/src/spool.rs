@@ -92,7 +92,7 @@ impl Spool {
 }
 
 impl Input for Spool {
-    fn length(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.in_memory().map_or(self.in_file, |bytes| bytes.len() as u64)
     }
 
@@ -110,7 +110,7 @@ mod tests {
     use std::fs;
 
     fn all(spool: &Spool) -> Vec<u8> {
-        let mut bytes = vec![0; spool.length() as usize];
+        let mut bytes = vec![0; spool.size() as usize];
         spool.read_at(0, &mut bytes).unwrap();
         bytes
     }

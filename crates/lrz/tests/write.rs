@@ -1,4 +1,4 @@
-//! What is written is the same bytes on any machine, and Debian's lrzip reads all of it.
+//! What is written is the same bytes on any resources, and Debian's lrzip reads all of it.
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use std::fs::{self, File};
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use packline_lrz::{
-    BackEnd, Error, Input, Machine, Observer, Password, Sink, Source, Unobserved, WindowSize, WriteOptions, Written,
-    compress,
+    BackEnd, Error, Input, Observer, Password, Progress, Resources, Sink, Source, Unobserved, WindowSize, WriteOptions,
+    Written, compress,
 };
 use packline_testkit::Random;
 use packline_testkit::tools::need;
@@ -19,13 +19,9 @@ use packline_testkit::tools::need;
 struct Pipe(Vec<u8>);
 
 impl Sink for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.extend_from_slice(bytes);
         Ok(())
-    }
-
-    fn patch(&mut self, _: u64, _: &[u8]) -> io::Result<bool> {
-        Ok(false)
     }
 }
 
@@ -34,12 +30,13 @@ impl Sink for Pipe {
 struct Notices(Vec<String>, u64);
 
 impl Observer for Notices {
-    fn progress(&mut self, done: u64, total: Option<u64>) {
+    fn advance(&mut self, progress: &Progress) {
+        let (done, total) = (progress.source_bytes, progress.source_total);
         assert!(done >= self.1 && total.is_none_or(|total| done <= total), "{done} of {total:?} after {}", self.1);
         self.1 = done;
     }
 
-    fn notice(&mut self, message: &str) {
+    fn warning(&mut self, message: &str) {
         self.0.push(message.to_owned());
     }
 }
@@ -48,8 +45,8 @@ fn options(back_end: BackEnd, level: u32, window: u64) -> WriteOptions {
     WriteOptions { back_end, level, window: WindowSize::Bytes(window), ..WriteOptions::default() }
 }
 
-fn machine(workers: usize) -> Machine {
-    Machine { workers, scratch: Some("/tmp".into()), ..Machine::default() }
+fn resources(workers: usize) -> Resources {
+    Resources { workers, scratch: Some("/tmp".into()), ..Resources::default() }
 }
 
 fn at(bytes: &[u8]) -> Source<'static> {
@@ -58,7 +55,7 @@ fn at(bytes: &[u8]) -> Source<'static> {
 
 fn written(bytes: &[u8], options: &WriteOptions) -> (Vec<u8>, Written) {
     let mut out = Vec::new();
-    let sums = compress(at(bytes), &mut out, options, &machine(2), &mut Unobserved).unwrap();
+    let sums = compress(at(bytes), &mut out, options, &resources(2), &mut Unobserved).unwrap();
     assert_eq!((sums.stored, sums.plain), (out.len() as u64, bytes.len() as u64));
     assert_eq!(sums.literal_bytes + sums.match_bytes, sums.plain);
     (out, sums)
@@ -244,11 +241,11 @@ fn lrzip_reads_what_is_encrypted() {
     }
 }
 
-fn stream(bytes: &[u8], options: &WriteOptions, machine: &Machine) -> [Vec<u8>; 2] {
+fn stream(bytes: &[u8], options: &WriteOptions, resources: &Resources) -> [Vec<u8>; 2] {
     let (mut file, mut pipe) = (Vec::new(), Pipe(Vec::new()));
     let mut notices = Notices::default();
-    compress(Source::Stream(&mut &*bytes), &mut file, options, machine, &mut notices).unwrap();
-    compress(Source::Stream(&mut &*bytes), &mut pipe, options, machine, &mut Unobserved).unwrap();
+    compress(Source::Stream(&mut &*bytes), &mut file, options, resources, &mut notices).unwrap();
+    compress(Source::Stream(&mut &*bytes), &mut pipe, options, resources, &mut Unobserved).unwrap();
     [file, pipe.0]
 }
 
@@ -262,12 +259,12 @@ fn bytes_depend_on_the_input_and_the_options_alone() {
         let (expected, _) = written(&plain, &options);
         for workers in [0, 1, 2, 7] {
             for memory in [None, Some(64 << 20), Some(1 << 40)] {
-                let machine = Machine { memory, ..machine(workers) };
+                let resources = Resources { memory, ..resources(workers) };
                 let mut out = Vec::new();
-                let made = compress(at(&plain), &mut out, &options, &machine, &mut Notices::default());
-                assert!(made.unwrap().workers <= workers && out == expected, "{back_end:?} {machine:?}");
-                let [file, pipe] = stream(&plain, &options, &machine);
-                assert!(file == expected, "{back_end:?} {machine:?} from a pipe");
+                let made = compress(at(&plain), &mut out, &options, &resources, &mut Notices::default());
+                assert!(made.unwrap().workers <= workers && out == expected, "{back_end:?} {resources:?}");
+                let [file, pipe] = stream(&plain, &options, &resources);
+                assert!(file == expected, "{back_end:?} {resources:?} from a pipe");
                 let several = (plain.len() as u64) > window;
                 assert_eq!(pipe[6..14] == [0; 8], several);
                 assert!(pipe[14..] == expected[14..] && (several || pipe == expected), "{back_end:?} to a pipe");
@@ -282,7 +279,7 @@ fn lrzip_reads_a_pipe_of_which_nothing_was_known() {
         return;
     }
     let plain = mixed(500_000, 13);
-    let [_, pipe] = stream(&plain, &options(BackEnd::Lzma, 7, 200_000), &machine(2));
+    let [_, pipe] = stream(&plain, &options(BackEnd::Lzma, 7, 200_000), &resources(2));
     lrzip_reads(&pipe, &plain, None, "a pipe");
 }
 
@@ -303,8 +300,8 @@ fn the_memory_that_is_asked_for_is_enough() {
         let options = options(back_end, 7, 1 << 30);
         let run = |memory, workers| {
             let (mut out, mut notices) = (Vec::new(), Notices::default());
-            let machine = Machine { memory: Some(memory), ..machine(workers) };
-            let made = compress(at(&plain), &mut out, &options, &machine, &mut notices);
+            let resources = Resources { memory: Some(memory), ..resources(workers) };
+            let made = compress(at(&plain), &mut out, &options, &resources, &mut notices);
             (made, notices.0)
         };
         let mut needed = 0;
@@ -333,7 +330,7 @@ struct Unsteady {
 }
 
 impl Input for Unsteady {
-    fn length(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.said
     }
 
@@ -352,9 +349,9 @@ fn a_file_that_changes_is_an_error() {
     for said in [100_000, 120_000] {
         let input = Arc::new(Unsteady { bytes: bytes.clone(), said });
         for memory in [None, Some(64 << 20)] {
-            let machine = Machine { memory, ..machine(2) };
+            let resources = Resources { memory, ..resources(2) };
             let options = options(BackEnd::None, 7, 1 << 30);
-            let made = compress(Source::At(input.clone()), &mut Vec::new(), &options, &machine, &mut Unobserved);
+            let made = compress(Source::At(input.clone()), &mut Vec::new(), &options, &resources, &mut Unobserved);
             assert!(matches!(made, Err(Error::Changed)), "{made:?}");
         }
     }
@@ -364,12 +361,8 @@ fn a_file_that_changes_is_an_error() {
 struct Full;
 
 impl Sink for Full {
-    fn write(&mut self, _: &[u8]) -> io::Result<()> {
+    fn append(&mut self, _: &[u8]) -> io::Result<()> {
         Err(io::ErrorKind::StorageFull.into())
-    }
-
-    fn patch(&mut self, _: u64, _: &[u8]) -> io::Result<bool> {
-        Ok(false)
     }
 }
 
@@ -377,19 +370,19 @@ impl Sink for Full {
 fn failures_are_reported_as_what_they_are() {
     let plain = mixed(100_000, 17);
     let options = options(BackEnd::Gzip, 7, 1 << 30);
-    let made = compress(at(&plain), &mut Full, &options, &machine(2), &mut Unobserved);
+    let made = compress(at(&plain), &mut Full, &options, &resources(2), &mut Unobserved);
     assert!(matches!(made, Err(Error::Output(_))), "{made:?}");
-    let stopped = machine(2);
+    let stopped = resources(2);
     stopped.cancel.cancel();
     let made = compress(at(&plain), &mut Vec::new(), &options, &stopped, &mut Unobserved);
     assert!(matches!(made, Err(Error::Cancelled)), "{made:?}");
-    let nowhere = Machine { memory: Some(40 << 20), scratch: None, ..machine(2) };
+    let nowhere = Resources { memory: Some(40 << 20), scratch: None, ..resources(2) };
     let long = vec![1; 60 << 20];
     let made = compress(Source::Stream(&mut &*long), &mut Vec::new(), &options, &nowhere, &mut Unobserved);
     assert!(matches!(made, Err(Error::Memory { .. })), "{made:?}");
     for level in [0, 10] {
         let options = WriteOptions { level, ..WriteOptions::default() };
-        let made = compress(at(&plain), &mut Vec::new(), &options, &machine(2), &mut Unobserved);
+        let made = compress(at(&plain), &mut Vec::new(), &options, &resources(2), &mut Unobserved);
         assert!(matches!(made, Err(Error::Unsupported { .. })), "{made:?}");
     }
 }

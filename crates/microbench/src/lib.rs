@@ -5,14 +5,13 @@ mod idle;
 pub use idle::Idle;
 
 use packline_engine::{CancelToken, Config};
-use packline_squashfs::read::{Image, Input, Opening, Origin};
-use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Writer};
+use packline_squashfs::read::{Image, Opening, Origin};
+use packline_squashfs::{Crew, FileHints, Options, Start, Writer};
 use packline_testkit::Random;
 use packline_tree::Meta;
 use packline_tree::Source;
 use packline_tree::tar::{TarOptions, TarSource};
 use std::cell::RefCell;
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -49,26 +48,12 @@ pub fn noise(length: usize) -> Vec<u8> {
     Random::new(3).noise(length)
 }
 
-/// A sink that is still there when the writer has gone.
-#[derive(Clone, Default)]
-struct Kept(Rc<RefCell<Vec<u8>>>);
-
-impl Sink for Kept {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.borrow_mut().write_at(offset, bytes)
-    }
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.borrow_mut().read_at(offset, buffer)
-    }
-}
-
 /// Packs a tar in memory into an image in memory.
 ///
 /// # Errors
 /// What the tar or the writer says, as text.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
-    let sink = Kept::default();
+    let sink = Rc::new(RefCell::new(Vec::new()));
     let crew =
         Crew { workers, window: WINDOW, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() };
     let start = Start { defaults: META, input: "generated".into() };
@@ -79,23 +64,7 @@ pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, St
         writer.add(&entry, FileHints::default(), &mut source).map_err(said)?;
     }
     writer.finish().map_err(said)?;
-    Ok(sink.0.take())
-}
-
-/// An image in memory as input of a reader.
-struct Bytes(Vec<u8>);
-
-impl Input for Bytes {
-    fn size(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let found = self.0.get(start..start.saturating_add(buffer.len()));
-        buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
+    Ok(sink.take())
 }
 
 /// Opens an image in memory, with an empty cache.
@@ -104,7 +73,7 @@ impl Input for Bytes {
 /// What the reader says, as text.
 pub fn open(image: Vec<u8>) -> Result<Image, String> {
     let opening = Opening { origin: Origin::At(0), metadata_cache: METADATA_CACHE };
-    Image::open(Arc::new(Bytes(image)), opening).map_err(|cause| cause.to_string())
+    Image::open(Arc::new(image), opening).map_err(|cause| cause.to_string())
 }
 
 #[cfg(test)]

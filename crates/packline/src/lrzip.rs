@@ -10,16 +10,17 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_lrz::{Archive, FileInput, Input, Machine, ReadOptions, Source, Unpacked, WriteOptions, Written};
+use packline_lrz::{Archive, ReadOptions, Source, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
+use packline_runtime::{FileInput, Input};
 
 pub use list::lrz_entries;
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
-use crate::end::{End, refuse_target};
+use crate::output_stream::{OutputStream, refuse_target};
 use crate::selection::idle_exclude;
 use crate::source::{head_of, is_compressed, refuse_container};
-use crate::{Container, Error, FileIdentity, Observer, Progress, Resources, TarTarget, Temporaries, must_differ};
+use crate::{Container, Error, FileIdentity, Observer, Resources, TarTarget, Temporaries, must_differ};
 use packline_tree::DirectoryOptions;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
@@ -51,7 +52,7 @@ pub enum LrzSource {
         path: PathBuf,
         /// What is read of it, and how.
         options: DirectoryOptions,
-        /// What stands before each name in the tar: empty, or with a slash at its end.
+        /// What stands before each name in the tar: empty, or with a slash at its output.
         prefix: Vec<u8>,
     },
 }
@@ -66,7 +67,7 @@ pub struct LrzRequest {
     pub options: WriteOptions,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
-    /// What the machine gives. Nothing of it changes a byte.
+    /// What the resources gives. Nothing of it changes a byte.
     pub resources: Resources,
     /// Where temporary files are listed while they are in being.
     pub temporaries: Temporaries,
@@ -105,7 +106,7 @@ pub struct LrzUnpackRequest<'a> {
     pub tar: bool,
     /// Keep an output that is not whole.
     pub keep_broken: bool,
-    /// What the machine gives.
+    /// What the resources gives.
     pub resources: Resources,
     /// Where temporary files are listed while they are in being.
     pub temporaries: Temporaries,
@@ -117,30 +118,28 @@ pub struct LrzUnpackRequest<'a> {
 /// [`Error`], with the name of the file or entry and, where there is one, the offset.
 pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
     let LrzRequest { source, target, options, keep_attributes, resources, temporaries } = request;
-    let machine = machine(&resources);
     if let (LrzSource::File(input), TarTarget::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }
-    let mut end = End::open(target, &temporaries)?;
-    let mut watch = Watch { observer };
+    let mut output = OutputStream::open(target, &temporaries)?;
     let (written, about) = match source {
-        LrzSource::File(path) => pack_file(&path, &mut end, &options, &machine, &mut watch)?,
+        LrzSource::File(path) => pack_file(&path, &mut output, &options, &resources, observer)?,
         LrzSource::Stream(name, mut stream) => {
-            (pack_stream(&name, &mut stream, &mut end, &options, &machine, &mut watch)?, None)
+            (pack_stream(&name, &mut stream, &mut output, &options, &resources, observer)?, None)
         }
-        LrzSource::Tar(name, stream) => (pack_tar(&name, stream, &mut end, &options, &machine, &mut watch)?, None),
+        LrzSource::Tar(name, stream) => (pack_tar(&name, stream, &mut output, &options, &resources, observer)?, None),
         LrzSource::Directory { path, options: directory, prefix } => {
-            let (names, excludes, shown) = (end.names(), directory.excludes.clone(), path.escaped());
+            let (names, excludes, shown) = (output.names(), directory.excludes.clone(), path.escaped());
             let tar = tar_stream::Tar { path, options: directory, prefix, outputs: names };
-            let written = tar_stream::pack(tar, &mut end, &options, &machine, &mut watch)?;
+            let written = tar_stream::pack(tar, &mut output, &options, &resources, observer)?;
             if let Some(warning) = idle_exclude(&excludes, &shown) {
-                watch.observer.warning(&warning);
+                observer.warning(&warning);
             }
             (written, None)
         }
     };
     let about = about.filter(|_| keep_attributes);
-    end.finish(about.as_ref(), watch.observer)?;
+    output.finish(about.as_ref(), observer)?;
     Ok(written)
 }
 
@@ -152,8 +151,7 @@ pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let file = File::open(path).map_err(refused)?;
     let about = file.metadata().map_err(refused)?;
-    let size = about.len();
-    let opened = open(path, Arc::new(FileInput::new(file, size)), password)?;
+    let opened = open(path, Arc::new(FileInput::described(file, &about)), password)?;
     Ok(OpenedLrz { about: Some(about), ..opened })
 }
 
@@ -168,12 +166,12 @@ pub fn lrz_open_stream(
     resources: &Resources,
 ) -> Result<OpenedLrz, Error> {
     let path = Path::new(name);
-    let input = packline_lrz::spooled(stream, &machine(resources)).map_err(|cause| fault(path, path, cause))?;
+    let input = packline_lrz::spooled(stream, resources).map_err(|cause| fault(path, path, cause))?;
     open(path, Arc::new(input), password)
 }
 
 fn open(path: &Path, input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
-    let size = input.length();
+    let size = input.size();
     let other = Container::of_input(size, |head| input.read_at(0, head)).filter(|&found| found != Container::Lrz);
     if let Some(other) = other {
         return Err(other.instead_of(path, "a .lrz file"));
@@ -188,38 +186,37 @@ fn open(path: &Path, input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<O
 /// [`Error`]; a file is not there then, unless [`LrzUnpackRequest::keep_broken`].
 pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let LrzUnpackRequest { opened, target, resources, temporaries, .. } = request;
-    let (machine, options) = (machine(&resources), ReadOptions { md5: request.md5 || request.check });
-    let mut watch = Watch { observer };
+    let options = ReadOptions { md5: request.md5 || request.check };
     let Some(target) = target else {
-        let read = opened.archive.verify(&options, &machine, &mut watch);
+        let read = opened.archive.verify(&options, &resources, observer);
         return read.map_err(|cause| fault(&opened.shown, &opened.shown, cause));
     };
     refuse_target(opened.about.as_ref(), &opened.shown, &target)?;
-    let mut end = End::open(target, &temporaries)?;
-    let shown = end.shown().to_path_buf();
-    let read = opened.archive.decompress(&mut end, &options, &machine, &mut watch);
+    let mut output = OutputStream::open(target, &temporaries)?;
+    let shown = output.shown().to_path_buf();
+    let read = opened.archive.decompress(&mut output, &options, &resources, observer);
     let read = read.map_err(|cause| fault(&opened.shown, &shown, cause));
     let checked = read.and_then(|unpacked| {
         if request.tar && unpacked.plain == 0 {
             return Err(empty_input(&opened.shown.escaped()).into());
         }
         if request.check {
-            end.check(unpacked.plain, unpacked.md5)?
+            output.check(unpacked.plain, unpacked.md5)?
         }
         Ok(unpacked)
     });
     if checked.is_ok() || request.keep_broken {
-        end.finish(opened.about.as_ref(), watch.observer)?;
+        output.finish(opened.about.as_ref(), observer)?;
     }
     checked
 }
 
 fn pack_file(
     path: &Path,
-    end: &mut End,
+    output: &mut OutputStream,
     options: &WriteOptions,
-    machine: &Machine,
-    watch: &mut Watch<'_>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
 ) -> Result<(Written, Option<std::fs::Metadata>), Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let mut file = File::open(path).map_err(refused)?;
@@ -228,25 +225,25 @@ fn pack_file(
         return Err(refused(io::ErrorKind::IsADirectory.into()));
     }
     if !about.is_file() {
-        let written = pack_stream(&path.escaped(), &mut file, end, options, machine, watch)?;
+        let written = pack_stream(&path.escaped(), &mut file, output, options, resources, observer)?;
         return Ok((written, None));
     }
-    let input = Arc::new(FileInput::new(file, about.len()));
-    let shown = end.shown().to_path_buf();
-    let written = packline_lrz::compress(Source::At(input), end, options, machine, watch);
+    let input = Arc::new(FileInput::described(file, &about));
+    let shown = output.shown().to_path_buf();
+    let written = packline_lrz::compress(Source::At(input), output, options, resources, observer);
     Ok((written.map_err(|cause| fault(path, &shown, cause))?, Some(about)))
 }
 
 fn pack_stream(
     name: &str,
     stream: &mut (dyn Read + Send),
-    end: &mut End,
+    output: &mut OutputStream,
     options: &WriteOptions,
-    machine: &Machine,
-    watch: &mut Watch<'_>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let shown = end.shown().to_path_buf();
-    let written = packline_lrz::compress(Source::Stream(stream), end, options, machine, watch);
+    let shown = output.shown().to_path_buf();
+    let written = packline_lrz::compress(Source::Stream(stream), output, options, resources, observer);
     written.map_err(|cause| fault(Path::new(name), &shown, cause))
 }
 
@@ -254,37 +251,27 @@ fn pack_stream(
 fn pack_tar(
     name: &str,
     mut stream: Box<dyn Read + Send>,
-    end: &mut End,
+    output: &mut OutputStream,
     options: &WriteOptions,
-    machine: &Machine,
-    watch: &mut Watch<'_>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let refused = |cause| Error::Source { path: PathBuf::from(name), action: "cannot read", cause };
     let head = head_of(Path::new(name), &mut stream)?;
     refuse_container(Path::new(name), &head)?;
     let compressed = is_compressed(&head);
     let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
-    let (whole, limits) = (Cursor::new(head).chain(stream), tar_limits(machine.memory).0);
+    let (whole, limits) = (Cursor::new(head).chain(stream), tar_limits(resources.memory).0);
     let mut plain = decompress::open(whole, &limits).map_err(refused)?;
-    let less = with_less(machine, besides(machine.memory));
-    let written = pack_stream(name, &mut plain, end, options, &less, watch);
-    let written = written.map_err(|error| needing_more(error, machine, |memory| besides(Some(memory))))?;
+    let less = with_less(resources, besides(resources.memory));
+    let written = pack_stream(name, &mut plain, output, options, &less, observer);
+    let written = written.map_err(|error| needing_more(error, resources, |memory| besides(Some(memory))))?;
     if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
 }
 
 /// What the reader of a pipe gets; the error itself is reported by the thread that met it.
 fn source_failed() -> io::Error {
     io::Error::other("the source of the stream failed")
-}
-
-fn machine(resources: &Resources) -> Machine {
-    Machine {
-        workers: resources.workers,
-        memory: resources.memory,
-        scratch: resources.scratch.clone(),
-        cancel: resources.cancel.clone(),
-        engine: resources.engine.clone(),
-    }
 }
 
 /// What a tar's own compression may take, and how much that is, bytes.
@@ -295,14 +282,14 @@ fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
     (limits, limits.window + limits.buffers)
 }
 
-/// A machine of which somebody else takes so many bytes.
-fn with_less(machine: &Machine, besides: u64) -> Machine {
-    Machine { memory: machine.memory.map(|memory| memory.saturating_sub(besides)), ..machine.clone() }
+/// Resources of which something else takes so many bytes.
+fn with_less(resources: &Resources, besides: u64) -> Resources {
+    Resources { memory: resources.memory.map(|memory| memory.saturating_sub(besides)), ..resources.clone() }
 }
 
 /// An error of one that was given less memory, in terms of all there is: `besides` says how much less that is of how much.
-fn needing_more(error: Error, machine: &Machine, besides: impl Fn(u64) -> u64) -> Error {
-    match (error, machine.memory) {
+fn needing_more(error: Error, resources: &Resources, besides: impl Fn(u64) -> u64) -> Error {
+    match (error, resources.memory) {
         (Error::Memory { needed, what, .. }, Some(allowed)) => {
             Error::Memory { allowed, needed: with_besides(needed, besides), what }
         }
@@ -332,20 +319,5 @@ fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
         cause => Error::Lrz { path: input.to_path_buf(), cause: Box::new(cause) },
-    }
-}
-
-/// Hands progress on to an observer of ours.
-struct Watch<'o> {
-    observer: &'o mut dyn Observer,
-}
-
-impl packline_lrz::Observer for Watch<'_> {
-    fn progress(&mut self, done: u64, total: Option<u64>) {
-        self.observer.advance(&Progress { source_bytes: done, source_total: total, ..Progress::default() });
-    }
-
-    fn notice(&mut self, message: &str) {
-        self.observer.warning(message);
     }
 }

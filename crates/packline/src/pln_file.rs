@@ -5,14 +5,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_pln::{
-    FileInput, Info, Input as _, Machine, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written,
-};
+use packline_pln::{Info, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
+use packline_runtime::{FileInput, Input};
 
-use crate::end::{End, refuse_target};
+use crate::output_stream::{OutputStream, refuse_target};
 use crate::source::head_of;
-use crate::{Container, Error, Observer, Progress, Resources, TarTarget, Temporaries};
+use crate::{Container, Error, Observer, Resources, TarTarget, Temporaries};
 
 /// Where bytes come from, compressed or not.
 pub enum PlnSource {
@@ -32,7 +31,7 @@ pub struct PlnRequest {
     pub options: WriteOptions,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
-    /// What the machine gives. Nothing of it changes a byte.
+    /// What the resources gives. Nothing of it changes a byte.
     pub resources: Resources,
     /// Where temporary files are listed while they are in being.
     pub temporaries: Temporaries,
@@ -50,7 +49,7 @@ pub struct PlnUnpackRequest {
     pub keep_attributes: bool,
     /// Keep an output that is not whole.
     pub keep_broken: bool,
-    /// What the machine gives.
+    /// What the resources gives.
     pub resources: Resources,
     /// Where temporary files are listed while they are in being.
     pub temporaries: Temporaries,
@@ -64,11 +63,10 @@ pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<
     let PlnRequest { source, target, options, keep_attributes, resources, temporaries } = request;
     let mut opened = Opened::new(source)?.unless_sizeless()?;
     opened.refuse_target(&target)?;
-    let mut end = End::open(target, &temporaries)?;
-    let mut watch = Watch { observer };
-    let written = packline_pln::compress(opened.source(), &mut end, &options, &machine(&resources), &mut watch);
-    let written = written.map_err(|cause| fault(&opened.shown, end.shown(), cause))?;
-    end.finish(opened.about.as_ref().filter(|_| keep_attributes), watch.observer)?;
+    let mut output = OutputStream::open(target, &temporaries)?;
+    let written = packline_pln::compress(opened.source(), &mut output, &options, &resources, observer);
+    let written = written.map_err(|cause| fault(&opened.shown, output.shown(), cause))?;
+    output.finish(opened.about.as_ref().filter(|_| keep_attributes), observer)?;
     Ok(written)
 }
 
@@ -81,16 +79,15 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, resources, temporaries } = request;
     let mut opened = Opened::new(source)?.unless_other()?;
     opened.refuse_target(&target)?;
-    let mut end = End::open(target, &temporaries)?;
-    let mut watch = Watch { observer };
-    let read = packline_pln::decompress(opened.source(), span, &mut end, &machine(&resources), &mut watch);
-    let read = read.map_err(|cause| fault(&opened.shown, end.shown(), cause));
+    let mut output = OutputStream::open(target, &temporaries)?;
+    let read = packline_pln::decompress(opened.source(), span, &mut output, &resources, observer);
+    let read = read.map_err(|cause| fault(&opened.shown, output.shown(), cause));
     let about = opened.about.as_ref().filter(|_| keep_attributes);
     match read {
-        Ok(unpacked) => end.finish(about, watch.observer).map(|()| unpacked),
-        Err(error) if keep_broken || end.is_stream() => {
+        Ok(unpacked) => output.finish(about, observer).map(|()| unpacked),
+        Err(error) if keep_broken || output.is_stream() => {
             // Damage that was found says more than that the rest cannot be kept.
-            let _: Result<(), Error> = end.finish(about, watch.observer);
+            let _: Result<(), Error> = output.finish(about, observer);
             Err(error)
         }
         Err(error) => Err(error),
@@ -108,7 +105,7 @@ pub fn pln_verify(
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
     let mut opened = Opened::new(source)?.unless_other()?;
-    let read = packline_pln::verify(opened.source(), found, &machine(resources), &mut Watch { observer });
+    let read = packline_pln::verify(opened.source(), found, resources, observer);
     read.map_err(|cause| fault(&opened.shown, &opened.shown, cause))
 }
 
@@ -164,7 +161,7 @@ impl Opened {
 
     /// The same; what is said to be an empty file is a stream, since those of the kernel are said to be that.
     fn unless_sizeless(mut self) -> Result<Opened, Error> {
-        if matches!(&self.bytes, Bytes::At(input) if input.length() == 0) {
+        if matches!(&self.bytes, Bytes::At(input) if input.size() == 0) {
             let file = File::open(&self.shown);
             let refused = |cause| Error::Source { path: self.shown.clone(), action: "cannot open", cause };
             self.bytes = Bytes::Stream(Box::new(file.map_err(refused)?));
@@ -175,7 +172,7 @@ impl Opened {
     /// The same, unless it is of another container.
     fn unless_other(mut self) -> Result<Opened, Error> {
         let found = match &mut self.bytes {
-            Bytes::At(input) => Container::of_input(input.length(), |head| input.read_at(0, head)),
+            Bytes::At(input) => Container::of_input(input.size(), |head| input.read_at(0, head)),
             Bytes::Stream(stream) => {
                 let head = head_of(&self.shown, stream)?;
                 let found = Container::of_head(&head);
@@ -203,15 +200,6 @@ impl Opened {
     }
 }
 
-fn machine(resources: &Resources) -> Machine {
-    Machine {
-        workers: resources.workers,
-        memory: resources.memory,
-        cancel: resources.cancel.clone(),
-        engine: resources.engine.clone(),
-    }
-}
-
 /// What went wrong between an input and an output, by the one that it concerns.
 fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
     use packline_pln::Error as Pln;
@@ -222,21 +210,6 @@ fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
         cause => Error::Pln { path: input.to_path_buf(), cause: Box::new(cause) },
-    }
-}
-
-/// Hands progress on to an observer of ours.
-struct Watch<'o> {
-    observer: &'o mut dyn Observer,
-}
-
-impl packline_pln::Observer for Watch<'_> {
-    fn progress(&mut self, done: u64, total: Option<u64>) {
-        self.observer.advance(&Progress { source_bytes: done, source_total: total, ..Progress::default() });
-    }
-
-    fn notice(&mut self, message: &str) {
-        self.observer.warning(message);
     }
 }
 

@@ -1,7 +1,6 @@
 //! The seam to the SquashFS writer: a source goes in, an image comes out on an output.
 
 use std::cell::RefCell;
-use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -13,7 +12,7 @@ use crate::memory::Plan;
 use crate::request::Hints;
 use crate::watched::Watched;
 use crate::{Error, Resources};
-use packline_runtime::{OutputFile, WriteBehind};
+use packline_runtime::OutputFile;
 
 /// What is written, and by whom.
 pub(crate) struct Job<'a> {
@@ -46,7 +45,7 @@ pub(crate) fn tool_memory(options: &Options) -> Result<u64, packline_squashfs::E
 pub(crate) fn write(job: Job<'_>, output: &OutputFile, source: &mut Watched<'_>) -> Result<Summary, Error> {
     let shown = job.shown.to_path_buf();
     let sink = Rc::new(RefCell::new(output.sink()?));
-    let written = write_to(job, Box::new(Shared(sink.clone())), source);
+    let written = write_to(job, Box::new(sink.clone()), source);
     let written = written.map_err(|cause| Error::Image { path: shown.clone(), cause: Box::new(cause) })?;
     sink.borrow_mut().flush().map_err(|cause| Error::Output { path: shown, action: "cannot write", cause })?;
     Ok(written)
@@ -69,17 +68,4 @@ fn write_to(job: Job<'_>, sink: Box<dyn Sink>, source: &mut Watched<'_>) -> Resu
     }
     source.finishing();
     writer.finish()
-}
-
-/// The sink as the writer holds it, while the other handle waits to flush it.
-struct Shared(Rc<RefCell<WriteBehind>>);
-
-impl Sink for Shared {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.borrow_mut().write_at(offset, bytes)
-    }
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.borrow_mut().read_at(offset, buffer)
-    }
 }

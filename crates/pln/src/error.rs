@@ -121,7 +121,7 @@ impl Error {
         Error::Corrupt { part, offset, what: what.into(), expected: expected.into() }
     }
 
-    /// Whether the file is at fault, rather than who reads it or the machine.
+    /// Whether the file is at fault, rather than a limit or the system.
     pub fn is_of_file(&self) -> bool {
         matches!(self, Error::Corrupt { .. } | Error::Cut { .. })
     }

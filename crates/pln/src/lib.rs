@@ -7,23 +7,15 @@
 
 mod error;
 mod format;
-mod input;
-mod machine;
 mod map;
 mod memory;
-mod observer;
 mod read;
 mod room;
-mod sink;
-mod source;
+mod fill;
 mod write;
 
 pub use error::{Error, Part};
 pub use format::{CodecId, MAGIC, RecordSize};
-pub use input::{FileInput, Input};
-pub use machine::Machine;
-pub use observer::{Observer, Unobserved};
+pub use packline_runtime::{FileInput, Input, Observer, Progress, Resources, Sink, Source, Stream, Unobserved};
 pub use read::{Info, Kind, Reader, Span, Unpacked, Verified, decompress, verify};
-pub use sink::Sink;
-pub use source::Source;
 pub use write::{WriteOptions, Written, compress};

@@ -3,14 +3,14 @@
 use packline_engine::{Consumer, Fault, OrderedMap, Task};
 
 use crate::memory::Plan;
-use crate::{Error, Machine};
+use crate::{Error, Resources};
 
 /// A map with the plan's workers and memory.
 ///
 /// # Errors
 /// [`Error::Internal`] if threads cannot be started.
-pub(crate) fn map<T: Task<Error = Error>>(task: T, plan: Plan, machine: &Machine) -> Result<OrderedMap<T>, Error> {
-    let map = OrderedMap::new(task, machine.engine.sized(plan.workers, plan.window, &machine.cancel));
+pub(crate) fn map<T: Task<Error = Error>>(task: T, plan: Plan, resources: &Resources) -> Result<OrderedMap<T>, Error> {
+    let map = OrderedMap::new(task, resources.engine.sized(plan.workers, plan.window, &resources.cancel));
     map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))
 }
 

@@ -1,6 +1,6 @@
 //! How memory is shared out: a limit on the whole process becomes workers and room in flight. None of it changes a byte.
 
-use crate::{Error, Machine, Observer};
+use crate::{Error, Observer, Resources};
 
 /// What the process takes before it does anything, and what nobody accounts for.
 const BASE: u64 = 12 << 20;
@@ -35,19 +35,19 @@ impl Demand {
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
-    pub(crate) fn plan(&self, machine: &Machine) -> Result<Plan, Error> {
-        let wanted = machine.workers;
-        let Some(allowed) = machine.memory else {
+    pub(crate) fn plan(&self, resources: &Resources) -> Result<Plan, Error> {
+        let wanted = resources.workers;
+        let Some(allowed) = resources.memory else {
             return Ok(Plan { workers: wanted, window: to_usize(self.window(wanted)) });
         };
         let least = wanted.min(1);
-        let granted = (least..=wanted).rev().find(|&workers| self.needed(workers, machine) <= allowed);
+        let granted = (least..=wanted).rev().find(|&workers| self.needed(workers, resources) <= allowed);
         let workers = granted.ok_or_else(|| Error::Memory {
             allowed,
-            needed: self.needed(least, machine),
+            needed: self.needed(least, resources),
             what: format!("{} with {least} worker", self.what),
         })?;
-        let left = allowed - self.fixed(workers, machine);
+        let left = allowed - self.fixed(workers, resources);
         Ok(Plan { workers, window: to_usize(self.window(workers).min(left)) })
     }
 
@@ -55,10 +55,10 @@ impl Demand {
     ///
     /// # Errors
     /// As [`Demand::plan`].
-    pub(crate) fn told(&self, machine: &Machine, observer: &mut dyn Observer) -> Result<Plan, Error> {
-        let (plan, wanted) = (self.plan(machine)?, machine.workers);
-        if let Some(limit) = machine.memory.filter(|_| plan.workers < wanted) {
-            observer.notice(&format!(
+    pub(crate) fn told(&self, resources: &Resources, observer: &mut dyn Observer) -> Result<Plan, Error> {
+        let (plan, wanted) = (self.plan(resources)?, resources.workers);
+        if let Some(limit) = resources.memory.filter(|_| plan.workers < wanted) {
+            observer.warning(&format!(
                 "workers: {} instead of {wanted}: a memory limit of {limit} bytes has no room for more",
                 plan.workers
             ));
@@ -66,14 +66,14 @@ impl Demand {
         Ok(plan)
     }
 
-    fn fixed(&self, workers: usize, machine: &Machine) -> u64 {
-        let tools = self.tool.saturating_mul(machine.engine.tool_count(workers) as u64);
+    fn fixed(&self, workers: usize, resources: &Resources) -> u64 {
+        let tools = self.tool.saturating_mul(resources.engine.tool_count(workers) as u64);
         BASE.saturating_add(self.besides).saturating_add(THREAD * workers as u64).saturating_add(tools)
     }
 
     /// Each worker has a record, and one more is read or written meanwhile.
-    fn needed(&self, workers: usize, machine: &Machine) -> u64 {
-        self.fixed(workers, machine).saturating_add(self.record.saturating_mul(workers as u64 + 1))
+    fn needed(&self, workers: usize, resources: &Resources) -> u64 {
+        self.fixed(workers, resources).saturating_add(self.record.saturating_mul(workers as u64 + 1))
     }
 
     fn window(&self, workers: usize) -> u64 {
@@ -91,24 +91,26 @@ mod tests {
 
     const DEMAND: Demand = Demand { tool: 3 << 20, record: 2 << 20, besides: 1 << 20, what: "a test" };
 
-    fn machine(workers: usize, memory: Option<u64>) -> Machine {
-        Machine { workers, memory, ..Machine::default() }
+    fn resources(workers: usize, memory: Option<u64>) -> Resources {
+        Resources { workers, memory, ..Resources::default() }
     }
 
     #[test]
     fn without_a_limit_everything_is_granted() {
-        assert_eq!(DEMAND.plan(&machine(64, None)).unwrap(), Plan { workers: 64, window: (257 * 2) << 20 });
+        assert_eq!(DEMAND.plan(&resources(64, None)).unwrap(), Plan { workers: 64, window: (257 * 2) << 20 });
     }
 
     #[test]
     fn nothing_goes_over_the_limit_and_the_least_named_is_enough() {
         for workers in [0, 1, 7] {
-            let Err(Error::Memory { needed, .. }) = DEMAND.plan(&machine(workers, Some(0))) else { panic!("granted") };
-            assert!(DEMAND.plan(&machine(workers, Some(needed - 1))).is_err());
-            assert_eq!(DEMAND.plan(&machine(workers, Some(needed))).unwrap().workers, workers.min(1));
+            let Err(Error::Memory { needed, .. }) = DEMAND.plan(&resources(workers, Some(0))) else {
+                panic!("granted")
+            };
+            assert!(DEMAND.plan(&resources(workers, Some(needed - 1))).is_err());
+            assert_eq!(DEMAND.plan(&resources(workers, Some(needed))).unwrap().workers, workers.min(1));
             for limit in (0..100).map(|step| needed + (step << 20)) {
-                let plan = DEMAND.plan(&machine(workers, Some(limit))).unwrap();
-                assert!(DEMAND.fixed(plan.workers, &machine(0, None)) + plan.window as u64 <= limit);
+                let plan = DEMAND.plan(&resources(workers, Some(limit))).unwrap();
+                assert!(DEMAND.fixed(plan.workers, &resources(0, None)) + plan.window as u64 <= limit);
                 assert!(plan.window as u64 >= DEMAND.record * (plan.workers as u64 + 1));
             }
         }
@@ -117,6 +119,6 @@ mod tests {
     #[test]
     fn absurd_demands_do_not_overflow() {
         let absurd = Demand { tool: u64::MAX, record: u64::MAX, besides: u64::MAX, what: "a test" };
-        assert!(absurd.plan(&machine(9, Some(u64::MAX - 1))).is_err());
+        assert!(absurd.plan(&resources(9, Some(u64::MAX - 1))).is_err());
     }
 }

@@ -4,6 +4,7 @@
 mod error;
 pub mod escape;
 mod identity;
+mod input;
 mod observer;
 mod output_file;
 mod resources;
@@ -14,10 +15,11 @@ mod write_file;
 
 pub use error::Error;
 pub use identity::{FileIdentity, all_must_differ, must_differ};
+pub use input::{FileInput, Input, Source};
 pub use observer::{EntryInfo, EntryKind, Observer, Progress, Unobserved, unsynced};
 pub use output_file::{OutputFile, WriteBehind, checksum};
 pub use resources::Resources;
-pub use sink::Sink;
+pub use sink::{Sink, Stream};
 pub use temporaries::Temporaries;
 pub use unnamed::unnamed_temp_file;
 pub use write_file::{check_writable, write_file};

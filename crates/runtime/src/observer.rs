@@ -20,6 +20,14 @@ pub struct Progress {
     pub image_bytes: u64,
 }
 
+impl Progress {
+    /// Bytes of the source consumed, of `total` if that is known.
+    #[must_use]
+    pub fn of_source(done: u64, total: Option<u64>) -> Progress {
+        Progress { source_bytes: done, source_total: total, ..Progress::default() }
+    }
+}
+
 /// An entry of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryInfo<'a> {

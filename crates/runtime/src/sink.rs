@@ -1,32 +1,103 @@
-//! Where an image goes: something that can be written and read at an offset.
+//! Outputs: bytes in order, and what some outputs can do besides.
 
-use std::io;
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
 
-/// The place an image is written to. Used only on the caller's thread.
+/// Takes the bytes of an output. Used only on the caller's thread. An output that is a stream can only append.
 pub trait Sink {
-    /// Writes all of `bytes` at `offset`.
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Reads exactly `buffer.len()` bytes, written before, at `offset`.
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// Writes all of `bytes` behind what was appended before.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Writes all of `bytes` at `offset`, over what is there or beyond the end. `false` if the output cannot: then nothing was
+    /// done.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Whether [`Sink::read_at`] works.
+    fn reads_back(&self) -> bool {
+        false
+    }
+
+    /// Reads exactly `buffer.len()` bytes at `offset` that were written before.
+    ///
+    /// # Errors
+    /// Those of the operating system; [`io::ErrorKind::Unsupported`] if the output only takes bytes.
+    fn read_at(&mut self, _offset: u64, _buffer: &mut [u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Appends `count` zeros without writing them, as a file with holes can. `false` if the output cannot: then nothing was done.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn skip_zeros(&mut self, _count: u64) -> io::Result<bool> {
+        Ok(false)
+    }
 }
 
-/// An image in memory, for tests and small images.
+/// An output in memory, for tests and small outputs.
 impl Sink for Vec<u8> {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
         let start = offset as usize;
         let end = start + bytes.len();
         if self.len() < end {
             self.resize(end, 0);
         }
         self[start..end].copy_from_slice(bytes);
-        Ok(())
+        Ok(true)
+    }
+
+    fn reads_back(&self) -> bool {
+        true
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let start = offset as usize;
-        let range = start..start + buffer.len();
-        let found = self.get(range).ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-        buffer.copy_from_slice(found);
-        Ok(())
+        crate::Input::read_at(self, offset, buffer)
+    }
+}
+
+/// An output that is still there when its writer is gone.
+impl<S: Sink> Sink for Rc<RefCell<S>> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.borrow_mut().append(bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        self.borrow_mut().write_at(offset, bytes)
+    }
+
+    fn reads_back(&self) -> bool {
+        self.borrow().reads_back()
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.borrow_mut().read_at(offset, buffer)
+    }
+
+    fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
+        self.borrow_mut().skip_zeros(count)
+    }
+}
+
+/// A stream as an output: standard output, a socket, [`io::sink`].
+#[derive(Debug)]
+pub struct Stream<W>(pub W);
+
+impl<W: Write> Sink for Stream<W> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
     }
 }

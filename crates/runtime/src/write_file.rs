@@ -12,7 +12,7 @@ use crate::{Error, OutputFile, Sink, Temporaries, Unobserved};
 pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporaries) -> Result<(), Error> {
     let output = OutputFile::open(path, force, temporaries)?;
     let mut sink = output.sink()?;
-    sink.write_at(0, bytes).and_then(|()| sink.flush()).map_err(|cause| Error::output(path, "cannot write", cause))?;
+    sink.append(bytes).and_then(|()| sink.flush()).map_err(|cause| Error::output(path, "cannot write", cause))?;
     output.finish(&mut Unobserved)
 }
 

@@ -1,32 +1,20 @@
 //! Small images for the tests of this crate.
 
 use std::cell::RefCell;
-use std::io;
 use std::rc::Rc;
 
 use packline_codec::Spec;
 use packline_engine::{CancelToken, Config};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
-use crate::{Crew, FileHints, Options, Sink, Start, Writer};
+use crate::{Crew, FileHints, Options, Start, Writer};
 
 /// Their block size, bytes.
 pub(crate) const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 
 /// An image that a test can still see after the writer has gone.
-#[derive(Clone, Default)]
-pub(crate) struct Shared(pub(crate) Rc<RefCell<Vec<u8>>>);
-
-impl Sink for Shared {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.borrow_mut().write_at(offset, bytes)
-    }
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.borrow_mut().read_at(offset, buffer)
-    }
-}
+pub(crate) type Shared = Rc<RefCell<Vec<u8>>>;
 
 struct Content(Vec<u8>, usize);
 
@@ -79,5 +67,5 @@ pub(crate) fn image(
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
     }
     writer.finish().unwrap();
-    sink.0.take()
+    sink.take()
 }

@@ -9,11 +9,11 @@ use super::{machine, median, work_directory};
 use crate::{options, shell};
 use clap::Args;
 use packline::codec::Coding;
-use packline::pln::{self, Machine, RecordSize, Source, Unobserved, WriteOptions};
+use packline::pln::{self, RecordSize, Resources, Source, Stream, Unobserved, WriteOptions};
 use packline_testkit::{Random, Stopwatch};
 use std::fmt::Write;
 use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const RECORDS: [(&str, u64); 2] = [("128K", 128 << 10), ("16M", 16 << 20)];
@@ -83,14 +83,14 @@ impl Row {
 
 pub fn run(options: &Options) -> Result<(), String> {
     let path = work_directory(options.work_dir.as_deref())?.join("slack.pln");
-    let machine = Machine { workers: options.jobs, ..Machine::default() };
+    let resources = Resources { workers: options.jobs, ..Resources::default() };
     let mut rows = Vec::new();
     for case in cases(&options.sizes, &options.codecs)? {
-        let row = measure(case, &machine, f64::from(options.seconds), &path)?;
+        let row = measure(case, &resources, f64::from(options.seconds), &path)?;
         shell::print(&line(&row));
         rows.push(row);
     }
-    options.output.write("slack", &csv(&rows), &page(&machine, options.seconds, &rows))
+    options.output.write("slack", &csv(&rows), &page(&resources, options.seconds, &rows))
 }
 
 fn cases(sizes: &[usize], codecs: &[String]) -> Result<Vec<Case>, String> {
@@ -109,14 +109,14 @@ fn cases(sizes: &[usize], codecs: &[String]) -> Result<Vec<Case>, String> {
 }
 
 /// Writes files for `seconds`, at least three.
-fn measure(case: Case, machine: &Machine, seconds: f64, path: &Path) -> Result<Row, String> {
+fn measure(case: Case, resources: &Resources, seconds: f64, path: &Path) -> Result<Row, String> {
     let content = content(&case);
-    write_one(&case, &content, machine, path)?; // warms up memory and the file system
+    write_one(&case, &content, resources, path)?; // warms up memory and the file system
     let (mut runs, watch) = (Vec::new(), Stopwatch::start());
     while runs.len() < 3 || watch.elapsed().as_secs_f64() < seconds {
-        runs.push(write_one(&case, &content, machine, path)?);
+        runs.push(write_one(&case, &content, resources, path)?);
     }
-    check(path, &content, machine)?;
+    check(path, &content, resources)?;
     std::fs::remove_file(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
     Ok(Row { record: case.record, size: case.size, codec: case.coding.to_string(), runs })
 }
@@ -129,12 +129,13 @@ fn content(case: &Case) -> Vec<u8> {
 }
 
 /// Opens, writes, fsyncs and closes a file.
-fn write_one(case: &Case, content: &[u8], machine: &Machine, path: &Path) -> Result<Run, String> {
+fn write_one(case: &Case, content: &[u8], resources: &Resources, path: &Path) -> Result<Run, String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
     let watch = Stopwatch::start();
     let mut file = File::create(path).map_err(named)?;
     let mut source = content;
-    let written = pln::compress(Source::Stream(&mut source), &mut file, &case.options, machine, &mut Unobserved);
+    let written =
+        pln::compress(Source::Stream(&mut source), &mut Stream(&mut file), &case.options, resources, &mut Unobserved);
     let physical = written.map_err(|error| error.to_string())?.physical;
     let before = watch.elapsed().as_secs_f64();
     file.sync_all().map_err(named)?;
@@ -144,17 +145,14 @@ fn write_one(case: &Case, content: &[u8], machine: &Machine, path: &Path) -> Res
 }
 
 /// Verifies the last file.
-fn check(path: &Path, content: &[u8], machine: &Machine) -> Result<(), String> {
+fn check(path: &Path, content: &[u8], resources: &Resources) -> Result<(), String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
-    let (mut packed, mut back) = (Vec::new(), Cursor::new(Vec::with_capacity(content.len())));
+    let (mut packed, mut back) = (Vec::new(), Vec::with_capacity(content.len()));
     File::open(path).and_then(|mut file| file.read_to_end(&mut packed)).map_err(named)?;
     let source = Source::Stream(&mut packed.as_slice());
-    pln::decompress(source, pln::Span::ALL, &mut back, machine, &mut Unobserved).map_err(|error| error.to_string())?;
-    if back.get_ref() == content {
-        Ok(())
-    } else {
-        Err(format!("{}: the content differs from what was written", path.display()))
-    }
+    pln::decompress(source, pln::Span::ALL, &mut back, resources, &mut Unobserved)
+        .map_err(|error| error.to_string())?;
+    if back == content { Ok(()) } else { Err(format!("{}: the content differs from what was written", path.display())) }
 }
 
 /// One line for each run.
@@ -183,7 +181,7 @@ fn line(row: &Row) -> String {
     )
 }
 
-fn page(machine: &Machine, seconds: u32, rows: &[Row]) -> String {
+fn page(resources: &Resources, seconds: u32, rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().map(line).collect();
     format!(
         "# Files of about the size of a record: open, write, fsync, close\n\n{}\n\nEach file is written by the library \
@@ -192,7 +190,7 @@ fn page(machine: &Machine, seconds: u32, rows: &[Row]) -> String {
          | record size | content, MiB | codec | MiB/s | fsync, ms | written, MiB | written for a byte of content | files |\n\
          |---|--:|---|--:|--:|--:|--:|--:|\n{}\n",
         machine::description(),
-        machine.workers,
+        resources.workers,
         lines.join("\n")
     )
 }
@@ -208,7 +206,7 @@ mod tests {
             let cases = cases(&[16, 17], &[codec.to_owned()]).unwrap();
             let large = cases.into_iter().filter(|case| case.record == "16M");
             let written = |case: Case| {
-                let run = write_one(&case, &content(&case), &Machine::default(), &place.path().join("x")).unwrap();
+                let run = write_one(&case, &content(&case), &Resources::default(), &place.path().join("x")).unwrap();
                 run.physical as f64 / case.size as f64
             };
             large.map(written).collect()

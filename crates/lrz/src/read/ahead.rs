@@ -17,7 +17,7 @@ use super::info::{Cursor, Walk, extent};
 use super::plan::Plan;
 use super::{BlockInfo, ChunkInfo};
 use crate::format::BackEnd;
-use crate::{Error, Machine};
+use crate::{Error, Resources};
 
 /// Bytes of a block that is stored as it is which are read at a time.
 const PART: u64 = 4 << 20;
@@ -173,8 +173,8 @@ impl Drop for Ahead {
 }
 
 impl Ahead {
-    pub(super) fn new(bytes: &Arc<Bytes>, plan: &Plan, machine: &Machine) -> Result<Ahead, Error> {
-        let map = map(bytes, machine)?;
+    pub(super) fn new(bytes: &Arc<Bytes>, plan: &Plan, resources: &Resources) -> Result<Ahead, Error> {
+        let map = map(bytes, resources)?;
         let workers = map.workers();
         Ok(Ahead {
             bytes: Arc::clone(bytes),
@@ -188,8 +188,8 @@ impl Ahead {
             stopped: None,
             literals_ahead: 2 * workers + 2,
             ahead: workers > 0,
-            cancel: machine.cancel.clone(),
-            stats: machine.engine.stats.clone(),
+            cancel: resources.cancel.clone(),
+            stats: resources.engine.stats.clone(),
         })
     }
 
@@ -320,10 +320,10 @@ pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
     block.size.saturating_add(plain).saturating_add(decode::decoder_memory(bytes, block))
 }
 
-fn map(bytes: &Arc<Bytes>, machine: &Machine) -> Result<OrderedMap<DecodeTask>, Error> {
-    let task = DecodeTask { bytes: Arc::clone(bytes), cancel: machine.cancel.clone() };
+fn map(bytes: &Arc<Bytes>, resources: &Resources) -> Result<OrderedMap<DecodeTask>, Error> {
+    let task = DecodeTask { bytes: Arc::clone(bytes), cancel: resources.cancel.clone() };
     // Memory is taken from the streams' own budgets before a job is made; the map need not count it again.
-    let config = machine.engine.sized(machine.workers, usize::MAX, &machine.cancel);
+    let config = resources.engine.sized(resources.workers, usize::MAX, &resources.cancel);
     let map = OrderedMap::new(task, config);
     map.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }

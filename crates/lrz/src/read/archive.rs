@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::bytes::Bytes;
 use super::info::Chunks;
-use super::{Blocks, ChunkInfo, Pipe, ReadOptions, Target, Unpacked};
+use super::{Blocks, ChunkInfo, ReadOptions, Unpacked};
 use crate::format::{Dialect, Magic, ambiguous};
-use crate::{Error, Input, Machine, Observer};
+use crate::{Error, Input, Observer, Resources, Sink, Stream};
 
 /// A .lrz file: opened, and read as far as its first chunk's head.
 #[derive(Clone)]
@@ -53,17 +53,17 @@ impl Archive {
     /// Decompresses all of it.
     ///
     /// # Errors
-    /// What is wrong with the file: [`Error::Corrupt`], [`Error::Password`]; what is wrong with the machine: [`Error::Input`],
+    /// What is wrong with the file: [`Error::Corrupt`], [`Error::Password`]; refusals of the system: [`Error::Input`],
     /// [`Error::Output`], [`Error::Scratch`], [`Error::Memory`]; [`Error::Cancelled`]. What was written until then is not the
     /// whole, and not checked.
     pub fn decompress(
         &self,
-        target: &mut dyn Target,
+        target: &mut dyn Sink,
         options: &ReadOptions,
-        machine: &Machine,
+        resources: &Resources,
         observer: &mut dyn Observer,
     ) -> Result<Unpacked, Error> {
-        super::decompress::decompress(&self.bytes, target, options, machine, observer)
+        super::decompress::decompress(&self.bytes, target, options, resources, observer)
     }
 
     /// Decompresses all of it to nowhere.
@@ -73,10 +73,10 @@ impl Archive {
     pub fn verify(
         &self,
         options: &ReadOptions,
-        machine: &Machine,
+        resources: &Resources,
         observer: &mut dyn Observer,
     ) -> Result<Unpacked, Error> {
-        self.decompress(&mut Pipe(std::io::sink()), options, machine, observer)
+        self.decompress(&mut Stream(std::io::sink()), options, resources, observer)
     }
 }
 

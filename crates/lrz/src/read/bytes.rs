@@ -21,7 +21,7 @@ pub(super) struct Bytes {
 
 impl Bytes {
     pub(super) fn open(input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<Bytes, Error> {
-        let length = input.length();
+        let length = input.size();
         if length < MAGIC_SIZE as u64 {
             let what = format!("a file of {length} bytes");
             return Err(Error::corrupt(0, what, format!("a .lrz file, {MAGIC_SIZE} bytes at least")));

@@ -8,25 +8,25 @@ use super::plain::Plain;
 use super::plan::Plan;
 use super::stream::Stream;
 use super::sums::Summing;
-use super::{ChunkInfo, ReadOptions, Target, Unpacked};
+use super::{ChunkInfo, ReadOptions, Unpacked};
 use crate::format::{Dialect, OpcodeForm};
-use crate::{Error, Machine, Observer};
+use crate::{Error, Observer, Resources, Sink};
 
 /// Bytes of the longest opcode, of 0.4.
 const LONGEST_OPCODE: usize = 17;
 
 pub(super) fn decompress(
     bytes: &Arc<Bytes>,
-    target: &mut dyn Target,
+    target: &mut dyn Sink,
     options: &ReadOptions,
-    machine: &Machine,
+    resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Unpacked, Error> {
     let stored_md5 = bytes.digest()?;
-    let plan = Plan::new(machine)?;
-    let summing = Summing::new(options.md5 || stored_md5.is_some(), machine.workers > 0);
-    let mut ahead = Ahead::new(bytes, &plan, machine)?;
-    let mut plain = Plain::new(target, observer, summing, bytes.magic.size, &plan, machine);
+    let plan = Plan::new(resources)?;
+    let summing = Summing::new(options.md5 || stored_md5.is_some(), resources.workers > 0);
+    let mut ahead = Ahead::new(bytes, &plan, resources)?;
+    let mut plain = Plain::new(target, observer, summing, bytes.magic.size, &plan, resources);
     let mut chunks = 0;
     while let Some(chunk) = ahead.next_chunk()? {
         plain.begin(&chunk)?;

@@ -13,14 +13,12 @@ mod spooled;
 mod stored;
 mod stream;
 mod sums;
-mod target;
 mod unfilter;
 mod unfiltered;
 
 pub use archive::Archive;
 pub use info::{BlockInfo, Blocks, ChunkInfo, Chunks};
 pub use spooled::spooled;
-pub use target::{Pipe, Target};
 
 /// How to read.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,14 +11,13 @@ use packline_engine::CancelToken;
 use super::ChunkInfo;
 use super::plan::{HISTORY_LEAST, Plan, SLAB};
 use super::sums::Summing;
-use super::target::Target;
 use super::unfilter::Unfilter;
 use crate::spool::Spool;
-use crate::{Error, Input, Machine, Observer};
+use crate::{Error, Input, Observer, Progress, Resources, Sink};
 
 /// Plain data of the chunk in use.
 pub(super) struct Plain<'t> {
-    target: &'t mut dyn Target,
+    target: &'t mut dyn Sink,
     observer: &'t mut dyn Observer,
     summing: Summing,
     cancel: CancelToken,
@@ -51,18 +50,18 @@ pub(super) struct Plain<'t> {
 
 impl<'t> Plain<'t> {
     pub(super) fn new(
-        target: &'t mut dyn Target,
+        target: &'t mut dyn Sink,
         observer: &'t mut dyn Observer,
         summing: Summing,
         total: Option<u64>,
         plan: &Plan,
-        machine: &Machine,
+        resources: &Resources,
     ) -> Plain<'t> {
         Plain {
             target,
             observer,
             summing,
-            cancel: machine.cancel.clone(),
+            cancel: resources.cancel.clone(),
             total,
             written: 0,
             before: 0,
@@ -76,7 +75,7 @@ impl<'t> Plain<'t> {
             given: 0,
             spares: Vec::new(),
             filter: None,
-            aside: Spool::new(0, machine.scratch.as_deref()),
+            aside: Spool::new(0, resources.scratch.as_deref()),
         }
     }
 
@@ -164,7 +163,7 @@ impl<'t> Plain<'t> {
         let into = &mut self.current[begin..];
         match is_aside(self.target, &self.filter) {
             true => self.aside.read_at(from, into).map_err(Error::Scratch)?,
-            false => self.target.read_back(self.before + from, into).map_err(Error::Output)?,
+            false => self.target.read_at(self.before + from, into).map_err(Error::Output)?,
         }
         Ok(size)
     }
@@ -229,10 +228,10 @@ impl<'t> Plain<'t> {
                 Arc::new(bytes)
             }
         };
-        self.target.write(&slab).map_err(Error::Output)?;
+        self.target.append(&slab).map_err(Error::Output)?;
         self.written += slab.len() as u64;
         self.summing.bytes(slab)?;
-        self.observer.progress(self.written, self.total);
+        self.observer.advance(&Progress::of_source(self.written, self.total));
         Ok(())
     }
 
@@ -285,6 +284,6 @@ impl<'t> Plain<'t> {
 }
 
 /// Whether dropped slabs have to be put aside.
-fn is_aside<T>(target: &dyn Target, filter: &Option<T>) -> bool {
+fn is_aside<T>(target: &dyn Sink, filter: &Option<T>) -> bool {
     filter.is_some() || !target.reads_back()
 }

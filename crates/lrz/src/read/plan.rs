@@ -1,6 +1,6 @@
 //! What memory is used for.
 
-use crate::{Error, Machine};
+use crate::{Error, Resources};
 
 /// Bytes of plain data that are handed on at a time.
 pub(super) const SLAB: usize = 1 << 20;
@@ -30,12 +30,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Shares out what a machine has.
+    /// Shares out the memory that is allowed.
     ///
     /// # Errors
     /// [`Error::Memory`] if that is less than anything takes.
-    pub(super) fn new(machine: &Machine) -> Result<Plan, Error> {
-        match machine.memory {
+    pub(super) fn new(resources: &Resources) -> Result<Plan, Error> {
+        match resources.memory {
             None => Ok(Plan { allowed: u64::MAX, blocks: [BLOCKS_FREELY as usize; 2], history: usize::MAX }),
             Some(allowed) if allowed < LEAST => {
                 Err(Error::Memory { allowed, needed: LEAST, what: "decompressing anything".into() })
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn plan(allowed: u64) -> Result<Plan, Error> {
-        Plan::new(&Machine { memory: Some(allowed), ..Machine::default() })
+        Plan::new(&Resources { memory: Some(allowed), ..Resources::default() })
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 
 use crate::spool::Spool;
-use crate::{Error, Input, Machine};
+use crate::{Error, Input, Resources};
 
 /// Bytes read at a time.
 const STEP: usize = 1 << 20;
@@ -15,12 +15,12 @@ const SHARE: u64 = 4;
 ///
 /// # Errors
 /// [`Error::Input`], [`Error::Scratch`], [`Error::Cancelled`]; [`Error::Memory`] if there is no place for such a file.
-pub fn spooled(from: &mut dyn Read, machine: &Machine) -> Result<impl Input + 'static, Error> {
-    let limit = machine.memory.map_or(u64::MAX, |bytes| bytes / SHARE);
-    let mut spool = Spool::new(limit, machine.scratch.as_deref());
+pub fn spooled(from: &mut dyn Read, resources: &Resources) -> Result<impl Input + 'static, Error> {
+    let limit = resources.memory.map_or(u64::MAX, |bytes| bytes / SHARE);
+    let mut spool = Spool::new(limit, resources.scratch.as_deref());
     let mut piece = vec![0; STEP];
     loop {
-        if machine.cancel.is_cancelled() {
+        if resources.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         match from.read(&mut piece) {

@@ -98,7 +98,7 @@ impl<'a> Opcodes<'a> {
         self.buffer.drain(..self.at);
         self.at = 0;
         let kept = self.buffer.len();
-        let more = (self.spool.length() - self.read).min(PIECE as u64) as usize;
+        let more = (self.spool.size() - self.read).min(PIECE as u64) as usize;
         self.buffer.resize(kept + more, 0);
         self.spool.read_at(self.read, &mut self.buffer[kept..]).map_err(Error::Scratch)?;
         self.read += more as u64;

@@ -6,7 +6,7 @@ use packline_engine::Config;
 use packline_longrange::Settings;
 
 use super::policy::Policy;
-use crate::{Error, Machine};
+use crate::{Error, Resources};
 
 /// What the process takes before it does anything, and what nobody accounts for.
 const BASE: u64 = 12 << 20;
@@ -49,9 +49,9 @@ pub(super) struct Share {
 }
 
 impl<'a> Memory<'a> {
-    pub(super) fn new(policy: &'a Policy, machine: &'a Machine, presses: bool) -> Memory<'a> {
-        let workers = machine.workers;
-        Memory { policy, workers, presses, limit: machine.memory, engine: &machine.engine }
+    pub(super) fn new(policy: &'a Policy, resources: &'a Resources, presses: bool) -> Memory<'a> {
+        let workers = resources.workers;
+        Memory { policy, workers, presses, limit: resources.memory, engine: &resources.engine }
     }
 
     /// Whether compressing is work for workers.
@@ -168,8 +168,8 @@ mod tests {
         Policy::new(&WriteOptions { back_end, level, ..WriteOptions::default() }).unwrap()
     }
 
-    fn machine(workers: usize, memory: Option<u64>) -> Machine {
-        Machine { workers, memory, ..Machine::default() }
+    fn resources(workers: usize, memory: Option<u64>) -> Resources {
+        Resources { workers, memory, ..Resources::default() }
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
         for level in 1..=7 {
             for back_end in BackEnd::ALL {
                 let policy = policy(back_end, level);
-                let machine = machine(2, Some(512 << 20));
-                let memory = Memory::new(&policy, &machine, true);
+                let resources = resources(2, Some(512 << 20));
+                let memory = Memory::new(&policy, &resources, true);
                 let share = memory.share(CHUNK, 0).unwrap();
                 assert!(share.finders > 0 && share.pressers > 0, "{back_end:?} {level}: {share:?}");
             }
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn without_a_limit_everything_is_granted() {
         let policy = policy(BackEnd::Lzma, 9);
-        let machine = machine(64, None);
-        let memory = Memory::new(&policy, &machine, true);
+        let resources = resources(64, None);
+        let memory = Memory::new(&policy, &resources, true);
         assert_eq!(memory.held(CHUNK), u64::MAX);
         let share = memory.share(CHUNK, CHUNK).unwrap();
         assert_eq!((share.finders, share.pressers, share.window), (64, 64, 129 * policy.block as u64));
@@ -201,8 +201,8 @@ mod tests {
             let policy = policy(back_end, 7);
             let mut all = false;
             for limit in (0..160).map(|step| step * (37 << 20)) {
-                let machine = machine(7, Some(limit));
-                let memory = Memory::new(&policy, &machine, true);
+                let resources = resources(7, Some(limit));
+                let memory = Memory::new(&policy, &resources, true);
                 // A long chunk is not held unless all of it is.
                 let held = if memory.held(CHUNK) >= CHUNK { CHUNK } else { 0 };
                 let Ok(share) = memory.share(CHUNK, held) else { continue };
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn small_chunks_need_little() {
         let policy = policy(BackEnd::Lzma, 9);
-        let machine = machine(1, Some(64 << 20));
-        let memory = Memory::new(&policy, &machine, true);
+        let resources = resources(1, Some(64 << 20));
+        let memory = Memory::new(&policy, &resources, true);
         assert!(memory.held(CHUNK) >= 1 << 20, "{}", memory.held(CHUNK));
         assert_eq!(memory.share(1 << 20, 1 << 20).unwrap().pressers, 1);
         assert!(memory.share(CHUNK, 0).is_err());

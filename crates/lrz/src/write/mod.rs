@@ -7,7 +7,6 @@
 
 mod coder;
 mod digest;
-mod ends;
 mod layout;
 mod literals;
 mod memory;
@@ -24,15 +23,14 @@ mod view;
 mod writer;
 mod written;
 
-pub use ends::{Sink, Source};
 pub use options::{Password, Randomness, WindowSize, WriteOptions};
 pub use written::{StreamSums, Written};
 
-use crate::{Error, Machine, Observer};
+use crate::{Error, Observer, Resources, Sink, Source};
 
 /// Compresses a source into a file of format 0.6.
 ///
-/// What is written is a function of the source's bytes and the options, whatever the machine and whichever kind the source is;
+/// What is written is a function of the source's bytes and the options, whatever the resources and whichever kind the source is;
 /// but a pipe of several chunks whose file cannot be patched is written with a size of 0, which says that it is not known.
 ///
 /// # Errors
@@ -43,14 +41,14 @@ pub fn compress(
     source: Source<'_>,
     sink: &mut dyn Sink,
     options: &WriteOptions,
-    machine: &Machine,
+    resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let window = options.window.bytes()?;
-    let mut writer = writer::Writer::new(sink, options, machine, observer)?;
+    let mut writer = writer::Writer::new(sink, options, resources, observer)?;
     match source {
-        Source::At(input) => source::file(&mut writer, &input, window, machine)?,
-        Source::Stream(stream) => source::pipe(&mut writer, stream, window, machine)?,
+        Source::At(input) => source::file(&mut writer, &input, window, resources)?,
+        Source::Stream(stream) => source::pipe(&mut writer, stream, window, resources)?,
     }
     writer.finish()
 }

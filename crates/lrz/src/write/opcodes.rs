@@ -95,7 +95,7 @@ mod tests {
         let mut recorder = Recorder::new(form, &mut spool);
         matches.iter().try_for_each(|&found| recorder.take(found))?;
         let counts = recorder.finish(length, 0x0403_0201)?;
-        let mut bytes = vec![0; spool.length() as usize];
+        let mut bytes = vec![0; spool.size() as usize];
         spool.read_at(0, &mut bytes).unwrap();
         Ok((bytes, counts))
     }

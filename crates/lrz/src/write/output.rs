@@ -1,7 +1,6 @@
 //! The file as it is appended to.
 
-use super::Sink;
-use crate::Error;
+use crate::{Error, Sink};
 
 /// A sink, and how much it has got.
 pub(super) struct Output<'a> {
@@ -17,12 +16,12 @@ impl<'a> Output<'a> {
     /// Appends bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.written += bytes.len() as u64;
-        self.sink.write(bytes).map_err(Error::Output)
+        self.sink.append(bytes).map_err(Error::Output)
     }
 
     /// Replaces bytes, if the sink can.
     pub(super) fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<bool, Error> {
-        self.sink.patch(at, bytes).map_err(Error::Output)
+        self.sink.write_at(at, bytes).map_err(Error::Output)
     }
 
     /// Bytes written so far.

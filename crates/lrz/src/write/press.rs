@@ -6,7 +6,7 @@ use super::coder::Tool;
 use super::policy::Policy;
 use super::probe::Probe;
 use super::seal::{Salt, Seal};
-use crate::{BackEnd, Error, Machine};
+use crate::{BackEnd, Error, Resources};
 
 /// Shorter blocks are stored, as lrzip does.
 const SHORTEST: usize = 64;
@@ -125,8 +125,8 @@ pub(super) fn map(
     task: CompressTask,
     workers: usize,
     window: usize,
-    machine: &Machine,
+    resources: &Resources,
 ) -> Result<OrderedMap<CompressTask>, Error> {
-    let map = OrderedMap::new(task, machine.engine.sized(workers, window, &machine.cancel));
+    let map = OrderedMap::new(task, resources.engine.sized(workers, window, &resources.cancel));
     map.map_err(|cause| Error::Internal(cause.to_string()))
 }

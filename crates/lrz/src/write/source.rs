@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::view::View;
 use super::writer::Writer;
 use crate::spool::Spool;
-use crate::{Error, Input, Machine};
+use crate::{Error, Input, Resources};
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
@@ -16,9 +16,9 @@ pub(super) fn file(
     writer: &mut Writer<'_>,
     input: &Arc<dyn Input>,
     window: u64,
-    machine: &Machine,
+    resources: &Resources,
 ) -> Result<(), Error> {
-    let total = input.length();
+    let total = input.size();
     writer.begin(Some(total))?;
     let mut bytes = Arc::<Vec<u8>>::default();
     let mut start = 0;
@@ -26,7 +26,7 @@ pub(super) fn file(
         let length = (total - start).min(window);
         let is_last = start + length == total;
         if length <= writer.memory().held(window.min(total)) {
-            read(input, start, length, &mut bytes, machine)?;
+            read(input, start, length, &mut bytes, resources)?;
             writer.chunk(&View::memory(&bytes), length, is_last)?;
         } else {
             bytes = Arc::default();
@@ -46,7 +46,7 @@ fn read(
     start: u64,
     length: u64,
     bytes: &mut Arc<Vec<u8>>,
-    machine: &Machine,
+    resources: &Resources,
 ) -> Result<(), Error> {
     let length = usize::try_from(length).map_err(|_| Error::Internal("a chunk larger than memory".into()))?;
     if bytes.is_empty() {
@@ -56,7 +56,7 @@ fn read(
     bytes.truncate(length);
     let view = View::input(input, start, length as u64);
     for (number, piece) in bytes.chunks_mut(PIECE).enumerate() {
-        check(machine)?;
+        check(resources)?;
         let at = start + (number * PIECE) as u64;
         input.read_at(at, piece).map_err(|cause| view.failed(cause))?;
     }
@@ -73,19 +73,19 @@ pub(super) fn pipe(
     writer: &mut Writer<'_>,
     stream: &mut (dyn Read + Send),
     window: u64,
-    machine: &Machine,
+    resources: &Resources,
 ) -> Result<(), Error> {
-    let mut chunk = Arc::new(Spool::new(writer.memory().held(window), machine.scratch.as_deref()));
+    let mut chunk = Arc::new(Spool::new(writer.memory().held(window), resources.scratch.as_deref()));
     let mut pipe = Pipe { stream, buffer: vec![0; PIECE], ahead: None };
     pipe.look_ahead()?;
     let mut is_first = true;
     loop {
         let spool = Arc::get_mut(&mut chunk).ok_or_else(in_use)?;
         spool.clear()?;
-        pipe.fill(spool, window, machine)?;
+        pipe.fill(spool, window, resources)?;
         let is_last = pipe.ahead.is_none();
         if std::mem::replace(&mut is_first, false) {
-            writer.begin(is_last.then_some(spool.length()))?;
+            writer.begin(is_last.then_some(spool.size()))?;
         }
         let held = spool.in_memory().map_or(0, |bytes| bytes.len() as u64);
         writer.chunk(&View::spool(&chunk), held, is_last)?;
@@ -104,12 +104,12 @@ struct Pipe<'a> {
 
 impl Pipe<'_> {
     /// Moves a chunk of `window` bytes into the spool, fewer at the end.
-    fn fill(&mut self, spool: &mut Spool, window: u64, machine: &Machine) -> Result<(), Error> {
+    fn fill(&mut self, spool: &mut Spool, window: u64, resources: &Resources) -> Result<(), Error> {
         let Some(first) = self.ahead.take() else { return Ok(()) };
         spool.append(&[first])?;
-        while spool.length() < window {
-            check(machine)?;
-            let most = (window - spool.length()).min(PIECE as u64) as usize;
+        while spool.size() < window {
+            check(resources)?;
+            let most = (window - spool.size()).min(PIECE as u64) as usize;
             match read_some(self.stream, &mut self.buffer[..most])? {
                 0 => return Ok(()),
                 size => spool.append(&self.buffer[..size])?,
@@ -135,6 +135,6 @@ fn read_some(stream: &mut dyn Read, into: &mut [u8]) -> Result<usize, Error> {
     }
 }
 
-fn check(machine: &Machine) -> Result<(), Error> {
-    if machine.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+fn check(resources: &Resources) -> Result<(), Error> {
+    if resources.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
 }

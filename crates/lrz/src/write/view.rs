@@ -36,7 +36,7 @@ impl View {
 
     /// All that was put by.
     pub(super) fn spool(spool: &Arc<Spool>) -> View {
-        View { length: spool.length(), from: From::Spool(Arc::clone(spool)) }
+        View { length: spool.size(), from: From::Spool(Arc::clone(spool)) }
     }
 
     /// What a failure to read is.

@@ -14,10 +14,10 @@ use super::press::{Block, CompressTask, Origin, map};
 use super::seal::Seal;
 use super::search::Search;
 use super::view::View;
-use super::{Sink, WriteOptions, Written};
+use super::{WriteOptions, Written};
 use crate::format::{ChunkHead, Dialect, Magic, OpcodeForm, Protection, Width, width_for};
 use crate::spool::Spool;
-use crate::{Error, Input, Machine, Observer};
+use crate::{Error, Input, Observer, Progress, Resources, Sink};
 
 /// Where the magic says how much plain data there is.
 const SIZE_AT: u64 = 6;
@@ -27,7 +27,7 @@ pub(super) struct Writer<'a> {
     out: Output<'a>,
     policy: Policy,
     seal: Option<Seal>,
-    machine: &'a Machine,
+    resources: &'a Resources,
     observer: &'a mut dyn Observer,
     sums: Sums,
     written: Written,
@@ -43,18 +43,18 @@ impl<'a> Writer<'a> {
     pub(super) fn new(
         sink: &'a mut dyn Sink,
         options: &WriteOptions,
-        machine: &'a Machine,
+        resources: &'a Resources,
         observer: &'a mut dyn Observer,
     ) -> Result<Writer<'a>, Error> {
         let policy = Policy::new(options)?;
         let seal = options.password.as_ref().map(Seal::new).transpose()?;
-        let spool = || Spool::new(Memory::new(&policy, machine, false).opcodes(), machine.scratch.as_deref());
+        let spool = || Spool::new(Memory::new(&policy, resources, false).opcodes(), resources.scratch.as_deref());
         let (opcodes, kept) = (spool(), spool());
         Ok(Writer {
             out: Output::new(sink),
             policy,
             seal,
-            machine,
+            resources,
             observer,
             sums: Sums::new(),
             written: Written { workers: usize::MAX, ..Written::default() },
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
     /// What there is for chunks.
     pub(super) fn memory(&self) -> Memory<'_> {
         let presses = self.policy.compresses() || self.seal.is_some();
-        Memory::new(&self.policy, self.machine, presses)
+        Memory::new(&self.policy, self.resources, presses)
     }
 
     /// Begins the file. `total`: bytes of plain data, if that is known.
@@ -104,10 +104,10 @@ impl<'a> Writer<'a> {
     fn tell(&mut self, share: Share) {
         let fewest = if self.memory().presses() { share.finders.min(share.pressers) } else { share.finders };
         self.written.workers = self.written.workers.min(fewest);
-        let wanted = self.machine.workers;
+        let wanted = self.resources.workers;
         if fewest < wanted && !std::mem::replace(&mut self.warned, true) {
-            let limit = self.machine.memory.unwrap_or(u64::MAX);
-            self.observer.notice(&format!(
+            let limit = self.resources.memory.unwrap_or(u64::MAX);
+            self.observer.warning(&format!(
                 "workers: {fewest} instead of {wanted}: a memory limit of {limit} bytes has no room for more"
             ));
         }
@@ -121,10 +121,10 @@ impl<'a> Writer<'a> {
         let observer = &mut *self.observer;
         let mut progress = |done: u64| {
             if half {
-                observer.progress(before + done / 2, total);
+                observer.advance(&Progress::of_source(before + done / 2, total));
             }
         };
-        let (workers, cancel) = (share.finders, &self.machine.cancel);
+        let (workers, cancel) = (share.finders, &self.resources.cancel);
         let policy = &self.policy;
         let search = Search { view, settings: &settings, policy, workers, cancel, progress: &mut progress };
         let counts = search.run(&mut self.sums, Recorder::new(form, &mut self.opcodes))?;
@@ -140,16 +140,16 @@ impl<'a> Writer<'a> {
         let (length, block) = (view.length(), self.memory().block(view.length()));
         let work = CompressTask { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);
-        let mut map = map(work, share.pressers, window, self.machine)?;
+        let mut map = map(work, share.pressers, window, self.resources)?;
         if self.memory().presses() {
             self.written.workers = self.written.workers.min(map.workers());
         }
-        let pieces = [Pieces::new(self.opcodes.length(), block), Pieces::new(literals, block)];
+        let pieces = [Pieces::new(self.opcodes.size(), block), Pieces::new(literals, block)];
         let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
         let observer = &mut *self.observer;
         let mut progress = |reached: u64| {
             let done = if half { (length + reached) / 2 } else { reached };
-            observer.progress(before + done, total);
+            observer.advance(&Progress::of_source(before + done, total));
         };
         let mut layout = Layout {
             out: &mut self.out,
@@ -179,7 +179,7 @@ impl<'a> Writer<'a> {
             self.out.patch(SIZE_AT, &self.written.plain.to_le_bytes())?;
         }
         self.written.stored = self.out.written();
-        self.observer.progress(self.written.plain, Some(self.written.plain));
+        self.observer.advance(&Progress::of_source(self.written.plain, Some(self.written.plain)));
         Ok(self.written)
     }
 }

@@ -4,7 +4,7 @@ use packline_lrz::Error;
 use packline_testkit::Stopwatch;
 use packline_testkit::hostile_lrz::{self, Specimen};
 
-use crate::support::{list, machines, read, read_piped, verify};
+use crate::support::{list, read, read_piped, resource_sets, verify};
 
 /// What encrypted specimens are opened with; the others do not mind.
 const PASSWORD: Option<&[u8]> = Some(b"password");
@@ -22,20 +22,20 @@ fn message(specimen: &Specimen, error: &Error) -> String {
 
 fn check(specimen: &Specimen) {
     let (name, bytes) = (specimen.name, specimen.bytes());
-    for machine in machines() {
-        let (outcome, piped) = (read(&bytes, PASSWORD, &machine), read_piped(&bytes, PASSWORD, &machine));
+    for resources in resource_sets() {
+        let (outcome, piped) = (read(&bytes, PASSWORD, &resources), read_piped(&bytes, PASSWORD, &resources));
         if specimen.is_sound() {
             let (plain, unpacked) = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(unpacked.plain, plain.len() as u64, "{name}");
             assert_eq!(piped.unwrap(), plain, "{name}");
-            assert_eq!(verify(&bytes, PASSWORD, &machine).unwrap(), unpacked, "{name}");
+            assert_eq!(verify(&bytes, PASSWORD, &resources).unwrap(), unpacked, "{name}");
             continue;
         }
         let said = message(specimen, &outcome.map(|(plain, _)| plain.len()).unwrap_err());
-        let lacks_memory = machine.memory.is_some() && said.contains("--mem");
+        let lacks_memory = resources.memory.is_some() && said.contains("--mem");
         assert!(lacks_memory || said.contains(specimen.says), "{name}, where {}: {said}", specimen.wrong);
         message(specimen, &piped.map(|plain| plain.len()).unwrap_err());
-        message(specimen, &verify(&bytes, PASSWORD, &machine).unwrap_err());
+        message(specimen, &verify(&bytes, PASSWORD, &resources).unwrap_err());
     }
     match list(&bytes, PASSWORD) {
         Ok(_) => assert!(specimen.lists, "{name}: nothing wrong was seen"),
@@ -69,15 +69,15 @@ fn names_are_unique() {
 #[test]
 fn no_cut_and_no_change_gets_through() {
     let sound = hostile_lrz::sound();
-    let machine = &machines()[3];
-    let (plain, _) = read(&sound, None, machine).unwrap();
+    let resources = &resource_sets()[3];
+    let (plain, _) = read(&sound, None, resources).unwrap();
     for length in 0..sound.len() {
-        assert!(read(&sound[..length], None, machine).is_err(), "cut to {length}");
+        assert!(read(&sound[..length], None, resources).is_err(), "cut to {length}");
     }
     for at in 0..sound.len() {
         let mut changed = sound.clone();
         changed[at] ^= 0x55;
-        if let Ok((found, _)) = read(&changed, None, machine) {
+        if let Ok((found, _)) = read(&changed, None, resources) {
             assert_eq!(found, plain, "byte {at}");
         }
     }

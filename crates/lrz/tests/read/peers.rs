@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use packline_testkit::{Random, tools};
 
-use crate::support::{list, machines, read, read_piped, verify};
+use crate::support::{list, read, read_piped, resource_sets, verify};
 
 /// Words, noise, runs, and all of it again: what makes literals and matches of every kind.
 fn plain(bytes: usize) -> Vec<u8> {
@@ -58,16 +58,16 @@ fn piped(plain: &[u8], options: &[&str]) -> Vec<u8> {
 
 /// Reads it in every way, and holds it to what it was made from.
 fn check(packed: &[u8], plain: &[u8], what: &str) {
-    for machine in machines() {
-        let outcome = read(packed, None, &machine);
-        if machine.memory.is_some() && matches!(outcome, Err(packline_lrz::Error::Memory { .. })) {
+    for resources in resource_sets() {
+        let outcome = read(packed, None, &resources);
+        if resources.memory.is_some() && matches!(outcome, Err(packline_lrz::Error::Memory { .. })) {
             continue;
         }
         let (found, unpacked) = outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(found == plain, "{what}: other bytes");
         assert!(unpacked.md5.is_some() && unpacked.md5 == unpacked.stored_md5, "{what}");
-        assert!(read_piped(packed, None, &machine).unwrap() == plain, "{what}: other bytes through a pipe");
-        assert_eq!(verify(packed, None, &machine).unwrap(), unpacked, "{what}");
+        assert!(read_piped(packed, None, &resources).unwrap() == plain, "{what}: other bytes through a pipe");
+        assert_eq!(verify(packed, None, &resources).unwrap(), unpacked, "{what}");
     }
     assert!(list(packed, None).unwrap() <= plain.len() as u64, "{what}");
 }
@@ -125,10 +125,10 @@ fn encrypted_files_are_read_with_their_password_alone() {
     }
     let place = tempfile::tempdir().unwrap();
     let plain = plain(300_001);
-    for (back_end, machine) in ["-n", "--lzma"].into_iter().zip(machines()) {
+    for (back_end, resources) in ["-n", "--lzma"].into_iter().zip(resource_sets()) {
         let packed = packed(place.path(), &plain, &[back_end, "--encrypt=a password"]);
-        assert!(read(&packed, Some(b"a password"), &machine).unwrap().0 == plain, "{back_end}");
-        let refused = |password| read(&packed, password, &machine).map(|_| ()).unwrap_err().to_string();
+        assert!(read(&packed, Some(b"a password"), &resources).unwrap().0 == plain, "{back_end}");
+        let refused = |password| read(&packed, password, &resources).map(|_| ()).unwrap_err().to_string();
         assert!(refused(None).contains("expected a password"), "{back_end}");
         if back_end == "-n" {
             assert!(refused(Some(b"another")).contains("wrong"), "{back_end}");
@@ -146,10 +146,10 @@ fn chunks_and_blocks_are_many() {
     let once = plain(20 << 20);
     let plain = once.repeat(6);
     let packed = packed(place.path(), &plain, &["-l", "-w1", "-p4"]);
-    let machine = &machines()[0];
-    let (found, unpacked) = read(&packed, None, machine).unwrap();
+    let resources = &resource_sets()[0];
+    let (found, unpacked) = read(&packed, None, resources).unwrap();
     assert!(found == plain && unpacked.chunks == 2, "{}", unpacked.chunks);
-    let tight = packline_lrz::Machine { memory: Some(40 << 20), ..machine.clone() };
+    let tight = packline_lrz::Resources { memory: Some(40 << 20), ..resources.clone() };
     assert!(read(&packed, None, &tight).unwrap().0 == plain);
     assert!(read_piped(&packed, None, &tight).unwrap() == plain);
 }

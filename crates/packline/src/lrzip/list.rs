@@ -3,13 +3,12 @@
 use std::io;
 use std::thread;
 
-use packline_lrz::Machine;
 use packline_tree::Entry;
 use packline_tree::decompress::Limits;
 use packline_tree::pipe::{PipeReader, PipeWriter, pipe};
 
 use super::tree::{TREE_BYTES, decompress, internal, tar_from};
-use super::{OpenedLrz, PIPE_CHUNKS, machine, needing_more, tar_limits, with_less};
+use super::{OpenedLrz, PIPE_CHUNKS, needing_more, tar_limits, with_less};
 use crate::listing::each_entry;
 use crate::{Error, Resources, Unobserved};
 
@@ -22,21 +21,20 @@ pub fn lrz_entries(
     resources: &Resources,
     found: &mut dyn FnMut(&Entry) -> bool,
 ) -> Result<(), Error> {
-    let machine = machine(resources);
-    let (limits, inner) = tar_limits(machine.memory);
-    let listed = run(opened, limits, &with_less(&machine, TREE_BYTES + inner), found);
-    listed.map_err(|error| needing_more(error, &machine, |memory| TREE_BYTES + tar_limits(Some(memory)).1))
+    let (limits, inner) = tar_limits(resources.memory);
+    let listed = run(opened, limits, &with_less(resources, TREE_BYTES + inner), found);
+    listed.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))
 }
 
 fn run(
     opened: &OpenedLrz,
     limits: Limits,
-    machine: &Machine,
+    resources: &Resources,
     found: &mut dyn FnMut(&Entry) -> bool,
 ) -> Result<(), Error> {
     let (writer, reader) = pipe(PIPE_CHUNKS);
     thread::scope(|threads| {
-        let started = thread::Builder::new().spawn_scoped(threads, || give(opened, writer, machine));
+        let started = thread::Builder::new().spawn_scoped(threads, || give(opened, writer, resources));
         let decompressing = started.map_err(|cause| refused(opened, cause))?;
         let listed = list(opened, reader, limits, found);
         match decompressing.join().unwrap_or_else(|_| Err(internal("decompresses"))) {
@@ -47,8 +45,8 @@ fn run(
     })
 }
 
-fn give(opened: &OpenedLrz, writer: PipeWriter, machine: &Machine) -> Result<u64, Error> {
-    decompress(opened, writer, machine, &mut Unobserved)
+fn give(opened: &OpenedLrz, writer: PipeWriter, resources: &Resources) -> Result<u64, Error> {
+    decompress(opened, writer, resources, &mut Unobserved)
 }
 
 fn list(

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::thread::{self, Builder};
 
 use packline_engine::CancelToken;
-use packline_lrz::{Machine, WriteOptions, Written};
+use packline_lrz::{WriteOptions, Written};
 use packline_runtime::escape::Escape;
 use packline_tree::pipe::{PipeWriter, pipe};
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source, threads};
 
-use super::{PIPE_BYTES, PIPE_CHUNKS, Watch, needing_more, pack_stream, source_failed, with_less};
-use crate::Error;
-use crate::end::End;
+use super::{PIPE_BYTES, PIPE_CHUNKS, needing_more, pack_stream, source_failed, with_less};
+use crate::output_stream::OutputStream;
 use crate::source::place_within;
+use crate::{Error, Observer, Resources};
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
@@ -40,25 +40,25 @@ pub(super) struct Tar {
 /// Those of the directory come before those of the file.
 pub(super) fn pack(
     tar: Tar,
-    end: &mut End,
+    output: &mut OutputStream,
     options: &WriteOptions,
-    machine: &Machine,
-    watch: &mut Watch<'_>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let besides = TAR_BYTES + tar.options.ahead_bytes as u64;
-    let less = with_less(machine, besides);
+    let less = with_less(resources, besides);
     let (writer, mut reader) = pipe(PIPE_CHUNKS);
-    let (name, cancel) = (tar.path.escaped(), machine.cancel.clone());
+    let (name, cancel) = (tar.path.escaped(), resources.cancel.clone());
     thread::scope(|scope| {
         let making = Builder::new().name("tar".into()).spawn_scoped(scope, move || make(&tar, writer, &cancel));
         let making = making.map_err(|cause| cannot_start(&name, &cause))?;
-        let written = pack_stream(&name, &mut reader, end, options, &less, watch);
-        let written = written.map_err(|error| needing_more(error, machine, |_| besides));
+        let written = pack_stream(&name, &mut reader, output, options, &less, observer);
+        let written = written.map_err(|error| needing_more(error, resources, |_| besides));
         drop(reader);
         let made = making.join().unwrap_or_else(|_| Err(internal()));
         match (made, written) {
             (Ok(warnings), Ok(written)) => {
-                warnings.iter().for_each(|warning| watch.observer.warning(warning));
+                warnings.iter().for_each(|warning| observer.warning(warning));
                 Ok(written)
             }
             // That nobody reads any more is no fault of the directory.

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::{self, Builder};
 
-use packline_lrz::{Machine, Pipe, ReadOptions};
+use packline_lrz::{ReadOptions, Stream};
 use packline_runtime::escape::Escape;
 use packline_tree::Source;
 use packline_tree::decompress::Limits;
@@ -14,7 +14,7 @@ use packline_tree::threads;
 
 use super::extract::Extraction;
 use super::{
-    OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, Watch, fault, machine, needing_more, source_failed, tar_limits, with_less,
+    OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less,
 };
 use crate::Container::{self, Compressed, Tar};
 use crate::source::head_of;
@@ -38,7 +38,7 @@ pub struct LrzTreeRequest<'a> {
     pub devices: bool,
     /// Whether everything is on the medium before the destination gets its name.
     pub sync: bool,
-    /// What the machine gives.
+    /// What the resources gives.
     pub resources: Resources,
     /// Where temporary files and directories are listed while they are in being.
     pub temporaries: Temporaries,
@@ -70,12 +70,12 @@ pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer)
         request.kept,
         request.devices,
     );
-    let machine = machine(&request.resources);
-    let (limits, inner) = tar_limits(machine.memory);
+    let resources = &request.resources;
+    let (limits, inner) = tar_limits(resources.memory);
     let besides = TREE_BYTES + inner;
-    let counts = run(request.opened, extraction, limits, &with_less(&machine, besides), observer);
+    let counts = run(request.opened, extraction, limits, &with_less(resources, besides), observer);
     let counts =
-        counts.map_err(|error| needing_more(error, &machine, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
+        counts.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
     site.clear_away()?;
     site.finish(request.sync, observer)?;
     Ok(counts)
@@ -85,7 +85,7 @@ fn run(
     opened: &OpenedLrz,
     extraction: Extraction,
     limits: Limits,
-    machine: &Machine,
+    resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<LrzTreeCounts, Error> {
     let (writer, reader) = pipe(PIPE_CHUNKS);
@@ -94,7 +94,7 @@ fn run(
         let work = move || extract(reader, shown, limits, extraction);
         let extracting = Builder::new().name("extract".into()).spawn_scoped(scope, work);
         let extracting = extracting.map_err(|cause| cannot_start(&opened.shown, &cause))?;
-        let read = decompress(opened, writer, machine, observer);
+        let read = decompress(opened, writer, resources, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
         match (read, extracted) {
             // The pipe breaks when the tree cannot be made; that has a reason of its own.
@@ -110,11 +110,10 @@ fn run(
 pub(super) fn decompress(
     opened: &OpenedLrz,
     mut writer: PipeWriter,
-    machine: &Machine,
+    resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<u64, Error> {
-    let mut watch = Watch { observer };
-    let read = opened.archive.decompress(&mut Pipe(&mut writer), &ReadOptions::default(), machine, &mut watch);
+    let read = opened.archive.decompress(&mut Stream(&mut writer), &ReadOptions::default(), resources, observer);
     let read = read.and_then(|unpacked| writer.flush().map_err(packline_lrz::Error::Output).map(|()| unpacked));
     match read {
         Ok(unpacked) => {

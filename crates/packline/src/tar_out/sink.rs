@@ -33,7 +33,7 @@ impl Destination {
             TarTarget::Stream(shown, out) => Ok((Destination { shown, output: None }, out)),
             TarTarget::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
-                let out = Box::new(Sequential { sink: output.sink()?, at: 0 });
+                let out = Box::new(Sequential(output.sink()?));
                 Ok((Destination { shown: path, output: Some(output) }, out))
             }
         }
@@ -46,20 +46,15 @@ impl Destination {
 }
 
 /// A file written from its start to its end.
-struct Sequential {
-    sink: WriteBehind,
-    at: u64,
-}
+struct Sequential(WriteBehind);
 
 impl Write for Sequential {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.sink.write_at(self.at, bytes)?;
-        self.at += bytes.len() as u64;
-        Ok(bytes.len())
+        self.0.append(bytes).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.sink.flush()
+        self.0.flush()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::format::{HEAD_BYTES, Head, PIECE_BYTES};
-use crate::input::fill;
+use crate::fill::fill;
 use crate::{Error, Input, Part};
 
 /// A stream, and how far it has been read.
@@ -91,7 +91,7 @@ impl<'a> Onwards<'a> {
 
 impl io::Read for Onwards<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.input.length().saturating_sub(self.at);
+        let left = self.input.size().saturating_sub(self.at);
         let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         self.input.read_at(self.at, &mut into[..bytes])?;
         self.at += bytes as u64;

@@ -23,7 +23,7 @@ use crate::format::{Head, RecordSize, Root};
 use crate::map::{first, map, of_fault};
 use crate::memory::Demand;
 use crate::room::Rooms;
-use crate::{Error, Machine, Observer, Sink, Source};
+use crate::{Error, Observer, Resources, Sink, Source};
 use decode::DecodeTask;
 use follow::Follow;
 use front::{Front, Onwards};
@@ -46,26 +46,26 @@ pub fn decompress(
     source: Source<'_>,
     span: Span,
     sink: &mut dyn Sink,
-    machine: &Machine,
+    resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Unpacked, Error> {
     let bounds = Bounds::new(span);
     let input = match source {
-        Source::Stream(stream) => return onwards(stream, Goal::Content(sink), bounds, machine, observer)?.unpacked(),
+        Source::Stream(stream) => return onwards(stream, Goal::Content(sink), bounds, resources, observer)?.unpacked(),
         Source::At(input) => input,
     };
     match Reader::open(Arc::clone(&input)) {
         Ok(reader) => {
             bounds.check(reader.size())?;
-            by_index(&reader, Goal::Content(sink), bounds, machine, observer)?.unpacked()
+            by_index(&reader, Goal::Content(sink), bounds, resources, observer)?.unpacked()
         }
         Err(error) if error.is_of_file() => {
             // What is before the damage is there all the same.
-            let read = onwards(&mut Onwards::new(&*input, 0), Goal::Content(sink), bounds, machine, observer)?;
+            let read = onwards(&mut Onwards::new(&*input, 0), Goal::Content(sink), bounds, resources, observer)?;
             if read.ended {
                 return Err(error);
             }
-            observer.notice(&format!("the file is damaged, though not in what was asked for: {error}"));
+            observer.warning(&format!("the file is damaged, though not in what was asked for: {error}"));
             read.unpacked()
         }
         Err(error) => Err(error),
@@ -80,21 +80,21 @@ pub fn decompress(
 pub fn verify(
     source: Source<'_>,
     found: &mut dyn FnMut(&Error),
-    machine: &Machine,
+    resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
     let bounds = Bounds::new(Span::ALL);
     let input = match source {
         Source::Stream(stream) => {
-            return Ok(onwards(stream, Goal::Findings(found), bounds, machine, observer)?.verified());
+            return Ok(onwards(stream, Goal::Findings(found), bounds, resources, observer)?.verified());
         }
         Source::At(input) => input,
     };
     match Reader::open(Arc::clone(&input)) {
-        Ok(reader) => Ok(by_index(&reader, Goal::Findings(found), bounds, machine, observer)?.verified()),
+        Ok(reader) => Ok(by_index(&reader, Goal::Findings(found), bounds, resources, observer)?.verified()),
         Err(error) if error.is_of_file() => {
             let mut stream = Onwards::new(&*input, 0);
-            let mut read = onwards(&mut stream, Goal::Findings(&mut *found), bounds, machine, observer)?;
+            let mut read = onwards(&mut stream, Goal::Findings(&mut *found), bounds, resources, observer)?;
             if read.findings == 0 {
                 found(&error);
                 read.findings = 1;
@@ -139,19 +139,19 @@ fn by_index<'a>(
     reader: &Reader,
     goal: Goal<'a>,
     bounds: Bounds,
-    machine: &Machine,
+    resources: &Resources,
     observer: &'a mut dyn Observer,
 ) -> Result<Done, Error> {
     let size = reader.record_size();
-    let plan = demand(size, reader.index_bytes())?.told(machine, observer)?;
+    let plan = demand(size, reader.index_bytes())?.told(resources, observer)?;
     let rooms = Rooms::new(size, plan.window);
-    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, machine)?;
+    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, resources)?;
     let mut taking = Taking::new(goal, observer, size, bounds, Some(reader.size()));
-    let cancel = machine.cancel.clone();
+    let cancel = resources.cancel.clone();
     let followed = Follow { reader, map: &mut map, taking: &mut taking, rooms, cancel }.run();
     followed.map_err(|error| first(&mut map, &mut taking, error))?;
     let root = bounds.are_all().then(|| reader.blake3());
-    Ok(Done::new(&taking, reader.input.length(), root, true))
+    Ok(Done::new(&taking, reader.input.size(), root, true))
 }
 
 /// Reads a file from front to back.
@@ -159,7 +159,7 @@ fn onwards<'a>(
     stream: &mut dyn io::Read,
     mut goal: Goal<'a>,
     bounds: Bounds,
-    machine: &Machine,
+    resources: &Resources,
     observer: &'a mut dyn Observer,
 ) -> Result<Done, Error> {
     let mut front = Front::new(stream, 0);
@@ -174,11 +174,11 @@ fn onwards<'a>(
         }
         (Err(error), _) => return Err(error),
     };
-    let plan = demand(size, 0)?.told(machine, observer)?;
+    let plan = demand(size, 0)?.told(resources, observer)?;
     let rooms = Rooms::new(size, plan.window);
-    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, machine)?;
+    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, resources)?;
     let mut taking = Taking::new(goal, observer, size, bounds, None);
-    let mut sequence = Sequence::new(front, &mut map, &mut taking, (rooms, size), machine.cancel.clone());
+    let mut sequence = Sequence::new(front, &mut map, &mut taking, (rooms, size), resources.cancel.clone());
     let (read, physical) = (sequence.run(), sequence.front.at);
     // What is in flight comes before what has just been read.
     let read = match read {

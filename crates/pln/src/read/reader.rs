@@ -37,7 +37,7 @@ impl Reader {
     pub fn open(input: Arc<dyn Input>) -> Result<Reader, Error> {
         let mut onwards = super::front::Onwards::new(&*input, 0);
         let head = Head::parse(&super::front::Front::new(&mut onwards, 0).head()?)?;
-        let length = input.length();
+        let length = input.size();
         let (at, mut bytes) = (length.saturating_sub(TRAILER_BYTES as u64), [0; TRAILER_BYTES]);
         if at < (HEAD_BYTES + PIECE_BYTES) as u64 {
             let (part, offset, missing) = (Part::Trailer, at.max(HEAD_BYTES as u64), 1);
@@ -102,7 +102,7 @@ impl Reader {
             return Err(Error::corrupt(part, offset, what, format!("byte {offset}, where it begins")));
         }
         match table.tree().root().filter(|_| self.shape.groups() == 1) {
-            Some(root) => self.trailer.check_root(&root, self.input.length() - TRAILER_BYTES as u64).map(|()| table),
+            Some(root) => self.trailer.check_root(&root, self.input.size() - TRAILER_BYTES as u64).map(|()| table),
             None => Ok(table),
         }
     }
@@ -112,7 +112,7 @@ impl Reader {
     /// # Errors
     /// [`Error::Corrupt`].
     pub(super) fn check_alone(&self, found: &Root) -> Result<(), Error> {
-        self.trailer.check_root(found, self.input.length() - TRAILER_BYTES as u64)
+        self.trailer.check_root(found, self.input.size() - TRAILER_BYTES as u64)
     }
 
     /// Bytes of a record.
@@ -158,7 +158,7 @@ impl Reader {
             records: self.trailer.records,
             groups: self.shape.groups(),
             logical: self.trailer.logical,
-            physical: self.input.length(),
+            physical: self.input.size(),
             blake3: self.trailer.root,
             kinds: kinds.into_values().collect(),
         })

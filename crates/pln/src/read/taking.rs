@@ -6,7 +6,7 @@ use packline_engine::Consumer;
 
 use super::decode::{DecodeTask, Product};
 use crate::format::{Entry, Root};
-use crate::{Error, Observer, RecordSize, Sink, Span};
+use crate::{Error, Observer, Progress, RecordSize, Sink, Span};
 
 /// Zeros, bytes, that are worth a hole where something else stands before them in a record.
 const HOLE_LEAST: usize = 32 << 10;
@@ -129,11 +129,11 @@ fn put(sink: &mut dyn Sink, bytes: &[u8], data: usize) -> io::Result<()> {
     let zeros = bytes.len() - data;
     let worth = zeros >= HOLE_LEAST || (zeros > 0 && data == 0);
     if !worth {
-        return sink.write_all(bytes);
+        return sink.append(bytes);
     }
     let (data, rest) = bytes.split_at(data);
-    sink.write_all(data)?;
-    if sink.skip_zeros(zeros as u64)? { Ok(()) } else { sink.write_all(rest) }
+    sink.append(data)?;
+    if sink.skip_zeros(zeros as u64)? { Ok(()) } else { sink.append(rest) }
 }
 
 impl Consumer<DecodeTask> for Taking<'_> {
@@ -149,7 +149,10 @@ impl Consumer<DecodeTask> for Taking<'_> {
             made.push((product.number, good.entry));
         }
         self.hand_out(product.number, good.content.content(product.length), good.zeros)?;
-        self.observer.progress((product.number << self.record_size.log()) + product.length as u64, self.total);
+        self.observer.advance(&Progress::of_source(
+            (product.number << self.record_size.log()) + product.length as u64,
+            self.total,
+        ));
         Ok(())
     }
 }

@@ -1,17 +1,15 @@
 //! The order of a file: records, a table behind each group, the index, the trailer.
 
-use std::io;
-
 use packline_engine::Consumer;
 
 use super::Written;
 use super::press::{CompressTask, Pressed};
 use crate::format::{Entry, GROUP, Head, Index, Place, RECORDS_MOST, RecordSize, Root, Table, Trailer, Tree};
-use crate::{CodecId, Error, Observer};
+use crate::{CodecId, Error, Observer, Progress, Sink};
 
 /// A file that is being written.
 pub(super) struct Layout<'a> {
-    sink: &'a mut dyn io::Write,
+    sink: &'a mut dyn Sink,
     observer: &'a mut dyn Observer,
     /// Bytes of content in all, if that is known.
     total: Option<u64>,
@@ -31,7 +29,7 @@ impl<'a> Layout<'a> {
     /// # Errors
     /// [`Error::Output`].
     pub(super) fn new(
-        sink: &'a mut dyn io::Write,
+        sink: &'a mut dyn Sink,
         record_size: RecordSize,
         total: Option<u64>,
         observer: &'a mut dyn Observer,
@@ -45,7 +43,7 @@ impl<'a> Layout<'a> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.sink.write_all(bytes).map_err(Error::Output)?;
+        self.sink.append(bytes).map_err(Error::Output)?;
         self.written.physical += bytes.len() as u64;
         Ok(())
     }
@@ -66,7 +64,7 @@ impl<'a> Layout<'a> {
         if self.table.entries.len() as u64 == GROUP {
             self.table()?;
         }
-        self.observer.progress(self.written.logical, self.total);
+        self.observer.advance(&Progress::of_source(self.written.logical, self.total));
         Ok(())
     }
 

@@ -16,17 +16,17 @@ use packline_engine::OrderedMap;
 pub use options::WriteOptions;
 pub use written::Written;
 
-use crate::input::fill;
 use crate::map::{first, map, of_fault};
 use crate::memory::Demand;
 use crate::room::Rooms;
-use crate::{CodecId, Error, Input, Machine, Observer, RecordSize, Source};
+use crate::fill::fill;
+use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source};
 use layout::Layout;
 use press::{CompressTask, Content, Task};
 
 /// Compresses a source into a .pln file, from front to back: the sink may be a pipe.
 ///
-/// What is written is a function of the source's bytes and the options, whatever the machine and whichever kind the source is.
+/// What is written is a function of the source's bytes and the options, whatever the resources and whichever kind the source is.
 /// The sink is not flushed.
 ///
 /// # Errors
@@ -35,19 +35,19 @@ use press::{CompressTask, Content, Task};
 /// whole file.
 pub fn compress(
     source: Source<'_>,
-    sink: &mut dyn io::Write,
+    sink: &mut dyn Sink,
     options: &WriteOptions,
-    machine: &Machine,
+    resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let plan = demand(options)?.told(machine, observer)?;
+    let plan = demand(options)?.told(resources, observer)?;
     let rooms = Rooms::new(options.record_size, plan.window);
     let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
     let codings = codings.collect::<Result<_, Error>>()?;
     let work = CompressTask { record_size: options.record_size, codings, rooms: rooms.clone() };
-    let total = if let Source::At(input) = &source { Some(input.length()) } else { None };
+    let total = if let Source::At(input) = &source { Some(input.size()) } else { None };
     let mut feeding = Feeding {
-        map: map(work, plan, machine)?,
+        map: map(work, plan, resources)?,
         layout: Layout::new(sink, options.record_size, total, observer)?,
         record_size: options.record_size,
         rooms,
@@ -91,7 +91,7 @@ struct Feeding<'a> {
 impl Feeding<'_> {
     /// Feeds all of something with offsets, which workers read.
     fn input(&mut self, input: &Arc<dyn Input>) -> Result<(), Error> {
-        let (length, size) = (input.length(), self.record_size.bytes());
+        let (length, size) = (input.size(), self.record_size.bytes());
         for number in 0..length.div_ceil(size as u64) {
             let left = length - (number << self.record_size.log());
             self.feed(|_| Ok(Some((left.min(size as u64) as usize, Content::There(Arc::clone(input))))))?;

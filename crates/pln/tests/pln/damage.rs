@@ -45,7 +45,8 @@ fn check(file: &[u8], content: &[u8], record_size: usize, (offset, part): (usize
         };
         assert_eq!((*named, *at), (part, offset as u64), "{what}, {piped}: {}", found[0]);
         assert_eq!(verified.blake3, None);
-        let (out, read) = if piped { read_piped(file, &machine(0)) } else { crate::support::read(file, &machine(0)) };
+        let (out, read) =
+            if piped { read_piped(file, &resources(0)) } else { crate::support::read(file, &resources(0)) };
         let said = read.unwrap_err();
         assert_eq!(said.to_string(), found[0].to_string(), "{what}, {piped}");
         let whole = match part {
@@ -132,10 +133,10 @@ fn a_record_and_its_table() {
     for (start, part) in parts(&file) {
         file[start + PIECE] ^= u8::from(wanted.contains(&part));
     }
-    for machine in machines() {
-        for (out, read) in [read(&file, &machine), read_piped(&file, &machine)] {
-            assert!(out == content[..30 * 4096], "{machine:?}: {}", out.len());
-            assert!(matches!(read, Err(Error::Corrupt { part: Part::Record(30), .. })), "{machine:?}: {read:?}");
+    for resources in resource_sets() {
+        for (out, read) in [read(&file, &resources), read_piped(&file, &resources)] {
+            assert!(out == content[..30 * 4096], "{resources:?}: {}", out.len());
+            assert!(matches!(read, Err(Error::Corrupt { part: Part::Record(30), .. })), "{resources:?}: {read:?}");
         }
     }
     for piped in [false, true] {
@@ -167,8 +168,11 @@ fn whole_before(parts: &[(usize, Part)], cut: usize, content: &[u8], record_size
 fn check_cut(file: &[u8], cut: usize, content: &[u8], record_size: usize, parts: &[(usize, Part)]) {
     let (records, whole) = whole_before(parts, cut, content, record_size);
     for piped in [false, true] {
-        let (out, read) =
-            if piped { read_piped(&file[..cut], &machine(1)) } else { crate::support::read(&file[..cut], &machine(0)) };
+        let (out, read) = if piped {
+            read_piped(&file[..cut], &resources(1))
+        } else {
+            crate::support::read(&file[..cut], &resources(0))
+        };
         assert!(out == content[..whole], "cut at {cut}: {} bytes instead of {whole}", out.len());
         match read.unwrap_err() {
             Error::Cut { length, part, offset, records: said, bytes, missing } => {
@@ -207,7 +211,7 @@ fn bytes_behind_the_end_are_told_of() {
     let one = file(&content, &["lz4"], 4096);
     for more in [&b"\0"[..], b"more", &one] {
         let two = [&one, more].concat();
-        for (out, read) in [read(&two, &machine(2)), read_piped(&two, &machine(2))] {
+        for (out, read) in [read(&two, &resources(2)), read_piped(&two, &resources(2))] {
             assert!(out == content);
             let said = read.unwrap_err().to_string();
             let end = one.len();
@@ -222,7 +226,7 @@ fn bytes_behind_the_end_are_told_of() {
 fn what_is_no_such_file_is_told_of() {
     for other in [&b""[..], b"x", b"\x1f\x8b\x08\0 and so on, which is a gzip file of some kind or another", &[0; 4096]]
     {
-        for (out, read) in [read(other, &machine(0)), read_piped(other, &machine(0))] {
+        for (out, read) in [read(other, &resources(0)), read_piped(other, &resources(0))] {
             let said = read.unwrap_err().to_string();
             assert!(out.is_empty() && said.contains("head") && said.contains("expected"), "{said}");
         }

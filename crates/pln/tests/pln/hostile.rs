@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packline_pln::{Error, Machine, Reader};
+use packline_pln::{Error, Reader, Resources};
 use packline_testkit::Stopwatch;
 use packline_testkit::hostile_pln::{self, Specimen};
 
@@ -20,9 +20,9 @@ fn message(specimen: &Specimen, error: &Error) -> String {
 fn check(specimen: &Specimen) {
     let (name, bytes) = (specimen.name, specimen.bytes());
     let content = hostile_pln::content();
-    let least = Machine { memory: Some(24 << 20), ..machine(1) };
-    for machine in [machine(0), machine(2), least] {
-        let (read, piped) = (read(&bytes, &machine), read_piped(&bytes, &machine));
+    let least = Resources { memory: Some(24 << 20), ..resources(1) };
+    for resources in [resources(0), resources(2), least] {
+        let (read, piped) = (read(&bytes, &resources), read_piped(&bytes, &resources));
         assert!(content.starts_with(&read.0) && content.starts_with(&piped.0), "{name}");
         if specimen.is_sound() {
             assert_eq!(read.1.unwrap_or_else(|error| panic!("{name}: {error}")).bytes, read.0.len() as u64);

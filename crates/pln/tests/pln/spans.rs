@@ -27,7 +27,7 @@ fn any_span_is_what_it_says() {
     for span in spans {
         let end = span.length.map_or(size, |length| span.start + length);
         let expected = &content[span.start as usize..end as usize];
-        for (out, read) in [read_span(&file, span, &machine(2)), read_span_piped(&file, span, &machine(2))] {
+        for (out, read) in [read_span(&file, span, &resources(2)), read_span_piped(&file, span, &resources(2))] {
             let read = read.unwrap_or_else(|error| panic!("{span:?}: {error}"));
             assert!(out == expected, "{span:?}");
             assert_eq!(read.bytes, expected.len() as u64);
@@ -47,7 +47,7 @@ fn what_is_not_there_is_refused() {
         span(u64::MAX, u64::MAX),
         Span { start: 20_000, length: None },
     ] {
-        for (_, read) in [read_span(&file, wrong, &machine(2)), read_span_piped(&file, wrong, &machine(0))] {
+        for (_, read) in [read_span(&file, wrong, &resources(2)), read_span_piped(&file, wrong, &resources(0))] {
             assert!(matches!(read, Err(Error::Range { size: 10_000, .. })), "{wrong:?}: {read:?}");
         }
     }
@@ -62,14 +62,14 @@ fn damage_elsewhere_does_not_matter() {
     file[middle] ^= 1;
     for piped in [false, true] {
         let read = if piped { read_span_piped } else { read_span };
-        assert!(read(&file, first, &machine(2)).0 == content[..5000]);
-        assert!(read(&file, last, &machine(2)).0 == content[90_000..]);
-        assert!(read(&file, Span::ALL, &machine(2)).1.is_err());
+        assert!(read(&file, first, &resources(2)).0 == content[..5000]);
+        assert!(read(&file, last, &resources(2)).0 == content[90_000..]);
+        assert!(read(&file, Span::ALL, &resources(2)).1.is_err());
     }
     // Not even that of the index.
     let end = file.len() - 100;
     file[end] ^= 1;
-    assert!(read_span(&file, first, &machine(2)).0 == content[..5000]);
+    assert!(read_span(&file, first, &resources(2)).0 == content[..5000]);
 }
 
 /// Skips zeros, and counts them.
@@ -79,17 +79,12 @@ struct Holes {
     skipped: u64,
 }
 
-impl std::io::Write for Holes {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.bytes.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
+impl packline_pln::Sink for Holes {
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
         Ok(())
     }
-}
 
-impl packline_pln::Sink for Holes {
     fn skip_zeros(&mut self, count: u64) -> std::io::Result<bool> {
         self.skipped += count;
         self.bytes.resize(self.bytes.len() + count as usize, 0);
@@ -105,14 +100,14 @@ fn zeros_that_are_not_stored_need_not_be_written() {
     for (start, length, skipped) in
         [(0, 370_100, 61_072 + 3 * 65_536), (72_000, 1000, 1000), (0, 90_000, 0), (200_000, 1, 1), (0, 110_000, 40_000)]
     {
-        for machine in machines() {
+        for resources in resource_sets() {
             let mut holes = Holes::default();
             let source = packline_pln::Source::At(file.clone());
             let read = packline_pln::decompress(
                 source,
                 span(start, length),
                 &mut holes,
-                &machine,
+                &resources,
                 &mut packline_pln::Unobserved,
             );
             assert_eq!(read.unwrap().bytes, length);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use packline_codec::Coding;
 use packline_pln::{
-    Error, Input, Machine, RecordSize, Source, Span, Unobserved, Unpacked, Verified, WriteOptions, Written, compress,
+    Error, Input, RecordSize, Resources, Source, Span, Unobserved, Unpacked, Verified, WriteOptions, Written, compress,
     decompress, verify,
 };
 use packline_testkit::Random;
@@ -46,13 +46,13 @@ pub fn options(codings: &[&str], record_size: u64) -> WriteOptions {
     WriteOptions { record_size: RecordSize::new(record_size).unwrap(), codings: codings.collect() }
 }
 
-pub fn machine(workers: usize) -> Machine {
-    Machine { workers, ..Machine::default() }
+pub fn resources(workers: usize) -> Resources {
+    Resources { workers, ..Resources::default() }
 }
 
 /// No threads, some, many, and too little memory for all of them.
-pub fn machines() -> Vec<Machine> {
-    vec![machine(0), machine(1), machine(2), machine(7), Machine { memory: Some(22 << 20), ..machine(7) }]
+pub fn resource_sets() -> Vec<Resources> {
+    vec![resources(0), resources(1), resources(2), resources(7), Resources { memory: Some(22 << 20), ..resources(7) }]
 }
 
 /// Text, noise, zeros and runs: records of many kinds.
@@ -71,39 +71,39 @@ pub fn mixed(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-pub fn written_by(bytes: &[u8], options: &WriteOptions, machine: &Machine) -> (Vec<u8>, Written) {
+pub fn written_by(bytes: &[u8], options: &WriteOptions, resources: &Resources) -> (Vec<u8>, Written) {
     let (mut out, input) = (Vec::new(), Arc::new(bytes.to_vec()));
-    let written = compress(Source::At(input), &mut out, options, machine, &mut Unobserved).unwrap();
+    let written = compress(Source::At(input), &mut out, options, resources, &mut Unobserved).unwrap();
     assert_eq!((written.logical, written.physical), (bytes.len() as u64, out.len() as u64));
     (out, written)
 }
 
 /// A file with this content.
 pub fn file(bytes: &[u8], codings: &[&str], record_size: u64) -> Vec<u8> {
-    written_by(bytes, &options(codings, record_size), &machine(2)).0
+    written_by(bytes, &options(codings, record_size), &resources(2)).0
 }
 
 /// Bytes that came out, and how it ended.
 pub type Outcome = (Vec<u8>, Result<Unpacked, Error>);
 
-pub fn read_span(file: &[u8], span: Span, machine: &Machine) -> Outcome {
+pub fn read_span(file: &[u8], span: Span, resources: &Resources) -> Outcome {
     let (mut out, input) = (Vec::new(), Arc::new(file.to_vec()));
-    let read = decompress(Source::At(input as Arc<dyn Input>), span, &mut out, machine, &mut Unobserved);
+    let read = decompress(Source::At(input as Arc<dyn Input>), span, &mut out, resources, &mut Unobserved);
     (out, read)
 }
 
-pub fn read_span_piped(file: &[u8], span: Span, machine: &Machine) -> Outcome {
+pub fn read_span_piped(file: &[u8], span: Span, resources: &Resources) -> Outcome {
     let mut out = Vec::new();
-    let read = decompress(Source::Stream(&mut Drip(file, 1)), span, &mut out, machine, &mut Unobserved);
+    let read = decompress(Source::Stream(&mut Drip(file, 1)), span, &mut out, resources, &mut Unobserved);
     (out, read)
 }
 
-pub fn read(file: &[u8], machine: &Machine) -> Outcome {
-    read_span(file, Span::ALL, machine)
+pub fn read(file: &[u8], resources: &Resources) -> Outcome {
+    read_span(file, Span::ALL, resources)
 }
 
-pub fn read_piped(file: &[u8], machine: &Machine) -> Outcome {
-    read_span_piped(file, Span::ALL, machine)
+pub fn read_piped(file: &[u8], resources: &Resources) -> Outcome {
+    read_span_piped(file, Span::ALL, resources)
 }
 
 /// What is wrong with a file: found by its index, and in a pipe.
@@ -111,7 +111,7 @@ pub fn verified(file: &[u8], piped: bool) -> (Vec<Error>, Verified) {
     let (mut found, mut stream) = (Vec::new(), file);
     let input: Arc<dyn Input> = Arc::new(file.to_vec());
     let source = if piped { Source::Stream(&mut stream) } else { Source::At(input) };
-    let verified = verify(source, &mut |error| found.push(copy(error)), &machine(2), &mut Unobserved).unwrap();
+    let verified = verify(source, &mut |error| found.push(copy(error)), &resources(2), &mut Unobserved).unwrap();
     assert_eq!(verified.findings, found.len() as u64);
     (found, verified)
 }

@@ -1,4 +1,4 @@
-//! What is written is the same on any machine, and is read again.
+//! What is written is the same on any resources, and is read again.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use packline_testkit::tools::need;
 
 use crate::support::*;
 
-/// Writes on every machine, from a file and from a pipe; reads on every machine, as a file and as a pipe.
+/// Writes on every resources, from a file and from a pipe; reads on every resources, as a file and as a pipe.
 fn round(content: &[u8], options: &WriteOptions, what: &str) -> Vec<u8> {
-    let (file, written) = written_by(content, options, &machines()[0]);
+    let (file, written) = written_by(content, options, &resource_sets()[0]);
     assert_eq!(written.blake3, *blake3::hash(content).as_bytes(), "{what}");
-    for machine in machines() {
-        assert!(written_by(content, options, &machine).0 == file, "{what}: {machine:?}");
+    for resources in resource_sets() {
+        assert!(written_by(content, options, &resources).0 == file, "{what}: {resources:?}");
         let mut piped = Vec::new();
-        compress(Source::Stream(&mut Drip(content, 1)), &mut piped, options, &machine, &mut Unobserved).unwrap();
-        assert!(piped == file, "{what}: from a pipe: {machine:?}");
-        for (out, read) in [read(&file, &machine), read_piped(&file, &machine)] {
-            let read = read.unwrap_or_else(|error| panic!("{what}: {machine:?}: {error}"));
-            assert!(out == content, "{what}: {machine:?}");
+        compress(Source::Stream(&mut Drip(content, 1)), &mut piped, options, &resources, &mut Unobserved).unwrap();
+        assert!(piped == file, "{what}: from a pipe: {resources:?}");
+        for (out, read) in [read(&file, &resources), read_piped(&file, &resources)] {
+            let read = read.unwrap_or_else(|error| panic!("{what}: {resources:?}: {error}"));
+            assert!(out == content, "{what}: {resources:?}");
             assert_eq!((read.bytes, read.records), (content.len() as u64, written.records), "{what}");
             assert_eq!(read.blake3, Some(written.blake3), "{what}");
         }
@@ -53,9 +53,9 @@ fn every_length() {
 fn every_record_size() {
     let content = mixed(300_000, 3);
     for log in 12..=24 {
-        let (file, written) = written_by(&content, &options(&["zstd:level=1"], 1 << log), &machine(2));
+        let (file, written) = written_by(&content, &options(&["zstd:level=1"], 1 << log), &resources(2));
         assert_eq!(written.records, 300_000u64.div_ceil(1 << log));
-        assert!(read(&file, &machine(2)).0 == content && read_piped(&file, &machine(0)).0 == content, "{log}");
+        assert!(read(&file, &resources(2)).0 == content && read_piped(&file, &resources(0)).0 == content, "{log}");
     }
 }
 
@@ -64,9 +64,9 @@ fn every_record_size() {
 fn several_groups() {
     let content = mixed(4096 * 2100 + 5, 4);
     let file = file(&content, &["slack+lz4"], 4096);
-    for machine in [machine(0), machine(2)] {
-        assert!(read(&file, &machine).0 == content);
-        let (out, read) = read_piped(&file, &machine);
+    for resources in [resources(0), resources(2)] {
+        assert!(read(&file, &resources).0 == content);
+        let (out, read) = read_piped(&file, &resources);
         assert!(out == content);
         assert_eq!(read.unwrap().blake3, Some(*blake3::hash(&content).as_bytes()));
     }
@@ -75,7 +75,7 @@ fn several_groups() {
     for exact in [1024 * 4096, 2048 * 4096] {
         let content = &content[..exact];
         let file = crate::support::file(content, &["zstd:level=1"], 4096);
-        assert!(read_piped(&file, &machine(2)).0 == content && read(&file, &machine(2)).0 == content);
+        assert!(read_piped(&file, &resources(2)).0 == content && read(&file, &resources(2)).0 == content);
     }
 }
 
@@ -83,7 +83,7 @@ fn several_groups() {
 fn what_does_not_get_smaller_is_stored() {
     let noise = Random::new(5).noise(40_000);
     for coding in CODINGS {
-        let (file, written) = written_by(&noise, &options(&[coding], 4096), &machine(1));
+        let (file, written) = written_by(&noise, &options(&[coding], 4096), &resources(1));
         let coded = written.records - written.stored_records;
         // An entropy coder may save a byte of noise now and then.
         assert!(coded <= 1 && file.len() <= noise.len() + 32 + 10 * 24 + 24 + 10 * 40 + 24 + 40 + 72, "{coding}");
@@ -130,7 +130,7 @@ fn zeros_cost_little() {
     let mut out = Vec::new();
     let input = Arc::new(packline_pln::FileInput::new(sparse).unwrap());
     let options = options(&["slack"], 1 << 20);
-    let written = compress(Source::At(input), &mut out, &options, &machine(2), &mut Unobserved).unwrap();
+    let written = compress(Source::At(input), &mut out, &options, &resources(2), &mut Unobserved).unwrap();
     assert_eq!((written.logical, written.records), (size, 256));
     assert!(out.len() < 256 * 64 + 300, "{}", out.len());
     let (found, verified) = verified(&out, false);
@@ -143,7 +143,7 @@ fn options_that_cannot_be_are_refused() {
         assert!(matches!(RecordSize::new(size), Err(Error::Unsupported { .. })), "{size}");
     }
     let wrong = WriteOptions::with(Coding::parse("zstd:level=3").unwrap());
-    let little = packline_pln::Machine { memory: Some(1 << 20), ..machine(2) };
+    let little = packline_pln::Resources { memory: Some(1 << 20), ..resources(2) };
     let said = compress(Source::Stream(&mut &b"x"[..]), &mut Vec::new(), &wrong, &little, &mut Unobserved).unwrap_err();
     assert!(said.to_string().contains("expected at least"), "{said}");
 }
@@ -151,38 +151,33 @@ fn options_that_cannot_be_are_refused() {
 /// Fails after so many bytes.
 struct Narrow(usize);
 
-impl std::io::Write for Narrow {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+impl packline_pln::Sink for Narrow {
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
 }
 
-impl packline_pln::Sink for Narrow {}
-
 #[test]
 fn ends_that_fail_are_told_of() {
     let content = mixed(100_000, 9);
-    for machine in machines() {
+    for resources in resource_sets() {
         for room in [0, 40, 5000, 15_000] {
             let options = options(&["lz4"], 4096);
             let input = Arc::new(content.clone());
-            let said = compress(Source::At(input), &mut Narrow(room), &options, &machine, &mut Unobserved).unwrap_err();
+            let said =
+                compress(Source::At(input), &mut Narrow(room), &options, &resources, &mut Unobserved).unwrap_err();
             assert!(matches!(said, Error::Output(_)), "{said}");
             let file = file(&content, &["lz4"], 4096);
             let source = Source::At(Arc::new(file));
             let span = packline_pln::Span::ALL;
-            let read = packline_pln::decompress(source, span, &mut Narrow(room), &machine, &mut Unobserved);
+            let read = packline_pln::decompress(source, span, &mut Narrow(room), &resources, &mut Unobserved);
             assert!(matches!(read, Err(Error::Output(_))));
         }
-        machine.cancel.cancel();
+        resources.cancel.cancel();
         let options = options(&["lz4"], 4096);
         let source = Source::Stream(&mut &content[..]);
-        let said = compress(source, &mut Vec::new(), &options, &machine, &mut Unobserved).unwrap_err();
+        let said = compress(source, &mut Vec::new(), &options, &resources, &mut Unobserved).unwrap_err();
         assert!(matches!(said, Error::Cancelled), "{said}");
     }
 }
@@ -206,7 +201,7 @@ impl std::io::Read for Broken {
 fn a_source_that_fails_is_told_of() {
     let options = options(&["lz4"], 4096);
     let mut out = Vec::new();
-    let said = compress(Source::Stream(&mut Broken(9000)), &mut out, &options, &machine(2), &mut Unobserved);
+    let said = compress(Source::Stream(&mut Broken(9000)), &mut out, &options, &resources(2), &mut Unobserved);
     assert!(matches!(said, Err(Error::Input(_))));
     // What stood before the failure has been written.
     assert!(out.len() > 32 + 2 * 24);
@@ -216,7 +211,7 @@ fn a_source_that_fails_is_told_of() {
 struct Growing(Vec<u8>);
 
 impl packline_pln::Input for Growing {
-    fn length(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.len() as u64 - 1
     }
 
@@ -229,7 +224,7 @@ impl packline_pln::Input for Growing {
 fn a_file_that_grows_is_told_of() {
     let options = options(&["lz4"], 4096);
     let input = Arc::new(Growing(vec![0; 5000]));
-    let said = compress(Source::At(input), &mut Vec::new(), &options, &machine(2), &mut Unobserved);
+    let said = compress(Source::At(input), &mut Vec::new(), &options, &resources(2), &mut Unobserved);
     assert!(matches!(said, Err(Error::Changed)));
 }
 
@@ -242,7 +237,7 @@ fn the_hash_is_that_of_b3sum() {
     let place = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(place.path(), &content).unwrap();
     let said = std::process::Command::new("b3sum").arg("--no-names").arg(place.path()).output().unwrap();
-    let (_, written) = written_by(&content, &options(&["lz4"], 4096), &machine(2));
+    let (_, written) = written_by(&content, &options(&["lz4"], 4096), &resources(2));
     let hex: String = written.blake3.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), hex);
 }

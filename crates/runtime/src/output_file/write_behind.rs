@@ -28,12 +28,14 @@ pub struct WriteBehind {
     size: Arc<AtomicU64>,
     held: Vec<u8>,
     held_at: u64,
+    /// Where the next bytes are appended.
+    appended: u64,
 }
 
 impl WriteBehind {
     /// A sink over `file`, which has room for `limit` bytes.
     pub fn new(file: File, limit: Option<u64>, size: Arc<AtomicU64>) -> WriteBehind {
-        WriteBehind { file, limit, size, held: Vec::with_capacity(CAPACITY), held_at: 0 }
+        WriteBehind { file, limit, size, held: Vec::with_capacity(CAPACITY), held_at: 0, appended: 0 }
     }
 
     /// Writes what is held. After an error nothing is held any more.
@@ -42,6 +44,33 @@ impl WriteBehind {
         self.held_at += self.held.len() as u64;
         self.held.clear();
         written
+    }
+
+    /// Bytes appended so far, zeros that were skipped included.
+    pub fn appended(&self) -> u64 {
+        self.appended
+    }
+
+    /// Gives a file that ends in skipped zeros its length.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn end_hole(&self) -> io::Result<()> {
+        let ends_in_hole = self.size.load(Ordering::Relaxed) < self.appended;
+        if ends_in_hole { self.file.set_len(self.appended) } else { Ok(()) }
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let end = offset + bytes.len() as u64;
+        self.check_room(end)?;
+        if bytes.len() < STRAIGHT {
+            self.hold(offset, bytes)?;
+        } else {
+            self.flush()?;
+            put(&self.file, offset, bytes)?;
+        }
+        self.size.fetch_max(end, Ordering::Relaxed);
+        Ok(())
     }
 
     fn end(&self) -> u64 {
@@ -69,17 +98,18 @@ impl WriteBehind {
 }
 
 impl Sink for WriteBehind {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let end = offset + bytes.len() as u64;
-        self.check_room(end)?;
-        if bytes.len() < STRAIGHT {
-            self.hold(offset, bytes)?;
-        } else {
-            self.flush()?;
-            put(&self.file, offset, bytes)?;
-        }
-        self.size.fetch_max(end, Ordering::Relaxed);
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write(self.appended, bytes)?;
+        self.appended += bytes.len() as u64;
         Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        self.write(offset, bytes).map(|()| true)
+    }
+
+    fn reads_back(&self) -> bool {
+        true
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
@@ -87,6 +117,13 @@ impl Sink for WriteBehind {
             self.flush()?;
         }
         self.file.read_exact_at(buffer, offset)
+    }
+
+    /// A file begins empty; a device keeps its old content.
+    fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
+        let is_file = self.limit.is_none();
+        self.appended += if is_file { count } else { 0 };
+        Ok(is_file)
     }
 }
 

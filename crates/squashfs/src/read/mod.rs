@@ -6,9 +6,9 @@
 
 mod block;
 mod error;
+mod find;
 mod image;
 mod inode;
-mod input;
 mod inspect;
 pub(crate) mod metadata;
 mod metadata_cache;
@@ -20,10 +20,11 @@ mod walk;
 pub use crate::format::directory::listing::{DirEntry, Listing};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
 pub use error::ReadError;
+pub use find::find_image;
 pub use image::{Image, Opening, Origin};
 pub use inode::{DirData, FileData, Inode, InodeRef, Node, NodeType};
-pub use input::{FileInput, Input, find_image};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
+pub use packline_runtime::{FileInput, Input};
 pub use random::{Files, OpenFile, RandomSettings};
 pub use reading::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
 pub use scratch::{Scratch, Stowed};

@@ -102,7 +102,11 @@ impl Sequencer<HashTask, CompressTask> for Area {
 
 /// Writes to a sink; an error says where.
 pub(crate) fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-    sink.write_at(offset, bytes).map_err(|cause| sink_error("write", offset, cause))
+    match sink.write_at(offset, bytes) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(sink_error("write", offset, std::io::ErrorKind::NotSeekable.into())),
+        Err(cause) => Err(sink_error("write", offset, cause)),
+    }
 }
 
 fn sink_error(action: &'static str, offset: u64, cause: std::io::Error) -> Error {

@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+use crate::write::area::write;
 use crate::{Error, MetadataCompressor, Sink};
 
 /// Raw length of a metadata block, bytes.
@@ -192,10 +193,6 @@ impl<'a> Metadata<'a> {
         stream.starts.push(start + block.len() as u64);
         Ok(())
     }
-}
-
-fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-    sink.write_at(offset, bytes).map_err(|cause| Error::Sink { action: "write", offset, cause })
 }
 
 /// A block that does not say its own length would make an image nobody can read: better no image.

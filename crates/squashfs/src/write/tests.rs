@@ -99,7 +99,7 @@ fn pack(
         add(&mut writer, number, bytes, *hints, step, hole).unwrap();
     }
     let layout = writer.finish_data_for_tests().unwrap();
-    let image = sink.0.borrow().clone();
+    let image = sink.borrow().clone();
     (image, layout)
 }
 
@@ -111,7 +111,7 @@ fn image(files: &[(Vec<u8>, FileHints)], options: &Options, crew: Crew, step: us
         add(&mut writer, number, bytes, *hints, step, usize::MAX).unwrap();
     }
     writer.finish().unwrap();
-    sink.0.take()
+    sink.take()
 }
 
 fn block(image: &[u8], start: u64, size_word: u32, room: usize, codec: &Spec) -> Vec<u8> {
@@ -255,7 +255,7 @@ fn holes_take_no_place_and_no_time() {
     writer.add(&entry, FileHints::default(), &mut Empty(false)).unwrap();
     let layout = writer.finish_data_for_tests().unwrap();
     assert_eq!((layout.files[0].sparse, layout.files[0].blocks), (size, (size / BLOCK as u64) as u32));
-    assert!(sink.0.borrow().len() < 200);
+    assert!(sink.borrow().len() < 200);
 }
 
 #[test]
@@ -275,11 +275,11 @@ fn a_failing_source_is_named() {
 fn a_full_sink_is_named_with_its_offset() {
     struct Full;
     impl Sink for Full {
-        fn write_at(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+        fn append(&mut self, _: &[u8]) -> io::Result<()> {
             Err(io::Error::from(io::ErrorKind::StorageFull))
         }
-        fn read_at(&mut self, _: u64, _: &mut [u8]) -> io::Result<()> {
-            Err(io::Error::from(io::ErrorKind::UnexpectedEof))
+        fn write_at(&mut self, _: u64, _: &[u8]) -> io::Result<bool> {
+            Err(io::Error::from(io::ErrorKind::StorageFull))
         }
     }
     for crew in [crew(2, 0), crew(0, 0)] {

@@ -48,7 +48,7 @@ fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
         writer.add(&entry, FileHints::default(), &mut Content(bytes)).unwrap();
     }
     writer.finish().unwrap();
-    sink.0.take()
+    sink.take()
 }
 
 fn open(bytes: Vec<u8>) -> (Image, Vec<FileData>) {

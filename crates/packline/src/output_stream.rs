@@ -6,22 +6,19 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
-use packline_runtime::Sink as _;
 
 use crate::{Error, FileIdentity, Observer, TarTarget, Temporaries};
-use packline_runtime::{OutputFile, WriteBehind};
+use packline_runtime::{OutputFile, Sink, WriteBehind};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;
 /// Permissions that are kept: none that give rights to others' programs.
 const MODE: u32 = 0o777;
 
-/// A target.
-pub(crate) struct End {
+/// An output that is written from front to back.
+pub(crate) struct OutputStream {
     shown: PathBuf,
     place: Place,
-    /// Bytes appended so far.
-    at: u64,
 }
 
 enum Place {
@@ -40,18 +37,18 @@ pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &Tar
     }
 }
 
-impl End {
+impl OutputStream {
     /// Opens it.
     ///
     /// # Errors
     /// Those of [`OutputFile::open`].
-    pub(crate) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<End, Error> {
+    pub(crate) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<OutputStream, Error> {
         match target {
-            TarTarget::Stream(shown, out) => Ok(End { shown, place: Place::Stream(out), at: 0 }),
+            TarTarget::Stream(shown, out) => Ok(OutputStream { shown, place: Place::Stream(out) }),
             TarTarget::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
                 let (sink, file) = (output.sink()?, output.file()?);
-                Ok(End { shown: path, place: Place::File { output, sink, file }, at: 0 })
+                Ok(OutputStream { shown: path, place: Place::File { output, sink, file } })
             }
         }
     }
@@ -72,15 +69,6 @@ impl End {
             Place::Stream(_) => Vec::new(),
             Place::File { output, .. } => output.names().map(Path::to_path_buf).collect(),
         }
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.place {
-            Place::Stream(out) => out.write_all(bytes)?,
-            Place::File { sink, .. } => sink.write_at(self.at, bytes)?,
-        }
-        self.at += bytes.len() as u64;
-        Ok(())
     }
 
     /// Reads what was written to a file again, and compares it with what was decompressed.
@@ -106,8 +94,7 @@ impl End {
     /// # Errors
     /// [`Error::Output`].
     pub(crate) fn finish(mut self, about: Option<&Metadata>, observer: &mut dyn Observer) -> Result<(), Error> {
-        Write::flush(&mut self).map_err(|cause| self.refused("cannot write", cause))?;
-        self.end_hole().map_err(|cause| self.refused("cannot write", cause))?;
+        self.end().map_err(|cause| self.refused("cannot write", cause))?;
         let Place::File { output, file, sink } = self.place else { return Ok(()) };
         drop(sink);
         if let Some(about) = about {
@@ -120,13 +107,10 @@ impl End {
         Ok(output.finish(observer)?)
     }
 
-    /// A file that ends in a hole gets its length.
-    fn end_hole(&self) -> io::Result<()> {
-        match &self.place {
-            Place::File { output, file, .. } if output.begins_empty() && output.size() < self.at => {
-                file.set_len(self.at)
-            }
-            _ => Ok(()),
+    fn end(&mut self) -> io::Result<()> {
+        match &mut self.place {
+            Place::Stream(out) => out.flush(),
+            Place::File { sink, .. } => sink.flush().and_then(|()| sink.end_hole()),
         }
     }
 
@@ -135,59 +119,37 @@ impl End {
     }
 }
 
-impl Write for End {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.append(bytes).map(|()| bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
+impl Sink for OutputStream {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.place {
-            Place::Stream(out) => out.flush(),
-            Place::File { sink, .. } => sink.flush(),
+            Place::Stream(out) => out.write_all(bytes),
+            Place::File { sink, .. } => sink.append(bytes),
         }
     }
-}
 
-impl packline_pln::Sink for End {
-    fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
-        let skips = matches!(&self.place, Place::File { output, .. } if output.begins_empty());
-        if skips {
-            self.at += count;
-        }
-        Ok(skips)
-    }
-}
-
-impl packline_lrz::Sink for End {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.append(bytes)
-    }
-
-    fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<bool> {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
         match &mut self.place {
             Place::Stream(_) => Ok(false),
-            Place::File { sink, .. } => sink.write_at(at, bytes).map(|()| true),
-        }
-    }
-}
-
-impl packline_lrz::Target for End {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.append(bytes)
-    }
-
-    fn read_back(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        match &mut self.place {
-            Place::Stream(_) => Err(io::ErrorKind::Unsupported.into()),
-            Place::File { sink, file, .. } => {
-                sink.flush()?;
-                file.read_exact_at(into, at)
-            }
+            Place::File { sink, .. } => sink.write_at(offset, bytes),
         }
     }
 
     fn reads_back(&self) -> bool {
-        matches!(self.place, Place::File { .. })
+        !self.is_stream()
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        match &mut self.place {
+            Place::Stream(_) => Err(io::ErrorKind::Unsupported.into()),
+            Place::File { sink, .. } => sink.read_at(offset, buffer),
+        }
+    }
+
+    fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
+        match &mut self.place {
+            Place::Stream(_) => Ok(false),
+            Place::File { sink, .. } => sink.skip_zeros(count),
+        }
     }
 }
 

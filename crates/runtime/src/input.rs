@@ -1,0 +1,154 @@
+//! Inputs that can be read at an offset.
+
+use std::fs::{File, FileType, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::sync::Arc;
+
+/// Bytes that can be read at any offset, by several threads at once.
+pub trait Input: Send + Sync {
+    /// Length, bytes.
+    fn size(&self) -> u64;
+
+    /// Fills `buffer` from `offset`.
+    ///
+    /// # Errors
+    /// Those of the operating system; [`io::ErrorKind::UnexpectedEof`] if there are fewer bytes.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Whether the bytes, or their number, may have changed since the input was opened.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn changed(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+/// The bytes that are compressed or decompressed. The kind of the source changes no byte of the output.
+pub enum Source<'a> {
+    /// Read at any offset, by workers too. Its size is asked for once.
+    At(Arc<dyn Input>),
+    /// Read from front to back.
+    Stream(&'a mut (dyn Read + Send)),
+}
+
+impl Input for Vec<u8> {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).ok();
+        let bytes = start.and_then(|start| self.get(start..)?.get(..buffer.len()));
+        buffer.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// A file or a block device, with the size that it had when it was opened.
+#[derive(Debug)]
+pub struct FileInput {
+    file: File,
+    size: u64,
+    stamp: Stamp,
+}
+
+/// Differs once a file was written to: its size, and the times of its content and its inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(about: &Metadata) -> Stamp {
+        let (modified, changed) = ((about.mtime(), about.mtime_nsec()), (about.ctime(), about.ctime_nsec()));
+        Stamp { size: about.size(), modified, changed }
+    }
+}
+
+impl FileInput {
+    /// An open file or block device.
+    ///
+    /// # Errors
+    /// The system does not tell the size, or the file is neither (a pipe, a directory).
+    pub fn new(mut file: File) -> io::Result<FileInput> {
+        let about = file.metadata()?;
+        let kind = about.file_type();
+        if kind.is_file() {
+            return Ok(FileInput::described(file, &about));
+        }
+        if !kind.is_block_device() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, not_readable(kind)));
+        }
+        // The metadata of a device has no size; its end has.
+        let size = file.seek(SeekFrom::End(0))?;
+        Ok(FileInput { size, ..FileInput::described(file, &about) })
+    }
+
+    /// An open file of any kind, with the size in `about`, its metadata.
+    pub fn described(file: File, about: &Metadata) -> FileInput {
+        FileInput { file, size: about.len(), stamp: Stamp::of(about) }
+    }
+}
+
+fn not_readable(kind: FileType) -> String {
+    let found = match kind {
+        _ if kind.is_dir() => "a directory",
+        _ if kind.is_fifo() => "a pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a character device",
+    };
+    format!("{found} (expected a file or a block device: an image is not read from front to back)")
+}
+
+impl Input for FileInput {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+
+    fn changed(&self) -> io::Result<bool> {
+        Ok(Stamp::of(&self.file.metadata()?) != self.stamp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_that_is_written_to_has_changed() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"before").unwrap();
+        let input = FileInput::new(file.try_clone().unwrap()).unwrap();
+        assert!(!input.changed().unwrap() && input.size() == 6);
+        file.write_all(b"!").unwrap();
+        assert!(input.changed().unwrap());
+    }
+
+    #[test]
+    fn bytes_are_read_at_any_offset() {
+        let input = b"packline".to_vec();
+        let mut buffer = [0; 4];
+        input.read_at(4, &mut buffer).unwrap();
+        assert_eq!((&buffer, input.size()), (b"line", 8));
+        for offset in [5, 9, u64::MAX] {
+            assert_eq!(input.read_at(offset, &mut buffer).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_at_an_offset_is_refused() {
+        let directory = FileInput::new(File::open("/").unwrap()).unwrap_err();
+        assert!(directory.to_string().starts_with("a directory"), "{directory}");
+        let device = FileInput::new(File::open("/dev/null").unwrap()).unwrap_err();
+        assert!(device.to_string().starts_with("a character device"), "{device}");
+    }
+}

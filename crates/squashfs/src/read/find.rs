@@ -1,0 +1,62 @@
+//! Where in its input an image begins.
+
+use std::io;
+
+use memchr::memmem;
+use packline_runtime::Input;
+
+use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_BYTES, Superblock};
+
+/// Bytes looked at in one go when an image is searched.
+const SEARCH_BYTES: usize = 1 << 20;
+
+/// The offset of the first image in `input`: a superblock whose fields hold together, at any byte (an AppImage has one behind
+/// its program).
+///
+/// # Errors
+/// Those of reading.
+pub fn find_image(input: &dyn Input) -> io::Result<Option<u64>> {
+    let mut window = Vec::new();
+    let mut at = 0;
+    while at + SUPERBLOCK_BYTES <= input.size() {
+        window.resize((input.size() - at).min(SEARCH_BYTES as u64) as usize, 0);
+        input.read_at(at, &mut window)?;
+        if let Some(found) = find_in(&window, at, input.size()) {
+            return Ok(Some(found));
+        }
+        // A superblock across the window's end is looked at again, whole.
+        at += window.len() as u64 - (SUPERBLOCK_BYTES - 1);
+    }
+    Ok(None)
+}
+
+/// The first sound superblock that lies whole in a window of the input.
+fn find_in(window: &[u8], at: u64, size: u64) -> Option<u64> {
+    let starts = memmem::find_iter(window, &MAGIC_BYTES);
+    let mut sound = starts.filter(|&start| {
+        let bytes = window[start..].first_chunk();
+        let superblock = bytes.and_then(|bytes| Superblock::decode(bytes).ok());
+        superblock.is_some_and(|found| found.check_places(size - at - start as u64).is_ok())
+    });
+    sound.next().map(|start| at + start as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_found_wherever_it_is() {
+        let mut image = crate::format::superblock::tests::sound().encode();
+        image.resize(4096, 0);
+        for before in [0, 1, 95, SEARCH_BYTES - 1, SEARCH_BYTES - 95, SEARCH_BYTES - 96, SEARCH_BYTES, 3 << 20] {
+            // The magic alone is no image.
+            let mut input = b"hsqs".repeat(before / 4 + 1);
+            input.truncate(before);
+            input.extend_from_slice(&image);
+            assert_eq!(find_image(&input).unwrap(), Some(before as u64), "{before}");
+            input.truncate(before + 4095);
+            assert_eq!(find_image(&input).unwrap(), None, "{before}");
+        }
+    }
+}

@@ -6,12 +6,12 @@
 //! is in the trailer: what b3sum says of the content, and what any part of it is checked against.
 
 mod error;
+mod fill;
 mod format;
 mod map;
 mod memory;
 mod read;
 mod room;
-mod fill;
 mod write;
 
 pub use error::{Error, Part};

@@ -13,9 +13,7 @@ use packline_tree::tar::{self, TarOptions};
 use packline_tree::threads;
 
 use super::extract::Extraction;
-use super::{
-    OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less,
-};
+use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less};
 use crate::Container::{self, Compressed, Tar};
 use crate::source::head_of;
 use crate::unpack::Site;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::format::{HEAD_BYTES, Head, PIECE_BYTES};
 use crate::fill::fill;
+use crate::format::{HEAD_BYTES, Head, PIECE_BYTES};
 use crate::{Error, Input, Part};
 
 /// A stream, and how far it has been read.

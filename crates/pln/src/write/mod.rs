@@ -16,10 +16,10 @@ use packline_engine::OrderedMap;
 pub use options::WriteOptions;
 pub use written::Written;
 
+use crate::fill::fill;
 use crate::map::{first, map, of_fault};
 use crate::memory::Demand;
 use crate::room::Rooms;
-use crate::fill::fill;
 use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source};
 use layout::Layout;
 use press::{CompressTask, Content, Task};

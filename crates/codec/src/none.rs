@@ -8,7 +8,7 @@ use crate::{CodecError, Decoder};
 pub(crate) struct Stored;
 
 impl Compressor for Stored {
-    fn try_compress(&mut self, _src: &[u8], _room: &mut [u8]) -> Result<Option<usize>, CodecError> {
+    fn try_compress(&mut self, _src: &[u8], _out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         Ok(None)
     }
 }

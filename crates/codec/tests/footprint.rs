@@ -39,10 +39,10 @@ fn held() -> usize {
     info.uordblks + info.hblkhd
 }
 
-/// Complaints where what was said is no upper bound, or a wild one.
-fn judge(who: &str, took: usize, said: usize) -> Option<String> {
-    let fair = (took..=took * 2 + 128 * 1024).contains(&said);
-    (!fair).then(|| format!("{who} took {took}, said {said}"))
+/// Complaints where what was stated is no upper bound, or a wild one.
+fn judge(who: &str, took: usize, stated: usize) -> Option<String> {
+    let fair = (took..=took * 2 + 128 * 1024).contains(&stated);
+    (!fair).then(|| format!("{who} took {took}, stated {stated}"))
 }
 
 fn encoder(text: &str, size: usize) -> (Option<Vec<u8>>, Option<String>) {
@@ -71,14 +71,15 @@ fn decoder(text: &str, size: usize, packed: &[u8]) -> Option<String> {
 /// zpaq holds a model only while it works: looked at in the midst of a block.
 fn zpaq(level: u32) -> Option<String> {
     let packed = compress(&mut ZpaqEncoder::new(level).unwrap(), &content("text", 9000, 1)).unwrap();
-    let said = ZpaqEncoder::footprint(level).unwrap();
+    let stated = ZpaqEncoder::footprint(level).unwrap();
     let before = held();
-    let mut reader = ZpaqReader::new(&packed[..], said.decoder);
+    let mut reader = ZpaqReader::new(&packed[..], stated.decoder);
     reader.read_exact(&mut [0; 4000]).unwrap();
     let took = held().saturating_sub(before);
     drop(reader);
     assert!(held() <= before + 4096, "zpaq {level} keeps memory");
-    judge(&format!("zpaq {level}"), took, said.decoder).or_else(|| judge(&format!("zpaq {level}"), took, said.encoder))
+    judge(&format!("zpaq {level}"), took, stated.decoder)
+        .or_else(|| judge(&format!("zpaq {level}"), took, stated.encoder))
 }
 
 /// bzip2 too holds memory only while it works. The memory of a level is the same whatever is compressed.

@@ -186,7 +186,7 @@ fn nothing_is_written_beyond_the_destination() {
 
 #[test]
 fn bad_descriptions_are_named() {
-    let said = |block: &[u8]| ours(block, 100, Huff0Streams::Four).unwrap_err().to_string();
+    let stated = |block: &[u8]| ours(block, 100, Huff0Streams::Four).unwrap_err().to_string();
     for (block, reason) in [
         (&[][..], "no description of a code"),
         (&[127 + 4, 0x11], "a description of a code that is cut off"),
@@ -202,7 +202,7 @@ fn bad_descriptions_are_named() {
         (&[127 + 1, 0x10, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1], "a stream without an end mark"),
         (&[127 + 1, 0x10, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1], "a stream that ends before the last symbol"),
     ] {
-        assert!(said(block).contains(reason), "{block:?}: {}", said(block));
+        assert!(stated(block).contains(reason), "{block:?}: {}", stated(block));
     }
     let long = ours(&[127 + 1, 0x10, 0xff, 0xff], 3, Huff0Streams::One).unwrap_err().to_string();
     assert!(long.contains("a stream that goes on after the last symbol"), "{long}");

@@ -52,9 +52,9 @@ fn fill(draft: &mut Draft, codec: Option<&Spec>) -> Ino {
     draft.ids = vec![0, 1000];
     let words = b"words that compress, and again ".repeat(400);
     let set = draft.attributes(&[(0, b"name", b"value")]);
-    let (tail, tail_word) = stored_or_pressed(&words[8192..LENGTH as usize], codec);
-    let (first, first_word) = stored_or_pressed(&words[..4096], codec);
-    let (second, second_word) = stored_or_pressed(&words[4096..8192], codec);
+    let (tail, tail_word) = stored_or_compressed(&words[8192..LENGTH as usize], codec);
+    let (first, first_word) = stored_or_compressed(&words[..4096], codec);
+    let (second, second_word) = stored_or_compressed(&words[4096..8192], codec);
     let start = draft.store(&first);
     draft.store(&second);
     let fragment = draft.fragment(&tail, tail_word);
@@ -66,7 +66,7 @@ fn fill(draft: &mut Draft, codec: Option<&Spec>) -> Ino {
     draft.directory(&[(b"dir", directory), (b"file", file), (b"link", link)])
 }
 
-fn stored_or_pressed(raw: &[u8], codec: Option<&Spec>) -> (Vec<u8>, u32) {
+fn stored_or_compressed(raw: &[u8], codec: Option<&Spec>) -> (Vec<u8>, u32) {
     match codec.and_then(|codec| compressed_block(codec, raw)) {
         Some(bytes) => (bytes.clone(), bytes.len() as u32),
         None => (raw.to_vec(), raw.len() as u32 | STORED_BLOCK),

@@ -50,7 +50,7 @@ pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits
 }
 
 /// How many threads may decode. liblzma fails if it cannot start all of its own, also later, when others have started theirs:
-/// it gets several only where there is room for as many again, and for those here and beside them.
+/// it gets several only if as many again, and those used here, could be started too.
 fn threads(format: Format, wanted: usize) -> usize {
     let needed = 2 * wanted + 4;
     if format == Format::Xz && wanted > 1 && startable(needed) < needed { 1 } else { wanted }

@@ -1,6 +1,6 @@
-//! How many bytes are the same.
+//! Lengths of common prefixes and suffixes.
 
-/// How many bytes `a` and `b` have in common from their beginnings.
+/// Length of the common prefix of `a` and `b`, bytes.
 pub(crate) fn forward(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let (words_a, rest_a) = a[..most].as_chunks::<8>();
@@ -13,7 +13,7 @@ pub(crate) fn forward(a: &[u8], b: &[u8]) -> usize {
     most - rest_a.len() + rest_a.iter().zip(rest_b).take_while(|(x, y)| x == y).count()
 }
 
-/// How many bytes `a` and `b` have in common from their ends.
+/// Length of the common suffix of `a` and `b`, bytes.
 pub(crate) fn backward(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let (rest_a, words_a) = a[a.len() - most..].as_rchunks::<8>();

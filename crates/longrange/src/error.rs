@@ -1,17 +1,17 @@
-//! Why a search ended early.
+//! Errors of a search.
 
 use std::io;
 
 /// Why a search ended early; `E` is the error of the consumer of the matches.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError<E> {
-    /// The window could not be read: a fault of the medium, or it was truncated meanwhile. The failure nearest to the
-    /// window's beginning, however many threads were reading.
+    /// The window could not be read: a fault of the medium, or the file was truncated meanwhile. The failure nearest to the window's
+    /// beginning, for any number of threads.
     #[error("{length} bytes at byte {at} of the window cannot be read")]
     Read {
-        /// Where, in bytes from the beginning of the window.
+        /// Offset in the window, bytes.
         at: u64,
-        /// How many bytes were wanted.
+        /// Bytes requested.
         length: usize,
         /// The error of [`Window::read`](crate::Window::read).
         source: io::Error,
@@ -19,7 +19,7 @@ pub enum FindError<E> {
     /// `stop` returned true.
     #[error("stopped before the search was over")]
     Stopped,
-    /// The window is longer than [`WINDOW_MOST`](crate::WINDOW_MOST): the fault of the caller, who divides such an input.
+    /// The window is longer than [`WINDOW_MOST`](crate::WINDOW_MOST): the caller must divide it.
     #[error("a window of {length} bytes is too long (at most {most} are searched at once)")]
     TooLong {
         /// The window's length in bytes.
@@ -32,7 +32,7 @@ pub enum FindError<E> {
     Taken(E),
 }
 
-/// Why a phase of the search ended early, other than by an error of the consumer of the matches.
+/// Why a phase of the search ended early, except for an error of the consumer of the matches.
 #[derive(Debug)]
 pub(crate) enum Broken {
     Read { at: u64, length: usize, source: io::Error },

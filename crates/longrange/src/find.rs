@@ -1,4 +1,4 @@
-//! The search from end to end: samples, index, matches of segments, matches of the window.
+//! The whole search: samples, index, matches of segments, matches of the window.
 
 use crate::error::Broken;
 use crate::index::Index;
@@ -13,21 +13,22 @@ use crate::workers::Workers;
 use crate::{FindError, Match, Settings, WINDOW_MOST, Window};
 use std::sync::{Arc, Mutex};
 
-/// Finds the repeats of `window` and gives them to `each`, on the caller's thread, in order and apart from each other.
+/// Finds the repeats of `window` and passes them to `each`, on the caller's thread, in order and without overlaps.
 ///
-/// The matches depend on the bytes and on `settings` alone. `workers` threads search, started and ended within the call;
-/// with 0 or 1 there is none but the caller's, with the same result. `stop` is called before each segment, on the caller's thread.
+/// The matches depend on the bytes and on `settings` alone. `workers` threads search, started and ended within the call; with 0 or 1 only
+/// the caller's thread is used, with the same result. `stop` is called before each segment, on the caller's thread.
 ///
-/// Where little is left over that repeats nothing, that is searched once more, with denser samples.
+/// If few bytes are left uncovered by matches, they are searched once more, with denser samples.
 ///
-/// Memory is bounded by [`Settings::memory`]. Time is bounded too, whatever the window contains: the window is read
-/// twice, [`Settings::samples_most`] words are sorted twice (both twice as often where it is searched once more), and no byte is
-/// compared more than [`Settings::candidates`] times forwards, nor backwards for each of them and each sample more than the shortest match or what is covered by it.
+/// Memory is bounded by [`Settings::memory`]. Time is bounded too, whatever the window contains: the window is read twice,
+/// [`Settings::samples_most`] words are sorted twice (both twice as often with a second search), and no byte is compared more than
+/// [`Settings::candidates`] times forwards, nor backwards for each of them and each sample more than the shortest match or the bytes
+/// covered by it.
 ///
 /// # Errors
 ///
-/// [`FindError::Read`] if the window cannot be read, [`FindError::Stopped`] if `stop` returns true, [`FindError::Taken`] with
-/// the first error of `each`, [`FindError::TooLong`] for more than [`WINDOW_MOST`] bytes. All threads have ended then.
+/// [`FindError::Read`] if the window cannot be read, [`FindError::Stopped`] if `stop` returns true, [`FindError::Taken`] with the first error
+/// of `each`, [`FindError::TooLong`] for more than [`WINDOW_MOST`] bytes. All threads have ended then.
 pub fn find<E>(
     window: Arc<dyn Window>,
     settings: &Settings,
@@ -39,7 +40,7 @@ pub fn find<E>(
     if length > WINDOW_MOST {
         return Err(FindError::TooLong { length, most: WINDOW_MOST });
     }
-    // Settings for another length take more memory than they say, or find less; never anything that is not there.
+    // Settings for another length would use more memory than stated, or find less, but never wrong matches.
     let settings = &settings.fitted(length);
     let workers = Workers::new(workers, stop).or_else(|_| Workers::new(0, stop));
     let search = Search { window, workers: workers.map_err(|_| Broken::Stopped)? };
@@ -54,7 +55,7 @@ pub fn find<E>(
     }
 }
 
-/// A window, and who searches it.
+/// A window and the workers that search it.
 struct Search<'a> {
     window: Arc<dyn Window>,
     workers: Workers<'a>,
@@ -89,7 +90,7 @@ impl Search<'_> {
         merger.finish()
     }
 
-    /// Samples each segment, makes the index, and gives the matches of each segment to `take`, in order.
+    /// Samples each segment, builds the index, and passes the matches of each segment to `take`, in order.
     fn pass<E>(
         &self,
         settings: &Settings,

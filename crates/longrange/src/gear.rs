@@ -1,17 +1,17 @@
 //! The rolling hash that chooses samples by content: gear, over 32 bytes.
 //!
-//! `hash = 2 * hash + TABLE[byte]` in 32 bits: what a byte added has left the word after 32 more, so the hash depends on
-//! the last 32 bytes alone, wherever they are (the chunker of Xia et al., "Ddelta", 2014). A sample is where it is small.
+//! `hash = 2 * hash + TABLE[byte]` in 32 bits: a byte's contribution is shifted out after 32 more, so the hash depends on the last 32
+//! bytes alone, at any position (the chunker of Xia et al., "Ddelta", 2014). A sample is taken where it is small.
 
 /// Bytes on which a hash, and a fingerprint, depends.
 pub(crate) const WINDOW: usize = 32;
 
-/// The same in a second round, where short matches are wanted.
+/// The same in a second pass, where short matches are wanted.
 pub(crate) const SHORT_WINDOW: usize = 24;
 
 const TABLE: [u32; 256] = table();
 
-/// 256 words of the generator splitmix64, of which the higher halves are kept.
+/// The higher halves of 256 words of the generator splitmix64.
 const fn table() -> [u32; 256] {
     let mut words = [0; 256];
     let mut state = 0x7061_636b_6c69_6e65_u64;
@@ -30,13 +30,13 @@ fn step(hash: u32, byte: u8) -> u32 {
     (hash << 1).wrapping_add(TABLE[usize::from(byte)])
 }
 
-/// Tells `found` each place in `bytes` at which `LENGTH` bytes begin, 32 at most, whose hash is below `threshold`, with the hash.
+/// Calls `found` for each position in `bytes` at which `LENGTH` bytes begin, 32 at most, whose hash is below `threshold`, with the hash.
 ///
-/// `found` returns the threshold from there on.
+/// `found` returns the threshold for later positions.
 pub(crate) fn scan<const LENGTH: usize>(bytes: &[u8], mut threshold: u32, mut found: impl FnMut(usize, u32) -> u32) {
     let Some((head, rest)) = bytes.split_at_checked(LENGTH - 1) else { return };
     let mut state = head.iter().fold(0, |hash, &byte| step(hash, byte));
-    // The lowest bits are those that no byte before these has reached.
+    // The lowest bits are not affected by earlier bytes.
     let mut next = |byte| {
         state = step(state, byte);
         state << (WINDOW - LENGTH)
@@ -60,7 +60,7 @@ pub(crate) fn scan<const LENGTH: usize>(bytes: &[u8], mut threshold: u32, mut fo
     }
 }
 
-/// 64 well mixed bits of up to 32 bytes; of fewer with as many zeros as are missing.
+/// 64 well mixed bits of up to 32 bytes; shorter input is padded with zeros.
 pub(crate) fn fingerprint_of(bytes: &[u8]) -> u64 {
     let mut window = [0; WINDOW];
     let length = bytes.len().min(WINDOW);
@@ -68,7 +68,7 @@ pub(crate) fn fingerprint_of(bytes: &[u8]) -> u64 {
     fingerprint(&window)
 }
 
-/// 64 well mixed bits of 32 bytes. Two folded products (as in wyhash), mixed once more.
+/// 64 well mixed bits of 32 bytes: two folded products (as in wyhash), mixed once more.
 pub(crate) fn fingerprint(bytes: &[u8; WINDOW]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();
     let word = |index: usize, salt: u64| u64::from_le_bytes(words[index]) ^ salt;

@@ -1,8 +1,8 @@
-//! Second phase: shards of samples become links, each from a sample to the last one before it with the same fingerprint.
+//! Second phase: shards of samples become links, each from a sample to the previous one with the same fingerprint.
 //!
-//! First each shard is sorted by fingerprint and position, so that samples with the same fingerprint are adjacent; each
-//! but the first of them makes a link. Links are put into zones of the window by their positions and sorted by them. What
-//! has no predecessor takes no room any more, and the pages of one form of the index become those of the other.
+//! Each shard is sorted by fingerprint and position, so that samples with the same fingerprint are adjacent; each but the first of them
+//! yields a link. Links are put into zones of the window by position and sorted. Samples without a predecessor use no memory any more,
+//! and the pages of one form of the index are reused by the other.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use crate::settings::Settings;
 use crate::sorting::Sorter;
 use crate::workers::Workers;
 
-/// A sample and the last one before it that has the same fingerprint.
+/// A sample and the previous one with the same fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     /// Position of the sample.
@@ -27,7 +27,7 @@ pub(crate) struct Index {
     zones: Vec<Zone>,
 }
 
-/// How a link is a word, and a position a zone and a granule.
+/// Bit layout of links and positions.
 #[derive(Clone, Copy)]
 struct Shape {
     position_bits: u32,
@@ -43,7 +43,7 @@ struct Zone {
 }
 
 impl Index {
-    /// Makes the index of the shards of samples.
+    /// Builds the index from the shards of samples.
     pub(crate) fn new(
         settings: &Settings,
         shards: Vec<Mutex<Pile>>,
@@ -84,7 +84,7 @@ impl Index {
         Ok(Self { shape, zones: zones.into_iter().map(|(_, zone)| zone).collect() })
     }
 
-    /// The links of the samples at and after `at`, up to the end of the zone, in order.
+    /// The links of the samples from `at` to the end of the zone, in order.
     pub(crate) fn from(&self, at: u64) -> impl Iterator<Item = Link> {
         let number = at >> self.shape.zone_bits;
         let base = number << self.shape.zone_bits;
@@ -121,7 +121,7 @@ impl Shape {
         Link { at: base + (word >> self.position_bits), before: word & self.mask() }
     }
 
-    /// The bits of a position.
+    /// Mask of the bits of a position.
     fn mask(self) -> u64 {
         (1 << self.position_bits) - 1
     }
@@ -144,7 +144,7 @@ impl Zone {
         Self { links: Pile::from_entries(words, pool), directory }
     }
 
-    /// The index of the first link of a sample at or after `within`; past the last one if there is none.
+    /// The index of the first link of a sample at or after `within`, or the number of links.
     fn seek(&self, shape: Shape, within: u64) -> usize {
         let first = self.directory.get((within >> shape.granule_bits) as usize);
         let mut index = first.map_or(usize::MAX, |first| *first as usize);
@@ -164,7 +164,7 @@ impl Zone {
 mod tests {
     use super::*;
 
-    /// An index of samples (fingerprint, position), which are in shard 0 in no order.
+    /// An index of samples (fingerprint, position), which are in shard 0, unsorted.
     fn index(settings: &Settings, samples: &[(u64, u64)]) -> Index {
         let pool = Arc::<PagePool>::default();
         let mut shards = Piles::new(1, &pool);

@@ -1,4 +1,4 @@
-//! Repeats over windows as large as memory, found on every core, the same for any number of workers.
+//! Finds repeats in windows as large as memory, in parallel, with the same result for any number of workers.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -27,20 +27,19 @@ pub use window::Window;
 
 /// A repeat: `length` bytes at `at` are equal to those `distance` bytes before.
 ///
-/// All three in bytes; `1 <= distance <= at`. Where `distance < length` the repeat overlaps itself, as a run of one
-/// byte does at distance 1.
+/// All three in bytes; `1 <= distance <= at`. Where `distance < length` the repeat overlaps itself, as a run of one byte does at distance 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// Where the repeat begins, from the beginning of the window.
+    /// Offset of the repeat in the window.
     pub at: u64,
-    /// How many bytes it has.
+    /// Length.
     pub length: u64,
-    /// Distance back to the same bytes.
+    /// Distance back to the equal bytes.
     pub distance: u64,
 }
 
 impl Match {
-    /// Where the repeat ends: its first byte's offset and its length together.
+    /// The end of the repeat: the sum of its offset and its length.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.at + self.length

@@ -1,8 +1,8 @@
-//! Matches of all segments, in order, become those of the window: joined where they go on, none over another.
+//! Merges the matches of all segments into those of the window: adjacent ones are joined, overlaps removed.
 
 use crate::{FindError, Match};
 
-/// Gives matches on, the last one held back until it is known not to go on.
+/// Passes matches on; holds back the last one until it cannot be extended.
 pub(crate) struct MatchMerger<'a, E> {
     least: u64,
     pending: Option<Match>,
@@ -10,12 +10,12 @@ pub(crate) struct MatchMerger<'a, E> {
 }
 
 impl<'a, E> MatchMerger<'a, E> {
-    /// Gives what it is given to `each`, without what is left of a match cut shorter than `least` bytes.
+    /// Passes its input to `each`, except matches that become shorter than `least` bytes by cutting overlaps.
     pub(crate) fn new(least: u64, each: &'a mut dyn FnMut(Match) -> Result<(), E>) -> Self {
         Self { least, pending: None, each }
     }
 
-    /// Takes the next match, which may begin within the last one but not before it.
+    /// Adds the next match, which may begin within the last one but not before it.
     pub(crate) fn add(&mut self, next: Match) -> Result<(), FindError<E>> {
         let Some(last) = &mut self.pending else {
             self.pending = Some(next);
@@ -36,7 +36,7 @@ impl<'a, E> MatchMerger<'a, E> {
         self.pending.replace(rest).map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Taken))
     }
 
-    /// Gives the last match.
+    /// Passes on the last match.
     pub(crate) fn finish(self) -> Result<(), FindError<E>> {
         self.pending.map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Taken))
     }

@@ -1,4 +1,4 @@
-//! Third phase: the matches of a segment, or of what is left over of it, from the links of its samples and from its runs.
+//! Third phase: finds the matches of a segment, or of its uncovered parts, from the links of its samples and from its runs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::second_pass::Uncovered;
 use crate::segment_reader::{AROUND, SegmentReader};
 use crate::settings::Settings;
 
-/// A match of no more than this many bytes gives way to a longer one that covers it.
+/// A match of at most this many bytes is replaced by a longer one that covers it.
 const SHORT: u64 = 1024;
 
-/// A worker that finds matches.
+/// State of a worker.
 pub(crate) struct Matcher {
     settings: Settings,
     index: Arc<Index>,
@@ -23,22 +23,22 @@ pub(crate) struct Matcher {
 
 /// The matches of a segment so far.
 struct Found {
-    /// Where matches may begin.
+    /// Minimum start of matches.
     start: u64,
-    /// How far they may reach: some way into the next segment, so that none is cut at the end of this one.
+    /// Maximum end of matches: in the next segment, so that none is cut at the end of this one.
     reach: u64,
-    /// Everything before this is covered, or looked at.
+    /// Everything before this is covered or has been searched.
     covered: u64,
     matches: Vec<Match>,
 }
 
 impl Matcher {
-    /// A matcher for any segment of the window that `reader` reads.
+    /// A matcher for all segments of the window that `reader` reads.
     pub(crate) fn new(settings: &Settings, index: &Arc<Index>, reader: SegmentReader) -> Self {
         Self { settings: settings.clone(), index: Arc::clone(index), reader }
     }
 
-    /// The matches of segment `number`, in order, apart from each other; the last may end in the next segment.
+    /// The matches of segment `number`, in order and without overlaps; the last may end in the next segment.
     pub(crate) fn matches(&mut self, number: usize) -> Result<Vec<Match>, Broken> {
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let reach = (segment.end + AROUND).min(self.settings.length());
@@ -55,7 +55,7 @@ impl Matcher {
         Ok(found.matches)
     }
 
-    /// The matches in what is left over of segment `number`, none longer than what they are found in.
+    /// The matches in the uncovered parts of segment `number`, none longer than its part.
     pub(crate) fn matches_left(&mut self, number: usize, left: &Uncovered) -> Result<Vec<Match>, Broken> {
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let sample = self.settings.sample() as u64;
@@ -70,9 +70,9 @@ impl Matcher {
         Ok(matches)
     }
 
-    /// Adds what a sample leads to.
+    /// Adds the best match of a sample.
     fn follow(&mut self, link: Link, found: &mut Found) -> Result<(), Broken> {
-        // A sample within the last match leads to nothing new; one that crosses its end may.
+        // A sample within the last match yields nothing new; one that crosses its end may.
         if link.at + self.settings.sample() as u64 > found.covered
             && let Some(best) = self.best(link, found)?
         {
@@ -92,7 +92,7 @@ impl Matcher {
         runs::runs(bytes, (segment.start - start) as usize).into_iter().map(as_match).collect()
     }
 
-    /// The longest match of a sample with those before it, of what is not covered.
+    /// The longest match of a sample with its predecessors, in the part not yet covered.
     fn best(&mut self, link: Link, found: &Found) -> Result<Option<Match>, Broken> {
         let mut best: Option<Match> = None;
         let mut earlier = Some(link.before);
@@ -106,10 +106,10 @@ impl Matcher {
         Ok(best)
     }
 
-    /// The match around a sample with the bytes around an earlier one.
+    /// The match around a sample and an earlier one.
     fn candidate(&mut self, at: u64, before: u64, found: &Found) -> Result<Option<Match>, Broken> {
         let ahead = self.reader.forward(before, at..found.reach)?;
-        // Other bytes with the same fingerprint.
+        // Different bytes with the same fingerprint.
         if ahead < self.settings.sample() as u64 {
             return Ok(None);
         }
@@ -118,7 +118,7 @@ impl Matcher {
         Ok((at + ahead > start).then(|| Match { at: start, length: at + ahead - start, distance: at - before }))
     }
 
-    /// Adds a match, in place of the short ones before it if it goes on over all of them.
+    /// Adds a match; replaces preceding short ones if it covers all of them.
     fn settle(&mut self, mut best: Match, found: &mut Found) -> Result<(), Broken> {
         while let Some(last) = found.matches.last().copied() {
             let behind = best.at - last.at;
@@ -138,7 +138,7 @@ impl Matcher {
 }
 
 impl Found {
-    /// Adds what is not covered of a run.
+    /// Adds the uncovered part of a run.
     fn add_run(&mut self, run: Match, least: u64) {
         let at = run.at.max(self.covered).max(self.start);
         if run.end() >= at + least {

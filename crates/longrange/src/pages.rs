@@ -1,14 +1,14 @@
-//! Memory of the index: entries in pages, and pages used again, so that sorting needs no second copy of it.
+//! Memory of the index: entries in pages that are reused, so that sorting needs no second copy of the index.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Entries in a page: 8 KiB.
 pub(crate) const PAGE: usize = 1024;
 
-/// Bytes of a page, with what the allocator adds.
+/// Bytes of a page, with the allocator's overhead.
 pub(crate) const PAGE_BYTES: u64 = PAGE as u64 * 8 + 64;
 
-/// Pages that are not in use.
+/// Unused pages.
 #[derive(Default)]
 pub(crate) struct PagePool {
     free: Mutex<Vec<Vec<u64>>>,
@@ -29,7 +29,7 @@ impl PagePool {
     }
 }
 
-/// Entries in pages, in the order they came in.
+/// A list of entries in pages.
 #[derive(Default)]
 pub(crate) struct Pile {
     pages: Vec<Vec<u64>>,
@@ -53,7 +53,7 @@ impl Pile {
         self.pages.append(&mut other.pages);
     }
 
-    /// Moves the entries into `flat`, which is emptied before, and the pages into `pool`.
+    /// Moves the entries into `flat`, which is cleared before, and the pages into `pool`.
     pub(crate) fn flatten(self, flat: &mut Vec<u64>, pool: &PagePool) {
         flat.clear();
         flat.reserve_exact(self.pages.iter().map(Vec::len).sum());
@@ -77,14 +77,13 @@ impl Pile {
     }
 }
 
-/// Piles by number, as one worker fills them.
+/// Piles by number, filled by one worker.
 pub(crate) struct Piles {
     pool: Arc<PagePool>,
     piles: Vec<Pile>,
 }
 
 impl Piles {
-    /// `count` empty piles.
     pub(crate) fn new(count: usize, pool: &Arc<PagePool>) -> Self {
         Self { pool: Arc::clone(pool), piles: (0..count).map(|_| Pile::default()).collect() }
     }
@@ -96,7 +95,7 @@ impl Piles {
         }
     }
 
-    /// The piles of all workers put together by their numbers, each to be taken by one job.
+    /// The piles of all workers merged by number, each to be taken by one job.
     pub(crate) fn merge(workers: Vec<Self>, count: usize) -> Vec<Mutex<Pile>> {
         let mut merged: Vec<Pile> = (0..count).map(|_| Pile::default()).collect();
         for worker in workers {
@@ -106,7 +105,7 @@ impl Piles {
     }
 }
 
-/// Takes a pile out of its place.
+/// Takes a pile.
 pub(crate) fn taken(place: &Mutex<Pile>) -> Pile {
     std::mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner))
 }

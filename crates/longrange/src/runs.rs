@@ -1,8 +1,7 @@
 //! Byte runs and short periods: ranges that repeat the bytes 1 to 64 bytes before.
 //!
-//! A rolling hash may choose all places of such a stretch or none, so they are looked for on purpose: at every
-//! [`GRID`]th byte, eight bytes are compared with those 1 to [`PERIOD_MOST`] bytes on. That finds
-//! every stretch of more than `GRID + 2 * PERIOD_MOST` bytes.
+//! A rolling hash may choose all or no positions of such a range, so they are searched separately: at every [`GRID`]th byte, eight bytes are
+//! compared with those 1 to [`PERIOD_MOST`] bytes later. That finds every range of more than `GRID + 2 * PERIOD_MOST` bytes.
 
 use crate::compare;
 use crate::settings::SEGMENT;
@@ -10,30 +9,30 @@ use crate::settings::SEGMENT;
 /// The longest period in bytes.
 pub(crate) const PERIOD_MOST: usize = 64;
 
-/// How many bytes lie between two looks.
+/// Distance of two examined positions.
 const GRID: usize = 128;
 
-/// How many bytes are looked at: eight, and eight at each distance up to the longest period.
+/// Bytes examined at a position: eight, and eight at each distance up to the longest period.
 const LOOK: usize = PERIOD_MOST + 8;
 
-/// The shortest stretch worth a match of its own, in bytes.
+/// The shortest range that becomes a match, in bytes.
 const RUN_LEAST: usize = 64;
 
-/// Most bytes of memory for the runs of a segment, in a list that may have grown to twice its length, and as matches too.
+/// Upper bound of the memory for the runs of a segment, in a list that may have grown to twice its length, and as matches too.
 pub(crate) const MEMORY: u64 = SEGMENT / GRID as u64 * 2 * 2 * size_of::<Run>() as u64;
 
 /// A range that repeats the bytes `period` bytes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The first byte that is like the one `period` bytes before.
+    /// Start of the bytes that equal those `period` bytes before.
     pub(crate) start: usize,
-    /// Behind the last one.
+    /// Their end.
     pub(crate) end: usize,
     /// 1 to 64 bytes.
     pub(crate) period: usize,
 }
 
-/// The runs in `bytes`, in order and apart from each other, looked for from byte `from` on.
+/// The runs in `bytes`, in order and without overlaps, searched from byte `from` on.
 pub(crate) fn runs(bytes: &[u8], from: usize) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut floor = 0;
@@ -51,7 +50,7 @@ pub(crate) fn runs(bytes: &[u8], from: usize) -> Vec<Run> {
     runs
 }
 
-/// The run that has the bytes at `at` in its first period or later, and no byte before `floor`.
+/// The run that contains the bytes at `at` in its first period or later, and no byte before `floor`.
 fn run_at(bytes: &[u8], at: usize, floor: usize) -> Option<Run> {
     let look = bytes.get(at..)?.first_chunk::<LOOK>()?;
     if !repeats_soon(look) {
@@ -62,9 +61,9 @@ fn run_at(bytes: &[u8], at: usize, floor: usize) -> Option<Run> {
     periods.map(|period| run_of(bytes, at, period, floor)).find(|run| run.end - run.start >= RUN_LEAST)
 }
 
-/// Whether the first eight bytes occur again 1 to [`PERIOD_MOST`] bytes on.
+/// Whether the first eight bytes occur again 1 to [`PERIOD_MOST`] bytes later.
 ///
-/// All places are compared side by side, byte by byte and without a branch, which compilers make wide instructions of.
+/// All distances are compared in parallel, byte by byte and without branches, so that compilers vectorise it.
 fn repeats_soon(look: &[u8; LOOK]) -> bool {
     let mut same = [true; PERIOD_MOST];
     for byte in 0..8 {
@@ -91,7 +90,7 @@ mod tests {
             for before in [0, 1, 63, 100] {
                 let pattern = noise(period, 9);
                 let stretch: Vec<u8> = pattern.iter().cycle().copied().take(1000).collect();
-                // Neither neighbour goes on with the pattern.
+                // Neither neighbour continues the pattern.
                 let (mut first, mut last) = (noise(before, 9), noise(300, 9));
                 if let Some(byte) = first.last_mut() {
                     *byte = !pattern[period - 1];

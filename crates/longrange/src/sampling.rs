@@ -11,17 +11,16 @@ use crate::second_pass::Uncovered;
 use crate::segment_reader::SegmentReader;
 use crate::settings::{SHARDS, Settings, part_of};
 
-/// A worker that takes samples.
+/// State of a worker.
 pub(crate) struct Sampler {
     settings: Settings,
     reader: SegmentReader,
     shards: Piles,
-    /// Samples of the segment: hash, and place in it.
+    /// Samples of the segment: hash and position in it.
     chosen: Vec<(u32, u32)>,
 }
 
 impl Sampler {
-    /// A sampler with empty shards.
     pub(crate) fn new(settings: &Settings, reader: SegmentReader, pool: &Arc<PagePool>) -> Self {
         Self { settings: settings.clone(), reader, shards: Piles::new(SHARDS, pool), chosen: Vec::new() }
     }
@@ -40,7 +39,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Takes the samples of what is left over of segment `number`.
+    /// Takes the samples of the uncovered parts of segment `number`.
     pub(crate) fn sample_left(&mut self, number: usize, left: &Uncovered) -> Result<(), Broken> {
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let start = segment.start;
@@ -53,15 +52,14 @@ impl Sampler {
         Ok(())
     }
 
-    /// The shards.
     pub(crate) fn into_shards(self) -> Piles {
         self.shards
     }
 }
 
-/// Chooses the samples of some pieces of `bytes`: where the hash is below a threshold.
+/// Chooses the samples of some pieces of `bytes`: positions whose hash is below a threshold.
 ///
-/// Where there are more than `most`, those of the lowest hashes stay: still a choice by content, as if taken more sparsely.
+/// If there are more than `most`, those of the lowest hashes stay: still a choice by content, like sparser sampling.
 fn choose(
     settings: &Settings,
     most: usize,
@@ -99,14 +97,14 @@ fn thin(chosen: &mut Vec<(u32, u32)>, most: usize) -> u32 {
     highest
 }
 
-/// The pieces of `from..end` in which samples may begin and end: they overlap runs, but no sample lies within one.
+/// The pieces of `from..end` in which samples may begin and end: they overlap runs, but no sample is within one.
 fn apart_from(runs: &[Run], from: usize, end: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = std::iter::once(from).chain(runs.iter().map(move |run| (run.end - (WINDOW - 1)).max(from)));
     let ends = runs.iter().map(|run| run.start - run.period + WINDOW - 1).chain(std::iter::once(end));
     starts.zip(ends).map(|(start, end)| start..end.max(start))
 }
 
-/// Puts the samples into shards: fingerprint and position in a word, so much of the fingerprint as there is room for.
+/// Puts the samples into shards: position and as many bits of the fingerprint as fit in a word.
 fn share(settings: &Settings, most: usize, bytes: &[u8], start: u64, chosen: &[(u32, u32)], shards: &mut Piles) {
     let most = part_of(most) as u32;
     let bits = settings.position_bits();
@@ -140,7 +138,7 @@ mod tests {
         chosen
     }
 
-    /// Content of period 65, one byte more than a run may have, with many more samples than others.
+    /// Content of period 65, one byte more than a run may have, with many more samples than usual.
     fn crowded(settings: &Settings) -> Vec<u8> {
         let mut patterns = (1..).map(|seed| noise(65, seed).into_iter().cycle().take(1 << 20).collect::<Vec<u8>>());
         let samples = |bytes: &Vec<u8>| {

@@ -1,4 +1,4 @@
-//! The result of the first pass: the matches that were found, and the gaps between them.
+//! Result of the first pass: the matches, and the gaps between them.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ impl<'a, E> Keeper<'a, E> {
         Self { capacity, kept: Some(Vec::with_capacity(capacity)), each }
     }
 
-    /// Takes the next match.
+    /// Adds the next match.
     pub(crate) fn add(&mut self, next: Match) -> Result<(), E> {
         match &mut self.kept {
             Some(kept) if kept.len() < self.capacity => {
@@ -31,7 +31,7 @@ impl<'a, E> Keeper<'a, E> {
         }
     }
 
-    /// All matches, if none was given on.
+    /// All matches, if none was passed on.
     pub(crate) fn into_kept(self) -> Option<Vec<Match>> {
         self.kept
     }
@@ -44,7 +44,7 @@ pub(crate) struct Uncovered {
 }
 
 impl Uncovered {
-    /// The gaps that `matches`, in order and apart from each other, leave in a window of `length` bytes.
+    /// The gaps of `matches`, which are in order and do not overlap, in a window of `length` bytes.
     pub(crate) fn new(matches: Vec<Match>, length: u64) -> Self {
         Self { matches, length }
     }
@@ -54,12 +54,12 @@ impl Uncovered {
         &self.matches
     }
 
-    /// How many bytes no match covers.
+    /// Bytes in gaps.
     pub(crate) fn bytes(&self) -> u64 {
         self.length - self.matches.iter().map(|found| found.length).sum::<u64>()
     }
 
-    /// The gaps within `range`, cut off at its ends, of those that have `least` bytes.
+    /// The gaps of at least `least` bytes within `range`, clipped to it.
     pub(crate) fn within(&self, range: &Range<u64>, least: u64) -> impl Iterator<Item = Range<u64>> {
         let (start, end) = (range.start, range.end);
         let first = self.matches.partition_point(|found| found.end() <= start);

@@ -1,4 +1,4 @@
-//! The window as a worker reads it: its segment, and any earlier byte.
+//! Access of a worker to the window: its segment, and any earlier byte.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,36 +10,35 @@ use crate::{Window, compare};
 /// Bytes before and after a segment that are read with it.
 pub(crate) const AROUND: u64 = 64 << 10;
 
-/// Bytes of a block that is read to look at an earlier place.
+/// Bytes of a cached block for earlier positions.
 const BLOCK: u64 = 4 << 10;
 
-/// How many blocks are kept.
+/// Number of cached blocks.
 const BLOCKS: u64 = 1024;
 
-/// Bytes of the blocks that are kept.
+/// Bytes of the cached blocks.
 pub(crate) const CACHE: u64 = BLOCK * BLOCKS;
 
-/// A window as one worker reads it. Both kinds give the same answers.
+/// A window as read by one worker. Both kinds give the same results.
 pub(crate) enum SegmentReader {
-    /// All in memory.
+    /// In memory.
     Whole(Arc<dyn Window>),
     /// Read at offsets.
     Pieces(Pieces),
 }
 
-/// A segment in memory, and blocks of the rest in a cache.
+/// A segment in memory, and a cache of other blocks.
 pub(crate) struct Pieces {
     window: Arc<dyn Window>,
     /// The bytes from `base` on.
     own: Vec<u8>,
     base: u64,
-    /// Block `n` is at place `n % BLOCKS` if `numbers` has `n` there.
+    /// Block `n` is at index `n % BLOCKS` if `numbers` has `n` there.
     numbers: Vec<u64>,
     blocks: Vec<u8>,
 }
 
 impl SegmentReader {
-    /// A reader of `window`.
     pub(crate) fn new(window: &Arc<dyn Window>) -> Self {
         let window = Arc::clone(window);
         match window.bytes() {
@@ -54,7 +53,7 @@ impl SegmentReader {
         }
     }
 
-    /// Turns to segment `number`, and returns its range.
+    /// Loads segment `number`, and returns its range.
     pub(crate) fn turn_to(&mut self, number: usize, length: u64) -> Result<Range<u64>, Broken> {
         let start = number as u64 * SEGMENT;
         let segment = start..(start + SEGMENT).min(length);
@@ -64,7 +63,7 @@ impl SegmentReader {
         Ok(segment)
     }
 
-    /// The bytes of `range`, which is the segment with no more than [`AROUND`] before and after it.
+    /// The bytes of `range`, which is the segment with at most [`AROUND`] before and after it.
     pub(crate) fn near(&self, range: Range<u64>) -> &[u8] {
         let (bytes, base) = match self {
             Self::Whole(window) => (bytes(window), 0),
@@ -74,7 +73,7 @@ impl SegmentReader {
         &bytes[((range.start - base) as usize).min(end)..end]
     }
 
-    /// How many bytes from `earlier` on are those from `near.start` on, at most up to `near.end`.
+    /// Number of equal bytes from `earlier` and from `near.start` on, at most up to `near.end`.
     pub(crate) fn forward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
         match self {
             Self::Whole(window) => {
@@ -85,7 +84,7 @@ impl SegmentReader {
         }
     }
 
-    /// How many bytes before `earlier` are those before `near.end`, at most down to `near.start`.
+    /// Number of equal bytes before `earlier` and before `near.end`, at most down to `near.start`.
     pub(crate) fn backward(&mut self, earlier: u64, near: Range<u64>) -> Result<u64, Broken> {
         match self {
             Self::Whole(window) => {
@@ -147,7 +146,7 @@ impl Pieces {
         Ok(same)
     }
 
-    /// Reads block `number` into the cache unless it is there, and returns its offset there. After the window's end a block has zeros.
+    /// Loads block `number` into the cache, and returns its offset there. Bytes beyond the window's end are zeros.
     fn fetch(&mut self, number: u64) -> Result<usize, Broken> {
         let slot = (number % BLOCKS) as usize;
         let place = slot * BLOCK as usize;

@@ -1,4 +1,4 @@
-//! How densely a window is sampled and how hard a repeat is looked for: a function of the level and the length alone.
+//! Density of samples and effort of the search: a function of the level and the length alone.
 
 use crate::gear::{SHORT_WINDOW, WINDOW};
 use crate::pages::{PAGE, PAGE_BYTES};
@@ -7,41 +7,41 @@ use crate::{Match, runs, segment_reader};
 /// The levels, from the fastest to the most thorough.
 pub const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
 
-/// The longest window in bytes: 64 GiB, since two positions must find room in 64 bits.
+/// The longest window in bytes: 64 GiB, since two positions must fit 64 bits.
 pub const WINDOW_MOST: u64 = 1 << 36;
 
-/// The window is worked on in segments of this many bytes, a constant, since results depend on it.
+/// Bytes of a segment, a constant, since results depend on it.
 pub(crate) const SEGMENT: u64 = 4 << 20;
 
-/// How many shards the fingerprints are divided into.
+/// Number of shards of fingerprints.
 pub(crate) const SHARDS: usize = 256;
 
-/// A second round is so many times as dense as the first at most,
+/// A second pass is at most this many times as dense as the first,
 const DENSER: u64 = 8;
 
-/// and takes a sample in so many bytes.
+/// and takes one sample in at least this many bytes.
 const FINEST: u64 = 3;
 
 /// The parameters of a level.
 struct Level {
-    /// One sample in this many bytes, where memory allows it.
+    /// One sample in this many bytes, if memory allows it.
     gap: u64,
-    /// Bytes of the index at most.
+    /// Maximum bytes of the index.
     index: u64,
-    /// How many earlier places with the same fingerprint are compared, the nearest first.
+    /// How many earlier positions with the same fingerprint are compared, the nearest first.
     candidates: u32,
-    /// For so many samples a match of the first round is kept: 16 is three sixteenths of the index's memory more.
+    /// One match of the first pass is kept for this many samples: 16 means three sixteenths of the index's memory in addition.
     samples_of_a_match: u64,
 }
 
-/// The highest levels have so large an index that half a gigabyte would not be enough for more matches and a block of LZMA.
+/// The highest levels have so large an index that half a gigabyte would not suffice for more matches and a block of LZMA.
 const fn level(gap: u64, index_mib: u64, candidates: u32) -> Level {
     let samples_of_a_match = if candidates < 8 { 16 } else { 48 };
     Level { gap, index: index_mib << 20, candidates, samples_of_a_match }
 }
 
-/// Measured on archives of a Debian root: halving the gap makes what is left some 3 % smaller and takes half as long again;
-/// more candidates than a few make 0.1 % of a difference.
+/// Measured on archives of a Debian root: halving the gap makes the rest some 3 % smaller and takes half as long again; more than a few
+/// candidates make a difference of 0.1 %.
 const TABLE: [Level; 9] = [
     level(256, 32, 1),
     level(128, 64, 1),
@@ -54,16 +54,16 @@ const TABLE: [Level; 9] = [
     level(8, 1024, 16),
 ];
 
-/// The parameters of a search: one sample in how many bytes, how many candidates are compared, how short a match may be.
+/// Parameters of a search: density of samples, number of candidates, shortest match.
 ///
-/// Everything follows from the level and the window's length, so that the result does: never from memory, workers or
-/// time. A level has a density of samples and a limit for the index; where the window is too long for both, samples are
-/// taken more sparsely, so that the index stays within the limit.
+/// They depend on the level and the window's length alone, so that the result does: never on memory, workers or time. A level has a
+/// density of samples and a limit for the index; where the window is too long for both, samples are taken more sparsely, so that the
+/// index stays within the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     length: u64,
     gap: u64,
-    /// The gap of a second round, at least.
+    /// The minimum gap of a second pass.
     finest: u64,
     candidates: u32,
     samples_of_a_match: u64,
@@ -73,7 +73,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of `level` (of [`LEVELS`]; the nearest of them for any other number) for a window of `length` bytes.
+    /// The settings of `level` (of [`LEVELS`]; other numbers are clamped) for a window of `length` bytes.
     #[must_use]
     pub fn new(level: u32, length: u64) -> Self {
         let place = level.clamp(*LEVELS.start(), *LEVELS.end()) - LEVELS.start();
@@ -86,22 +86,21 @@ impl Settings {
         Self { length, gap, finest, candidates, samples_of_a_match, least: WINDOW as u64, sample: WINDOW }
     }
 
-    /// The settings for a second round over the `left` bytes that nothing was found for: as many samples as in the first at
-    /// most, so as dense as that allows. `None` where they would not be twice as dense, which is not worth it.
+    /// The settings for a second pass over the `left` uncovered bytes: at most as many samples as in the first. `None` if they would be
+    /// less than twice as dense, which is not worth the time.
     pub(crate) fn again(&self, left: u64) -> Option<Self> {
         let gap = (left * self.gap).div_ceil(self.length.max(1)).max(self.finest);
         let sample = if self.least < WINDOW as u64 { SHORT_WINDOW } else { WINDOW };
         (left > 0 && gap * 2 <= self.gap).then(|| Self { gap, sample, ..self.clone() })
     }
 
-    /// How many matches of the first round are kept for a second; where there are more there is none.
+    /// Number of matches of the first pass kept for a second; with more matches there is none.
     pub(crate) fn kept_most(&self) -> usize {
         (self.samples_most() / self.samples_of_a_match) as usize
     }
 
-    /// The same, with no match shorter than `least` bytes (32 if this is not called, and 24 at least). More than 32 is for
-    /// back ends that find short repeats themselves, and better; less than 32 for none. Such short ones are runs, and what is
-    /// found where little is left over and searched again.
+    /// Sets the minimum length of matches (default 32, minimum 24). More than 32 is for back ends that find short repeats themselves, and
+    /// better; less than 32 for those that find none. Such short matches are runs, and repeats in a second pass.
     #[must_use]
     pub fn with_least(self, least: u64) -> Self {
         Self { least: least.max(SHORT_WINDOW as u64), ..self }
@@ -118,13 +117,13 @@ impl Settings {
         self.length
     }
 
-    /// One sample is taken in this many bytes, on average.
+    /// Average bytes per sample.
     #[must_use]
     pub fn gap(&self) -> u64 {
         self.gap
     }
 
-    /// How many earlier places are compared at a sample, at most.
+    /// Maximum number of earlier positions compared at a sample.
     #[must_use]
     pub fn candidates(&self) -> u32 {
         self.candidates
@@ -136,21 +135,21 @@ impl Settings {
         self.least
     }
 
-    /// The most samples that are taken, whatever the window contains.
+    /// Upper bound of the number of samples, whatever the window contains.
     #[must_use]
     pub fn samples_most(&self) -> u64 {
         self.segments() as u64 * self.whole_segment_samples_most() as u64
     }
 
-    /// An upper bound, in bytes, for what a search with so many workers allocates: the index and everything beside it,
-    /// for a window that is read at offsets (one in memory needs less).
+    /// Upper bound of the memory of a search with `workers` workers in bytes: the index and everything else, for a window that is read at
+    /// offsets (one in memory needs less).
     #[must_use]
     pub fn memory(&self, workers: usize) -> u64 {
         let workers = workers.clamp(1, self.segments().max(1)) as u64;
         self.index_memory() + workers * self.worker_memory()
     }
 
-    /// The most samples of a segment in a round of either kind.
+    /// Upper bound of the samples of a segment in either pass.
     fn dense_samples_most(&self) -> u64 {
         let gap = if self.finest * 2 <= self.gap { self.finest } else { self.gap };
         samples_of(SEGMENT.min(self.length), gap) as u64
@@ -163,8 +162,8 @@ impl Settings {
         pages + directories + self.kept_most() as u64 * size_of::<Match>() as u64
     }
 
-    /// Half-filled pages of two phases, and whichever phase needs most: a segment with its samples, two copies of a shard
-    /// and of a zone, or a segment with the cache and the matches of two more. Lists may have grown to twice their length.
+    /// Half-filled pages of two phases, and the maximum over the phases: a segment with its samples, two copies of a shard and of a zone,
+    /// or a segment with the cache and the matches of two more. Lists may have grown to twice their length.
     fn worker_memory(&self) -> u64 {
         let pages = 2 * SHARDS as u64 * PAGE_BYTES;
         let segment = SEGMENT + 2 * segment_reader::AROUND + runs::MEMORY;
@@ -180,17 +179,17 @@ impl Settings {
         Self { length, ..self.clone() }
     }
 
-    /// How many segments the window has.
+    /// Number of segments.
     pub(crate) fn segments(&self) -> usize {
         self.length.div_ceil(SEGMENT) as usize
     }
 
-    /// A hash below this makes a sample.
+    /// Positions with a hash below this are samples.
     pub(crate) fn threshold(&self) -> u32 {
         ((1_u64 << 32) / self.gap) as u32
     }
 
-    /// The most samples of a segment of which `bytes` are searched.
+    /// Upper bound of the samples of a segment of which `bytes` are searched.
     pub(crate) fn segment_samples_most(&self, bytes: u64) -> usize {
         samples_of(bytes, self.gap)
     }
@@ -213,7 +212,7 @@ impl Settings {
         64 - self.length.saturating_sub(1).leading_zeros()
     }
 
-    /// Bits of a position in its zone. At most 256 zones, each of whole segments, and both together in a word.
+    /// Bits of a position in its zone. At most 256 zones, each of whole segments, and both together fit a word.
     pub(crate) fn zone_bits(&self) -> u32 {
         self.position_bits().saturating_sub(8).max(SEGMENT.trailing_zeros())
     }
@@ -224,12 +223,12 @@ impl Settings {
     }
 }
 
-/// The most samples of `bytes` bytes: a quarter more than the average, and a few for those with hardly any.
+/// Upper bound of the samples of `bytes` bytes: a quarter more than the average, and a few for small inputs.
 fn samples_of(bytes: u64, gap: u64) -> usize {
     (bytes / gap * 5 / 4 + 64) as usize
 }
 
-/// The most of a segment's samples that are put into one shard: twice the average, so that no content fills a single shard.
+/// Upper bound of a segment's samples per shard: twice the average, so that no content fills a single shard.
 pub(crate) fn part_of(samples: usize) -> usize {
     samples / SHARDS * 2 + 32
 }
@@ -262,7 +261,7 @@ mod tests {
             for length in [1 << 20, 500_000_000, 4 << 30, WINDOW_MOST] {
                 let settings = Settings::new(level, length);
                 let words = settings.samples_most() * 8;
-                // A few samples for each segment whatever the density.
+                // A few samples for each segment at any density.
                 let few = settings.segments() as u64 * 64 * 8;
                 assert!(words <= row.index + few, "level {level}, {length} bytes: {words}");
             }

@@ -1,12 +1,12 @@
-//! Sorting of words that are spread evenly: into buckets by their highest bits, then each bucket by itself.
+//! Sorts evenly distributed words: into buckets by their highest bits, then each bucket.
 
-/// Words in a bucket, about.
+/// Approximate words in a bucket.
 const BUCKET: usize = 16;
 
-/// Buckets at most: as many as the nearest caches hold ends of.
+/// Maximum number of buckets: their ends fit the inner caches.
 const BUCKETS_MOST: usize = 1 << 13;
 
-/// Buffers for sorting, used again.
+/// Reused buffers for sorting.
 #[derive(Default)]
 pub(crate) struct Sorter {
     /// The words to sort; sorted after [`Sorter::sort`].
@@ -16,7 +16,7 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// Sorts the words, whose highest of `bits` bits are spread more evenly than the others.
+    /// Sorts the words, whose highest of `bits` bits are more evenly distributed than the others.
     pub(crate) fn sort(&mut self, bits: u32) {
         let buckets = (self.words.len() / BUCKET).clamp(1, BUCKETS_MOST).next_power_of_two();
         let shift = bits.saturating_sub(buckets.trailing_zeros()).min(63);

@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// The bytes that are searched for repeats, all of them there before the search begins.
+/// The bytes that are searched for repeats, all available before the search begins.
 ///
-/// Reading must give the same bytes each time, from any thread; if it does not, what is found is undefined, though
-/// never out of bounds. For a file that others may write, compare its times at the end.
+/// Reading must give the same bytes each time, from any thread; otherwise the matches are undefined, though never out of bounds. For a file
+/// that others may write, compare its times at the end.
 pub trait Window: Send + Sync {
     /// The length of the window in bytes.
     fn length(&self) -> u64;
@@ -14,10 +14,10 @@ pub trait Window: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the medium, and an unexpected end where the window is shorter than its length says.
+    /// The medium fails, or the window is shorter than its length.
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// The whole window, where it is in memory. The same is found with it and without it, faster with it.
+    /// The whole window, if it is in memory. The search is then faster, with the same result.
     fn bytes(&self) -> Option<&[u8]> {
         None
     }

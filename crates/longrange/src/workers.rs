@@ -1,4 +1,4 @@
-//! Numbered jobs on the engine's workers, each with a state that a job which has ended leaves to the next.
+//! Runs numbered jobs on the engine's workers; a job's state is reused by the next one.
 
 use std::cell::Cell;
 use std::io;
@@ -10,23 +10,23 @@ use packline_engine::{Config, Fault, OrderedMap, Pool, Scheduling, Task};
 
 use crate::error::Broken;
 
-/// The workers of a search, and what may stop it.
+/// The workers of a search, and its cancellation.
 pub(crate) struct Workers<'a> {
     pool: Pool,
     stop: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Workers<'a> {
-    /// Starts `workers` threads, or as many as the system allows; none where one would do, as the caller's is then enough.
+    /// Starts `workers` threads, or as many as the system allows; none for one worker, since the caller's thread is enough.
     pub(crate) fn new(workers: usize, stop: &'a dyn Fn() -> bool) -> io::Result<Self> {
         let workers = if workers > 1 { workers } else { 0 };
         Ok(Self { pool: Pool::new(workers, &Scheduling::default(), None)?, stop })
     }
 
-    /// Runs jobs 0 to `count`, each with a state that `begin` made for it or for an earlier job, and returns the states.
+    /// Runs jobs 0 to `count`, each with a state made by `begin` for it or for an earlier job, and returns the states.
     ///
     /// # Errors
-    /// That of the first job that fails, whatever the timing.
+    /// That of the first job that fails, independent of timing.
     pub(crate) fn each<S: Send + 'static>(
         &self,
         count: usize,
@@ -36,8 +36,7 @@ impl<'a> Workers<'a> {
         self.ordered(count, begin, job, Ok)
     }
 
-    /// The same, with results that `take` gets on the caller's thread, in order. Twice as many jobs as there are workers are in
-    /// flight at most.
+    /// The same, with results passed to `take` on the caller's thread, in order. At most twice as many jobs as workers are in flight.
     pub(crate) fn ordered<S: Send + 'static, R: Send + 'static, E: From<Broken>>(
         &self,
         count: usize,
@@ -100,7 +99,7 @@ where
     }
 }
 
-/// The states of jobs that have ended: as many as ran at a time. A worker's tool ends with the worker; these are returned.
+/// The states of finished jobs: as many as ran at a time. They are returned, unlike a worker's tool.
 struct States<S>(Mutex<Vec<S>>);
 
 impl<S> Default for States<S> {

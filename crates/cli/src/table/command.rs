@@ -49,7 +49,8 @@ fn argument_of(option: &'static Opt, drop_in: bool) -> Arg {
         Some(short) => argument.short(short),
         None => argument,
     };
-    let argument = argument.help_heading(option.group).visible_short_aliases(option.also.iter().copied());
+    let argument =
+        argument.help_heading(option.group).visible_short_aliases(option.also.iter().copied()).aliases(option.alias);
     match option.takes {
         Takes::Nothing if option.repeats => argument.action(ArgAction::Count),
         Takes::Nothing => argument.action(ArgAction::SetTrue),

@@ -44,6 +44,8 @@ pub struct Opt {
     pub short: Option<char>,
     /// Other short names.
     pub also: &'static [char],
+    /// A former long name, still accepted.
+    pub alias: Option<&'static str>,
     /// What it takes.
     pub takes: Takes,
     /// How the value is called in the help.
@@ -67,6 +69,7 @@ impl Opt {
             long,
             short: None,
             also: &[],
+            alias: None,
             takes: Takes::Nothing,
             value: "",
             default: None,
@@ -88,6 +91,12 @@ impl Opt {
     /// With a short name.
     pub const fn short(mut self, short: char) -> Opt {
         self.short = Some(short);
+        self
+    }
+
+    /// With a former long name, which the help does not show.
+    pub const fn alias(mut self, alias: &'static str) -> Opt {
+        self.alias = Some(alias);
         self
     }
 

@@ -22,7 +22,7 @@ fn bench(place: &Place, script: &str, options: &[&str]) -> Ran {
     fs::write(place.at("in.tar"), [0; 1024]).unwrap();
     fs::create_dir_all(place.at("scratch")).unwrap();
     let (input, scratch) = (place.text("in.tar"), place.text("scratch"));
-    let words = [&["bench", "pack", &input, "--place", &scratch, "--no-storage", "-c", "lz4"], options].concat();
+    let words = [&["bench", "pack", &input, "--work-dir", &scratch, "--no-storage", "-c", "lz4"], options].concat();
     let alone = if options.contains(&"--against") { &[][..] } else { &["--against", "none"] };
     let words = [&words, alone].concat();
     run_on(&words, b"", host_with(place, script))
@@ -87,7 +87,7 @@ fn peers_that_cannot_take_part_are_refused() {
 }
 
 #[test]
-fn every_run_is_counted_and_told() {
+fn every_run_is_counted_and_reported() {
     let place = Place::new();
     let ran =
         bench(&place, PACKS, &["-j", "1-3", "-n", "4", "--warmup", "2", "-b", "4K,8K", "--csv", &place.text("csv")]);
@@ -135,7 +135,7 @@ fn an_image_that_changes_between_runs_is_a_failure() {
 }
 
 #[test]
-fn a_run_that_fails_ends_it_with_what_it_said() {
+fn a_run_that_fails_ends_it_with_its_output() {
     let place = Place::new();
     let ran = bench(&place, "echo no room >&2; exit 4", &[]);
     assert!(ran.status == 1 && ran.err.contains("exit status: 4\n  no room"), "{ran:?}");
@@ -164,8 +164,8 @@ fn codecs_are_measured_in_memory() {
     ];
     let ran = run_on(&words, b"", host_with(&place, ""));
     assert_eq!(ran.status, 0, "{ran:?}");
-    let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    let codecs = said["codecs"].as_array().unwrap();
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let codecs = report["codecs"].as_array().unwrap();
     let shown: Vec<String> = codecs.iter().map(|one| format!("{} {}", one["codec"], one["block_size"])).collect();
     let expected =
         ["\"zstd:level=1\" 4096", "\"zstd:level=1\" 65536", "\"zstd:level=3\" 4096", "\"zstd:level=3\" 65536"];

@@ -55,7 +55,7 @@ impl Place {
 
     fn command(&self, input: &str, options: &[&str]) -> Command {
         let mut command = Command::new(PACKLINE);
-        command.args(["bench", "pack", input, "--place", "scratch", "--no-storage"]).args(options);
+        command.args(["bench", "pack", input, "--work-dir", "scratch", "--no-storage"]).args(options);
         command.current_dir(self.0.path()).stdin(Stdio::null());
         command
     }
@@ -88,7 +88,7 @@ impl Place {
 }
 
 /// The programs of each configuration, in the order of the report.
-fn told(report: &Report) -> Vec<String> {
+fn configurations(report: &Report) -> Vec<String> {
     let one = |measured: &packline_bench::report::Measured| {
         let case = &measured.case;
         format!("{} {} {} {}", case.codec, case.tails.name(), case.program, case.jobs)
@@ -101,7 +101,7 @@ fn unwrapped(page: &str) -> String {
     page.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -128,7 +128,7 @@ fn a_tar_is_packed_by_everyone_alike() {
         "none fragments mksquashfs 1",
         "none fragments mksquashfs 2",
     ];
-    assert_eq!(told(&report), expected);
+    assert_eq!(configurations(&report), expected);
     for measured in &report.measured {
         assert_eq!((measured.runs.len(), measured.content_bytes), (2, 1_250_077), "{:?}", measured.case);
         assert!(measured.runs.iter().all(|run| run.wall > 0.0 && run.peak > 1 << 20), "{:?}", measured.runs);
@@ -146,9 +146,21 @@ fn a_directory_is_packed_by_everyone_alike() {
         return;
     }
     let place = Place::new();
-    let tails = "no-fragments,no-tail-packing,fragments";
-    let options =
-        ["-c", "gzip", "-b", "4K", "-j", "2", "-n", "1", "--against", "gensquashfs,mksquashfs", "--tails", tails];
+    let fragments = "never,small,always";
+    let options = [
+        "-c",
+        "gzip",
+        "-b",
+        "4K",
+        "-j",
+        "2",
+        "-n",
+        "1",
+        "--against",
+        "gensquashfs,mksquashfs",
+        "--fragments",
+        fragments,
+    ];
     let (report, page) = place.report("tree", &options);
     let sizes = |program: &str| -> Vec<u64> {
         let of = report.measured.iter().filter(|measured| measured.case.program == program);
@@ -173,7 +185,11 @@ fn streams_are_compared_with_what_they_were_made_of() {
     assert!(streams.iter().all(|stream| packline_bench::report::against(stream, &report.measured).is_some()));
     let liar = place.script("liar", "case $* in *-d*) echo other;; *) cat;; esac");
     let output = place.bench("in.tar", &["-c", "gzip", "-j", "1", "--against", &format!("gzip={liar}")]);
-    assert!(output.status.code() == Some(1) && said(&output).contains("does not become"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(1) && stderr_of(&output).contains("does not become"),
+        "{}",
+        stderr_of(&output)
+    );
     assert_eq!(place.left(), 0);
 }
 
@@ -187,23 +203,23 @@ fn an_image_of_something_else_is_a_failure_and_the_others_are_measured() {
     let peer = format!("tar2sqfs={liar}");
     let options = ["-c", "lz4", "-j", "1,2", "-n", "1", "--csv", "runs.csv", "--force", "--against", &peer];
     let output = place.bench("in.tar", &options);
-    assert_eq!((output.status.code(), place.left()), (Some(1), 0), "{}", said(&output));
-    assert_eq!(said(&output).matches("9 differences between").count(), 4, "{}", said(&output));
-    assert!(said(&output).contains("d/big"), "{}", said(&output));
+    assert_eq!((output.status.code(), place.left()), (Some(1), 0), "{}", stderr_of(&output));
+    assert_eq!(stderr_of(&output).matches("9 differences between").count(), 4, "{}", stderr_of(&output));
+    assert!(stderr_of(&output).contains("d/big"), "{}", stderr_of(&output));
     let report = place.csv();
-    assert_eq!(told(&report), ["lz4 fragments packline 1", "lz4 fragments packline 2"]);
+    assert_eq!(configurations(&report), ["lz4 fragments packline 1", "lz4 fragments packline 2"]);
     assert!(report.failures.len() == 2 && report.failures[1].contains("jobs 2"), "{:?}", report.failures);
     assert_eq!(report.incomplete, None);
     let page = String::from_utf8(output.stdout).unwrap();
     assert!(page.starts_with("Failed: tar2sqfs=") && page.contains("Fastest: packline"), "{page}");
     let output = place.bench("in.tar", &[&options[..], &["--keep"]].concat());
-    let kept = said(&output).lines().last().unwrap().split(" is in ").last().unwrap().to_owned();
+    let kept = stderr_of(&output).lines().last().unwrap().split(" is in ").last().unwrap().to_owned();
     assert!(Path::new(&kept).join("made-1.sqfs").is_file() && Path::new(&kept).join("first.sqfs").is_file(), "{kept}");
-    assert_eq!(said(&output).matches("9 differences between").count(), 2, "{}", said(&output));
+    assert_eq!(stderr_of(&output).matches("9 differences between").count(), 2, "{}", stderr_of(&output));
 }
 
 #[test]
-fn directories_without_an_entry_are_noted_and_the_contest_goes_on() {
+fn directories_without_an_entry_are_noted_and_the_case_goes_on() {
     let place = Place::new();
     let mut tar = tar::TarWriter::without_sparse(Vec::new());
     let file = |path: &str| Node::file(path, vec![7; 5000]);
@@ -223,7 +239,11 @@ fn directories_without_an_entry_are_noted_and_the_contest_goes_on() {
     let script = format!("for last; do :; done; exec {PACKLINE} pack -q --mtime 9 in.tar \"$last\"");
     let liar = format!("tar2sqfs={}", place.script("liar", &script));
     let output = place.bench("in.tar", &["-c", "lz4", "-j", "1", "-n", "1", "--against", &liar]);
-    assert!(output.status.code() == Some(1) && said(&output).contains("\"path\":\"named\""), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(1) && stderr_of(&output).contains("\"path\":\"named\""),
+        "{}",
+        stderr_of(&output)
+    );
 }
 
 #[test]
@@ -243,11 +263,11 @@ fn what_was_measured_is_reported_when_it_is_interrupted() {
         }
         signal::send(signal, child.id()).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), place.left()), (Some(status), 0), "{}", said(&output));
+        assert_eq!((output.status.code(), place.left()), (Some(status), 0), "{}", stderr_of(&output));
         let report = place.csv();
         assert_eq!(report.incomplete.as_deref(), Some("interrupted after 3 of 4 runs"));
         assert_eq!(report.measured.iter().map(|one| one.case.jobs).collect::<Vec<_>>(), [1, 2, 1]);
-        assert!(!said(&output).contains("signal: 9"), "{}", said(&output));
+        assert!(!stderr_of(&output).contains("signal: 9"), "{}", stderr_of(&output));
         let page = String::from_utf8(output.stdout).unwrap();
         assert!(page.starts_with("Incomplete: interrupted after 3 of 4 runs\n"), "{page}");
     }
@@ -282,11 +302,15 @@ fn outputs_are_checked_before_the_first_run() {
     ] {
         let force: &[&str] = if path == "is-there" { &[] } else { &["--force"] };
         let output = place.bench("in.tar", &[&["-c", "lz4", "-n", "1", option, path], force].concat());
-        assert!(output.status.code() == Some(1) && said(&output).contains(expected), "{path}: {}", said(&output));
-        assert!(!said(&output).contains("plan:") && output.stdout.is_empty(), "{path}: {}", said(&output));
+        assert!(
+            output.status.code() == Some(1) && stderr_of(&output).contains(expected),
+            "{path}: {}",
+            stderr_of(&output)
+        );
+        assert!(!stderr_of(&output).contains("plan:") && output.stdout.is_empty(), "{path}: {}", stderr_of(&output));
     }
     let output = place.bench("in.tar", &["--csv", "tree/x", "--html", "tree/../tree/x"]);
-    assert!(output.status.code() == Some(2) && said(&output).contains("the same file"), "{}", said(&output));
+    assert!(output.status.code() == Some(2) && stderr_of(&output).contains("the same file"), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -294,11 +318,11 @@ fn the_usual_plan_is_small_and_printed_first() {
     let place = Place::new();
     let plan = |options: &[&str]| {
         let output = place.bench("in.tar", &[options, &["-j", "2", "--against", "none"]].concat());
-        assert!(output.status.success(), "{}", said(&output));
-        said(&output).lines().next().unwrap().to_owned()
+        assert!(output.status.success(), "{}", stderr_of(&output));
+        stderr_of(&output).lines().next().unwrap().to_owned()
     };
     assert_eq!(plan(&[]), "plan: 9 runs: packline; lz4, zstd:level=3, gzip; jobs 2; 3 runs each");
-    let all = "gzip, xz, lzma, lzo, lz4, zstd, none";
+    let all = "none, gzip, xz, lzma, zstd, lz4, lzo";
     let full = format!("plan: 28 runs: packline; {all}; jobs 2; 3 runs each after 1 to warm up");
     assert_eq!(plan(&["--full"]), full);
 }
@@ -318,12 +342,12 @@ fn the_usual_peers_are_those_for_squashfs() {
 }
 
 #[test]
-fn a_peer_that_fails_is_out_and_that_is_told() {
+fn a_peer_that_fails_is_left_out_and_noted() {
     let place = Place::new();
     let failing = place.script("failing", "echo no such thing >&2; exit 3");
     let peer = format!("tar2sqfs={failing}");
     let (report, page) = place.report("in.tar", &["-c", "lz4", "-j", "1,2", "-n", "1", "--against", &peer]);
-    assert_eq!(told(&report), ["lz4 fragments packline 1", "lz4 fragments packline 2"]);
+    assert_eq!(configurations(&report), ["lz4 fragments packline 1", "lz4 fragments packline 2"]);
     assert!(report.notes.iter().any(|note| note.contains("exit status: 3 / no such thing")), "{page}");
 }
 
@@ -333,7 +357,7 @@ fn a_peer_that_makes_nothing_is_a_failure_by_its_name() {
     let peer = format!("tar2sqfs={}", place.script("idle", "exit 0"));
     let output = place.bench("in.tar", &["-c", "lz4", "-j", "1", "-n", "1", "--against", &peer]);
     let expected = format!("packline: {peer} (lz4, jobs 1, run 1): ");
-    assert!(output.status.code() == Some(1) && said(&output).contains(&expected), "{}", said(&output));
+    assert!(output.status.code() == Some(1) && stderr_of(&output).contains(&expected), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -368,5 +392,5 @@ fn inputs_that_are_made_here_are_packed_too() {
     assert_eq!(report.measured[0].content_bytes, 2 << 20);
     assert!(report.measured[0].ratio() < 0.9 && page.contains("synthetic:mixed:2M"), "{page}");
     let output = place.bench("synthetic:nope", &[]);
-    assert!(output.status.code() == Some(2) && said(&output).contains("zeros, random, text or mixed"));
+    assert!(output.status.code() == Some(2) && stderr_of(&output).contains("zeros, random, text or mixed"));
 }

@@ -40,7 +40,7 @@ impl Place {
             "bench",
             "unpack",
             "image.sqfs",
-            "--place",
+            "--work-dir",
             "scratch",
             "--no-storage",
             "--csv",
@@ -84,7 +84,7 @@ fn everyone_unpacks_the_same() {
     let place = Place::new(&["-c", "xz", "-b", "64K", "--fragments", "small"]);
     let report =
         place.report(&["-j", "1,2", "-n", "2", "--warmup", "1", "--against", "unsquashfs,rdsquashfs,sqfs2tar"]);
-    let told: Vec<_> =
+    let configurations: Vec<_> =
         report.measured.iter().map(|one| (one.case.task, one.case.program.as_str(), one.case.jobs)).collect();
     let expected = [
         (Task::Unpack, "packline", 1),
@@ -96,7 +96,7 @@ fn everyone_unpacks_the_same() {
         (Task::Tar, "packline", 2),
         (Task::Tar, "sqfs2tar", 1),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(configurations, expected);
     let size = fs::metadata(place.at("image.sqfs")).unwrap().len();
     for one in &report.measured {
         let case = &one.case;
@@ -117,10 +117,10 @@ fn tasks_are_chosen() {
 fn a_tree_or_a_tar_that_lacks_something_is_a_failure() {
     let place = Place::new(&["-c", "lz4"]);
     let tree = format!("while [ $1 != -d ]; do shift; done; {PACKLINE} unpack -q \"$3\" \"$2\" && rm \"$2/small\"");
-    let said = place.refused("unsquashfs", &tree);
-    assert!(said.contains("differences between") && said.contains("small"), "{said}");
-    let said = place.refused("sqfs2tar", &format!("exec {PACKLINE} unpack -q \"$1\" - --to tar -x small"));
-    assert!(said.contains("1 difference between") && said.contains("small"), "{said}");
+    let message = place.refused("unsquashfs", &tree);
+    assert!(message.contains("differences between") && message.contains("small"), "{message}");
+    let message = place.refused("sqfs2tar", &format!("exec {PACKLINE} unpack -q \"$1\" - --to tar -x small"));
+    assert!(message.contains("1 difference between") && message.contains("small"), "{message}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn what_is_no_image_is_refused() {
     let place = Place::new(&[]);
     fs::write(place.at("image.sqfs"), vec![7; 5000]).unwrap();
     let output = place.command(&[]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(1) && said.contains("packline info"), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && message.contains("packline info"), "{message}");
     assert_eq!(place.left(), 0);
 }

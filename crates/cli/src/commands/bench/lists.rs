@@ -61,10 +61,15 @@ pub fn block_sizes(text: &str) -> Result<Vec<u64>, String> {
     Ok(sizes)
 }
 
-/// What happens to tail ends.
-pub fn tails(text: &str) -> Result<Vec<Tails>, String> {
-    let known = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments];
-    words(text, &known, Tails::name)
+/// Which tail ends share fragment blocks: `always`, `small` or `never`.
+pub fn fragments(text: &str) -> Result<Vec<Tails>, String> {
+    // The words of `--tails`, the former name of the option.
+    let text = text.replace("no-tail-packing", "small").replace("no-fragments", "never").replace("fragments", "always");
+    words(&text, &[Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments], |tails| match tails {
+        Tails::NoFragments => "never",
+        Tails::NoTailPacking => "small",
+        Tails::Fragments | Tails::Unknown => "always",
+    })
 }
 
 /// What an image is unpacked to: `directory` or `tar`.
@@ -157,8 +162,10 @@ mod tests {
     fn sizes_and_words() {
         assert_eq!(block_sizes("128K,1M,131072").unwrap(), [128 << 10, 1 << 20]);
         assert!(["2K", "2M", "100K", "", "128K,"].iter().all(|wrong| block_sizes(wrong).is_err()));
-        assert_eq!(tails("no-fragments,fragments").unwrap(), [Tails::NoFragments, Tails::Fragments]);
-        assert!(tails("none").unwrap_err().contains("no-tail-packing"));
+        let all = [Tails::NoFragments, Tails::NoTailPacking, Tails::Fragments];
+        assert_eq!(fragments("never,small,always").unwrap(), all);
+        assert_eq!(fragments("no-fragments,no-tail-packing,fragments").unwrap(), all);
+        assert!(fragments("none").unwrap_err().contains("always, small, never"));
         assert_eq!(tasks("tar,directory").unwrap(), [Task::Tar, Task::Unpack]);
     }
 }

@@ -23,14 +23,14 @@ const RUNS: &str = "Runs";
 const REPORT: &str = "Report";
 
 const CHOICE_OPTIONS: &[Opt] = &[
-    Opt::flag("full", "All codecs of SquashFS, with 1, 2, 4 and so on jobs, three runs after one to warm up: hours (pack)")
+    Opt::flag("full", "All codecs of SquashFS, with 1, 2, 4 and so on jobs, after a warm-up run: takes hours (pack)")
         .group(CHOICE),
     Opt::with(
         "codec",
         "CODECS",
         Takes::Text,
         "Codecs, separated by commas, each NAME[:key=value,...]; may be given several times (pack, codec) \
-         [default: lz4, zstd:level=3, gzip; codec and --full: gzip, xz, lzma, lzo, lz4, zstd, none]",
+         [default: lz4, zstd:level=3, gzip; codec and --full: all of SquashFS]",
     )
     .short('c')
     .repeats()
@@ -39,7 +39,7 @@ const CHOICE_OPTIONS: &[Opt] = &[
         "levels",
         "LIST",
         Takes::Text,
-        "Levels, such as 1,5-9: each codec that has levels is measured at each of these (pack, codec) [default: its own]",
+        "Levels, such as 1,5-9, for each codec that has levels (pack, codec) [default: the codec's own]",
     )
     .group(CHOICE),
     Opt::with("block-size", "SIZES", Takes::Text, "Block sizes, powers of two from 4K to 1M (pack, codec)")
@@ -47,21 +47,22 @@ const CHOICE_OPTIONS: &[Opt] = &[
         .default("128K")
         .group(CHOICE),
     Opt::with(
-        "tails",
+        "fragments",
         "LIST",
         Takes::Text,
-        "What becomes of tail ends: fragments, no-tail-packing (of small files only), no-fragments (pack)",
+        "Which tail ends share fragment blocks, as --fragments of pack: always, small, never (pack)",
     )
-    .default("fragments")
+    .alias("tails")
+    .default("always")
     .group(CHOICE),
-    Opt::with("tasks", "LIST", Takes::Text, "What is made of an image: directory, tar (unpack)")
+    Opt::with("tasks", "LIST", Takes::Text, "What an image is unpacked to: directory, tar (unpack)")
         .default("directory,tar")
         .group(CHOICE),
     Opt::with(
         "jobs",
         "LIST",
         Takes::Text,
-        "Numbers of workers, such as 1,2,4-8 (pack, unpack) [default: all processors; unpack and --full: 1, 2, 4 and so on too]",
+        "Numbers of worker threads, such as 1,2,4-8 (pack, unpack) [default: number of CPUs; unpack and --full: 1, 2, 4 and so on too]",
     )
     .short('j')
     .group(CHOICE),
@@ -69,7 +70,7 @@ const CHOICE_OPTIONS: &[Opt] = &[
         "against",
         "PROGRAMS",
         Takes::Path,
-        "Programs to run beside ours, separated by commas, each NAME or NAME=PATH; all that are installed; or none (pack, unpack) \
+        "Programs to compare with, separated by commas, each NAME or NAME=PATH; all that are installed; or none (pack, unpack) \
          [default: those for SquashFS that are installed]",
     )
     .group(CHOICE),
@@ -77,13 +78,13 @@ const CHOICE_OPTIONS: &[Opt] = &[
         "limit",
         "SIZE",
         Takes::Size { least: 1 << 20, most: 1 << 40 },
-        "Most bytes of content that are measured in memory (codec) [default: 256M, or less if memory is short]",
+        "Most bytes of content that are measured (codec) [default: 256M, or less if memory is short]",
     )
     .group(CHOICE),
 ];
 
 const RUN_OPTIONS: &[Opt] = &[
-    Opt::with("runs", "COUNT", Takes::Number { least: 1, most: 1000 }, "Runs that count")
+    Opt::with("runs", "COUNT", Takes::Number { least: 1, most: 1000 }, "Measured runs")
         .short('n')
         .default("3")
         .group(RUNS),
@@ -91,41 +92,42 @@ const RUN_OPTIONS: &[Opt] = &[
         "warmup",
         "COUNT",
         Takes::Number { least: 0, most: 1000 },
-        "Runs before those that count (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]",
+        "Runs before the measured ones (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]",
     )
     .group(RUNS),
     Opt::with(
-        "place",
+        "work-dir",
         "DIR",
         Takes::Path,
-        "Where everything is made that is measured; it is removed (pack, unpack) [default: .]",
+        "Directory for temporary benchmark files; they are deleted afterwards (pack, unpack) [default: .]",
     )
+    .alias("place")
     .group(RUNS),
-    Opt::flag("keep", "Stop at the first wrong answer, leave what was made, and say where (pack, unpack)").group(RUNS),
+    Opt::flag("keep", "Stop at the first wrong result and keep the temporary files (pack, unpack)").group(RUNS),
     Opt::with(
         "mem",
         "SIZE",
         Takes::Size { least: 0, most: u64::MAX },
-        "Most memory for each program; one that cannot be limited takes no part (pack, unpack). In all (codec)",
+        "Memory limit of each program; those without such an option are left out (pack, unpack). Memory limit (codec)",
     )
     .group(RUNS),
-    Opt::flag("no-storage", "Do not measure how fast the place is (pack, unpack)").group(RUNS),
+    Opt::flag("no-storage", "Do not measure the storage of --work-dir (pack, unpack)").group(RUNS),
     Opt::with(
         "bytes",
         "SIZE",
         Takes::Size { least: 1 << 20, most: 1 << 50 },
-        "Bytes written and read, three times, to measure the place (pack, unpack, storage) [default: 1G, or a tenth of what is free]",
+        "Bytes written and read, three times, to measure storage (pack, unpack, storage) [default: 1G, or a tenth of what is free]",
     )
     .group(RUNS),
 ];
 
 const REPORT_OPTIONS: &[Opt] = &[
-    Opt::flag("json", "Print the report as JSON, not as text").group(REPORT),
-    Opt::with("csv", "FILE", Takes::Path, "Write every run as CSV").group(REPORT),
-    Opt::with("markdown", "FILE", Takes::Path, "Write the report as Markdown, with all figures").group(REPORT),
+    Opt::flag("json", "Print the report as JSON").group(REPORT),
+    Opt::with("csv", "FILE", Takes::Path, "Write all runs as CSV").group(REPORT),
+    Opt::with("markdown", "FILE", Takes::Path, "Write the report with all figures as Markdown").group(REPORT),
     Opt::with("html", "FILE", Takes::Path, "Write a page with charts").group(REPORT),
-    Opt::flag("force", "Replace the files of an earlier report").short('f').group(REPORT),
-    Opt::flag("quiet", "Say nothing of what is being done").short('q').group(REPORT),
+    Opt::flag("force", "Replace existing report files").short('f').group(REPORT),
+    Opt::flag("quiet", "Suppress the plan and progress").short('q').group(REPORT),
     Opt::flag("no-progress", "No progress bar").group(REPORT),
 ];
 
@@ -138,7 +140,7 @@ pub const APPLET: Applet = Applet {
     operands: &[
         Operand {
             name: "WHAT",
-            help: "What is measured: pack, unpack, codec, storage; or report, which joins and shows what was measured before",
+            help: "What to measure: pack, unpack, codec, storage; or report, which merges and shows earlier reports",
             required: true,
             of: What::NAMES,
         },
@@ -157,14 +159,14 @@ pub const APPLET: Applet = Applet {
 fn details() -> String {
     let names = |kinds: &[ProgramKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     format!(
-        "Each run is a process of its own, with the input in the page cache. Programs run in turn, and what they make is compared: \
-         a program with a wrong answer has no figures in that contest, and the status is 1 at the end. Ours must be the same bytes in each run \
-         with any number of jobs. When it is interrupted, what was measured is reported.\n\
-         As it stands, bench pack takes about 15 minutes a GB, divided by the number of processors; with --full hours. The plan is \
+        "Each run is a process of its own, with the input in the page cache. Programs run in turn and their outputs are compared: \
+         a program with a wrong result has no figures in that case, and the exit status is 1. Images of packline must be identical \
+         for any number of jobs. An interruption still reports the results so far.\n\
+         By default bench pack takes about 15 minutes a GB, divided by the number of processors; with --full hours. The plan is \
          printed before the first run. A summary of at most 100 columns is printed at the end; all figures are in --markdown, \
          --html, --csv and --json.\n\
-         Programs for pack: {}. For unpack: {}. packline=PATH is another build of ours.\n\
-         codec measures blocks in memory on one thread, each compressed and decompressed and compared.\n\
+         Programs for pack: {}. For unpack: {}. packline=PATH is another build of packline.\n\
+         codec compresses, decompresses and compares blocks in memory on one thread.\n\
          Examples: packline bench pack rootfs.tar -c zstd,xz --levels 3,6 --against tar2sqfs,mksquashfs\n          \
          packline bench unpack rootfs.sqfs --jobs 1-4 --html unpack.html\n          \
          packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M\n          \

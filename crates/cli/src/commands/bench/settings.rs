@@ -39,26 +39,24 @@ impl What {
     }
 }
 
-/// Codecs that are measured by `bench codec`, and in full.
-const ALL_CODECS: &str = "gzip,xz,lzma,lzo,lz4,zstd,none";
-/// Codecs that are measured in a few minutes: the fastest, and the two that are used the most.
+/// The default codecs of `bench pack`: the fastest, and the two that are used most.
 const FEW_CODECS: &str = "lz4,zstd:level=3,gzip";
-/// These, where levels are given.
+/// The same where levels are given.
 const FEW_WITH_LEVELS: &str = "lz4,zstd,gzip";
 
-/// Options that mean something for some benchmarks only.
+/// Options of some benchmarks only.
 const ONLY: &[(&str, &[What])] = &[
     ("full", &[What::Pack]),
     ("codec", &[What::Pack, What::Codec]),
     ("levels", &[What::Pack, What::Codec]),
     ("block-size", &[What::Pack, What::Codec]),
-    ("tails", &[What::Pack]),
+    ("fragments", &[What::Pack]),
     ("tasks", &[What::Unpack]),
     ("jobs", &[What::Pack, What::Unpack]),
     ("runs", &[What::Pack, What::Unpack, What::Codec]),
     ("warmup", &[What::Pack, What::Unpack, What::Codec]),
     ("against", &[What::Pack, What::Unpack]),
-    ("place", &[What::Pack, What::Unpack]),
+    ("work-dir", &[What::Pack, What::Unpack]),
     ("keep", &[What::Pack, What::Unpack]),
     ("no-storage", &[What::Pack, What::Unpack]),
     ("bytes", &[What::Pack, What::Unpack, What::Storage]),
@@ -119,7 +117,7 @@ fn pack(args: &Args, io: &Io, input: &Path, mut runs: Runs) -> Result<PackSettin
         source: source(input)?,
         codecs,
         block_sizes: list(args, "block-size", lists::block_sizes)?.unwrap_or_default(),
-        tails: list(args, "tails", lists::tails)?.unwrap_or_default(),
+        tails: list(args, "fragments", lists::fragments)?.unwrap_or_default(),
     })
 }
 
@@ -136,7 +134,7 @@ fn comparison(args: &Args, io: &Io, runs: Runs, known: &[ProgramKind], in_full: 
         runs,
         jobs: list(args, "jobs", lists::jobs)?.unwrap_or_else(|| usual_jobs(io.host.processors, in_full)),
         against: against.map_err(|what| args.wrong("against", &what))?.unwrap_or(Against::Usual),
-        work_dir: args.path("place").unwrap_or_else(|| PathBuf::from(".")),
+        work_dir: args.path("work-dir").unwrap_or_else(|| PathBuf::from(".")),
         keep: args.flag("keep"),
         storage: !args.flag("no-storage"),
         storage_bytes: args.size("bytes")?,
@@ -158,7 +156,7 @@ fn source(input: &Path) -> Result<PackSource, Failure> {
     Ok(PackSource::Synthetic(Synthetic { name: input.to_string_lossy().into_owned(), filling, bytes }))
 }
 
-/// As many jobs as there are processors; in full 1, 2, 4 and so on too.
+/// The number of processors; in full 1, 2, 4 and so on too.
 fn usual_jobs(processors: usize, in_full: bool) -> Vec<usize> {
     if in_full { lists::usual_jobs(processors) } else { vec![processors.max(1)] }
 }
@@ -176,7 +174,7 @@ fn inputs(args: &Args, what: What) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// An option that would have no effect is a mistake, not something to ignore.
+/// Refuses options that have no effect.
 fn refuse_misplaced(args: &Args, what: What) -> Result<(), Failure> {
     for (long, places) in ONLY {
         if args.given(long) && !places.contains(&what) {
@@ -191,13 +189,13 @@ fn refuse_misplaced(args: &Args, what: What) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The codecs at the levels that were asked for, and notes of levels that they do not have.
+/// The codecs at the levels that were given, and notes on levels that they do not have.
 fn codecs(args: &Args, in_full: bool) -> Result<(Vec<Spec>, Vec<String>), Failure> {
     let mut all = Vec::new();
     let usual = match in_full {
-        true => ALL_CODECS,
-        false if args.given("levels") => FEW_WITH_LEVELS,
-        false => FEW_CODECS,
+        true => packline::image::CODECS.join(","),
+        false if args.given("levels") => FEW_WITH_LEVELS.to_owned(),
+        false => FEW_CODECS.to_owned(),
     };
     let named = Some(args.all("codec")).filter(|named| !named.is_empty());
     for text in named.unwrap_or_else(|| vec![usual.into()]) {

@@ -67,6 +67,13 @@ fn no_tree(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use packline_image::Container;
+
+    #[test]
+    fn containers_are_recognised_by_what_their_writers_write() {
+        assert_eq!(Container::of_head(packline_lrz::format::MARK), Some(Container::Lrz));
+        assert_eq!(Container::of_head(&packline_pln::MAGIC), Some(Container::Pln));
+    }
 
     #[test]
     fn the_name_decides() {

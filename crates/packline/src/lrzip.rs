@@ -10,6 +10,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Source, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FileInput, Input};
@@ -18,7 +19,6 @@ pub use list::lrz_entries;
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
 use crate::output_stream::{OutputStream, refuse_target};
-use crate::selection::idle_exclude;
 use crate::source::{head_of, is_compressed, refuse_container};
 use crate::{Container, Error, FileIdentity, Observer, Resources, TarTarget, Temporaries, must_differ};
 use packline_tree::DirectoryOptions;
@@ -318,6 +318,6 @@ fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
         Lrz::Memory { allowed, needed, what } => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
-        cause => Error::Lrz { path: input.to_path_buf(), cause: Box::new(cause) },
+        cause => Error::Stream { path: input.to_path_buf(), cause: Box::new(cause) },
     }
 }

@@ -101,14 +101,6 @@ impl Demand<'_> {
     }
 }
 
-/// What a user is told if fewer workers run than he wanted, which only a limit on memory makes so.
-pub(crate) fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
-    let limit = limit.unwrap_or(u64::MAX);
-    let message =
-        || format!("workers: {granted} instead of {wanted}: a memory limit of {limit} bytes has no room for more");
-    (granted < wanted).then(message)
-}
-
 fn to_usize(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -4,12 +4,12 @@ use packline_squashfs::Options;
 use packline_tree::Patterns;
 
 use crate::filtered::{Filtered, filter_memory};
-use crate::memory::{Demand, Plan, fewer_workers};
-use crate::selection::idle_exclude;
+use crate::memory::{Demand, Plan};
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::watched::Watched;
 use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported, must_differ};
+use packline_image::{fewer_workers, idle_exclude};
 use packline_runtime::OutputFile;
 
 /// Packs. The output has its name, whole and on the medium, when this returns `Ok`; after an error it is as it was (a

@@ -209,7 +209,7 @@ fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
         Pln::Memory { allowed, needed, what } => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
-        cause => Error::Pln { path: input.to_path_buf(), cause: Box::new(cause) },
+        cause => Error::Stream { path: input.to_path_buf(), cause: Box::new(cause) },
     }
 }
 

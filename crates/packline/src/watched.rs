@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_runtime::escape::Escape;
-use packline_tree::{Bytes, Entry, Extent, Kind, Source, Xattr};
+use packline_tree::{Bytes, Entry, Extent, Source, Xattr};
 
-use crate::{Changes, EntryInfo, EntryKind, NewRoot, Observer, Progress};
+use crate::{Changes, NewRoot, Observer, Progress};
 
 /// A source on its way to a container.
 pub(crate) struct Watched<'a> {
@@ -82,7 +82,7 @@ impl Source for Watched<'_> {
             if let Some(entry) = self.changes.apply(entry, &mut warn)? {
                 self.progress.entries += 1;
                 self.refresh();
-                self.observer.entry(info(&entry), &self.progress);
+                self.observer.entry(entry.info(), &self.progress);
                 return Ok(Some(entry));
             }
         }
@@ -105,16 +105,6 @@ impl Source for Watched<'_> {
     fn progress(&self) -> (u64, Option<u64>) {
         self.source.progress()
     }
-}
-
-/// An entry as observers see it.
-pub(crate) fn info(entry: &Entry) -> EntryInfo<'_> {
-    let kind = match &entry.kind {
-        Kind::File { .. } => EntryKind::File,
-        Kind::HardLink(target) => EntryKind::HardLink(target),
-        _ => EntryKind::Other,
-    };
-    EntryInfo { path: &entry.path, kind }
 }
 
 fn warn_once(observer: &mut dyn Observer, dropped: &mut BTreeSet<Bytes>, entry: &Entry, xattr: &Xattr) {

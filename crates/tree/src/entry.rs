@@ -1,5 +1,7 @@
 //! One entry of a source: a path and all attributes, without content.
 
+use packline_runtime::{EntryInfo, EntryKind};
+
 /// Raw bytes of a path, an attribute name or a target; not necessarily UTF-8.
 pub type Bytes = Vec<u8>;
 
@@ -69,4 +71,16 @@ pub struct Entry {
     pub meta: Meta,
     /// Extended attributes, unsorted, each name once.
     pub xattrs: Vec<Xattr>,
+}
+
+impl Entry {
+    /// The entry as observers see it.
+    pub fn info(&self) -> EntryInfo<'_> {
+        let kind = match &self.kind {
+            Kind::File { .. } => EntryKind::File,
+            Kind::HardLink(target) => EntryKind::HardLink(target),
+            _ => EntryKind::Other,
+        };
+        EntryInfo { path: &self.path, kind }
+    }
 }

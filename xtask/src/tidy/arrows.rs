@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -12,7 +12,8 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("squashfs", &["engine", "runtime", "codec", "tree"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec"]),
-    ("packline", &["engine", "runtime", "codec", "tree", "squashfs", "lrz", "pln"]),
+    ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
+    ("packline", &["engine", "runtime", "codec", "tree", "squashfs", "lrz", "pln", "image"]),
     ("cli", &["packline", "bench"]),
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),

@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use packline_image::{Note, Topic};
 use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 use rustix::io::Errno;
 
 use super::tree::LrzTreeCounts;
-use crate::unpack::{Note, Topic};
 use crate::{Error, Kept};
 
 /// Bytes of content read at a time.

@@ -4,6 +4,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::{self, Builder};
 
+use packline_image::Site;
 use packline_lrz::{ReadOptions, Stream};
 use packline_runtime::escape::Escape;
 use packline_tree::Source;
@@ -16,7 +17,6 @@ use super::extract::Extraction;
 use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less};
 use crate::Container::{self, Compressed, Tar};
 use crate::source::head_of;
-use crate::unpack::Site;
 use crate::{Error, Kept, Observer, Resources, Temporaries};
 
 /// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.

@@ -44,12 +44,18 @@ pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
     };
     match watched(io, !quiet, |observer| packline::lrz_unpack(request, observer)) {
         Ok(unpacked) => say(args, totals_object(&unpacked), totals_text(path, &unpacked), &scheduled, io),
-        Err(Error::Lrz { cause, .. }) if matches!(*cause, LrzError::Corrupt { .. }) => {
-            let line = if json { object(&cause).to_string() } else { format!("{}: {cause}", path.escaped()) };
+        Err(error) => {
+            let Some(cause) = corruption(&error) else { return Err(error.into()) };
+            let line = if json { object(cause).to_string() } else { format!("{}: {cause}", path.escaped()) };
             outcome(1, io.print_as(json, &format!("{line}\n")))
         }
-        Err(error) => Err(error.into()),
     }
+}
+
+/// What is wrong with the content of the file, if that is the error.
+fn corruption(error: &Error) -> Option<&LrzError> {
+    let Error::Stream { cause, .. } = error else { return None };
+    cause.downcast_ref().filter(|cause| matches!(cause, LrzError::Corrupt { .. }))
 }
 
 fn object(cause: &LrzError) -> Value {

@@ -218,7 +218,7 @@ pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLr
 
 /// Whether a file was not opened for want of a password.
 pub fn wants_password(error: &Error) -> bool {
-    matches!(error, Error::Lrz { cause, .. } if matches!(**cause, LrzError::Password(_)))
+    matches!(error, Error::Stream { cause, .. } if matches!(cause.downcast_ref(), Some(LrzError::Password(_))))
 }
 
 // Both.

@@ -235,7 +235,7 @@ fn refused(path: &Path, refusal: Refusal) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unobserved;
+    use packline_runtime::Unobserved;
 
     fn names(place: &Path) -> Vec<String> {
         let mut names: Vec<String> =

@@ -152,6 +152,14 @@ pub(crate) fn read_settings(image: &Image, resources: &Resources, besides: u64) 
     Ok(demand.helped(&resources.engine).plan()?.settings(resources))
 }
 
+/// The warning that fewer workers run than were wanted, if they do: a memory limit allows no more.
+pub fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
+    let limit = limit.unwrap_or(u64::MAX);
+    let message =
+        || format!("workers: {granted} instead of {wanted}: a memory limit of {limit} bytes has no room for more");
+    (granted < wanted).then(message)
+}
+
 /// So many bytes and the metadata that are kept where just that is allowed.
 fn with_metadata(least: u64) -> u64 {
     let mut all = least;

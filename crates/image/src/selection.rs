@@ -74,8 +74,8 @@ impl Selection {
     }
 }
 
-/// A warning of patterns to leave out that matched nothing of `place`.
-pub(crate) fn idle_exclude(patterns: &Patterns, place: &str) -> Option<String> {
+/// The warning that patterns to leave out matched nothing of `place`, if some did not.
+pub fn idle_exclude(patterns: &Patterns, place: &str) -> Option<String> {
     idle(patterns, place).map(|what| format!("exclude {what}"))
 }
 

@@ -9,7 +9,6 @@ use super::items::Tag;
 use super::sink::Sink;
 use super::sparse::{Segments, SparseFile};
 use super::{Asked, TarSummary};
-use crate::watched::info;
 use crate::{Error, Observer, OpenedImage, Progress};
 
 /// Bytes of a map that are made at once.
@@ -138,7 +137,7 @@ impl<'a> Content<'a> {
         }
         self.summary.entries += 1;
         self.progress.entries += 1;
-        self.observer.entry(info(&entry), &self.progress);
+        self.observer.entry(entry.info(), &self.progress);
         self.summary.damaged += u64::from(damaged && !matches!(entry.kind, Kind::File { .. }));
         self.sink.put(&self.scratch)?;
         let stored = sparse.as_ref().map_or(size, |sparse| sparse.0.shape.stored_bytes());

@@ -1,4 +1,4 @@
-//! How packing fails, as seen by a user: the file first, then what is wrong.
+//! Errors as a user sees them: the file first, then what is wrong.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use packline_runtime::escape::Escape;
 
 use crate::Container;
 
-/// Why an image was not made. Under the output's name there is then what was there before.
+/// Why an operation failed. Under the name of an output there is then what was there before.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused something about the output.
@@ -64,23 +64,14 @@ pub enum Error {
         #[source]
         cause: Box<packline_squashfs::read::ReadError>,
     },
-    /// A .lrz file could not be written or read.
+    /// A .lrz or .pln file could not be written or read.
     #[error("{path}: {cause}", path = path.escaped())]
-    Lrz {
+    Stream {
         /// The file, or what it is made of, as the user named it.
         path: PathBuf,
-        /// What is wrong, with the offset.
+        /// What is wrong, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
         #[source]
-        cause: Box<packline_lrz::Error>,
-    },
-    /// A .pln file could not be written or read.
-    #[error("{path}: {cause}", path = path.escaped())]
-    Pln {
-        /// The file, or what it is made of, as the user named it.
-        path: PathBuf,
-        /// What is wrong, with the part and its offset.
-        #[source]
-        cause: Box<packline_pln::Error>,
+        cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A file is of another container than the one that is read. The user's to change.
     #[error("{path}: {found} (expected {expected})", path = path.escaped())]

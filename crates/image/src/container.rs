@@ -12,7 +12,11 @@ use packline_tree::tar;
 use crate::Error;
 
 /// Bytes at the start of a file by which its container is known, at most.
-pub(crate) const HEAD: usize = 512;
+const HEAD: usize = 512;
+/// The first bytes of a .lrz file.
+pub const LRZ_MAGIC: &[u8] = b"LRZI";
+/// The first bytes of a .pln file.
+pub const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +44,10 @@ impl Container {
         if head.starts_with(&packline_squashfs::MAGIC_BYTES) {
             return Some(Container::SquashFs);
         }
-        if head.starts_with(packline_lrz::format::MARK) {
+        if head.starts_with(LRZ_MAGIC) {
             return Some(Container::Lrz);
         }
-        if head.starts_with(&packline_pln::MAGIC) {
+        if head.starts_with(PLN_MAGIC) {
             return Some(Container::Pln);
         }
         Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(Container::Compressed)
@@ -59,7 +63,7 @@ impl Container {
     }
 
     /// The container of an input of `size` bytes that `read` reads from its start.
-    pub(crate) fn of_input(size: u64, read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> Option<Container> {
+    pub fn of_input(size: u64, read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> Option<Container> {
         let mut head = [0; HEAD];
         let head = &mut head[..size.min(HEAD as u64) as usize];
         read(head).ok()?;
@@ -67,7 +71,7 @@ impl Container {
     }
 
     /// The error of a file of this container, called `path`, where another was wanted.
-    pub(crate) fn instead_of(self, path: &Path, expected: &str) -> Error {
+    pub fn instead_of(self, path: &Path, expected: &str) -> Error {
         Error::Container { path: path.to_path_buf(), found: self, expected: expected.to_string() }
     }
 }

@@ -28,12 +28,11 @@ use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
 use packline_tree::destination::FileId;
 
-pub(crate) use notes::{Note, Topic};
+pub use notes::{Note, Topic};
 pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
-pub(crate) use site::Site;
+pub use site::Site;
 
-use crate::memory::fewer_workers;
-use crate::read_plan::metadata_cache;
+use crate::read_plan::{fewer_workers, metadata_cache};
 use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
 use desk::Desk;
 use feeder::{ENDED_BYTES, Feeder};

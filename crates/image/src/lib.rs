@@ -1,0 +1,35 @@
+//! Operations on SquashFS images: list, read, compare, verify, unpack, turn into a tar, mount.
+//!
+//! Each takes an image that is open ([`OpenedImage`]) or says where it is ([`ImagePlace`]), and [`Resources`]: workers
+//! and a limit of memory, from which [`ReadDemand::plan`] makes the sizes of windows and caches.
+
+mod cat;
+mod container;
+mod diff;
+mod error;
+mod follow;
+mod info;
+mod list;
+mod mount;
+mod opened;
+mod read_plan;
+mod selection;
+mod tar_out;
+mod unpack;
+mod verify;
+
+use packline_runtime::{EntryInfo, EntryKind, FileIdentity, Observer, Progress, Resources, Temporaries, must_differ};
+
+pub use cat::cat;
+pub use container::Container;
+pub use diff::{Compared, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
+pub use error::Error;
+pub use info::{ImageInfo, TreeCounts};
+pub use list::ImageEntries;
+pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
+pub use opened::{ImagePlace, OpenedImage};
+pub use read_plan::{ReadDemand, ReadPlan, fewer_workers, metadata_cache};
+pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
+pub use tar_out::{TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, tar_out};
+pub use unpack::{Duplicates, Kept, Note, Site, Topic, UnpackCounts, UnpackRequest, UnpackSummary, unpack};
+pub use verify::verify;

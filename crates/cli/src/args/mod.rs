@@ -142,6 +142,11 @@ impl Invocation {
         self.given.iter().any(|given| given == long)
     }
 
+    /// Index among the arguments at which an option was given last: for options of which the last one counts.
+    pub fn position(&self, long: &str) -> Option<usize> {
+        self.matches.indices_of(&long.replace('-', "_")).filter(|_| self.has(long))?.next_back()
+    }
+
     /// An option that was given and is not one of these.
     pub fn given_beside(&self, longs: &[&str]) -> Option<&str> {
         self.given.iter().map(String::as_str).find(|long| !longs.contains(long))

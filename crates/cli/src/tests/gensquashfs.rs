@@ -5,11 +5,7 @@ use std::fs;
 use packline_testkit::model::Node;
 use packline_testkit::{plant, reader, tools};
 
-use super::harness::{Kept, Place, Ran, assert_options_are, host, io, run_on};
-use crate::args::Args;
-use crate::compat::tools_ng::gensquashfs::APPLET;
-use crate::dispatch::with_name;
-use crate::table::command::command_of;
+use super::harness::{Place, Ran, assert_options_are, host, run_on};
 use crate::ui::io::Host;
 
 /// Options that change the image: what is given, and what it must differ from. `@` before a name stands for the place.
@@ -94,22 +90,6 @@ fn options_of_the_image_change_it() {
     let Some(place) = place() else { return };
     for (long, options, without) in CHANGING {
         assert!(image_of(&place, options) != image_of(&place, without), "--{long} did nothing");
-    }
-}
-
-#[test]
-fn no_option_is_parsed_and_ignored() {
-    let Some(place) = place() else { return };
-    let unasked = |options: &[&str]| {
-        let arguments: Vec<_> = arguments(&place, &[&["-f"], options].concat()).into_iter().map(Into::into).collect();
-        let matches = command_of(&APPLET).try_get_matches_from(with_name("gensquashfs", &arguments)).unwrap();
-        let args = Args::new(&APPLET, matches);
-        let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-        (APPLET.run)(&args, &mut io).unwrap();
-        args.unasked()
-    };
-    for options in [&["-D", "@source"][..], &["-D", "@source", "-S", "@order"], &["-F", "@list"]] {
-        assert_eq!(unasked(options), Vec::<&str>::new(), "{options:?}");
     }
 }
 

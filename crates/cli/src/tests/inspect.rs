@@ -9,9 +9,6 @@ use crate::commands::diff;
 use crate::commands::info;
 use crate::commands::list;
 use crate::commands::verify;
-use crate::compat::tools_ng::rdsquashfs;
-use crate::compat::tools_ng::sqfs2tar;
-use crate::compat::tools_ng::sqfsdiff;
 use crate::dispatch::with_name;
 use crate::table::command::command_of;
 use crate::table::options::Applet;
@@ -43,17 +40,27 @@ fn no_option_is_parsed_and_ignored() {
     assert_all_asked(&info::APPLET, &[&image]);
     assert_all_asked(&diff::APPLET, &[&image, &image]);
     assert_all_asked(&verify::APPLET, &[&image]);
-    assert_all_asked(&sqfs2tar::APPLET, &[&image]);
-    assert_all_asked(&sqfsdiff::APPLET, &["-a", &image, "-b", &image]);
-    // What it is to do is asked for one after the other.
+}
+
+#[test]
+fn rdsquashfs_does_the_last_thing_asked_for() {
+    let place = place();
+    let image = place.text("image");
     let actions = ["list", "cat", "xattr", "stat", "unpack-path"];
-    let asked = ["describe", "unpack-root", "no-dev", "no-sock", "no-fifo", "no-slink", "no-empty-dir", "no-sparse"];
+    let others = ["describe", "unpack-root", "no-dev", "no-sock", "no-fifo", "no-slink", "no-empty-dir", "no-sparse"];
     let kept = ["set-xattr", "set-times", "chmod", "chown", "quiet"];
-    assert_options_are("rdsquashfs", actions.into_iter().chain(asked).chain(kept));
+    assert_options_are("rdsquashfs", actions.into_iter().chain(others).chain(kept));
+    let out = |options: &[&str]| {
+        let ran = run(&[&["rdsquashfs"], options, &[&image]].concat());
+        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.out
+    };
     for action in ["-l/a", "-x/a/small", "-s/a/big", "-ca/big", "-d"] {
-        assert_all_asked(&rdsquashfs::APPLET, &[action, &image]);
+        let alone = out(&[action]);
+        assert!(!alone.is_empty(), "{action}");
+        assert_eq!(out(&["-d", "--cat", "/none", "-l", "../x", action]), alone, "{action}");
     }
-    assert_all_asked(&rdsquashfs::APPLET, &["-u", "/a", "-p", &place.text("out"), &image]);
+    out(&["-u", "/a", "-p", &place.text("out")]);
     assert!(place.at("out/big").exists());
 }
 

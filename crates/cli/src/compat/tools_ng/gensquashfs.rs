@@ -3,7 +3,7 @@
 //!
 //! Differences, all on purpose: the flag `align` of sort files, which the manual page promises and that release refuses, is
 //! honoured, and so are hard links of pack files, which that release stores as symbolic links; owners that `-u` and `-g` force
-//! are given to the root too, as the manual page says; a word too many on a line of a pack file is an error; hard links stay hard
+//! are given to the root too, as the manual page says; an extra word on a line of a pack file is an error; hard links stay hard
 //! links whatever owners are forced.
 
 use std::cell::RefCell;
@@ -11,63 +11,79 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use packline::image::Options;
 use packline::tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
-use packline::{Changes, Dress, Format, Hints, List, PackRequest, SourceSpec, Unsupported};
+use packline::{Changes, Dress, Hints, List, PackRequest, SourceSpec, Unsupported};
 
-use crate::args::Args;
-use crate::compat::tools_ng;
-use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use super::options::{self, ImageOptions, OutputOptions};
+use crate::args::value::number;
+use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{Manner, run_pack};
 
-const ANY_ID: Takes = Takes::Number { least: 0, most: u32::MAX as i64 };
 /// Threads that read files ahead.
 const READERS: usize = 4;
 
-const SOURCE_OPTIONS: &[Opt] = &[
-    Opt::with("pack-file", "FILE", Takes::Path, "Pack what this file lists, a line an entry; see below").short('F'),
-    Opt::with(
-        "pack-dir",
-        "DIR",
-        Takes::Path,
-        "Pack what is in this directory. With --pack-file: the directory that the listed files lie in, instead of that of the \
-         pack file",
-    )
-    .short('D'),
-    Opt::with("sort-file", "FILE", Takes::Path, "Pack files in the order of this list, and as its flags ask; see below").short('S'),
-    Opt::with("xattr-file", "FILE", Takes::Path, "Set the extended attributes of this file, as getfattr --dump prints them")
-        .short('A'),
-    Opt::with("selinux", "FILE", Takes::Path, "Label everything by this SELinux file_contexts file").short('s'),
-    Opt::with("set-uid", "UID", ANY_ID, "Owner of everything, whatever the pack file or directory says").short('u'),
-    Opt::with("set-gid", "GID", ANY_ID, "Group of everything, whatever the pack file or directory says").short('g'),
-    Opt::flag("all-root", "Same as --set-uid 0 --set-gid 0"),
-];
+/// Turn a directory or a list of files into a SquashFS image (drop-in for squashfs-tools-ng)
+#[derive(Debug, clap::Args)]
+pub struct GenSquashFs {
+    /// The image to write
+    image: PathBuf,
+    #[command(flatten)]
+    source: SourceOptions,
+    #[command(flatten)]
+    directory: ScanOptions,
+    #[command(flatten)]
+    options: ImageOptions,
+    #[command(flatten)]
+    output: OutputOptions,
+}
 
-/// Options that say how a directory is read: without a pack file only.
-const DIRECTORY_OPTIONS: &[Opt] = &[
-    Opt::flag("keep-time", "Keep the times of the directory's entries instead of setting the default on everything")
-        .short('k'),
-    Opt::flag("keep-xattr", "Keep extended attributes").short('x'),
-    Opt::flag("one-file-system", "Leave out mount points, with all below them").short('o'),
-    Opt::flag("no-hard-links", "Pack each name of a file as a file of its own").short('H'),
-];
+#[derive(Debug, clap::Args)]
+struct SourceOptions {
+    /// Pack what this file lists, one entry a line; see below
+    #[arg(short = 'F', long, value_name = "FILE")]
+    pack_file: Option<PathBuf>,
+    /// Pack what is in this directory. With --pack-file: the directory that contains the listed files, instead of that of the
+    /// pack file
+    #[arg(short = 'D', long, value_name = "DIR")]
+    pack_dir: Option<PathBuf>,
+    /// Pack files in the order of this list, with the flags it gives them; see below
+    #[arg(short = 'S', long, value_name = "FILE")]
+    sort_file: Option<PathBuf>,
+    /// Set the extended attributes of this file, as getfattr --dump prints them
+    #[arg(short = 'A', long, value_name = "FILE")]
+    xattr_file: Option<PathBuf>,
+    /// Label everything by this SELinux file_contexts file
+    #[arg(short, long, value_name = "FILE")]
+    selinux: Option<PathBuf>,
+    /// Owner of everything, whatever the pack file or directory says
+    #[arg(short = 'u', long, value_name = "UID", value_parser = number::<u32>(0..=u32::MAX.into()))]
+    set_uid: Option<u32>,
+    /// Group of everything, whatever the pack file or directory says
+    #[arg(short = 'g', long, value_name = "GID", value_parser = number::<u32>(0..=u32::MAX.into()))]
+    set_gid: Option<u32>,
+    /// Same as --set-uid 0 --set-gid 0
+    #[arg(long)]
+    all_root: bool,
+}
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "gensquashfs",
-    about: "Turn a directory or a list of files into a SquashFS image (drop-in for squashfs-tools-ng)",
-    details,
-    options: &[SOURCE_OPTIONS, DIRECTORY_OPTIONS, tools_ng::IMAGE_OPTIONS, tools_ng::OUTPUT_OPTIONS],
-    operands: &[Operand { name: "IMAGE", help: "The image to write", required: false, of: &[] }],
-    manners: Manners::DropIn,
-    run,
-};
-
-fn details() -> String {
-    format!("{}\n{LINKS}\n\n{FORMATS}", tools_ng::details())
+/// How a directory is read: without a pack file only.
+#[derive(Debug, clap::Args)]
+struct ScanOptions {
+    /// Keep the times of the directory's entries instead of setting the default on everything
+    #[arg(short, long)]
+    keep_time: bool,
+    /// Keep extended attributes
+    #[arg(short = 'x', long)]
+    keep_xattr: bool,
+    /// Leave out mount points, with all below them
+    #[arg(short, long)]
+    one_file_system: bool,
+    /// Pack each name of a file as a file of its own
+    #[arg(short = 'H', long)]
+    no_hard_links: bool,
 }
 
 const LINKS: &str = "Names of one file stay hard links, with --set-uid and --set-gid too (1.3.1 splits them into files then); \
@@ -97,134 +113,135 @@ Xattr file: the attributes of a path after a line '# file: PATH'; values in quot
     # file: dev/rfkill
     security.selinux="system_u:object_r:wireless_device_t:s0""#;
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    if tools_ng::answers_help(args, io)? {
-        return Ok(());
+impl Command for GenSquashFs {
+    const NAME: &'static str = "gensquashfs";
+    const COMPAT: Compat = Compat::ToolsNg;
+
+    fn details() -> String {
+        format!("{}\n{LINKS}\n\n{FORMATS}", options::details())
     }
-    let (request, dress) = request(args, io)?;
-    run_pack(request, Manner::ToolsNg { quiet: args.flag("quiet") }, io)?;
-    dress.borrow().unused().iter().for_each(|what| io.say(&format!("WARNING: {what}")));
-    Ok(())
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let (request, dress) = self.request(invocation, io)?;
+        run_pack(request, Manner::ToolsNg { quiet: self.output.quiet }, io)?;
+        dress.borrow().unused().iter().for_each(|what| io.say(&format!("WARNING: {what}")));
+        Ok(())
+    }
 }
 
-/// What the source and the options that belong to it come to.
+/// The source, and what follows from its options.
 struct Input {
     source: SourceSpec,
     hints: Option<Hints>,
-    /// Time of everything, where the source does not say it entry by entry.
+    /// Time of everything, unless the source gives the time of each entry.
     mtime: Option<i64>,
-    /// Attributes of the root, where the source's own do not count.
+    /// Attributes of the root, unless those of the source are kept.
     root: Option<Meta>,
 }
 
-/// The pack that the arguments ask for, and what it hands out to entries.
-fn request(args: &Args, io: &mut Io) -> Result<(PackRequest, Rc<RefCell<Dress>>), Failure> {
-    let output = output(args)?;
-    let (uid, gid) = owners(args)?;
-    let mut defaults = tools_ng::defaults(args, io)?;
-    let image: Options = tools_ng::image_options(args, defaults)?;
-    let resources = tools_ng::resources(args, &io.host)?;
-    (defaults.uid, defaults.gid) = (uid.unwrap_or(defaults.uid), gid.unwrap_or(defaults.gid));
-    let dress = dress(args)?;
-    for long in ["pack-file", "sort-file", "xattr-file", "selinux"] {
-        args.path(long).map_or(Ok(()), |input| packline::must_differ(&input, &output))?;
+impl GenSquashFs {
+    /// The pack that the arguments ask for, and the attributes that it sets on entries.
+    fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<(PackRequest, Rc<RefCell<Dress>>), Failure> {
+        let (uid, gid) = self.source.owners(invocation);
+        let mut defaults = self.options.defaults(io)?;
+        let image = self.options.image(defaults)?;
+        (defaults.uid, defaults.gid) = (uid.unwrap_or(defaults.uid), gid.unwrap_or(defaults.gid));
+        self.source.refuse_output(&self.image)?;
+        let dress = self.source.dress()?;
+        let input = self.input(defaults, invocation, io)?;
+        let dress = Rc::new(RefCell::new(Dress { root: input.root, ..dress }));
+        let changes = Changes {
+            uid,
+            gid,
+            mtime: input.mtime,
+            dress: Some(dress.clone()),
+            unsupported: Unsupported::Refuse,
+            ..Changes::default()
+        };
+        let request = PackRequest {
+            force: self.output.force,
+            changes,
+            defaults,
+            hints: input.hints,
+            resources: self.options.resources(&io.host),
+            temporaries: io.temporaries.clone(),
+            ..PackRequest::new(input.source, self.image.clone(), image)
+        };
+        Ok((request, dress))
     }
-    let input = input(args, defaults, &output, io)?;
-    let dress = Rc::new(RefCell::new(Dress { root: input.root, ..dress }));
-    let changes = Changes {
-        uid,
-        gid,
-        mtime: input.mtime,
-        dress: Some(dress.clone()),
-        unsupported: Unsupported::Refuse,
-        ..Changes::default()
-    };
-    let request = PackRequest {
-        source: input.source,
-        output,
-        force: args.flag("force"),
-        format: Format::SquashFs,
-        lenient_tar: false,
-        image,
-        changes,
-        defaults,
-        hints: input.hints,
-        resources,
-        temporaries: io.temporaries.clone(),
-    };
-    Ok((request, dress))
-}
 
-fn output(args: &Args) -> Result<PathBuf, Failure> {
-    if !args.given("pack-file") && !args.given("pack-dir") {
-        return Err(Failure::usage("no input: --pack-file or --pack-dir is needed"));
-    }
-    args.operand("IMAGE").map(PathBuf::from).ok_or_else(|| Failure::usage("missing argument: the image to write"))
-}
-
-/// Of `--all-root` and `--set-uid` or `--set-gid` the last one given counts.
-fn owners(args: &Args) -> Result<(Option<u32>, Option<u32>), Failure> {
-    let root = args.position("all-root").filter(|_| args.flag("all-root"));
-    let owner = |long: &'static str, id: Option<i64>| match id {
-        Some(id) if args.position(long) > root => Some(id as u32),
-        _ => root.map(|_| 0),
-    };
-    Ok((owner("set-uid", args.number("set-uid")?), owner("set-gid", args.number("set-gid")?)))
-}
-
-fn dress(args: &Args) -> Result<Dress, Failure> {
-    let contexts = args.path("selinux").map(|path| FileContexts::open(&path)).transpose();
-    let xattrs = read(args, "xattr-file")?.map(|(name, text)| XattrFile::parse(&name, &text)).transpose();
-    Ok(Dress { root: None, xattrs: xattrs.map_err(Failure::failed)?, contexts: contexts.map_err(Failure::failed)? })
-}
-
-fn input(args: &Args, defaults: Meta, output: &Path, io: &mut Io) -> Result<Input, Failure> {
-    let sort = read(args, "sort-file")?.map(|(name, text)| SortFile::parse(&name, &text)).transpose();
-    let sort = sort.map_err(Failure::failed)?;
-    match (args.path("pack-file"), args.path("pack-dir")) {
-        (Some(file), directory) => {
-            let list = listed(args, &file, directory, defaults, io)?;
-            list.refuse_output(output)?;
-            let (source, hints) = sorted(list, sort, io);
-            Ok(Input { source, hints, mtime: None, root: None })
-        }
-        (None, directory) => walked(args, directory.unwrap_or_default(), defaults, sort, output, io),
-    }
-}
-
-/// What a pack file names.
-fn listed(args: &Args, file: &Path, directory: Option<PathBuf>, defaults: Meta, io: &mut Io) -> Result<List, Failure> {
-    for option in DIRECTORY_OPTIONS {
-        if args.flag(option.long) {
-            io.say(&format!("WARNING: --{} changes nothing with --pack-file", option.long));
+    fn input(&self, defaults: Meta, invocation: &Invocation, io: &mut Io) -> Result<Input, Failure> {
+        let sort = parse(self.source.sort_file.as_deref(), SortFile::parse)?;
+        match (&self.source.pack_file, &self.source.pack_dir) {
+            (Some(file), directory) => {
+                warn_of_ignored(invocation, io);
+                let base = directory.as_deref().or(file.parent()).unwrap_or(Path::new(""));
+                let list = List::of_pack_file(file, base, defaults).map_err(Failure::failed)?;
+                list.refuse_output(&self.image)?;
+                let (source, hints) = sorted(list, sort, io);
+                Ok(Input { source, hints, mtime: None, root: None })
+            }
+            (None, Some(directory)) => self.scanned(directory, defaults, sort, io),
+            (None, None) => Err(Failure::usage("no input: --pack-file or --pack-dir is needed")),
         }
     }
-    let base = directory.unwrap_or_else(|| file.parent().map(Path::to_path_buf).unwrap_or_default());
-    List::of_pack_file(file, &base, defaults).map_err(Failure::failed)
+
+    /// Everything in a directory. Without a sort file it is packed while it is read, so that no list of it is needed.
+    fn scanned(&self, path: &Path, defaults: Meta, sort: Option<SortFile>, io: &mut Io) -> Result<Input, Failure> {
+        let options = self.directory.options();
+        let (source, hints) = match sort {
+            None => (SourceSpec::Directory { path: path.to_path_buf(), options }, None),
+            Some(_) => {
+                let list = List::of_directory(path, options, &self.image);
+                sorted(list.map_err(Failure::failed)?, sort, io)
+            }
+        };
+        let mtime = (!self.directory.keep_time).then_some(defaults.mtime);
+        Ok(Input { source, hints, mtime, root: Some(defaults) })
+    }
 }
 
-/// Everything in a directory. Without a sort file it is packed as it is walked, so that no list of it need be held.
-fn walked(
-    args: &Args,
-    path: PathBuf,
-    defaults: Meta,
-    sort: Option<SortFile>,
-    output: &Path,
-    io: &mut Io,
-) -> Result<Input, Failure> {
-    let options = DirectoryOptions {
-        xattrs: args.flag("keep-xattr"),
-        hard_links: !args.flag("no-hard-links"),
-        mount_points: if args.flag("one-file-system") { MountPoints::Skip } else { MountPoints::Enter },
-        readers: READERS,
-        ..DirectoryOptions::default()
-    };
-    let mtime = (!args.flag("keep-time")).then_some(defaults.mtime);
-    let (source, hints) = match sort {
-        None => (SourceSpec::Directory { path, options }, None),
-        Some(_) => sorted(List::of_directory(&path, options, output).map_err(Failure::failed)?, sort, io),
-    };
-    Ok(Input { source, hints, mtime, root: Some(defaults) })
+impl ScanOptions {
+    fn options(&self) -> DirectoryOptions {
+        DirectoryOptions {
+            xattrs: self.keep_xattr,
+            hard_links: !self.no_hard_links,
+            mount_points: if self.one_file_system { MountPoints::Skip } else { MountPoints::Enter },
+            readers: READERS,
+            ..DirectoryOptions::default()
+        }
+    }
+}
+
+impl SourceOptions {
+    /// Owner and group of everything: of `--all-root` and `--set-uid` or `--set-gid`, the last one counts.
+    fn owners(&self, invocation: &Invocation) -> (Option<u32>, Option<u32>) {
+        let owner = |long: &str, id: Option<u32>| match self.all_root {
+            true if invocation.position("all-root") > invocation.position(long) => Some(0),
+            true => id.or(Some(0)),
+            false => id,
+        };
+        (owner("set-uid", self.set_uid), owner("set-gid", self.set_gid))
+    }
+
+    /// Refuses an output that is one of the inputs.
+    fn refuse_output(&self, output: &Path) -> Result<(), Failure> {
+        let inputs = [&self.pack_file, &self.sort_file, &self.xattr_file, &self.selinux];
+        Ok(inputs.into_iter().flatten().try_for_each(|input| packline::must_differ(input, output))?)
+    }
+
+    fn dress(&self) -> Result<Dress, Failure> {
+        let contexts = self.selinux.as_deref().map(FileContexts::open).transpose();
+        let xattrs = parse(self.xattr_file.as_deref(), XattrFile::parse)?;
+        Ok(Dress { root: None, xattrs, contexts: contexts.map_err(Failure::failed)? })
+    }
+}
+
+fn warn_of_ignored(invocation: &Invocation, io: &mut Io) {
+    let ignored = ["keep-time", "keep-xattr", "one-file-system", "no-hard-links"];
+    for long in ignored.into_iter().filter(|long| invocation.has(long)) {
+        io.say(&format!("WARNING: --{long} changes nothing with --pack-file"));
+    }
 }
 
 fn sorted(mut list: List, sort: Option<SortFile>, io: &mut Io) -> (SourceSpec, Option<Hints>) {
@@ -233,9 +250,13 @@ fn sorted(mut list: List, sort: Option<SortFile>, io: &mut Io) -> (SourceSpec, O
     list.into_source(READERS)
 }
 
-/// The name and text of the file that an option names.
-fn read(args: &Args, long: &'static str) -> Result<Option<(String, Vec<u8>)>, Failure> {
-    let Some(path) = args.path(long) else { return Ok(None) };
-    let text = fs::read(&path).map_err(|cause| Failure::failed(format!("{}: cannot read: {cause}", path.escaped())));
-    Ok(Some((path.escaped(), text?)))
+/// Parses a file, if there is one. The parser takes its name and its text.
+fn parse<T, E: ToString>(
+    path: Option<&Path>,
+    parser: impl FnOnce(&str, &[u8]) -> Result<T, E>,
+) -> Result<Option<T>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let name = path.escaped();
+    let text = fs::read(path).map_err(|cause| Failure::failed(format!("{name}: cannot read: {cause}")))?;
+    parser(&name, &text).map(Some).map_err(Failure::failed)
 }

@@ -5,12 +5,14 @@ use packline::image::{DirectoryLinks, Fragments, Options};
 use packline::tree::Meta;
 use packline::{DEFAULT_META, Resources};
 
-use super::{COMPRESSORS, set_default, source_date_epoch};
 use crate::args::value::{number, one_of, power_of_two, size, text_or_help};
 use crate::args::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
+use crate::ui::size::parse_number;
 
+/// Compressors by the names that squashfs-tools-ng knows; the first is the default.
+const COMPRESSORS: [&str; 6] = ["xz", "zstd", "gzip", "lz4", "lzo", "lzma"];
 /// Worker threads at most.
 const JOBS_MOST: i64 = 1024;
 
@@ -57,6 +59,16 @@ pub struct OutputOptions {
     /// Print neither names nor statistics
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// Help that follows the options.
+pub fn details() -> String {
+    format!(
+        "Compressors: {} (default: {}).\nA value of --defaults that is empty or not a number is an error (1.3.1 takes it for 0).\n\
+         An image cannot go to standard output: ./- is a file called '-'.",
+        COMPRESSORS.join(", "),
+        COMPRESSORS[0]
+    )
 }
 
 fn jobs(jobs: i64) -> Result<usize, String> {
@@ -111,5 +123,32 @@ impl ImageOptions {
             set_default(&mut meta, item).map_err(|what| wrong("defaults", what))?;
         }
         Ok(meta)
+    }
+}
+
+fn set_default(meta: &mut Meta, item: &str) -> Result<(), String> {
+    let (key, value) = item.split_once('=').ok_or_else(|| format!("'{item}' has no value"))?;
+    let number = |most: i64| match parse_number(value.as_ref())? {
+        number if (0..=most).contains(&number) => Ok(number),
+        number => Err(format!("{key}={number} is out of range (expected 0 to {most})")),
+    };
+    match key {
+        "uid" => meta.uid = number(i64::from(u32::MAX))? as u32,
+        "gid" => meta.gid = number(i64::from(u32::MAX))? as u32,
+        "mode" => meta.mode = number(0o7777)? as u16,
+        "mtime" => meta.mtime = number(i64::from(u32::MAX))?,
+        _ => return Err(format!("unknown key '{key}' (expected uid, gid, mode or mtime)")),
+    }
+    Ok(())
+}
+
+/// `SOURCE_DATE_EPOCH`, or 0 with a warning if it is not a number of 32 bits.
+fn source_date_epoch(io: &mut Io) -> u32 {
+    match io.host.source_date_epoch.clone() {
+        Some(text) if !text.is_empty() => text.parse().unwrap_or_else(|_| {
+            io.say(&format!("WARNING: SOURCE_DATE_EPOCH={text} is not a number from 0 to {}", u32::MAX));
+            0
+        }),
+        _ => 0,
     }
 }

@@ -3,33 +3,48 @@
 //! Differences, all on purpose: a link target that differs counts for the exit code, as the manual page says, which that
 //! release only prints; names are printed with control characters and backslashes escaped, one a line.
 
+use std::path::{Path, PathBuf};
+
 use packline::image::Superblock;
 use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
 
-use crate::args::Args;
-use crate::commands::diff::Printer;
-use crate::table::options::{Applet, Manners, Opt, Takes};
+use crate::args::{Command, Compat, Invocation};
+use crate::commands::diff::{Printer, ended};
 use crate::ui::escape::escaped;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-const OPTIONS: &[Opt] = &[
-    Opt::with("old", "IMAGE", Takes::Path, "The first image").short('a'),
-    Opt::with("new", "IMAGE", Takes::Path, "The second image").short('b'),
-    Opt::flag("no-contents", "Do not compare contents of files").short('C'),
-    Opt::flag("no-owner", "Do not compare owners").short('O'),
-    Opt::flag("no-permissions", "Do not compare permission bits").short('P'),
-    Opt::flag("timestamps", "Compare modification times").short('T'),
-    Opt::flag("inode-num", "Compare inode numbers").short('I'),
-    Opt::flag("super", "Compare the superblocks too, if the trees are equal").short('S'),
-    Opt::with(
-        "extract",
-        "DIR",
-        Takes::Path,
-        "Extract files that differ or that only one image has, to the directories 'old' and 'new' in this one",
-    )
-    .short('e'),
-];
+/// Compare two SquashFS images (drop-in for squashfs-tools-ng)
+#[derive(Debug, clap::Args)]
+pub struct SqfsDiff {
+    /// The first image
+    #[arg(short = 'a', long, value_name = "IMAGE")]
+    old: PathBuf,
+    /// The second image
+    #[arg(short = 'b', long, value_name = "IMAGE")]
+    new: PathBuf,
+    /// Do not compare contents of files
+    #[arg(short = 'C', long)]
+    no_contents: bool,
+    /// Do not compare owners
+    #[arg(short = 'O', long)]
+    no_owner: bool,
+    /// Do not compare permission bits
+    #[arg(short = 'P', long)]
+    no_permissions: bool,
+    /// Compare modification times
+    #[arg(short = 'T', long)]
+    timestamps: bool,
+    /// Compare inode numbers
+    #[arg(short = 'I', long)]
+    inode_num: bool,
+    /// Compare the superblocks too, if the trees are equal
+    #[arg(short = 'S', long = "super")]
+    superblocks: bool,
+    /// Extract files that differ or that only one image has, to the directories 'old' and 'new' in this one
+    #[arg(short, long, value_name = "DIR")]
+    extract: Option<PathBuf>,
+}
 
 /// Flags of the superblock, by their bits.
 const FLAGS: &[(u16, &str)] = &[
@@ -49,67 +64,63 @@ const FLAGS: &[(u16, &str)] = &[
 /// Compressors by their numbers.
 const COMPRESSORS: &[&str] = &["unknown", "gzip", "lzma", "lzo", "xz", "lz4", "zstd"];
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "sqfsdiff",
-    about: "Compare two SquashFS images (drop-in for squashfs-tools-ng)",
-    details,
-    options: &[OPTIONS],
-    operands: &[],
-    manners: Manners::DropInDiff,
-    run,
-};
+impl Command for SqfsDiff {
+    const NAME: &'static str = "sqfsdiff";
+    const COMPAT: Compat = Compat::ExitTwo;
 
-fn details() -> String {
-    "Exits with 0 if the images are equal, 1 if they differ, 2 if there was a problem.".to_string()
-}
-
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    crate::commands::diff::ended(compare(args, io))
-}
-
-fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
-    let request = request(args, io)?;
-    let superblocks = args.flag("super");
-    let extracting = request.extract.is_some();
-    let mut printer = Printer { out: &mut io.stdout, gone: false };
-    let summary = diff(&request, &mut |difference| {
-        line(difference).map_or(Ok(()), |line| printer.line(&line))?;
-        Ok(!printer.gone || extracting)
-    })?;
-    let mut equal = summary.differences == 0;
-    if let (true, true, Some((old, new))) = (equal, superblocks, &summary.superblocks) {
-        let lines = superblock_lines(old, new);
-        equal = lines.is_empty();
-        lines.iter().try_for_each(|line| printer.line(line)).map_err(Failure::printing)?;
+    fn details() -> String {
+        "Exits with 0 if the images are equal, 1 if they differ, 2 if there was a problem.".to_string()
     }
-    printer.flush().map_err(Failure::printing)?;
-    Ok(equal)
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        ended(self.compare(io))
+    }
 }
 
-fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {
-    let compared = Compared {
-        contents: !args.flag("no-contents"),
-        owners: !args.flag("no-owner"),
-        permissions: !args.flag("no-permissions"),
-        times: args.flag("timestamps"),
-        xattrs: false,
-        links: false,
-        numbers: args.flag("inode-num"),
-        forms: true,
-    };
-    let (extract, _) = (args.path("extract"), args.flag("super"));
-    let place = |path: Option<std::path::PathBuf>, what: &str| {
-        let path = path.ok_or_else(|| Failure::usage(format!("missing argument: the {what} image")));
-        path.map(|path| DiffPlace::Image(ImagePlace::new(path)))
-    };
-    let (old, new) = (args.path("old"), args.path("new"));
-    let resources = io.host.resources();
-    let (old, new) = (place(old, "first")?, place(new, "second")?);
-    Ok(DiffRequest { old, new, compared, order: DiffOrder::MissingFirst, extract, resources })
+impl SqfsDiff {
+    /// Whether the images are equal.
+    fn compare(self, io: &mut Io) -> Result<bool, Failure> {
+        let (request, superblocks) = (self.request(io), self.superblocks);
+        let extracting = request.extract.is_some();
+        let mut printer = Printer { out: &mut io.stdout, gone: false };
+        let summary = diff(&request, &mut |difference| {
+            line(difference).map_or(Ok(()), |line| printer.line(&line))?;
+            Ok(!printer.gone || extracting)
+        })?;
+        let mut equal = summary.differences == 0;
+        if let (true, true, Some((old, new))) = (equal, superblocks, &summary.superblocks) {
+            let lines = superblock_lines(old, new);
+            equal = lines.is_empty();
+            lines.iter().try_for_each(|line| printer.line(line)).map_err(Failure::printing)?;
+        }
+        printer.flush().map_err(Failure::printing)?;
+        Ok(equal)
+    }
+
+    fn request(&self, io: &Io) -> DiffRequest {
+        let compared = Compared {
+            contents: !self.no_contents,
+            owners: !self.no_owner,
+            permissions: !self.no_permissions,
+            times: self.timestamps,
+            xattrs: false,
+            links: false,
+            numbers: self.inode_num,
+            forms: true,
+        };
+        let place = |path: &Path| DiffPlace::Image(ImagePlace::new(path.to_path_buf()));
+        DiffRequest {
+            old: place(&self.old),
+            new: place(&self.new),
+            compared,
+            order: DiffOrder::MissingFirst,
+            extract: self.extract.clone(),
+            resources: io.host.resources(),
+        }
+    }
 }
 
-/// What is printed of a difference; nothing of what was not asked for.
+/// The line that is printed of a difference; `None` for one that was not asked for.
 fn line(difference: &Difference) -> Option<String> {
     let path = escaped(&difference.path);
     Some(match &difference.what {

@@ -12,9 +12,8 @@ use packline::tree::path::canonical;
 use packline::tree::{Glob, Slash};
 use packline::{Changes, NewRoot, PackRequest, SourceSpec, Unsupported};
 
-use super::options::{ImageOptions, OutputOptions};
+use super::options::{self, ImageOptions, OutputOptions};
 use crate::args::{Command, Compat, Invocation, wrong};
-use crate::compat::tools_ng;
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -60,7 +59,7 @@ impl Command for Tar2Sqfs {
             "{} The tar may be compressed with gzip, xz, zstd, bzip2, lz4, lzip or lzma.\n\
              An input that ends before its first block is an error, here only: the program that writes it has failed.\n\
              --queue-backlog counts blocks; it bounds the memory for blocks in flight to COUNT times the block size.",
-            tools_ng::details()
+            options::details()
         )
     }
 

@@ -9,168 +9,202 @@
 mod describe;
 mod show;
 
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline::tree::{Patterns, path};
+use packline::image::read::{Node, NodeType};
+use packline::tree::Patterns;
+use packline::tree::path::{PathFault, canonical};
 use packline::{
     EntryInfo, EntryKind, ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Selection, UnpackRequest, unpack,
 };
 
-use crate::args::Args;
 use crate::args::image::open_path;
+use crate::args::{Command, Compat, Invocation};
 use crate::host::streams::STDOUT;
-use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::ui::escape::Escape;
+use crate::ui::escape::{Escape, escaped};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// What is to be done; of several the last counts.
-const ACTIONS: &[Opt] = &[
-    Opt::with("list", "PATH", Takes::Path, "List a directory of the image").short('l'),
-    Opt::with("cat", "PATH", Takes::Path, "Print the content of a regular file").short('c'),
-    Opt::with("xattr", "PATH", Takes::Path, "Print extended attributes").short('x'),
-    Opt::with("stat", "PATH", Takes::Path, "Print all that an inode says, its place in the image included").short('s'),
-    Opt::with("unpack-path", "PATH", Takes::Path, "Unpack this directory or file; / is everything").short('u'),
-    Opt::flag("describe", "Print a list of everything, in the format that gensquashfs reads").short('d'),
-];
-
-const OPTIONS: &[Opt] = &[
-    Opt::with(
-        "unpack-root",
-        "PATH",
-        Takes::Path,
-        "With --unpack-path: the directory to unpack to, instead of the present one. With --describe: what is put in front of \
-         the places of regular files",
-    )
-    .short('p'),
-    Opt::flag("no-dev", "Leave out devices").short('D'),
-    Opt::flag("no-sock", "Leave out sockets").short('S'),
-    Opt::flag("no-fifo", "Leave out named pipes").short('F'),
-    Opt::flag("no-slink", "Leave out symbolic links").short('L'),
-    Opt::flag("no-empty-dir", "Leave out directories that are empty, or have nothing left in them").short('E'),
-    Opt::flag("no-sparse", "Write zeros where files have holes").short('Z'),
-    Opt::flag("set-xattr", "Set extended attributes of what is unpacked").short('X'),
-    Opt::flag("set-times", "Set times of what is unpacked").short('T'),
-    Opt::flag("chmod", "Set permissions of what is unpacked").short('C'),
-    Opt::flag("chown", "Set owner and group of what is unpacked").short('O'),
-    Opt::flag("quiet", "Do not print the names of what is unpacked").short('q'),
-];
-
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "rdsquashfs",
-    about: "Look into a SquashFS image or unpack it (drop-in for squashfs-tools-ng)",
-    details: String::new,
-    options: &[ACTIONS, OPTIONS],
-    operands: &[Operand { name: "IMAGE", help: "The image", required: true, of: &[] }],
-    manners: Manners::DropIn,
-    run,
-};
-
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let Some((action, path)) = action(args)? else { return Err(Failure::usage("No operation specified")) };
-    let options = Options::of(args);
-    let image = args.operand("IMAGE").map(PathBuf::from).ok_or_else(|| Failure::usage("Missing image argument"))?;
-    if action == "unpack-path" {
-        return unpack_path(image, path, options, io);
-    }
-    let image = open_path(image)?;
-    match action {
-        "list" => show::list(&image, &path, options.omit, io),
-        "cat" => cat(&image, path, io),
-        "xattr" => show::xattrs(&image, &path, io),
-        "stat" => show::stat(&image, &path, io),
-        _ => describe::describe(
-            &image,
-            options.omit,
-            options.root.as_deref().map(|root| root.as_os_str().as_bytes()),
-            io,
-        ),
-    }
+/// Look into a SquashFS image or unpack it (drop-in for squashfs-tools-ng)
+#[derive(Debug, clap::Args)]
+pub struct RdSquashFs {
+    /// The image
+    image: PathBuf,
+    #[command(flatten)]
+    action: Action,
+    /// With --unpack-path: the directory to unpack to, instead of the current one. With --describe: text before the locations
+    /// of regular files
+    #[arg(short = 'p', long, value_name = "PATH")]
+    unpack_root: Option<PathBuf>,
+    #[command(flatten)]
+    omit: OmitOptions,
+    #[command(flatten)]
+    unpacking: UnpackOptions,
 }
 
-/// The last action that was asked for, and its path.
-fn action(args: &Args) -> Result<Option<(&'static str, Vec<u8>)>, Failure> {
-    // Each is asked for, given or not.
-    let given: Vec<&Opt> = ACTIONS.iter().filter(|action| args.given(action.long)).collect();
-    let last = given.iter().filter_map(|action| Some((args.position(action.long)?, action.long))).max();
-    let Some((_, action)) = last else { return Ok(None) };
-    let Some(raw) = (action != "describe").then(|| args.raw(action)).flatten() else {
-        return Ok(Some((action, Vec::new())));
-    };
-    match path::canonical(raw.as_bytes()) {
-        Ok(path) => Ok(Some((action, path))),
-        Err(path::PathFault::Empty) => Ok(Some((action, Vec::new()))),
-        Err(fault) => Err(Failure::usage(format!("Invalid path: {} ({fault})", raw.escaped()))),
-    }
+/// Options that override each other: the last one counts.
+const ACTIONS: [&str; 6] = ["list", "cat", "xattr", "stat", "unpack_path", "describe"];
+
+#[derive(Debug, clap::Args)]
+struct Action {
+    /// List a directory of the image
+    #[arg(short, long, value_name = "PATH", overrides_with_all = ACTIONS)]
+    list: Option<OsString>,
+    /// Print the content of a regular file
+    #[arg(short, long, value_name = "PATH", overrides_with_all = ACTIONS)]
+    cat: Option<OsString>,
+    /// Print extended attributes
+    #[arg(short, long, value_name = "PATH", overrides_with_all = ACTIONS)]
+    xattr: Option<OsString>,
+    /// Print all fields of an inode, and its position in the image
+    #[arg(short, long, value_name = "PATH", overrides_with_all = ACTIONS)]
+    stat: Option<OsString>,
+    /// Unpack this directory or file; / is everything
+    #[arg(short, long, value_name = "PATH", overrides_with_all = ACTIONS)]
+    unpack_path: Option<OsString>,
+    /// Print a list of everything, in the format that gensquashfs reads
+    #[arg(short, long, overrides_with_all = ACTIONS)]
+    describe: bool,
 }
 
-/// What else was asked for.
-struct Options {
-    omit: Omit,
-    root: Option<PathBuf>,
-    kept: Kept,
-    sparse: bool,
+#[derive(Debug, clap::Args)]
+struct OmitOptions {
+    /// Leave out devices
+    #[arg(short = 'D', long)]
+    no_dev: bool,
+    /// Leave out sockets
+    #[arg(short = 'S', long)]
+    no_sock: bool,
+    /// Leave out named pipes
+    #[arg(short = 'F', long)]
+    no_fifo: bool,
+    /// Leave out symbolic links
+    #[arg(short = 'L', long)]
+    no_slink: bool,
+    /// Leave out directories that are empty, or have nothing left in them
+    #[arg(short = 'E', long)]
+    no_empty_dir: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct UnpackOptions {
+    /// Write zeros where files have holes
+    #[arg(short = 'Z', long)]
+    no_sparse: bool,
+    /// Set extended attributes of what is unpacked
+    #[arg(short = 'X', long)]
+    set_xattr: bool,
+    /// Set times of what is unpacked
+    #[arg(short = 'T', long)]
+    set_times: bool,
+    /// Set permissions of what is unpacked
+    #[arg(short = 'C', long)]
+    chmod: bool,
+    /// Set owner and group of what is unpacked
+    #[arg(short = 'O', long)]
+    chown: bool,
+    /// Do not print the names of what is unpacked
+    #[arg(short, long)]
     quiet: bool,
 }
 
-impl Options {
-    fn of(args: &Args) -> Options {
-        let omit = Omit {
-            devices: args.flag("no-dev"),
-            sockets: args.flag("no-sock"),
-            fifos: args.flag("no-fifo"),
-            symlinks: args.flag("no-slink"),
-            empty_directories: args.flag("no-empty-dir"),
+impl Command for RdSquashFs {
+    const NAME: &'static str = "rdsquashfs";
+    const COMPAT: Compat = Compat::ToolsNg;
+
+    fn details() -> String {
+        "Of several options that say what to do, the last one counts.".to_string()
+    }
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let omit = self.omit.omit();
+        match &self.action {
+            Action { list: Some(path), .. } => show::list(&self.open()?, &image_path(path)?, omit, io),
+            Action { cat: Some(path), .. } => cat(&self.open()?, image_path(path)?, io),
+            Action { xattr: Some(path), .. } => show::xattrs(&self.open()?, &image_path(path)?, io),
+            Action { stat: Some(path), .. } => show::stat(&self.open()?, &image_path(path)?, io),
+            Action { unpack_path: Some(path), .. } => self.unpack(image_path(path)?, omit, io),
+            Action { describe: true, .. } => {
+                let prefix = self.unpack_root.as_ref().map(|root| root.as_os_str().as_bytes());
+                describe::describe(&self.open()?, omit, prefix, io)
+            }
+            _ => Err(Failure::usage("No operation specified")),
+        }
+    }
+}
+
+impl RdSquashFs {
+    fn open(&self) -> Result<OpenedImage, Failure> {
+        open_path(self.image.clone())
+    }
+
+    fn unpack(&self, path: Vec<u8>, omit: Omit, io: &mut Io) -> Result<(), Failure> {
+        let directory = show::find(&self.open()?, &path)?.node_type() == NodeType::Directory;
+        // What is not a directory is unpacked out of the one it is in.
+        let (subdirectory, include) = if directory { (path, Patterns::new()) } else { parted(&path)? };
+        let destination = self.unpack_root.clone().unwrap_or_else(|| PathBuf::from("."));
+        std::fs::create_dir_all(&destination)
+            .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
+        let request = UnpackRequest {
+            force: true,
+            subdirectory,
+            selection: Selection { include, omit, ..Selection::all() },
+            kept: self.unpacking.kept(),
+            sparse: !self.unpacking.no_sparse,
+            resources: io.host.resources(),
+            temporaries: io.temporaries.clone(),
+            ..UnpackRequest::new(ImagePlace::new(self.image.clone()), destination)
         };
-        let permissions = args.flag("chmod");
-        let kept = Kept {
-            permissions,
-            owners: args.flag("chown"),
-            set_id: permissions,
-            xattrs: args.flag("set-xattr"),
-            times: args.flag("set-times"),
+        unpack(request, &mut Names { io, quiet: self.unpacking.quiet })?;
+        io.stdout.flush().map_err(Failure::printing)
+    }
+}
+
+impl OmitOptions {
+    fn omit(&self) -> Omit {
+        Omit {
+            devices: self.no_dev,
+            sockets: self.no_sock,
+            fifos: self.no_fifo,
+            symlinks: self.no_slink,
+            empty_directories: self.no_empty_dir,
+        }
+    }
+}
+
+impl UnpackOptions {
+    fn kept(&self) -> Kept {
+        Kept {
+            permissions: self.chmod,
+            owners: self.chown,
+            set_id: self.chmod,
+            xattrs: self.set_xattr,
+            times: self.set_times,
             destination: false,
-        };
-        let sparse = !args.flag("no-sparse");
-        Options { omit, root: args.path("unpack-root"), kept, sparse, quiet: args.flag("quiet") }
+        }
+    }
+}
+
+/// A path in the image; the root may be written as nothing.
+fn image_path(raw: &OsString) -> Result<Vec<u8>, Failure> {
+    match canonical(raw.as_bytes()) {
+        Err(PathFault::Empty) => Ok(Vec::new()),
+        Err(fault) => Err(Failure::usage(format!("Invalid path: {} ({fault})", raw.escaped()))),
+        Ok(path) => Ok(path),
     }
 }
 
 /// Unlike `packline cat`, links are not followed.
 fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     let inode = show::find(image, &path)?;
-    if !matches!(inode.node, packline::image::read::Node::File(_)) {
-        let (shown, path) = (image.shown.escaped(), crate::ui::escape::escaped(&path));
-        return Err(Failure::failed(format!("{shown}: /{path}: not a regular file")));
+    if !matches!(inode.node, Node::File(_)) {
+        return Err(Failure::failed(format!("{}: /{}: not a regular file", image.shown.escaped(), escaped(&path))));
     }
     io.refuse_input(&image.shown)?;
     let resources = io.host.resources();
     Ok(packline::cat(image, &[path], &resources, &mut io.stdout, STDOUT)?)
-}
-
-fn unpack_path(image: PathBuf, path: Vec<u8>, options: Options, io: &mut Io) -> Result<(), Failure> {
-    let opened = open_path(image.clone())?;
-    let directory = show::find(&opened, &path)?.node_type() == packline::image::read::NodeType::Directory;
-    drop(opened);
-    // What is not a directory is unpacked out of the one it is in.
-    let (subdirectory, include) = if directory { (path, Patterns::new()) } else { parted(&path)? };
-    let destination = options.root.unwrap_or_else(|| PathBuf::from("."));
-    std::fs::create_dir_all(&destination)
-        .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
-    let request = UnpackRequest {
-        force: true,
-        subdirectory,
-        selection: Selection { include, omit: options.omit, ..Selection::all() },
-        kept: options.kept,
-        sparse: options.sparse,
-        resources: io.host.resources(),
-        temporaries: io.temporaries.clone(),
-        ..UnpackRequest::new(ImagePlace::new(image), destination)
-    };
-    unpack(request, &mut Names { io, quiet: options.quiet })?;
-    io.stdout.flush().map_err(Failure::printing)
 }
 
 /// The directory of a path, and a pattern that matches nothing but its last name.
@@ -194,8 +228,8 @@ impl Observer for Names<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, _: &Progress) {
         if !self.quiet && !entry.path.is_empty() {
             let verb = if entry.kind == EntryKind::File { "unpacking" } else { "creating" };
-            let line = format!("{verb} {}\n", crate::ui::escape::escaped(entry.path));
-            // Names that do not get out are no reason to fail.
+            let line = format!("{verb} {}\n", escaped(entry.path));
+            // A name that cannot be printed is not a failure.
             let _: std::io::Result<()> = self.io.stdout.write_all(line.as_bytes());
         }
     }

@@ -1,4 +1,4 @@
-//! What is changed in entries on their way from the source to the image.
+//! Changes of entries between the source and the image.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,15 +8,15 @@ use packline_tree::{Bytes, Entry, Glob, Kind, Patterns, Xattr};
 
 use crate::{Dress, Error};
 
-/// How attributes that the container cannot store are met.
+/// How attributes are handled that the container cannot store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unsupported {
-    /// They are left out, with a warning for each name.
+    /// Skip them, with a warning for each name.
     #[default]
     Skip,
-    /// The pack fails.
+    /// Fail.
     Refuse,
-    /// They are not looked at, since the image stores no attributes.
+    /// Ignore them, since the image stores no attributes.
     Ignore,
 }
 
@@ -25,13 +25,13 @@ pub enum Unsupported {
 pub struct NewRoot {
     /// Canonical path of the directory, not empty.
     pub path: Bytes,
-    /// Whether symbolic links into the directory are made to point to the same place below the new root.
+    /// Whether symbolic links into the directory are changed to point to the same place below the new root.
     pub retarget: bool,
-    /// Whether it is an error if the source has nothing there; otherwise the image is empty, with a warning.
+    /// Whether it is an error if the source does not contain it; otherwise the image is empty, with a warning.
     pub required: bool,
 }
 
-/// What is changed in entries on their way. The default changes nothing.
+/// Changes of entries. The default changes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     /// Owner of everything.
@@ -40,27 +40,27 @@ pub struct Changes {
     pub gid: Option<u32>,
     /// Modification time of everything, seconds since 1970.
     pub mtime: Option<i64>,
-    /// Latest modification time; later ones become this one (`SOURCE_DATE_EPOCH`).
+    /// Latest modification time; later ones are replaced by it (`SOURCE_DATE_EPOCH`).
     pub mtime_most: Option<i64>,
     /// A directory that becomes the root.
     pub root: Option<NewRoot>,
-    /// What is left out, with all below it. A directory source is better told itself, so that it need not look there.
+    /// Entries to leave out with everything below them. A directory source should get them itself, so that it skips them.
     pub exclude: Patterns,
-    /// Patterns of whole paths, as the source has them, whose entries are left out without what is below them.
+    /// Patterns of whole paths of the source; matching entries are left out, but not those below them.
     pub drop: Vec<Glob>,
-    /// Canonical paths of the source that are left out: the output itself.
+    /// Canonical paths of the source to leave out: the output itself.
     pub without: Vec<Bytes>,
-    /// What files beside the source say of entries.
+    /// Attributes from files beside the source.
     pub dress: Option<Rc<RefCell<Dress>>>,
-    /// Attributes that the container cannot store.
+    /// How attributes are handled that the container cannot store.
     pub unsupported: Unsupported,
 }
 
 impl Changes {
-    /// Changes one entry; `None` if it is left out. `warn` hears of attributes that are dropped.
+    /// Changes one entry; `None` if it is left out. `warn` gets a message about each dropped attribute.
     ///
     /// # Errors
-    /// [`packline_tree::Error::Entry`] for a new root that is no directory and for an attribute that is refused.
+    /// [`packline_tree::Error::Entry`] for a new root that is not a directory and for an attribute that is refused.
     pub fn apply(
         &self,
         mut entry: Entry,
@@ -82,7 +82,7 @@ impl Changes {
         Ok(Some(entry))
     }
 
-    /// Whether an entry at a path of the source is kept; `directory` says whether it is one.
+    /// Whether an entry at a path of the source is kept; `directory`: whether it is one.
     pub(crate) fn keeps(&self, path: &[u8], directory: bool) -> bool {
         !self.leaves_out(path, directory) && self.root.as_ref().is_none_or(|root| root.below(path).is_some())
     }
@@ -123,10 +123,10 @@ impl Changes {
 }
 
 impl NewRoot {
-    /// The new root at `path`, which is brought into canonical form and required.
+    /// The new root at `path`, which is canonicalised and required.
     ///
     /// # Errors
-    /// [`Error::Request`] if the path is empty, the root itself, or climbs.
+    /// [`Error::Request`] if the path is empty, the root itself, or contains `..`.
     pub fn new(path: &[u8], retarget: bool) -> Result<NewRoot, Error> {
         match packline_tree::path::canonical(path) {
             Ok(path) if !path.is_empty() => Ok(NewRoot { path, retarget, required: true }),
@@ -137,7 +137,7 @@ impl NewRoot {
         }
     }
 
-    /// That the source has nothing there.
+    /// The error of a missing root.
     pub(crate) fn missing(&self) -> packline_tree::Error {
         packline_tree::Error::Entry {
             input: "new root".to_string(),
@@ -147,8 +147,7 @@ impl NewRoot {
         }
     }
 
-    /// Moves an entry to its place below the new root; false if it is outside. Hard links lead to what is inside: the
-    /// source has seen to that.
+    /// Moves an entry to its path below the new root; false if it is outside. The source guarantees that targets of hard links are inside.
     fn apply(&self, entry: &mut Entry) -> Result<bool, packline_tree::Error> {
         let Some(path) = self.below(&entry.path) else { return Ok(false) };
         if path.is_empty() && entry.kind != Kind::Dir {
@@ -156,7 +155,7 @@ impl NewRoot {
         }
         entry.path = path;
         match &mut entry.kind {
-            // Below the new root the old path would be that of something else.
+            // Below the new root the old path would be that of another entry.
             Kind::HardLink(target) => *target = self.below(target).ok_or_else(|| link_outside(&entry.path, target))?,
             Kind::Symlink(target) if self.retarget => self.retarget(target),
             _ => {}
@@ -164,7 +163,7 @@ impl NewRoot {
         Ok(true)
     }
 
-    /// A path below the old root as one below the new root.
+    /// Converts a path below the old root to one below the new root.
     fn below(&self, path: &[u8]) -> Option<Bytes> {
         match path.strip_prefix(self.path.as_slice())? {
             [] => Some(Bytes::new()),
@@ -173,7 +172,7 @@ impl NewRoot {
         }
     }
 
-    /// `/new/root/x` and `new/root/x` become `/x`; every other target stays as it is.
+    /// `/new/root/x` and `new/root/x` become `/x`; every other target is unchanged.
     fn retarget(&self, target: &mut Bytes) {
         let below = packline_tree::path::canonical(target).ok().and_then(|path| self.below(&path));
         if let Some(below) = below.filter(|below| !below.is_empty()) {

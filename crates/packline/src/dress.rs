@@ -1,20 +1,20 @@
-//! What files beside the source say of its entries: extended attributes, SELinux labels; and the attributes of the root.
+//! Attributes from files beside the source: extended attributes, SELinux labels; and the attributes of the root.
 
 use packline_tree::{Entry, FileContexts, Kind, Meta, SELINUX_XATTR, UNLABELED, Xattr, XattrFile};
 
-/// What entries are given on their way to the image. The default gives nothing.
+/// Attributes that replace those of the source. The default replaces nothing.
 #[derive(Debug, Default)]
 pub struct Dress {
-    /// Attributes of the root instead of the source's.
+    /// Attributes of the root.
     pub root: Option<Meta>,
-    /// Extended attributes by path, each in place of one of the same name.
+    /// Extended attributes by path, each replaces one of the same name.
     pub xattrs: Option<XattrFile>,
-    /// SELinux contexts, in place of all others; [`UNLABELED`] where there is none.
+    /// SELinux contexts, which replace all others; [`UNLABELED`] where there is none.
     pub contexts: Option<FileContexts>,
 }
 
 impl Dress {
-    /// Gives an entry what it is to have. A hard link has no attributes of its own: those of its target count.
+    /// Replaces the attributes of an entry. A hard link has no attributes of its own: those of its target are used.
     pub fn put_on(&mut self, entry: &mut Entry) {
         match (&entry.kind, &mut self.xattrs) {
             (Kind::HardLink(target), Some(file)) if file.lists(target) => {
@@ -38,7 +38,7 @@ impl Dress {
         }
     }
 
-    /// A warning for each path of the xattr file that no entry had, once all entries have come by.
+    /// A warning for each unused path of the xattr file, after the last entry.
     pub fn unused(&self) -> Vec<String> {
         let left = self.xattrs.iter().flat_map(XattrFile::left);
         left.map(|place| format!("{place} is not in the image, or only another name of a file that is not listed"))
@@ -46,7 +46,7 @@ impl Dress {
     }
 }
 
-/// Sets an attribute, in place of one of the same name.
+/// Sets an attribute, replacing one of the same name.
 fn set(entry: &mut Entry, xattr: Xattr) {
     entry.xattrs.retain(|known| known.name != xattr.name);
     entry.xattrs.push(xattr);

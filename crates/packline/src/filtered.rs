@@ -1,16 +1,16 @@
-//! A source without what is left out of it, in which no hard link leads to what is left out: of the names of a file, the first
-//! that is kept is the file, and the others are links to it.
+//! A filtered source in which no hard link refers to an entry that is left out: of the names of a file, the first that is kept becomes the
+//! file, and the others are links to it.
 //!
-//! A directory's walk sees to this by itself, since it meets a file under each of its names. In a tar the content comes once,
-//! with the first name. If that is left out, whether the content is needed is known only when a later name has come, or none
-//! has. So it is noted where the content of each file that is left out can be found again:
+//! A directory source does this itself, since it finds a file under each of its names. In a tar the content occurs once, with the first
+//! name. If that is left out, whether the content is needed is known only when a later name follows. So the position of the content of
+//! each file that is left out is recorded:
 //!
-//! - In a tar that is a plain file: at its place in that file. Nothing is copied.
-//! - In any other source: in a copy, in memory and then in a temporary file without a name ([`contents`]). Packing it at once
-//!   instead would leave it in the image when no link comes; reading the source a second time takes as long as the first, for
-//!   each compressed tar of which something is left out, and no pipe can do it.
+//! - In a tar that is a plain file: its position in that file. Nothing is copied.
+//! - In any other source: a copy, in memory and then in a temporary file without a name ([`contents`]). Packing it at once instead would
+//!   leave it in the image if no link follows; reading the source a second time takes as long as the first, for each compressed tar that
+//!   is filtered, and is impossible for a pipe.
 //!
-//! What cannot be noted so (no room for the copy, no memory for the name) is no fault until a link needs it.
+//! Contents that cannot be recorded (no space for the copy, no memory for the name) are an error only if a link needs them.
 
 mod contents;
 mod names;
@@ -24,12 +24,12 @@ use crate::{Changes, DEFAULT_META};
 use contents::{Contents, Held, Reading};
 use names::{Lead, Names};
 
-/// Why a link is refused where the limit on memory is too low.
+/// Why a link is refused if the memory limit is too low.
 const NO_MEMORY: &str = "for which the memory limit leaves no room, or which is missing";
-/// Bytes of contents in memory, at most.
+/// Memory for copied contents, bytes.
 const CONTENTS_MOST: u64 = 16 << 20;
 
-/// Bytes of memory that a [`Filtered`] takes, of so many that are allowed in all.
+/// Memory of a [`Filtered`], bytes, of a total limit.
 pub(crate) fn filter_memory(limit: Option<u64>) -> u64 {
     limit.map_or(0, |limit| contents_memory(Some(limit)) + names_memory(Some(limit)))
 }
@@ -42,13 +42,12 @@ fn names_memory(limit: Option<u64>) -> u64 {
     limit.map_or(u64::MAX, |limit| limit / 32)
 }
 
-/// The source.
 pub(crate) struct Filtered {
     source: Box<dyn Source>,
     changes: Changes,
     names: Names,
     contents: Contents,
-    /// Hard links whose target has come.
+    /// Hard links whose target is known now.
     ready: VecDeque<Entry>,
     reading: Reading,
     /// The source's name in messages.
@@ -56,8 +55,7 @@ pub(crate) struct Filtered {
 }
 
 impl Filtered {
-    /// What `changes` keep of a source called `input`, in `limit` bytes of memory in all; contents go to `scratch` if memory
-    /// has no room for them.
+    /// The entries that `changes` keep of a source called `input`, within `limit` bytes of memory; contents beyond it go to `scratch`.
     pub(crate) fn new(
         source: Box<dyn Source>,
         changes: Changes,
@@ -70,7 +68,7 @@ impl Filtered {
         Filtered { source, changes, names, contents, ready: VecDeque::new(), reading: Reading::Source, input }
     }
 
-    /// The next entry to look at: a link whose target has come, or the source's next.
+    /// The next entry to process: a link whose target is known now, or the source's next.
     fn advance(&mut self) -> Result<Option<Entry>, Error> {
         if let Some(link) = self.ready.pop_front() {
             self.reading = Reading::Nothing;
@@ -80,7 +78,7 @@ impl Filtered {
         self.source.next_entry()
     }
 
-    /// What becomes of an entry that is kept; `None` if it is a link that has to wait for its target.
+    /// Processes a kept entry; `None` if it is a link that has to wait for its target.
     fn kept(&mut self, entry: Entry) -> Result<Option<Entry>, Error> {
         let Kind::HardLink(target) = &entry.kind else {
             self.names.replace(&entry.path);
@@ -106,7 +104,7 @@ impl Filtered {
         self.names.lead(target, &|path| self.changes.keeps(path, false))
     }
 
-    /// Gives an inode that was left out a name that is kept: the first is the file.
+    /// Gives an inode that was left out a kept name: the first becomes the file.
     fn named(&mut self, inode: usize, path: &[u8]) -> Result<Entry, Error> {
         let first = self.names.name(inode);
         let held = self.names.held(inode);
@@ -133,7 +131,7 @@ impl Filtered {
         }
     }
 
-    /// Notes an entry that is left out, for links to it.
+    /// Records an entry that is left out, for links to it.
     fn leave_out(&mut self, entry: Entry) -> Result<(), Error> {
         let path = entry.path.clone();
         match &entry.kind {
@@ -148,7 +146,7 @@ impl Filtered {
         Ok(())
     }
 
-    /// At the end no link may wait.
+    /// An error if a link still waits.
     fn end(&self) -> Result<(), Error> {
         let why = if self.names.is_full() { NO_MEMORY } else { "which is missing" };
         self.names.first_waiting().map_or(Ok(()), |(path, target)| Err(self.refused(path, target, why)))
@@ -197,7 +195,7 @@ impl Source for Filtered {
     }
 }
 
-/// A hard link; its attributes mean nothing.
+/// A hard link, without attributes.
 fn link(path: Bytes, target: Bytes) -> Entry {
     Entry { path, kind: Kind::HardLink(target), meta: DEFAULT_META, xattrs: Vec::new() }
 }

@@ -13,7 +13,7 @@ use packline_tree::{
 use crate::source::{Prepared, place_within};
 use crate::{FileIdentity, Hints, Resources, SourceSpec};
 
-/// A list of entries, with what a sort file asks of them.
+/// A list of entries with their flags of a sort file.
 pub struct List {
     name: String,
     entries: Vec<(Entry, Option<HostFile>)>,
@@ -21,22 +21,21 @@ pub struct List {
 }
 
 impl List {
-    /// Everything in a directory but `output`, which may lie there.
+    /// Everything in a directory except `output`, which may be in it.
     ///
     /// # Errors
-    /// [`Error::Io`] for what cannot be listed or looked at.
+    /// [`Error::Io`] if an entry cannot be listed or examined.
     pub fn of_directory(path: &Path, mut options: DirectoryOptions, output: &Path) -> Result<List, Error> {
         options.without.extend(place_within(path, output));
         let entries = packline_tree::scan(path, options)?;
         Ok(List { name: path.escaped(), entries, flags: BTreeMap::new() })
     }
 
-    /// What a pack file names. Its locations are relative to `base`; `defaults` are the attributes of what it does not
-    /// describe, see [`list_pack_file`].
+    /// The entries of a pack file. Its locations are relative to `base`; `defaults` are the attributes of implied entries, see
+    /// [`list_pack_file`].
     ///
     /// # Errors
-    /// [`Error::Io`] if the file, or what it names, cannot be read; [`Error::Line`] for a line that is malformed or asks for
-    /// what cannot be.
+    /// [`Error::Io`] if the file, or a file of an entry, cannot be read; [`Error::Line`] for a malformed or impossible line.
     pub fn of_pack_file(path: &Path, base: &Path, defaults: Meta) -> Result<List, Error> {
         let refused = |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause };
         let (name, text) = (path.escaped(), std::fs::read(path).map_err(refused)?);
@@ -44,7 +43,7 @@ impl List {
         Ok(List { name, entries, flags: BTreeMap::new() })
     }
 
-    /// Refuses an output that is one of the files that are packed.
+    /// Fails if an output is one of the files to be packed.
     ///
     /// # Errors
     /// [`crate::Error::Target`].
@@ -57,7 +56,7 @@ impl List {
         }
     }
 
-    /// Puts the regular files in the order of a sort file. Returns a warning for each line that matches nothing.
+    /// Sorts the regular files by a sort file. Returns a warning for each line without a match.
     pub fn sort(&mut self, file: &SortFile) -> Vec<String> {
         let sorted = file.sort(std::mem::take(&mut self.entries));
         (self.entries, self.flags) = (sorted.entries, sorted.flags);
@@ -66,7 +65,7 @@ impl List {
         unmatched.map(|rule| format!("{}: line {}: {}", file.input(), rule.line, nothing(&rule.path))).collect()
     }
 
-    /// The list as a source, its files read ahead by `readers` threads, and what is asked of single files.
+    /// The list as a source, its files read ahead by `readers` threads, and the flags of single files.
     pub fn into_source(self, readers: usize) -> (SourceSpec, Option<Hints>) {
         let bytes = self.entries.iter().map(|(entry, _)| size(entry)).fold(0u64, u64::saturating_add);
         let source = ListSource::new(self.entries, Some(bytes), readers, AHEAD_BYTES);
@@ -75,8 +74,7 @@ impl List {
     }
 }
 
-/// Hands the entries of a tar file, plain or compressed, to `found`, in the order of the tar, until that returns false or the tar
-/// ends.
+/// Passes the entries of a tar file, plain or compressed, to `found` in the order of the tar, until that returns false or the tar ends.
 ///
 /// # Errors
 /// [`crate::Error`], with the name of the file and, where there is one, the offset.
@@ -90,7 +88,7 @@ pub fn tar_entries(
     each_entry(prepared.open(resources.workers, spare, false)?.source.as_mut(), found)
 }
 
-/// The same of a source that is open.
+/// The same of an open source.
 pub(crate) fn each_entry(source: &mut dyn Source, found: &mut dyn FnMut(&Entry) -> bool) -> Result<(), crate::Error> {
     while let Some(entry) = source.next_entry()? {
         if !found(&entry) {

@@ -1,4 +1,4 @@
-//! From the description of a source to the source.
+//! Opens a source by its description.
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read};
@@ -12,21 +12,21 @@ use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Source};
 
 use crate::{Container, Error, SourceSpec};
 
-/// Memory that a source without a decompressor takes, bytes: its buffers.
+/// Memory of a source without a decompressor, bytes.
 const PLAIN: u64 = 1 << 20;
-/// Largest dictionary that a compressed tar may ask for where memory is not limited, bytes.
+/// Largest dictionary of a compressed tar if memory is not limited, bytes.
 const WINDOW_MOST: u64 = 128 << 20;
-/// Least that a compressed tar is granted: what the default levels of gzip, xz, zstd and bzip2 need.
+/// Minimum memory for a compressed tar: enough for the default levels of gzip, xz, zstd and bzip2.
 const WINDOW_LEAST: u64 = 9 << 20;
-/// Bytes under way between decompressing threads.
+/// Maximum bytes in flight between decompressing threads.
 const BUFFERS_MOST: u64 = 32 << 20;
-/// Least bytes under way between them.
+/// Minimum bytes in flight between them.
 const BUFFERS_LEAST: u64 = 4 << 20;
 
-/// Least that a directory's readers read ahead, bytes.
+/// Minimum read-ahead of a directory's readers, bytes.
 const AHEAD_LEAST: usize = 128 << 10;
 
-/// A source that is known well enough to say what memory it takes.
+/// A source whose memory need is known.
 pub(crate) enum Prepared {
     Directory { path: PathBuf, options: DirectoryOptions },
     TarFile { path: PathBuf, compressed: bool },
@@ -34,17 +34,17 @@ pub(crate) enum Prepared {
     Entries { name: String, source: Box<dyn Source> },
 }
 
-/// A source that is open, or as good as.
+/// An open source, or one whose opening is deferred.
 pub(crate) struct Opened {
     /// Its name in messages.
     pub(crate) name: String,
-    /// Bytes of memory it takes.
+    /// Its memory, bytes.
     pub(crate) memory: u64,
     pub(crate) source: Box<dyn Source>,
 }
 
 impl Prepared {
-    /// Looks at what a request describes; reads the first bytes of a tar.
+    /// Examines the source of a request; reads the first bytes of a tar.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be opened or read.
@@ -57,7 +57,7 @@ impl Prepared {
         }
     }
 
-    /// The least memory with which it works, bytes.
+    /// The minimum memory with which it works, bytes.
     pub(crate) fn least(&self) -> u64 {
         match self {
             Prepared::Directory { options, .. } => directory_memory(options.readers, AHEAD_LEAST),
@@ -68,8 +68,8 @@ impl Prepared {
         }
     }
 
-    /// Opens it. `threads` may decompress it; it takes no more than a part of `spare`, bytes of memory that nobody needs,
-    /// beyond its least. `lenient` turns faults of a tar by which nothing is lost into warnings.
+    /// Opens it. `threads` may decompress it; it uses only a part of `spare`, bytes of unused memory, beyond its minimum. `lenient` turns
+    /// faults of a tar that lose no data into warnings.
     ///
     /// # Errors
     /// [`Error::Tree`] if it cannot be opened or read.
@@ -112,13 +112,13 @@ fn prepare_stream(name: String, mut stream: Box<dyn Read + Send>) -> Result<Prep
     Ok(Prepared::TarStream { name, stream: Box::new(Cursor::new(head).chain(stream)), compressed })
 }
 
-/// The first bytes of an input, which its compression is told by.
+/// The first bytes of an input, by which its compression is detected.
 pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
     let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
     decompress::read_head(input).map_err(refused)
 }
 
-/// Refuses an input that is to be a tar and begins as another container does.
+/// Fails if an input that should be a tar has the magic of another container.
 pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
     match Container::of_head(head) {
         None | Some(Container::Tar | Container::Compressed(_)) => Ok(()),
@@ -126,7 +126,7 @@ pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Whether an input that begins so is compressed.
+/// Whether an input with this start is compressed.
 pub(crate) fn is_compressed(head: &[u8]) -> bool {
     decompress::detect(head) != decompress::Format::Plain
 }
@@ -143,8 +143,8 @@ fn directory_memory(readers: usize, ahead: usize) -> u64 {
     PLAIN + if readers == 0 { 0 } else { ahead as u64 }
 }
 
-/// What a decompressor is granted, and how many bytes of memory the source then takes: the least, and at most five eighths
-/// of what is spare. Each thread may need a window of its own.
+/// The limits of a decompressor, and the memory of the source in bytes: the minimum, and at most five eighths of the spare memory. Each
+/// thread may need a window of its own.
 fn decompressor(compressed: bool, threads: usize, spare: u64) -> (Limits, u64) {
     if !compressed {
         return (Limits::default(), PLAIN);
@@ -156,7 +156,7 @@ fn decompressor(compressed: bool, threads: usize, spare: u64) -> (Limits, u64) {
     (Limits { threads: threads as usize, window, buffers }, PLAIN + window * threads + buffers)
 }
 
-/// The canonical path of `output` below `source`, if that is where it is: packing it would be packing the image itself.
+/// The canonical path of `output` below `source`, if it is there: packing it would be packing the image itself.
 pub(crate) fn place_within(source: &Path, output: &Path) -> Option<Bytes> {
     let source = fs::canonicalize(source).ok()?;
     let name = output.file_name()?;

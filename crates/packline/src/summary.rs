@@ -1,26 +1,26 @@
-//! What a pack came to.
+//! Result of a pack.
 
 use packline_squashfs::Summary;
 
-/// What a pack came to.
+/// Result of a pack.
 #[derive(Debug, Clone)]
 pub struct PackSummary {
-    /// What is in the image.
+    /// Content of the image.
     pub image: Summary,
-    /// Bytes of the source consumed: of the tar as it is stored, or of the files.
+    /// Bytes of the source consumed: of the stored tar, or of the files.
     pub source_bytes: u64,
     /// Bytes written to the output, padding included.
     pub output_bytes: u64,
-    /// Workers that were asked for.
+    /// Workers requested.
     pub workers_wanted: usize,
-    /// Workers that the memory and the system's limit of threads allowed.
+    /// Workers allowed by memory and the system's limit of threads.
     pub workers: usize,
-    /// Bytes of content that were allowed on their way at once.
+    /// Limit of content in flight, bytes.
     pub window: usize,
 }
 
 impl PackSummary {
-    /// Size of the image by size of the content, in percent; `None` where there is no content.
+    /// Size of the image relative to the content, percent; `None` without content.
     pub fn ratio_percent(&self) -> Option<f64> {
         let content = self.image.content_bytes;
         (content > 0).then(|| self.output_bytes as f64 * 100.0 / content as f64)

@@ -1,4 +1,4 @@
-//! How much content a directory holds, found out beside the pack: for a progress bar, never for the image.
+//! Estimates the content of a directory during a pack, for the progress bar only.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 
 use packline_tree::{Bytes, DirectoryOptions, MountPoints};
 
-/// Bytes of content below `root` that a pack with these options reads, holes included. What cannot be looked at is left
-/// out: the pack will find it and say so. Holds the directories still to be visited, and the numbers of files with several
-/// names.
+/// Bytes of content below `root` that a pack with these options reads, holes included. Unreadable entries are skipped: the pack reports
+/// them. Memory holds the directories still to be visited, and the inode numbers of files with several names.
 pub fn survey(root: &Path, options: &DirectoryOptions) -> u64 {
     let device = fs::metadata(root).ok().map(|found| found.dev());
     let mut survey = Survey { options, device, seen: BTreeSet::new(), bytes: 0 };

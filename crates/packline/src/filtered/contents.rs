@@ -1,4 +1,4 @@
-//! Contents of files that are left out: where each can be found again, and copies of those that come only once.
+//! Contents of files that are left out: their positions, and copies of those that occur only once.
 
 use std::fs::File;
 use std::io;
@@ -11,21 +11,21 @@ use packline_tree::{Bookmark, Error, Extent, Kind, Source};
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
 
-/// Where a content is.
+/// Position of a content.
 #[derive(Debug)]
 pub(super) enum Held {
-    /// There is none: no regular file, or an empty one.
+    /// There is none: not a regular file, or an empty one.
     Nothing,
-    /// Still in the source.
+    /// In the source.
     InSource(Bookmark),
-    /// Among the copies.
+    /// In the copies.
     Copied(Copied),
-    /// Nowhere: there was no room.
+    /// Not available: there was no space.
     Lost,
 }
 
 impl Held {
-    /// Bytes of memory that it takes, more or less.
+    /// Approximate memory, bytes.
     pub(super) fn memory(&self) -> u64 {
         match self {
             Held::Copied(copy) => (copy.pieces.capacity() * size_of::<Piece>()) as u64,
@@ -35,7 +35,7 @@ impl Held {
     }
 }
 
-/// A content among the copies.
+/// Position of a copied content.
 #[derive(Debug)]
 pub(super) struct Copied {
     start: u64,
@@ -49,14 +49,14 @@ enum Piece {
     Hole(u64),
 }
 
-/// Where the content of the current entry comes from.
+/// Source of the current entry's content.
 #[derive(Debug)]
 pub(super) enum Reading {
-    /// From the source.
+    /// The source itself.
     Source,
     /// There is none.
     Nothing,
-    /// From the copies.
+    /// A copy.
     Copy(CopyReader),
 }
 
@@ -64,13 +64,13 @@ pub(super) enum Reading {
 #[derive(Debug)]
 pub(super) struct CopyReader {
     at: u64,
-    /// What is left of the present piece of data.
+    /// Bytes left of the current piece of data.
     data: u64,
     pieces: std::vec::IntoIter<Piece>,
 }
 
 impl Copied {
-    /// To be read from its start.
+    /// Reads it from its start.
     pub(super) fn start(&self) -> CopyReader {
         CopyReader { at: self.start, data: 0, pieces: self.pieces.clone().into_iter() }
     }
@@ -83,7 +83,7 @@ impl Copied {
     }
 }
 
-/// All copies, one after the other: in memory, and all in a file without a name once that is too small.
+/// All copies in sequence: in memory, and moved to a file without a name when that is too small.
 pub(super) struct Contents {
     memory: Vec<u8>,
     limit: u64,
@@ -94,17 +94,15 @@ pub(super) struct Contents {
     failed: Option<String>,
 }
 
-/// The file.
 struct Spill {
     file: File,
     length: u64,
-    /// Bytes that it may have: half of what is free, since others write there too, and most contents that are left out have no
-    /// second name.
+    /// Its size limit, bytes: half of the free space, since others use that too, and most of these contents are never needed.
     most: u64,
 }
 
 impl Contents {
-    /// None yet. `limit`: bytes of memory, at most; `directory`: where the file is made when that is not enough.
+    /// `limit`: memory in bytes; `directory`: where a file is created beyond it.
     pub(super) fn new(limit: u64, directory: Option<PathBuf>) -> Contents {
         Contents { memory: Vec::new(), limit, directory, file: None, buffer: Vec::new(), failed: None }
     }
@@ -114,7 +112,7 @@ impl Contents {
         self.directory.clone()
     }
 
-    /// Sees to it that the content of the source's current entry can be found again.
+    /// Makes the content of the source's current entry available for later.
     pub(super) fn hold(&mut self, kind: &Kind, source: &mut dyn Source) -> Result<Held, Error> {
         match kind {
             Kind::File { size } if *size > 0 => {}

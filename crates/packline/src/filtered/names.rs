@@ -1,4 +1,4 @@
-//! Names that are left out: what they stand for, and which names that are kept stand for the same.
+//! Names that are left out: their inodes, and the kept names of the same inodes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,25 +6,25 @@ use packline_tree::{Bytes, Entry};
 
 use super::contents::Held;
 
-/// What a name takes beside its bytes, with its share of the maps.
+/// Memory of a name besides its bytes, with its share of the maps.
 const NAME_BYTES: u64 = 160;
-/// Links from name to name that are followed: longer ways are those of no archiver, and would make each link dear.
+/// Maximum length of a chain of links: no archiver writes longer ones, and they would be slow.
 const CHAIN_MOST: usize = 40;
 
-/// What a hard link leads to.
+/// Target of a hard link.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// A name that is kept, or would be if it came.
+    /// A name that is kept, or would be if it existed.
     Kept(Bytes),
     /// An inode whose first name was left out.
     Inode(usize),
-    /// A name that would be left out, and that nothing has had so far.
+    /// A name that would be left out and does not exist so far.
     Nowhere(Bytes),
-    /// Something that was kept, under a name that has been given to something else since.
+    /// A kept entry whose name refers to another entry now.
     Replaced,
 }
 
-/// What a name stands for that is left out.
+/// Target of a name that is left out.
 enum Target {
     Inode(usize),
     Name(Bytes),
@@ -33,10 +33,10 @@ enum Target {
 
 /// An inode whose first name was left out.
 pub(super) struct HeldInode {
-    /// As the source has it.
+    /// Its entry in the source.
     pub(super) entry: Entry,
     pub(super) content: Held,
-    /// Names that are kept, the first one first; some may stand for something else by now.
+    /// Kept names, the first one first; some may refer to another inode by now.
     names: VecDeque<Bytes>,
 }
 
@@ -44,20 +44,20 @@ pub(super) struct HeldInode {
 pub(super) struct Names {
     targets: BTreeMap<Bytes, Target>,
     inodes: Vec<HeldInode>,
-    /// Inodes by the names that are kept.
+    /// Inodes by kept name.
     kept: BTreeMap<Bytes, usize>,
-    /// Names that are left out, by the kept name that they stand for.
+    /// Names that are left out, by the kept name of the same inode.
     aliases: BTreeMap<Bytes, Vec<Bytes>>,
-    /// Targets of links that wait, by the link's name, and the links by the target.
+    /// Targets of waiting links by the link's name, and the links by target.
     waiting: BTreeMap<Bytes, Bytes>,
     wanted: BTreeMap<Bytes, Vec<Bytes>>,
-    /// Bytes that it may still take.
+    /// Memory left, bytes.
     left: u64,
     full: bool,
 }
 
 impl Names {
-    /// Nothing yet; takes about `memory` bytes at most.
+    /// Uses about `memory` bytes at most.
     pub(super) fn new(memory: u64) -> Names {
         Names {
             targets: BTreeMap::new(),
@@ -71,7 +71,7 @@ impl Names {
         }
     }
 
-    /// Whether something was not noted for want of memory.
+    /// Whether a name was not recorded for lack of memory.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
@@ -84,7 +84,7 @@ impl Names {
         !self.full
     }
 
-    /// What a link to `target` leads to now; `keeps` says which names are kept.
+    /// The current target of a link to `target`; `keeps`: which names are kept.
     pub(super) fn lead(&self, target: &[u8], keeps: &dyn Fn(&[u8]) -> bool) -> Lead {
         let mut at = target;
         for _ in 0..CHAIN_MOST {
@@ -101,7 +101,7 @@ impl Names {
         Lead::Nowhere(at.to_vec())
     }
 
-    /// Whether a link at `path` leads to what that name stands for already, so that nothing is replaced.
+    /// Whether a link at `path` refers to its own inode, so that nothing is replaced.
     pub(super) fn leads_back(&self, lead: &Lead, path: &[u8]) -> bool {
         match lead {
             Lead::Kept(name) => name == path,
@@ -112,7 +112,7 @@ impl Names {
 
     // Names that are left out.
 
-    /// Notes an inode under the name of its entry. Without room for it the name stands for nothing: never for what had it before.
+    /// Records an inode under the name of its entry. Without memory for it the name refers to nothing, never to an earlier inode.
     pub(super) fn add(&mut self, entry: Entry, content: Held) {
         let xattrs = entry.xattrs.iter().map(|xattr| NAME_BYTES + (xattr.name.len() + xattr.value.len()) as u64);
         let bytes = 2 * (NAME_BYTES + entry.path.len() as u64) + content.memory() + xattrs.sum::<u64>();
@@ -123,7 +123,7 @@ impl Names {
         }
     }
 
-    /// Notes that `path` stands for what a link leads to.
+    /// Records `path` as another name of a link's target.
     pub(super) fn alias(&mut self, path: &Bytes, lead: Lead) {
         if matches!(&lead, Lead::Nowhere(name) if name == path) {
             return;
@@ -144,14 +144,14 @@ impl Names {
         self.targets.insert(path.clone(), target);
     }
 
-    /// A name stands for nothing that can be linked to.
+    /// Removes a name, which can not be linked to any more.
     pub(super) fn forget(&mut self, path: &[u8]) {
         self.targets.remove(path);
     }
 
     // Names that are kept.
 
-    /// Something else gets a name that is kept.
+    /// Records that a kept name refers to another entry.
     pub(super) fn replace(&mut self, path: &[u8]) {
         self.kept.remove(path);
         self.waiting.remove(path);
@@ -168,7 +168,7 @@ impl Names {
         &self.inodes[inode]
     }
 
-    /// A name of an inode that is kept, the first of those there are.
+    /// The first kept name of an inode.
     pub(super) fn name(&mut self, inode: usize) -> Option<Bytes> {
         let names = &mut self.inodes[inode].names;
         while names.front().is_some_and(|name| self.kept.get(name) != Some(&inode)) {
@@ -177,7 +177,7 @@ impl Names {
         names.front().cloned()
     }
 
-    /// Gives an inode a name that is kept; false if there is no room to remember it.
+    /// Adds a kept name of an inode; false if there is no memory for it.
     pub(super) fn add_name(&mut self, inode: usize, path: &[u8]) -> bool {
         self.kept.insert(path.to_vec(), inode);
         self.inodes[inode].names.push_back(path.to_vec());
@@ -186,7 +186,7 @@ impl Names {
 
     // Links whose target has not come yet.
 
-    /// Lets the link at `path` wait for `target`; false if there is no room to remember it.
+    /// Makes the link at `path` wait for `target`; false if there is no memory for it.
     pub(super) fn wait(&mut self, path: &[u8], target: Bytes) -> bool {
         let bytes = 2 * (NAME_BYTES + path.len() as u64 + target.len() as u64);
         self.waiting.insert(path.to_vec(), target.clone());
@@ -202,7 +202,7 @@ impl Names {
         links
     }
 
-    /// A link that waits, and its target.
+    /// A waiting link, and its target.
     pub(super) fn first_waiting(&self) -> Option<(&Bytes, &Bytes)> {
         self.waiting.first_key_value()
     }

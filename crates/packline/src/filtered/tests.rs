@@ -1,4 +1,4 @@
-//! Which of a file's names becomes the file, and with what content, where some are left out.
+//! The file among a file's names, and its content, where some names are left out.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use packline_tree::tar::{TarOptions, TarSource, TarWriter, end_of_archive, paddi
 use super::*;
 use crate::NewRoot;
 
-/// How the tar is read: from a file, or from a pipe with so much memory and with or without a place for a file.
+/// Source of the tar: a file, or a pipe with this memory and with or without a directory for a file.
 #[derive(Debug, Clone, Copy)]
 enum From {
     File,
@@ -70,7 +70,7 @@ fn filtered(nodes: &[Node], changes: Changes, from: From) -> Filtered {
     filtered
 }
 
-/// What comes out, a line an entry: `path=content`, or `path->target`, or `path` alone.
+/// The result, a line an entry: `path=content`, or `path->target`, or `path` alone.
 fn lines(nodes: &[Node], changes: Changes, from: From) -> Result<Vec<String>, String> {
     let mut source = filtered(nodes, changes, from);
     let mut lines = Vec::new();
@@ -97,7 +97,7 @@ fn lines(nodes: &[Node], changes: Changes, from: From) -> Result<Vec<String>, St
     Ok(lines)
 }
 
-/// From each kind of source the same.
+/// Checks that all kinds of sources give the same.
 fn check(nodes: &[Node], changes: &Changes, expected: &[&str]) {
     for from in [From::File, From::Pipe, From::Spilled] {
         assert_eq!(lines(nodes, changes.clone(), from).unwrap(), expected, "{from:?}");
@@ -139,12 +139,12 @@ fn what_replaces_a_name_is_not_what_it_was() {
     // The first `a` is still p/c's, the second one p/d's.
     let twice = [file("a", "one"), linked("p/c", "a"), file("a", "two"), linked("p/d", "a")];
     check(&twice, &below("p"), &["p/c=one", "p/d=two"]);
-    // What is linked to is the inode, wherever its names went.
+    // A link refers to the inode, even if its names are replaced.
     let gone = [file("a", "one"), linked("p/c", "a"), file("p/c", "two"), linked("p/d", "a"), linked("p/e", "a")];
     check(&gone, &below("p"), &["p/c=one", "p/c=two", "p/d=one", "p/e->p/d"]);
     let stays = [file("a", "one"), linked("p/c", "a"), linked("p/d", "a"), file("p/c", "two"), linked("p/e", "a")];
     check(&stays, &below("p"), &["p/c=one", "p/d->p/c", "p/c=two", "p/e->p/d"]);
-    // A link that waits and is replaced waits no longer.
+    // A waiting link that is replaced does not wait any longer.
     let replaced = [linked("p/c", "a"), file("p/c", "own"), file("a", "late")];
     check(&replaced, &below("p"), &["p/c=own"]);
     let again = [file("a", "one"), linked("p/c", "a"), linked("p/c", "a")];

@@ -31,14 +31,14 @@ use Listed::{Derived, Table};
 /// Every command, in the order of the help.
 pub static COMMANDS: &[Listed] = &[
     Derived(Entry::of::<pack::Pack>()),
-    Table(unpack::APPLET),
-    Table(list::APPLET),
-    Table(cat::APPLET),
-    Table(info::APPLET),
-    Table(diff::APPLET),
-    Table(verify::APPLET),
-    Table(compress::COMPRESS),
-    Table(compress::DECOMPRESS),
+    Derived(Entry::of::<unpack::Unpack>()),
+    Derived(Entry::of::<list::List>()),
+    Derived(Entry::of::<cat::Cat>()),
+    Derived(Entry::of::<info::Info>()),
+    Derived(Entry::of::<diff::Diff>()),
+    Derived(Entry::of::<verify::Verify>()),
+    Derived(Entry::of::<compress::Compress>()),
+    Derived(Entry::of::<compress::Decompress>()),
     Derived(Entry::of::<tar2sqfs::Tar2Sqfs>()),
     Derived(Entry::of::<gensquashfs::GenSquashFs>()),
     Derived(Entry::of::<sqfs2tar::Sqfs2Tar>()),
@@ -49,10 +49,10 @@ pub static COMMANDS: &[Listed] = &[
     Table(lrzip::LRZCAT),
     Table(lrzip::tar::LRZTAR),
     Table(lrzip::tar::LRZUNTAR),
-    Table(mount::APPLET),
+    Derived(Entry::of::<mount::Mount>()),
     Table(bench::APPLET),
-    Table(completions::APPLET),
-    Table(man::APPLET),
+    Derived(Entry::of::<completions::Completions>()),
+    Derived(Entry::of::<man::ManPage>()),
 ];
 
 impl Listed {
@@ -66,11 +66,15 @@ impl Listed {
     fn aliases(&self) -> &'static [&'static str] {
         match self {
             Derived(entry) => entry.aliases,
-            Table(applet) => match applet.name {
-                "unpack" => &["extract"],
-                "list" => &["ls"],
-                _ => &[],
-            },
+            Table(_) => &[],
+        }
+    }
+
+    /// What its help says after the options.
+    pub fn details(&self) -> String {
+        match self {
+            Derived(entry) => (entry.details)(),
+            Table(applet) => (applet.details)(),
         }
     }
 
@@ -241,8 +245,8 @@ fn in_short(error: &clap::Error) -> Option<String> {
     let option = |name: &String| name.split(' ').next().unwrap_or_default().to_string();
     match error.kind() {
         ErrorKind::MissingRequiredArgument => {
-            let names: Vec<&str> = wrong.iter().map(|name| name.trim_matches(['<', '>', '.'])).collect();
-            Some(format!("missing argument: {}", names.join(", ")))
+            let names = wrong.iter().map(|name| option(name).trim_matches(['<', '>', '.']).to_string());
+            Some(format!("missing argument: {}", names.collect::<Vec<_>>().join(", ")))
         }
         ErrorKind::ArgumentConflict => {
             let (first, other) = (option(wrong.first()?), option(names(ContextKind::PriorArg)?.first()?));
@@ -310,11 +314,11 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
         }
         // As if nobody had wanted more: ripgrep ends so too.
         Failure::BrokenPipe => 0,
-        Failure::Trouble(failure) => match report(failure, called, 2, io) {
+        Failure::ExitTwo(failure) => match report(failure, called, 2, io) {
             0 => 0,
             _ => 2,
         },
-        Failure::Said(status) => *status,
+        Failure::AlreadyReported(status) => *status,
     }
 }
 

@@ -30,7 +30,6 @@ pub mod parser;
 pub mod patterns;
 pub mod reporting;
 pub mod run_options;
-pub mod scheduling;
 pub mod value;
 
 /// Whose conventions a command follows.

@@ -5,18 +5,10 @@ use std::ffi::{OsStr, OsString};
 use packline::Selection;
 use packline::tree::Patterns;
 
-use crate::args::Args;
-use crate::table::options::{Opt, Takes};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
 /// `--exclude`.
-pub const EXCLUDE: Opt =
-    Opt::with("exclude", "PATTERN", Takes::Text, "Leave out the entries that match, and all below them; see Patterns")
-        .short('x')
-        .repeats();
-
-/// `--exclude`, of commands that derive their arguments.
 #[derive(Debug, clap::Args)]
 pub struct Exclude {
     /// Leave out the entries that match, and all below them; see Patterns
@@ -25,6 +17,11 @@ pub struct Exclude {
 }
 
 impl Exclude {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.exclude.is_empty()
+    }
+
     /// The patterns.
     ///
     /// # Errors
@@ -49,23 +46,6 @@ Patterns: one without '/' is compared with names, at any depth: '*.gz', bin. One
 '*' is any run of characters and '?' any one, but no '/'; '**' is any run, '/' included: 'usr/**/*.h'. '[a-z]', '[!a-z]' and \
 '[[:digit:]]' are one character of a set, or not of it; '{gz,xz}' is one or the other; a backslash takes the character behind it \
 as it is. What matches a directory includes all below it; '/' is everything. An --exclude that matches nothing is a warning.";
-
-/// The patterns of `--exclude`.
-///
-/// # Errors
-/// [`Failure::Usage`] for a text that is no pattern.
-pub fn excludes(args: &Args) -> Result<Patterns, Failure> {
-    patterns(&args.all("exclude"))
-}
-
-/// The entries that the operands `PATTERN...` name and `--exclude` leaves out.
-///
-/// # Errors
-/// [`Failure::Usage`] for a text that is no pattern.
-pub fn selection(args: &Args) -> Result<Selection, Failure> {
-    let (include, exclude) = (patterns(&args.operands("PATTERN..."))?, excludes(args)?);
-    Ok(Selection { include, exclude, ..Selection::all() })
-}
 
 fn patterns(texts: &[impl AsRef<OsStr>]) -> Result<Patterns, Failure> {
     let mut patterns = Patterns::new();

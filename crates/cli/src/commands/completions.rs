@@ -1,46 +1,50 @@
-//! `packline completions`: completions for shells, from the same table as the parser.
+//! `packline completions`: completions for shells, from the same arguments as the parser.
+
+use std::ffi::OsString;
 
 use clap_complete::{Shell, generate};
 
-use crate::args::Args;
+use crate::args::value::one_of;
+use crate::args::{Command, Invocation};
 use crate::dispatch::{find, parser_of_all, unknown_command};
-use crate::table::options::{Applet, Manners, Operand};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
+const SHELLS: [(&str, Shell); 5] = [
+    ("bash", Shell::Bash),
+    ("elvish", Shell::Elvish),
+    ("fish", Shell::Fish),
+    ("powershell", Shell::PowerShell),
+    ("zsh", Shell::Zsh),
+];
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "completions",
-    about: "Print completions for a shell",
-    details: String::new,
-    options: &[],
-    operands: &[
-        Operand { name: "SHELL", help: "bash, elvish, fish, powershell or zsh", required: true, of: SHELLS },
-        Operand {
-            name: "NAME",
-            help: "The command, if called by its own name [default: packline]",
-            required: false,
-            of: &[],
-        },
-    ],
-    manners: Manners::Packline,
-    run,
-};
+/// Print completions for a shell
+#[derive(Debug, clap::Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_parser = one_of(SHELLS))]
+    shell: Shell,
+    /// The command, if called by its own name [default: packline]
+    name: Option<OsString>,
+}
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let shell = args.required("SHELL")?;
-    let shell = shell.to_str().and_then(|name| name.parse::<Shell>().ok());
-    let shell = shell.ok_or_else(|| Failure::usage("unknown shell"))?;
-    let (mut command, name) = match args.operand("NAME") {
-        Some(name) if name != "packline" => {
-            let applet = find(name).ok_or_else(|| unknown_command(name))?;
-            (applet.parser(), applet.name())
-        }
-        _ => (parser_of_all(), "packline"),
-    };
-    let mut text = Vec::new();
-    generate(shell, &mut command, name, &mut text);
-    io.print(&String::from_utf8_lossy(&text))
+impl Command for Completions {
+    const NAME: &'static str = "completions";
+
+    fn details() -> String {
+        "Example: packline completions bash > /etc/bash_completion.d/packline".to_string()
+    }
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let (mut parser, name) = match self.name.filter(|name| name != "packline") {
+            Some(name) => {
+                let command = find(&name).ok_or_else(|| unknown_command(&name))?;
+                (command.parser(), command.name())
+            }
+            None => (parser_of_all(), "packline"),
+        };
+        let mut text = Vec::new();
+        generate(self.shell, &mut parser, name, &mut text);
+        io.print(&String::from_utf8_lossy(&text))
+    }
 }

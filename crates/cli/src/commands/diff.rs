@@ -1,124 +1,172 @@
 //! `packline diff`: what differs between two trees, in images or directories.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use packline::image::Superblock;
 use packline::tree::escape;
 use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
 use serde_json::{Map, Value, json};
 
-use crate::args::Args;
-use crate::args::image::{MACHINE_OPTIONS, resources};
-use crate::args::scheduling;
-use crate::args::scheduling::Watched;
-use crate::commands::cat::said;
-use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::args::machine::Machine;
+use crate::args::run_options::{RunOptions, SchedulingOptions, Stats};
+use crate::args::value::size;
+use crate::args::{Command, Invocation, wrong};
 use crate::ui::counters;
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::type_name;
 
-const ANY_OFFSET: Takes = Takes::Size { least: 0, most: u64::MAX };
-
-const OPTIONS: &[Opt] = &[
-    Opt::flag("no-contents", "Do not compare contents of files, only their sizes").short('C'),
-    Opt::flag("no-owner", "Do not compare owners and groups").short('O'),
-    Opt::flag("no-permissions", "Do not compare permission bits").short('P'),
-    Opt::flag("no-times", "Do not compare modification times").short('T'),
-    Opt::flag("no-xattrs", "Do not compare extended attributes").short('X'),
-    Opt::flag("no-hard-links", "Do not compare which names belong to one file").short('H'),
-    Opt::flag("inode-num", "Compare inode numbers too, of two images").short('I'),
-    Opt::flag("super", "Compare the superblocks too, of two images").short('S'),
-    Opt::with(
-        "extract",
-        "DIR",
-        Takes::Path,
-        "Extract the files that differ, or that only one side has, to DIR/old and DIR/new",
-    )
-    .short('e'),
-    Opt::flag("json", "Print each difference as a JSON object on a line of its own"),
-    Opt::flag("quiet", "Print nothing and stop at the first difference: only the exit status tells").short('q'),
-    Opt::with("old-offset", "BYTES", ANY_OFFSET, "Byte of OLD at which its image starts [default: where one is found]"),
-    Opt::with("new-offset", "BYTES", ANY_OFFSET, "Byte of NEW at which its image starts [default: where one is found]"),
-];
-
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "diff",
-    about: "Show what differs between two trees, each in an image or a directory",
-    details,
-    options: &[OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS],
-    operands: &[
-        Operand { name: "OLD", help: "The first tree: an image, or a directory", required: true, of: &[] },
-        Operand { name: "NEW", help: "The second tree", required: true, of: &[] },
-    ],
-    manners: Manners::Packline,
-    run,
-};
-
-fn details() -> String {
-    "How an image is packed makes no difference: codec, block size, order. Exits with 0 if the trees are equal, 1 if they \
-     differ, 2 if something could not be read.\n\
-     A line a difference: '- PATH' only OLD has it, '+ PATH' only NEW has it, '! PATH: WHAT' it differs. Names are written as by \
-     'packline list'.\n\
-     Example: packline diff -T build-1.sqfs rootfs/"
-        .to_string()
+/// Show what differs between two trees, each in an image or a directory
+#[derive(Debug, clap::Args)]
+pub struct Diff {
+    /// The first tree: an image, or a directory
+    old: PathBuf,
+    /// The second tree
+    new: PathBuf,
+    /// Do not compare contents of files, only their sizes
+    #[arg(short = 'C', long)]
+    no_contents: bool,
+    /// Do not compare owners and groups
+    #[arg(short = 'O', long)]
+    no_owner: bool,
+    /// Do not compare permission bits
+    #[arg(short = 'P', long)]
+    no_permissions: bool,
+    /// Do not compare modification times
+    #[arg(short = 'T', long)]
+    no_times: bool,
+    /// Do not compare extended attributes
+    #[arg(short = 'X', long)]
+    no_xattrs: bool,
+    /// Do not compare which names belong to one file
+    #[arg(short = 'H', long)]
+    no_hard_links: bool,
+    /// Compare inode numbers too, of two images
+    #[arg(short = 'I', long)]
+    inode_num: bool,
+    /// Compare the superblocks too, of two images
+    #[arg(short = 'S', long = "super")]
+    superblock: bool,
+    /// Extract the files that differ, or that only one side has, to DIR/old and DIR/new
+    #[arg(short, long, value_name = "DIR")]
+    extract: Option<PathBuf>,
+    /// Print one JSON object per difference
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+    /// Print nothing and stop at the first difference: only the exit status tells
+    #[arg(short, long)]
+    quiet: bool,
+    /// Byte offset of the image in OLD [default: search for a superblock]
+    #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
+    old_offset: Option<u64>,
+    /// Byte offset of the image in NEW [default: search for a superblock]
+    #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
+    new_offset: Option<u64>,
+    #[command(flatten)]
+    machine: Machine,
+    #[command(flatten)]
+    stats: Stats,
+    #[command(flatten)]
+    scheduling: SchedulingOptions,
 }
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    ended(compare(args, io))
+impl Command for Diff {
+    const NAME: &'static str = "diff";
+
+    fn details() -> String {
+        "How an image is packed makes no difference: codec, block size, order.\n\
+         A line a difference: '- PATH' only OLD has it, '+ PATH' only NEW has it, '! PATH: WHAT' it differs. Names are written as by \
+         'packline list'.\n\
+         Example: packline diff -T build-1.sqfs rootfs/"
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        ended(self.compare(invocation, io))
+    }
 }
 
 /// How a comparison ends, as diff(1) does: 0 if the trees are equal, 1 if they differ, 2 if that could not be found out.
 pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
     match equal {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::Said(1)),
-        Err(failure) => Err(Failure::Trouble(Box::new(failure))),
+        Ok(false) => Err(Failure::AlreadyReported(1)),
+        Err(failure) => Err(Failure::ExitTwo(Box::new(failure))),
     }
 }
 
-/// Whether the trees are equal.
-fn compare(args: &Args, io: &mut Io) -> Result<bool, Failure> {
-    let (quiet, as_json) = (args.flag("quiet"), args.flag("json"));
-    if quiet && as_json {
-        return Err(args.wrong("json", "cannot be used with --quiet"));
-    }
-    let superblocks = args.flag("super");
-    let scheduled = scheduling::read(args, io)?;
-    let mut request = request(args, io)?;
-    request.resources = scheduled.watching(request.resources);
-    let extracting = request.extract.is_some();
-    let mut printer = Printer { out: &mut io.stdout, gone: false };
-    let summary = diff(&request, &mut |difference| {
-        if quiet {
-            return Ok(false);
-        }
-        let line = if as_json { json_line(difference) } else { text(difference) };
-        printer.line(&line)?;
-        Ok(!printer.gone || extracting)
-    })?;
-    let mut equal = summary.differences == 0;
-    if superblocks && (equal || !quiet) {
-        let (old, new) = summary.superblocks.ok_or_else(|| args.wrong("super", "a directory has no superblock"))?;
-        for (field, old, new) in superblock_fields(&old, &new) {
-            equal = false;
-            let line = if as_json {
-                json!({ "superblock": field, "old": old, "new": new }).to_string()
-            } else {
-                format!("! superblock: {field} {old} -> {new}")
-            };
-            if !quiet {
-                printer.line(&line).map_err(Failure::printing)?;
+impl Diff {
+    /// Whether the trees are equal.
+    fn compare(&self, invocation: &Invocation, io: &mut Io) -> Result<bool, Failure> {
+        let options = self.scheduling.start(self.stats.stats, None, &[&self.old, &self.new], io)?;
+        let mut request = self.request(io)?;
+        request.resources = options.apply(request.resources);
+        let extracting = request.extract.is_some();
+        let mut printer = Printer { out: &mut io.stdout, gone: false };
+        let summary = diff(&request, &mut |difference| {
+            if self.quiet {
+                return Ok(false);
             }
+            let line = if self.json { json_line(difference) } else { text(difference) };
+            printer.line(&line)?;
+            Ok(!printer.gone || extracting)
+        })?;
+        let mut equal = summary.differences == 0;
+        if self.superblock && (equal || !self.quiet) {
+            let both = summary.superblocks.ok_or_else(|| wrong("super", "a directory has no superblock"))?;
+            equal &= self.compare_superblocks(both, &mut printer)?;
         }
+        printer.flush().map_err(Failure::printing)?;
+        self.print_counters(&options, io)?;
+        options.write_trace(invocation, io)?;
+        Ok(equal)
     }
-    printer.flush().map_err(Failure::printing)?;
-    say_counted(&scheduled, as_json, io)?;
-    scheduled.write(args, io)?;
-    Ok(equal)
+
+    /// Prints the fields that differ; true if none does.
+    fn compare_superblocks(
+        &self,
+        (old, new): (Superblock, Superblock),
+        printer: &mut Printer,
+    ) -> Result<bool, Failure> {
+        let fields = superblock_fields(&old, &new);
+        for (field, old, new) in fields.iter().filter(|_| !self.quiet) {
+            let line = match self.json {
+                true => json!({ "superblock": field, "old": old, "new": new }).to_string(),
+                false => format!("! superblock: {field} {old} -> {new}"),
+            };
+            printer.line(&line).map_err(Failure::printing)?;
+        }
+        Ok(fields.is_empty())
+    }
+
+    /// Prints the counters: to standard error, or as a JSON object after the differences.
+    fn print_counters(&self, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+        if !self.json {
+            options.print_counters(io);
+            return Ok(());
+        }
+        let Some(counted) = options.counted() else { return Ok(()) };
+        io.print_json(&format!("{}\n", Value::Object(counters::members(&counted))))
+    }
+
+    fn request(&self, io: &Io) -> Result<DiffRequest, Failure> {
+        let compared = Compared {
+            contents: !self.no_contents,
+            owners: !self.no_owner,
+            permissions: !self.no_permissions,
+            times: !self.no_times,
+            xattrs: !self.no_xattrs,
+            links: !self.no_hard_links,
+            numbers: self.inode_num,
+            forms: false,
+        };
+        let old = place(&self.old, self.old_offset, "old-offset")?;
+        let new = place(&self.new, self.new_offset, "new-offset")?;
+        let (extract, resources) = (self.extract.clone(), self.machine.resources(&io.host));
+        Ok(DiffRequest { old, new, compared, order: DiffOrder::Names, extract, resources })
+    }
 }
 
 /// Prints differences as long as there is a reader: the exit status has a meaning without one.
@@ -146,39 +194,12 @@ impl Printer<'_> {
     }
 }
 
-/// Tells what was counted, if that is asked for: beside the differences, or as JSON an object behind them.
-fn say_counted(scheduled: &Watched, as_json: bool, io: &mut Io) -> Result<(), Failure> {
-    if !as_json {
-        said(scheduled, io);
-        return Ok(());
-    }
-    let Some(counted) = scheduled.counted() else { return Ok(()) };
-    io.print_json(&format!("{}\n", Value::Object(counters::members(&counted))))
-}
-
-fn request(args: &Args, io: &Io) -> Result<DiffRequest, Failure> {
-    let compared = Compared {
-        contents: !args.flag("no-contents"),
-        owners: !args.flag("no-owner"),
-        permissions: !args.flag("no-permissions"),
-        times: !args.flag("no-times"),
-        xattrs: !args.flag("no-xattrs"),
-        links: !args.flag("no-hard-links"),
-        numbers: args.flag("inode-num"),
-        forms: false,
-    };
-    let (extract, resources) = (args.path("extract"), resources(args, io)?);
-    let (old_offset, new_offset) = (args.size("old-offset")?, args.size("new-offset")?);
-    let old = place(args.required("OLD")?, old_offset, "old-offset", args)?;
-    let new = place(args.required("NEW")?, new_offset, "new-offset", args)?;
-    Ok(DiffRequest { old, new, compared, order: DiffOrder::Names, extract, resources })
-}
-
-fn place(path: PathBuf, offset: Option<u64>, long: &str, args: &Args) -> Result<DiffPlace, Failure> {
+fn place(path: &Path, offset: Option<u64>, long: &str) -> Result<DiffPlace, Failure> {
+    let path = path.to_path_buf();
     match (path.is_dir(), offset) {
         (false, offset) => Ok(DiffPlace::Image(ImagePlace { path, offset })),
         (true, None) => Ok(DiffPlace::Directory(path)),
-        (true, Some(_)) => Err(args.wrong(long, &format!("{} is a directory", path.escaped()))),
+        (true, Some(_)) => Err(wrong(long, format!("{} is a directory", path.escaped()))),
     }
 }
 

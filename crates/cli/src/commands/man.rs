@@ -1,35 +1,43 @@
-//! `packline man`: manual pages, from the same table as the parser.
+//! `packline man`: manual pages, from the same arguments as the parser.
+
+use std::ffi::OsString;
 
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::args::Args;
+use crate::args::{Command, Compat, Invocation};
 use crate::dispatch::{Listed, find, parser_of_all, unknown_command};
-use crate::table::options::{Applet, Manners, Operand};
+use crate::ui::exit_status;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "man",
-    about: "Print a manual page (roff)",
-    details: || "Example: packline man pack | man -l -".to_string(),
-    options: &[],
-    operands: &[Operand { name: "NAME", help: "The command [default: packline]", required: false, of: &[] }],
-    manners: Manners::Packline,
-    run,
-};
+/// Print a manual page (roff)
+#[derive(Debug, clap::Args)]
+pub struct ManPage {
+    /// The command [default: packline]
+    name: Option<OsString>,
+}
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let command = match args.operand("NAME") {
-        Some(name) if name != "packline" => {
-            let applet = find(name).ok_or_else(|| unknown_command(name))?;
-            page_of(applet)
-        }
-        _ => parser_of_all(),
-    };
-    let mut page = Vec::new();
-    Man::new(command).render(&mut page).map_err(Failure::printing)?;
-    io.print(&String::from_utf8_lossy(&page))
+impl Command for ManPage {
+    const NAME: &'static str = "man";
+
+    fn details() -> String {
+        "Example: packline man pack | man -l -".to_string()
+    }
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let (parser, compat) = match self.name.filter(|name| name != "packline") {
+            Some(name) => {
+                let command = find(&name).ok_or_else(|| unknown_command(&name))?;
+                (page_of(command), command.compat())
+            }
+            None => (parser_of_all(), Compat::Packline),
+        };
+        let mut page = Vec::new();
+        Man::new(parser).render(&mut page).map_err(Failure::printing)?;
+        statuses(compat).to_writer(&mut page).map_err(Failure::printing)?;
+        io.print(&String::from_utf8_lossy(&page))
+    }
 }
 
 /// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
@@ -38,5 +46,14 @@ fn page_of(command: &'static Listed) -> clap::Command {
         true => command.name().to_string(),
         false => format!("packline-{}", command.name()),
     };
-    command.parser().display_name(name)
+    command.parser().display_name(name).after_help(command.details())
+}
+
+fn statuses(compat: Compat) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXIT STATUS"]);
+    for (status, meaning) in exit_status::rows(compat) {
+        roff.control("TP", []).text([bold(status)]).text([roman(meaning)]);
+    }
+    roff
 }

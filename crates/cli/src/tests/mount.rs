@@ -1,21 +1,6 @@
 //! Tests of `packline mount` that need no mount.
 
-use super::harness::{Kept, Place, host, io, run};
-use crate::args::Args;
-use crate::commands::mount::APPLET;
-use crate::dispatch::with_name;
-use crate::table::command::command_of;
-
-#[test]
-fn no_option_is_parsed_and_ignored() {
-    let place = Place::new();
-    let arguments = ["--foreground".into(), place.text("image").into(), place.text("nowhere").into()];
-    let matches = command_of(&APPLET).try_get_matches_from(with_name("mount", &arguments)).unwrap();
-    let args = Args::new(&APPLET, matches);
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    assert!((APPLET.run)(&args, &mut io).is_err());
-    assert_eq!(args.unasked(), Vec::<&str>::new());
-}
+use super::harness::{Place, run};
 
 #[test]
 fn words_of_mount_that_mean_nothing_here_are_refused() {

@@ -266,7 +266,7 @@ fn the_summary_is_quiet_or_json_or_has_counters() {
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
     let plain = pack(&place, "image", &["--no-progress"], &tar, host());
     assert!(
-        plain.out.is_empty() && plain.err.contains("5 files") && plain.err.contains("found again: 1 files"),
+        plain.out.is_empty() && plain.err.contains("5 files") && plain.err.contains("deduplicated: 1 file ("),
         "{plain:?}"
     );
     assert!(!plain.err.contains("wake-ups"));

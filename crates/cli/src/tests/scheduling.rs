@@ -116,8 +116,7 @@ fn check_trace(place: &Place, command: &str, jobs: u64) {
     assert_eq!(traced.len() as u64, jobs, "{command}");
     assert!(bytes("bytes_in") > 1000 && bytes("bytes_out") > 1000, "{command}: {trace}");
     let other = &trace["otherData"];
-    let domain = other.get("queue_per").or_else(|| other.get("share"));
-    assert_eq!((&other["command"], domain), (&command.into(), Some(&"none".into())));
+    assert_eq!((&other["command"], &other["queue_per"]), (&command.into(), &"none".into()));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
-use super::harness::{Gone, host, io, options_of, run, run_on};
+use super::harness::{Gone, Place, host, io, options_of, run, run_on, sample_tar};
 use crate::dispatch::{self, COMMANDS, Listed, parser_of_all};
 use crate::table::options::Takes;
+use crate::ui::exit_status;
 use crate::ui::size::{parse_number, parse_size};
 
 /// Defaults are within their ranges too: clap parses them.
@@ -104,6 +105,42 @@ fn completions_know_every_option_and_command() {
     assert_eq!(run(&["completions", "tcsh"]).status, 2);
     assert_eq!(run(&["completions"]).status, 2);
     assert_eq!(run(&["completions", "bash", "nonesuch"]).status, 2);
+}
+
+#[test]
+fn help_and_manual_have_the_table_of_exit_statuses() {
+    for command in COMMANDS {
+        let (help, page) = (run(&[command.name(), "--help"]).out, run(&["man", command.name()]).out);
+        if matches!(command, Listed::Table(_)) {
+            continue;
+        }
+        assert!(help.ends_with(&format!("{}\n", exit_status::text(command.compat()))), "{}", command.name());
+        assert!(page.contains(".SH \"EXIT STATUS\"") && !page.contains("Exit status:"), "{}", command.name());
+    }
+}
+
+#[test]
+fn exit_statuses_are_those_of_the_table() {
+    let place = Place::new();
+    let [image, other, tar, no_image] = ["x.sqfs", "y.sqfs", "x.tar", "none.sqfs"].map(|name| place.text(name));
+    std::fs::write(&tar, sample_tar()).unwrap();
+    assert_eq!(run(&["pack", "-q", &tar, &image]).status, 0);
+    assert_eq!(run(&["pack", "-q", "--mtime", "1", &tar, &other]).status, 0);
+    for (words, status) in [
+        (&["pack", &tar, &image][..], 1),
+        (&["pack", "--nonesuch", &tar, &image], 2),
+        (&["list", &image, "nothing"], 1),
+        (&["verify", &image], 0),
+        (&["verify", &tar], 1),
+        (&["verify", &no_image], 1),
+        (&["diff", &image, &image], 0),
+        (&["diff", &image, &other], 1),
+        (&["diff", &image, &tar], 2),
+        (&["unpack", "--continue", &image, &place.text("out"), "a", "nothing"], 2),
+    ] {
+        let ran = run(words);
+        assert_eq!(ran.status, status, "{words:?}: {ran:?}");
+    }
 }
 
 #[test]

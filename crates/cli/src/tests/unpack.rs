@@ -1,10 +1,7 @@
-//! Tests of `packline unpack` in process: every option is asked for, and what contradicts itself is refused.
+//! Tests of `packline unpack` in process: its destination, and what contradicts itself is refused.
 
-use super::harness::{Kept, Place, host, io, run, run_on, sample_tar};
-use crate::args::Args;
-use crate::commands::unpack::APPLET;
-use crate::dispatch::with_name;
-use crate::table::command::command_of;
+use super::harness::{Place, host, parse, run, run_on, sample_tar};
+use crate::commands::unpack::Unpack;
 
 fn packed(place: &Place) -> String {
     let image = place.text("image.sqfs");
@@ -12,21 +9,22 @@ fn packed(place: &Place) -> String {
     image
 }
 
-/// Options that nothing asked for in an unpacking to `destination`.
-fn unasked(place: &Place, destination: &str) -> Vec<&'static str> {
-    let arguments = [packed(place).into(), place.text(destination).into()];
-    let args = Args::new(&APPLET, command_of(&APPLET).try_get_matches_from(with_name("unpack", &arguments)).unwrap());
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    (APPLET.run)(&args, &mut io).unwrap();
-    args.unasked()
-}
-
 #[test]
-fn no_option_is_parsed_and_ignored() {
+fn without_a_destination_it_is_the_name_without_its_ending() {
     let place = Place::new();
-    assert_eq!(unasked(&place, "directory"), Vec::<&str>::new());
-    assert_eq!(unasked(&place, "file.tar.gz"), Vec::<&str>::new());
-    assert_eq!(place.names(), ["directory", "file.tar.gz", "image.sqfs"]);
+    let image = packed(&place);
+    let lrz = place.text("tree.tar.lrz");
+    assert_eq!(run_on(&["pack", "-q", "-", &lrz], &sample_tar(), host()).status, 0);
+    let destination = |words: &[&str]| parse::<Unpack>(words).0.destination();
+    assert_eq!(destination(&[&image]).unwrap().to_str(), Some("image"));
+    assert_eq!(destination(&[&lrz]).unwrap().to_str(), Some("tree"));
+    assert_eq!(destination(&[&image, "there"]).unwrap().to_str(), Some("there"));
+    for words in [&["noending"][..], &["x.xyz"], &["--to", "tar", &image], &[&place.text("..")]] {
+        assert!(destination(words).is_err(), "{words:?}");
+    }
+    // What exists is never unpacked into: here a directory of this crate, where tests run.
+    let there = run(&["unpack", "-f", &place.text("src.sqfs")]);
+    assert!(there.status == 1 && there.err.contains("src: exists already (expected DEST"), "{there:?}");
 }
 
 #[test]
@@ -85,7 +83,7 @@ fn the_summary_says_what_was_done() {
     assert_eq!(number("files"), Some(5));
     assert_eq!(number("directories"), Some(3));
     assert_eq!((number("symlinks"), number("hard_links"), number("errors")), (Some(1), Some(1), Some(0)));
-    assert!(run(&["unpack", "-f", &image, &into]).err.contains("5 files, 3 directories, 1 links, 1 hard links"));
+    assert!(run(&["unpack", "-f", &image, &into]).err.contains("5 files, 3 directories, 1 symbolic link, 1 hard link"));
     let quiet = run(&["unpack", "-q", "-f", &image, &into]);
     assert!(quiet.out.is_empty() && quiet.err.is_empty());
     let missing = run(&["unpack", "--subdir", "nowhere", &image, &place.text("x")]);

@@ -24,10 +24,10 @@ pub enum Failure {
     Memory(String),
     /// The reader of standard output is gone, which ends a command quietly and is no failure.
     BrokenPipe,
-    /// Any of these, where a status of 1 has a meaning of its own: exits with 2.
-    Trouble(Box<Failure>),
-    /// All has been said already: exits with this status.
-    Said(u8),
+    /// Any of these, where a status of 1 means something else: exits with 2.
+    ExitTwo(Box<Failure>),
+    /// The failure has been printed already: exits with this status.
+    AlreadyReported(u8),
 }
 
 impl Failure {
@@ -49,7 +49,7 @@ impl Failure {
         match (self, memory) {
             (Failure::Memory(message), Some(long)) => Failure::Failed(format!("{message}; --{long} allows more")),
             (Failure::Memory(message), None) => Failure::Failed(message),
-            (Failure::Trouble(failure), _) => Failure::Trouble(Box::new(failure.advised(memory))),
+            (Failure::ExitTwo(failure), _) => Failure::ExitTwo(Box::new(failure.advised(memory))),
             (other, _) => other,
         }
     }

@@ -5,7 +5,7 @@ use packline::{Format, PackSummary};
 use serde_json::{Value, json};
 
 use crate::ui::counters;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// For people: a few lines. `peak` is the most memory the process has had.
 pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
@@ -13,29 +13,31 @@ pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
     let (counts, saved) = (&image.counts, &image.saved);
     let mut lines = vec![
         format!(
-            "{}: {} files, {} directories, {} links, {} hard links, {} special",
+            "{}: {}",
             Format::SquashFs.name(),
-            counts.files,
-            counts.directories,
-            counts.symlinks,
-            counts.hard_links,
-            counts.special
+            entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special,)
         ),
-        format!("{} in, {} out{}", show_bytes(image.content_bytes), show_bytes(summary.output_bytes), ratio(summary)),
-        format!("{} blocks, {} fragment blocks, {} inodes", image.blocks, image.fragments, image.end.inodes),
         format!(
-            "found again: {} files ({}), {} blocks, {} tail ends; holes: {}",
-            saved.duplicate_files,
+            "{} in, {} out{}",
+            show_bytes(image.content_bytes),
+            show_bytes(summary.output_bytes),
+            show_ratio(summary.output_bytes, image.content_bytes)
+        ),
+        [
+            count(image.blocks, "block"),
+            count(image.fragments.into(), "fragment block"),
+            count(image.end.inodes.into(), "inode"),
+        ]
+        .join(", "),
+        format!(
+            "deduplicated: {} ({}), {}, {}; sparse: {}",
+            count(saved.duplicate_files, "file"),
             show_bytes(saved.duplicate_bytes),
-            saved.duplicate_blocks,
-            saved.duplicate_tails,
+            count(saved.duplicate_blocks, "block"),
+            count(saved.duplicate_tails, "tail end"),
             show_bytes(saved.sparse_bytes)
         ),
-        format!(
-            "{}{}",
-            workers(summary),
-            peak.map_or(String::new(), |peak| format!(", {} of memory at most", show_bytes(peak)))
-        ),
+        workers(summary.workers, summary.workers_wanted, peak),
     ];
     if stats {
         lines.push(tables_text(summary));
@@ -44,18 +46,27 @@ pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-fn ratio(summary: &PackSummary) -> String {
-    summary.ratio_percent().map_or(String::new(), |percent| format!(" ({percent:.1}%)"))
+/// Numbers of entries by type.
+pub fn entries(files: u64, directories: u64, symlinks: u64, hard_links: u64, special: u64) -> String {
+    let counts = [
+        count(files, "file"),
+        count(directories, "directory"),
+        count(symlinks, "symbolic link"),
+        count(hard_links, "hard link"),
+        format!("{special} special"),
+    ];
+    counts.join(", ")
 }
 
-fn workers(summary: &PackSummary) -> String {
-    if summary.workers < summary.workers_wanted {
-        format!(
-            "{} workers, as many as memory and the limit of threads allow of {}",
-            summary.workers, summary.workers_wanted
-        )
-    } else {
-        format!("{} workers", summary.workers)
+/// How many workers ran, and the peak of memory.
+pub fn workers(ran: usize, wanted: usize, peak: Option<u64>) -> String {
+    let peak = peak.map_or(String::new(), |peak| format!(", {} peak memory", show_bytes(peak)));
+    match ran < wanted {
+        true => format!(
+            "{ran} of {} (limited by memory or the number of threads allowed){peak}",
+            count(wanted as u64, "worker")
+        ),
+        false => format!("{}{peak}", count(ran as u64, "worker")),
     }
 }
 

@@ -75,6 +75,24 @@ pub fn show_bytes(bytes: u64) -> String {
     }
 }
 
+/// A number of things: `1 file`, `2 files`.
+pub fn count(number: u64, one: &str) -> String {
+    match (number, one.strip_suffix('y')) {
+        (1, _) => format!("1 {one}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {one}s"),
+    }
+}
+
+/// Output by input in percent, in parentheses; nothing where the output is not smaller, since headers and padding say nothing of
+/// compression.
+pub fn show_ratio(output: u64, input: u64) -> String {
+    match output < input {
+        true => format!(" ({:.1}%)", output as f64 * 100.0 / input as f64),
+        false => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,5 +166,12 @@ mod tests {
         {
             assert_eq!(show_bytes(bytes), shown);
         }
+    }
+
+    #[test]
+    fn counts_and_ratios() {
+        let counts = [count(1, "file"), count(2, "file"), count(1, "directory"), count(0, "directory")];
+        assert_eq!(counts, ["1 file", "2 files", "1 directory", "0 directories"]);
+        assert_eq!((show_ratio(1, 3), show_ratio(4096, 3)), (" (33.3%)".to_string(), String::new()));
     }
 }

@@ -233,7 +233,7 @@ impl From<Error> for Failure {
         match error {
             Error::Setting { setting, reason } => Failure::Usage(format!("--{}: {reason}", option_of(setting))),
             Error::Failed(message) => Failure::Failed(message),
-            Error::Stopped => Failure::Said(1),
+            Error::Stopped => Failure::AlreadyReported(1),
         }
     }
 }

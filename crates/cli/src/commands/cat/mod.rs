@@ -2,71 +2,69 @@
 
 mod pln;
 
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use packline::Container;
+use packline::pln::Span;
 
-use crate::args::Args;
-use crate::args::image::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
-use crate::args::scheduling;
-use crate::args::scheduling::Watched;
+use crate::args::image::ImageArgs;
+use crate::args::machine::Machine;
+use crate::args::run_options::{SchedulingOptions, Stats};
+use crate::args::value::text;
+use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDOUT;
-use crate::table::options::{Applet, Manners, Operand};
-use crate::ui::counters;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "cat",
-    about: "Print the contents of files in an image, or of a .pln file",
-    details,
-    options: &[&[pln::RANGE], MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS, PLACE_OPTIONS],
-    operands: &[
-        IMAGE,
-        Operand {
-            name: "PATH...",
-            help: "Paths of files in the image, in the order wanted; not patterns",
-            required: true,
-            of: &[],
-        },
-    ],
-    manners: Manners::Packline,
-    run,
-};
-
-fn details() -> String {
-    "Symbolic links are followed inside the image. If a path leads to no file, nothing is printed.\n\
-     Of a .pln file, or of one on standard input if that is -, the content is printed, or a range of it.\n\
-     Examples: packline cat root.sqfs etc/passwd etc/group\n          \
-     packline cat --range 1M..2M disk.img.pln"
-        .to_string()
+/// Print the contents of files in an image, or of a .pln file
+#[derive(Debug, clap::Args)]
+pub struct Cat {
+    #[command(flatten)]
+    place: ImageArgs,
+    /// Paths of files in the image, in the order wanted; not patterns
+    #[arg(value_name = "PATH")]
+    paths: Vec<OsString>,
+    /// Of a .pln file: bytes from START, 0 being the first, to before END; either may be left out
+    #[arg(long, value_name = "START..END", value_parser = text(pln::span))]
+    range: Option<Span>,
+    #[command(flatten)]
+    machine: Machine,
+    #[command(flatten)]
+    stats: Stats,
+    #[command(flatten)]
+    scheduling: SchedulingOptions,
 }
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let place = args.required("IMAGE")?;
-    if place.as_os_str() == "-" || Container::of_file(&place) == Some(Container::Pln) {
-        return pln::run(args, io);
-    }
-    if args.given("range") {
-        return Err(args.wrong("range", "only .pln files have ranges (expected one, or no --range)"));
-    }
-    let paths: Vec<Vec<u8>> = args.operands("PATH...").iter().map(|path| path.as_bytes().to_vec()).collect();
-    let scheduled = scheduling::read(args, io)?;
-    let resources = scheduled.watching(resources(args, io)?);
-    if paths.is_empty() {
-        return Err(Failure::usage("missing argument: PATH"));
-    }
-    let image = open_within(args, &resources)?;
-    io.refuse_input(&image.shown)?;
-    packline::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?;
-    said(&scheduled, io);
-    scheduled.write(args, io)
-}
+impl Command for Cat {
+    const NAME: &'static str = "cat";
 
-/// Tells what was counted where standard output is taken, if that is asked for.
-pub(crate) fn said(scheduled: &Watched, io: &mut Io) {
-    if let Some(counted) = scheduled.counted() {
-        io.say_lines(&counters::text(&counted).join("\n"));
+    fn details() -> String {
+        "Symbolic links are followed inside the image. If a path leads to no file, nothing is printed.\n\
+         Of a .pln file, or of one on standard input if that is -, the content is printed, or a range of it.\n\
+         Examples: packline cat root.sqfs etc/passwd etc/group\n          \
+         packline cat --range 1M..2M disk.img.pln"
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let path = &self.place.image;
+        if path.as_os_str() == "-" || Container::of_file(path) == Some(Container::Pln) {
+            return pln::run(&self, invocation, io);
+        }
+        if self.range.is_some() {
+            return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
+        }
+        if self.paths.is_empty() {
+            return Err(Failure::usage("missing argument: PATH"));
+        }
+        let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
+        let resources = options.apply(self.machine.resources(&io.host));
+        let image = self.place.open_within(&resources)?;
+        io.refuse_input(&image.shown)?;
+        let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+        packline::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?;
+        options.print_counters(io);
+        options.write_trace(invocation, io)
     }
 }

@@ -10,169 +10,187 @@ use std::path::PathBuf;
 
 use packline::codec::Coding;
 
-use crate::args::Args;
-use crate::args::scheduling;
-use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
-use crate::ui::failure::{EXIT_STATUS, Failure};
+use crate::args::machine::Memory;
+use crate::args::run_options::SchedulingOptions;
+use crate::args::value::{number, size, text_or_help};
+use crate::args::{Command, Invocation};
+use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use file::Place;
 use settings::{Mode, Settings};
 
-const OUTPUT: &str = "Output";
-const COMPRESSION: &str = "Compression";
-const MACHINE: &str = "Machine";
-
-const DECOMPRESS_OPTIONS: &[Opt] = &[Opt::flag("decompress", "Decompress files").short('d')];
-
-const GENERAL_OPTIONS: &[Opt] = &[
-    Opt::flag("test", "Decompress to nowhere, to see whether files are whole").short('t'),
-    Opt::flag("quiet", "No progress bar, and no words but errors").short('q'),
-    Opt::flag("verbose", "Say more, also of what goes to standard output").short('v'),
-    Opt::flag("no-progress", "No progress bar"),
-    Opt::flag("json", "Print what came of each file as a JSON object on a line of its own"),
-];
-
-const OUTPUT_OPTIONS: &[Opt] = &[
-    Opt::flag("stdout", "Write to standard output").short('c').group(OUTPUT),
-    Opt::with("output", "FILE", Takes::Path, "The output; - is standard output").short('o').group(OUTPUT),
-    Opt::flag("force", "Replace existing files, and write compressed data to a terminal").short('f').group(OUTPUT),
-    Opt::flag("keep", "Keep the files that were read, which is the default").short('k').group(OUTPUT),
-    Opt::flag("rm", "Remove each file once its output is whole").group(OUTPUT),
-    Opt::flag("keep-broken", "Keep what could be decompressed of a file that is damaged or cut off").group(OUTPUT),
-];
-
-const COMPRESSION_OPTIONS: &[Opt] = &[
-    Opt::with(
-        "level",
-        "LEVEL",
-        Takes::Number { least: 1, most: 19 },
-        "Effort: level N is the coding slack+zstd:level=N [default: 3]",
-    )
-    .digits()
-    .group(COMPRESSION),
-    Opt::with(
-        "codec",
-        "CODING",
-        Takes::Text,
-        "A codec, NAME[:key=value,...], slack, or slack+CODEC; or auto. Given several times, or auto, each record gets \
-         what makes it smallest. CODING:help explains",
-    )
-    .short('C')
-    .repeats()
-    .group(COMPRESSION),
-    Opt::with(
-        "record-size",
-        "SIZE",
-        Takes::Size { least: 4 << 10, most: 16 << 20 },
-        "Bytes that are compressed as one: a power of two",
-    )
-    .default("1M")
-    .group(COMPRESSION),
-];
-
-const MACHINE_OPTIONS: &[Opt] = &[
-    Opt::with(
-        "threads",
-        "COUNT",
-        Takes::Number { least: 0, most: 1024 },
-        "Worker threads, 0 for all processors; the output is the same [default: all]",
-    )
-    .short('T')
-    .group(MACHINE),
-    Opt::with(
-        "mem",
-        "SIZE",
-        Takes::Size { least: 0, most: u64::MAX },
-        "Most memory to use; if it is short fewer threads run, and the output is the same \
-         [default: what the cgroup allows]",
-    )
-    .group(MACHINE),
-];
-
-const FILES: &[Operand] = &[Operand {
-    name: "FILE...",
-    help: "The files; - or none at all: standard input, to standard output",
-    required: false,
-    of: &[],
-}];
-
-/// Compresses.
-pub const COMPRESS: Applet = Applet {
-    name: "compress",
-    about: "Compress files or a stream into .pln files",
-    details: compress_details,
-    options: &[
-        DECOMPRESS_OPTIONS,
-        GENERAL_OPTIONS,
-        OUTPUT_OPTIONS,
-        COMPRESSION_OPTIONS,
-        MACHINE_OPTIONS,
-        scheduling::OPTIONS,
-        scheduling::STATS,
-    ],
-    operands: FILES,
-    manners: Manners::Packline,
-    run: |args, io| {
-        let mode = if args.flag("decompress") { Mode::Decompress } else { Mode::Compress };
-        run(args, io, mode)
-    },
-};
-
-/// Decompresses.
-pub const DECOMPRESS: Applet = Applet {
-    name: "decompress",
-    about: "Decompress .pln files or a stream",
-    details: decompress_details,
-    options: &[GENERAL_OPTIONS, OUTPUT_OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS],
-    operands: FILES,
-    manners: Manners::Packline,
-    run: |args, io| run(args, io, Mode::Decompress),
-};
-
-fn compress_details() -> String {
-    let names: Vec<&str> = Coding::names().collect();
-    format!(
-        "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and \
-         one that is cut off is read up to there. Files that exist are replaced only with --force; an output has its name \
-         when it is whole.\n\
-         Codecs: {}. auto is slack+lz4 and slack+zstd:level=3.\n\
-         Sizes may end in K, M or G. {EXIT_STATUS}\n\
-         Examples: packline compress -9 disk.img\n          \
-         packline compress -C slack+lz4hc --record-size 128K -o x.pln x\n          \
-         tar -c tree | packline compress -T0 > tree.tar.pln\n          \
-         packline compress -d disk.img.pln",
-        names.join(", ")
-    )
+/// Compress files or a stream into .pln files
+#[derive(Debug, clap::Args)]
+pub struct Compress {
+    /// Decompress files
+    #[arg(short, long)]
+    decompress: bool,
+    #[command(flatten)]
+    shared: Shared,
+    #[command(flatten)]
+    compression: Compression,
 }
 
-fn decompress_details() -> String {
-    format!(
-        "Each byte is checked before it is written. Of a file that is damaged or cut off standard output gets what is whole \
-         before that, and a file is there only with --keep-broken.\n\
-         A part of a file is printed by packline cat --range.\n\
-         {EXIT_STATUS}"
-    )
+/// Decompress .pln files or a stream
+#[derive(Debug, clap::Args)]
+pub struct Decompress {
+    #[command(flatten)]
+    shared: Shared,
 }
 
-fn run(args: &Args, io: &mut Io, mode: Mode) -> Result<(), Failure> {
-    if let Some(help) = settings::codec_help(args, mode)? {
-        return io.print(&help);
+/// What both commands take.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shared {
+    /// The files; - or none at all: standard input, to standard output
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
+    files: Vec<OsString>,
+    /// Decompress to nowhere, to see whether files are whole
+    #[arg(short, long)]
+    test: bool,
+    /// Suppress progress and summary
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print more, also about what goes to standard output
+    #[arg(short, long)]
+    verbose: bool,
+    /// Suppress the progress bar
+    #[arg(long)]
+    no_progress: bool,
+    /// Print one JSON object per file
+    #[arg(long)]
+    json: bool,
+    /// Add counters of the workers to the summary
+    #[arg(long)]
+    stats: bool,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    memory: Memory,
+    #[command(flatten)]
+    scheduling: SchedulingOptions,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+struct Output {
+    /// Write to standard output
+    #[arg(short = 'c', long, conflicts_with = "output")]
+    stdout: bool,
+    /// The output; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace existing files, and write compressed data to a terminal
+    #[arg(short, long)]
+    force: bool,
+    /// Keep the files that were read, which is the default
+    #[arg(short, long, overrides_with = "rm")]
+    keep: bool,
+    /// Remove each file once its output is whole
+    #[arg(long)]
+    rm: bool,
+    /// Keep what could be decompressed of a file that is damaged or cut off
+    #[arg(long)]
+    keep_broken: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Resources")]
+struct Threads {
+    /// Worker threads; 0 does everything on the main thread. The output is the same [default: number of CPUs]
+    #[arg(short, long, value_name = "N", value_parser = number::<usize>(0..=1024))]
+    jobs: Option<usize>,
+    /// Same as --jobs, as zstd has it: 0 is the number of CPUs
+    #[arg(short = 'T', long, value_name = "N", conflicts_with = "jobs", value_parser = number::<usize>(0..=1024))]
+    threads: Option<usize>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Compression")]
+pub(crate) struct Compression {
+    /// Also -1, -2 and so on. Effort: level N is the coding slack+zstd:level=N [default: 3]
+    #[arg(long, conflicts_with = "codec", value_parser = number::<u32>(1..=19))]
+    level: Option<u32>,
+    /// A codec, NAME[:key=value,...], slack, or slack+CODEC; or auto. Given several times, or auto, each record gets what makes
+    /// it smallest. CODING:help explains
+    #[arg(short = 'C', long, value_name = "CODING", value_parser = text_or_help(help))]
+    codec: Vec<String>,
+    /// Bytes that are compressed as one: a power of two
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size(4 << 10..=16 << 20))]
+    record_size: u64,
+}
+
+fn help(text: &str) -> Option<Result<String, String>> {
+    let name = text.strip_suffix(":help")?.trim_start_matches("slack+");
+    Some(Coding::help(name).map_err(|error| error.to_string()))
+}
+
+impl Command for Compress {
+    const NAME: &'static str = "compress";
+    const DIGITS: Option<&'static str> = Some("level");
+
+    fn details() -> String {
+        let names: Vec<&str> = Coding::names().collect();
+        format!(
+            "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and \
+             one that is cut off is read up to there. Files that exist are replaced only with --force; an output has its name \
+             when it is whole.\n\
+             Codecs: {}. auto is slack+lz4 and slack+zstd:level=3.\n\
+             Sizes may end in K, M or G.\n\
+             Examples: packline compress -9 disk.img\n          \
+             packline compress -C slack+lz4hc --record-size 128K -o x.pln x\n          \
+             tar -c tree | packline compress > tree.tar.pln\n          \
+             packline compress -d disk.img.pln",
+            names.join(", ")
+        )
     }
-    let settings = Settings::new(args, io, mode)?;
-    let places = places(&args.operands("FILE..."));
-    settings.check(args, &places)?;
-    refuse_inputs(&settings, &places)?;
-    let done = match places.as_slice() {
-        [place] => file::run(&settings, place, io),
-        several => each(&settings, several, io),
-    };
-    // Of several files some may have been done.
-    match done.is_ok() || places.len() > 1 {
-        true if settings.mode == Mode::Test => settings.scheduled.write(args, io)?,
-        true => settings.scheduled.write_beside(args, io),
-        false => {}
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let mode = if self.decompress { Mode::Decompress } else { Mode::Compress };
+        self.shared.run(Some(&self.compression), mode, invocation, io)
     }
-    done
+}
+
+impl Command for Decompress {
+    const NAME: &'static str = "decompress";
+
+    fn details() -> String {
+        "Each byte is checked before it is written. Of a file that is damaged or cut off, standard output gets what is whole before \
+         that, and a file is made only with --keep-broken.\n\
+         A part of a file is printed by packline cat --range."
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        self.shared.run(None, Mode::Decompress, invocation, io)
+    }
+}
+
+impl Shared {
+    fn run(
+        &self,
+        compression: Option<&Compression>,
+        mode: Mode,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) -> Result<(), Failure> {
+        let settings = Settings::new(self, compression, mode, invocation, io)?;
+        let places = places(&self.files);
+        settings.check(&places)?;
+        refuse_inputs(&settings, &places)?;
+        let done = match places.as_slice() {
+            [place] => file::run(&settings, place, io),
+            several => each(&settings, several, io),
+        };
+        // Of several files some may have been done.
+        match done.is_ok() || places.len() > 1 {
+            true if settings.mode == Mode::Test => settings.run_options.write_trace(invocation, io)?,
+            true => settings.run_options.write_trace_or_warn(invocation, io),
+            false => {}
+        }
+        done
+    }
 }
 
 /// Refuses an output that is one of the inputs, which may not have been read by then.
@@ -187,7 +205,7 @@ fn refuse_inputs(settings: &Settings, places: &[Place]) -> Result<(), Failure> {
     Ok(packline::all_must_differ(&inputs.collect::<Vec<_>>(), outputs)?)
 }
 
-/// One after the other; what is wrong with one is said, and the others are done.
+/// One after the other; if one fails, its error is printed and the others are done.
 fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failure> {
     let mut failed = false;
     for place in places {
@@ -199,7 +217,7 @@ fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failur
             other => other?,
         }
     }
-    if failed { Err(Failure::Said(1)) } else { Ok(()) }
+    if failed { Err(Failure::AlreadyReported(1)) } else { Ok(()) }
 }
 
 fn places(files: &[OsString]) -> Vec<Place> {

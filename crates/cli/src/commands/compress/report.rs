@@ -1,4 +1,4 @@
-//! What is said of a file that was compressed, decompressed or tested.
+//! Reports of a file that was compressed, decompressed or tested.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::{show_bytes, show_size};
 
-/// Tells of a file that was compressed.
+/// Reports a file that was compressed.
 ///
 /// # Errors
 /// JSON that cannot be printed.
@@ -27,7 +27,7 @@ pub fn compressed(
     written: &Written,
     io: &mut Io,
 ) -> Result<(), Failure> {
-    let counted = settings.scheduled.counted();
+    let counted = settings.run_options.counted();
     if settings.json {
         let mut object = json!({
             "logical_bytes": written.logical,
@@ -56,11 +56,11 @@ pub fn compressed(
         ));
     }
     counters::add_to(&mut text, counted.as_ref());
-    say(settings, output, &text, io);
+    print_summary(settings, output, &text, io);
     Ok(())
 }
 
-/// Tells of a file that was decompressed or tested.
+/// Reports a file that was decompressed or tested.
 ///
 /// # Errors
 /// JSON that cannot be printed.
@@ -72,7 +72,7 @@ pub fn decompressed(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let sum = unpacked.blake3.map(|sum| hex(&sum));
-    let counted = settings.scheduled.counted();
+    let counted = settings.run_options.counted();
     if settings.json {
         let mut object = json!({ "bytes": unpacked.bytes, "records": unpacked.records, "blake3": sum });
         counters::put_into(&mut object, counted.as_ref());
@@ -84,7 +84,7 @@ pub fn decompressed(
         text.push_str(&format!("\n{} records; BLAKE3 {sum}", unpacked.records));
     }
     counters::add_to(&mut text, counted.as_ref());
-    say(settings, output, &text, io);
+    print_summary(settings, output, &text, io);
     Ok(())
 }
 
@@ -92,8 +92,8 @@ fn name(output: Option<&Path>) -> String {
     output.map_or(String::new(), |output| format!(", {}", output.escaped()))
 }
 
-/// Nothing is said of what goes to standard output, as it may go on to a program that says enough, unless that is asked for.
-fn say(settings: &Settings, output: Option<&Path>, text: &str, io: &mut Io) {
+/// No summary when writing to standard output (the next program in the pipe reports), unless -v or --stats asks for it.
+fn print_summary(settings: &Settings, output: Option<&Path>, text: &str, io: &mut Io) {
     let stream = output.is_none() && settings.mode != Mode::Test;
     if !settings.quiet && (!stream || settings.verbose || settings.stats) {
         io.say_lines(text);

@@ -7,10 +7,11 @@ use packline::pln::{RecordSize, WriteOptions};
 use packline::{FileKind, Resources};
 
 use super::file::Place;
-use crate::args::Args;
-use crate::args::scheduling::{self, Watched};
+use super::{Compression, Shared};
+use crate::args::run_options::RunOptions;
+use crate::args::{Invocation, wrong};
 use crate::ui::failure::Failure;
-use crate::ui::io::Io;
+use crate::ui::io::{Host, Io};
 
 /// What is done with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,41 +40,48 @@ pub struct Settings {
     pub verbose: bool,
     pub bar: bool,
     pub json: bool,
-    /// Counters are told of.
     pub stats: bool,
-    /// How lines are run.
-    pub scheduled: Watched,
+    pub run_options: RunOptions,
 }
 
 /// Options that say how files are compressed.
-const OF_COMPRESSION: &[&str] = &["level", "codec", "record-size"];
+const OF_COMPRESSION: [&str; 3] = ["level", "codec", "record-size"];
 /// Options that say where an output goes, and what happens then.
-const OF_OUTPUT: &[&str] = &["stdout", "output", "force", "rm", "keep-broken"];
+const OF_OUTPUT: [&str; 5] = ["stdout", "output", "force", "rm", "keep-broken"];
 
 impl Settings {
-    /// Reads the options; `wanted` is what is done unless `--test` says otherwise.
+    /// Reads the options; `wanted` is what is done unless `--test` says otherwise. Only `compress` has a `compression`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for what is out of range, contradicts itself or has no effect.
-    pub fn new(args: &Args, io: &Io, wanted: Mode) -> Result<Settings, Failure> {
-        let mode = if args.flag("test") { Mode::Test } else { wanted };
-        refuse_idle(args, wanted, mode)?;
-        let (quiet, scheduled) = (args.flag("quiet"), scheduling::read(args, io)?);
+    /// [`Failure::Usage`] for what contradicts itself or has no effect.
+    pub fn new(
+        shared: &Shared,
+        compression: Option<&Compression>,
+        wanted: Mode,
+        invocation: &Invocation,
+        io: &Io,
+    ) -> Result<Settings, Failure> {
+        let mode = if shared.test { Mode::Test } else { wanted };
+        refuse_idle(invocation, wanted, mode)?;
+        let (output, force) = (&shared.output, shared.output.force);
+        let operands: Vec<PathBuf> = shared.files.iter().map(PathBuf::from).collect();
+        let operands: Vec<_> = operands.iter().map(PathBuf::as_path).collect();
+        let run_options = shared.scheduling.start(shared.stats, Some(force), &operands, io)?;
         Ok(Settings {
             mode,
-            options: if mode == Mode::Compress { Some(write_options(args)?) } else { None },
-            resources: scheduled.watching(resources(args, io)?),
-            stdout: args.flag("stdout"),
-            output: args.path("output"),
-            force: args.flag("force"),
-            remove: remove(args),
-            keep_broken: args.flag("keep-broken"),
-            quiet,
-            verbose: args.flag("verbose"),
-            bar: !quiet && !args.flag("no-progress"),
-            json: args.flag("json"),
-            stats: args.flag("stats"),
-            scheduled,
+            options: compression.filter(|_| mode == Mode::Compress).map(write_options).transpose()?,
+            resources: run_options.apply(resources(shared, &io.host)),
+            stdout: output.stdout,
+            output: output.output.clone(),
+            force,
+            remove: output.rm && !output.keep,
+            keep_broken: output.keep_broken,
+            quiet: shared.quiet,
+            verbose: shared.verbose,
+            bar: !shared.quiet && !shared.no_progress,
+            json: shared.json,
+            stats: shared.stats,
+            run_options,
         })
     }
 
@@ -89,124 +97,89 @@ impl Settings {
     ///
     /// # Errors
     /// [`Failure::Usage`].
-    pub fn check(&self, args: &Args, places: &[Place]) -> Result<(), Failure> {
+    pub fn check(&self, places: &[Place]) -> Result<(), Failure> {
         let stdout = self.mode != Mode::Test && places.iter().any(|place| self.to_stdout(place));
         if places.len() > 1 && self.output.is_some() {
-            return Err(args.wrong("output", "several files cannot go into one"));
+            return Err(wrong("output", "several files cannot go into one"));
         }
         let kind = self.output.as_deref().filter(|_| self.mode == Mode::Compress).and_then(FileKind::of_path);
         if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
             let what =
                 format!("the name is that of {kind} (expected a name that ends in .pln; --stdout goes anywhere)");
-            return Err(args.wrong("output", &what));
+            return Err(wrong("output", what));
         }
         if places.iter().filter(|place| **place == Place::Stdin).count() > 1 {
             return Err(Failure::usage("standard input can be read once (expected one -)"));
         }
         if places.len() > 1 && stdout && self.mode == Mode::Compress {
-            return Err(Failure::usage("several .pln files behind each other are none (expected one file, or no -c)"));
+            return Err(Failure::usage(
+                "cannot concatenate several .pln files on standard output (expected one file, or no -c)",
+            ));
         }
         if self.remove && (stdout || places.contains(&Place::Stdin)) {
-            return Err(args.wrong("rm", "expected files, and outputs that are files"));
+            return Err(wrong("rm", "expected files, and outputs that are files"));
         }
         if self.json && stdout {
-            return Err(args.wrong("json", "standard output is taken by the output"));
+            return Err(wrong("json", "standard output is taken by the output"));
         }
         Ok(())
     }
 }
 
 /// Refuses options that would change nothing.
-fn refuse_idle(args: &Args, wanted: Mode, mode: Mode) -> Result<(), Failure> {
-    let given = |longs: &[&'static str]| longs.iter().copied().find(|long| args.given(long));
+fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), Failure> {
+    let given = |longs: &[&'static str]| longs.iter().copied().find(|long| invocation.has(long));
     if mode != Mode::Compress
-        && args.has("level")
-        && let Some(long) = given(OF_COMPRESSION)
+        && let Some(long) = given(&OF_COMPRESSION)
     {
-        return Err(args.wrong(long, "has no effect on what is decompressed"));
+        return Err(wrong(long, "has no effect on what is decompressed"));
     }
     if mode == Mode::Test
-        && let Some(long) = given(OF_OUTPUT)
+        && let Some(long) = given(&OF_OUTPUT)
     {
-        return Err(args.wrong(long, "has no effect with --test, which writes nothing"));
+        return Err(wrong(long, "has no effect with --test, which writes nothing"));
     }
-    if wanted == Mode::Compress && mode == Mode::Compress && args.given("keep-broken") {
-        return Err(args.wrong("keep-broken", "has no effect on what is compressed"));
-    }
-    if args.given("stdout") && args.given("output") {
-        return Err(args.wrong("stdout", "cannot be used with --output"));
-    }
-    if args.given("quiet") && args.given("verbose") {
-        return Err(args.wrong("quiet", "cannot be used with --verbose"));
+    if wanted == Mode::Compress && mode == Mode::Compress && invocation.has("keep-broken") {
+        return Err(wrong("keep-broken", "has no effect on what is compressed"));
     }
     Ok(())
 }
 
-/// Whether files that were read are removed: by the last of `--rm` and `--keep`.
-fn remove(args: &Args) -> bool {
-    args.position("rm") > args.position("keep")
-}
-
-fn write_options(args: &Args) -> Result<WriteOptions, Failure> {
-    let size = args.size("record-size")?.unwrap_or_default();
-    let record_size = RecordSize::new(size).map_err(|error| args.wrong("record-size", &error.to_string()))?;
-    let codings = codings(args)?;
+fn write_options(compression: &Compression) -> Result<WriteOptions, Failure> {
+    let record_size = RecordSize::new(compression.record_size).map_err(|error| wrong("record-size", error))?;
+    let codings = codings(compression)?;
     for coding in &codings {
-        let fits = coding.validate(record_size.bytes());
-        fits.map_err(|error| args.wrong("codec", &error.to_string()))?;
+        coding.validate(record_size.bytes()).map_err(|error| wrong("codec", error))?;
     }
     Ok(WriteOptions { record_size, codings })
 }
 
-fn codings(args: &Args) -> Result<Vec<Coding>, Failure> {
-    let asked = args.all("codec");
-    let level = args.number("level")?;
-    if let (Some(level), false) = (level, asked.is_empty()) {
-        let what = format!("cannot be used with --codec (expected the codec's own, such as zstd:level={level})");
-        return Err(args.wrong("level", &what));
-    }
-    if asked.is_empty() {
-        let level = level.unwrap_or(DEFAULT_LEVEL);
-        return Ok(vec![coding(args, &format!("slack+zstd:level={level}"))?]);
+fn codings(compression: &Compression) -> Result<Vec<Coding>, Failure> {
+    if compression.codec.is_empty() {
+        let level = compression.level.unwrap_or(DEFAULT_LEVEL);
+        return Ok(vec![coding(&format!("slack+zstd:level={level}"))?]);
     }
     let mut all = Vec::new();
-    for text in &asked {
-        let text = text.to_str().ok_or_else(|| args.wrong("codec", "the value is not UTF-8"))?;
-        match text {
-            AUTO => all.append(&mut WriteOptions::auto().map_err(|error| args.wrong("codec", &error.to_string()))?),
-            text => all.push(coding(args, text)?),
+    for text in &compression.codec {
+        match text.as_str() {
+            AUTO => all.append(&mut WriteOptions::auto().map_err(|error| wrong("codec", error))?),
+            text => all.push(coding(text)?),
         }
     }
     Ok(all)
 }
 
 /// The level where none is asked for, as zstd(1) has it.
-const DEFAULT_LEVEL: i64 = 3;
+const DEFAULT_LEVEL: u32 = 3;
 /// A list of codings to try.
 const AUTO: &str = "auto";
 
-fn coding(args: &Args, text: &str) -> Result<Coding, Failure> {
-    Coding::parse(text).map_err(|error| args.wrong("codec", &error.to_string()))
+fn coding(text: &str) -> Result<Coding, Failure> {
+    Coding::parse(text).map_err(|error| wrong("codec", error))
 }
 
-/// The answer to `--codec NAME:help`, if that is asked.
-///
-/// # Errors
-/// [`Failure::Usage`] if there is no such name.
-pub fn codec_help(args: &Args, mode: Mode) -> Result<Option<String>, Failure> {
-    if mode != Mode::Compress {
-        return Ok(None);
-    }
-    let asked = args.text("codec")?.and_then(|codec| codec.strip_suffix(":help"));
-    let help = asked.map(|name| Coding::help(name.trim_start_matches("slack+")));
-    help.transpose().map_err(|error| args.wrong("codec", &error.to_string()))
-}
-
-fn resources(args: &Args, io: &Io) -> Result<Resources, Failure> {
-    let threads = args.number("threads")?.filter(|threads| *threads > 0);
-    Ok(Resources {
-        workers: threads.map_or(io.host.processors, |threads| threads as usize),
-        memory: args.size("mem")?.or(io.host.memory_limit),
-        ..io.host.resources()
-    })
+fn resources(shared: &Shared, host: &Host) -> Resources {
+    let threads = shared.threads.threads.filter(|threads| *threads > 0);
+    let workers = shared.threads.jobs.or(threads).unwrap_or(host.processors);
+    Resources { workers, ..shared.memory.resources(host) }
 }

@@ -2,24 +2,17 @@
 
 mod pln;
 
-use std::path::Path;
-
 use packline::{Container, ImageInfo, TreeCounts};
 use serde_json::{Map, Value, json};
 
-use crate::args::Args;
-use crate::args::image::{self, IMAGE, PLACE_OPTIONS, open};
+use crate::args::image::ImageArgs;
+use crate::args::{Command, Invocation, wrong};
 use crate::compat::lrzip;
-use crate::table::options::{Applet, Manners, Opt};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::report;
 use crate::ui::size::show_bytes;
 use crate::ui::time::Moment;
-
-const OPTIONS: &[Opt] = &[
-    Opt::flag("json", "Print everything as one JSON object"),
-    Opt::flag("quick", "Leave out what takes a walk over all inodes: numbers of entries, size of contents, ratio"),
-];
 
 /// Flags of the superblock by the numbers of their bits, as this program calls them.
 pub const FLAGS: &[(u16, &str)] = &[
@@ -41,43 +34,44 @@ pub const FLAGS: &[(u16, &str)] = &[
     (1 << 15, "unknown bit 15"),
 ];
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "info",
-    about: "Show what an image, a .pln file or a .lrz file says of itself: codecs, sizes, tables, numbers of entries",
-    details,
-    options: &[OPTIONS, PLACE_OPTIONS],
-    operands: &[IMAGE],
-    manners: Manners::Packline,
-    run,
-};
-
-fn details() -> String {
-    "No file content is read. Places are in bytes from the start of the image.".to_string()
+/// Show the codecs, sizes, tables and numbers of entries of an image, a .pln file or a .lrz file
+#[derive(Debug, clap::Args)]
+pub struct Info {
+    #[command(flatten)]
+    place: ImageArgs,
+    /// Print everything as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Leave out what takes a walk over all inodes: numbers of entries, size of contents, ratio
+    #[arg(long)]
+    quick: bool,
 }
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let place = args.required("IMAGE")?;
-    match image::container(args, &place) {
-        Some(Container::Pln) => return pln::run(args, &place, io),
-        Some(Container::Lrz) => return lrz(args, &place, io),
-        _ => {}
-    }
-    let quick = args.flag("quick");
-    let as_json = args.flag("json");
-    let image = open(args)?;
-    let info = ImageInfo::of(&image);
-    let counts = if quick { None } else { Some(TreeCounts::of(&image)?) };
-    let text = if as_json { format!("{}\n", object(&info, counts.as_ref())) } else { text(&info, counts.as_ref()) };
-    io.print_as(as_json, &text)
-}
+impl Command for Info {
+    const NAME: &'static str = "info";
 
-/// A .lrz file, as `lrzip --info` shows it.
-fn lrz(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = args.given_beside(&["json"]) {
-        return Err(args.wrong(long, "has no effect on a .lrz file"));
+    fn details() -> String {
+        "No file content is read. Offsets are in bytes from the start of the image.".to_string()
     }
-    lrzip::info::of_file(path, args.flag("json"), io)
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let container = self.place.container();
+        if let Some(container @ (Container::Pln | Container::Lrz)) = container {
+            if let Some(long) = invocation.given_beside(&["json"]) {
+                return Err(wrong(long, format!("has no effect on {container}")));
+            }
+            return match container {
+                Container::Pln => pln::run(&self.place.image, self.json, io),
+                _ => lrzip::info::of_file(&self.place.image, self.json, io),
+            };
+        }
+        let image = self.place.open()?;
+        let info = ImageInfo::of(&image);
+        let counts = if self.quick { None } else { Some(TreeCounts::of(&image)?) };
+        let counts = counts.as_ref();
+        let text = if self.json { format!("{}\n", object(&info, counts)) } else { text(&info, counts) };
+        io.print_as(self.json, &text)
+    }
 }
 
 fn flags(info: &ImageInfo) -> Vec<&'static str> {
@@ -120,11 +114,10 @@ fn text(info: &ImageInfo, counts: Option<&TreeCounts>) -> String {
 
 fn count_lines(info: &ImageInfo, counts: &TreeCounts) -> Vec<(String, String)> {
     let special = counts.devices + counts.fifos + counts.sockets;
-    let entries = format!(
-        "{} files, {} directories, {} links, {} hard links, {special} special",
-        counts.files, counts.directories, counts.symlinks, counts.hard_links
-    );
-    let ratio = ratio(info, counts).map_or(String::new(), |percent| format!(" (the image is {percent:.1}% of it)"));
+    let entries = report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, special);
+    let ratio = ratio(info, counts)
+        .filter(|percent| *percent < 100.0)
+        .map_or(String::new(), |percent| format!(" (the image is {percent:.1}% of it)"));
     vec![
         ("Entries".to_string(), entries),
         ("Content".to_string(), format!("{}{ratio}", both(counts.content_bytes))),

@@ -5,7 +5,6 @@ use std::path::Path;
 use packline::pln::{Info, Kind};
 use serde_json::{Value, json};
 
-use crate::args::Args;
 use crate::compat::lrzip::hex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -14,13 +13,10 @@ use crate::ui::size::show_bytes;
 /// Shows it.
 ///
 /// # Errors
-/// Options that are for images, and those of reading the tables.
-pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = args.given_beside(&["json"]) {
-        return Err(args.wrong(long, "has no effect on a .pln file"));
-    }
+/// Those of reading the tables.
+pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
     let info = packline::pln_info(path)?;
-    let text = if args.flag("json") { format!("{}\n", object(&info)) } else { text(&info) };
+    let text = if json { format!("{}\n", object(&info)) } else { text(&info) };
     io.print(&text)
 }
 

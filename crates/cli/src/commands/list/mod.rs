@@ -2,6 +2,7 @@
 
 mod tar;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
@@ -10,54 +11,34 @@ use packline::tree::escape;
 use packline::{Container, ImageEntries, OpenedImage, Selection};
 use serde_json::{Map, Value, json};
 
-use crate::args::Args;
-use crate::args::image::{IMAGE, PLACE_OPTIONS, open};
-use crate::args::patterns;
-use crate::table::options::{Applet, Manners, Operand, Opt};
+use crate::args::image::ImageArgs;
+use crate::args::patterns::{self, Exclude};
+use crate::args::{Command, Invocation};
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::{mode_string, type_name};
 use crate::ui::time::Moment;
 
-const OPTIONS: &[Opt] = &[
-    Opt::flag("long", "Show type, permissions, owner, size or device number, and time (UTC) of each entry").short('l'),
-    Opt::flag("json", "Print each entry as a JSON object on a line of its own, with all there is to know of it"),
-    Opt::flag("null", "Print names as the bytes they are, each followed by a NUL byte").short('0'),
-    patterns::EXCLUDE,
-];
-
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "list",
-    about: "List what is in an image, or in a tar or .lrz file",
-    details,
-    options: &[OPTIONS, PLACE_OPTIONS],
-    operands: &[
-        IMAGE,
-        Operand {
-            name: "PATTERN...",
-            help: "List only entries that match one of these patterns, and all below them; one that matches nothing is an error",
-            required: false,
-            of: &[],
-        },
-    ],
-    manners: Manners::Packline,
-    run,
-};
-
-fn details() -> String {
-    let text = "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
-     In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
-     obey or that is no UTF-8. In JSON a name that is no UTF-8 has its exact bytes in a second member, path_hex.\n\
-     A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
-     hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
-     Exits with 1 if something could not be read or a pattern matches nothing; with 0 if standard output is closed by its \
-     reader.\n\
-     Examples: packline list root.sqfs\n          \
-     packline list -l root.sqfs /etc 'usr/bin/x*'\n          \
-     packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'";
-    format!("{}\n{text}", patterns::LANGUAGE)
+/// List what is in an image, or in a tar or .lrz file
+#[derive(Debug, clap::Args)]
+pub struct List {
+    #[command(flatten)]
+    place: ImageArgs,
+    /// List only entries that match one of these patterns, and all below them; one that matches nothing is an error
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<OsString>,
+    /// Show type, permissions, owner, size or device number, and time (UTC) of each entry
+    #[arg(short, long, conflicts_with_all = ["json", "null"])]
+    long: bool,
+    /// Print one JSON object per entry, with all that is known of it
+    #[arg(long, conflicts_with = "null")]
+    json: bool,
+    /// Print raw names, NUL-terminated (like find -print0)
+    #[arg(short = '0', long)]
+    null: bool,
+    #[command(flatten)]
+    exclude: Exclude,
 }
 
 /// How an entry is shown.
@@ -69,33 +50,59 @@ pub(crate) enum Form {
     Raw,
 }
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let form = form(args)?;
-    let selection = patterns::selection(args)?;
-    let path = args.required("IMAGE")?;
-    let container = Container::of_file(&path).filter(|_| !args.given("offset"));
-    match container {
-        Some(container @ (Container::Tar | Container::Compressed(_) | Container::Lrz)) => {
-            tar::run(args, (&path, container), form, &selection, io)
+impl Command for List {
+    const NAME: &'static str = "list";
+    const ALIASES: &'static [&'static str] = &["ls"];
+
+    fn details() -> String {
+        let text = "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
+                    In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
+                    obey or that is no UTF-8. In JSON a name that is no UTF-8 has its exact bytes in a second member, path_hex.\n\
+                    A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
+                    hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
+                    Examples: packline list root.sqfs\n          \
+                    packline list -l root.sqfs /etc 'usr/bin/x*'\n          \
+                    packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'";
+        format!("{}\n{text}", patterns::LANGUAGE)
+    }
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let selection = self.exclude.selection(&self.patterns)?;
+        let container = self.place.container();
+        match container {
+            Some(container @ (Container::Tar | Container::Compressed(_) | Container::Lrz)) => {
+                tar::run((&self.place.image, container), self.form(), &selection, io)
+            }
+            _ => self.list_image(&selection, io),
         }
-        _ => list_image(args, form, &selection, io),
     }
 }
 
-fn list_image(args: &Args, form: Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
-    let image = open(args)?;
-    let (mut sound, mut printed) = (true, Ok(()));
-    for entry in ImageEntries::new(&image, selection) {
-        match entry {
-            Ok(visit) => printed = io.stdout.write_all(&line(&image, &visit, form)?).map_err(Failure::printing),
-            Err(fault) => sound = complain(io, &fault.to_string()),
-        }
-        if printed.is_err() {
-            return ended(printed, sound);
+impl List {
+    fn form(&self) -> Form {
+        match (self.long, self.json, self.null) {
+            (true, _, _) => Form::Long,
+            (_, true, _) => Form::Json,
+            (_, _, true) => Form::Raw,
+            _ => Form::Short,
         }
     }
-    sound &= all_found(selection, &image.shown, io);
-    ended(io.stdout.flush().map_err(Failure::printing), sound)
+
+    fn list_image(&self, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
+        let (image, form) = (self.place.open()?, self.form());
+        let (mut sound, mut printed) = (true, Ok(()));
+        for entry in ImageEntries::new(&image, selection) {
+            match entry {
+                Ok(visit) => printed = io.stdout.write_all(&line(&image, &visit, form)?).map_err(Failure::printing),
+                Err(fault) => sound = complain(io, &fault.to_string()),
+            }
+            if printed.is_err() {
+                return ended(printed, sound);
+            }
+        }
+        sound &= all_found(selection, &image.shown, io);
+        ended(io.stdout.flush().map_err(Failure::printing), sound)
+    }
 }
 
 /// Whether every pattern matched something; reports those that did not.
@@ -111,25 +118,15 @@ pub(crate) fn all_found(selection: &Selection, place: &Path, io: &mut Io) -> boo
 /// How a listing ends. That its reader is gone does not make it sound.
 pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Failure> {
     match printed {
-        Ok(()) | Err(Failure::BrokenPipe) if !sound => Err(Failure::Said(1)),
+        Ok(()) | Err(Failure::BrokenPipe) if !sound => Err(Failure::AlreadyReported(1)),
         printed => printed,
     }
 }
 
-/// Says what is wrong; what else there is to list is listed all the same.
+/// Prints what is wrong; the rest is listed all the same.
 fn complain(io: &mut Io, what: &str) -> bool {
     io.say(&format!("packline: {what}"));
     false
-}
-
-fn form(args: &Args) -> Result<Form, Failure> {
-    let forms = [("long", Form::Long), ("json", Form::Json), ("null", Form::Raw)];
-    let asked: Vec<Form> = forms.into_iter().filter(|(long, _)| args.flag(long)).map(|(_, form)| form).collect();
-    match asked[..] {
-        [] => Ok(Form::Short),
-        [form] => Ok(form),
-        _ => Err(Failure::usage("only one of --long, --json and --null can be used")),
-    }
 }
 
 fn line(image: &OpenedImage, visit: &Visit, form: Form) -> Result<Vec<u8>, Failure> {

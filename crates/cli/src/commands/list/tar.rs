@@ -8,7 +8,6 @@ use packline::tree::{Entry, Kind, escape};
 use packline::{Container, Selection};
 use serde_json::{Map, Value, json};
 
-use crate::args::Args;
 use crate::commands::list::{Form, all_found, ended, xattr};
 use crate::compat::lrzip::open_asking;
 use crate::compat::lrzip::password::Secret;
@@ -23,15 +22,11 @@ use crate::ui::time::Moment;
 /// # Errors
 /// Those of reading and printing; patterns that match nothing, which are named first.
 pub fn run(
-    args: &Args,
     (path, container): (&Path, Container),
     form: Form,
     selection: &Selection,
     io: &mut Io,
 ) -> Result<(), Failure> {
-    if args.given("offset") {
-        return Err(args.wrong("offset", &format!("has no effect on {container}")));
-    }
     let resources = io.host.resources();
     let lrz = (container == Container::Lrz).then(|| open_asking(path, &Secret::None, io)).transpose()?;
     let mut printed = Ok(());

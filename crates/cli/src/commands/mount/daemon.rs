@@ -1,13 +1,10 @@
-//! The background process: this program once more, in the foreground of nobody, which says when it is ready.
+//! The background process: this program started again, in a session of its own, which announces when it is ready.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use super::APPLET;
-use crate::args::Args;
-use crate::table::options::Takes;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
@@ -16,35 +13,16 @@ pub const READY: &str = "mounted\n";
 /// Bytes of a background process's complaint that are passed on.
 const SHOWN: u64 = 64 << 10;
 
-/// Starts the background process and waits until the image can be used, or it has failed, and then says what it said.
-pub fn start(args: &Args, io: &mut Io) -> Result<(), Failure> {
+/// Starts the background process with the arguments of this one and waits until the image can be used. If it fails, its
+/// messages are passed on.
+pub fn start(arguments: &[OsString], io: &mut Io) -> Result<(), Failure> {
     let program = io.host.program.clone().ok_or_else(|| Failure::failed("this program does not find itself"))?;
     let mut command = Command::new(program);
-    command.arg0("packline").args(arguments(args)?);
+    command.arg0("packline").args(["mount", "--foreground", "--announce"]).args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = |cause| Failure::failed(format!("cannot start the background process: {cause}"));
     let mut child = command.spawn().map_err(failed)?;
     if is_ready(&mut child) { Ok(()) } else { Err(complaint(&mut child, io)) }
-}
-
-/// The same arguments once more, with those of a background process.
-fn arguments(args: &Args) -> Result<Vec<OsString>, Failure> {
-    let mut arguments: Vec<OsString> = ["mount", "--foreground", "--announce"].map(OsString::from).into();
-    for option in APPLET.all_options().filter(|option| args.given(option.long)) {
-        let name = format!("--{}", option.long);
-        if option.takes == Takes::Nothing {
-            arguments.push(name.into());
-            continue;
-        }
-        for value in args.all(option.long) {
-            let mut argument = OsString::from(format!("{name}="));
-            argument.push(value);
-            arguments.push(argument);
-        }
-    }
-    arguments.push("--".into());
-    arguments.extend([args.required("IMAGE")?.into(), args.required("DIR")?.into()]);
-    Ok(arguments)
 }
 
 fn is_ready(child: &mut Child) -> bool {
@@ -64,7 +42,7 @@ fn complaint(child: &mut Child, io: &mut Io) -> Failure {
         return Failure::failed("the background process ended before the image was mounted");
     }
     io.say_lines(String::from_utf8_lossy(&said).trim_end());
-    Failure::Said(status.filter(|&status| status != 0).unwrap_or(1))
+    Failure::AlreadyReported(status.filter(|&status| status != 0).unwrap_or(1))
 }
 
 /// Leaves what the process was started in: its terminal's session, and a working directory that could then not be

@@ -2,130 +2,99 @@
 
 mod daemon;
 
+use std::path::PathBuf;
+
 use packline::{MountFlag, MountFlags, MountRequest};
 
-use crate::args::Args;
-use crate::args::image;
-use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
+use crate::args::image::ImageArgs;
+use crate::args::value::{number, size};
+use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-const MACHINE: &str = "Machine";
+/// Mount an image on a directory, read-only
+#[derive(Debug, clap::Args)]
+pub struct Mount {
+    #[command(flatten)]
+    place: ImageArgs,
+    /// The directory on which it appears
+    #[arg(value_hint = clap::ValueHint::DirPath)]
+    dir: PathBuf,
+    /// Stay in the foreground and report what cannot be read, until the image is unmounted
+    #[arg(short, long, help_heading = MOUNT)]
+    foreground: bool,
+    /// Let other users in, as far as permissions allow
+    #[arg(long, help_heading = MOUNT)]
+    allow_other: bool,
+    /// Unmount also if this process is killed; needs fusermount3 or fusermount, and --allow-other unless you are root
+    #[arg(long, help_heading = MOUNT)]
+    auto_unmount: bool,
+    /// Options as mount(8) has them, with commas: ro, suid, nosuid, dev, nodev, exec, noexec, allow_other, auto_unmount,
+    /// default_permissions
+    #[arg(short, long, value_name = "WORDS", help_heading = MOUNT)]
+    options: Vec<String>,
+    /// With --foreground: print a line once the image can be used, and leave terminal and working directory. The background
+    /// process is started so
+    #[arg(long, requires = "foreground", hide_short_help = true, help_heading = MOUNT)]
+    announce: bool,
+    /// Worker threads [default: number of CPUs]
+    #[arg(short, long, value_name = "N", help_heading = RESOURCES, value_parser = number::<usize>(1..=1024))]
+    jobs: Option<usize>,
+    /// Memory limit. With less memory, fewer threads run and fewer blocks are cached
+    /// [default: what the cgroup allows, with 256M of cached blocks]
+    #[arg(long, value_name = "SIZE", help_heading = RESOURCES, value_parser = size(0..=u64::MAX))]
+    mem: Option<u64>,
+}
+
 const MOUNT: &str = "Mount";
+const RESOURCES: &str = "Resources";
 
-const MOUNT_OPTIONS: &[Opt] = &[
-    Opt::flag("foreground", "Stay in the foreground and tell what cannot be read, until the image is unmounted")
-        .short('f')
-        .group(MOUNT),
-    Opt::with(
-        "offset",
-        "BYTES",
-        Takes::Size { least: 0, most: u64::MAX },
-        "Where the image starts in the file [default: at the start, or wherever one is found]",
-    )
-    .group(MOUNT),
-    Opt::flag("allow-other", "Let other users in, as far as permissions allow").group(MOUNT),
-    Opt::flag(
-        "auto-unmount",
-        "Unmount also if this process is killed; needs fusermount3 or fusermount, and --allow-other unless you are root",
-    )
-    .group(MOUNT),
-    Opt::with(
-        "options",
-        "WORDS",
-        Takes::Text,
-        "Options as mount(8) has them, with commas: ro, suid, nosuid, dev, nodev, exec, noexec, allow_other, auto_unmount, \
-         default_permissions",
-    )
-    .short('o')
-    .repeats()
-    .group(MOUNT),
-    Opt::flag(
-        "announce",
-        "With --foreground: print a line once the image can be used, and leave terminal and working directory. The \
-         background process is started so",
-    )
-    .group(MOUNT),
-];
+impl Command for Mount {
+    const NAME: &'static str = "mount";
 
-const MACHINE_OPTIONS: &[Opt] = &[
-    Opt::with(
-        "jobs",
-        "COUNT",
-        Takes::Number { least: 1, most: 1024 },
-        "Processors to make use of [default: those there are]",
-    )
-    .short('j')
-    .group(MACHINE),
-    Opt::with(
-        "mem",
-        "SIZE",
-        Takes::Size { least: 0, most: u64::MAX },
-        "Most memory to use; fewer threads run and less is kept if it is short [default: what the cgroup allows, and 256M of \
-         blocks are kept]",
-    )
-    .group(MACHINE),
-];
+    fn details() -> String {
+        "The command returns once the image can be used. umount DIR, fusermount -u DIR, or SIGINT, SIGTERM or SIGHUP to the \
+         process end it. If the process is killed otherwise, DIR answers with errors until it is unmounted; --auto-unmount \
+         prevents that.\n\
+         Set-user-id bits and device files do not count unless -o suid or -o dev is given.\n\
+         Examples: packline mount rootfs.sqfs /mnt\n          \
+         packline mount -f -j 4 --mem 200M rootfs.sqfs /mnt"
+            .to_string()
+    }
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "mount",
-    about: "Mount an image on a directory, read-only",
-    details,
-    options: &[MOUNT_OPTIONS, MACHINE_OPTIONS],
-    operands: &[
-        Operand { name: "IMAGE", help: "The image: a file or a block device", required: true, of: &[] },
-        Operand { name: "DIR", help: "The directory on which it appears", required: true, of: &[] },
-    ],
-    manners: Manners::Packline,
-    run,
-};
-
-fn details() -> String {
-    "The command returns once the image can be used. umount DIR, fusermount -u DIR, or SIGINT, SIGTERM or SIGHUP to the \
-     process end it. If the process is killed otherwise, DIR answers with errors until it is unmounted; --auto-unmount sees to \
-     that.\n\
-     Set-user-id bits and device files do not count unless -o suid or -o dev is given.\n\
-     Examples: packline mount rootfs.sqfs /mnt\n          \
-     packline mount -f -j 4 --mem 200M rootfs.sqfs /mnt"
-        .to_string()
-}
-
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let request = request(args, io)?;
-    let announce = args.flag("announce");
-    if !args.flag("foreground") {
-        if announce {
-            return Err(args.wrong("announce", "this goes with --foreground"));
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let request = self.request(io)?;
+        if !self.foreground {
+            return daemon::start(&invocation.words, io);
         }
-        return daemon::start(args, io);
+        let mounted = packline::mount(&request)?;
+        let unmounter = mounted.unmounter();
+        io.farewell.set(move || u8::from(unmounter.unmount().is_err()));
+        if self.announce {
+            io.print(daemon::READY)?;
+            daemon::leave(io);
+        }
+        mounted.wait(&mut |fault| io.say(&format!("packline: {fault}")))?;
+        Ok(())
     }
-    let mounted = packline::mount(&request)?;
-    let unmounter = mounted.unmounter();
-    io.farewell.set(move || u8::from(unmounter.unmount().is_err()));
-    if announce {
-        io.print(daemon::READY)?;
-        daemon::leave(io);
-    }
-    mounted.wait(&mut |fault| io.say(&format!("packline: {fault}")))?;
-    Ok(())
 }
 
-fn request(args: &Args, io: &Io) -> Result<MountRequest, Failure> {
-    let mut request = MountRequest {
-        image: image::place(args)?,
-        point: args.required("DIR")?,
-        workers: args.number("jobs")?.map_or(io.host.processors, |jobs| jobs as usize),
-        memory: args.size("mem")?.or(io.host.memory_limit),
-        allow_other: args.flag("allow-other"),
-        auto_unmount: args.flag("auto-unmount"),
-        flags: MountFlags::default(),
-    };
-    for words in args.all("options") {
-        let words = words.to_str().ok_or_else(|| args.wrong("options", "the value is not UTF-8"))?;
-        words.split(',').try_for_each(|word| apply(word, &mut request).map_err(|what| args.wrong("options", &what)))?;
+impl Mount {
+    fn request(&self, io: &Io) -> Result<MountRequest, Failure> {
+        let mut request = MountRequest {
+            image: self.place.place(),
+            point: self.dir.clone(),
+            workers: self.jobs.unwrap_or(io.host.processors),
+            memory: self.mem.or(io.host.memory_limit),
+            allow_other: self.allow_other,
+            auto_unmount: self.auto_unmount,
+            flags: MountFlags::default(),
+        };
+        for word in self.options.iter().flat_map(|words| words.split(',')) {
+            apply(word, &mut request).map_err(|what| wrong("options", what))?;
+        }
+        Ok(request)
     }
-    Ok(request)
 }
 
 /// One of the words of mount(8). What it would change that cannot be changed here is refused.

@@ -16,7 +16,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// Options that mean something for a .lrz file; those of images alone are refused.
 const HONOURED: &[&str] = &[
@@ -103,10 +103,10 @@ fn options(pack: &Pack, invocation: &Invocation) -> Result<WriteOptions, Failure
 }
 
 fn as_text(written: &Written) -> String {
-    let percent = written.stored as f64 * 100.0 / written.plain.max(1) as f64;
     let (plain, stored) = (show_bytes(written.plain), show_bytes(written.stored));
-    let (chunks, workers) = (written.chunks, written.workers);
-    format!("lrz: {plain} of tar, {stored} written ({percent:.1}%), {chunks} chunks, {workers} workers")
+    let ratio = show_ratio(written.stored, written.plain);
+    let (chunks, workers) = (count(written.chunks, "chunk"), count(written.workers as u64, "worker"));
+    format!("lrz: {plain} of tar, {stored} written{ratio}, {chunks}, {workers}")
 }
 
 fn as_json(written: &Written) -> Value {

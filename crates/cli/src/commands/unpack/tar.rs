@@ -6,34 +6,27 @@ use packline::codec::StreamSpec;
 use packline::{FileKind, TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
 use serde_json::{Value, json};
 
-use crate::args::Args;
-use crate::args::image;
-use crate::args::patterns;
-use crate::args::scheduling;
+use super::{Outcome, Unpack};
+use crate::args::run_options::RunOptions;
+use crate::args::wrong;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{count, show_bytes};
 
-/// Options that say how a directory is written.
-const OF_DIRECTORIES: &[&str] = &["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
-
-/// Whether the destination is a tar: by `--to`, or else by its name, unless it is or must be a directory.
+/// Whether a destination's name is that of a tar, rather than of a directory.
 ///
 /// # Errors
 /// [`Failure::Usage`] for the name of something that is not written.
-pub fn is_wanted(args: &Args) -> Result<bool, Failure> {
-    let destination = args.required("DEST")?;
-    match args.text("to")? {
-        Some(word) => Ok(word == "tar"),
-        None if destination.as_os_str() == "-" => Ok(true),
-        None if is_directory(&destination) => Ok(false),
-        None => match FileKind::of_path(&destination) {
-            None => Ok(false),
-            Some(FileKind::Tar(_)) => Ok(true),
-            Some(kind) => Err(not_written(&destination, kind, "--to chooses one for any name")),
-        },
+pub fn is_name_of_tar(destination: &Path) -> Result<bool, Failure> {
+    if destination.as_os_str() == "-" || is_directory(destination) {
+        return Ok(!is_directory(destination));
+    }
+    match FileKind::of_path(destination) {
+        None => Ok(false),
+        Some(FileKind::Tar(_)) => Ok(true),
+        Some(kind) => Err(not_written(destination, kind, "--to chooses one for any name")),
     }
 }
 
@@ -50,39 +43,26 @@ fn not_written(path: &Path, kind: FileKind, way_out: &str) -> Failure {
 }
 
 /// Unpacks to a tar.
-pub fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = OF_DIRECTORIES.iter().find(|long| args.given(long)) {
-        return Err(args.wrong(long, "only a directory can be unpacked so (DEST is a tar)"));
-    }
-    let (quiet, bar, json) = (args.flag("quiet"), !args.flag("no-progress"), args.flag("json"));
-    let destination = args.required("DEST")?;
-    let stream = destination.as_os_str() == "-";
-    if stream && json {
-        return Err(args.wrong("json", "standard output is taken by the tar"));
-    }
-    let scheduled = scheduling::read(args, io)?;
-    let mut request = request(args, io, destination)?;
-    request.resources = scheduled.watching(request.resources);
-    let summary = watched(io, bar && !quiet, |observer| tar_out(request, observer))?;
-    scheduled.say(args, as_json(&summary), as_text(&summary), io);
-    scheduled.write_beside(args, io);
-    if summary.damaged > 0 || summary.unmatched { Err(Failure::Said(2)) } else { Ok(()) }
+pub fn run(unpack: &Unpack, destination: PathBuf, options: &RunOptions, io: &mut Io) -> Result<Outcome, Failure> {
+    let mut request = request(unpack, &destination, io)?;
+    request.resources = options.apply(request.resources);
+    let summary = watched(io, unpack.reporting.bar(), |observer| tar_out(request, observer))?;
+    options.report((unpack.reporting.json, unpack.reporting.quiet), as_json(&summary), as_text(&summary), io);
+    Ok(if summary.damaged > 0 || summary.unmatched { Outcome::WithErrors } else { Outcome::Whole })
 }
 
-fn request(args: &Args, io: &mut Io, destination: PathBuf) -> Result<TarOutRequest, Failure> {
-    let image = image::place(args)?;
-    let (compression, scope) = (compression(args, &destination)?, scope(args)?);
-    let resources = image::resources(args, io)?;
-    let target = target(&destination, args.flag("force"), &args.required("IMAGE")?, io)?;
+fn request(unpack: &Unpack, destination: &Path, io: &mut Io) -> Result<TarOutRequest, Failure> {
+    let (compression, scope) = (compression(unpack, destination)?, scope(unpack)?);
+    let target = target(destination, unpack.output.force, &unpack.place.image, io)?;
     Ok(TarOutRequest {
         compression,
         scope,
-        xattrs: !args.flag("no-xattrs"),
-        sparse: !args.flag("no-sparse"),
-        keep_going: args.flag("continue"),
-        resources,
+        xattrs: !unpack.attributes.no_xattrs,
+        sparse: !unpack.entries.no_sparse,
+        keep_going: unpack.entries.continue_on_error,
+        resources: unpack.machine.resources(&io.host),
         temporaries: io.temporaries.clone(),
-        ..TarOutRequest::new(image, target)
+        ..TarOutRequest::new(unpack.place.place(), target)
     })
 }
 
@@ -99,10 +79,10 @@ pub(crate) fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Res
 }
 
 /// `--compress`, or what the name ends in.
-fn compression(args: &Args, destination: &Path) -> Result<Option<StreamSpec>, Failure> {
-    match args.text("compress")? {
+fn compression(unpack: &Unpack, destination: &Path) -> Result<Option<StreamSpec>, Failure> {
+    match unpack.output.compress.as_deref() {
         Some("none") => Ok(None),
-        Some(text) => StreamSpec::parse(text).map(Some).map_err(|error| args.wrong("compress", &error.to_string())),
+        Some(text) => StreamSpec::parse(text).map(Some).map_err(|error| wrong("compress", error)),
         None => match FileKind::of_path(destination) {
             Some(kind @ FileKind::OtherTar(_)) => {
                 Err(not_written(destination, kind, "--compress chooses for any name"))
@@ -112,13 +92,14 @@ fn compression(args: &Args, destination: &Path) -> Result<Option<StreamSpec>, Fa
     }
 }
 
-fn scope(args: &Args) -> Result<TarScope, Failure> {
-    let directory = crate::commands::unpack::subdirectory(args)?;
+fn scope(unpack: &Unpack) -> Result<TarScope, Failure> {
+    let directory = unpack.entries.subdirectory()?;
+    let selection = unpack.entries.exclude.selection(&unpack.patterns)?;
     if directory.is_empty() {
-        return Ok(TarScope::Selected(patterns::selection(args)?));
+        return Ok(TarScope::Selected(selection));
     }
-    if args.given("exclude") || !args.operands("PATTERN...").is_empty() {
-        return Err(args.wrong("subdir", "cannot be used with patterns or --exclude where DEST is a tar"));
+    if !unpack.patterns.is_empty() || !unpack.entries.exclude.is_empty() {
+        return Err(wrong("subdir", "cannot be used with patterns or --exclude where DEST is a tar"));
     }
     Ok(TarScope::Below { directories: vec![directory], keep: false })
 }
@@ -126,11 +107,11 @@ fn scope(args: &Args) -> Result<TarScope, Failure> {
 fn as_text(summary: &TarSummary) -> String {
     let damaged = if summary.damaged > 0 { format!(", {} damaged", summary.damaged) } else { String::new() };
     format!(
-        "{} entries{damaged}, {} of content, {} written, {} workers",
-        summary.entries,
+        "{}{damaged}, {} of content, {} written, {}",
+        count(summary.entries, "entry"),
         show_bytes(summary.content_bytes),
         show_bytes(summary.output_bytes),
-        summary.workers
+        count(summary.workers as u64, "worker")
     )
 }
 

@@ -6,10 +6,8 @@ use packline::lrz::{Error as LrzError, Unpacked};
 use packline::{Error, LrzUnpackRequest};
 use serde_json::{Value, json};
 
-use crate::args::Args;
-use crate::args::image;
-use crate::args::scheduling;
-use crate::commands::verify::{outcome, say};
+use super::{Verify, outcome};
+use crate::args::run_options::RunOptions;
 use crate::compat::lrzip::password::Secret;
 use crate::compat::lrzip::{hex, open_asking};
 use crate::ui::escape::Escape;
@@ -18,19 +16,13 @@ use crate::ui::io::Io;
 use crate::ui::observer::watched;
 use crate::ui::size::show_bytes;
 
-/// Verifies. Reading ends at the first fault, since what is behind it cannot be told.
+/// Verifies. Reading ends at the first fault, since nothing after it can be interpreted.
 ///
 /// # Errors
-/// [`Failure::Said`] if something is wrong with the file, which has been printed; options that are for images; those of reading.
-pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = args.given_beside(&[&["json", "quiet", "jobs", "mem"], scheduling::NAMES].concat()) {
-        return Err(args.wrong(long, "has no effect on a .lrz file"));
-    }
-    let (json, quiet) = (args.flag("json"), args.flag("quiet"));
-    let scheduled = scheduling::read(args, io)?;
-    let memory = args.size("mem")?.or(io.host.third_of_memory());
-    let resources = packline::Resources { memory, ..image::resources(args, io)? };
-    let resources = scheduled.watching(resources);
+/// [`Failure::AlreadyReported`] for a fault, which has been printed; those of reading.
+pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+    let (path, json) = (&verify.place.image, verify.json);
+    let resources = options.apply(verify.machine.lrz_resources(&io.host));
     let opened = open_asking(path, &Secret::None, io)?;
     let request = LrzUnpackRequest {
         opened: &opened,
@@ -42,8 +34,8 @@ pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
         resources,
         temporaries: io.temporaries.clone(),
     };
-    match watched(io, !quiet, |observer| packline::lrz_unpack(request, observer)) {
-        Ok(unpacked) => say(args, totals_object(&unpacked), totals_text(path, &unpacked), &scheduled, io),
+    match watched(io, !verify.quiet, |observer| packline::lrz_unpack(request, observer)) {
+        Ok(unpacked) => verify.report(totals_object(&unpacked), totals_text(path, &unpacked), options, io),
         Err(error) => {
             let Some(cause) = corruption(&error) else { return Err(error.into()) };
             let line = if json { object(cause).to_string() } else { format!("{}: {cause}", path.escaped()) };

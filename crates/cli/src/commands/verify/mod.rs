@@ -7,83 +7,96 @@ use packline::image::verify::{Examiner, Finding, Severity, Verified};
 use packline::{Container, OpenedImage, Progress};
 use serde_json::{Map, Value, json};
 
-use crate::args::Args;
-use crate::args::image;
-use crate::args::image::{IMAGE, MACHINE_OPTIONS, PLACE_OPTIONS, open_within, resources};
-use crate::args::scheduling;
-use crate::args::scheduling::Watched;
-use crate::table::options::{Applet, Manners, Opt};
+use crate::args::image::ImageArgs;
+use crate::args::machine::Machine;
+use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
+use crate::args::{Command, Invocation, wrong};
 use crate::ui::escape::{Escape, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{count, show_bytes};
 
-const OPTIONS: &[Opt] = &[
-    Opt::flag("notes", "Also print what is legal but odd"),
-    Opt::flag("json", "Print each finding, and the totals, as a JSON object on a line of its own"),
-    Opt::flag("quiet", "No progress bar and no totals").short('q'),
-];
-
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "verify",
-    about: "Read every byte of an image, a .pln file or a .lrz file and check every rule of the format",
-    details,
-    options: &[OPTIONS, PLACE_OPTIONS, MACHINE_OPTIONS, scheduling::OPTIONS, scheduling::STATS],
-    operands: &[IMAGE],
-    manners: Manners::Packline,
-    run,
-};
-
-fn details() -> String {
-    "Each fault is printed with its place, in bytes from the start of the image, and the file concerned if it is a file's \
-     content. Contents of images have no checksums but for those that the codec adds (gzip, xz): of a block stored as it is, nobody can \
-     say whether its bytes are the right ones.\n\
-     Of a .lrz file everything is decompressed, up to the first fault.\n\
-     Exits with 1 if there are faults, 2 if the image could not be verified."
-        .to_string()
+/// Read every byte of an image, a .pln file or a .lrz file and check every rule of the format
+#[derive(Debug, clap::Args)]
+pub struct Verify {
+    #[command(flatten)]
+    place: ImageArgs,
+    /// Also print what is legal but odd
+    #[arg(long)]
+    notes: bool,
+    /// Print one JSON object per finding, and one with the totals
+    #[arg(long)]
+    json: bool,
+    /// Suppress progress and totals
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    machine: Machine,
+    #[command(flatten)]
+    stats: Stats,
+    #[command(flatten)]
+    scheduling: SchedulingOptions,
 }
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    verified(args, io).map_err(|failure| match failure {
-        Failure::Failed(_) | Failure::Memory(_) => Failure::Trouble(Box::new(failure)),
-        other => other,
-    })
+impl Command for Verify {
+    const NAME: &'static str = "verify";
+
+    fn details() -> String {
+        "Each fault is printed with its offset, in bytes from the start of the image, and the file concerned if it is a file's \
+         content. Contents of images have no checksums but for those that the codec adds (gzip, xz): of a block that is not compressed, \
+         nobody can say whether its bytes are the right ones.\n\
+         Of a .lrz file everything is decompressed, up to the first fault."
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let path = self.place.image.clone();
+        let container = self.place.container();
+        if let Some(container @ (Container::Pln | Container::Lrz)) = container {
+            let honoured = [&["json", "quiet", "jobs", "mem"][..], &run_options::NAMES].concat();
+            if let Some(long) = invocation.given_beside(&honoured) {
+                return Err(wrong(long, format!("has no effect on {container}")));
+            }
+        }
+        let options = self.scheduling.start(self.stats.stats, None, &[&path], io)?;
+        let verified = match container {
+            Some(Container::Pln) => pln::run(&self, &options, io),
+            Some(Container::Lrz) => lrz::run(&self, &options, io),
+            _ => self.verify_image(&options, io),
+        };
+        if matches!(verified, Ok(()) | Err(Failure::AlreadyReported(_))) {
+            options.write_trace(invocation, io)?;
+        }
+        verified
+    }
 }
 
-fn verified(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let place = args.required("IMAGE")?;
-    match image::container(args, &place) {
-        Some(Container::Pln) => return pln::run(args, &place, io),
-        Some(Container::Lrz) => return lrz::run(args, &place, io),
-        _ => {}
+impl Verify {
+    fn verify_image(&self, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+        let resources = options.apply(self.machine.resources(&io.host));
+        let image = self.place.open_within(&resources)?;
+        let bar = (io.terminal && !self.quiet).then(Bar::new);
+        let mut printer = Printer { io, image: &image, bar, json: self.json, notes: self.notes, failed: None };
+        let verified = packline::verify(&image, &resources, &mut printer);
+        if let Some(bar) = printer.bar.take() {
+            bar.clear();
+        }
+        let printed = printer.failed.take().map_or(Ok(()), Err);
+        let totals = verified?;
+        let printed =
+            printed.and_then(|()| self.report(totals_object(&totals), totals_text(&image, &totals), options, io));
+        outcome(totals.faults, printed)
     }
-    let (json, quiet) = (args.flag("json"), args.flag("quiet"));
-    let scheduled = scheduling::read(args, io)?;
-    let resources = scheduled.watching(resources(args, io)?);
-    let image = open_within(args, &resources)?;
-    let bar = (io.terminal && !quiet).then(Bar::new);
-    let mut printer = Printer { io, image: &image, bar, json, notes: args.flag("notes"), failed: None };
-    let verified = packline::verify(&image, &resources, &mut printer);
-    if let Some(bar) = printer.bar.take() {
-        bar.clear();
-    }
-    let printed = printer.failed.take().map_or(Ok(()), Err);
-    let totals = verified?;
-    let printed =
-        printed.and_then(|()| say(args, totals_object(&totals), totals_text(&image, &totals), &scheduled, io));
-    outcome(totals.faults, printed)
-}
 
-/// Prints totals, as JSON or for people, with what was counted; then the trace is written.
-pub(crate) fn say(args: &Args, object: Value, text: String, scheduled: &Watched, io: &mut Io) -> Result<(), Failure> {
-    let json = args.flag("json");
-    let summary = scheduled.summary(json, object, text);
-    if json || !args.flag("quiet") {
-        io.print_as(json, &format!("{summary}\n"))?;
+    /// Prints totals, as JSON or for people, with the counters.
+    fn report(&self, object: Value, text: String, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+        let summary = options.summary(self.json, object, text);
+        match self.json || !self.quiet {
+            true => io.print_as(self.json, &format!("{summary}\n")),
+            false => Ok(()),
+        }
     }
-    scheduled.write(args, io)
 }
 
 /// Prints findings as they come.
@@ -97,10 +110,10 @@ struct Printer<'p> {
     failed: Option<Failure>,
 }
 
-/// The outcome of an examination whose findings are printed. That the reader is gone changes nothing of it.
+/// The exit status follows from the faults, even if the reader of the findings went away.
 pub(crate) fn outcome(faults: u64, printed: Result<(), Failure>) -> Result<(), Failure> {
     match printed {
-        Ok(()) | Err(Failure::BrokenPipe) if faults > 0 => Err(Failure::Said(1)),
+        Ok(()) | Err(Failure::BrokenPipe) if faults > 0 => Err(Failure::AlreadyReported(1)),
         printed => printed,
     }
 }
@@ -147,24 +160,19 @@ fn object(finding: &Finding) -> Value {
 }
 
 fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
-    let verdict = match totals.faults {
-        0 => "sound".to_string(),
-        1 => "1 fault".to_string(),
-        faults => format!("{faults} faults"),
-    };
-    let notes = if totals.notes == 1 { "1 note".to_string() } else { format!("{} notes", totals.notes) };
+    let verdict = if totals.faults == 0 { "sound".to_string() } else { count(totals.faults, "fault") };
     format!(
-        "{}: {verdict}, {notes}\n{} inodes ({} files, {} directories) under {} names; {} blocks and {} fragment blocks with {} of \
-         content; {} metadata blocks",
+        "{}: {verdict}, {}\n{} ({}, {}) under {}; {} and {} with {} of content; {}",
         image.shown.escaped(),
-        totals.inodes,
-        totals.files,
-        totals.directories,
-        totals.names,
-        totals.blocks,
-        totals.fragments,
+        count(totals.notes, "note"),
+        count(totals.inodes, "inode"),
+        count(totals.files, "file"),
+        count(totals.directories, "directory"),
+        count(totals.names, "name"),
+        count(totals.blocks, "block"),
+        count(totals.fragments, "fragment block"),
         show_bytes(totals.content),
-        totals.metadata_blocks,
+        count(totals.metadata_blocks, "metadata block"),
     )
 }
 

@@ -7,28 +7,22 @@ use packline::pln::{Error, Verified};
 use packline::{Observer, PlnSource, Progress};
 use serde_json::{Value, json};
 
-use crate::args::Args;
-use crate::args::image::resources;
-use crate::args::scheduling;
-use crate::commands::verify::{outcome, say};
+use super::{Verify, outcome};
+use crate::args::run_options::RunOptions;
 use crate::compat::lrzip::hex;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{count, show_bytes};
 
 /// Verifies.
 ///
 /// # Errors
-/// [`Failure::Said`] if something is wrong with the file, which has been said; options that are for images; those of reading.
-pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    if let Some(long) = args.given_beside(&[&["json", "quiet", "jobs", "mem"], scheduling::NAMES].concat()) {
-        return Err(args.wrong(long, "has no effect on a .pln file"));
-    }
-    let (json, quiet) = (args.flag("json"), args.flag("quiet"));
-    let scheduled = scheduling::read(args, io)?;
-    let resources = scheduled.watching(resources(args, io)?);
+/// [`Failure::AlreadyReported`] for faults, which have been printed; those of reading.
+pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+    let (path, json, quiet) = (&*verify.place.image, verify.json, verify.quiet);
+    let resources = options.apply(verify.machine.resources(&io.host));
     let bar = (io.terminal && !quiet).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
     let source = PlnSource::File(path.to_path_buf());
@@ -40,7 +34,7 @@ pub fn run(args: &Args, path: &Path, io: &mut Io) -> Result<(), Failure> {
     let printed = failed.into_inner().map_or(Ok(()), Err);
     let verified = verified?;
     let printed =
-        printed.and_then(|()| say(args, totals_object(&verified), totals_text(path, &verified), &scheduled, io));
+        printed.and_then(|()| verify.report(totals_object(&verified), totals_text(path, &verified), options, io));
     outcome(verified.findings, printed)
 }
 
@@ -100,11 +94,7 @@ fn object(error: &Error) -> Value {
 }
 
 fn totals_text(path: &Path, verified: &Verified) -> String {
-    let verdict = match verified.findings {
-        0 => "sound".to_string(),
-        1 => "1 fault".to_string(),
-        faults => format!("{faults} faults"),
-    };
+    let verdict = if verified.findings == 0 { "sound".to_string() } else { count(verified.findings, "fault") };
     let sum = verified.blake3.map_or(String::new(), |sum| format!("; BLAKE3 {}", hex(&sum)));
     let content = show_bytes(verified.bytes);
     format!("{}: {verdict}\n{} records with {content} of content are right{sum}", path.escaped(), verified.records)

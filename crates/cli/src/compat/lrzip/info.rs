@@ -37,10 +37,10 @@ pub fn of_file(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
     show(Detail { json, verbosity: 0 }, path, without_password(path), io)
 }
 
-/// Opens a file. One that needs a password is [`Failure::Said`] with 0.
+/// Opens a file. One that needs a password is [`Failure::AlreadyReported`] with 0.
 pub fn without_password(path: &Path) -> Result<OpenedLrz, Failure> {
     match packline::lrz_open(path, None) {
-        Err(error) if wants_password(&error) => Err(Failure::Said(0)),
+        Err(error) if wants_password(&error) => Err(Failure::AlreadyReported(0)),
         opened => Ok(opened?),
     }
 }
@@ -48,7 +48,7 @@ pub fn without_password(path: &Path) -> Result<OpenedLrz, Failure> {
 /// Shows a file. Of one that is encrypted, without a password, there is only that to say.
 pub fn show(detail: Detail, path: &Path, opened: Result<OpenedLrz, Failure>, io: &mut Io) -> Result<(), Failure> {
     let opened = match opened {
-        Err(Failure::Said(0)) => return encrypted(detail, path, io),
+        Err(Failure::AlreadyReported(0)) => return encrypted(detail, path, io),
         opened => opened?,
     };
     let mut shown = Shown { detail, opened: &opened, io };

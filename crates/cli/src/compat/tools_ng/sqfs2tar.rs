@@ -78,7 +78,7 @@ impl Command for Sqfs2Tar {
         let made: Result<TarSummary, Error> = watched(io, false, |observer| tar_out(request, observer));
         match made?.damaged {
             0 => Ok(()),
-            _ => Err(Failure::Said(2)),
+            _ => Err(Failure::AlreadyReported(2)),
         }
     }
 }

@@ -223,12 +223,12 @@ fn answer(error: clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u8
             Err(failure) => report(&failure, called, usage_status, io),
         },
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            io.say_lines(text.trim_end());
+            io.eprint_lines(text.trim_end());
             usage_status
         }
         _ => {
             let text = in_short(&error).unwrap_or_else(|| text.trim_end().to_string());
-            io.say_lines(&format!("{called}: {text}"));
+            io.eprint_lines(&format!("{called}: {text}"));
             usage_status
         }
     }
@@ -305,11 +305,11 @@ fn tame(mut error: clap::Error) -> clap::Error {
 fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 {
     match failure {
         Failure::Usage(message) => {
-            io.say(&format!("{called}: {message}"));
+            io.eprintln(&format!("{called}: {message}"));
             usage_status
         }
         Failure::Failed(message) | Failure::Memory(message) => {
-            io.say_lines(&format!("{called}: {}", indented(message)));
+            io.eprint_lines(&format!("{called}: {}", indented(message)));
             1
         }
         // As if nobody had wanted more: ripgrep ends so too.

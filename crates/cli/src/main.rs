@@ -27,8 +27,8 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut io = standard_io();
-    if let Err(cause) = signals::watch(io.temporaries.clone(), io.farewell.clone()) {
-        io.say(&format!("packline: cannot start the thread that watches for signals: {cause}"));
+    if let Err(cause) = signals::watch(io.temporaries.clone(), io.shutdown.clone()) {
+        io.eprintln(&format!("packline: cannot start the thread that watches for signals: {cause}"));
         return ExitCode::FAILURE;
     }
     ExitCode::from(dispatch::run(&arguments, &mut io))
@@ -56,7 +56,7 @@ fn standard_io() -> Io {
         streams: streams::Streams::of_process(),
         host: host(),
         temporaries: Temporaries::default(),
-        farewell: signals::Farewell::default(),
+        shutdown: signals::ShutdownHook::default(),
     }
 }
 

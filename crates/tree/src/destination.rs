@@ -15,7 +15,7 @@ pub use attributes::{Attributes, XattrRefusal};
 pub use directory::{Directory, FileId};
 pub use file::DestinationFile;
 pub use node::DestinationNode;
-pub use refusal::Refusal;
+pub use refusal::{DeviceRefused, Refusal};
 pub use remove::remove_tree;
 
 #[cfg(test)]

@@ -136,14 +136,14 @@ impl RunOptions {
         match (json, quiet) {
             (true, _) => io.report_as(true, &format!("{summary}\n")),
             (false, true) => {}
-            (false, false) => io.say_lines(&summary),
+            (false, false) => io.eprint_lines(&summary),
         }
     }
 
     /// Prints the counters to standard error if they are to be shown, of a command whose standard output is taken.
     pub fn print_counters(&self, io: &mut Io) {
         if let Some(counted) = self.counted() {
-            io.say_lines(&counters::text(&counted).join("\n"));
+            io.eprint_lines(&counters::text(&counted).join("\n"));
         }
     }
 

@@ -14,7 +14,7 @@ type LastAct = Box<dyn FnOnce() -> u8 + Send>;
 
 /// What a command wants to be done when the process is told to stop.
 #[derive(Clone, Default)]
-pub struct Farewell(Arc<Mutex<Acts>>);
+pub struct ShutdownHook(Arc<Mutex<Acts>>);
 
 #[derive(Default)]
 struct Acts {
@@ -22,7 +22,7 @@ struct Acts {
     last: Option<LastAct>,
 }
 
-impl Farewell {
+impl ShutdownHook {
     /// Sets what is done after temporary files are gone, in place of what was set before. It decides on the status too, since
     /// for some commands that is the usual end.
     pub fn set(&self, last: impl FnOnce() -> u8 + Send + 'static) {
@@ -41,10 +41,10 @@ impl Farewell {
 }
 
 /// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first it removes every temporary file in being and
-/// ends the process with status 128 + signal, or does what `farewell` says and ends with its status. A hangup that the
+/// ends the process with status 128 + signal, or does what `shutdown` says and ends with its status. A hangup that the
 /// parent chose to ignore (`nohup`) stays ignored. A file that grows past the limit of the process (`ulimit -f`) is an error of
 /// writing from here on, and no signal that kills.
-pub fn watch(temporaries: Temporaries, farewell: Farewell) -> std::io::Result<()> {
+pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut wanted = vec![SIGINT, SIGTERM];
     if !hangup_is_ignored() {
@@ -53,7 +53,7 @@ pub fn watch(temporaries: Temporaries, farewell: Farewell) -> std::io::Result<()
     let mut signals = Signals::new(wanted)?;
     thread::Builder::new().name("signals".to_string()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            let acts = std::mem::take(&mut *farewell.acts());
+            let acts = std::mem::take(&mut *shutdown.acts());
             if let Some(first) = acts.first {
                 first();
             }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::args::parser::parser_of;
 use crate::args::{Args, Command, Entry, Invocation};
 use crate::dispatch::{self, with_name};
-use crate::host::signals::Farewell;
+use crate::host::signals::ShutdownHook;
 use crate::host::streams::Streams;
 use crate::table::command::command_of;
 use crate::table::options::Applet;
@@ -95,7 +95,7 @@ pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) 
         streams: Streams::default(),
         host,
         temporaries: Temporaries::default(),
-        farewell: Farewell::default(),
+        shutdown: ShutdownHook::default(),
     }
 }
 

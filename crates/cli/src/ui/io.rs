@@ -9,7 +9,7 @@ use packline::engine::Topology;
 use packline::tree::escape::{self, Escape};
 use packline::{FileIdentity, Resources, TarTarget, Temporaries};
 
-use crate::host::signals::Farewell;
+use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
 use crate::ui::failure::Failure;
 
@@ -79,7 +79,7 @@ pub struct Io {
     /// Temporary files in being.
     pub temporaries: Temporaries,
     /// What is done before the process ends because it is told to stop.
-    pub farewell: Farewell,
+    pub shutdown: ShutdownHook,
 }
 
 impl Io {
@@ -160,7 +160,7 @@ impl Io {
 
     /// Writes one line to standard error about what is no failure.
     pub fn warn(&mut self, what: &str) {
-        self.say(&format!("packline: warning: {what}"));
+        self.eprintln(&format!("packline: warning: {what}"));
     }
 
     /// Standard output for something that keeps it; what others write comes in between.
@@ -170,16 +170,26 @@ impl Io {
         Box::new(shared)
     }
 
-    /// Writes one line to standard error, escaped ([`escape::line`]): a line feed inside it begins no line. Failing to is no
-    /// failure: there is nowhere to say so.
-    pub fn say(&mut self, line: &str) {
+    /// Writes one line to standard error, escaped ([`escape::line`]): a line feed inside it begins no line. An error of writing is
+    /// ignored: there is nowhere to report it.
+    pub fn eprintln(&mut self, line: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::line(line));
     }
 
     /// Writes several lines to standard error, escaped ([`escape::lines`]). Names in them must be escaped already, or a line
     /// feed in a name would begin a line.
-    pub fn say_lines(&mut self, text: &str) {
+    pub fn eprint_lines(&mut self, text: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::lines(text));
+    }
+
+    /// The former name of [`Io::eprintln`].
+    pub fn say(&mut self, line: &str) {
+        self.eprintln(line);
+    }
+
+    /// The former name of [`Io::eprint_lines`].
+    pub fn say_lines(&mut self, text: &str) {
+        self.eprint_lines(text);
     }
 }
 

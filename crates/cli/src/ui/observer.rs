@@ -54,7 +54,7 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(),
         Manner::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
         Manner::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(&summary)),
         Manner::Packline { json: true, stats, .. } => io.report_as(true, &report::json(&summary, peak, stats)),
-        Manner::Packline { quiet: false, stats, .. } => io.say_lines(report::text(&summary, peak, stats).trim_end()),
+        Manner::Packline { quiet: false, stats, .. } => io.eprint_lines(report::text(&summary, peak, stats).trim_end()),
         _ => {}
     }
     Ok(())
@@ -113,8 +113,8 @@ impl Watcher<'_> {
 
     fn say(&mut self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.aside(|| self.io.say(line)),
-            None => self.io.say(line),
+            Some(bar) => bar.aside(|| self.io.eprintln(line)),
+            None => self.io.eprintln(line),
         }
     }
 

@@ -200,7 +200,10 @@ impl Directory {
             Kind::Socket => (FileType::Socket, 0),
             _ => return Err(Refusal::Os("cannot create", Errno::INVAL)),
         };
-        rustix::fs::mknodat(&self.fd, name, kind, Mode::from_raw_mode(PRIVATE), device).tried("cannot create")?;
+        match rustix::fs::mknodat(&self.fd, name, kind, Mode::from_raw_mode(PRIVATE), device) {
+            Err(Errno::PERM) if device != 0 => Err(Refusal::Device),
+            made => made.tried("cannot create"),
+        }?;
         self.node(name, kind)
     }
 

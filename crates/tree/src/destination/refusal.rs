@@ -12,6 +12,8 @@ use crate::Error;
 pub enum Refusal {
     /// The failed action, as a phrase (`cannot create`), and the system's error.
     Os(&'static str, Errno),
+    /// The process lacks the privilege to create a device.
+    Device,
     /// An invalid name: empty, `.`, `..`, with a slash or a NUL, or longer than 255 bytes.
     Name,
     /// The name refers to another file than the one created there.
@@ -27,6 +29,7 @@ impl Refusal {
     pub fn action(&self) -> &'static str {
         match self {
             Refusal::Os(action, _) => action,
+            Refusal::Device => "cannot create",
             Refusal::Name => "cannot make an entry",
             Refusal::Replaced => "cannot go on with it",
             Refusal::Input => "cannot replace it",
@@ -38,6 +41,7 @@ impl Refusal {
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Refusal::Os(_, errno) => Some(*errno),
+            Refusal::Device => Some(Errno::PERM),
             _ => None,
         }
     }
@@ -46,6 +50,7 @@ impl Refusal {
     pub fn cause(&self) -> io::Error {
         match self {
             Refusal::Os(_, errno) => (*errno).into(),
+            Refusal::Device => io::Error::new(io::ErrorKind::PermissionDenied, DeviceRefused(Errno::PERM.into())),
             Refusal::Name => io::Error::other("invalid name (expected 1 to 255 bytes, no slash, no NUL, not . or ..)"),
             Refusal::Replaced => io::Error::other("something else took its place meanwhile"),
             Refusal::Input => io::Error::other("it is the input itself (expected another destination)"),
@@ -60,6 +65,11 @@ impl Refusal {
         Error::Io { path: path.to_owned(), action: self.action(), cause: self.cause() }
     }
 }
+
+/// The source of an [`io::Error`] about a device that the process lacks the privilege to create.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct DeviceRefused(io::Error);
 
 /// Adds a phrase to the system's error.
 pub(super) trait Tried<T> {

@@ -182,7 +182,7 @@ fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
     outputs.check(benchmark.input(), &io.temporaries)?;
     let interruption = Interruption::default();
     let watched = interruption.clone();
-    io.farewell.set_first(move || watched.interrupt());
+    io.shutdown.set_first(move || watched.interrupt());
     let outcome = measure(&benchmark, args, &interruption, io)?;
     finish(outcome, &outputs, &interruption, io)
 }
@@ -210,11 +210,11 @@ fn machine_of(host: &Host) -> Machine {
 /// Writes the report, and returns all failures as one.
 fn finish(outcome: Outcome, outputs: &Outputs, interruption: &Interruption, io: &mut Io) -> Result<(), Failure> {
     if interruption.is_requested() {
-        io.say("interrupted: reporting what was measured");
+        io.eprintln("interrupted: reporting what was measured");
     }
     let written = if outcome.has_results() { outputs.write(&outcome.report, io) } else { Ok(()) };
     if let (true, Err(Failure::Failed(message))) = (interruption.is_requested(), &written) {
-        io.say(message);
+        io.eprintln(message);
     }
     interruption.finish();
     let Outcome { mut failures, ended, .. } = outcome;

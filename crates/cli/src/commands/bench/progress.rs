@@ -19,7 +19,7 @@ pub struct Shown<'a> {
 impl Progress for Shown<'_> {
     fn plan(&mut self, summary: &str) {
         if !self.quiet {
-            self.io.say(&format!("plan: {summary}"));
+            self.io.eprintln(&format!("plan: {summary}"));
         }
     }
 
@@ -49,7 +49,7 @@ impl Progress for Shown<'_> {
     /// A bar shows as much.
     fn message(&mut self, text: &str) {
         if self.bar.is_none() && !self.quiet {
-            self.io.say_lines(text);
+            self.io.eprint_lines(text);
         }
     }
 }

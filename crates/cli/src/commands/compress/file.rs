@@ -71,7 +71,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
         && !settings.stdout
     {
         if !settings.quiet {
-            io.say(&format!("{}: already has the suffix .pln, skipped", path.escaped()));
+            io.eprintln(&format!("{}: already has the suffix .pln, skipped", path.escaped()));
         }
         return Ok(());
     }

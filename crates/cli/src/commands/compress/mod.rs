@@ -211,7 +211,7 @@ fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failur
     for place in places {
         match file::run(settings, place, io) {
             Err(Failure::Failed(what)) => {
-                io.say(&format!("packline: {what}"));
+                io.eprintln(&format!("packline: {what}"));
                 failed = true;
             }
             other => other?,

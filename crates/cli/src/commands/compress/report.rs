@@ -96,7 +96,7 @@ fn name(output: Option<&Path>) -> String {
 fn print_summary(settings: &Settings, output: Option<&Path>, text: &str, io: &mut Io) {
     let stream = output.is_none() && settings.mode != Mode::Test;
     if !settings.quiet && (!stream || settings.verbose || settings.stats) {
-        io.say_lines(text);
+        io.eprint_lines(text);
     }
 }
 

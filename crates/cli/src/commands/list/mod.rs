@@ -109,7 +109,7 @@ impl List {
 pub(crate) fn all_found(selection: &Selection, place: &Path, io: &mut Io) -> bool {
     let place = place.escaped();
     if let Some(warning) = selection.unmatched_exclude(&place) {
-        io.say(&format!("packline: warning: {warning}"));
+        io.eprintln(&format!("packline: warning: {warning}"));
     }
     let unmatched = selection.unmatched(&place);
     unmatched.is_none_or(|error| complain(io, &error.to_string()))
@@ -125,7 +125,7 @@ pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Fai
 
 /// Prints what is wrong; the rest is listed all the same.
 fn complain(io: &mut Io, what: &str) -> bool {
-    io.say(&format!("packline: {what}"));
+    io.eprintln(&format!("packline: {what}"));
     false
 }
 

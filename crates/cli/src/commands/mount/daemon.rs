@@ -41,7 +41,7 @@ fn complaint(child: &mut Child, io: &mut Io) -> Failure {
     if said.is_empty() {
         return Failure::failed("the background process ended before the image was mounted");
     }
-    io.say_lines(String::from_utf8_lossy(&said).trim_end());
+    io.eprint_lines(String::from_utf8_lossy(&said).trim_end());
     Failure::AlreadyReported(status.filter(|&status| status != 0).unwrap_or(1))
 }
 
@@ -50,6 +50,6 @@ fn complaint(child: &mut Child, io: &mut Io) -> Failure {
 pub fn leave(io: &mut Io) {
     let _: rustix::io::Result<rustix::process::Pid> = rustix::process::setsid();
     if let Err(cause) = rustix::process::chdir("/") {
-        io.say(&format!("packline: cannot leave the working directory: {cause}"));
+        io.eprintln(&format!("packline: cannot leave the working directory: {cause}"));
     }
 }

@@ -69,12 +69,12 @@ impl Command for Mount {
         }
         let mounted = packline::mount(&request)?;
         let unmounter = mounted.unmounter();
-        io.farewell.set(move || u8::from(unmounter.unmount().is_err()));
+        io.shutdown.set(move || u8::from(unmounter.unmount().is_err()));
         if self.announce {
             io.print(daemon::READY)?;
             daemon::leave(io);
         }
-        mounted.wait(&mut |fault| io.say(&format!("packline: {fault}")))?;
+        mounted.wait(&mut |fault| io.eprintln(&format!("packline: {fault}")))?;
         Ok(())
     }
 }

@@ -4,8 +4,10 @@ mod lrz;
 pub mod tar;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use packline::tree::destination::DeviceRefused;
 use packline::{Container, Duplicates, Error, FileKind, Kept, UnpackRequest, UnpackSummary};
 use serde_json::{Value, json};
 
@@ -278,8 +280,8 @@ impl Attributes {
 
 /// Adds the way out to an error about what only root may do.
 fn explain(error: Error) -> Failure {
-    let device = matches!(&error, Error::Output { action: "cannot create", cause, .. }
-        if cause.kind() == std::io::ErrorKind::PermissionDenied && !is_root());
+    let is_device = |cause: &io::Error| cause.get_ref().is_some_and(|source| source.is::<DeviceRefused>());
+    let device = matches!(&error, Error::Output { cause, .. } if is_device(cause) && !is_root());
     if device {
         return Failure::failed(format!("{error} (devices need root; --no-devices leaves them out)"));
     }

@@ -37,13 +37,13 @@ pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
     let mut input = io.stdin.take().ok_or_else(|| Failure::failed("no password (expected --encrypt=PASSWORD)"))?;
     let hidden = io.in_terminal.then(Hidden::new).flatten();
     if let Some(hidden) = hidden.clone() {
-        io.farewell.set_first(move || hidden.restore());
+        io.shutdown.set_first(move || hidden.restore());
     }
     let first = line("Enter passphrase: ", input.as_mut(), io);
     let second = if twice { line("Re-enter passphrase: ", input.as_mut(), io).map(Some) } else { Ok(None) };
     if let Some(hidden) = hidden {
         hidden.restore();
-        io.farewell.set_first(|| {});
+        io.shutdown.set_first(|| {});
     }
     io.stdin = Some(input);
     let (first, second) = (first?, second?);

@@ -1,4 +1,4 @@
-//! Tests of the commands that look into images: no option is parsed and ignored, and usage errors are told apart.
+//! Tests of the commands that look into images: their options, and usage errors.
 
 use std::fs;
 

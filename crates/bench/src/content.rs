@@ -36,8 +36,8 @@ impl Content {
     /// The input cannot be read, has no content, or there is no memory for it.
     pub fn read(path: &Path, limit: u64) -> Result<Content, Error> {
         let mut bytes = Vec::new();
-        let room = bytes.try_reserve_exact(usize::try_from(limit).unwrap_or(usize::MAX));
-        room.map_err(|cause| Error::failed(format!("no memory for {limit} bytes of content: {cause}")))?;
+        let space = bytes.try_reserve_exact(usize::try_from(limit).unwrap_or(usize::MAX));
+        space.map_err(|cause| Error::failed(format!("no memory for {limit} bytes of content: {cause}")))?;
         let mut content = Content { bytes, files: Vec::new(), cut: false };
         if path.is_dir() || is_tar(path)? {
             content.read_tree(&mut *open(path)?, limit as usize).map_err(Error::failed)?;
@@ -86,20 +86,20 @@ impl Content {
     fn read_content(&mut self, source: &mut dyn Source, limit: usize) -> Result<(), packline::tree::Error> {
         let mut piece = vec![0; BUFFER];
         loop {
-            let room = limit - self.bytes.len();
+            let space = limit - self.bytes.len();
             let count = match source.read(&mut piece)? {
                 Extent::Data(count) => {
-                    self.bytes.extend_from_slice(&piece[..count.min(room)]);
+                    self.bytes.extend_from_slice(&piece[..count.min(space)]);
                     count as u64
                 }
                 Extent::Hole(count) => {
                     let kept = shortened(count);
-                    self.bytes.resize(self.bytes.len() + kept.min(room as u64) as usize, 0);
+                    self.bytes.resize(self.bytes.len() + kept.min(space as u64) as usize, 0);
                     kept
                 }
                 Extent::End => return Ok(()),
             };
-            self.cut = count > room as u64;
+            self.cut = count > space as u64;
             if self.cut {
                 return Ok(());
             }

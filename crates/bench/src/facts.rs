@@ -34,7 +34,7 @@ pub fn least_peak(measured: &[Measured], own: Option<u64>) -> Option<String> {
     let own = own?;
     let low = measured.iter().any(|measured| measured.peak() <= own);
     low.then(|| {
-        format!("Peak memory of less than {} cannot be told: the benchmark itself has that much.", binary_bytes(own))
+        format!("Peak memory below {} is not measurable: the benchmark itself has that much.", binary_bytes(own))
     })
 }
 

@@ -160,9 +160,9 @@ mod tests {
     fn text_compresses_and_noise_does_not() {
         let share = |name: &str| {
             let tar = made(&format!("{name}:200"));
-            let mut room = vec![0; 128 << 10];
+            let mut buffer = vec![0; 128 << 10];
             let mut encoder = packline::codec::Spec::parse("zstd").unwrap().encoder(128 << 10).unwrap();
-            match encoder.compress(&tar[512..512 + (128 << 10)], &mut room).unwrap() {
+            match encoder.compress(&tar[512..512 + (128 << 10)], &mut buffer).unwrap() {
                 packline::codec::Outcome::Smaller(bytes) => bytes,
                 packline::codec::Outcome::NotSmaller => 128 << 10,
             }

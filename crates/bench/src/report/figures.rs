@@ -1,14 +1,13 @@
-//! What follows from the runs, where it follows: no figure is made from runs that are missing or took no time.
+//! Figures computed from the runs; none from runs that are missing or took no time.
 
 use serde::Serialize;
 
 use super::statistics::of_other_jobs;
 use super::{CodecSpeed, Cost, Measured, Report, Scaling, Spread, Storage, Task, against, scaling};
 
-/// A configuration with everything that follows from its runs.
+/// A configuration with the figures of its runs.
 #[derive(Serialize)]
 pub(super) struct Figures<'a> {
-    /// What was measured.
     #[serde(flatten)]
     pub measured: &'a Measured,
     /// Bytes of image for each byte of content.
@@ -35,7 +34,6 @@ pub(super) struct Figures<'a> {
     /// packline over this program, if this is a competitor with a packline run to compare with.
     #[serde(rename = "ours_to_this")]
     pub versus: Option<Against>,
-    /// The runs.
     pub runs: &'a [Cost],
 }
 
@@ -53,7 +51,6 @@ pub(super) struct Against {
 }
 
 impl<'a> Figures<'a> {
-    /// Of one of the report's configurations.
     pub(super) fn of(measured: &'a Measured, report: &Report) -> Figures<'a> {
         let some = !measured.runs.is_empty();
         let ratio = (measured.content_bytes > 0 && measured.image_bytes > 0).then(|| measured.ratio());
@@ -75,7 +72,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// All of the report's configurations.
+/// The figures of all configurations.
 pub(super) fn figures(report: &Report) -> Vec<Figures<'_>> {
     report.measured.iter().map(|measured| Figures::of(measured, report)).collect()
 }
@@ -103,7 +100,7 @@ fn versus(peer: &Measured, all: &[Measured]) -> Option<Against> {
     })
 }
 
-/// Bytes a second on one core, over the runs that took time: the slowest, the middle and the fastest.
+/// Bytes a second on one core, of the runs that took time.
 fn speed(bytes: u64, seconds: &[f64]) -> Option<Spread> {
     let speeds = seconds.iter().filter(|seconds| **seconds > 0.0).map(|seconds| bytes as f64 / seconds);
     Some(Spread::of(speeds)).filter(|spread| spread.median > 0.0)
@@ -131,7 +128,7 @@ impl CodecSpeed {
     }
 }
 
-/// A codec in memory with everything that follows from its runs.
+/// A codec in memory with the figures of its runs.
 #[derive(Serialize)]
 pub(super) struct CodecFigures<'a> {
     #[serde(flatten)]
@@ -156,13 +153,12 @@ impl<'a> From<&'a CodecSpeed> for CodecFigures<'a> {
     }
 }
 
-/// The configurations of one task and block size: what can be compared.
+/// The configurations of one task and block size, which can be compared.
 pub(super) struct Group<'f, 'a> {
-    /// What was done.
     pub task: Task,
-    /// Block size, bytes; 0: none.
+    /// Bytes; 0: no blocks.
     pub block_size: u64,
-    /// The configurations, in the report's order.
+    /// In the order of the report.
     pub figures: Vec<&'f Figures<'a>>,
 }
 

@@ -1,4 +1,4 @@
-//! What fragment packing saves, and whether it limits scaling: the same case with and without it.
+//! The effect of fragments on size and scaling: the same case with and without them.
 
 use serde::Serialize;
 
@@ -129,32 +129,17 @@ fn row(found: &Fragments) -> Vec<String> {
     cells
 }
 
-/// The answer in words, for ours where ours was measured: what is saved, and what it costs in scaling; empty where nothing
-/// can be said.
+/// The effect in words, of packline if that was measured; empty without figures.
 pub(super) fn verdict(all: &[Fragments]) -> String {
-    let range = |found: Vec<f64>, show: fn(f64) -> String| {
-        let (least, most) =
-            found.iter().fold((f64::MAX, f64::MIN), |(least, most), &one| (least.min(one), most.max(one)));
-        let (least, most) = (show(least), show(most));
-        if least == most { least } else { format!("{least} to {most}") }
-    };
     let is_ours = |found: &&Fragments| found.program == "packline";
     let any_ours = all.iter().any(|found| is_ours(&found));
     let judged = || all.iter().filter(|found| !any_ours || is_ours(found));
-    let savings: Vec<f64> = judged().filter_map(|found| found.saved).collect();
-    let kept: Vec<f64> = judged().filter_map(|found| found.speedup_kept).collect();
-    let mut words = Vec::new();
-    if !savings.is_empty() {
-        words.push(format!(
-            "Packing small files and tail ends into shared blocks saves {} % of the image.",
-            range(savings, number::percent)
-        ));
-    }
-    if !kept.is_empty() {
-        words.push(format!(
-            "With it the speed-up at the most jobs is {} times the speed-up without it (under 1: it limits scaling).",
-            range(kept, number::ratio)
-        ));
-    }
-    words.join(" ")
+    let saved = number::range(judged().filter_map(|found| found.saved), number::percent);
+    let kept = number::range(judged().filter_map(|found| found.speedup_kept), number::ratio);
+    let saved = saved
+        .map(|range| format!("Packing small files and tail ends into shared blocks saves {range} % of the image."));
+    let kept = kept.map(|range| {
+        format!("With it the speed-up at the most jobs is {range} times the speed-up without it (under 1: it limits scaling).")
+    });
+    saved.into_iter().chain(kept).collect::<Vec<_>>().join(" ")
 }

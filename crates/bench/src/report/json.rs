@@ -1,4 +1,4 @@
-//! The report as JSON, with everything that follows from it.
+//! The report as JSON, with the computed figures.
 
 use serde::Serialize;
 

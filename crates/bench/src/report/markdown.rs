@@ -1,4 +1,4 @@
-//! The report as Markdown: tables that line up in the source too.
+//! The report as Markdown, with tables aligned in the source too.
 
 use super::figures::{figures, groups};
 use super::table::Table;
@@ -79,7 +79,7 @@ fn aligned(table: &Table) -> String {
     format!("{}{}{rows}", line(&heads), line(&rule))
 }
 
-/// Text that Markdown shows as it is, in one line.
+/// Text escaped for Markdown, on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {

@@ -1,16 +1,16 @@
-//! Reports of parts of one benchmark, made one after another, as one.
+//! Merges reports of parts of one benchmark.
 
 use super::{Case, Measured, Report};
 
-/// Why reports do not belong together.
+/// Error of merging reports that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} differs: {found:?} (expected {expected:?}, as in the first report)")]
 pub struct MergeError {
     /// What differs.
     pub what: String,
-    /// How it stands in the report that does not fit.
+    /// Its value in the report that is merged.
     pub found: String,
-    /// How it stands in the first.
+    /// Its value in the first report.
     pub expected: String,
 }
 
@@ -72,7 +72,6 @@ impl Report {
     }
 }
 
-/// Adds the sentences that are not there yet.
 fn add_new(known: &mut Vec<String>, further: Vec<String>) {
     let news: Vec<String> = further.into_iter().filter(|one| !known.contains(one)).collect();
     known.extend(news);
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
     use crate::report::tests::fixture::realistic;
 
-    /// The configurations of a report that a rule takes.
+    /// The report with some of its configurations.
     fn part(report: &Report, takes: impl Fn(&Case) -> bool) -> Report {
         let measured = report.measured.iter().filter(|measured| takes(&measured.case)).cloned().collect();
         Report { measured, ..report.clone() }

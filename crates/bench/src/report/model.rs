@@ -1,9 +1,9 @@
-//! The report of a benchmark as data. Serialized it has the parts of JSON that are not computed.
+//! The model of a report. Serialized, it is the part of JSON that is not computed.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What a program was asked to do.
+/// The work of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Task {
@@ -16,10 +16,10 @@ pub enum Task {
 }
 
 impl Task {
-    /// All of them.
+    /// All tasks.
     pub const ALL: [Task; 3] = [Task::Pack, Task::Unpack, Task::Tar];
 
-    /// The word for it in reports and in CSV.
+    /// The word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Task::Pack => "pack",
@@ -29,7 +29,7 @@ impl Task {
     }
 }
 
-/// What became of the ends of files that fill no block.
+/// What happens to the ends of files that do not fill a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Tails {
@@ -39,15 +39,15 @@ pub enum Tails {
     NoTailPacking,
     /// There are no fragment blocks.
     NoFragments,
-    /// The format knows none (a stream).
+    /// The format has no blocks (a stream).
     Unknown,
 }
 
 impl Tails {
-    /// All of them.
+    /// All treatments.
     pub const ALL: [Tails; 4] = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments, Tails::Unknown];
 
-    /// The word for it in reports, in CSV and on the command line.
+    /// The word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Tails::Fragments => "fragments",
@@ -85,21 +85,21 @@ words!(Tails, "tails");
 /// One configuration that was measured.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Case {
-    /// What was done.
+    /// The work.
     pub task: Task,
     /// The codec as `packline` writes it: `zstd`, `zstd:level=3`.
     pub codec: String,
     /// Block size, bytes; 0 where the format has none.
     pub block_size: u64,
-    /// What became of tail ends.
+    /// Treatment of tail ends.
     pub tails: Tails,
-    /// Which program did it: a [`Program::name`]. Ours is `packline`.
+    /// The program: a [`Program::name`]. `packline` is the one that others are compared with.
     pub program: String,
-    /// Workers it was given, at least 1.
+    /// Worker threads, at least 1.
     pub jobs: usize,
 }
 
-/// What one run cost, as the kernel counted it for the program and the children it waited for.
+/// The cost of one run, as counted by the kernel for the program and the children it waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Wall time, seconds.
@@ -131,13 +131,13 @@ impl Serialize for Cost {
     }
 }
 
-/// A configuration with the runs of it that count.
+/// A configuration with its measured runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
-    /// What was run.
+    /// The configuration.
     #[serde(flatten)]
     pub case: Case,
-    /// Bytes of content: what ratio and throughput refer to.
+    /// Bytes of content, to which ratio and throughput refer.
     pub content_bytes: u64,
     /// Bytes of the image, or of the compressed stream.
     pub image_bytes: u64,
@@ -155,11 +155,11 @@ pub struct CodecSpeed {
     pub block_size: u64,
     /// Blocks.
     pub blocks: u64,
-    /// Blocks that did not get smaller, and would be stored as they are.
+    /// Blocks that did not get smaller, which are stored uncompressed.
     pub not_smaller: u64,
     /// Bytes of the blocks.
     pub content_bytes: u64,
-    /// Bytes stored: compressed, or as they are.
+    /// Bytes stored: compressed, or uncompressed if that is not smaller.
     pub stored_bytes: u64,
     /// Processor seconds of compressing all blocks once, each run.
     #[serde(skip)]
@@ -167,18 +167,18 @@ pub struct CodecSpeed {
     /// Processor seconds of decompressing those that got smaller once, each run.
     #[serde(skip)]
     pub decompress: Vec<f64>,
-    /// Bytes that decompressing gave each run (without the blocks stored as they are).
+    /// Bytes decompressed in each run (without the blocks stored uncompressed).
     pub decompressed_bytes: u64,
 }
 
-/// What the place of the input and the output can do.
+/// The speed of the storage of input and output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Storage {
-    /// The place, as the user named it.
+    /// The directory, as the user named it.
     pub place: String,
-    /// Bytes written and read to find out.
+    /// Bytes written and read to measure it.
     pub bytes: u64,
-    /// Bytes a second read in order, past the page cache where `direct` says so.
+    /// Bytes a second of sequential reading.
     #[serde(rename = "read_bytes_per_s")]
     pub read: f64,
     /// Bytes a second written in order, until they are on the medium.
@@ -196,7 +196,7 @@ impl Storage {
         let (read, written) = match task {
             Task::Pack => (1.0, ratio),
             Task::Unpack => (ratio, 1.0),
-            // The tar goes nowhere.
+            // The tar is discarded.
             Task::Tar => (ratio, 0.0),
         };
         1.0 / (read / self.read + written / self.write)
@@ -208,23 +208,23 @@ impl Storage {
 pub struct Input {
     /// Its name, without directories.
     pub name: String,
-    /// Bytes of it: the file's, or of the files in the directory.
+    /// Bytes of the file, or of all files in the directory.
     pub bytes: u64,
 }
 
-/// A program that took part.
+/// A measured program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Program {
-    /// What it is called in the cases.
+    /// Its name in the cases.
     pub name: String,
-    /// What it says of its version, a line.
+    /// The first line of its version.
     pub version: String,
 }
 
-/// A benchmark's outcome.
+/// The result of a benchmark.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// What was run, as typed; several commands have a line each.
+    /// The command line; several commands have a line each.
     pub command: String,
     /// The day, `YYYY-MM-DD`.
     pub date: String,
@@ -232,23 +232,23 @@ pub struct Report {
     pub machine: String,
     /// The input.
     pub input: Input,
-    /// Everything that took part, ours first.
+    /// The measured programs, packline first.
     pub programs: Vec<Program>,
     /// Runs before those that count.
     pub warmups: usize,
-    /// The configurations: of each task, codec, block size and tails ours first, jobs rising.
+    /// The configurations: of each task, codec, block size and treatment of tails packline first, then by rising jobs.
     #[serde(skip)]
     pub measured: Vec<Measured>,
     /// Codecs in memory.
     #[serde(skip)]
     pub codecs: Vec<CodecSpeed>,
-    /// The place, if it was measured.
+    /// The storage, if it was measured.
     #[serde(skip)]
     pub storage: Option<Storage>,
-    /// Why it ended before everything that was planned was measured; `None` if it is complete.
+    /// Why not all of the plan was measured; `None` if the report is complete.
     pub incomplete: Option<String>,
-    /// Wrong answers, and runs of ours that failed, a sentence each: what they are about has no figures here.
+    /// Wrong results and failed runs of packline, a sentence each; there are no figures for them.
     pub failures: Vec<String>,
-    /// What went wrong without being a failure, and what should be known of the figures: a sentence each.
+    /// Remarks on the figures, a sentence each.
     pub notes: Vec<String>,
 }

@@ -1,8 +1,8 @@
-//! Numbers as people read them: three digits that count, thousands apart; a number that is none is an empty cell.
+//! Numbers for people: three significant digits, thousands separated; empty for numbers that are not finite.
 
 use super::Spread;
 
-/// Three digits that count, without a power of ten; empty for what is no number.
+/// Three significant digits, without an exponent.
 pub(super) fn short(value: f64) -> String {
     let magnitude = value.abs();
     match magnitude {
@@ -18,12 +18,12 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// With two decimals, as ratios near 1 want it; empty for what is no number.
+/// Two decimals, for ratios near 1.
 pub(super) fn ratio(value: f64) -> String {
     if value.is_finite() && value.abs() < 100.0 { format!("{value:.2}") } else { short(value) }
 }
 
-/// A ratio with its spread: `0.83 (0.80–0.91)`; without the spread where it is none.
+/// A ratio with its spread: `0.83 (0.80–0.91)`, or without one that is shown as nothing.
 pub(super) fn spread_ratio(spread: Spread) -> String {
     let (least, median, most) = (ratio(spread.least), ratio(spread.median), ratio(spread.most));
     if least == most { median } else { format!("{median} ({least}–{most})") }
@@ -58,7 +58,7 @@ pub(super) fn grouped(count: impl Into<i128>) -> String {
     if count < 0 { format!("-{out}") } else { out }
 }
 
-/// A block size, in the unit that divides it: `128 KiB`; empty for 0, which says that there are no blocks.
+/// A block size in the unit that divides it: `128 KiB`; empty for 0, no blocks.
 pub(super) fn block_size(bytes: u64) -> String {
     match bytes {
         0 => String::new(),
@@ -84,6 +84,14 @@ pub(crate) fn binary_bytes(bytes: u64) -> String {
         Some((shift, unit)) => format!("{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64),
         None => format!("{bytes} bytes"),
     }
+}
+
+/// The numbers from the smallest to the largest: `0.83 to 0.91`, or one if they are shown alike; `None` without any.
+pub(super) fn range(numbers: impl IntoIterator<Item = f64>, show: fn(f64) -> String) -> Option<String> {
+    let wider = |(least, most): (f64, f64), (one, _): (f64, f64)| (least.min(one), most.max(one));
+    let (least, most) = numbers.into_iter().map(|one| (one, one)).reduce(wider)?;
+    let (least, most) = (show(least), show(most));
+    Some(if least == most { least } else { format!("{least} to {most}") })
 }
 
 #[cfg(test)]

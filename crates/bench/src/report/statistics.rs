@@ -1,22 +1,22 @@
-//! Medians, spreads, speed-up and efficiency, and ratios of ours to a peer's.
+//! Medians, spreads, speed-up, efficiency, and ratios of packline to a competitor.
 
 use serde::Serialize;
 
 use super::{Case, Cost, Measured};
 
-/// How a number lies over the runs.
+/// Smallest, median and largest number of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     /// The smallest.
     pub least: f64,
-    /// The middle one; of an even count the mean of the two in the middle.
+    /// The middle one; for an even count the mean of the two in the middle.
     pub median: f64,
     /// The largest.
     pub most: f64,
 }
 
 impl Spread {
-    /// Of some numbers; all zero without any.
+    /// The spread of some numbers; zeros without any.
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> Spread {
         let mut sorted: Vec<f64> = numbers.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -35,7 +35,7 @@ impl Spread {
 }
 
 impl Measured {
-    /// A number of each run.
+    /// The spread of a number of each run.
     pub fn spread(&self, number: fn(&Cost) -> f64) -> Spread {
         Spread::of(self.runs.iter().map(number))
     }
@@ -66,7 +66,7 @@ impl Measured {
     }
 }
 
-/// How much more jobs bring.
+/// The gain from more jobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
     /// Wall time of the fewest jobs measured, over wall time here; medians.
@@ -75,7 +75,7 @@ pub struct Scaling {
     pub efficiency: f64,
 }
 
-/// The configurations that differ from this one in nothing but the jobs, itself among them.
+/// The configurations that differ from this one only in the number of jobs, and itself.
 pub(super) fn of_other_jobs<'a>(measured: &'a Measured, all: &'a [Measured]) -> impl Iterator<Item = &'a Measured> {
     let all_but_jobs = |case: &'a Case| {
         let Case { task, codec, block_size, tails, program, jobs: _ } = case;
@@ -84,17 +84,17 @@ pub(super) fn of_other_jobs<'a>(measured: &'a Measured, all: &'a [Measured]) -> 
     all.iter().filter(move |other| all_but_jobs(&other.case) == all_but_jobs(&measured.case))
 }
 
-/// The scaling of a configuration against the one that differs from it in nothing but the (fewest) jobs.
+/// The scaling of a configuration, compared with the fewest jobs.
 pub fn scaling(measured: &Measured, all: &[Measured]) -> Scaling {
     let base = of_other_jobs(measured, all).min_by_key(|other| other.case.jobs).unwrap_or(measured);
     let speedup = base.wall().median / measured.wall().median.max(1e-9);
     Scaling { speedup, efficiency: speedup * base.case.jobs as f64 / measured.case.jobs.max(1) as f64 }
 }
 
-/// Ours over a peer's; under 1 ours is less.
+/// Figures of packline over those of a competitor; under 1 packline needs less.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Versus {
-    /// Processor time: the ratio of medians, and the smallest and largest ratio of the runs that stood side by side.
+    /// Processor time: the ratio of medians, and the smallest and largest ratio of runs of the same round.
     pub cpu: Spread,
     /// Wall time, likewise.
     pub wall: Spread,
@@ -104,16 +104,16 @@ pub struct Versus {
     pub peak: f64,
 }
 
-/// Whether ours is what a peer is compared with: the same case but for the program. What has no blocks is compared with any
-/// blocks of the same task, codec and jobs.
+/// Whether a case of packline and one of a competitor are compared: they differ only in the program. A program without blocks is
+/// compared with any block size.
 fn is_beside(ours: &Case, peer: &Case) -> bool {
     let blockless = peer.block_size == 0;
     let (block_size, tails) = if blockless { (peer.block_size, peer.tails) } else { (ours.block_size, ours.tails) };
     ours.program == "packline" && Case { program: peer.program.clone(), block_size, tails, ..ours.clone() } == *peer
 }
 
-/// Ours (the same case but for the program) against this peer; `None` if there is none, or it is ours. A peer that knows no
-/// blocks stands beside the first of ours with the same task, codec and jobs.
+/// Compares packline with a competitor in the same case; `None` if there is no such case of packline, or `peer` is packline. A competitor
+/// without blocks is compared with the first case of the same task, codec and jobs.
 pub fn against(peer: &Measured, all: &[Measured]) -> Option<Versus> {
     let ours = all.iter().find(|other| is_beside(&other.case, &peer.case))?;
     if peer.case.program == "packline" {

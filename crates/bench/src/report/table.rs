@@ -5,7 +5,7 @@
 pub(super) struct Column {
     /// Its heading.
     pub head: String,
-    /// Whether its cells are numbers, which stand to the right.
+    /// Whether its cells are numbers, which are aligned right.
     pub number: bool,
 }
 
@@ -23,7 +23,7 @@ impl Column {
 
 /// A table without its empty columns.
 pub(super) struct Table {
-    /// The columns that say something.
+    /// The columns that are not empty.
     pub columns: Vec<Column>,
     /// A cell for each column.
     pub rows: Vec<Vec<String>>,
@@ -32,16 +32,16 @@ pub(super) struct Table {
 impl Table {
     /// Of rows that have a cell for each column; columns empty in all rows are left out.
     pub(super) fn new(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Table {
-        let said: Vec<bool> = (0..columns.len())
+        let filled: Vec<bool> = (0..columns.len())
             .map(|at| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty())))
             .collect();
-        let rows = rows.into_iter().map(|row| kept(row, &said)).collect();
-        Table { columns: kept(columns, &said), rows }
+        let rows = rows.into_iter().map(|row| kept(row, &filled)).collect();
+        Table { columns: kept(columns, &filled), rows }
     }
 }
 
-fn kept<T>(cells: Vec<T>, said: &[bool]) -> Vec<T> {
-    cells.into_iter().zip(said).filter(|(_, said)| **said).map(|(cell, _)| cell).collect()
+fn kept<T>(cells: Vec<T>, filled: &[bool]) -> Vec<T> {
+    cells.into_iter().zip(filled).filter(|(_, filled)| **filled).map(|(cell, _)| cell).collect()
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_say_nothing_are_left_out() {
+    fn empty_columns_are_left_out() {
         let columns = vec![Column::text("a"), Column::number("b"), Column::number("c")];
         let rows = vec![vec!["x".into(), "".into(), "".into()], vec!["y".into(), "".into(), "3".into()]];
         let table = Table::new(columns, rows);

@@ -41,7 +41,7 @@ fn run(one: &Figures) -> Vec<String> {
     ]
 }
 
-/// The same for a terminal: what says the most in few columns. Tail ends are named where several ways were measured.
+/// The same with fewer columns, for a terminal. Tail ends are named if several treatments were measured.
 pub(super) fn short_runs(group: &Group) -> Table {
     let mut columns = ["Codec", "Tails", "Program"].map(Column::text).to_vec();
     columns.extend(["Jobs", "Wall s", "CPU s", "Peak MB", "Ratio %", "MB/s"].map(Column::number));
@@ -71,7 +71,7 @@ fn short_run(one: &Figures, ways: bool) -> Vec<String> {
     ]
 }
 
-/// The words of a way to treat tail ends; empty where the format knows none.
+/// The words for a treatment of tail ends; empty for formats without blocks.
 pub(super) fn tails(tails: Tails) -> &'static str {
     match tails {
         Tails::Fragments => "fragments",
@@ -128,7 +128,7 @@ fn short_codec(one: &CodecSpeed) -> Vec<String> {
     ]
 }
 
-/// What the storage can do, in a sentence.
+/// The speed of the storage, in a sentence.
 pub(super) fn storage(report: &Report) -> Option<String> {
     let storage = report.storage.as_ref()?;
     let speed = |bytes: f64| if bytes.is_finite() { number::megabytes(bytes) } else { "?".into() };
@@ -142,7 +142,7 @@ pub(super) fn storage(report: &Report) -> Option<String> {
     ))
 }
 
-/// How often everything was run.
+/// The number of runs.
 fn counted(report: &Report) -> Option<String> {
     let programs = report.measured.iter().map(|measured| measured.runs.len());
     let counts = || programs.clone().chain(report.codecs.iter().map(|codec| codec.compress.len()));
@@ -151,7 +151,7 @@ fn counted(report: &Report) -> Option<String> {
     Some(format!("{count} counted, {} before them to warm up", report.warmups))
 }
 
-/// How the runs were made: name and value of each fact, without those that are unknown.
+/// Facts about the runs, as name and value, without those that are unknown.
 pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let input = match report.input.bytes {
         0 => report.input.name.clone(),

@@ -13,7 +13,7 @@ fn shown(report: &Report) -> [String; 4] {
     [markdown(report), html(report), json(report), text(report)]
 }
 
-fn says_no_number(text: &str) -> bool {
+fn has_no_number(text: &str) -> bool {
     let words = text.split(|char: char| !char.is_alphanumeric());
     words.into_iter().any(|word| matches!(word, "NaN" | "inf" | "infinity"))
 }
@@ -30,7 +30,7 @@ proptest! {
     #[test]
     fn nothing_is_shown_that_is_no_number(report in any_report()) {
         for text in shown(&report) {
-            prop_assert!(!says_no_number(&text), "{}", text);
+            prop_assert!(!has_no_number(&text), "{}", text);
         }
     }
 
@@ -92,7 +92,7 @@ fn every_form_holds_for_empty_and_degenerate_reports() {
     for report in [Report::default(), degenerate()] {
         assert_eq!(read_csv(&csv(&report)).unwrap(), report);
         for text in shown(&report) {
-            assert!(!text.is_empty() && !says_no_number(&text), "{text}");
+            assert!(!text.is_empty() && !has_no_number(&text), "{text}");
         }
     }
 }
@@ -195,11 +195,12 @@ fn names_are_text_in_every_form() {
 }
 
 #[test]
-fn the_number_of_runs_is_told_for_all() {
+fn the_number_of_runs_is_shown() {
     let mut report = Report { codecs: Vec::new(), ..realistic(&[1, 2]) };
-    let told = |report: &Report| markdown(report).lines().find(|line| line.starts_with("- Runs")).unwrap().to_owned();
+    let runs_of =
+        |report: &Report| markdown(report).lines().find(|line| line.starts_with("- Runs")).unwrap().to_owned();
     let runs = report.measured[0].runs.len();
-    assert!(runs > 1 && told(&report).starts_with(&format!("- Runs: {runs} counted")), "{}", told(&report));
+    assert!(runs > 1 && runs_of(&report).starts_with(&format!("- Runs: {runs} counted")), "{}", runs_of(&report));
     report.measured[0].runs.truncate(1);
-    assert!(told(&report).starts_with(&format!("- Runs: 1 to {runs} counted")), "{}", told(&report));
+    assert!(runs_of(&report).starts_with(&format!("- Runs: 1 to {runs} counted")), "{}", runs_of(&report));
 }

@@ -1,4 +1,4 @@
-//! The report for a terminal: what it comes to first, then the figures, in no more than 100 columns.
+//! The report for a terminal: the summary first, then the figures, in at most 100 columns.
 
 use super::figures::{figures, groups};
 use super::table::Table;
@@ -9,7 +9,7 @@ use super::{Report, fragments, tables};
 const WIDTH: usize = 100;
 /// Characters between two columns.
 const GAP: usize = 2;
-/// A column of words is not cut to less than this.
+/// Text columns are not truncated to less than this.
 const WORDS_LEAST: usize = 6;
 
 /// The report as plain text of at most 100 columns, the verdict first; all figures are in the other forms. Control characters
@@ -51,14 +51,14 @@ fn section(out: &mut String, title: &str, table: Option<Table>) {
     out.push_str(&aligned(&table));
 }
 
-/// Sentences, each begun with a mark and wrapped.
+/// Sentences with a prefix, wrapped.
 fn list(out: &mut String, mark: &str, sentences: &[String]) {
     for sentence in sentences {
         wrap(out, &format!("{mark}{}", escaped(sentence)));
     }
 }
 
-/// The words of a sentence in lines; those after the first are indented. A word that is longer than a line is broken.
+/// Wraps a sentence; lines after the first are indented. A word longer than a line is broken.
 fn wrap(out: &mut String, sentence: &str) {
     let (mut line, mut length) = (String::new(), 0);
     for word in sentence.split(' ') {
@@ -81,7 +81,7 @@ fn wrap(out: &mut String, sentence: &str) {
     out.push_str(&format!("{}\n", line.trim_end()));
 }
 
-/// The table in columns; where it is too wide, the widest columns of words are cut.
+/// The table in columns; if it is too wide, the widest text columns are truncated.
 fn aligned(table: &Table) -> String {
     let heads: Vec<String> = table.columns.iter().map(|column| column.head.clone()).collect();
     let rows = std::iter::once(&heads).chain(&table.rows);
@@ -101,8 +101,8 @@ fn aligned(table: &Table) -> String {
 fn widths(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
     let widest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let mut widths: Vec<usize> = (0..table.columns.len()).map(widest).collect();
-    let room = WIDTH.saturating_sub(GAP * widths.len().saturating_sub(1));
-    while widths.iter().sum::<usize>() > room {
+    let available = WIDTH.saturating_sub(GAP * widths.len().saturating_sub(1));
+    while widths.iter().sum::<usize>() > available {
         let words = widths.iter_mut().zip(&table.columns).filter(|(_, column)| !column.number);
         match words.map(|(width, _)| width).max().filter(|width| **width > WORDS_LEAST) {
             Some(width) => *width -= 1,
@@ -119,7 +119,7 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// Text that no terminal takes for anything else.
+/// Text without control characters.
 fn escaped(text: &str) -> String {
     let one = |char: char| match char {
         char if char.is_control() => char.escape_default().to_string(),

@@ -1,14 +1,14 @@
-//! The report in a few sentences: the smallest, the fastest, the fastest at the same size, and ours beside each peer.
+//! The report in a few sentences: the smallest, the fastest, the fastest at the same size, and packline beside each competitor.
 
 use super::figures::{Against, Figures};
-use super::{Case, CodecSpeed, Report, Task, number, tables};
+use super::{Case, CodecSpeed, Report, Task, number, push_new, tables};
 
-/// An image of up to this many times the smallest one's bytes is of the same size.
+/// Images up to this many times as large as the smallest count as the same size.
 const SAME_SIZE: f64 = 1.02;
-/// Configurations that are named; more are counted.
+/// Most configurations that are named; more are counted.
 const NAMED_MOST: usize = 4;
 
-/// The sentences, the most telling first; none where nothing was measured.
+/// The sentences, the most important first.
 pub(super) fn verdict(report: &Report, figures: &[Figures]) -> Vec<String> {
     let tasks = Task::ALL.into_iter().flat_map(|task| Timed::of(task, figures).sentences());
     let found: Vec<String> = tasks.chain(in_memory(&report.codecs)).collect();
@@ -21,7 +21,7 @@ struct Timed<'f, 'a> {
     figures: Vec<&'f Figures<'a>>,
     /// Whether several block sizes were measured.
     blocks: bool,
-    /// Whether several ways of treating tail ends were measured.
+    /// Whether several treatments of tail ends were measured.
     ways: bool,
 }
 
@@ -59,7 +59,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         }
     }
 
-    /// All of them, without those that only store if others do more: that storing is fastest is no news.
+    /// Those that compress, or all if none does: storing is always fastest.
     fn compressing(&self) -> impl Iterator<Item = &'f Figures<'a>> {
         let compresses = |one: &&&Figures| one.measured.case.codec != "none";
         let some = self.figures.iter().any(|one| compresses(&one));
@@ -88,7 +88,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         words.join(", ")
     }
 
-    /// The words that tell a configuration from the others of the task.
+    /// The words that distinguish a configuration from the others of the task.
     fn configuration(&self, case: &Case) -> String {
         let blocks = number::block_size(case.block_size);
         let ways = tables::tails(case.tails);
@@ -98,7 +98,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         if words.is_empty() { case.codec.clone() } else { format!("{} ({})", case.codec, words.join(", ")) }
     }
 
-    /// Which program is the fastest of those whose images are of the same size, over the configurations that several measured.
+    /// The fastest program of those whose images have the same size, in each configuration that several ran.
     fn at_same_size(&self) -> Option<String> {
         let mut firsts: Vec<&Figures> = Vec::new();
         for one in &self.figures {
@@ -119,7 +119,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         (!words.is_empty()).then(|| format!("Fastest at the same size (within 2 %): {}.", words.join("; ")))
     }
 
-    /// The winner among those alike, if there is a contest.
+    /// The fastest of those alike, if they are of several programs.
     fn winner(&self, first: &Figures) -> Option<&'f Figures<'a>> {
         let alike: Vec<&'f Figures> = self.figures.iter().copied().filter(|one| alike(first, one)).collect();
         if alike.iter().all(|one| one.measured.case.program == first.measured.case.program) {
@@ -129,27 +129,32 @@ impl<'f, 'a> Timed<'f, 'a> {
         self.fastest(alike.into_iter().filter(|one| one.measured.image_bytes as f64 <= least * SAME_SIZE))
     }
 
-    /// Ours beside each peer.
+    /// packline beside each competitor.
     fn peers(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         for one in self.figures.iter().filter(|one| one.versus.is_some()) {
-            if !names.contains(&one.measured.case.program.as_str()) {
-                names.push(&one.measured.case.program);
-            }
+            push_new(&mut names, one.measured.case.program.as_str());
         }
         names.into_iter().filter_map(|peer| self.beside(peer)).collect()
     }
 
-    /// The ratios at the most jobs that the peer was run with.
+    /// The ratios at the most jobs of a competitor.
     fn beside(&self, peer: &str) -> Option<String> {
         let of = || self.figures.iter().filter(|one| one.measured.case.program == peer);
         let most = of().map(|one| one.measured.case.jobs).max()?;
         let found: Vec<Against> =
             of().filter(|one| one.measured.case.jobs == most).filter_map(|one| one.versus).collect();
+        let named = |name: &str, range: Option<String>| range.map(|range| format!("{name} {range}"));
         let words = [
-            ratios("wall time", found.iter().filter_map(|one| one.wall).map(|wall| wall.median), number::ratio),
-            ratios("CPU time", found.iter().filter_map(|one| one.cpu).map(|cpu| cpu.median), number::ratio),
-            ratios("size", found.iter().filter_map(|one| one.size), |ratio| format!("{ratio:.3}"))
+            named(
+                "wall time",
+                number::range(found.iter().filter_map(|one| one.wall).map(|wall| wall.median), number::ratio),
+            ),
+            named(
+                "CPU time",
+                number::range(found.iter().filter_map(|one| one.cpu).map(|cpu| cpu.median), number::ratio),
+            ),
+            named("size", number::range(found.iter().filter_map(|one| one.size), |ratio| format!("{ratio:.3}")))
                 .filter(|_| self.task == Task::Pack),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
@@ -167,7 +172,7 @@ fn faster(one: &Figures, other: &Figures) -> std::cmp::Ordering {
     wall(one).total_cmp(&wall(other))
 }
 
-/// Whether two were asked for the same, whatever the jobs.
+/// Whether two differ only in program and jobs.
 fn alike(one: &Figures, other: &Figures) -> bool {
     let asked = |one: &Figures| {
         let Case { task, block_size, tails, .. } = one.measured.case;
@@ -181,7 +186,7 @@ fn jobs(case: &Case) -> String {
     format!("{} {word}", case.jobs)
 }
 
-/// What a program won of all contests.
+/// The configurations in which a program was fastest.
 fn won(program: &str, names: &[String], all: usize) -> String {
     match names.len() {
         count if count > NAMED_MOST => format!("{program} in {count} of {all} configurations"),
@@ -189,17 +194,7 @@ fn won(program: &str, names: &[String], all: usize) -> String {
     }
 }
 
-/// A figure from the least ratio to the most.
-fn ratios(name: &str, ratios: impl Iterator<Item = f64>, show: fn(f64) -> String) -> Option<String> {
-    let (least, most) = ratios.fold(None, |range: Option<(f64, f64)>, ratio| {
-        let (least, most) = range.unwrap_or((ratio, ratio));
-        Some((least.min(ratio), most.max(ratio)))
-    })?;
-    let (least, most) = (show(least), show(most));
-    Some(if least == most { format!("{name} {least}") } else { format!("{name} {least} to {most}") })
-}
-
-/// The ends of codecs in memory.
+/// The smallest and the fastest codec in memory.
 fn in_memory(codecs: &[CodecSpeed]) -> Vec<String> {
     let best = |value: fn(&CodecSpeed) -> Option<f64>| {
         let known = codecs.iter().filter_map(|one| Some((one, value(one)?)));
@@ -240,14 +235,20 @@ mod tests {
 
     #[test]
     fn the_smallest_the_fastest_and_each_peer_are_named() {
-        let said = of(&chosen(|case| ["lz4", "xz"].contains(&case.codec.as_str())));
-        assert!(said[0].starts_with("Smallest: packline with xz, 2 jobs, 28.8 % of the content, 210 s"), "{said:#?}");
-        assert!(said[1].starts_with("Fastest: packline with lz4, 2 jobs, 47.5 % of the content"), "{said:#?}");
-        assert_eq!(said[2], "Fastest at the same size (within 2 %): packline with xz, lz4.");
+        let sentences = of(&chosen(|case| ["lz4", "xz"].contains(&case.codec.as_str())));
+        assert!(
+            sentences[0].starts_with("Smallest: packline with xz, 2 jobs, 28.8 % of the content, 210 s"),
+            "{sentences:#?}"
+        );
+        assert!(
+            sentences[1].starts_with("Fastest: packline with lz4, 2 jobs, 47.5 % of the content"),
+            "{sentences:#?}"
+        );
+        assert_eq!(sentences[2], "Fastest at the same size (within 2 %): packline with xz, lz4.");
         let ratios = "wall time 0.85, CPU time 0.85, size 0.997 (ratios of medians, under 1 packline needs less)";
-        assert_eq!(said[3], format!("packline to mksquashfs: {ratios}."));
-        assert!(said[4].starts_with("packline to tar2sqfs: wall time 0.77"), "{said:#?}");
-        assert_eq!(said.len(), 5);
+        assert_eq!(sentences[3], format!("packline to mksquashfs: {ratios}."));
+        assert!(sentences[4].starts_with("packline to tar2sqfs: wall time 0.77"), "{sentences:#?}");
+        assert_eq!(sentences.len(), 5);
     }
 
     #[test]
@@ -257,26 +258,26 @@ mod tests {
             one.image_bytes = one.image_bytes * 11 / 10;
             one.runs.iter_mut().for_each(|run| run.wall /= 10.0);
         }
-        let said = of(&report);
-        assert!(said[1].starts_with("Fastest: mksquashfs with lz4"), "{said:#?}");
-        assert_eq!(said[2], "Fastest at the same size (within 2 %): packline with lz4.");
+        let sentences = of(&report);
+        assert!(sentences[1].starts_with("Fastest: mksquashfs with lz4"), "{sentences:#?}");
+        assert_eq!(sentences[2], "Fastest at the same size (within 2 %): packline with lz4.");
     }
 
     #[test]
     fn many_contests_are_counted() {
         let mut report = Report { codecs: Vec::new(), ..realistic(&[1]) };
         report.measured.retain(|one| one.case.program != "tar2sqfs");
-        let said = of(&report);
-        assert!(said[2].ends_with("packline in 14 of 14 configurations."), "{said:#?}");
-        assert!(said[0].contains("with xz (fragments)"), "{said:#?}");
+        let sentences = of(&report);
+        assert!(sentences[2].ends_with("packline in 14 of 14 configurations."), "{sentences:#?}");
+        assert!(sentences[0].contains("with xz (fragments)"), "{sentences:#?}");
     }
 
     #[test]
     fn codecs_in_memory_have_their_ends_and_nothing_has_none() {
         let report = Report { measured: Vec::new(), ..realistic(&[1]) };
-        let said = of(&report);
-        assert_eq!(said.len(), 3);
-        assert!(said[0].starts_with("Smallest: xz, blocks of 128 KiB, 28.8 %"), "{said:#?}");
+        let sentences = of(&report);
+        assert_eq!(sentences.len(), 3);
+        assert!(sentences[0].starts_with("Smallest: xz, blocks of 128 KiB, 28.8 %"), "{sentences:#?}");
         assert_eq!(of(&Report::default()), Vec::<String>::new());
     }
 }

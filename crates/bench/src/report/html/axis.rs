@@ -1,25 +1,24 @@
-//! Scales from numbers to places, and the ticks on them.
+//! Scales and their ticks.
 
 use crate::report::number;
 
-/// Largest number that is drawn as it is.
+/// Larger numbers are drawn as this.
 const MOST: f64 = 1e15;
-/// Smallest number above zero that is drawn as it is.
+/// Smaller numbers above zero are drawn as this.
 const LEAST: f64 = 1e-9;
-/// A range this wide is drawn in powers.
+/// A range whose ends differ by this factor has a log scale.
 const WIDE: f64 = 30.0;
 
-/// A range of numbers, and how it is laid along an axis.
+/// A range of numbers along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Scale {
-    /// Equal steps are equal differences.
     Linear(f64, f64),
-    /// Equal steps are equal factors.
+    /// A log scale.
     Powers(f64, f64),
 }
 
 impl Scale {
-    /// From zero to the largest; in powers, from about the least, where the range is wide.
+    /// From zero to the largest number; on a log scale from about the smallest.
     pub(super) fn from_zero(numbers: impl IntoIterator<Item = f64>) -> Scale {
         match range(numbers) {
             None => Scale::Linear(0.0, 1.0),
@@ -28,7 +27,7 @@ impl Scale {
         }
     }
 
-    /// From about the least to about the largest; in powers where the range is wide.
+    /// From about the smallest to about the largest number.
     pub(super) fn around(numbers: impl IntoIterator<Item = f64>) -> Scale {
         match range(numbers) {
             None => Scale::Linear(0.0, 1.0),
@@ -40,14 +39,14 @@ impl Scale {
         }
     }
 
-    /// Exactly these, with a little room on both sides: for numbers that all are ticks, such as jobs.
+    /// From the smallest to the largest number with a small margin, for numbers that are all ticks, such as jobs.
     pub(super) fn close(numbers: impl IntoIterator<Item = f64>) -> Scale {
         match range(numbers) {
             None => Scale::Linear(0.0, 1.0),
             Some((least, most)) if most / least > WIDE => Scale::Powers(least / 1.15, most * 1.15),
             Some((least, most)) => {
-                let room = ((most - least) * 0.05).max(least * 0.05);
-                Scale::Linear(least - room, most + room)
+                let margin = ((most - least) * 0.05).max(least * 0.05);
+                Scale::Linear(least - margin, most + margin)
             }
         }
     }
@@ -60,19 +59,22 @@ impl Scale {
         Scale::Powers(below.unwrap_or(least), above.unwrap_or(most * 1.1))
     }
 
-    /// Whether it is in powers.
     pub(super) fn is_powers(self) -> bool {
         matches!(self, Scale::Powers(..))
     }
 
-    /// The largest number on it.
+    /// The title of its axis, which names a log scale.
+    pub(super) fn titled(self, title: &str) -> String {
+        if self.is_powers() { format!("{title} (log scale)") } else { title.into() }
+    }
+
     pub(super) fn most(self) -> f64 {
         match self {
             Scale::Linear(_, most) | Scale::Powers(_, most) => most,
         }
     }
 
-    /// Where a number lies: 0 at the start, 1 at the end; what is outside lies at the nearer end.
+    /// The position of a number: 0 at the start, 1 at the end; numbers outside are at the nearer end.
     pub(super) fn place(self, number: f64) -> f64 {
         let share = match self {
             Scale::Linear(least, most) => (number - least) / (most - least),
@@ -81,7 +83,6 @@ impl Scale {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// The numbers to mark.
     pub(super) fn ticks(self) -> Vec<f64> {
         match self {
             Scale::Linear(least, most) => {
@@ -95,7 +96,7 @@ impl Scale {
     }
 }
 
-/// The least above zero and the largest of the numbers that can be drawn.
+/// The smallest above zero and the largest of the numbers that can be drawn.
 fn range(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let drawn = numbers.into_iter().filter(|number| number.is_finite() && *number > 0.0);
     drawn.map(|number| number.clamp(LEAST, MOST)).fold(None, |range, number| match range {
@@ -104,7 +105,7 @@ fn range(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// A step of 1, 2 or 5 with which a range has at least about this many.
+/// A step of 1, 2 or 5 times a power of ten that gives about `count` ticks.
 fn step(range: f64, count: f64) -> f64 {
     let rough = (range / count).max(LEAST / 100.0);
     let power = 10f64.powf(rough.log10().floor());
@@ -116,7 +117,7 @@ fn rounded_up(number: f64, step: f64) -> f64 {
     (number / step - 1e-6).ceil() * step
 }
 
-/// 1, 2 and 5 of each power of ten, or only the powers where these would be many.
+/// 1, 2 and 5 times each power of ten, or only the powers if that would be too many.
 fn powers(least: f64, most: f64) -> Vec<f64> {
     let (first, last) = (least.log10().floor() as i32, most.log10().ceil() as i32);
     let digits: &[f64] = if (most / least).log10() <= 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
@@ -127,7 +128,7 @@ fn powers(least: f64, most: f64) -> Vec<f64> {
     ticks.filter(|tick| *tick >= least / 1.000_001 && *tick <= most * 1.000_001).collect()
 }
 
-/// A tick's number.
+/// The label of a tick.
 pub(super) fn tick(number: f64) -> String {
     let trimmed = |number: f64| format!("{}", (number * 1e4).round() / 1e4);
     match number.abs() {

@@ -1,33 +1,31 @@
-//! Bars to the right, a line each, with whiskers; dots instead of bars on a scale of powers, where length means nothing.
+//! Horizontal bars with whiskers; squares instead of bars on a log scale, where length has no meaning.
 
 use super::axis::Scale;
 use super::frame::Frame;
 use super::svg::{Anchor, Svg, TEXT, cut, text_width};
 
-/// A bar.
 #[derive(Clone)]
 pub(super) struct Bar {
-    /// What stands before it.
+    /// Text left of the bar.
     pub label: String,
-    /// Its length.
     pub value: f64,
-    /// The least and the most over the runs.
+    /// The least and the most of the runs.
     pub range: Option<(f64, f64)>,
-    /// Its value in words.
+    /// The value as text.
     pub text: String,
-    /// Its colour: a class.
+    /// Its colour, as a class.
     pub class: &'static str,
 }
 
 const WIDTH: f64 = 360.0;
 const LINE: f64 = 21.0;
 
-/// A chart of bars; `mark`: a number at which a line stands.
+/// A chart of bars. `mark`: where a vertical line is drawn.
 pub(super) fn bars(bars: &[Bar], title: &str, mark: Option<f64>, label: &str) -> String {
     let height = 50.0 + LINE * bars.len() as f64;
     let numbers = bars.iter().flat_map(|bar| [bar.value, bar.range.map_or(bar.value, |range| range.1)]);
     let values: Vec<f64> = bars.iter().map(|bar| bar.value).collect();
-    // Whiskers do not make a scale one of powers, only what is measured.
+    // Only values make a scale logarithmic, not whiskers.
     let scale = match Scale::from_zero(values.iter().copied().chain(mark)) {
         powers @ Scale::Powers(..) => powers,
         Scale::Linear(..) => Scale::Linear(0.0, zero_to(numbers.chain(mark))),
@@ -55,7 +53,7 @@ pub(super) fn bars(bars: &[Bar], title: &str, mark: Option<f64>, label: &str) ->
     svg.finish("chart", label)
 }
 
-/// The end of a scale from zero that holds all of these.
+/// The end of a scale from zero to the largest number.
 fn zero_to(numbers: impl Iterator<Item = f64>) -> f64 {
     let most = numbers.filter(|number| number.is_finite()).fold(0.0, f64::max);
     Scale::from_zero([most]).most()
@@ -73,8 +71,7 @@ fn draw_axis(svg: &mut Svg, frame: &Frame, title: &str) {
             free = x + half + 8.0;
         }
     }
-    let title = if frame.x.is_powers() { format!("{title} (log scale)") } else { title.into() };
-    svg.text("t", Anchor::End, (WIDTH - 8.0, frame.bottom + 32.0), &title);
+    svg.text("t", Anchor::End, (WIDTH - 8.0, frame.bottom + 32.0), &frame.x.titled(title));
 }
 
 fn draw_bar(svg: &mut Svg, frame: &Frame, bar: &Bar, middle: f64, gutter: f64) {

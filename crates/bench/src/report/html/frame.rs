@@ -3,33 +3,26 @@
 use super::axis::{Scale, tick};
 use super::svg::{Anchor, Place, Svg, TEXT, text_width};
 
-/// Room right of the plot area, for half a number.
+/// Space right of the plot area, for half a label.
 const MARGIN: f64 = 16.0;
 
-/// A plot area.
 pub(super) struct Frame {
-    /// Left edge.
     pub left: f64,
-    /// Top edge.
     pub top: f64,
-    /// Right edge.
     pub right: f64,
-    /// Bottom edge.
     pub bottom: f64,
-    /// From left to right.
     pub x: Scale,
-    /// From bottom to top.
     pub y: Scale,
 }
 
 impl Frame {
-    /// In a drawing of this size, with room for ticks and titles.
+    /// In a drawing of this size, with margins for ticks and titles.
     pub(super) fn inside(width: f64, height: f64, x: Scale, y: Scale) -> Frame {
         let widest = y.ticks().into_iter().map(|number| text_width(&tick(number))).fold(0.0, f64::max);
         Frame { left: (widest + 9.0).max(38.0), top: 26.0, right: width - MARGIN, bottom: height - 40.0, x, y }
     }
 
-    /// Where a pair of numbers lies.
+    /// The position of a pair of numbers.
     pub(super) fn place(&self, x: f64, y: f64) -> Place {
         (self.across(x), self.bottom - self.y.place(y) * (self.bottom - self.top))
     }
@@ -38,7 +31,7 @@ impl Frame {
         self.left + self.x.place(x) * (self.right - self.left)
     }
 
-    /// Grid, ticks and titles. `x_ticks`: where the horizontal axis is marked; those without room for their number get none.
+    /// Grid, ticks and titles. Labels of `x_ticks` that would overlap are left out.
     pub(super) fn draw(&self, svg: &mut Svg, x_ticks: &[f64], x_title: &str, y_title: &str) {
         for number in self.y.ticks() {
             let (_, y) = self.place(0.0, number);
@@ -57,12 +50,7 @@ impl Frame {
                 free = middle + half + 4.0;
             }
         }
-        svg.text("t", Anchor::End, (self.right, self.bottom + 32.0), &titled(x_title, self.x));
-        svg.text("t", Anchor::Start, (4.0, TEXT + 1.0), &titled(y_title, self.y));
+        svg.text("t", Anchor::End, (self.right, self.bottom + 32.0), &self.x.titled(x_title));
+        svg.text("t", Anchor::Start, (4.0, TEXT + 1.0), &self.y.titled(y_title));
     }
-}
-
-/// A title that says where a scale is not as usual.
-fn titled(title: &str, scale: Scale) -> String {
-    if scale.is_powers() { format!("{title} (log scale)") } else { title.into() }
 }

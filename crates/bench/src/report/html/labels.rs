@@ -1,13 +1,13 @@
-//! Words beside points, none on another word, a marker or outside the frame.
+//! Labels of points that overlap neither each other nor markers, inside the frame.
 
 use super::svg::{Place, TEXT, text_width};
 
-/// A rectangle: left, top, right, bottom.
+/// Left, top, right, bottom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Area(pub f64, pub f64, pub f64, pub f64);
 
 impl Area {
-    /// Whether two have a place in common.
+    /// Whether two overlap.
     pub(super) fn meets(self, other: Area) -> bool {
         self.0 < other.2 && other.0 < self.2 && self.1 < other.3 && other.1 < self.3
     }
@@ -21,9 +21,9 @@ impl Area {
     }
 }
 
-/// Distances from a point at which its label is tried.
+/// Distances of a label from its point, in the order tried.
 const DISTANCES: [f64; 6] = [8.0, 14.0, 22.0, 32.0, 44.0, 58.0];
-/// Directions (right, down) in which it is tried, the best first.
+/// Directions (right, down) of a label, in the order tried.
 const DIRECTIONS: [Place; 12] = [
     (1.0, 0.0),
     (0.8, -0.6),
@@ -39,8 +39,8 @@ const DIRECTIONS: [Place; 12] = [
     (-0.5, 0.9),
 ];
 
-/// A place for the label of each point, the first points first; none where there is no room. Points that share a label and
-/// lie as near each other as the label is high get it once.
+/// An area for the label of each point, in order; none where there is no space. Points with the same label that are closer than its
+/// height get it once.
 pub(super) fn placed(points: &[(Place, String)], frame: Area) -> Vec<Option<Area>> {
     let markers: Vec<Area> = points.iter().map(|(place, _)| Area::around(*place, 5.5)).collect();
     let mut taken: Vec<Area> = Vec::new();

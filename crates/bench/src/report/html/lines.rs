@@ -1,4 +1,4 @@
-//! Lines over the number of jobs.
+//! Line charts over the number of jobs.
 
 use super::axis::Scale;
 use super::frame::Frame;
@@ -6,47 +6,48 @@ use super::look::Look;
 use super::svg::Svg;
 use crate::report::number;
 
-/// A series.
 pub(super) struct Line {
-    /// Its look.
     pub look: Look,
-    /// Its name.
     pub name: String,
-    /// Its points, jobs rising.
+    /// By rising jobs.
     pub points: Vec<Point>,
 }
 
-/// A point of a series.
 pub(super) struct Point {
-    /// Jobs.
     pub jobs: usize,
-    /// The figure.
     pub value: f64,
-    /// The least and most of it over the runs, if that is known.
+    /// The least and the most of the runs, if known.
     pub range: Option<(f64, f64)>,
 }
 
-/// What would be perfect.
+/// The ideal line of a chart.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Ideal {
-    /// Nothing is.
     None,
-    /// As many times as there are jobs of the fewest.
+    /// The number of jobs over the fewest jobs.
     Proportional,
-    /// This, at any jobs.
+    /// The same for any number of jobs.
     Level(f64),
 }
 
-/// What all panels of a chart share.
+impl Ideal {
+    /// Its value at `jobs`, where all numbers of jobs are `all`.
+    fn at(self, all: &[usize], jobs: f64) -> Option<f64> {
+        match self {
+            Ideal::None => None,
+            Ideal::Proportional => Some(jobs / all.first().map_or(1, |&first| first.max(1)) as f64),
+            Ideal::Level(level) => Some(level),
+        }
+    }
+}
+
+/// State that all panels of a chart share.
 #[derive(Clone)]
 pub(super) struct Chart {
-    /// Jobs that occur, rising.
+    /// All numbers of jobs, rising.
     pub jobs: Vec<usize>,
-    /// Of the figures.
     pub scale: Scale,
-    /// What the figure is.
     pub title: String,
-    /// What would be perfect.
     pub ideal: Ideal,
 }
 
@@ -54,7 +55,6 @@ const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 250.0;
 
 impl Chart {
-    /// With a scale for all of these series.
     pub(super) fn over<'l>(lines: impl Iterator<Item = &'l Line>, title: &str, ideal: Ideal) -> Chart {
         let points: Vec<&Point> = lines.flat_map(|line| &line.points).collect();
         let mut jobs: Vec<usize> = points.iter().map(|point| point.jobs).collect();
@@ -66,13 +66,13 @@ impl Chart {
         match ideal {
             Ideal::None => {}
             Ideal::Level(level) => numbers.push(level),
-            // More room for what is perfect would press what is measured against the floor.
-            Ideal::Proportional => numbers.push(perfect(&jobs, jobs.last().copied().unwrap_or(1)).min(most * 1.5)),
+            // More space for the ideal line would squeeze the measured lines.
+            Ideal::Proportional => numbers
+                .extend(ideal.at(&jobs, jobs.last().map_or(1.0, |&jobs| jobs as f64)).map(|at| at.min(most * 1.5))),
         }
         Chart { jobs, scale: Scale::from_zero(numbers), title: title.into(), ideal }
     }
 
-    /// A panel with some of the series.
     pub(super) fn panel(&self, lines: &[&Line], label: &str) -> String {
         let x = Scale::close(self.jobs.iter().map(|&jobs| jobs as f64));
         let frame = Frame::inside(WIDTH, HEIGHT, x, self.scale);
@@ -91,14 +91,9 @@ impl Chart {
 
     fn draw_ideal(&self, svg: &mut Svg, frame: &Frame) {
         let (Some(&first), Some(&last)) = (self.jobs.first(), self.jobs.last()) else { return };
-        // Straight in both scales or in neither; drawn through steps, it is right in all, and ends where the scale does.
+        // The line is straight only if both scales are alike, so it is drawn in steps, up to the end of the scale.
         let at = |step: i32| first as f64 + (last - first) as f64 * f64::from(step) / 96.0;
-        let ideal = |jobs: f64| match self.ideal {
-            Ideal::None => None,
-            Ideal::Proportional => Some(jobs / first.max(1) as f64),
-            Ideal::Level(level) => Some(level),
-        };
-        let points = (0..=96).map(at).filter_map(|jobs| ideal(jobs).map(|ideal| (jobs, ideal)));
+        let points = (0..=96).map(at).filter_map(|jobs| Some((jobs, self.ideal.at(&self.jobs, jobs)?)));
         let places: Vec<_> = points
             .take_while(|(_, ideal)| *ideal <= self.scale.most() * 1.000_001)
             .map(|(jobs, ideal)| frame.place(jobs, ideal))
@@ -113,11 +108,6 @@ impl Chart {
             svg.titled(&title, |svg| svg.marker(line.look, place));
         }
     }
-}
-
-/// The perfect speed-up at some jobs.
-fn perfect(jobs: &[usize], at: usize) -> f64 {
-    at as f64 / jobs.first().copied().unwrap_or(1).max(1) as f64
 }
 
 fn draw_line(svg: &mut Svg, frame: &Frame, line: &Line) {

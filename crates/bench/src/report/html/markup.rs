@@ -2,10 +2,10 @@
 
 use crate::report::table::{Column, Table};
 
-/// A heading no longer than this stays in one line.
+/// Headings up to this length are not wrapped.
 const SHORT: usize = 8;
 
-/// Text that HTML shows as it is, inside elements and quoted attributes.
+/// Text escaped for elements and quoted attributes.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
@@ -15,7 +15,7 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // No other control character may stand in a page.
+            // HTML allows no other control characters.
             '\n' | '\t' => out.push(char),
             char if char.is_control() => out.push('\u{fffd}'),
             char => out.push(char),
@@ -24,7 +24,7 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// A table that scrolls sideways where it is wider than the page.
+/// A table that scrolls horizontally if it is wider than the page.
 pub(super) fn table(table: &Table) -> String {
     let class = |at: usize| if table.columns[at].number { "n" } else { "w" };
     let head = |(at, column): (usize, &Column)| {
@@ -46,19 +46,19 @@ pub(super) fn table(table: &Table) -> String {
     )
 }
 
-/// A chart with its heading, what is drawn, and a sentence that says how to read it.
+/// A chart with its heading and a caption.
 pub(super) fn figure(title: &str, drawn: &str, reading: &str) -> String {
     format!("<figure><h3>{}</h3>\n{drawn}<figcaption>{}</figcaption></figure>\n", escaped(title), escaped(reading))
 }
 
-/// Small charts side by side, as many as fit.
+/// Small charts with titles, side by side.
 pub(super) fn panels(panels: &[(String, String)]) -> String {
     let panel =
         |(title, svg): &(String, String)| format!("<div class=\"panel\"><h4>{}</h4>{svg}</div>\n", escaped(title));
     beside(&panels.iter().map(panel).collect::<Vec<_>>())
 }
 
-/// Things side by side, as many as fit.
+/// Elements side by side.
 pub(super) fn beside(things: &[String]) -> String {
     format!("<div class=\"panels\">\n{}</div>\n", things.concat())
 }

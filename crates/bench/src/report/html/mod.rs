@@ -1,4 +1,4 @@
-//! The report as one HTML page: charts drawn here as SVG, the figures below them, nothing from anywhere else.
+//! The report as one HTML page: charts as SVG, with the figures below them. It loads nothing.
 
 mod axis;
 mod bars;
@@ -16,14 +16,8 @@ mod speeds;
 mod svg;
 mod versus;
 
+pub use page::html;
 pub(crate) use palette::push_new;
-
-use super::Report;
-
-/// The report as HTML.
-pub fn html(report: &Report) -> String {
-    page::page(report)
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! The page: head, facts, sections, and how it looks.
+//! The page: head, facts, sections and style.
 
 use super::markup::{escaped, table};
 use super::palette::Palette;
@@ -12,8 +12,8 @@ const STYLE: &str = include_str!("style.css");
 const DARK: &str = include_str!("dark.css");
 const SCRIPT: &str = include_str!("theme.js");
 
-/// The whole page.
-pub(super) fn page(report: &Report) -> String {
+/// The report as HTML.
+pub fn html(report: &Report) -> String {
     let title = match report.input.name.as_str() {
         "" => "Benchmark".to_string(),
         name => format!("Benchmark: {name}"),
@@ -41,7 +41,7 @@ pub(super) fn page(report: &Report) -> String {
     )
 }
 
-/// The dark colours stand twice: where the reader's system asks for them, and where the reader does; never on paper.
+/// The dark colours are there twice: for readers whose system asks for them, and for those who choose them; not for print.
 fn style() -> String {
     format!(
         "{STYLE}@media screen and (prefers-color-scheme: dark) {{\n:root:not([data-theme=light]) {{\n{DARK}}}\n}}\n\
@@ -76,7 +76,7 @@ fn numbered(at: usize, title: &str, body: &str) -> String {
     format!("<section id=\"s{at}\">\n<h2>{}</h2>\n{body}</section>\n", escaped(title))
 }
 
-/// What went wrong, before all else.
+/// Failures, before everything else.
 fn alarm(report: &Report) -> String {
     let paragraph = |word: &str, text: &String| format!("<p><strong>{word}</strong>: {}</p>\n", escaped(text));
     let incomplete = report.incomplete.iter().map(|reason| paragraph("Incomplete", reason));
@@ -108,9 +108,9 @@ fn notes(report: &Report) -> Option<(String, String)> {
     (!items.is_empty()).then(|| ("Notes".into(), format!("<ul class=\"notes\">\n{items}</ul>\n")))
 }
 
-/// The ends of what packing can do, each with the program that reached it: the smallest image, the fastest way, the least work.
+/// The smallest image, the fastest run and the least processor time of packing, each with its program.
 fn in_short(figures: &[Figures]) -> String {
-    // That storing is fastest is no news.
+    // Storing is always fastest.
     let compresses = |case: &Case| case.task == Task::Pack && case.codec != "none";
     let all = || figures.iter().filter(|one| compresses(&one.measured.case));
     if all().count() < 2 {

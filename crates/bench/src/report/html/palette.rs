@@ -1,10 +1,10 @@
-//! Which colour means what on a page: one colour is one program in every chart, or one codec where there is one program.
+//! Colours of a page: one colour is one program in every chart, or one codec if there is one program.
 
 use super::look::{COLOURS, Look};
 use crate::report::figures::Figures;
 use crate::report::{Case, Tails};
 
-/// The meaning of colours, shapes and dashes, the same on the whole page.
+/// Colours, shapes and dashes, the same on the whole page.
 pub(super) struct Palette<'p> {
     programs: Vec<&'p str>,
     codecs: Vec<&'p str>,
@@ -12,7 +12,7 @@ pub(super) struct Palette<'p> {
 }
 
 impl<'p> Palette<'p> {
-    /// For these configurations: all of the page's.
+    /// For all configurations of the page.
     pub(super) fn of(figures: &[Figures<'p>]) -> Palette<'p> {
         let mut found = Palette { programs: vec![], codecs: vec![], ways: vec![] };
         for case in figures.iter().map(|one| &one.measured.case) {
@@ -23,12 +23,10 @@ impl<'p> Palette<'p> {
         found
     }
 
-    /// Whether colours are codecs.
     pub(super) fn is_of_codecs(&self) -> bool {
         self.programs.len() == 1 && self.codecs.len() <= COLOURS
     }
 
-    /// The look of a configuration.
     pub(super) fn look(&self, case: &Case) -> Look {
         let hue = match self.is_of_codecs() {
             true => self.codecs.iter().position(|codec| *codec == case.codec),
@@ -37,12 +35,11 @@ impl<'p> Palette<'p> {
         Look::of(hue.unwrap_or(0), self.way(case.tails))
     }
 
-    /// The look of a program.
     pub(super) fn look_of_program(&self, program: &str) -> Look {
         Look::of(self.programs.iter().position(|known| *known == program).unwrap_or(0), 0)
     }
 
-    /// The look of a way of treating tails, whatever the program.
+    /// The look of a treatment of tail ends, for any program.
     pub(super) fn look_of_way(&self, tails: Tails) -> Look {
         Look { hue: None, ..Look::of(0, self.way(tails)) }
     }
@@ -52,7 +49,7 @@ impl<'p> Palette<'p> {
     }
 }
 
-/// Adds what is not there yet.
+/// Adds an item unless it is in the list.
 pub(crate) fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);

@@ -1,4 +1,4 @@
-//! Size against speed: each configuration a point, and the line of those that none beats in both.
+//! Size against speed: each configuration is a point; a line joins those that no other beats in both.
 
 use super::axis::Scale;
 use super::frame::Frame;
@@ -6,13 +6,10 @@ use super::labels::{Area, placed};
 use super::look::Look;
 use super::svg::{Anchor, Place, Svg, TEXT};
 
-/// A configuration.
 pub(super) struct Dot {
-    /// How it looks.
     pub look: Look,
-    /// What stands beside it.
     pub label: String,
-    /// What it says when pointed at.
+    /// Tooltip.
     pub title: String,
     /// Speed, more is better; above zero.
     pub speed: f64,
@@ -20,13 +17,13 @@ pub(super) struct Dot {
     pub size: f64,
 }
 
-/// The chart twice: for wide pages and for narrow ones.
+/// The chart twice, for wide and for narrow pages.
 pub(super) fn pareto(dots: &[Dot], label: &str, x_title: &str, y_title: &str) -> String {
     let draw = |class, width, height| drawn(dots, (width, height), (x_title, y_title), (class, label));
     draw("chart wide", 960.0, 460.0) + &draw("chart narrow", 360.0, 380.0)
 }
 
-/// Whether each is on the frontier: none is as good in both and better in one.
+/// Whether each is on the Pareto frontier: no other is as good in both and better in one.
 pub(super) fn frontier(dots: &[Dot]) -> Vec<bool> {
     let beats = |one: &Dot, other: &Dot| {
         one.speed >= other.speed && one.size <= other.size && (one.speed > other.speed || one.size < other.size)
@@ -56,14 +53,14 @@ fn drawn(
     svg.finish(class, label)
 }
 
-/// Those on the frontier first: they are labelled first and drawn last.
+/// Those on the frontier first, which are labelled first and drawn last.
 fn in_order(best: &[bool]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..best.len()).collect();
     order.sort_by_key(|&index| !best[index]);
     order
 }
 
-/// A staircase: what is left of it and above is beaten by one of its corners.
+/// A staircase: each point above and left of it is beaten by one of its corners.
 fn draw_frontier(svg: &mut Svg, frame: &Frame, dots: &[Dot], best: &[bool]) {
     let mut corners: Vec<&Dot> = dots.iter().zip(best).filter(|(_, best)| **best).map(|(dot, _)| dot).collect();
     corners.sort_by(|left, right| left.speed.total_cmp(&right.speed));

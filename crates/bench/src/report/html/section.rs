@@ -1,6 +1,6 @@
 //! The charts of one task and block size.
 
-use super::legend;
+use super::legend::legend;
 use super::lines::{Chart, Ideal, Line, Point};
 use super::look::Look;
 use super::markup::{beside, figure, panels};
@@ -9,20 +9,17 @@ use super::pareto::{Dot, pareto};
 use crate::report::figures::{Figures, Group};
 use crate::report::{Case, Tails, number, tables};
 
-/// Series that fit one chart; more are drawn a chart a codec.
+/// Most series of one chart; with more, each codec has a chart.
 const FEW: usize = 6;
 
-/// What tells the series of a group apart.
+/// The series of a group. Lists are in the order of the report.
 pub(super) struct Series<'g> {
     group: &'g Group<'g, 'g>,
     palette: &'g Palette<'g>,
-    /// The codecs, in the report's order.
     codecs: Vec<&'g str>,
-    /// The programs, likewise.
     programs: Vec<&'g str>,
-    /// The ways of treating tails, likewise.
     ways: Vec<Tails>,
-    /// The series: a case each, whose jobs say nothing.
+    /// One case of each series; its number of jobs has no meaning.
     all: Vec<&'g Case>,
 }
 
@@ -31,7 +28,6 @@ fn same_series(left: &Case, right: &Case) -> bool {
 }
 
 impl<'g> Series<'g> {
-    /// Of a group.
     pub(super) fn of(group: &'g Group<'g, 'g>, palette: &'g Palette<'g>) -> Series<'g> {
         let mut found = Series { group, palette, codecs: vec![], programs: vec![], ways: vec![], all: vec![] };
         for case in group.figures.iter().map(|one| &one.measured.case) {
@@ -45,7 +41,7 @@ impl<'g> Series<'g> {
         found
     }
 
-    /// Whether all series are told apart by colour in one chart; else there is a chart a codec.
+    /// Whether all series are in one chart, distinguished by colour; otherwise each codec has a chart.
     fn few(&self) -> bool {
         self.palette.is_of_codecs() && self.all.len() <= FEW
     }
@@ -54,7 +50,7 @@ impl<'g> Series<'g> {
         self.palette.look(case)
     }
 
-    /// The words that tell a case from the others of the group.
+    /// The words that distinguish a case from the others of the group.
     pub(super) fn name(&self, case: &Case, with_program: bool) -> String {
         let mut words = vec![case.codec.as_str()];
         if with_program && self.programs.len() > 1 {
@@ -66,7 +62,7 @@ impl<'g> Series<'g> {
         words.join(" · ")
     }
 
-    /// The key of all charts of the group: of the series where they are few, else of programs and ways.
+    /// The legend of all charts of the group: the series if they are few, otherwise programs and treatments of tail ends.
     fn key(&self) -> Vec<(Look, String)> {
         if self.few() {
             return self.all.iter().map(|case| (self.look(case), self.name(case, true))).collect();
@@ -78,7 +74,7 @@ impl<'g> Series<'g> {
         key
     }
 
-    /// Each series at the most jobs it was run with.
+    /// Each series at its largest number of jobs.
     pub(super) fn at_most_jobs(&self) -> Vec<&'g Figures<'g>> {
         let most = |case: &&'g Case| {
             let figures = self.group.figures.iter().filter(|one| same_series(&one.measured.case, case));
@@ -87,7 +83,7 @@ impl<'g> Series<'g> {
         self.all.iter().filter_map(most).collect()
     }
 
-    /// The words for these jobs.
+    /// Describes those numbers of jobs.
     pub(super) fn jobs_words(&self) -> String {
         let jobs: Vec<usize> = self.at_most_jobs().iter().map(|one| one.measured.case.jobs).collect();
         match (jobs.iter().min(), jobs.iter().max()) {
@@ -97,13 +93,13 @@ impl<'g> Series<'g> {
         }
     }
 
-    /// Size against speed, if there is more than one to compare.
+    /// Size against speed, if there are two points or more.
     pub(super) fn pareto(&self) -> String {
         let dots: Vec<Dot> = self.at_most_jobs().into_iter().filter_map(|one| self.dot(one)).collect();
         if dots.len() < 2 {
             return String::new();
         }
-        let drawn = legend::of_markers(&self.key())
+        let drawn = legend(&self.key(), false)
             + &pareto(&dots, "Image size against throughput", "MB of content a second", "image, % of content");
         let reading = format!(
             "Each configuration {}, by median wall time. Right is faster, down is smaller; what lies on the stepped line is beaten \
@@ -148,7 +144,7 @@ impl<'g> Series<'g> {
             self.chart("Efficiency by jobs", "% of ideal", Ideal::Level(100.0), &efficiency, EFFICIENCY),
         ];
         match self.few() {
-            true => legend::of_lines(&self.key()) + &beside(&charts),
+            true => legend(&self.key(), true) + &beside(&charts),
             false => charts.concat(),
         }
     }
@@ -171,7 +167,7 @@ impl<'g> Series<'g> {
             let drawn = chart.panel(&lines.iter().map(|(_, line)| line).collect::<Vec<_>>(), title);
             return figure(title, &drawn, reading);
         }
-        // In powers, the programs of a codec would lie on one another: then each codec has a scale of its own.
+        // On a log scale the programs of a codec would overlap: then each codec has its own scale.
         let own = chart.scale.is_powers();
         let panel = |codec: &&str| {
             let of: Vec<&Line> = lines.iter().filter(|(of, _)| of == codec).map(|(_, line)| line).collect();
@@ -185,7 +181,7 @@ impl<'g> Series<'g> {
         let has_points = |codec: &&&str| lines.iter().any(|(of, line)| of == *codec && !line.points.is_empty());
         let drawn: Vec<(String, String)> = self.codecs.iter().filter(has_points).map(panel).collect();
         let scales = if own { "Each codec has a scale of its own." } else { "All codecs have the same scale." };
-        figure(title, &(legend::of_lines(&self.key()) + &panels(&drawn)), &format!("{reading} {scales}"))
+        figure(title, &(legend(&self.key(), true) + &panels(&drawn)), &format!("{reading} {scales}"))
     }
 
     fn line(&self, case: &Case, point: &dyn Fn(&Figures) -> Option<Point>) -> Line {

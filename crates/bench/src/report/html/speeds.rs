@@ -1,4 +1,4 @@
-//! Codecs in memory: how fast each is on one core, and how small.
+//! Codecs in memory: speed on one core, and size.
 
 use super::bars::{Bar, bars};
 use super::look::Look;
@@ -6,7 +6,6 @@ use super::markup::{figure, panels};
 use super::pareto::{Dot, pareto};
 use crate::report::{CodecSpeed, Spread, number};
 
-/// The figures of each block size.
 pub(super) fn speeds(codecs: &[CodecSpeed]) -> String {
     let mut sizes: Vec<u64> = codecs.iter().map(|codec| codec.block_size).collect();
     sizes.sort_unstable();

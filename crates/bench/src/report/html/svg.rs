@@ -1,26 +1,22 @@
-//! A drawing: lines, shapes and words as SVG, colours by class so that the page's theme says them.
+//! A drawing as SVG. Colours are classes, so that they follow the theme of the page.
 
 use super::look::Look;
 use super::markup::escaped;
 
-/// A place in the drawing, from its top left.
+/// A position in the drawing, from its top left.
 pub(super) type Place = (f64, f64);
 
-/// From which side of its place a text runs.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Anchor {
-    /// It starts there.
     Start,
-    /// It is centred there.
     Middle,
-    /// It ends there.
     End,
 }
 
 /// Height of text, in the drawing's units.
 pub(super) const TEXT: f64 = 11.0;
 
-/// A drawing that grows.
 pub(super) struct Svg {
     width: f64,
     height: f64,
@@ -28,32 +24,29 @@ pub(super) struct Svg {
 }
 
 impl Svg {
-    /// An empty drawing.
     pub(super) fn new(width: f64, height: f64) -> Svg {
         Svg { width, height, body: String::new() }
     }
 
-    /// A straight line.
     pub(super) fn line(&mut self, class: &str, from: Place, to: Place) {
         let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(coordinate);
         self.body.push_str(&format!("<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"));
     }
 
-    /// A line through places; nothing for fewer than two.
+    /// A line through positions; nothing for fewer than two.
     pub(super) fn path(&mut self, class: &str, places: &[Place]) {
         if places.len() > 1 {
             self.body.push_str(&format!("<polyline class=\"{class}\" points=\"{}\"/>", points(places)));
         }
     }
 
-    /// A rectangle.
     pub(super) fn rectangle(&mut self, class: &str, corner: Place, width: f64, height: f64) {
         let [x, y, width, height] = [corner.0, corner.1, width.max(0.0), height.max(0.0)].map(coordinate);
         self.body
             .push_str(&format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
     }
 
-    /// Words whose foot is at a place.
+    /// Text with its baseline at a position.
     pub(super) fn text(&mut self, class: &str, anchor: Anchor, place: Place, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
@@ -64,7 +57,7 @@ impl Svg {
         self.body.push_str(&format!("<text class=\"{class}\"{anchor} x=\"{x}\" y=\"{y}\">{text}</text>"));
     }
 
-    /// A marker of a series, centred at a place.
+    /// A marker of a series, centred at a position.
     pub(super) fn marker(&mut self, look: Look, place: Place) {
         let class = format!("m {}{}", look.colour_class(), if look.hollow { " hollow" } else { "" });
         match look.outline(place) {
@@ -78,14 +71,14 @@ impl Svg {
         }
     }
 
-    /// What is drawn is one thing, with words that show when it is pointed at.
+    /// Groups what is drawn, with a tooltip.
     pub(super) fn titled(&mut self, title: &str, draw: impl FnOnce(&mut Svg)) {
         self.body.push_str(&format!("<g><title>{}</title>", escaped(title)));
         draw(self);
         self.body.push_str("</g>\n");
     }
 
-    /// The drawing as an element; `label` says what it shows to who cannot see it.
+    /// The drawing as an element; `label` is for screen readers.
     pub(super) fn finish(self, class: &str, label: &str) -> String {
         let (width, height) = (coordinate(self.width), coordinate(self.height));
         format!(
@@ -107,7 +100,7 @@ fn coordinate(value: f64) -> String {
     if tenth.is_finite() { format!("{}", tenth + 0.0) } else { "0".into() }
 }
 
-/// About how wide a text is, rather more than less: fonts differ.
+/// An upper estimate of the width of a text; fonts differ.
 pub(super) fn text_width(text: &str) -> f64 {
     let wide = |char: char| match char {
         'i' | 'j' | 'l' | 't' | 'f' | 'r' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | '(' | ')' | '[' | ']' | ' ' => {
@@ -121,7 +114,7 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().map(wide).sum::<f64>() * TEXT
 }
 
-/// The text, cut so that it is no wider than this.
+/// The text, truncated to a width.
 pub(super) fn cut(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.into();

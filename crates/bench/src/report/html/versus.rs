@@ -1,24 +1,18 @@
-//! Ours beside each peer: bars of the ratios.
+//! packline beside each competitor: bars of the ratios.
 
 use super::bars::{Bar, bars};
 use super::markup::{figure, panels};
+use super::palette::push_new;
 use super::section::Series;
 use crate::report::figures::{Against, Figures};
 use crate::report::{Spread, number};
 
-/// A figure for each peer beside whom ours stands.
+/// A figure for each competitor.
 pub(super) fn versus(series: &Series) -> String {
     let compared: Vec<(&Figures, Against)> =
         series.at_most_jobs().into_iter().filter_map(|one| one.versus.map(|versus| (one, versus))).collect();
-    let mut peers: Vec<&str> = compared.iter().map(|(one, _)| one.measured.case.program.as_str()).collect();
-    peers.dedup();
-    let mut seen: Vec<&str> = Vec::new();
-    peers.retain(|peer| {
-        !seen.contains(peer) && {
-            seen.push(peer);
-            true
-        }
-    });
+    let mut peers: Vec<&str> = Vec::new();
+    compared.iter().for_each(|(one, _)| push_new(&mut peers, one.measured.case.program.as_str()));
     peers.into_iter().map(|peer| beside(series, peer, &compared)).collect()
 }
 
@@ -52,7 +46,7 @@ fn beside(series: &Series, peer: &str, compared: &[(&Figures, Against)]) -> Stri
 
 fn bar(label: String, ratio: Spread, digits: usize) -> Bar {
     let text = if ratio.median < 100.0 { format!("{:.digits$}", ratio.median) } else { number::short(ratio.median) };
-    // What is shown as 1 is no more.
+    // A ratio that is shown as 1 counts as 1.
     let shown: f64 = text.parse().unwrap_or(ratio.median);
     let class = if shown <= 1.0 { "cx" } else { "cx open" };
     Bar { label, value: ratio.median, range: Some((ratio.least, ratio.most)), text, class }

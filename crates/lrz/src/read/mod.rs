@@ -1,4 +1,10 @@
-//! Reading of .lrz files: listing, decompression, verification.
+//! Reads .lrz files of versions 0.4 to 0.7: listing, decompression, verification.
+//!
+//! `info.rs` visits chunks and blocks one at a time, each at a higher offset than the one before; a listing needs nothing else. `ahead.rs`
+//! decompresses blocks of both streams on workers, each stream with its own share of memory, later chunks included. A block larger
+//! than its share is decompressed piece by piece where it is needed (`stream.rs`), with memory taken from the history. `decompress.rs`
+//! follows the opcodes; `plain.rs` assembles the chunk in slabs, which stay in memory while there is room and are then read back
+//! from the output, or from an unnamed temporary file where the output is a pipe. `sums.rs` computes CRC and MD5.
 
 mod ahead;
 mod archive;

@@ -1,8 +1,17 @@
-//! Reading SquashFS 4.0: any image, however it was made, and whatever it is made to do.
+//! Reads SquashFS 4.0 images of any origin, hostile ones included.
 //!
 //! An [`Image`] is opened on an [`Input`] and read lazily: metadata blocks are decompressed when they are needed and kept in a
-//! bounded cache. Trees are walked with [`Walk`]; contents come through [`Reading`], which decodes ahead on workers and hands out
-//! bytes in the order they were asked for, or block by block through a [`BlockDecoder`].
+//! bounded cache (`metadata_cache.rs`); inodes, listings and block lists are read from it one item at a time, so that no allocation
+//! follows a number in the image. [`Walk`] visits a tree without recursion, each directory once. Two names are one file if their
+//! `InodeRef` is the same: inode numbers in an image may repeat.
+//!
+//! Contents are read in three ways: [`Reading`] decodes ahead on workers and returns bytes in the order of the requests; a
+//! [`BlockDecoder`] decodes one block; `random.rs` serves any offset from any thread, for mounts.
+//!
+//! [`Reading`] decodes a fragment block at its first use and keeps it until its last, which a first pass determines
+//! (`reading/uses.rs`). If not all fit into memory, the block needed last is evicted: written, decoded, to an unnamed temporary file
+//! (`scratch.rs`), from which later files read their bytes. That file is bounded by 64 times the size of the image (or 64 MiB). Where it
+//! cannot be made, written or read, the block is decoded again.
 
 mod block;
 mod error;

@@ -1,4 +1,19 @@
-//! Writing an image: contents are cut, hashed and deduplicated, compressed on workers and written in order; then the metadata.
+//! Writes an image: contents are cut, hashed and deduplicated, compressed on workers and written in order; then the metadata.
+//!
+//! 1. `feeder.rs` reads contents into slabs (`slab.rs`) and cuts them into blocks, tail ends and holes. A slab holds one large block
+//!    or many small pieces, so that a tiny file costs no hand-over of its own.
+//! 2. Workers hash each piece (`work.rs`, `digest.rs`) and find zeros.
+//! 3. `decision.rs` decides in the order of the input, from digests alone. `matching.rs` follows whether the file so far equals a run of
+//!    stored blocks (`blocks.rs` finds runs by a chained digest of their beginning, in constant time). While it does, nothing is
+//!    stored; when the match ends, the blocks matched so far are copied as they are stored. So a decision waits neither for the end of
+//!    a file nor for its bytes, and does not depend on memory. `fragments.rs` packs tail ends, each content once.
+//! 4. Workers compress blocks. Output buffers are reused.
+//! 5. `area.rs` writes results in the order of the decisions and records where they lie. A fragment block gets its place in that order
+//!    when it is full.
+//! 6. After the last entry `writer.rs` completes the block lists, and `metadata_area.rs` writes the tree from the deepest directories to
+//!    the root, for each level first the inodes and then the listings (`numbering.rs`, `inode_table.rs`), compressed by the same workers
+//!    (`metadata.rs`, `pipeline_compressor.rs`); then the fragment, export, id and xattr tables and padding. The superblock is
+//!    written last.
 
 mod area;
 mod batch;

@@ -50,7 +50,7 @@ pub static COMMANDS: &[Listed] = &[
     Table(lrzip::tar::LRZTAR),
     Table(lrzip::tar::LRZUNTAR),
     Derived(Entry::of::<mount::Mount>()),
-    Table(bench::APPLET),
+    Derived(Entry::of::<bench::Bench>()),
     Derived(Entry::of::<completions::Completions>()),
     Derived(Entry::of::<man::ManPage>()),
 ];

@@ -79,12 +79,21 @@ fn shown<N: Default + PartialEq>(least: N, most: Option<String>, show: impl Fn(N
 }
 
 /// Text that a function parses.
-pub fn text<T: 'static, E: fmt::Display + 'static>(parse: fn(&str) -> Result<T, E>) -> Value<T> {
+pub fn text<T: 'static, E: fmt::Display>(parse: impl Fn(&str) -> Result<T, E> + Send + Sync + 'static) -> Value<T> {
     let check = move |text: &OsStr| {
         let text = text.to_str().ok_or("the value is not UTF-8")?;
         parse(text).map_err(|error| error.to_string())
     };
     Value { parse: Arc::new(check), range: None }
+}
+
+/// A list that is one value, separated by commas; clap takes a `Vec` for several values.
+#[derive(Debug, Clone)]
+pub struct List<T>(pub Vec<T>);
+
+/// Text that a function parses into a list.
+pub fn list<T: 'static>(parse: fn(&str) -> Result<Vec<T>, String>) -> Value<List<T>> {
+    text(move |text| parse(text).map(List))
 }
 
 /// One of these words.

@@ -3,11 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::harness::{Kept, Place, Ran, host, io, run, run_on};
-use crate::args::Args;
-use crate::commands::bench::APPLET;
-use crate::dispatch::with_name;
-use crate::table::command::command_of;
+use super::harness::{Place, Ran, host, run, run_on};
 use crate::ui::io::Host;
 
 /// A host whose packline is this script.
@@ -34,16 +30,6 @@ fn left(place: &Place) -> usize {
 
 /// `pack SOURCE IMAGE ...`: writes an image of so many bytes, and says what it packed.
 const PACKS: &str = "echo image > \"$3\"; echo '{\"content_bytes\": 60}'";
-
-#[test]
-fn no_option_is_parsed_and_ignored() {
-    let arguments = ["pack".into(), "/nonesuch".into()];
-    let matches = command_of(&APPLET).try_get_matches_from(with_name("bench", &arguments)).unwrap();
-    let args = Args::new(&APPLET, matches);
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    assert!((APPLET.run)(&args, &mut io).is_err());
-    assert_eq!(args.unasked(), Vec::<&str>::new());
-}
 
 #[test]
 fn options_without_effect_are_refused() {

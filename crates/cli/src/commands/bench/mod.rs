@@ -5,161 +5,140 @@ mod outputs;
 mod progress;
 mod settings;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use packline_bench::{
     Benchmark, Clock, Error, Interruption, Machine, Outcome, PACKERS, ProgramKind, Session, Setting, UNPACKERS,
 };
 
-use crate::args::Args;
+use packline_bench::report::{Tails, Task};
+
+use crate::args::value::{List, list, number, one_of, size};
+use crate::args::{Command, Invocation};
 use crate::host::{clock, machine};
-use crate::table::options::{Applet, Manners, Operand, Opt, Takes};
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
 use crate::ui::time::Moment;
 use outputs::Outputs;
 use settings::What;
 
-const CHOICE: &str = "What is measured";
-const RUNS: &str = "Runs";
-const REPORT: &str = "Report";
+/// Measure packing, unpacking, codecs or storage, beside other programs
+#[derive(Debug, clap::Args)]
+pub struct Bench {
+    /// What to measure; or report, which merges and shows earlier reports
+    #[arg(value_parser = one_of(What::ALL.map(|what| (what.name(), what))))]
+    what: What,
+    /// pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. codec: a directory,
+    /// a tar, or any file. storage: a directory. report: files that --csv wrote
+    #[arg(value_name = "INPUT", required = true, value_hint = clap::ValueHint::AnyPath)]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    choice: Choice,
+    #[command(flatten)]
+    runs: RunArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+}
 
-const CHOICE_OPTIONS: &[Opt] = &[
-    Opt::flag("full", "All codecs of SquashFS, with 1, 2, 4 and so on jobs, after a warm-up run: takes hours (pack)")
-        .group(CHOICE),
-    Opt::with(
-        "codec",
-        "CODECS",
-        Takes::Text,
-        "Codecs, separated by commas, each NAME[:key=value,...]; may be given several times (pack, codec) \
-         [default: lz4, zstd:level=3, gzip; codec and --full: all of SquashFS]",
-    )
-    .short('c')
-    .repeats()
-    .group(CHOICE),
-    Opt::with(
-        "levels",
-        "LIST",
-        Takes::Text,
-        "Levels, such as 1,5-9, for each codec that has levels (pack, codec) [default: the codec's own]",
-    )
-    .group(CHOICE),
-    Opt::with("block-size", "SIZES", Takes::Text, "Block sizes, powers of two from 4K to 1M (pack, codec)")
-        .short('b')
-        .default("128K")
-        .group(CHOICE),
-    Opt::with(
-        "fragments",
-        "LIST",
-        Takes::Text,
-        "Which tail ends share fragment blocks, as --fragments of pack: always, small, never (pack)",
-    )
-    .alias("tails")
-    .default("always")
-    .group(CHOICE),
-    Opt::with("tasks", "LIST", Takes::Text, "What an image is unpacked to: directory, tar (unpack)")
-        .default("directory,tar")
-        .group(CHOICE),
-    Opt::with(
-        "jobs",
-        "LIST",
-        Takes::Text,
-        "Numbers of worker threads, such as 1,2,4-8 (pack, unpack) [default: number of CPUs; unpack and --full: 1, 2, 4 and so on too]",
-    )
-    .short('j')
-    .group(CHOICE),
-    Opt::with(
-        "against",
-        "PROGRAMS",
-        Takes::Path,
-        "Programs to compare with, separated by commas, each NAME or NAME=PATH; all that are installed; or none (pack, unpack) \
-         [default: those for SquashFS that are installed]",
-    )
-    .group(CHOICE),
-    Opt::with(
-        "limit",
-        "SIZE",
-        Takes::Size { least: 1 << 20, most: 1 << 40 },
-        "Most bytes of content that are measured (codec) [default: 256M, or less if memory is short]",
-    )
-    .group(CHOICE),
-];
+/// What is measured.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What is measured")]
+struct Choice {
+    /// All codecs of SquashFS, with 1, 2, 4 and so on jobs, after a warm-up run: takes hours (pack)
+    #[arg(long)]
+    full: bool,
+    /// Codecs, separated by commas, each NAME[:key=value,...]; may be given several times (pack, codec)
+    /// [default: lz4, zstd:level=3, gzip; codec and --full: all of SquashFS]
+    #[arg(short, long, value_name = "CODECS")]
+    codec: Vec<String>,
+    /// Levels, such as 1,5-9, for each codec that has levels (pack, codec) [default: the codec's own]
+    #[arg(long, value_name = "LIST", value_parser = list(lists::levels))]
+    levels: Option<List<i64>>,
+    /// Block sizes, powers of two from 4K to 1M (pack, codec)
+    #[arg(short, long, value_name = "SIZES", default_value = "128K", value_parser = list(lists::block_sizes))]
+    block_size: List<u64>,
+    /// Which tail ends share fragment blocks, as --fragments of pack: always, small, never (pack)
+    #[arg(long, alias = "tails", value_name = "LIST", default_value = "always", value_parser = list(lists::fragments))]
+    fragments: List<Tails>,
+    /// What an image is unpacked to: directory, tar (unpack)
+    #[arg(long, value_name = "LIST", default_value = "directory,tar", value_parser = list(lists::tasks))]
+    tasks: List<Task>,
+    /// Numbers of worker threads, such as 1,2,4-8 (pack, unpack)
+    /// [default: number of CPUs; unpack and --full: 1, 2, 4 and so on too]
+    #[arg(short, long, value_name = "LIST", value_parser = list(lists::jobs))]
+    jobs: Option<List<usize>>,
+    /// Programs to compare with, separated by commas, each NAME or NAME=PATH; all that are installed; or none (pack, unpack)
+    /// [default: those for SquashFS that are installed]
+    #[arg(long, value_name = "PROGRAMS")]
+    against: Option<OsString>,
+    /// Most bytes of content that are measured (codec) [default: 256M, or less if memory is short]
+    #[arg(long, value_name = "SIZE", value_parser = size(1 << 20..=1 << 40))]
+    limit: Option<u64>,
+}
 
-const RUN_OPTIONS: &[Opt] = &[
-    Opt::with("runs", "COUNT", Takes::Number { least: 1, most: 1000 }, "Measured runs")
-        .short('n')
-        .default("3")
-        .group(RUNS),
-    Opt::with(
-        "warmup",
-        "COUNT",
-        Takes::Number { least: 0, most: 1000 },
-        "Runs before the measured ones (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]",
-    )
-    .group(RUNS),
-    Opt::with(
-        "work-dir",
-        "DIR",
-        Takes::Path,
-        "Directory for temporary benchmark files; they are deleted afterwards (pack, unpack) [default: .]",
-    )
-    .alias("place")
-    .group(RUNS),
-    Opt::flag("keep", "Stop at the first wrong result and keep the temporary files (pack, unpack)").group(RUNS),
-    Opt::with(
-        "mem",
-        "SIZE",
-        Takes::Size { least: 0, most: u64::MAX },
-        "Memory limit of each program; those without such an option are left out (pack, unpack). Memory limit (codec)",
-    )
-    .group(RUNS),
-    Opt::flag("no-storage", "Do not measure the storage of --work-dir (pack, unpack)").group(RUNS),
-    Opt::with(
-        "bytes",
-        "SIZE",
-        Takes::Size { least: 1 << 20, most: 1 << 50 },
-        "Bytes written and read, three times, to measure storage (pack, unpack, storage) [default: 1G, or a tenth of what is free]",
-    )
-    .group(RUNS),
-];
+/// How it is measured.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Runs")]
+struct RunArgs {
+    /// Measured runs
+    #[arg(short = 'n', long, value_name = "N", default_value = "3", value_parser = number::<usize>(1..=1000))]
+    runs: usize,
+    /// Runs before the measured ones (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]
+    #[arg(long, value_name = "N", value_parser = number::<usize>(0..=1000))]
+    warmup: Option<usize>,
+    /// Directory for temporary benchmark files; they are deleted afterwards (pack, unpack)
+    #[arg(long, alias = "place", value_name = "DIR", default_value = ".")]
+    work_dir: PathBuf,
+    /// Stop at the first wrong result and keep the temporary files (pack, unpack)
+    #[arg(long)]
+    keep: bool,
+    /// Memory limit of each program; those without such an option are left out (pack, unpack). Memory limit (codec)
+    #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
+    mem: Option<u64>,
+    /// Do not measure the storage of --work-dir (pack, unpack)
+    #[arg(long)]
+    no_storage: bool,
+    /// Bytes written and read, three times, to measure storage (pack, unpack, storage)
+    /// [default: 1G, or a tenth of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size(1 << 20..=1 << 50))]
+    bytes: Option<u64>,
+}
 
-const REPORT_OPTIONS: &[Opt] = &[
-    Opt::flag("json", "Print the report as JSON").group(REPORT),
-    Opt::with("csv", "FILE", Takes::Path, "Write all runs as CSV").group(REPORT),
-    Opt::with("markdown", "FILE", Takes::Path, "Write the report with all figures as Markdown").group(REPORT),
-    Opt::with("html", "FILE", Takes::Path, "Write a page with charts").group(REPORT),
-    Opt::flag("force", "Replace existing report files").short('f').group(REPORT),
-    Opt::flag("quiet", "Suppress the plan and progress").short('q').group(REPORT),
-    Opt::flag("no-progress", "No progress bar").group(REPORT),
-];
+/// Where the report goes.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Report")]
+struct ReportArgs {
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write all runs as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the report with all figures as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write a page with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Replace existing report files
+    #[arg(short, long)]
+    force: bool,
+    /// Suppress the plan and progress
+    #[arg(short, long)]
+    quiet: bool,
+    /// Suppress the progress bar
+    #[arg(long)]
+    no_progress: bool,
+}
 
-/// The command's table.
-pub const APPLET: Applet = Applet {
-    name: "bench",
-    about: "Measure packing, unpacking, codecs or storage, beside other programs",
-    details,
-    options: &[CHOICE_OPTIONS, RUN_OPTIONS, REPORT_OPTIONS],
-    operands: &[
-        Operand {
-            name: "WHAT",
-            help: "What to measure: pack, unpack, codec, storage; or report, which merges and shows earlier reports",
-            required: true,
-            of: What::NAMES,
-        },
-        Operand {
-            name: "INPUT...",
-            help: "pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. \
-                   codec: a directory, a tar, or any file. storage: a directory. report: files that --csv wrote",
-            required: true,
-            of: &[],
-        },
-    ],
-    manners: Manners::Packline,
-    run,
-};
+impl Command for Bench {
+    const NAME: &'static str = "bench";
 
-fn details() -> String {
-    let names = |kinds: &[ProgramKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-    format!(
-        "Each run is a process of its own, with the input in the page cache. Programs run in turn and their outputs are compared: \
+    fn details() -> String {
+        let names = |kinds: &[ProgramKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        format!(
+            "Each run is a process of its own, with the input in the page cache. Programs run in turn and their outputs are compared: \
          a program with a wrong result has no figures in that case, and the exit status is 1. Images of packline must be identical \
          for any number of jobs. An interruption still reports the results so far.\n\
          By default bench pack takes about 15 minutes a GB, divided by the number of processors; with --full hours. The plan is \
@@ -172,27 +151,30 @@ fn details() -> String {
          packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M\n          \
          packline bench storage /mnt/disk\n          \
          packline bench report monday.csv tuesday.csv --html all.html",
-        names(PACKERS),
-        names(UNPACKERS)
-    )
+            names(PACKERS),
+            names(UNPACKERS)
+        )
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let (benchmark, outputs) = (settings::read(&self, invocation, io)?, Outputs::new(&self.report)?);
+        outputs.check(benchmark.input(), &io.temporaries)?;
+        let interruption = Interruption::default();
+        let watched = interruption.clone();
+        io.shutdown.set_first(move || watched.interrupt());
+        let outcome = self.measure(&benchmark, &interruption, io)?;
+        finish(outcome, &outputs, &interruption, io)
+    }
 }
 
-fn run(args: &Args, io: &mut Io) -> Result<(), Failure> {
-    let (benchmark, outputs) = (settings::read(args, io)?, Outputs::read(args)?);
-    outputs.check(benchmark.input(), &io.temporaries)?;
-    let interruption = Interruption::default();
-    let watched = interruption.clone();
-    io.shutdown.set_first(move || watched.interrupt());
-    let outcome = measure(&benchmark, args, &interruption, io)?;
-    finish(outcome, &outputs, &interruption, io)
-}
-
-fn measure(benchmark: &Benchmark, args: &Args, interruption: &Interruption, io: &mut Io) -> Result<Outcome, Failure> {
-    let (machine, temporaries) = (machine_of(&io.host), io.temporaries.clone());
-    let (draw, quiet) = (!args.flag("no-progress"), args.flag("quiet"));
-    let mut progress = progress::Shown { io, draw, quiet, bar: None };
-    let mut session = Session { machine, temporaries, interruption: interruption.clone(), progress: &mut progress };
-    benchmark.run(&mut session).map_err(Failure::from)
+impl Bench {
+    fn measure(&self, benchmark: &Benchmark, interruption: &Interruption, io: &mut Io) -> Result<Outcome, Failure> {
+        let (machine, temporaries) = (machine_of(&io.host), io.temporaries.clone());
+        let (draw, quiet) = (!self.report.no_progress, self.report.quiet);
+        let mut progress = progress::Shown { io, draw, quiet, bar: None };
+        let mut session = Session { machine, temporaries, interruption: interruption.clone(), progress: &mut progress };
+        benchmark.run(&mut session).map_err(Failure::from)
+    }
 }
 
 fn machine_of(host: &Host) -> Machine {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use packline::{Temporaries, check_writable, must_differ, write_file};
 use packline_bench::{Report, csv, html, json, markdown, text};
 
-use crate::args::Args;
+use super::ReportArgs;
+use crate::args::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
@@ -20,26 +21,25 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Reads the options.
+    /// The outputs that the options name.
     ///
     /// # Errors
     /// Two reports go to the same file.
-    pub fn read(args: &Args) -> Result<Outputs, Failure> {
-        let (json, force) = (args.flag("json"), args.flag("force"));
+    pub fn new(args: &ReportArgs) -> Result<Outputs, Failure> {
         let mut files: Vec<(PathBuf, Written)> = Vec::new();
-        let wanted: [(&'static str, Written); 3] = [("csv", csv), ("markdown", markdown), ("html", html)];
-        for (long, written) in wanted {
-            if let Some(path) = args.path(long) {
-                if files.iter().any(|(other, _)| named(other) == named(&path)) {
-                    return Err(args.wrong(long, "another report goes to the same file"));
-                }
-                files.push((path, written));
+        let wanted: [(&str, &Option<PathBuf>, Written); 3] =
+            [("csv", &args.csv, csv), ("markdown", &args.markdown, markdown), ("html", &args.html, html)];
+        for (long, path, written) in wanted {
+            let Some(path) = path else { continue };
+            if files.iter().any(|(other, _)| named(other) == named(path)) {
+                return Err(wrong(long, "another report goes to the same file"));
             }
+            files.push((path.clone(), written));
         }
-        if force && files.is_empty() {
-            return Err(args.wrong("force", "has no effect without --csv, --markdown or --html"));
+        if args.force && files.is_empty() {
+            return Err(wrong("force", "has no effect without --csv, --markdown or --html"));
         }
-        Ok(Outputs { files, json, force })
+        Ok(Outputs { files, json: args.json, force: args.force })
     }
 
     /// Checks that the files can be written, before hours are spent on the benchmark.

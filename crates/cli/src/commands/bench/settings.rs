@@ -9,8 +9,9 @@ use packline_bench::{
     StorageSettings, Synthetic, UNPACKERS, UnpackSettings, at_levels, quoted_words,
 };
 
+use super::Bench;
 use super::lists;
-use crate::args::Args;
+use crate::args::{Invocation, wrong};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -26,16 +27,12 @@ pub enum What {
 }
 
 impl What {
-    /// The words for them, in the order of the help.
-    pub const NAMES: &'static [&'static str] = &["pack", "unpack", "codec", "storage", "report"];
+    /// All, in the order of the help.
+    pub const ALL: [What; 5] = [What::Pack, What::Unpack, What::Codec, What::Storage, What::Report];
 
-    fn named(name: &str) -> Option<What> {
-        let all = [What::Pack, What::Unpack, What::Codec, What::Storage, What::Report];
-        Self::NAMES.iter().position(|known| *known == name).and_then(|index| all.get(index).copied())
-    }
-
-    fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+    /// Its word on a command line.
+    pub fn name(self) -> &'static str {
+        ["pack", "unpack", "codec", "storage", "report"][self as usize]
     }
 }
 
@@ -73,71 +70,69 @@ const SYNTHETIC_BYTES: u64 = 64 << 20;
 ///
 /// # Errors
 /// [`Failure::Usage`] for values that are wrong, and for options that have no effect.
-pub fn read(args: &Args, io: &Io) -> Result<Benchmark, Failure> {
-    let what = args.operand("WHAT").and_then(|word| What::named(word.to_str()?));
-    let what = what.ok_or_else(|| Failure::usage(format!("missing argument: WHAT ({})", What::NAMES.join(", "))))?;
-    refuse_misplaced(args, what)?;
-    let inputs = inputs(args, what)?;
-    let (input, runs) = (inputs[0].clone(), runs(args, what)?);
+pub fn read(bench: &Bench, invocation: &Invocation, io: &Io) -> Result<Benchmark, Failure> {
+    let what = bench.what;
+    refuse_misplaced(bench, invocation)?;
+    refuse_further_inputs(bench)?;
+    let (input, runs) = (bench.inputs[0].clone(), runs(bench, invocation));
     Ok(match what {
-        What::Pack => Benchmark::Pack(pack(args, io, &input, runs)?),
+        What::Pack => Benchmark::Pack(pack(bench, io, &input, runs)?),
         What::Unpack => Benchmark::Unpack(UnpackSettings {
-            comparison: comparison(args, io, runs, UNPACKERS, true)?,
+            comparison: comparison(bench, io, runs, UNPACKERS)?,
             image: input,
-            tasks: list(args, "tasks", lists::tasks)?.unwrap_or_default(),
+            tasks: bench.choice.tasks.0.clone(),
         }),
-        What::Codec => Benchmark::Codec(codec(args, input, runs)?),
-        What::Storage => Benchmark::Storage(StorageSettings { runs, directory: input, bytes: args.size("bytes")? }),
-        What::Report => Benchmark::Merge(inputs),
+        What::Codec => Benchmark::Codec(codec(bench, input, runs)?),
+        What::Storage => Benchmark::Storage(StorageSettings { runs, directory: input, bytes: bench.runs.bytes }),
+        What::Report => Benchmark::Merge(bench.inputs.clone()),
     })
 }
 
-fn in_full(args: &Args, what: What) -> bool {
-    args.flag("full") || what != What::Pack
+fn in_full(bench: &Bench) -> bool {
+    bench.choice.full || bench.what != What::Pack
 }
 
-fn runs(args: &Args, what: What) -> Result<Runs, Failure> {
-    Ok(Runs {
-        command: format!("packline bench {}", quoted_words(args.typed())),
-        runs: args.number("runs")?.unwrap_or(3) as usize,
-        warmups: args.number("warmup")?.unwrap_or(i64::from(in_full(args, what))) as usize,
-        memory: args.size("mem")?,
+fn runs(bench: &Bench, invocation: &Invocation) -> Runs {
+    Runs {
+        command: format!("packline bench {}", quoted_words(&invocation.words)),
+        runs: bench.runs.runs,
+        warmups: bench.runs.warmup.unwrap_or(usize::from(in_full(bench))),
+        memory: bench.runs.mem,
         notes: Vec::new(),
-    })
+    }
 }
 
-fn pack(args: &Args, io: &Io, input: &Path, mut runs: Runs) -> Result<PackSettings, Failure> {
-    let in_full = in_full(args, What::Pack);
-    let (codecs, notes) = codecs(args, in_full)?;
-    let known = codecs.iter().try_for_each(packline::image::check_codec);
-    known.map_err(|error| args.wrong("codec", &error.to_string()))?;
+fn pack(bench: &Bench, io: &Io, input: &Path, mut runs: Runs) -> Result<PackSettings, Failure> {
+    let (codecs, notes) = codecs(bench)?;
+    codecs.iter().try_for_each(packline::image::check_codec).map_err(|error| wrong("codec", error))?;
     runs.notes = notes;
     Ok(PackSettings {
-        comparison: comparison(args, io, runs, PACKERS, in_full)?,
+        comparison: comparison(bench, io, runs, PACKERS)?,
         source: source(input)?,
         codecs,
-        block_sizes: list(args, "block-size", lists::block_sizes)?.unwrap_or_default(),
-        tails: list(args, "fragments", lists::fragments)?.unwrap_or_default(),
+        block_sizes: bench.choice.block_size.0.clone(),
+        tails: bench.choice.fragments.0.clone(),
     })
 }
 
-fn codec(args: &Args, input: PathBuf, mut runs: Runs) -> Result<CodecSettings, Failure> {
-    let (codecs, notes) = codecs(args, true)?;
+fn codec(bench: &Bench, input: PathBuf, mut runs: Runs) -> Result<CodecSettings, Failure> {
+    let (codecs, notes) = codecs(bench)?;
     runs.notes = notes;
-    let block_sizes = list(args, "block-size", lists::block_sizes)?.unwrap_or_default();
-    Ok(CodecSettings { runs, input, codecs, block_sizes, limit: args.size("limit")? })
+    let block_sizes = bench.choice.block_size.0.clone();
+    Ok(CodecSettings { runs, input, codecs, block_sizes, limit: bench.choice.limit })
 }
 
-fn comparison(args: &Args, io: &Io, runs: Runs, known: &[ProgramKind], in_full: bool) -> Result<Comparison, Failure> {
-    let against = args.raw("against").map(|text| Against::parse(text, known)).transpose();
+fn comparison(bench: &Bench, io: &Io, runs: Runs, known: &[ProgramKind]) -> Result<Comparison, Failure> {
+    let against = bench.choice.against.as_ref().map(|text| Against::parse(text, known)).transpose();
+    let jobs = bench.choice.jobs.clone().map(|jobs| jobs.0);
     Ok(Comparison {
         runs,
-        jobs: list(args, "jobs", lists::jobs)?.unwrap_or_else(|| usual_jobs(io.host.processors, in_full)),
-        against: against.map_err(|what| args.wrong("against", &what))?.unwrap_or(Against::Usual),
-        work_dir: args.path("work-dir").unwrap_or_else(|| PathBuf::from(".")),
-        keep: args.flag("keep"),
-        storage: !args.flag("no-storage"),
-        storage_bytes: args.size("bytes")?,
+        jobs: jobs.unwrap_or_else(|| usual_jobs(io.host.processors, in_full(bench))),
+        against: against.map_err(|what| wrong("against", what))?.unwrap_or(Against::Usual),
+        work_dir: bench.runs.work_dir.clone(),
+        keep: bench.runs.keep,
+        storage: !bench.runs.no_storage,
+        storage_bytes: bench.runs.bytes,
     })
 }
 
@@ -161,60 +156,49 @@ fn usual_jobs(processors: usize, in_full: bool) -> Vec<usize> {
     if in_full { lists::usual_jobs(processors) } else { vec![processors.max(1)] }
 }
 
-/// The input, and for reports those that are merged with it; not empty.
-fn inputs(args: &Args, what: What) -> Result<Vec<PathBuf>, Failure> {
-    let inputs: Vec<PathBuf> = args.operands("INPUT...").into_iter().map(PathBuf::from).collect();
-    match &inputs[..] {
-        [] => Err(Failure::usage("missing argument: INPUT")),
-        [_, second, ..] if what != What::Report => {
-            let what = format!("unexpected argument '{}' (bench {} takes one input)", second.escaped(), what.name());
-            Err(Failure::Usage(what))
+/// Only reports are merged.
+fn refuse_further_inputs(bench: &Bench) -> Result<(), Failure> {
+    match &bench.inputs[..] {
+        [_, second, ..] if bench.what != What::Report => {
+            let (second, what) = (second.escaped(), bench.what.name());
+            Err(Failure::Usage(format!("unexpected argument '{second}' (bench {what} takes one input)")))
         }
-        _ => Ok(inputs),
+        _ => Ok(()),
     }
 }
 
 /// Refuses options that have no effect.
-fn refuse_misplaced(args: &Args, what: What) -> Result<(), Failure> {
+fn refuse_misplaced(bench: &Bench, invocation: &Invocation) -> Result<(), Failure> {
     for (long, places) in ONLY {
-        if args.given(long) && !places.contains(&what) {
+        if invocation.has(long) && !places.contains(&bench.what) {
             let right: Vec<String> = places.iter().map(|place| format!("bench {}", place.name())).collect();
-            let wrong = format!("has no effect on bench {} (it belongs to {})", what.name(), right.join(", "));
-            return Err(args.wrong(long, &wrong));
+            let what = format!("has no effect on bench {} (it belongs to {})", bench.what.name(), right.join(", "));
+            return Err(wrong(long, what));
         }
     }
-    if args.given("bytes") && args.flag("no-storage") {
-        return Err(args.wrong("bytes", "has no effect with --no-storage"));
+    if bench.runs.bytes.is_some() && bench.runs.no_storage {
+        return Err(wrong("bytes", "has no effect with --no-storage"));
     }
     Ok(())
 }
 
 /// The codecs at the levels that were given, and notes on levels that they do not have.
-fn codecs(args: &Args, in_full: bool) -> Result<(Vec<Spec>, Vec<String>), Failure> {
-    let mut all = Vec::new();
-    let usual = match in_full {
-        true => packline::image::CODECS.join(","),
-        false if args.given("levels") => FEW_WITH_LEVELS.to_owned(),
-        false => FEW_CODECS.to_owned(),
+fn codecs(bench: &Bench) -> Result<(Vec<Spec>, Vec<String>), Failure> {
+    let choice = &bench.choice;
+    let usual = match (in_full(bench), &choice.levels) {
+        (true, _) => packline::image::CODECS.join(","),
+        (false, Some(_)) => FEW_WITH_LEVELS.to_owned(),
+        (false, None) => FEW_CODECS.to_owned(),
     };
-    let named = Some(args.all("codec")).filter(|named| !named.is_empty());
-    for text in named.unwrap_or_else(|| vec![usual.into()]) {
-        let text = text.to_str().ok_or_else(|| args.wrong("codec", "the value is not UTF-8"))?;
-        let codecs = lists::codecs(text).map_err(|what| args.wrong("codec", &what))?;
+    let mut all = Vec::new();
+    let named = if choice.codec.is_empty() { vec![usual] } else { choice.codec.clone() };
+    for text in &named {
+        let codecs = lists::codecs(text).map_err(|what| wrong("codec", what))?;
         codecs.into_iter().for_each(|codec| lists::put(&mut all, codec));
     }
-    let levels = list(args, "levels", lists::levels)?.unwrap_or_default();
-    at_levels(all, &levels).map_err(|what| args.wrong("levels", &what))
+    let levels = choice.levels.as_ref().map_or(&[][..], |levels| &levels.0);
+    at_levels(all, levels).map_err(|what| wrong("levels", what))
 }
-
-fn list<T>(
-    args: &Args,
-    long: &'static str,
-    parse: fn(&str) -> Result<Vec<T>, String>,
-) -> Result<Option<Vec<T>>, Failure> {
-    args.text(long)?.map(parse).transpose().map_err(|what| args.wrong(long, &what))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

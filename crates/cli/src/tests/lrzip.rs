@@ -1,17 +1,6 @@
-//! Tests of lrzip and lrztar in process: every option is asked for, and what contradicts itself is refused.
+//! Tests of lrzip and lrztar in process: which options exclude each other, and what is printed.
 
-use super::harness::{Place, assert_misuse, run, unasked};
-use crate::compat::lrzip::tar::{LRZTAR, LRZUNTAR};
-use crate::compat::lrzip::{LRUNZIP, LRZCAT, LRZIP};
-
-#[test]
-fn no_option_is_parsed_and_ignored() {
-    let place = Place::new();
-    let missing = place.text("missing");
-    for applet in [&LRZIP, &LRUNZIP, &LRZCAT, &LRZTAR, &LRZUNTAR] {
-        assert_eq!(unasked(applet, &[&missing]), Vec::<&str>::new(), "{}", applet.name);
-    }
-}
+use super::harness::{Place, assert_misuse, run};
 
 #[test]
 fn what_contradicts_itself_is_refused() {

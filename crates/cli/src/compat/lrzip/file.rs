@@ -16,17 +16,15 @@ use crate::ui::io::Io;
 use crate::ui::observer::{remove_source, watched_and_synced};
 use crate::ui::size::show_bytes;
 
-/// Where content comes from.
+/// An input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Standard input.
     Stdin,
-    /// A file.
     File(PathBuf),
 }
 
 impl Place {
-    fn shown(&self) -> &Path {
+    fn display_path(&self) -> &Path {
         match self {
             Place::Stdin => Path::new(STDIN),
             Place::File(path) => path,
@@ -34,14 +32,14 @@ impl Place {
     }
 }
 
-/// Does what the settings say.
+/// Processes one input.
 pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     match settings.mode {
         Mode::Compress => compress(settings, place, io),
         Mode::Decompress | Mode::Test => decompress(settings, place, io),
         Mode::Info => {
             let detail = info::Detail { json: settings.json, verbosity: settings.verbosity };
-            info::show(detail, place.shown(), open(settings, place, None, io), io)
+            info::show(detail, place.display_path(), open(settings, place, None, io), io)
         }
     }
 }
@@ -53,14 +51,14 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         && names::has_suffix(path, &settings.suffix)
         && settings.outfile.is_none()
     {
-        io.say(&format!("{}: already has the suffix {}, skipped", path.escaped(), settings.suffix));
+        io.eprintln(&format!("{}: already has the suffix {}, skipped", path.escaped(), settings.suffix));
         return Ok(());
     }
     let password = password_to_write(settings, place, io)?;
     let options =
         packline::lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = output_of(settings, place)?;
-    let (target, mut say) = target(settings, place, output.as_deref(), io)?;
+    let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
     let source = match place {
         Place::File(path) => LrzSource::File(path.clone()),
         Place::Stdin => LrzSource::Stream(STDIN.to_string(), take_stdin(output.as_deref(), io)?),
@@ -73,8 +71,8 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let (written, synced) = watched_and_synced(io, bar(settings), |observer| packline::lrz_pack(request, observer));
-    say.line(settings, io, &compressed(settings, place, &written?));
+    let (written, synced) = watched_and_synced(io, settings.bar(), |observer| packline::lrz_pack(request, observer));
+    messages.print(settings, io, &compressed(settings, place, &written?));
     delete(settings, place, synced, io);
     Ok(())
 }
@@ -93,10 +91,10 @@ fn no_way_to_ask() -> Failure {
     Failure::failed("standard input cannot give content and a password (expected --encrypt=PASSWORD)")
 }
 
-/// What there is to say of a file that was compressed.
+/// Summary of a file that was compressed.
 fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
     let ratio = written.plain as f64 / written.stored.max(1) as f64;
-    let mut text = format!("{} - Compression Ratio: {ratio:.3}.", place.shown().escaped());
+    let mut text = format!("{} - Compression Ratio: {ratio:.3}.", place.display_path().escaped());
     if settings.verbosity > 0 {
         let [opcodes, literals] = written.streams;
         text = format!(
@@ -139,17 +137,15 @@ pub fn hex(bytes: &[u8]) -> String {
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     let output = if settings.mode == Mode::Test { None } else { Some(output_of(settings, place)?) };
     let opened = open(settings, place, output.as_ref().and_then(Option::as_deref), io)?;
-    let (target, mut say) = match output {
-        None => (None, Say::Stdout),
+    let (target, mut messages) = match output {
+        None => (None, MessageStream::Stdout),
         Some(output) => {
-            let (target, say) = target(settings, place, output.as_deref(), io)?;
-            (Some(target), say)
+            let (target, messages) = target(settings, place, output.as_deref(), io)?;
+            (Some(target), messages)
         }
     };
     if settings.check && matches!(target, Some(TarTarget::Stream(..)) | None) && settings.mode == Mode::Decompress {
-        return Err(Failure::failed(
-            "what goes to standard output cannot be read again (expected no --check, or a file)",
-        ));
+        return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
     }
     let request = LrzUnpackRequest {
         opened: &opened,
@@ -161,8 +157,8 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let (unpacked, synced) = watched_and_synced(io, bar(settings), |observer| packline::lrz_unpack(request, observer));
-    say.line(settings, io, &decompressed(settings, &unpacked?));
+    let (unpacked, synced) = watched_and_synced(io, settings.bar(), |observer| packline::lrz_unpack(request, observer));
+    messages.print(settings, io, &decompressed(settings, &unpacked?));
     if settings.mode != Mode::Test {
         delete(settings, place, synced, io);
     }
@@ -181,7 +177,7 @@ fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
     lines.join("\n")
 }
 
-/// Opens a file; one that is encrypted with the password that was given, or is asked for.
+/// Opens a file; an encrypted one with the password that was given, or is asked for.
 fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = match &settings.secret {
         Secret::Given(password) => Some(password.as_slice()),
@@ -204,7 +200,7 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
     }
 }
 
-/// Opens a file; one that is encrypted with the password that is given, or else asked for.
+/// Opens a file; an encrypted one with the password that was given, or else is asked for.
 pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = if let Secret::Given(password) = secret { Some(password.as_slice()) } else { None };
     match packline::lrz_open(path, given) {
@@ -216,16 +212,12 @@ pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLr
     }
 }
 
-/// Whether a file was not opened for want of a password.
+/// Whether a file was not opened because a password is missing.
 pub fn wants_password(error: &Error) -> bool {
     matches!(error, Error::Stream { cause, .. } if matches!(cause.downcast_ref(), Some(LrzError::Password(_))))
 }
 
 // Both.
-
-fn bar(settings: &Settings) -> bool {
-    !settings.quiet && !settings.silent
-}
 
 fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
     if io.in_terminal {
@@ -243,24 +235,29 @@ fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Fail
     Ok(output.filter(|output| output.as_os_str() != "-"))
 }
 
-/// Where words go: not to standard output if that is the output.
-enum Say {
+/// Stream for messages: not standard output if that is the output.
+enum MessageStream {
     Stdout,
     Stderr,
 }
 
-impl Say {
-    /// Says something; that nobody reads it is no failure.
-    fn line(&mut self, settings: &Settings, io: &mut Io, text: &str) {
+impl MessageStream {
+    /// Prints lines unless the command is silent; that nobody reads them is not a failure.
+    fn print(&mut self, settings: &Settings, io: &mut Io, text: &str) {
         match self {
             _ if settings.silent => {}
-            Say::Stdout => drop(io.print(&format!("{text}\n"))),
-            Say::Stderr => io.say_lines(text),
+            MessageStream::Stdout => drop(io.print(&format!("{text}\n"))),
+            MessageStream::Stderr => io.eprint_lines(text),
         }
     }
 }
 
-fn target(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) -> Result<(TarTarget, Say), Failure> {
+fn target(
+    settings: &Settings,
+    place: &Place,
+    output: Option<&Path>,
+    io: &mut Io,
+) -> Result<(TarTarget, MessageStream), Failure> {
     let Some(path) = output else {
         if let Place::File(input) = place {
             io.refuse_input(input)?;
@@ -268,11 +265,11 @@ fn target(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io
         if io.out_terminal && settings.mode == Mode::Compress {
             return Err(Failure::usage("standard output is a terminal (expected --outfile, or a file or a pipe)"));
         }
-        return Ok((io.stdout_target(), Say::Stderr));
+        return Ok((io.stdout_target(), MessageStream::Stderr));
     };
-    let mut say = Say::Stdout;
-    say.line(settings, io, &format!("Output filename is: {}", path.escaped()));
-    Ok((TarTarget::File { path: path.to_path_buf(), force: settings.force }, say))
+    let mut messages = MessageStream::Stdout;
+    messages.print(settings, io, &format!("Output filename is: {}", path.escaped()));
+    Ok((TarTarget::File { path: path.to_path_buf(), force: settings.force }, messages))
 }
 
 fn delete(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {

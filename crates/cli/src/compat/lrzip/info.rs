@@ -12,18 +12,18 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Sums over what was shown.
+/// Sums over the chunks.
 #[derive(Debug, Default)]
 struct Sums {
     chunks: u64,
-    /// Bytes of both streams, and of what became of them.
+    /// Bytes of both streams, and of their blocks.
     plain: u64,
     stored: u64,
     /// The back end of the first block that is compressed.
     back_end: Option<BackEnd>,
 }
 
-/// How much is shown, and how.
+/// Amount and format of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct Detail {
     /// As JSON.
@@ -51,9 +51,9 @@ pub fn show(detail: Detail, path: &Path, opened: Result<OpenedLrz, Failure>, io:
         Err(Failure::AlreadyReported(0)) => return encrypted(detail, path, io),
         opened => opened?,
     };
-    let mut shown = Shown { detail, opened: &opened, io };
-    let sums = shown.chunks()?;
-    shown.summary(path, &sums)
+    let mut printer = InfoPrinter { detail, opened: &opened, io };
+    let sums = printer.chunks()?;
+    printer.summary(path, &sums)
 }
 
 fn encrypted(detail: Detail, path: &Path, io: &mut Io) -> Result<(), Failure> {
@@ -66,13 +66,13 @@ fn encrypted(detail: Detail, path: &Path, io: &mut Io) -> Result<(), Failure> {
     }
 }
 
-struct Shown<'s> {
+struct InfoPrinter<'s> {
     detail: Detail,
     opened: &'s OpenedLrz,
     io: &'s mut Io,
 }
 
-impl Shown<'_> {
+impl InfoPrinter<'_> {
     fn chunks(&mut self) -> Result<Sums, Failure> {
         let (mut sums, opened) = (Sums::default(), self.opened);
         if self.words(1) {

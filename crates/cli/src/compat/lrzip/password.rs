@@ -71,7 +71,7 @@ fn line(prompt: &str, input: &mut dyn Read, io: &mut Io) -> Result<Vec<u8>, Fail
     loop {
         let read = input.read(&mut byte).map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
         if read == 0 || byte[0] == b'\n' || line.len() > LONGEST {
-            io.say("");
+            io.eprintln("");
             return Ok(line);
         }
         line.push(byte[0]);

@@ -124,7 +124,7 @@ impl Command for GenSquashFs {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (request, dress) = self.request(invocation, io)?;
         run_pack(request, Manner::ToolsNg { quiet: self.output.quiet }, io)?;
-        dress.borrow().unused().iter().for_each(|what| io.say(&format!("WARNING: {what}")));
+        dress.borrow().unused().iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
         Ok(())
     }
 }
@@ -240,13 +240,13 @@ impl SourceOptions {
 fn warn_of_ignored(invocation: &Invocation, io: &mut Io) {
     let ignored = ["keep-time", "keep-xattr", "one-file-system", "no-hard-links"];
     for long in ignored.into_iter().filter(|long| invocation.has(long)) {
-        io.say(&format!("WARNING: --{long} changes nothing with --pack-file"));
+        io.eprintln(&format!("WARNING: --{long} changes nothing with --pack-file"));
     }
 }
 
 fn sorted(mut list: List, sort: Option<SortFile>, io: &mut Io) -> (SourceSpec, Option<Hints>) {
     let warnings = sort.map_or_else(Vec::new, |sort| list.sort(&sort));
-    warnings.iter().for_each(|what| io.say(&format!("WARNING: {what}")));
+    warnings.iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
     list.into_source(READERS)
 }
 

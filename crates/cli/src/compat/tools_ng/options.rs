@@ -146,7 +146,7 @@ fn set_default(meta: &mut Meta, item: &str) -> Result<(), String> {
 fn source_date_epoch(io: &mut Io) -> u32 {
     match io.host.source_date_epoch.clone() {
         Some(text) if !text.is_empty() => text.parse().unwrap_or_else(|_| {
-            io.say(&format!("WARNING: SOURCE_DATE_EPOCH={text} is not a number from 0 to {}", u32::MAX));
+            io.eprintln(&format!("WARNING: SOURCE_DATE_EPOCH={text} is not a number from 0 to {}", u32::MAX));
             0
         }),
         _ => 0,

@@ -235,6 +235,6 @@ impl Observer for Names<'_> {
     }
 
     fn warning(&mut self, message: &str) {
-        self.io.say(&format!("WARNING: {message}"));
+        self.io.eprintln(&format!("WARNING: {message}"));
     }
 }

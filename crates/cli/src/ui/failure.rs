@@ -8,11 +8,6 @@ use packline::Container;
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
 
-/// What the exit status of a command that writes files promises, for its help.
-pub const EXIT_STATUS: &str = "Exits with 0 if the output is whole and has its name: its data is on the medium before it gets it. What could not be done \
-     besides is a warning: the directory synced, the summary printed, the trace written, the source removed. Exits with 1 if \
-     something failed: then the output's name has what it had before. Exits with 2 for wrong usage.";
-
 /// Why a command ended without success.
 #[derive(Debug)]
 pub enum Failure {

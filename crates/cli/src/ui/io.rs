@@ -181,16 +181,6 @@ impl Io {
     pub fn eprint_lines(&mut self, text: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::lines(text));
     }
-
-    /// The former name of [`Io::eprintln`].
-    pub fn say(&mut self, line: &str) {
-        self.eprintln(line);
-    }
-
-    /// The former name of [`Io::eprint_lines`].
-    pub fn say_lines(&mut self, text: &str) {
-        self.eprint_lines(text);
-    }
 }
 
 /// One stream that several write to.

@@ -76,7 +76,7 @@ impl Observer for &Printer<'_> {
     }
 
     fn warning(&mut self, message: &str) {
-        self.aside(|| self.io.borrow_mut().say(&format!("packline: warning: {message}")));
+        self.aside(|| self.io.borrow_mut().eprintln(&format!("packline: warning: {message}")));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::Shortage;
 
 use crate::Container;
 
@@ -109,6 +110,13 @@ impl From<packline_runtime::Error> for Error {
             packline_runtime::Error::Output { path, action, cause } => Error::Output { path, action, cause },
             packline_runtime::Error::Target { path, what, expected } => Error::Target { path, what, expected },
         }
+    }
+}
+
+impl Error {
+    /// A memory limit is too small for `what`.
+    pub fn memory(shortage: Shortage, what: String) -> Error {
+        Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what }
     }
 }
 

@@ -28,7 +28,7 @@ pub use info::{ImageInfo, TreeCounts};
 pub use list::ImageEntries;
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
 pub use opened::{ImagePlace, OpenedImage};
-pub use read_plan::{ReadDemand, ReadPlan, fewer_workers, metadata_cache};
+pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
 pub use tar_out::{TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, tar_out};
 pub use unpack::{Duplicates, Kept, Note, Site, Topic, UnpackCounts, UnpackRequest, UnpackSummary, unpack};

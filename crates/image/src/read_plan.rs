@@ -1,14 +1,11 @@
 //! How memory is shared out when an image is read: a limit on the whole process becomes workers, a window and caches.
 
 use packline_engine::Config;
+use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
 use packline_squashfs::read::{Image, ReadSettings};
 
 use crate::{Error, Resources};
 
-/// What the process takes before it does anything: code, stacks, the allocator's slack. Measured, and rounded up.
-pub(crate) const BASE: u64 = 10 << 20;
-/// A worker's stack and the allocator's arena of its thread.
-const THREAD: u64 = 1 << 20;
 /// Blocks that each worker can have before it and behind it, by default.
 const BLOCKS_A_WORKER: u64 = 8;
 /// The least window by default: small blocks are many.
@@ -77,18 +74,24 @@ impl ReadDemand {
     /// # Errors
     /// [`Error::Memory`] if not even one worker (none, if none is wanted) and two blocks fit.
     pub fn plan(&self) -> Result<ReadPlan, Error> {
-        let fewest = self.workers.min(1);
-        let Some(limit) = self.limit else { return Ok(self.share(self.workers, u64::MAX, METADATA)) };
-        let metadata = metadata_cache(Some(limit)) as u64;
-        let least = self.fixed(fewest).saturating_add(self.least());
-        let spare = limit.checked_sub(least.saturating_add(metadata)).ok_or_else(|| Error::Memory {
-            allowed: limit,
-            needed: with_metadata(least),
-            what: format!("{fewest} worker and blocks of {} bytes", self.block_size),
+        let metadata = metadata_cache(self.limit) as u64;
+        let limit = self.limit.map(|limit| limit.saturating_sub(metadata));
+        let granted = self.memory().plan(limit, self.workers).map_err(|Shortage { needed, .. }| {
+            let shortage = Shortage { allowed: self.limit.unwrap_or(u64::MAX), needed: with_metadata(needed) };
+            let what = format!("{} worker and blocks of {} bytes", self.workers.min(1), self.block_size);
+            Error::memory(shortage, what)
         })?;
-        let fits = |workers: usize| self.fixed(workers) - self.fixed(fewest) <= spare / 2;
-        let workers = (fewest..=self.workers).rev().find(|&workers| fits(workers)).unwrap_or(fewest);
-        Ok(self.share(workers, limit - metadata - self.fixed(workers), metadata))
+        Ok(self.share(granted, metadata))
+    }
+
+    fn memory(&self) -> MemoryPlan {
+        MemoryPlan {
+            extra: self.besides,
+            per_worker: self.tool(),
+            min_window: self.least(),
+            keeps_half: true,
+            ..MemoryPlan::default()
+        }
     }
 
     /// Two blocks on their way, and one kept.
@@ -105,19 +108,12 @@ impl ReadDemand {
         window + window / 4 + spare
     }
 
-    fn fixed(&self, workers: usize) -> u64 {
-        let workers = workers as u64;
-        BASE.saturating_add(self.besides)
-            .saturating_add(THREAD.saturating_mul(workers))
-            .saturating_add(self.tool().saturating_mul(workers.max(1)))
-    }
-
     /// A worker holds a block, or several small ones, as stored beside those it makes.
     fn tool(&self) -> u64 {
         self.decoder.saturating_add(u64::from(self.block_size).max(RUN))
     }
 
-    fn share(&self, workers: usize, left: u64, metadata: u64) -> ReadPlan {
+    fn share(&self, Grant { workers, left }: Grant, metadata: u64) -> ReadPlan {
         let block = u64::from(self.block_size);
         let threads = workers.max(1) as u64;
         let wanted = (BLOCKS_A_WORKER * block * threads).max(WINDOW_LEAST);
@@ -152,14 +148,6 @@ pub(crate) fn read_settings(image: &Image, resources: &Resources, besides: u64) 
     Ok(demand.helped(&resources.engine).plan()?.settings(resources))
 }
 
-/// The warning that fewer workers run than were wanted, if they do: a memory limit allows no more.
-pub fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
-    let limit = limit.unwrap_or(u64::MAX);
-    let message =
-        || format!("workers: {granted} instead of {wanted}: a memory limit of {limit} bytes has no room for more");
-    (granted < wanted).then(message)
-}
-
 /// So many bytes and the metadata that are kept where just that is allowed.
 fn with_metadata(least: u64) -> u64 {
     let mut all = least;
@@ -186,7 +174,7 @@ mod tests {
             let Ok(plan) = demand(16, Some(megabytes << 20)).plan() else { continue };
             let demand = demand(16, None);
             let reading = demand.reading(plan.window as u64);
-            let taken = demand.fixed(plan.workers) + reading + (plan.fragments + plan.metadata) as u64;
+            let taken = demand.memory().fixed(plan.workers) + reading + (plan.fragments + plan.metadata) as u64;
             assert!(taken <= megabytes << 20, "{megabytes}: {plan:?}");
         }
     }

@@ -15,11 +15,12 @@ use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::fewer_workers;
 use packline_squashfs::read::{FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
 
-use crate::read_plan::{fewer_workers, metadata_cache};
+use crate::read_plan::metadata_cache;
 use crate::unpack::find_root;
 use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries, must_differ};
 use content::Content;

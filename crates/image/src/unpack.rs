@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::fewer_workers;
 use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
 use packline_tree::destination::FileId;
 
@@ -32,7 +33,7 @@ pub use notes::{Note, Topic};
 pub use request::{Duplicates, Kept, UnpackCounts, UnpackRequest, UnpackSummary};
 pub use site::Site;
 
-use crate::read_plan::{fewer_workers, metadata_cache};
+use crate::read_plan::metadata_cache;
 use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
 use desk::Desk;
 use feeder::{ENDED_BYTES, Feeder};

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use packline_runtime::TaskError;
+
 /// Why a .lrz file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -66,5 +68,15 @@ impl Error {
     /// The file is malformed at byte `offset`.
     pub(crate) fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::Corrupt { offset, what: what.into(), expected: expected.into() }
+    }
+}
+
+impl TaskError for Error {
+    fn cancelled() -> Error {
+        Error::Cancelled
+    }
+
+    fn internal(what: String) -> Error {
+        Error::Internal(what)
     }
 }

@@ -14,6 +14,11 @@ use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Source, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FileInput, Input};
+use packline_tree::DirectoryOptions;
+use packline_tree::decompress::{self, Limits};
+use packline_tree::destination::FileId;
+use packline_tree::pipe::pipe_bytes;
+use packline_tree::tar::empty_input;
 
 pub use list::lrz_entries;
 pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
@@ -21,11 +26,6 @@ pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 use crate::output_stream::{OutputStream, refuse_target};
 use crate::source::{head_of, is_compressed, refuse_container};
 use crate::{Container, Error, FileIdentity, Observer, Resources, TarTarget, Temporaries, must_differ};
-use packline_tree::DirectoryOptions;
-use packline_tree::decompress::{self, Limits};
-use packline_tree::destination::FileId;
-use packline_tree::pipe::pipe_bytes;
-use packline_tree::tar::empty_input;
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;

@@ -1,15 +1,11 @@
 //! How memory is shared out: a limit on the whole process becomes a number of workers and bytes for the line and the tree.
 
 use packline_engine::Config;
+use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
 use packline_squashfs::min_window;
 
 use crate::Error;
 
-/// What the process takes before it does anything, and what nobody accounts for: code, stacks of the caller and the
-/// readers, the buffer before the output, the allocator's slack. Measured, and rounded up.
-const BASE: u64 = 12 << 20;
-/// A worker's stack and the allocator's arena of its thread.
-const THREAD: u64 = 1 << 20;
 /// The least that is kept for the tree: a few thousand entries.
 const TREE_LEAST: u64 = 1 << 20;
 /// The least that the line gets by default, however few workers there are.
@@ -52,15 +48,10 @@ impl Demand<'_> {
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
     pub fn plan(&self) -> Result<Plan, Error> {
-        let Some(limit) = self.limit else { return Ok(self.unlimited()) };
-        // Workers beyond the first get half of what is spare: the line and the tree want to grow too.
-        let for_workers = self.spare()? / 2;
-        let fewest = self.workers.min(1);
-        let fits = |workers: usize| self.fixed(workers) - self.fixed(fewest) <= for_workers;
-        let workers = (fewest..=self.workers).rev().find(|&workers| fits(workers)).unwrap_or(fewest);
-        let shared = limit - self.fixed(workers);
-        let window = self.window(workers).min(shared.saturating_sub(TREE_LEAST));
-        Ok(Plan { workers, window: to_usize(window), shared: to_usize(shared) })
+        let Grant { workers, left } =
+            self.memory().plan(self.limit, self.workers).map_err(|shortage| self.refused(shortage))?;
+        let window = self.window(workers).min(left.saturating_sub(TREE_LEAST));
+        Ok(Plan { workers, window: to_usize(window), shared: to_usize(left) })
     }
 
     /// Bytes beyond what the fewest workers need; all there are without a limit.
@@ -68,29 +59,23 @@ impl Demand<'_> {
     /// # Errors
     /// [`Error::Memory`] if not even they fit.
     pub fn spare(&self) -> Result<u64, Error> {
-        let Some(limit) = self.limit else { return Ok(u64::MAX) };
-        let fewest = self.workers.min(1);
-        let needed = self.least(fewest);
-        limit.checked_sub(needed).ok_or_else(|| Error::Memory {
-            allowed: limit,
-            needed,
-            what: format!("{fewest} worker and blocks of {} bytes", self.block_size),
-        })
+        self.memory().spare(self.limit, self.workers).map_err(|shortage| self.refused(shortage))
     }
 
-    fn unlimited(&self) -> Plan {
-        Plan { workers: self.workers, window: to_usize(self.window(self.workers)), shared: usize::MAX }
+    /// The line and the tree want to grow too.
+    fn memory(&self) -> MemoryPlan {
+        MemoryPlan {
+            extra: self.source,
+            per_worker: self.tool,
+            caller_works: self.line.help_out,
+            min_window: min_window(self.block_size) as u64 + TREE_LEAST,
+            window_per_worker: 0,
+            keeps_half: true,
+        }
     }
 
-    /// The smallest limit with which so many workers have something to do.
-    fn least(&self, workers: usize) -> u64 {
-        self.fixed(workers).saturating_add(min_window(self.block_size) as u64).saturating_add(TREE_LEAST)
-    }
-
-    /// What is taken whatever is packed.
-    fn fixed(&self, workers: usize) -> u64 {
-        let tools = self.tool.saturating_mul(self.line.tool_count(workers) as u64);
-        BASE.saturating_add(THREAD * workers as u64).saturating_add(tools).saturating_add(self.source)
+    fn refused(&self, shortage: Shortage) -> Error {
+        Error::memory(shortage, format!("{} worker and blocks of {} bytes", self.workers.min(1), self.block_size))
     }
 
     /// Bytes for the line where nothing limits it: each worker can have two slabs' worth of blocks before it and two behind.
@@ -111,7 +96,6 @@ mod tests {
     use std::sync::LazyLock;
 
     static ALONE: LazyLock<Config> = LazyLock::new(Config::default);
-    static HELPED: LazyLock<Config> = LazyLock::new(|| Config { help_out: true, ..Config::default() });
 
     fn demand(workers: usize, limit: Option<u64>) -> Demand<'static> {
         Demand { workers, line: &ALONE, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
@@ -137,27 +121,10 @@ mod tests {
             let Ok(plan) = demand(16, Some(limit)).plan() else { continue };
             assert!(plan.workers <= last.workers, "{limit}: {plan:?} after {last:?}");
             assert!(plan.window <= plan.shared && plan.window >= min_window(128 << 10));
-            assert!(demand(16, None).fixed(plan.workers) + plan.shared as u64 <= limit);
+            assert!(demand(16, None).memory().fixed(plan.workers) + plan.shared as u64 <= limit);
             last = plan;
         }
         assert_eq!(last.workers, 1);
-    }
-
-    #[test]
-    fn the_smallest_amount_named_is_enough_and_one_byte_less_is_not() {
-        for workers in [0, 1, 7] {
-            let Err(Error::Memory { needed, .. }) = demand(workers, Some(0)).plan() else { panic!("granted") };
-            assert_eq!(demand(workers, Some(needed)).plan().unwrap().workers, workers.min(1));
-            assert!(demand(workers, Some(needed - 1)).plan().is_err());
-        }
-    }
-
-    #[test]
-    fn a_caller_that_helps_out_has_a_tool_too() {
-        let Err(Error::Memory { needed, .. }) = demand(2, Some(0)).plan() else { panic!("granted") };
-        let helped = |limit| Demand { line: &HELPED, ..demand(2, Some(limit)) };
-        assert!(helped(needed + (2 << 20) - 1).plan().is_err());
-        assert_eq!(helped(needed + (2 << 20)).plan().unwrap().workers, 1);
     }
 
     #[test]

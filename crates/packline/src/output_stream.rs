@@ -6,9 +6,9 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
+use packline_runtime::{OutputFile, Sink, WriteBehind};
 
 use crate::{Error, FileIdentity, Observer, TarTarget, Temporaries};
-use packline_runtime::{OutputFile, Sink, WriteBehind};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;

@@ -1,5 +1,8 @@
 //! A pack from end to end: the source is opened, the memory shared out, the image written, and put in place.
 
+use packline_image::idle_exclude;
+use packline_runtime::OutputFile;
+use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
 use packline_tree::Patterns;
 
@@ -9,8 +12,6 @@ use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::watched::Watched;
 use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported, must_differ};
-use packline_image::{fewer_workers, idle_exclude};
-use packline_runtime::OutputFile;
 
 /// Packs. The output has its name, whole and on the medium, when this returns `Ok`; after an error it is as it was (a
 /// block device that was already being written: without a superblock).

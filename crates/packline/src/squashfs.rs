@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use packline_codec::METADATA_BLOCK_SIZE;
+use packline_runtime::OutputFile;
 use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
@@ -12,7 +13,6 @@ use crate::memory::Plan;
 use crate::request::Hints;
 use crate::watched::Watched;
 use crate::{Error, Resources};
-use packline_runtime::OutputFile;
 
 /// What is written, and by whom.
 pub(crate) struct Job<'a> {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use packline_runtime::TaskError;
+
 /// A part of a .pln file. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
@@ -124,5 +126,15 @@ impl Error {
     /// Whether the file is at fault, rather than a limit or the system.
     pub fn is_of_file(&self) -> bool {
         matches!(self, Error::Corrupt { .. } | Error::Cut { .. })
+    }
+}
+
+impl TaskError for Error {
+    fn cancelled() -> Error {
+        Error::Cancelled
+    }
+
+    fn internal(what: String) -> Error {
+        Error::Internal(what)
     }
 }

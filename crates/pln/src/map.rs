@@ -1,6 +1,7 @@
 //! The parallel map that records go through.
 
 use packline_engine::{Consumer, Fault, OrderedMap, Task};
+use packline_runtime::of_fault;
 
 use crate::memory::Plan;
 use crate::{Error, Resources};
@@ -12,16 +13,6 @@ use crate::{Error, Resources};
 pub(crate) fn map<T: Task<Error = Error>>(task: T, plan: Plan, resources: &Resources) -> Result<OrderedMap<T>, Error> {
     let map = OrderedMap::new(task, resources.engine.sized(plan.workers, plan.window, &resources.cancel));
     map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))
-}
-
-/// The error behind a fault.
-pub(crate) fn of_fault(fault: Fault<Error>) -> Error {
-    match fault {
-        Fault::Work(error) => error,
-        Fault::Cancelled => Error::Cancelled,
-        Fault::Panic(message) => Error::Internal(format!("a worker panicked: {message}")),
-        Fault::Stopped => Error::Internal("the map has already stopped".to_owned()),
-    }
 }
 
 /// The earlier error: that of a job in flight, or `error`, which is of the source of the jobs or has stopped the map.

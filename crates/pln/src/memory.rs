@@ -1,11 +1,9 @@
 //! How memory is shared out: a limit on the whole process becomes workers and room in flight. None of it changes a byte.
 
+use packline_runtime::memory::{Grant, MemoryPlan, Shortage, fewer_workers};
+
 use crate::{Error, Observer, Resources};
 
-/// What the process takes before it does anything, and what nobody accounts for.
-const BASE: u64 = 12 << 20;
-/// A thread's stack and the allocator's arena for it.
-const THREAD: u64 = 1 << 20;
 /// The least that is worth having in flight where there is memory for it.
 const WINDOW_LEAST: u64 = 8 << 20;
 
@@ -31,53 +29,34 @@ pub(crate) struct Plan {
 }
 
 impl Demand {
-    /// As many of the workers wanted as fit, each with a record, and room for more records in flight if there is some left.
+    /// As many of the workers wanted as fit, each with a record, and memory for more records in flight if there is some left.
+    /// The observer is warned if workers are fewer than wanted.
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
-    pub(crate) fn plan(&self, resources: &Resources) -> Result<Plan, Error> {
+    pub(crate) fn plan(&self, resources: &Resources, observer: &mut dyn Observer) -> Result<Plan, Error> {
         let wanted = resources.workers;
-        let Some(allowed) = resources.memory else {
-            return Ok(Plan { workers: wanted, window: to_usize(self.window(wanted)) });
-        };
-        let least = wanted.min(1);
-        let granted = (least..=wanted).rev().find(|&workers| self.needed(workers, resources) <= allowed);
-        let workers = granted.ok_or_else(|| Error::Memory {
-            allowed,
-            needed: self.needed(least, resources),
-            what: format!("{} with {least} worker", self.what),
-        })?;
-        let left = allowed - self.fixed(workers, resources);
-        Ok(Plan { workers, window: to_usize(self.window(workers).min(left)) })
-    }
-
-    /// The plan; who asked for more workers is told.
-    ///
-    /// # Errors
-    /// As [`Demand::plan`].
-    pub(crate) fn told(&self, resources: &Resources, observer: &mut dyn Observer) -> Result<Plan, Error> {
-        let (plan, wanted) = (self.plan(resources)?, resources.workers);
-        if let Some(limit) = resources.memory.filter(|_| plan.workers < wanted) {
-            observer.warning(&format!(
-                "workers: {} instead of {wanted}: a memory limit of {limit} bytes has no room for more",
-                plan.workers
-            ));
+        let Grant { workers, left } =
+            self.memory(resources).plan(resources.memory, wanted).map_err(|Shortage { allowed, needed }| {
+                Error::Memory { allowed, needed, what: format!("{} with {} worker", self.what, wanted.min(1)) }
+            })?;
+        if let Some(message) = fewer_workers(workers, wanted, resources.memory) {
+            observer.warning(&message);
         }
-        Ok(plan)
+        let window = self.record.saturating_mul(4 * workers as u64 + 1).max(WINDOW_LEAST);
+        Ok(Plan { workers, window: to_usize(window.min(left)) })
     }
 
-    fn fixed(&self, workers: usize, resources: &Resources) -> u64 {
-        let tools = self.tool.saturating_mul(resources.engine.tool_count(workers) as u64);
-        BASE.saturating_add(self.besides).saturating_add(THREAD * workers as u64).saturating_add(tools)
-    }
-
-    /// Each worker has a record, and one more is read or written meanwhile.
-    fn needed(&self, workers: usize, resources: &Resources) -> u64 {
-        self.fixed(workers, resources).saturating_add(self.record.saturating_mul(workers as u64 + 1))
-    }
-
-    fn window(&self, workers: usize) -> u64 {
-        self.record.saturating_mul(4 * workers as u64 + 1).max(WINDOW_LEAST)
+    /// Each worker has a record, and one more is read or written at the same time.
+    fn memory(&self, resources: &Resources) -> MemoryPlan {
+        MemoryPlan {
+            extra: self.besides,
+            per_worker: self.tool,
+            caller_works: resources.engine.help_out,
+            min_window: self.record,
+            window_per_worker: self.record,
+            keeps_half: false,
+        }
     }
 }
 
@@ -88,37 +67,28 @@ fn to_usize(bytes: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Unobserved;
 
     const DEMAND: Demand = Demand { tool: 3 << 20, record: 2 << 20, besides: 1 << 20, what: "a test" };
 
-    fn resources(workers: usize, memory: Option<u64>) -> Resources {
-        Resources { workers, memory, ..Resources::default() }
+    fn plan(workers: usize, memory: Option<u64>) -> Result<Plan, Error> {
+        DEMAND.plan(&Resources { workers, memory, ..Resources::default() }, &mut Unobserved)
     }
 
     #[test]
     fn without_a_limit_everything_is_granted() {
-        assert_eq!(DEMAND.plan(&resources(64, None)).unwrap(), Plan { workers: 64, window: (257 * 2) << 20 });
+        assert_eq!(plan(64, None).unwrap(), Plan { workers: 64, window: (257 * 2) << 20 });
     }
 
     #[test]
-    fn nothing_goes_over_the_limit_and_the_least_named_is_enough() {
+    fn nothing_goes_over_the_limit_and_each_worker_has_a_record() {
+        let memory = DEMAND.memory(&Resources::default());
         for workers in [0, 1, 7] {
-            let Err(Error::Memory { needed, .. }) = DEMAND.plan(&resources(workers, Some(0))) else {
-                panic!("granted")
-            };
-            assert!(DEMAND.plan(&resources(workers, Some(needed - 1))).is_err());
-            assert_eq!(DEMAND.plan(&resources(workers, Some(needed))).unwrap().workers, workers.min(1));
-            for limit in (0..100).map(|step| needed + (step << 20)) {
-                let plan = DEMAND.plan(&resources(workers, Some(limit))).unwrap();
-                assert!(DEMAND.fixed(plan.workers, &resources(0, None)) + plan.window as u64 <= limit);
+            for limit in (0..100).map(|step| memory.least(workers.min(1)) + (step << 20)) {
+                let plan = plan(workers, Some(limit)).unwrap();
+                assert!(memory.fixed(plan.workers) + plan.window as u64 <= limit);
                 assert!(plan.window as u64 >= DEMAND.record * (plan.workers as u64 + 1));
             }
         }
-    }
-
-    #[test]
-    fn absurd_demands_do_not_overflow() {
-        let absurd = Demand { tool: u64::MAX, record: u64::MAX, besides: u64::MAX, what: "a test" };
-        assert!(absurd.plan(&resources(9, Some(u64::MAX - 1))).is_err());
     }
 }

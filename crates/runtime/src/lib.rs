@@ -3,8 +3,10 @@
 
 mod error;
 pub mod escape;
+mod fault;
 mod identity;
 mod input;
+pub mod memory;
 mod observer;
 mod output_file;
 mod resources;
@@ -14,6 +16,7 @@ mod unnamed;
 mod write_file;
 
 pub use error::Error;
+pub use fault::{TaskError, of_fault};
 pub use identity::{FileIdentity, all_must_differ, must_differ};
 pub use input::{FileInput, Input, Source};
 pub use observer::{EntryInfo, EntryKind, Observer, Progress, Unobserved, unsynced};

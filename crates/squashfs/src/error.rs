@@ -1,5 +1,7 @@
 //! How writing an image fails.
 
+use packline_runtime::TaskError;
+
 /// Why an image could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -34,4 +36,14 @@ pub enum Error {
     /// A bug of ours.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+impl TaskError for Error {
+    fn cancelled() -> Error {
+        Error::Cancelled
+    }
+
+    fn internal(what: String) -> Error {
+        Error::Internal(what)
+    }
 }

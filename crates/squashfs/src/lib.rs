@@ -2,7 +2,6 @@
 
 mod buffer;
 mod error;
-mod fault;
 mod format;
 mod options;
 pub mod read;

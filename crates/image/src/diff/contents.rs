@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use packline_runtime::memory::BASE;
 use packline_squashfs::read::{FragmentUses, ReadSettings};
 
 use super::difference::{Difference, What};
@@ -12,7 +13,7 @@ use super::planner::{Item, LINKS_PART, Planner, QUEUE, SharedPlanner, Which, lin
 use super::side::{METADATA, Side};
 use super::stream::{Piece, Stream};
 use super::{DiffRequest, DiffSummary};
-use crate::read_plan::{BASE, read_settings};
+use crate::read_plan::read_settings;
 use crate::{Error, Resources};
 
 /// Bytes that the use of a fragment block takes when it is noted.

@@ -1,6 +1,7 @@
 //! How memory and workers are shared between reading the image and compressing the tar.
 
 use packline_codec::StreamSpec;
+use packline_runtime::memory::most_workers;
 use packline_squashfs::read::Image;
 
 use super::sink::BATCH;
@@ -46,10 +47,9 @@ impl Plan {
 
 /// Workers whose encoders take no more than half of the memory; one at least, unless none is wanted.
 fn compress_workers(compression: Option<StreamSpec>, resources: &Resources) -> usize {
-    let (fewest, wanted) = (resources.workers.min(1), resources.workers);
-    let most = resources.memory.map_or(u64::MAX, |limit| limit / 2);
-    let fits = |&workers: &usize| compress_bytes(compression, workers, resources) <= most;
-    (fewest..=wanted).rev().find(fits).unwrap_or(fewest)
+    let (half, wanted) = (resources.memory.map(|limit| limit / 2), resources.workers);
+    let taken = |workers| compress_bytes(compression, workers, resources);
+    most_workers(half, wanted, taken).unwrap_or(wanted.min(1))
 }
 
 /// Bytes that compressing takes.

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use packline_codec::StreamSpec;
 use packline_engine::{Fault, Pool};
 use packline_runtime::Sink as _;
+use packline_runtime::{OutputFile, WriteBehind};
 
 use super::TarTarget;
 use super::compress::{CompressError, Compressor};
 use super::plan::Plan;
 use crate::{Error, Observer, Resources, Temporaries};
-use packline_runtime::{OutputFile, WriteBehind};
 
 /// Bytes gathered before they are written.
 pub(super) const BATCH: usize = 256 << 10;

@@ -10,11 +10,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_runtime::checksum;
 use packline_tree::destination::{Directory, Refusal, remove_tree};
 use rustix::io::Errno;
 
 use crate::{Error, Observer, Temporaries};
-use packline_runtime::checksum;
 
 /// What a staging directory is called, with the destination's name between dot and suffix if it stands beside it.
 const STAGING: &str = ".packline-partial";

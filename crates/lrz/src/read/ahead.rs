@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_engine::{Budget, CancelToken, Consumer, Fault, OrderedMap, Permit, StatsSink, Task};
+use packline_engine::{Budget, CancelToken, Consumer, OrderedMap, Permit, StatsSink, Task};
+use packline_runtime::of_fault;
 
 use super::bytes::Bytes;
 use super::decode::{self, Tools};
@@ -257,7 +258,7 @@ impl Ahead {
             if let Some(product) = slot.borrow_mut().take() {
                 return product;
             }
-            self.map.advance(&mut self.promises).map_err(from_fault)?;
+            self.map.advance(&mut self.promises).map_err(of_fault)?;
         }
     }
 
@@ -309,7 +310,7 @@ impl Ahead {
         lane.next = Some((block, done)).filter(|_| done < block.plain);
         let part = part.map(|(from, size)| (from, size as usize));
         self.promises.0.push_back(slot);
-        self.map.submit(Job { block, part, permit }, &mut self.promises).map_err(from_fault)?;
+        self.map.submit(Job { block, part, permit }, &mut self.promises).map_err(of_fault)?;
         Ok(true)
     }
 }
@@ -326,13 +327,4 @@ fn map(bytes: &Arc<Bytes>, resources: &Resources) -> Result<OrderedMap<DecodeTas
     let config = resources.engine.sized(resources.workers, usize::MAX, &resources.cancel);
     let map = OrderedMap::new(task, config);
     map.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
-}
-
-fn from_fault(fault: Fault<Error>) -> Error {
-    match fault {
-        Fault::Work(error) => error,
-        Fault::Panic(message) => Error::Internal(format!("a worker panicked: {message}")),
-        Fault::Cancelled => Error::Cancelled,
-        Fault::Stopped => Error::Internal("the map has already stopped".into()),
-    }
 }

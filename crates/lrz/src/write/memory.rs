@@ -4,14 +4,11 @@
 
 use packline_engine::Config;
 use packline_longrange::Settings;
+use packline_runtime::memory::{BASE, Shortage, THREAD, most_workers};
 
 use super::policy::Policy;
 use crate::{Error, Resources};
 
-/// What the process takes before it does anything, and what nobody accounts for.
-const BASE: u64 = 12 << 20;
-/// A thread's stack and the allocator's arena for it.
-const THREAD: u64 = 1 << 20;
 /// What the allocator keeps beside so many small pages: a part in so many of theirs, as measured with 4 GB.
 const ALLOCATOR_SHARE: u64 = 16;
 /// The least that opcodes may take before they go to a file.
@@ -31,7 +28,7 @@ pub(super) struct Memory<'a> {
     /// Workers wanted.
     workers: usize,
     /// Whether compressing is work for them.
-    presses: bool,
+    compresses: bool,
     limit: Option<u64>,
     /// Whether the caller compresses besides the workers.
     engine: &'a Config,
@@ -41,22 +38,22 @@ pub(super) struct Memory<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     /// Workers that look for matches.
-    pub(super) finders: usize,
+    pub(super) search_workers: usize,
     /// Workers that compress.
-    pub(super) pressers: usize,
+    pub(super) compress_workers: usize,
     /// Bytes of blocks in flight.
     pub(super) window: u64,
 }
 
 impl<'a> Memory<'a> {
-    pub(super) fn new(policy: &'a Policy, resources: &'a Resources, presses: bool) -> Memory<'a> {
+    pub(super) fn new(policy: &'a Policy, resources: &'a Resources, compresses: bool) -> Memory<'a> {
         let workers = resources.workers;
-        Memory { policy, workers, presses, limit: resources.memory, engine: &resources.engine }
+        Memory { policy, workers, compresses, limit: resources.memory, engine: &resources.engine }
     }
 
     /// Whether compressing is work for workers.
-    pub(super) fn presses(&self) -> bool {
-        self.presses
+    pub(super) fn compresses(&self) -> bool {
+        self.compresses
     }
 
     /// Bytes of opcodes, plain or compressed, that may be in memory.
@@ -76,17 +73,17 @@ impl<'a> Memory<'a> {
     }
 
     /// What looking for matches takes.
-    fn finding(&self, length: u64, workers: usize) -> u64 {
+    fn search_bytes(&self, length: u64, workers: usize) -> u64 {
         let search = self.settings(length).memory(workers);
         self.fixed(workers).saturating_add(search).saturating_add(search / ALLOCATOR_SHARE)
     }
 
     /// What compressing takes when each of the workers has a block, and, if there are several, one more is gathered.
-    fn pressing(&self, length: u64, workers: usize) -> u64 {
+    fn compress_bytes(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
-        let hands = self.engine.tool_count(workers) as u64;
+        let tools = self.engine.tool_count(workers) as u64;
         let tool = self.policy.tools(block as usize);
-        self.fixed(workers).saturating_add(hands.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
+        self.fixed(workers).saturating_add(tools.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }
 
     /// Bytes in flight, at least.
@@ -100,8 +97,8 @@ impl<'a> Memory<'a> {
     }
 
     fn wanted(&self, length: u64) -> u64 {
-        let pressers = if self.presses { self.workers } else { 0 };
-        self.finding(length, self.workers).max(self.pressing(length, pressers))
+        let compress_workers = if self.compresses { self.workers } else { 0 };
+        self.search_bytes(length, self.workers).max(self.compress_bytes(length, compress_workers))
     }
 
     /// Bytes of a chunk of up to `most` bytes that may be in memory, beside all workers wanted.
@@ -122,10 +119,10 @@ impl<'a> Memory<'a> {
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
     pub(super) fn share(&self, length: u64, held: u64) -> Result<Share, Error> {
-        let finders = self.most(self.workers, length, held, "finding matches", Self::finding)?;
-        let wanted = if self.presses { self.workers } else { 0 };
-        let pressers = self.most(wanted, length, held, "compressing blocks", Self::pressing)?;
-        Ok(Share { finders, pressers, window: self.window(length, held, pressers) })
+        let search_workers = self.most(self.workers, length, held, "finding matches", Self::search_bytes)?;
+        let wanted = if self.compresses { self.workers } else { 0 };
+        let compress_workers = self.most(wanted, length, held, "compressing blocks", Self::compress_bytes)?;
+        Ok(Share { search_workers, compress_workers, window: self.window(length, held, compress_workers) })
     }
 
     /// The most workers for which there is memory.
@@ -137,13 +134,10 @@ impl<'a> Memory<'a> {
         what: &str,
         need: impl Fn(&Self, u64, usize) -> u64,
     ) -> Result<usize, Error> {
-        let Some(allowed) = self.limit else { return Ok(wanted) };
-        let least = wanted.min(1);
         let needs = |workers| need(self, length, workers).saturating_add(held);
-        let granted = (least..=wanted).rev().find(|&workers| needs(workers) <= allowed);
-        granted.ok_or_else(|| {
-            let what = format!("{what} in {length} bytes at a time with {least} worker");
-            Error::Memory { allowed, needed: needs(least), what }
+        most_workers(self.limit, wanted, needs).map_err(|Shortage { allowed, needed }| {
+            let what = format!("{what} in {length} bytes at a time with {} worker", wanted.min(1));
+            Error::Memory { allowed, needed, what }
         })
     }
 
@@ -152,7 +146,7 @@ impl<'a> Memory<'a> {
         let block = self.block(length);
         let wanted = (2 * workers as u64 * block + block).max(WINDOW_LEAST);
         let least = self.least_window(block, workers);
-        let spare = self.limit.map_or(u64::MAX, |limit| limit - held - self.pressing(length, workers));
+        let spare = self.limit.map_or(u64::MAX, |limit| limit - held - self.compress_bytes(length, workers));
         wanted.min(least.saturating_add(spare)).max(least)
     }
 }
@@ -180,7 +174,7 @@ mod tests {
                 let resources = resources(2, Some(512 << 20));
                 let memory = Memory::new(&policy, &resources, true);
                 let share = memory.share(CHUNK, 0).unwrap();
-                assert!(share.finders > 0 && share.pressers > 0, "{back_end:?} {level}: {share:?}");
+                assert!(share.search_workers > 0 && share.compress_workers > 0, "{back_end:?} {level}: {share:?}");
             }
         }
     }
@@ -192,7 +186,7 @@ mod tests {
         let memory = Memory::new(&policy, &resources, true);
         assert_eq!(memory.held(CHUNK), u64::MAX);
         let share = memory.share(CHUNK, CHUNK).unwrap();
-        assert_eq!((share.finders, share.pressers, share.window), (64, 64, 129 * policy.block as u64));
+        assert_eq!((share.search_workers, share.compress_workers, share.window), (64, 64, 129 * policy.block as u64));
     }
 
     #[test]
@@ -206,11 +200,11 @@ mod tests {
                 // A long chunk is not held unless all of it is.
                 let held = if memory.held(CHUNK) >= CHUNK { CHUNK } else { 0 };
                 let Ok(share) = memory.share(CHUNK, held) else { continue };
-                let least = memory.least_window(memory.block(CHUNK), share.pressers);
-                let tools = memory.pressing(CHUNK, share.pressers) - least;
+                let least = memory.least_window(memory.block(CHUNK), share.compress_workers);
+                let tools = memory.compress_bytes(CHUNK, share.compress_workers) - least;
                 assert!(held + tools + share.window <= limit, "{back_end:?} {limit} {share:?}");
-                assert!(held + memory.finding(CHUNK, share.finders) <= limit);
-                all = share.pressers == 7 && share.finders == 7;
+                assert!(held + memory.search_bytes(CHUNK, share.search_workers) <= limit);
+                all = share.compress_workers == 7 && share.search_workers == 7;
             }
             assert!(all, "{back_end:?}");
         }
@@ -222,7 +216,7 @@ mod tests {
         let resources = resources(1, Some(64 << 20));
         let memory = Memory::new(&policy, &resources, true);
         assert!(memory.held(CHUNK) >= 1 << 20, "{}", memory.held(CHUNK));
-        assert_eq!(memory.share(1 << 20, 1 << 20).unwrap().pressers, 1);
+        assert_eq!(memory.share(1 << 20, 1 << 20).unwrap().compress_workers, 1);
         assert!(memory.share(CHUNK, 0).is_err());
     }
 }

@@ -1,7 +1,9 @@
 //! A file from its magic to its digest, one chunk after the other.
 
-use packline_engine::{Fault, OrderedMap};
+use packline_engine::OrderedMap;
 use packline_longrange::Window;
+use packline_runtime::memory::fewer_workers;
+use packline_runtime::of_fault;
 
 use super::digest::Sums;
 use super::layout::Layout;
@@ -67,8 +69,8 @@ impl<'a> Writer<'a> {
 
     /// What there is for chunks.
     pub(super) fn memory(&self) -> Memory<'_> {
-        let presses = self.policy.compresses() || self.seal.is_some();
-        Memory::new(&self.policy, self.resources, presses)
+        let compresses = self.policy.compresses() || self.seal.is_some();
+        Memory::new(&self.policy, self.resources, compresses)
     }
 
     /// Begins the file. `total`: bytes of plain data, if that is known.
@@ -85,7 +87,7 @@ impl<'a> Writer<'a> {
     pub(super) fn chunk(&mut self, view: &View, held: u64, is_last: bool) -> Result<(), Error> {
         let length = view.length();
         let share = self.memory().share(length, held)?;
-        self.tell(share);
+        self.warn_of_fewer_workers(share);
         let width = width_for(length);
         let form = OpcodeForm::new(Dialect::V6, width);
         let literals = self.search(view, form, share)?;
@@ -100,16 +102,17 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Says if memory makes workers fewer.
-    fn tell(&mut self, share: Share) {
-        let fewest = if self.memory().presses() { share.finders.min(share.pressers) } else { share.finders };
+    fn warn_of_fewer_workers(&mut self, share: Share) {
+        let fewest = if self.memory().compresses() {
+            share.search_workers.min(share.compress_workers)
+        } else {
+            share.search_workers
+        };
         self.written.workers = self.written.workers.min(fewest);
         let wanted = self.resources.workers;
-        if fewest < wanted && !std::mem::replace(&mut self.warned, true) {
-            let limit = self.resources.memory.unwrap_or(u64::MAX);
-            self.observer.warning(&format!(
-                "workers: {fewest} instead of {wanted}: a memory limit of {limit} bytes has no room for more"
-            ));
+        let message = fewer_workers(fewest, wanted, self.resources.memory);
+        if let Some(message) = message.filter(|_| !std::mem::replace(&mut self.warned, true)) {
+            self.observer.warning(&message);
         }
     }
 
@@ -124,7 +127,7 @@ impl<'a> Writer<'a> {
                 observer.advance(&Progress::of_source(before + done / 2, total));
             }
         };
-        let (workers, cancel) = (share.finders, &self.resources.cancel);
+        let (workers, cancel) = (share.search_workers, &self.resources.cancel);
         let policy = &self.policy;
         let search = Search { view, settings: &settings, policy, workers, cancel, progress: &mut progress };
         let counts = search.run(&mut self.sums, Recorder::new(form, &mut self.opcodes))?;
@@ -140,8 +143,8 @@ impl<'a> Writer<'a> {
         let (length, block) = (view.length(), self.memory().block(view.length()));
         let work = CompressTask { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);
-        let mut map = map(work, share.pressers, window, self.resources)?;
-        if self.memory().presses() {
+        let mut map = map(work, share.compress_workers, window, self.resources)?;
+        if self.memory().compresses() {
             self.written.workers = self.written.workers.min(map.workers());
         }
         let pieces = [Pieces::new(self.opcodes.size(), block), Pieces::new(literals, block)];
@@ -258,14 +261,6 @@ impl Feeding<'_> {
             Err(error) => return Err(self.map.drain(layout).map_or_else(of_fault, |()| error)),
         };
         self.map.submit(Block { bytes, from, salt, permit }, layout).map_err(of_fault)
-    }
-}
-
-fn of_fault(fault: Fault<Error>) -> Error {
-    match fault {
-        Fault::Work(error) => error,
-        Fault::Cancelled => Error::Cancelled,
-        Fault::Panic(_) | Fault::Stopped => Error::Internal(fault.to_string()),
     }
 }
 

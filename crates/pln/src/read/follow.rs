@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use packline_engine::{CancelToken, OrderedMap};
+use packline_runtime::of_fault;
 
 use super::decode::{DecodeTask, Place, Task};
 use super::front::{Front, Onwards};
@@ -11,7 +12,7 @@ use super::sequence::Sequence;
 use super::taking::Taking;
 use crate::Error;
 use crate::format::{GROUP, Table};
-use crate::map::{first, of_fault};
+use crate::map::first;
 use crate::room::Rooms;
 
 /// Records on their way to the workers, which read them.

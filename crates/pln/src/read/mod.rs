@@ -19,8 +19,10 @@ pub use reader::Reader;
 pub use span::Span;
 pub use unpacked::{Unpacked, Verified};
 
+use packline_runtime::of_fault;
+
 use crate::format::{Head, RecordSize, Root};
-use crate::map::{first, map, of_fault};
+use crate::map::{first, map};
 use crate::memory::Demand;
 use crate::room::Rooms;
 use crate::{Error, Observer, Resources, Sink, Source};
@@ -143,7 +145,7 @@ fn by_index<'a>(
     observer: &'a mut dyn Observer,
 ) -> Result<Done, Error> {
     let size = reader.record_size();
-    let plan = demand(size, reader.index_bytes())?.told(resources, observer)?;
+    let plan = demand(size, reader.index_bytes())?.plan(resources, observer)?;
     let rooms = Rooms::new(size, plan.window);
     let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, resources)?;
     let mut taking = Taking::new(goal, observer, size, bounds, Some(reader.size()));
@@ -174,7 +176,7 @@ fn onwards<'a>(
         }
         (Err(error), _) => return Err(error),
     };
-    let plan = demand(size, 0)?.told(resources, observer)?;
+    let plan = demand(size, 0)?.plan(resources, observer)?;
     let rooms = Rooms::new(size, plan.window);
     let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, resources)?;
     let mut taking = Taking::new(goal, observer, size, bounds, None);

@@ -1,6 +1,7 @@
 //! A file read from front to back, as it comes through a pipe.
 
 use packline_engine::{CancelToken, OrderedMap};
+use packline_runtime::of_fault;
 
 use super::decode::{DecodeTask, Place as RecordPlace, Task};
 use super::front::Front;
@@ -8,7 +9,6 @@ use super::taking::Taking;
 use crate::format::{
     Entry, GROUP, Index, Kind, PIECE_BYTES, Piece, Place, RecordSize, Root, Shape, TRAILER_BYTES, Table, Trailer, Tree,
 };
-use crate::map::of_fault;
 use crate::room::Rooms;
 use crate::{Error, Part};
 

@@ -12,12 +12,13 @@ use std::io;
 use std::sync::Arc;
 
 use packline_engine::OrderedMap;
+use packline_runtime::of_fault;
 
 pub use options::WriteOptions;
 pub use written::Written;
 
 use crate::fill::fill;
-use crate::map::{first, map, of_fault};
+use crate::map::{first, map};
 use crate::memory::Demand;
 use crate::room::Rooms;
 use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source};
@@ -40,7 +41,7 @@ pub fn compress(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let plan = demand(options)?.told(resources, observer)?;
+    let plan = demand(options)?.plan(resources, observer)?;
     let rooms = Rooms::new(options.record_size, plan.window);
     let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
     let codings = codings.collect::<Result<_, Error>>()?;

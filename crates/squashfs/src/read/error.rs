@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use packline_runtime::TaskError;
+
 /// Why an image, or a part of it, could not be read. Offsets count from the first byte of the image (its superblock).
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
@@ -53,5 +55,15 @@ impl ReadError {
     /// The system's answer to reading at `offset`.
     pub(crate) fn input(offset: u64, cause: std::io::Error) -> ReadError {
         ReadError::Input { offset, cause: Arc::new(cause) }
+    }
+}
+
+impl TaskError for ReadError {
+    fn cancelled() -> ReadError {
+        ReadError::Cancelled
+    }
+
+    fn internal(what: String) -> ReadError {
+        ReadError::Internal(what)
     }
 }

@@ -1,5 +1,8 @@
 //! An open image: its superblock and tables, and lazily everything else.
 
+use packline_codec::Spec;
+use packline_tree::Xattr;
+
 use super::find_image;
 use super::metadata::{Cursor, MetaPlace, Store};
 use super::walk::check_kind;
@@ -10,8 +13,6 @@ use crate::format::inode::decode::{self as inode_decode, Rules};
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
 use crate::format::tables::decode::Tables;
 use crate::format::xattr::decode as xattr;
-use packline_codec::Spec;
-use packline_tree::Xattr;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! Inodes as the reader hands them out.
 
+use packline_tree::{Device, Meta};
+
 use super::metadata::MetaPlace;
 use crate::TailPlace;
-use packline_tree::{Device, Meta};
 
 /// Where an inode lies: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names
 /// of one inode have the same reference: this, not the number, is an inode's identity.

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_engine::{CancelToken, Config, Consumer, Fault, OrderedMap, StatsSink};
+use packline_engine::{CancelToken, Config, Consumer, OrderedMap, StatsSink};
+use packline_runtime::of_fault;
 
 use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
@@ -186,7 +187,7 @@ impl<'r, T> Reading<'r, T> {
                     let order = self.plan.decode_again();
                     self.feed(order)?;
                 }
-                Front::Waiting => self.map.advance(&mut self.promises).map_err(from_fault)?,
+                Front::Waiting => self.map.advance(&mut self.promises).map_err(of_fault)?,
                 Front::Open => self.fill_run()?,
                 Front::Nothing if self.plan.is_ended() => return Ok(None),
                 Front::Nothing => {
@@ -222,7 +223,7 @@ impl<'r, T> Reading<'r, T> {
     fn feed(&mut self, order: Option<Order>) -> Result<(), ReadError> {
         let Some((job, slot)) = order else { return Ok(()) };
         self.promises.0.push_back(slot);
-        self.map.submit(job, &mut self.promises).map_err(from_fault)
+        self.map.submit(job, &mut self.promises).map_err(of_fault)
     }
 
     fn front(&self) -> Front {
@@ -293,13 +294,4 @@ fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>,
     let config = settings.engine.sized(settings.workers, usize::MAX, &settings.cancel);
     let map = OrderedMap::new(task, config);
     map.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))
-}
-
-fn from_fault(fault: Fault<ReadError>) -> ReadError {
-    match fault {
-        Fault::Work(error) => error,
-        Fault::Panic(message) => ReadError::Internal(format!("a worker panicked: {message}")),
-        Fault::Cancelled => ReadError::Cancelled,
-        Fault::Stopped => ReadError::Internal("the pipeline has already stopped".into()),
-    }
 }

@@ -1,10 +1,11 @@
 //! A walk over a tree: parents before children, children in the order of their names, each directory once.
 
+use packline_tree::path::MAX_PATH;
+
 use super::metadata::Cursor;
 use super::{DirData, Image, Inode, InodeRef, Listing, Node, ReadError};
 use crate::format::directory::listing::Listed;
 use hashbrown::HashTable;
-use packline_tree::path::MAX_PATH;
 
 /// Directories that a walk finds, at most: 57 MB of references while their table grows the last time. Tens of millions of
 /// directories fit into a few megabytes, compressed, and would take all memory.

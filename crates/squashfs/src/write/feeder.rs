@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use packline_runtime::of_fault;
 use packline_tree::{Extent, Source};
 
 use crate::buffer::Pool;
-use crate::fault::from_fault;
 use crate::write::area::Area;
 use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
@@ -133,7 +133,7 @@ impl Feeder {
     fn open_slab(&mut self, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
         if self.open.is_none() {
             let size = self.pool.buffer_size();
-            let mut products = pipeline.reserve(3 * size, area).map_err(from_fault)?;
+            let mut products = pipeline.reserve(3 * size, area).map_err(of_fault)?;
             let buffer = self.pool.take(products.split(size));
             self.open = Some(Slab { buffer, filled: 0, items: Vec::new(), products });
         }
@@ -207,7 +207,7 @@ impl Cursor {
 fn send(mut slab: Slab, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
     let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
     slab.products.shrink_to(needed);
-    pipeline.submit(slab, area).map_err(from_fault)
+    pipeline.submit(slab, area).map_err(of_fault)
 }
 
 fn no_slab() -> Error {

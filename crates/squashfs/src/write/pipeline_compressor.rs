@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use packline_engine::{Outbox, Sequencer};
+use packline_runtime::of_fault;
 
-use crate::fault::from_fault;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed, stored_metadata};
 use crate::{Error, MetadataCompressor};
 
@@ -40,7 +40,7 @@ impl MetadataCompressor for PipelineCompressor<'_> {
 
     fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         if self.done.0.is_empty() {
-            self.pipeline.drain(&mut self.done).map_err(from_fault)?;
+            self.pipeline.drain(&mut self.done).map_err(of_fault)?;
         }
         let block = self.done.0.pop_front();
         self.pending -= usize::from(block.is_some());

@@ -2,9 +2,9 @@
 
 use packline_codec::Spec;
 use packline_engine::{CancelToken, Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
+use packline_runtime::of_fault;
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
-use crate::fault::from_fault;
 use crate::format::codecs::check_codec;
 use crate::write::area::Area;
 use crate::write::decision::{Decisions, Saved};
@@ -261,7 +261,7 @@ impl Writer {
         }
         let more = wanted.saturating_sub(self.tree_reservation.bytes());
         if more > 0 {
-            let permit = self.pipeline.reserve(more, &mut self.area).map_err(from_fault)?;
+            let permit = self.pipeline.reserve(more, &mut self.area).map_err(of_fault)?;
             self.tree_reservation.merge(permit);
         }
         Ok(())
@@ -269,15 +269,15 @@ impl Writer {
 
     fn finish_data(&mut self) -> Result<(), Error> {
         self.feeder.flush(&mut self.pipeline, &mut self.area)?;
-        self.pipeline.settle(&mut self.area).map_err(from_fault)?;
+        self.pipeline.settle(&mut self.area).map_err(of_fault)?;
         self.area.decisions.close(self.pipeline.outbox());
-        self.pipeline.drain(&mut self.area).map_err(from_fault)
+        self.pipeline.drain(&mut self.area).map_err(of_fault)
     }
 
     /// An error of what is in flight comes first: it belongs to an earlier piece of the input.
     fn first_error(&mut self, error: Error) -> Error {
         let earlier = self.feeder.flush(&mut self.pipeline, &mut self.area);
-        let earlier = earlier.and_then(|()| self.pipeline.drain(&mut self.area).map_err(from_fault));
+        let earlier = earlier.and_then(|()| self.pipeline.drain(&mut self.area).map_err(of_fault));
         match earlier {
             Err(earlier) if !matches!(earlier, Error::Internal(_) | Error::Cancelled) => earlier,
             _ => error,

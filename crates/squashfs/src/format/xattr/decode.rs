@@ -2,11 +2,12 @@
 //!
 //! SquashFS 4.0; the layout of the tables is described where they are encoded, in the parent module.
 
+use packline_tree::Xattr;
+
 use crate::format::tables::decode::XattrTables;
 use crate::format::xattr::{OUT_OF_LINE, PREFIXES};
 use crate::read::ReadError;
 use crate::read::metadata::{Cursor, MetaPlace, Store};
-use packline_tree::Xattr;
 use std::sync::Arc;
 
 /// Most bytes of names and values of one set. Linux allows 64 KiB of names, and as much for each value; the format allows more,

@@ -1,4 +1,4 @@
-//! Runs a pack for a command: shows its progress, prints its names, its warnings and what it came to.
+//! Runs a pack for a command: progress, names, warnings and the summary; and observers for other work.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::ui::io::Io;
 use crate::ui::progress::Bar;
 use crate::ui::report;
 
-/// How much a command says, and in whose manner.
+/// What a command prints, and in which style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum OutputStyle {
     /// Ours: a progress bar on a terminal, a summary at the end.
     Packline {
-        /// Say nothing but warnings and errors.
+        /// Print nothing but warnings and errors.
         quiet: bool,
         /// Draw a progress bar if there is a terminal.
         bar: bool,
@@ -25,21 +25,21 @@ pub enum Manner {
         /// Add counters of the workers and tables to the summary.
         stats: bool,
     },
-    /// That of squashfs-tools-ng: every name, then statistics, all on standard output.
+    /// As squashfs-tools-ng: every name, then statistics, all on standard output.
     ToolsNg {
-        /// Say nothing but warnings and errors.
+        /// Print nothing but warnings and errors.
         quiet: bool,
     },
 }
 
-/// Packs, and says what is to be said.
+/// Packs, and prints progress and summary.
 ///
 /// # Errors
 /// Those of packing, and of printing the summary.
-pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(), Failure> {
+pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<(), Failure> {
     refuse_stream(&request.output)?;
-    let bar = io.terminal && matches!(manner, Manner::Packline { quiet: false, bar: true, .. });
-    let names = manner == Manner::ToolsNg { quiet: false };
+    let bar = io.terminal && matches!(style, OutputStyle::Packline { quiet: false, bar: true, .. });
+    let names = style == OutputStyle::ToolsNg { quiet: false };
     let bar = bar.then(Bar::new);
     if let Some(bar) = &bar {
         bar.count(&request.source);
@@ -49,12 +49,14 @@ pub fn run_pack(request: PackRequest, manner: Manner, io: &mut Io) -> Result<(),
     watcher.end();
     let summary = packed?;
     let peak = (io.host.peak_memory)();
-    match manner {
+    match style {
         // What is only for people.
-        Manner::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
-        Manner::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(&summary)),
-        Manner::Packline { json: true, stats, .. } => io.report_as(true, &report::json(&summary, peak, stats)),
-        Manner::Packline { quiet: false, stats, .. } => io.eprint_lines(report::text(&summary, peak, stats).trim_end()),
+        OutputStyle::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
+        OutputStyle::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(&summary)),
+        OutputStyle::Packline { json: true, stats, .. } => io.report_as(true, &report::json(&summary, peak, stats)),
+        OutputStyle::Packline { quiet: false, stats, .. } => {
+            io.eprint_lines(report::text(&summary, peak, stats).trim_end())
+        }
         _ => {}
     }
     Ok(())
@@ -111,7 +113,7 @@ impl Watcher<'_> {
         let _: std::io::Result<()> = self.io.stdout.flush();
     }
 
-    fn say(&mut self, line: &str) {
+    fn eprintln(&mut self, line: &str) {
         match &self.bar {
             Some(bar) => bar.aside(|| self.io.eprintln(line)),
             None => self.io.eprintln(line),
@@ -148,11 +150,11 @@ impl Observer for Watcher<'_> {
     }
 
     fn problem(&mut self, error: &dyn std::error::Error) {
-        self.say(&format!("packline: {error}"));
+        self.eprintln(&format!("packline: {error}"));
     }
 
     fn warning(&mut self, message: &str) {
-        self.say(&format!("packline: warning: {message}"));
+        self.eprintln(&format!("packline: warning: {message}"));
     }
 
     fn unsynced(&mut self, output: &Path, cause: &std::io::Error) {

@@ -20,7 +20,7 @@ use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{Manner, run_pack};
+use crate::ui::observer::{OutputStyle, run_pack};
 use options::{Compression, Entries, Layout, Time, image_options, seconds_expected};
 
 /// Pack a directory, a tar or standard input into an image
@@ -98,12 +98,12 @@ impl Command for Pack {
             return lrz::run(&self, invocation, io);
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
-        let manner = Manner::Packline { quiet, bar: self.reporting.bar(), json, stats };
+        let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats };
         let operands = [&*self.source, &*self.image];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
-        run_pack(request, manner, io)?;
+        run_pack(request, style, io)?;
         options.write_trace_or_warn(invocation, io);
         Ok(())
     }

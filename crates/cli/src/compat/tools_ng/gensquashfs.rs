@@ -20,7 +20,7 @@ use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{Manner, run_pack};
+use crate::ui::observer::{OutputStyle, run_pack};
 
 /// Threads that read files ahead.
 const READERS: usize = 4;
@@ -123,7 +123,7 @@ impl Command for GenSquashFs {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (request, dress) = self.request(invocation, io)?;
-        run_pack(request, Manner::ToolsNg { quiet: self.output.quiet }, io)?;
+        run_pack(request, OutputStyle::ToolsNg { quiet: self.output.quiet }, io)?;
         dress.borrow().unused().iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{Manner, run_pack};
+use crate::ui::observer::{OutputStyle, run_pack};
 
 /// Turn a tar on standard input into a SquashFS image (drop-in for squashfs-tools-ng)
 #[derive(Debug, clap::Args)]
@@ -64,9 +64,9 @@ impl Command for Tar2Sqfs {
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let manner = Manner::ToolsNg { quiet: self.output.quiet };
+        let style = OutputStyle::ToolsNg { quiet: self.output.quiet };
         let request = self.request(io)?;
-        run_pack(request, manner, io)
+        run_pack(request, style, io)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Contents of files of an image, one after the other, decoded ahead by workers.
+//! Contents of files of an image in sequence, decoded ahead by workers.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -10,21 +10,21 @@ use crate::follow::{Followed, follow};
 use crate::read_plan::read_settings;
 use crate::{Error, OpenedImage, Resources};
 
-/// Zeros that are written at once for a hole, bytes.
+/// Zeros written at once for a hole, bytes.
 const ZEROS: usize = 64 << 10;
 
-/// Writes the contents of the files at `paths`, in that order, holes as zeros. Symbolic links are followed, inside the
-/// image. `shown` is what messages call `out`.
+/// Writes the contents of the files at `paths`, in that order, holes as zeros. Symbolic links are followed, inside the image. Messages call
+/// `out` `display_path`.
 ///
 /// # Errors
-/// [`Error::Request`] before anything is written for a path that leads to no regular file; [`Error::Read`] for content that
-/// cannot be read, after all content before it is written; [`Error::Output`].
+/// [`Error::Request`] before anything is written for a path that does not lead to a regular file; [`Error::Read`] for unreadable content,
+/// after all content before it is written; [`Error::Output`].
 pub fn cat(
     image: &OpenedImage,
     paths: &[Vec<u8>],
     resources: &Resources,
     out: &mut dyn Write,
-    shown: &str,
+    display_path: &str,
 ) -> Result<(), Error> {
     let files: Vec<FileData> = paths.iter().map(|path| regular_file(image, path)).collect::<Result<_, _>>()?;
     let mut uses = FragmentUses::new();
@@ -32,13 +32,13 @@ pub fn cat(
     let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file), weight: 0 }));
     let settings = read_settings(&image.image, resources, 0)?;
     let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
-    let mut writing = Writing { image, paths, at: 0, out, shown };
+    let mut writing = Writing { image, paths, at: 0, out, display_path };
     writing.all(reading.map_err(|cause| image.fault(cause))?)
 }
 
 fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
     let refused = |what: &str| Error::Request {
-        what: format!("{}: {}: {what}", image.shown.escaped(), path.escaped()),
+        what: format!("{}: {}: {what}", image.display_path.escaped(), path.escaped()),
         expected: "the path of a regular file in the image".to_string(),
     };
     match follow(&image.image, path).map_err(|cause| image.fault_at(path, cause))? {
@@ -55,10 +55,10 @@ fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
 struct Writing<'w> {
     image: &'w OpenedImage,
     paths: &'w [Vec<u8>],
-    /// Which path is being written.
+    /// Index of the current path.
     at: usize,
     out: &'w mut dyn Write,
-    shown: &'w str,
+    display_path: &'w str,
 }
 
 impl Writing<'_> {
@@ -69,7 +69,7 @@ impl Writing<'_> {
                 Event::Data(bytes) => self.out.write_all(&bytes).map_err(|cause| self.refused(cause))?,
                 Event::Hole(length) => zeros(self.out, length).map_err(|cause| self.refused(cause))?,
                 Event::Failed { error, .. } => {
-                    // What comes before the fault is good: let it out.
+                    // Everything before the fault is valid and is written.
                     self.out.flush().map_err(|cause| self.refused(cause))?;
                     return Err(self.fault(error));
                 }
@@ -83,7 +83,7 @@ impl Writing<'_> {
     }
 
     fn refused(&self, cause: io::Error) -> Error {
-        Error::Output { path: PathBuf::from(self.shown), action: "cannot write", cause }
+        Error::Output { path: PathBuf::from(self.display_path), action: "cannot write", cause }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which container a file is, by its first bytes.
+//! Detects the container of a file by its first bytes.
 
 use std::fmt;
 use std::fs::File;
@@ -11,14 +11,14 @@ use packline_tree::tar;
 
 use crate::Error;
 
-/// Bytes at the start of a file by which its container is known, at most.
+/// Number of bytes at the start of a file that are examined.
 const HEAD: usize = 512;
 /// The first bytes of a .lrz file.
 pub const LRZ_MAGIC: &[u8] = b"LRZI";
 /// The first bytes of a .pln file.
 pub const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
 
-/// What a file is.
+/// Container of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Container {
@@ -30,14 +30,14 @@ pub enum Container {
     Pln,
     /// A tar that is not compressed.
     Tar,
-    /// Anything that is compressed, of which a tar is the most likely.
+    /// Compressed data, most likely a tar.
     Compressed(Compression),
 }
 
 impl Container {
-    /// The container of a file that begins so; 512 bytes are enough. `None` for none that is known here.
+    /// The container of a file with this start; 512 bytes are enough. `None` if it is unknown.
     pub fn of_head(head: &[u8]) -> Option<Container> {
-        // A tar begins with a name, which may look like anything; but its header has a sum.
+        // A tar begins with a name, which may look like any magic; but its header has a checksum.
         if tar::is_header(head) {
             return Some(Container::Tar);
         }
@@ -53,8 +53,8 @@ impl Container {
         Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(Container::Compressed)
     }
 
-    /// The container of a regular file or a block device; `None` also for what cannot be opened or read. A pipe is not looked
-    /// at, since its bytes could not be read again.
+    /// The container of a regular file or a block device; `None` also if it cannot be opened or read. A pipe is not read, since its bytes
+    /// could not be read again.
     pub fn of_file(path: &Path) -> Option<Container> {
         let kind = path.metadata().ok()?.file_type();
         let again = kind.is_file() || kind.is_block_device();
@@ -70,7 +70,7 @@ impl Container {
         Container::of_head(head)
     }
 
-    /// The error of a file of this container, called `path`, where another was wanted.
+    /// The error for a file `path` of this container, where another was expected.
     pub fn instead_of(self, path: &Path, expected: &str) -> Error {
         Error::Container { path: path.to_path_buf(), found: self, expected: expected.to_string() }
     }

@@ -1,10 +1,10 @@
-//! What differs between two trees, each in an image or a directory: names, attributes, contents.
+//! Compares two trees, each in an image or a directory: names, attributes, contents.
 //!
-//! Both trees are walked side by side, a directory at a time, in the order of the names. Contents are compared only where
-//! sizes are equal, decoded ahead by workers on both sides. Held in memory are the directories on the way to the present
-//! place (of a file system's directory all names), a window of each side, and 16 bytes or so for each directory and each
-//! file with several names: 40 MB for a million of them. Where an image's fragment blocks do not all fit into memory, both
-//! trees are gone over once in advance to learn when each is needed, which takes 4 bytes a file.
+//! Both trees are walked in parallel, a directory at a time, in the order of the names. Contents are compared only where sizes are equal,
+//! decoded ahead by workers on both sides. Memory holds the directories above the current entry (for a directory of the file system all
+//! names), a window of each side, and about 16 bytes for each directory and each file with several names: 40 MB for a million of them.
+//! Where an image's fragment blocks do not all fit into memory, both trees are walked once in advance to learn when each is needed, which
+//! takes 4 bytes a file.
 
 mod attributes;
 mod contents;
@@ -38,7 +38,7 @@ pub enum DiffPlace {
     Directory(PathBuf),
 }
 
-/// What is compared besides names, types, link targets, device numbers and sizes.
+/// Compared attributes besides names, types, link targets, device numbers and sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compared {
     /// Contents of regular files.
@@ -60,7 +60,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// All that a tree keeps, and nothing of how an image stores it.
+    /// All attributes of the trees, but not how an image stores them.
     pub fn tree() -> Compared {
         Compared {
             contents: true,
@@ -75,12 +75,12 @@ impl Compared {
     }
 }
 
-/// In which order differences are found. Directories are visited in the same order, depth first.
+/// The order in which differences are found. Directories are visited in the same order, depth first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffOrder {
     /// In the order of the names.
     Names,
-    /// In each directory first what only one side has, then what both have, as sqfsdiff does.
+    /// In each directory first names that only one side has, then common names, like sqfsdiff.
     MissingFirst,
 }
 
@@ -91,17 +91,17 @@ pub struct DiffRequest {
     pub old: DiffPlace,
     /// The second tree.
     pub new: DiffPlace,
-    /// What is compared.
+    /// Attributes to compare.
     pub compared: Compared,
     /// In which order.
     pub order: DiffOrder,
-    /// Where regular files that only one side has, or that differ in content, are extracted to: below `old` and `new`.
+    /// Extract regular files that only one side has, or that differ in content, below `old` and `new` in this directory.
     pub extract: Option<PathBuf>,
-    /// What the machine gives.
+    /// Workers and memory.
     pub resources: Resources,
 }
 
-/// What a comparison came to.
+/// Result of a comparison.
 #[derive(Debug, Clone)]
 pub struct DiffSummary {
     /// Differences found.
@@ -112,15 +112,15 @@ pub struct DiffSummary {
     pub compared_bytes: u64,
     /// The superblocks, if both trees are in images.
     pub superblocks: Option<(Superblock, Superblock)>,
-    /// How often fragment blocks were decoded, of the old and of the new tree.
+    /// Fragment blocks decoded, of the old and of the new tree.
     pub fragments: [FragmentCounts; 2],
 }
 
-/// Compares two trees and tells `found` of each difference; it says whether to go on.
+/// Compares two trees and passes each difference to `found`, which returns whether to continue.
 ///
 /// # Errors
-/// [`Error::Read`] and [`Error::Source`] for what cannot be read, [`Error::Memory`], [`Error::Request`] for inode numbers or
-/// forms of a directory, [`Error::Output`] for what `found` could not write and for what cannot be extracted.
+/// [`Error::Read`] and [`Error::Source`] if a tree cannot be read, [`Error::Memory`], [`Error::Request`] for inode numbers or forms of a
+/// directory, [`Error::Output`] if `found` fails or a file cannot be extracted.
 pub fn diff(
     request: &DiffRequest,
     found: &mut dyn FnMut(&Difference) -> io::Result<bool>,

@@ -50,7 +50,7 @@ pub enum Error {
     Image {
         /// The output as the user named it.
         path: PathBuf,
-        /// What is wrong, with the entry or the offset.
+        /// The fault, with the entry or the offset.
         #[source]
         cause: Box<packline_squashfs::Error>,
     },
@@ -61,7 +61,7 @@ pub enum Error {
         path: PathBuf,
         /// The entry of it that is concerned, if it is one.
         entry: Option<Vec<u8>>,
-        /// What is wrong, with the offset.
+        /// The fault, with the offset.
         #[source]
         cause: Box<packline_squashfs::read::ReadError>,
     },
@@ -70,7 +70,7 @@ pub enum Error {
     Stream {
         /// The file, or what it is made of, as the user named it.
         path: PathBuf,
-        /// What is wrong, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
+        /// The fault, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -81,7 +81,7 @@ pub enum Error {
         path: PathBuf,
         /// What it is.
         found: Container,
-        /// What is read.
+        /// The source.
         expected: String,
     },
     /// The memory that was allowed is not enough. The user's to change.
@@ -97,7 +97,7 @@ pub enum Error {
     /// The request contradicts itself or asks for what does not exist. The user's fault.
     #[error("{what} (expected {expected})")]
     Request {
-        /// What is wrong.
+        /// The fault.
         what: String,
         /// What would have been right.
         expected: String,

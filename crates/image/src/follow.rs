@@ -1,27 +1,27 @@
-//! Paths inside an image that lead through symbolic links, followed as if the image were the whole file system.
+//! Resolves paths inside an image through symbolic links, as if the image were the whole file system.
 
 use std::collections::VecDeque;
 
 use packline_squashfs::read::{Image, Inode, Node, ReadError};
 
-/// Symbolic links followed on the way to one entry, at most: as many as Linux follows.
+/// Maximum number of symbolic links followed for one path, as in Linux.
 const LINKS_MOST: usize = 40;
 
-/// What a path leads to.
+/// Result of resolving a path.
 #[derive(Debug)]
 pub(crate) enum Followed {
-    /// An inode that is no symbolic link.
+    /// An inode that is not a symbolic link.
     Found(Box<Inode>),
-    /// Nothing is there.
+    /// The path does not exist.
     Missing,
     /// More symbolic links than Linux would follow.
     TooManyLinks,
 }
 
-/// The inode at `path`, every symbolic link on the way followed. `..` of the root is the root.
+/// The inode at `path`, through all symbolic links. `..` of the root is the root.
 ///
 /// # Errors
-/// Those of reading directories and inodes.
+/// A directory or inode cannot be read.
 pub(crate) fn follow(image: &Image, path: &[u8]) -> Result<Followed, ReadError> {
     let mut way = Way { image, above: Vec::new(), at: image.inode(image.root())?, links: 0, rest: VecDeque::new() };
     way.put(path);
@@ -43,16 +43,16 @@ enum Step {
 
 struct Way<'i> {
     image: &'i Image,
-    /// The directories above the present place.
+    /// The directories above the current one.
     above: Vec<Inode>,
     at: Inode,
     links: usize,
-    /// Names still to go.
+    /// Components still to resolve.
     rest: VecDeque<Vec<u8>>,
 }
 
 impl Way<'_> {
-    /// Goes the way of `path` before anything else.
+    /// Resolves `path` before the remaining components.
     fn put(&mut self, path: &[u8]) {
         for name in path.split(|byte| *byte == b'/').rev() {
             if !matches!(name, b"" | b".") {

@@ -1,4 +1,4 @@
-//! What an image says of itself: superblock, codec, tables; and what a walk over its inodes counts. No data is read.
+//! Superblock, codec and tables of an image, and counts of its inodes. No data is read.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use packline_squashfs::read::{InodeRef, Node, ReadError, TablePlace, Walk};
 
 use crate::{Error, OpenedImage};
 
-/// Files with several names that can be told apart, at most. 16 bytes or so each.
+/// Maximum number of distinguished files with several names, about 16 bytes each.
 const SHARED_MOST: usize = 4 << 20;
 
-/// What an image says of itself.
+/// Superblock, codec and tables of an image.
 #[derive(Debug, Clone)]
 pub struct ImageInfo {
     /// The superblock.
     pub superblock: Superblock,
-    /// The codec with the parameters that the image says, as [`packline_codec::Spec`] prints it.
+    /// The codec with the parameters in the image, as [`packline_codec::Spec`] prints it.
     pub codec: String,
     /// Byte of the file at which the image starts.
     pub origin: u64,
-    /// Tables, in the order in which they lie.
+    /// Tables, in the order of their positions.
     pub tables: Vec<TablePlace>,
 }
 
-/// What is in an image, by its inodes.
+/// Counts of an image's inodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeCounts {
-    /// Regular files, each once however many names it has.
+    /// Regular files, each once for all of its names.
     pub files: u64,
-    /// Directories, the root too.
+    /// Directories, including the root.
     pub directories: u64,
     /// Symbolic links.
     pub symlinks: u64,
@@ -44,16 +44,16 @@ pub struct TreeCounts {
     pub with_xattrs: u64,
     /// Bytes of content, holes included, of each file once.
     pub content_bytes: u64,
-    /// Bytes in holes, as inodes say.
+    /// Bytes in holes, by the inodes.
     pub sparse_bytes: u64,
-    /// Data blocks, holes included, as files refer to them.
+    /// Data blocks, holes included, referenced by files.
     pub blocks: u64,
     /// Files whose tail end is in a fragment block.
     pub tail_ends: u64,
 }
 
 impl ImageInfo {
-    /// What is known without reading more of the image than was read to open it.
+    /// Information available without reading more of the image than for opening it.
     pub fn of(image: &OpenedImage) -> ImageInfo {
         ImageInfo {
             superblock: image.image.superblock().clone(),
@@ -65,11 +65,10 @@ impl ImageInfo {
 }
 
 impl TreeCounts {
-    /// Walks over all inodes of an image.
+    /// Walks all inodes of an image.
     ///
     /// # Errors
-    /// [`Error::Read`] for the first inode or listing that is broken, and for more files with several names than can be told
-    /// apart, four million.
+    /// [`Error::Read`] for the first broken inode or listing, and for more than four million files with several names.
     pub fn of(image: &OpenedImage) -> Result<TreeCounts, Error> {
         let mut counts = TreeCounts::default();
         let mut shared = BTreeSet::new();

@@ -30,6 +30,8 @@ pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
 pub use opened::{ImagePlace, OpenedImage};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
-pub use tar_out::{TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, tar_out};
-pub use unpack::{Duplicates, Kept, Note, Site, Topic, UnpackCounts, UnpackRequest, UnpackSummary, unpack};
+pub use tar_out::{OutputTarget, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
+pub use unpack::{
+    Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary, Warning, unpack,
+};
 pub use verify::verify;

@@ -1,19 +1,19 @@
-//! The entries of an image that a selection names, with all that a listing shows of them.
+//! The selected entries of an image, with all attributes of a listing.
 
 use packline_squashfs::read::Visit;
 
 use crate::{Error, OpenedImage, SelectedWalk, Selection};
 
-/// Selected entries in the order of their paths, the directories that merely lead to them left out.
+/// Selected entries in the order of their paths, without the directories that only lead to them.
 ///
-/// An error concerns one entry; what is beside it follows all the same.
+/// An error concerns one entry; the following ones are returned all the same.
 pub struct ImageEntries<'s> {
     image: &'s OpenedImage,
     walk: SelectedWalk<'s>,
 }
 
 impl<'s> ImageEntries<'s> {
-    /// The entries of `image` that `selection` names.
+    /// The entries of `image` in `selection`.
     pub fn new(image: &'s OpenedImage, selection: &'s Selection) -> ImageEntries<'s> {
         ImageEntries { image, walk: SelectedWalk::new(&image.image, selection).without_leading() }
     }

@@ -69,7 +69,7 @@ pub struct Mounted {
     session: BackgroundSession,
     unmounter: Unmounter,
     faults: Receiver<String>,
-    shown: PathBuf,
+    display_path: PathBuf,
 }
 
 /// Mounts an image. When this returns, it can be used.
@@ -92,7 +92,7 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     match serve(answers, attached, answering(&plan), request) {
         Ok(session) => {
             files.serve_ahead(!kernel.raise(request.workers, answer));
-            Ok(Mounted { session, unmounter, faults, shown: request.point.clone() })
+            Ok(Mounted { session, unmounter, faults, display_path: request.point.clone() })
         }
         Err(cause) => {
             // A mount that is attached already must not stay without a process that answers.
@@ -161,6 +161,6 @@ impl Mounted {
     pub fn wait(self, fault: &mut dyn FnMut(&str)) -> Result<(), Error> {
         // The sender is part of the file system, which ends with the session.
         self.faults.iter().for_each(|what| fault(&what));
-        self.session.join().map_err(|cause| refused(&self.shown, cause))
+        self.session.join().map_err(|cause| refused(&self.display_path, cause))
     }
 }

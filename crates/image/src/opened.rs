@@ -1,4 +1,4 @@
-//! An image opened to be read: by its path, at an offset or wherever it is found in the file.
+//! Opens an image by its path, at an offset or wherever it is found in the file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,29 @@ use packline_squashfs::read::{FileInput, Image, Input as _, Opening, Origin, Rea
 
 use crate::{Container, Error, FileIdentity};
 
-/// What is opened here, for messages.
+/// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS image";
 
-/// Where an image is.
+/// Location of an image.
 #[derive(Debug, Clone)]
 pub struct ImagePlace {
     /// A file or a block device.
     pub path: PathBuf,
-    /// Byte at which the image starts; `None` to look for it.
+    /// Byte at which the image starts; `None` to search for it.
     pub offset: Option<u64>,
 }
 
-/// An open image and the name that messages call it by.
+/// An open image and its name in messages.
 #[derive(Debug, Clone)]
 pub struct OpenedImage {
     /// The image.
     pub image: Image,
     /// Its path as the user gave it.
-    pub shown: PathBuf,
+    pub display_path: PathBuf,
 }
 
 impl ImagePlace {
-    /// An image at the start of a file, or behind something else in it.
+    /// An image at the start of a file, or after other data in it.
     pub fn new(path: impl Into<PathBuf>) -> ImagePlace {
         ImagePlace { path: path.into(), offset: None }
     }
@@ -38,19 +38,19 @@ impl ImagePlace {
     /// Opens the image; `metadata_cache` is in bytes.
     ///
     /// # Errors
-    /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is of another container, [`Error::Read`] if there
-    /// is no sound image in it.
+    /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
+    /// image.
     pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
         let origin = self.offset.map_or(Origin::Find, Origin::At);
         let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
         let input = File::open(&self.path).and_then(FileInput::new).map_err(refused)?;
         let other = Container::of_input(input.size(), |head| input.read_at(0, head)).filter(|&found| is_other(found));
         if let (None, Some(found @ (Container::Lrz | Container::Pln))) = (self.offset, other) {
-            // What is stored in it may look like an image, and is none.
+            // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }
         let image = Image::open(Arc::new(input), Opening { origin, metadata_cache });
-        Ok(OpenedImage { image: image.map_err(|cause| self.fault(cause, other))?, shown: self.path.clone() })
+        Ok(OpenedImage { image: image.map_err(|cause| self.fault(cause, other))?, display_path: self.path.clone() })
     }
 
     /// Names the container of a file that has no image at its start or elsewhere.
@@ -65,20 +65,20 @@ impl ImagePlace {
 }
 
 impl OpenedImage {
-    /// The file that it is in.
+    /// Identifies its file.
     pub(crate) fn identity(&self) -> Option<FileIdentity> {
-        FileIdentity::of_path(&self.shown)
+        FileIdentity::of_path(&self.display_path)
     }
 
-    /// A fault of this image, with its name.
+    /// Adds the image's name to a fault.
     pub fn fault(&self, cause: ReadError) -> Error {
-        read_error(&self.shown, cause)
+        read_error(&self.display_path, cause)
     }
 
-    /// A fault met at an entry of this image, with both names.
+    /// Adds the names of the image and of an entry to a fault.
     pub fn fault_at(&self, entry: &[u8], cause: ReadError) -> Error {
         let entry = if entry.is_empty() { None } else { Some(entry.to_vec()) };
-        Error::Read { path: self.shown.clone(), entry, cause: Box::new(cause) }
+        Error::Read { path: self.display_path.clone(), entry, cause: Box::new(cause) }
     }
 }
 

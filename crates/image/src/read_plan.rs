@@ -125,7 +125,7 @@ impl ReadDemand {
 }
 
 impl ReadPlan {
-    /// What a [`Reading`](packline_squashfs::read::Reading) is told; a window that was asked for is a bound.
+    /// Settings of a [`Reading`](packline_squashfs::read::Reading); a requested window is an upper bound.
     pub(crate) fn settings(&self, resources: &Resources) -> ReadSettings {
         let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
         ReadSettings {

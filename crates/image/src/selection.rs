@@ -1,4 +1,4 @@
-//! Which entries of an image a command is about: all, or those that patterns name, and not those that others name.
+//! Selects entries of an image by patterns to include and to exclude.
 
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Image, InodeRef, NodeType, ReadError, Visit, Walk};
@@ -6,18 +6,18 @@ use packline_tree::{Bytes, Pattern, Patterns};
 
 use crate::Error;
 
-/// Patterns over canonical paths. What is below a directory that a pattern names is named too.
+/// Patterns over canonical paths. They also select everything below a matching directory.
 #[derive(Debug, Default)]
 pub struct Selection {
-    /// What is wanted; everything if there is none.
+    /// Selected entries; everything if empty.
     pub include: Patterns,
-    /// What is not wanted, even if it is included. The root is not excluded by any.
+    /// Excluded entries, even if they are included. The root is never excluded.
     pub exclude: Patterns,
-    /// Types that are not wanted, whatever their names.
+    /// Types that are skipped.
     pub omit: Omit,
 }
 
-/// Types of entries that are left out of a walk.
+/// Types of entries that a walk skips.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Omit {
     /// Block and character devices.
@@ -28,12 +28,12 @@ pub struct Omit {
     pub fifos: bool,
     /// Symbolic links.
     pub symlinks: bool,
-    /// Directories that have nothing in them, or nothing that is not left out.
+    /// Directories that are empty, or contain only skipped entries.
     pub empty_directories: bool,
 }
 
 impl Omit {
-    /// Whether entries of this type are left out.
+    /// Whether entries of this type are skipped.
     pub fn omits(&self, kind: NodeType) -> bool {
         match kind {
             NodeType::BlockDevice | NodeType::CharDevice => self.devices,
@@ -51,7 +51,7 @@ impl Selection {
         Selection::default()
     }
 
-    /// That patterns of [`Selection::include`] matched no entry of `place` that is not excluded, if any did not.
+    /// The error if patterns of [`Selection::include`] matched no entry of `place` that is not excluded.
     pub fn unmatched(&self, place: &str) -> Option<Error> {
         let what = idle(&self.include, place)?;
         Some(Error::Request { what, expected: "the name or path of an entry, or wildcards that match one".to_string() })
@@ -62,13 +62,13 @@ impl Selection {
         idle_exclude(&self.exclude, place)
     }
 
-    /// Whether an entry of a source in any order is selected: a pattern matches it or a directory above it, which the source need
-    /// not have, and none of them is excluded.
+    /// Whether an entry of a source in any order is selected: a pattern matches it or a directory above it, which the source need not
+    /// contain, and none of them is excluded.
     pub fn selects(&self, path: &[u8], directory: bool) -> bool {
         !self.exclude.cover(path, directory) && (self.include.is_empty() || self.include.reach(path, directory))
     }
 
-    /// Whether nothing of the entry, nor of what is below it, is selected; the root is never excluded.
+    /// Whether the entry and everything below it is excluded; the root is never excluded.
     fn excludes(&self, path: &[u8], directory: bool) -> bool {
         !path.is_empty() && self.exclude.matches(path, directory)
     }
@@ -80,8 +80,8 @@ pub fn idle_exclude(patterns: &Patterns, place: &str) -> Option<String> {
 }
 
 fn idle(patterns: &Patterns, place: &str) -> Option<String> {
-    let shown = |pattern: &Pattern| format!("'{}'", pattern.text().escaped());
-    let names: Vec<String> = patterns.unmatched().map(shown).collect();
+    let display_path = |pattern: &Pattern| format!("'{}'", pattern.text().escaped());
+    let names: Vec<String> = patterns.unmatched().map(display_path).collect();
     match names.len() {
         0 => None,
         1 => Some(format!("pattern {} matches nothing in {place}", names[0])),
@@ -89,17 +89,17 @@ fn idle(patterns: &Patterns, place: &str) -> Option<String> {
     }
 }
 
-/// The selected entries of a tree in the order of [`Walk`], each directory that leads to one before it, the root first.
+/// The selected entries of a tree in the order of [`Walk`], each preceded by the directories that lead to it, the root first.
 pub struct SelectedWalk<'s> {
     walk: Walk,
     selection: &'s Selection,
-    /// Directories above the present place that are not selected themselves and have not been needed so far.
+    /// Directories above the current entry that are not selected themselves and have not been needed so far.
     waiting: Vec<Visit>,
     /// An entry that waits for the directories that lead to it.
     held: Vec<Visit>,
-    /// Whether directories that only lead to an entry come at all.
+    /// Whether directories that only lead to an entry are returned.
     leading: bool,
-    /// The outermost directory at the present place that is selected by a pattern.
+    /// The outermost directory above the current entry that is selected by a pattern.
     inside: Option<Bytes>,
 }
 
@@ -109,28 +109,30 @@ impl<'s> SelectedWalk<'s> {
         SelectedWalk::below(image, image.root(), selection)
     }
 
-    /// Walks what is below one directory, as if it were the root.
+    /// Walks the content of one directory, as if it were the root.
     pub fn below(image: &Image, directory: InodeRef, selection: &'s Selection) -> SelectedWalk<'s> {
         let walk = Walk::new(image, directory, Vec::new());
         SelectedWalk { walk, selection, waiting: Vec::new(), held: Vec::new(), leading: true, inside: None }
     }
 
-    /// Without the directories that are not selected and only lead to entries that are.
+    /// Skips the directories that are not selected and only lead to selected entries.
     pub fn without_leading(self) -> SelectedWalk<'s> {
         SelectedWalk { leading: false, ..self }
     }
 
-    /// Hands out `visit` after the directories that lead to it.
+    /// Returns `visit` after the directories that lead to it.
     fn release(&mut self, visit: Visit) -> Visit {
         self.forget_beside(&visit.path);
+        let mut leading = self.waiting.drain(..);
+        let Some(first) = leading.next() else { return visit };
         self.held.push(visit);
-        self.held.extend(self.waiting.drain(..).rev());
-        self.held.pop().unwrap_or_else(|| unreachable!("one was pushed"))
+        self.held.extend(leading.rev());
+        first
     }
 }
 
 impl SelectedWalk<'_> {
-    /// Forgets directories that do not lead to `path`: the walk is depth first, so they have been left for good.
+    /// Forgets directories that do not lead to `path`: the walk is depth first and does not return to them.
     fn forget_beside(&mut self, path: &[u8]) {
         while self.waiting.pop_if(|above| !is_below(path, &above.path)).is_some() {}
     }

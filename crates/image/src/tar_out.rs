@@ -55,7 +55,7 @@ pub enum TarRoot {
 }
 
 /// Where a tar goes.
-pub enum TarTarget {
+pub enum OutputTarget {
     /// A stream: standard output, a pipe. Its name is for messages.
     Stream(PathBuf, Box<dyn Write>),
     /// A file that gets its name when it is whole. Replaced only with `force`.
@@ -72,7 +72,7 @@ pub struct TarOutRequest {
     /// The image.
     pub image: ImagePlace,
     /// Where the tar goes.
-    pub target: TarTarget,
+    pub target: OutputTarget,
     /// How it is compressed; not at all if `None`.
     pub compression: Option<StreamSpec>,
     /// The entries.
@@ -87,7 +87,7 @@ pub struct TarOutRequest {
     pub sparse: bool,
     /// Whether to continue after an entry that cannot be read: it is reported to [`Observer::problem`] and counted as damaged. The
     /// missing content of a file whose header has been written becomes zeros.
-    pub keep_going: bool,
+    pub continue_on_error: bool,
     /// Whether a directory of [`TarScope::Below`] that is not there is an error; otherwise a warning.
     pub refuse_missing: bool,
     /// Whether an entry that a tar cannot hold (a socket) is an error; otherwise it is left out with a warning.
@@ -100,7 +100,7 @@ pub struct TarOutRequest {
 
 impl TarOutRequest {
     /// Everything of an image, the root's entry too, holes as holes, uncompressed; one worker.
-    pub fn new(image: ImagePlace, target: TarTarget) -> TarOutRequest {
+    pub fn new(image: ImagePlace, target: OutputTarget) -> TarOutRequest {
         TarOutRequest {
             image,
             target,
@@ -110,7 +110,7 @@ impl TarOutRequest {
             xattrs: true,
             hard_links: true,
             sparse: true,
-            keep_going: false,
+            continue_on_error: false,
             refuse_missing: true,
             refuse_unstorable: false,
             resources: Resources { workers: 1, ..Resources::default() },
@@ -156,13 +156,13 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         xattrs: request.xattrs,
         hard_links: request.hard_links,
         sparse: request.sparse,
-        keep_going: request.keep_going,
+        continue_on_error: request.continue_on_error,
         refuse_missing: request.refuse_missing,
         refuse_unstorable: request.refuse_unstorable,
         link_bytes: plan::link_bytes(resources.memory),
     };
     asked.check()?;
-    if let TarTarget::File { path, .. } = &target {
+    if let OutputTarget::File { path, .. } = &target {
         must_differ(&image.path, path)?;
     }
     let opened = image.open(metadata_cache(resources.memory))?;
@@ -198,7 +198,7 @@ struct Asked {
     xattrs: bool,
     hard_links: bool,
     sparse: bool,
-    keep_going: bool,
+    continue_on_error: bool,
     refuse_missing: bool,
     refuse_unstorable: bool,
     /// Bytes for the first names of files with several.
@@ -253,13 +253,13 @@ fn warn(
 /// After the first walk: whether a pattern matched nothing, which is an error unless asked to keep going.
 fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observer) -> Result<bool, Error> {
     let TarScope::Selected(selection) = &asked.scope else { return Ok(false) };
-    let place = opened.shown.escaped();
+    let place = opened.display_path.escaped();
     if let Some(warning) = selection.unmatched_exclude(&place) {
         observer.warning(&warning);
     }
     match selection.unmatched(&place) {
         None => Ok(false),
-        Some(error) if asked.keep_going => {
+        Some(error) if asked.continue_on_error => {
             observer.problem(&error);
             Ok(true)
         }
@@ -278,7 +278,7 @@ fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<
         uses.note(found.content());
         total = total.saturating_add(found.content().map_or(0, |data| data.size));
         if let Found::Fault { path, error } = found
-            && !asked.keep_going
+            && !asked.continue_on_error
         {
             return Err(opened.fault_at(&path, error));
         }

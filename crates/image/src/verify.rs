@@ -1,25 +1,24 @@
-//! Verifies an image: memory is shared out, every byte is read, and what is wrong is told.
+//! Verifies an image: distributes the memory, reads every byte, and reports faults.
 
 use packline_squashfs::verify::{Examiner, Verified, VerifySettings};
 
 use crate::read_plan::read_settings;
 use crate::{Error, OpenedImage, Resources};
 
-/// What is noted of one inode, bytes, rounded up: its record, its use of tables, its place among the files that were seen, the
-/// uses of its tail end.
+/// Memory for an inode, bytes, rounded up: its record, its use of tables, its entry in the set of visited files, the uses of its tail end.
 const NOTED: u64 = 40;
-/// What the walks over the tree take for each directory, bytes.
+/// Memory of the walks over the tree for each directory, bytes.
 const WALKED: u64 = 32;
-/// Bytes that may be noted of inodes in any case.
+/// Minimum memory for records of inodes, bytes.
 const RECORDS_LEAST: u64 = 1 << 20;
 
-/// Reads every byte of an image and checks every rule of the format; tells `examiner` what is wrong.
+/// Reads every byte of an image and checks every rule of the format; reports faults to `examiner`.
 ///
 /// # Errors
-/// Not what is wrong with the image: [`Error::Memory`] if there is not enough for so many inodes, [`Error::Read`] if cancelled.
+/// Not for faults of the image: [`Error::Memory`] if there is too little for the number of inodes, [`Error::Read`] if cancelled.
 pub fn verify(image: &OpenedImage, resources: &Resources, examiner: &mut dyn Examiner) -> Result<Verified, Error> {
     let superblock = image.image.superblock();
-    // An image that says it has more inodes than it has room for is caught before memory is taken for them.
+    // Bounds the inode count in the superblock by the image's size before memory is allocated for it.
     let inodes = u64::from(superblock.inodes).min(superblock.bytes_used);
     let reading = read_settings(&image.image, resources, inodes * (NOTED + WALKED))?;
     let records = (inodes * NOTED).max(RECORDS_LEAST) as usize;

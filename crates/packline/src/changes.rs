@@ -6,7 +6,7 @@ use std::rc::Rc;
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Glob, Kind, Patterns, Xattr};
 
-use crate::{Dress, Error};
+use crate::{AttributeOverrides, Error};
 
 /// How attributes are handled that the container cannot store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +51,7 @@ pub struct Changes {
     /// Canonical paths of the source to leave out: the output itself.
     pub without: Vec<Bytes>,
     /// Attributes from files beside the source.
-    pub dress: Option<Rc<RefCell<Dress>>>,
+    pub overrides: Option<Rc<RefCell<AttributeOverrides>>>,
     /// How attributes are handled that the container cannot store.
     pub unsupported: Unsupported,
 }
@@ -75,8 +75,8 @@ impl Changes {
             return Ok(None);
         }
         self.change_meta(&mut entry);
-        if let Some(dress) = &self.dress {
-            dress.borrow_mut().put_on(&mut entry);
+        if let Some(overrides) = &self.overrides {
+            overrides.borrow_mut().apply(&mut entry);
         }
         self.check_xattrs(&mut entry, warn)?;
         Ok(Some(entry))

@@ -1,4 +1,4 @@
-//! Which container an output gets: by its name, or as asked.
+//! The container of an output, by its name or by request.
 
 use std::path::Path;
 
@@ -15,11 +15,11 @@ pub enum Format {
     Lrz,
 }
 
-/// What trees are packed into, for messages.
+/// Containers for trees, for messages.
 const WRITTEN: &str = "squashfs (.sqfs, .squashfs, .sfs, .snap, .img), lrz (.lrz)";
 
 impl Format {
-    /// Its name, as [`Format::named`] takes it.
+    /// Its name, accepted by [`Format::named`].
     pub fn name(self) -> &'static str {
         match self {
             Format::SquashFs => "squashfs",
@@ -30,7 +30,7 @@ impl Format {
     /// The container with this name.
     ///
     /// # Errors
-    /// [`Error::Request`] for a name that is unknown or stands for a container of no trees.
+    /// [`Error::Request`] for a name that is unknown or of a container that does not hold trees.
     pub fn named(name: &str) -> Result<Format, Error> {
         match name {
             "squashfs" => Ok(Format::SquashFs),
@@ -40,10 +40,10 @@ impl Format {
         }
     }
 
-    /// The container that a file's name asks for by its ending; SquashFS for an ending that is of no known format.
+    /// The container for a file name extension; SquashFS for unknown extensions.
     ///
     /// # Errors
-    /// [`Error::Request`] for the ending of a format that trees are not packed into.
+    /// [`Error::Request`] for the extension of a format that does not hold trees.
     pub fn of_path(path: &Path) -> Result<Format, Error> {
         match FileKind::of_path(path) {
             None | Some(FileKind::SquashFs) => Ok(Format::SquashFs),

@@ -4,14 +4,15 @@
 //! output's name ([`Format`]). Nothing here reads the clock, the environment or the number of processors: a request says
 //! it all.
 
+mod attribute_overrides;
 mod changes;
-mod dress;
 mod file_kind;
 mod filtered;
 mod format;
 mod listing;
 mod lrzip;
 mod memory;
+mod observed_source;
 mod output_stream;
 mod pack;
 mod pln_file;
@@ -20,10 +21,9 @@ mod source;
 mod squashfs;
 mod summary;
 mod survey;
-mod watched;
 
+pub use attribute_overrides::AttributeOverrides;
 pub use changes::{Changes, NewRoot, Unsupported};
-pub use dress::Dress;
 pub use file_kind::FileKind;
 pub use format::Format;
 pub use listing::{List, hints_of, tar_entries};
@@ -37,9 +37,10 @@ pub use packline_engine as engine;
 pub use packline_engine::CancelToken;
 pub use packline_image::{
     Compared, Container, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, Duplicates, Error, ImageEntries,
-    ImageInfo, ImagePlace, Kept, MountFlag, MountFlags, MountRequest, Mounted, Omit, OpenedImage, ReadDemand, ReadPlan,
-    SelectedWalk, Selection, TarOutRequest, TarRoot, TarScope, TarSummary, TarTarget, TreeCounts, Unmounter,
-    UnpackCounts, UnpackRequest, UnpackSummary, What, cat, diff, metadata_cache, mount, tar_out, unpack, verify,
+    ImageInfo, ImagePlace, MountFlag, MountFlags, MountRequest, Mounted, Omit, OpenedImage, OutputTarget, ReadDemand,
+    ReadPlan, RestoreAttributes, SelectedWalk, Selection, TarOutRequest, TarRoot, TarScope, TarSummary, TreeCounts,
+    Unmounter, UnpackCounts, UnpackRequest, UnpackSummary, What, cat, diff, metadata_cache, mount, tar_out, unpack,
+    verify,
 };
 pub use packline_lrz as lrz;
 pub use packline_pln as pln;

@@ -25,7 +25,7 @@ pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
 use crate::output_stream::{OutputStream, refuse_target};
 use crate::source::{head_of, is_compressed, refuse_container};
-use crate::{Container, Error, FileIdentity, Observer, Resources, TarTarget, Temporaries, must_differ};
+use crate::{Container, Error, FileIdentity, Observer, OutputTarget, Resources, Temporaries, must_differ};
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
@@ -50,7 +50,7 @@ pub enum LrzSource {
     Directory {
         /// Its path.
         path: PathBuf,
-        /// What is read of it, and how.
+        /// How the source is read.
         options: DirectoryOptions,
         /// What stands before each name in the tar: empty, or with a slash at its output.
         prefix: Vec<u8>,
@@ -59,10 +59,10 @@ pub enum LrzSource {
 
 /// A .lrz file to be written.
 pub struct LrzRequest {
-    /// What is compressed.
+    /// The input.
     pub source: LrzSource,
     /// Where the file goes.
-    pub target: TarTarget,
+    pub target: OutputTarget,
     /// What decides its bytes besides the source.
     pub options: WriteOptions,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
@@ -78,7 +78,7 @@ pub struct OpenedLrz {
     /// The file.
     pub archive: Archive,
     /// How the user called it.
-    pub shown: PathBuf,
+    pub display_path: PathBuf,
     /// Its size, bytes.
     pub size: u64,
     /// What its file system says of it; none for a stream.
@@ -92,12 +92,12 @@ impl OpenedLrz {
     }
 }
 
-/// What is decompressed, and how.
+/// The input.
 pub struct LrzUnpackRequest<'a> {
     /// The file.
     pub opened: &'a OpenedLrz,
     /// Where its content goes; `None` for nowhere: it is only checked.
-    pub target: Option<TarTarget>,
+    pub target: Option<OutputTarget>,
     /// Compute the MD5 of the content even if the file has none.
     pub md5: bool,
     /// Read what was written again, and compare it.
@@ -118,7 +118,7 @@ pub struct LrzUnpackRequest<'a> {
 /// [`Error`], with the name of the file or entry and, where there is one, the offset.
 pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
     let LrzRequest { source, target, options, keep_attributes, resources, temporaries } = request;
-    if let (LrzSource::File(input), TarTarget::File { path, .. }) = (&source, &target) {
+    if let (LrzSource::File(input), OutputTarget::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }
     let mut output = OutputStream::open(target, &temporaries)?;
@@ -129,10 +129,10 @@ pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Writ
         }
         LrzSource::Tar(name, stream) => (pack_tar(&name, stream, &mut output, &options, &resources, observer)?, None),
         LrzSource::Directory { path, options: directory, prefix } => {
-            let (names, excludes, shown) = (output.names(), directory.excludes.clone(), path.escaped());
+            let (names, excludes, display_path) = (output.names(), directory.excludes.clone(), path.escaped());
             let tar = tar_stream::Tar { path, options: directory, prefix, outputs: names };
             let written = tar_stream::pack(tar, &mut output, &options, &resources, observer)?;
-            if let Some(warning) = idle_exclude(&excludes, &shown) {
+            if let Some(warning) = idle_exclude(&excludes, &display_path) {
                 observer.warning(&warning);
             }
             (written, None)
@@ -177,7 +177,7 @@ fn open(path: &Path, input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<O
         return Err(other.instead_of(path, "a .lrz file"));
     }
     let archive = Archive::open(input, password).map_err(|cause| fault(path, path, cause))?;
-    Ok(OpenedLrz { archive, shown: path.to_path_buf(), size, about: None })
+    Ok(OpenedLrz { archive, display_path: path.to_path_buf(), size, about: None })
 }
 
 /// Decompresses a .lrz file to another file, which has its name when this returns `Ok`, to a stream, or to nowhere.
@@ -189,16 +189,16 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
     let options = ReadOptions { md5: request.md5 || request.check };
     let Some(target) = target else {
         let read = opened.archive.verify(&options, &resources, observer);
-        return read.map_err(|cause| fault(&opened.shown, &opened.shown, cause));
+        return read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause));
     };
-    refuse_target(opened.about.as_ref(), &opened.shown, &target)?;
+    refuse_target(opened.about.as_ref(), &opened.display_path, &target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
-    let shown = output.shown().to_path_buf();
+    let display_path = output.display_path().to_path_buf();
     let read = opened.archive.decompress(&mut output, &options, &resources, observer);
-    let read = read.map_err(|cause| fault(&opened.shown, &shown, cause));
+    let read = read.map_err(|cause| fault(&opened.display_path, &display_path, cause));
     let checked = read.and_then(|unpacked| {
         if request.tar && unpacked.plain == 0 {
-            return Err(empty_input(&opened.shown.escaped()).into());
+            return Err(empty_input(&opened.display_path.escaped()).into());
         }
         if request.check {
             output.check(unpacked.plain, unpacked.md5)?
@@ -229,9 +229,9 @@ fn pack_file(
         return Ok((written, None));
     }
     let input = Arc::new(FileInput::described(file, &about));
-    let shown = output.shown().to_path_buf();
+    let display_path = output.display_path().to_path_buf();
     let written = packline_lrz::compress(Source::At(input), output, options, resources, observer);
-    Ok((written.map_err(|cause| fault(path, &shown, cause))?, Some(about)))
+    Ok((written.map_err(|cause| fault(path, &display_path, cause))?, Some(about)))
 }
 
 fn pack_stream(
@@ -242,9 +242,9 @@ fn pack_stream(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let shown = output.shown().to_path_buf();
+    let display_path = output.display_path().to_path_buf();
     let written = packline_lrz::compress(Source::Stream(stream), output, options, resources, observer);
-    written.map_err(|cause| fault(Path::new(name), &shown, cause))
+    written.map_err(|cause| fault(Path::new(name), &display_path, cause))
 }
 
 /// Packs a tar without what it was compressed with, which takes memory only if it was.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use md5::{Digest, Md5};
 use packline_runtime::{OutputFile, Sink, WriteBehind};
 
-use crate::{Error, FileIdentity, Observer, TarTarget, Temporaries};
+use crate::{Error, FileIdentity, Observer, OutputTarget, Temporaries};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;
@@ -17,7 +17,7 @@ const MODE: u32 = 0o777;
 
 /// An output that is written from front to back.
 pub(crate) struct OutputStream {
-    shown: PathBuf,
+    display_path: PathBuf,
     place: Place,
 }
 
@@ -30,9 +30,9 @@ enum Place {
 ///
 /// # Errors
 /// [`Error::Target`].
-pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &TarTarget) -> Result<(), Error> {
+pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &OutputTarget) -> Result<(), Error> {
     match (about.and_then(FileIdentity::of), target) {
-        (Some(identity), TarTarget::File { path, .. }) => Ok(identity.refuse_output(input, path)?),
+        (Some(identity), OutputTarget::File { path, .. }) => Ok(identity.refuse_output(input, path)?),
         _ => Ok(()),
     }
 }
@@ -42,20 +42,20 @@ impl OutputStream {
     ///
     /// # Errors
     /// Those of [`OutputFile::open`].
-    pub(crate) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<OutputStream, Error> {
+    pub(crate) fn open(target: OutputTarget, temporaries: &Temporaries) -> Result<OutputStream, Error> {
         match target {
-            TarTarget::Stream(shown, out) => Ok(OutputStream { shown, place: Place::Stream(out) }),
-            TarTarget::File { path, force } => {
+            OutputTarget::Stream(display_path, out) => Ok(OutputStream { display_path, place: Place::Stream(out) }),
+            OutputTarget::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
                 let (sink, file) = (output.sink()?, output.file()?);
-                Ok(OutputStream { shown: path, place: Place::File { output, sink, file } })
+                Ok(OutputStream { display_path: path, place: Place::File { output, sink, file } })
             }
         }
     }
 
     /// How the user called it.
-    pub(crate) fn shown(&self) -> &Path {
-        &self.shown
+    pub(crate) fn display_path(&self) -> &Path {
+        &self.display_path
     }
 
     /// Whether it is a stream, which keeps what it has got.
@@ -78,7 +78,7 @@ impl OutputStream {
     pub(crate) fn check(&mut self, size: u64, expected: Option<[u8; 16]>) -> Result<(), Error> {
         let Place::File { sink, file, .. } = &mut self.place else {
             let (what, expected) = ("a stream cannot be read again".into(), "a file, or no check".into());
-            return Err(Error::Target { path: self.shown.clone(), what, expected });
+            return Err(Error::Target { path: self.display_path.clone(), what, expected });
         };
         let found =
             sink.flush().and_then(|()| digest(file, size)).map_err(|cause| self.refused("cannot check", cause))?;
@@ -98,8 +98,8 @@ impl OutputStream {
         let Place::File { output, file, sink } = self.place else { return Ok(()) };
         drop(sink);
         if let Some(about) = about {
-            dress(&file, about).map_err(|cause| Error::Output {
-                path: self.shown,
+            set_attributes(&file, about).map_err(|cause| Error::Output {
+                path: self.display_path,
                 action: "cannot set attributes",
                 cause,
             })?;
@@ -115,7 +115,7 @@ impl OutputStream {
     }
 
     fn refused(&self, action: &'static str, cause: io::Error) -> Error {
-        Error::Output { path: self.shown.clone(), action, cause }
+        Error::Output { path: self.display_path.clone(), action, cause }
     }
 }
 
@@ -164,8 +164,8 @@ fn digest(file: &File, size: u64) -> io::Result<[u8; 16]> {
     Ok(sum.finalize().into())
 }
 
-/// Owner, permissions and time. Who may not give files away keeps them.
-fn dress(file: &File, about: &Metadata) -> io::Result<()> {
+/// Owner, permissions and time. Without the privilege the owner stays.
+fn set_attributes(file: &File, about: &Metadata) -> io::Result<()> {
     let _: io::Result<()> = fchown(file, Some(about.uid()), Some(about.gid()));
     file.set_permissions(Permissions::from_mode(about.mode() & MODE))?;
     file.set_times(FileTimes::new().set_accessed(about.accessed()?).set_modified(about.modified()?))

@@ -1,4 +1,4 @@
-//! A pack from end to end: the source is opened, the memory shared out, the image written, and put in place.
+//! Packs: opens the source, distributes the memory, writes the image, and renames it to its final name.
 
 use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
@@ -8,28 +8,28 @@ use packline_tree::Patterns;
 
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan};
+use crate::observed_source::ObservedSource;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
-use crate::watched::Watched;
 use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported, must_differ};
 
-/// Packs. The output has its name, whole and on the medium, when this returns `Ok`; after an error it is as it was (a
-/// block device that was already being written: without a superblock).
+/// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium; after an error it is unchanged (a
+/// block device on which writing had begun: without a superblock).
 ///
 /// # Errors
-/// [`Error`], with the name of the file or entry and, where there is one, the offset; nothing about timing is in it.
+/// [`Error`], with the name of the file or entry and, where there is one, the offset; independent of timing.
 pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSummary, Error> {
     if request.format != Format::SquashFs {
         let what = "a container that holds no image".to_string();
         return Err(Error::Request { what, expected: "squashfs; .lrz files are packed by lrz_pack".to_string() });
     }
-    let shown = request.output.clone();
+    let display_path = request.output.clone();
     let tool = squashfs::tool_memory(&request.image)
-        .map_err(|cause| Error::Image { path: shown.clone(), cause: Box::new(cause) })?;
+        .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     if let SourceSpec::TarFile { path } = &request.source {
-        must_differ(path, &shown)?;
+        must_differ(path, &display_path)?;
     }
-    let output = OutputFile::open(&shown, request.force, &request.temporaries)?;
+    let output = OutputFile::open(&display_path, request.force, &request.temporaries)?;
     let changes = changes(request.changes, &request.image);
     let source = without_outside(request.source, &changes, &output);
     let filters = filters(&source, &changes);
@@ -48,24 +48,24 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
         opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
     }
-    let mut watched = Watched::new(opened.source, changes, output.size_counter(), observer);
+    let mut observed = ObservedSource::new(opened.source, changes, output.size_counter(), observer);
     if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
-        watched.warn(&message);
+        observed.warn(&message);
     }
     let (options, defaults, hints) = (request.image, request.defaults, request.hints);
     let (input, name) = (opened.name.clone(), opened.name);
-    let job = Job { shown: &shown, input, options, defaults, hints, resources, plan };
-    let image = squashfs::write(job, &output, &mut watched)?;
-    excludes.iter().filter_map(|patterns| idle_exclude(patterns, &name)).for_each(|warning| watched.warn(&warning));
-    let (source_bytes, output_bytes) = (watched.consumed(), output.size());
-    output.finish(watched.observer())?;
+    let job = Job { display_path: &display_path, input, options, defaults, hints, resources, plan };
+    let image = squashfs::write(job, &output, &mut observed)?;
+    excludes.iter().filter_map(|patterns| idle_exclude(patterns, &name)).for_each(|warning| observed.warn(&warning));
+    let (source_bytes, output_bytes) = (observed.consumed(), output.size());
+    output.finish(observed.observer())?;
     let Plan { workers, window, .. } = plan;
-    // A limit of threads may have made it fewer.
+    // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
     Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
 }
 
-/// What is left out: a directory sees to that itself.
+/// Patterns to exclude; a directory source applies them itself.
 fn excludes(source: &SourceSpec, changes: &Changes) -> [Patterns; 2] {
     let of_directory = match source {
         SourceSpec::Directory { options, .. } => options.excludes.clone(),
@@ -74,7 +74,7 @@ fn excludes(source: &SourceSpec, changes: &Changes) -> [Patterns; 2] {
     [of_directory, changes.exclude.clone()]
 }
 
-/// What is changed on the way: attributes that nobody stores need not be such as can be stored.
+/// Changes for this container: attributes that are not stored need not be storable.
 fn changes(mut changes: Changes, image: &Options) -> Changes {
     if !image.xattrs {
         changes.unsupported = Unsupported::Ignore;
@@ -82,8 +82,8 @@ fn changes(mut changes: Changes, image: &Options) -> Changes {
     changes
 }
 
-/// A directory that looks neither outside the new root nor for the output, by the name it has and the one it has meanwhile: of
-/// a file's names, the first that it finds is the file.
+/// A directory source that reads neither outside the new root nor the output, by its final and its temporary name: of a file's names, the
+/// first that it finds becomes the file.
 fn without_outside(mut source: SourceSpec, changes: &Changes, output: &OutputFile) -> SourceSpec {
     if let SourceSpec::Directory { path, options } = &mut source {
         options.without.extend(output.names().filter_map(|name| place_within(path, name)));
@@ -93,7 +93,7 @@ fn without_outside(mut source: SourceSpec, changes: &Changes, output: &OutputFil
     source
 }
 
-/// Whether hard links may lead to what is left out of the source on the way.
+/// Whether hard links may refer to entries that are left out.
 fn filters(source: &SourceSpec, changes: &Changes) -> bool {
     let of_directory = !changes.exclude.is_empty() || !changes.drop.is_empty();
     match source {

@@ -11,7 +11,7 @@ use packline_runtime::{FileInput, Input};
 
 use crate::output_stream::{OutputStream, refuse_target};
 use crate::source::head_of;
-use crate::{Container, Error, Observer, Resources, TarTarget, Temporaries};
+use crate::{Container, Error, Observer, OutputTarget, Resources, Temporaries};
 
 /// Where bytes come from, compressed or not.
 pub enum PlnSource {
@@ -23,10 +23,10 @@ pub enum PlnSource {
 
 /// A .pln file to be written.
 pub struct PlnRequest {
-    /// What is compressed.
+    /// The input.
     pub source: PlnSource,
     /// Where the file goes.
-    pub target: TarTarget,
+    pub target: OutputTarget,
     /// What decides its bytes besides the source.
     pub options: WriteOptions,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
@@ -37,14 +37,14 @@ pub struct PlnRequest {
     pub temporaries: Temporaries,
 }
 
-/// What is decompressed, and how.
+/// The input.
 pub struct PlnUnpackRequest {
     /// The .pln file.
     pub source: PlnSource,
     /// Which bytes of its content.
     pub span: Span,
     /// Where they go.
-    pub target: TarTarget,
+    pub target: OutputTarget,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
     /// Keep an output that is not whole.
@@ -65,7 +65,7 @@ pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
     let written = packline_pln::compress(opened.source(), &mut output, &options, &resources, observer);
-    let written = written.map_err(|cause| fault(&opened.shown, output.shown(), cause))?;
+    let written = written.map_err(|cause| fault(&opened.display_path, output.display_path(), cause))?;
     output.finish(opened.about.as_ref().filter(|_| keep_attributes), observer)?;
     Ok(written)
 }
@@ -81,7 +81,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
     let read = packline_pln::decompress(opened.source(), span, &mut output, &resources, observer);
-    let read = read.map_err(|cause| fault(&opened.shown, output.shown(), cause));
+    let read = read.map_err(|cause| fault(&opened.display_path, output.display_path(), cause));
     let about = opened.about.as_ref().filter(|_| keep_attributes);
     match read {
         Ok(unpacked) => output.finish(about, observer).map(|()| unpacked),
@@ -94,7 +94,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     }
 }
 
-/// Checks all of a .pln file. What is wrong with it is `found`, in the order of the file.
+/// Verifies a whole .pln file. Faults are passed to `found`, in the order of the file.
 ///
 /// # Errors
 /// [`Error`] if it cannot be read, or is of a kind that is not known here.
@@ -106,10 +106,10 @@ pub fn pln_verify(
 ) -> Result<Verified, Error> {
     let mut opened = Opened::new(source)?.unless_other()?;
     let read = packline_pln::verify(opened.source(), found, resources, observer);
-    read.map_err(|cause| fault(&opened.shown, &opened.shown, cause))
+    read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
 
-/// What is in a .pln file, by its tables; no record is read.
+/// Statistics of a .pln file from its tables; no record is read.
 ///
 /// # Errors
 /// [`Error`] if it cannot be read or is no .pln file; a pipe has no tables to begin with.
@@ -125,7 +125,7 @@ pub fn pln_info(path: &Path) -> Result<Info, Error> {
 
 /// An open source.
 struct Opened {
-    shown: PathBuf,
+    display_path: PathBuf,
     bytes: Bytes,
     about: Option<std::fs::Metadata>,
 }
@@ -140,7 +140,7 @@ impl Opened {
         match source {
             PlnSource::File(path) => Opened::file(path),
             PlnSource::Stream(name, stream) => {
-                Ok(Opened { shown: PathBuf::from(name), bytes: Bytes::Stream(stream), about: None })
+                Ok(Opened { display_path: PathBuf::from(name), bytes: Bytes::Stream(stream), about: None })
             }
         }
     }
@@ -153,17 +153,17 @@ impl Opened {
             return Err(refused(io::ErrorKind::IsADirectory.into()));
         }
         if !about.is_file() {
-            return Ok(Opened { shown: path, bytes: Bytes::Stream(Box::new(file)), about: None });
+            return Ok(Opened { display_path: path, bytes: Bytes::Stream(Box::new(file)), about: None });
         }
         let input = FileInput::new(file).map_err(refused)?;
-        Ok(Opened { shown: path, bytes: Bytes::At(Arc::new(input)), about: Some(about) })
+        Ok(Opened { display_path: path, bytes: Bytes::At(Arc::new(input)), about: Some(about) })
     }
 
-    /// The same; what is said to be an empty file is a stream, since those of the kernel are said to be that.
+    /// Reads a file of size 0 as a stream, since files of the kernel (`/proc`) report that size.
     fn unless_sizeless(mut self) -> Result<Opened, Error> {
         if matches!(&self.bytes, Bytes::At(input) if input.size() == 0) {
-            let file = File::open(&self.shown);
-            let refused = |cause| Error::Source { path: self.shown.clone(), action: "cannot open", cause };
+            let file = File::open(&self.display_path);
+            let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot open", cause };
             self.bytes = Bytes::Stream(Box::new(file.map_err(refused)?));
         }
         Ok(self)
@@ -174,7 +174,7 @@ impl Opened {
         let found = match &mut self.bytes {
             Bytes::At(input) => Container::of_input(input.size(), |head| input.read_at(0, head)),
             Bytes::Stream(stream) => {
-                let head = head_of(&self.shown, stream)?;
+                let head = head_of(&self.display_path, stream)?;
                 let found = Container::of_head(&head);
                 let rest = std::mem::replace(stream, Box::new(io::empty()));
                 *stream = Box::new(io::Cursor::new(head).chain(rest));
@@ -182,14 +182,14 @@ impl Opened {
             }
         };
         match found.filter(|&found| found != Container::Pln) {
-            Some(other) => Err(other.instead_of(&self.shown, "a .pln file")),
+            Some(other) => Err(other.instead_of(&self.display_path, "a .pln file")),
             None => Ok(self),
         }
     }
 
     /// Refuses to take the place of what is read.
-    fn refuse_target(&self, target: &TarTarget) -> Result<(), Error> {
-        refuse_target(self.about.as_ref(), &self.shown, target)
+    fn refuse_target(&self, target: &OutputTarget) -> Result<(), Error> {
+        refuse_target(self.about.as_ref(), &self.display_path, target)
     }
 
     fn source(&mut self) -> Source<'_> {

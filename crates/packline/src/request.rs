@@ -8,13 +8,13 @@ use packline_tree::{DirectoryOptions, Entry, Meta, Source};
 
 use crate::{Changes, Format, Resources, Temporaries};
 
-/// What is packed.
+/// The source.
 pub enum SourceSpec {
     /// A directory, with all below it.
     Directory {
         /// Its path.
         path: PathBuf,
-        /// What is read of it, and how.
+        /// How the source is read.
         options: DirectoryOptions,
     },
     /// A tar file, plain or compressed.
@@ -43,7 +43,7 @@ pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
 
 /// A pack.
 pub struct PackRequest {
-    /// What is packed.
+    /// The source.
     pub source: SourceSpec,
     /// Where the image goes: a file, or a block device.
     pub output: PathBuf,
@@ -55,11 +55,11 @@ pub struct PackRequest {
     pub lenient_tar: bool,
     /// What decides the image's bytes besides the source.
     pub image: Options,
-    /// What is changed in entries on their way.
+    /// Changes of entries.
     pub changes: Changes,
     /// Attributes of the root and of implied directories, where the source says nothing of them.
     pub defaults: Meta,
-    /// What is asked of single files; `None` for nothing.
+    /// Flags of single files, if any.
     pub hints: Option<Hints>,
     /// What the machine gives.
     pub resources: Resources,
@@ -67,7 +67,7 @@ pub struct PackRequest {
     pub temporaries: Temporaries,
 }
 
-/// Attributes of a directory that nobody described: `rwxr-xr-x`, owned by root, at time 0.
+/// Attributes of an implied directory: `rwxr-xr-x`, owned by root, at time 0.
 pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 
 impl PackRequest {

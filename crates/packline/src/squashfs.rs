@@ -10,14 +10,14 @@ use packline_squashfs::{Crew, FileHints, Options, Sink, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
 use crate::memory::Plan;
+use crate::observed_source::ObservedSource;
 use crate::request::Hints;
-use crate::watched::Watched;
 use crate::{Error, Resources};
 
-/// What is written, and by whom.
+/// The output and its writer.
 pub(crate) struct Job<'a> {
     /// The output's name in messages.
-    pub(crate) shown: &'a Path,
+    pub(crate) display_path: &'a Path,
     /// The source's name in messages.
     pub(crate) input: String,
     pub(crate) options: Options,
@@ -42,16 +42,20 @@ pub(crate) fn tool_memory(options: &Options) -> Result<u64, packline_squashfs::E
 ///
 /// # Errors
 /// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses.
-pub(crate) fn write(job: Job<'_>, output: &OutputFile, source: &mut Watched<'_>) -> Result<Summary, Error> {
-    let shown = job.shown.to_path_buf();
+pub(crate) fn write(job: Job<'_>, output: &OutputFile, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+    let display_path = job.display_path.to_path_buf();
     let sink = Rc::new(RefCell::new(output.sink()?));
     let written = write_to(job, Box::new(sink.clone()), source);
-    let written = written.map_err(|cause| Error::Image { path: shown.clone(), cause: Box::new(cause) })?;
-    sink.borrow_mut().flush().map_err(|cause| Error::Output { path: shown, action: "cannot write", cause })?;
+    let written = written.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
+    sink.borrow_mut().flush().map_err(|cause| Error::Output { path: display_path, action: "cannot write", cause })?;
     Ok(written)
 }
 
-fn write_to(job: Job<'_>, sink: Box<dyn Sink>, source: &mut Watched<'_>) -> Result<Summary, packline_squashfs::Error> {
+fn write_to(
+    job: Job<'_>,
+    sink: Box<dyn Sink>,
+    source: &mut ObservedSource<'_>,
+) -> Result<Summary, packline_squashfs::Error> {
     let crew = Crew {
         workers: job.plan.workers,
         window: job.plan.window,

@@ -141,6 +141,6 @@ fn a_wrong_container_is_named() {
     }
     for words in [&["list", "plain.lrz"][..], &["unpack", "plain.lrz", "made"]] {
         let ran = place.ours(words);
-        assert!(ran.status == 1 && ran.err.contains("a .lrz file whose content is no tar"), "{ran:?}");
+        assert!(ran.status == 1 && ran.err.contains("a .lrz file whose content is not a tar"), "{ran:?}");
     }
 }

@@ -53,7 +53,7 @@ fn a_destination_that_is_not_empty_is_refused() {
     assert!(said(&refused).contains("is not empty") && said(&refused).contains("--force"), "{}", said(&refused));
     assert_eq!(left_in(&into).len(), 1);
     let file = unpack(&image, &into.join("mine"), &["--force"]);
-    assert!(file.status.code() == Some(1) && said(&file).contains("is no directory"), "{}", said(&file));
+    assert!(file.status.code() == Some(1) && said(&file).contains("is not a directory"), "{}", said(&file));
 }
 
 /// Puts traps into a destination; the second path is what they lead to.

@@ -1,4 +1,4 @@
-//! Tells of differences in order, and compares the contents that the planner has queued.
+//! Reports differences in order, and compares the contents that the planner has queued.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,10 +16,9 @@ use super::{DiffRequest, DiffSummary};
 use crate::read_plan::read_settings;
 use crate::{Error, Resources};
 
-/// Bytes that the use of a fragment block takes when it is noted.
+/// Memory of a recorded use of a fragment block, bytes.
 const USE: u64 = 4;
 
-/// Who is told of differences.
 type Found<'f> = &'f mut dyn FnMut(&Difference) -> io::Result<bool>;
 
 pub(super) struct Comparison<'p> {
@@ -59,12 +58,12 @@ impl<'p> Comparison<'p> {
     }
 
     pub(super) fn run(mut self, found: Found<'_>) -> Result<DiffSummary, Error> {
-        let mut go_on = true;
-        while go_on {
-            // The planner is let go before the streams are read: they ask it for more.
+        let mut more = true;
+        while more {
+            // The planner is released before the streams are read: they borrow it.
             let item = self.planner.borrow_mut().next_item();
             let Some(item) = item else { break };
-            go_on = match item {
+            more = match item {
                 Item::Found(difference, files) => {
                     if let (Some(extraction), Some(files)) = (&mut self.extraction, files) {
                         extraction.put(&difference.path, files.0.as_ref(), files.1.as_ref())?;
@@ -77,7 +76,7 @@ impl<'p> Comparison<'p> {
         self.summary.fragments = [self.old.fragment_counts(), self.new.fragment_counts()];
         let mut planner = self.planner.borrow_mut();
         self.summary.common = planner.common;
-        match planner.failed.take().filter(|_| go_on) {
+        match planner.failed.take().filter(|_| more) {
             Some(error) => Err(error),
             None => Ok(self.summary.clone()),
         }
@@ -124,7 +123,7 @@ impl<'p> Comparison<'p> {
     }
 }
 
-/// How many bytes from the start are equal, and how many both have.
+/// The number of equal bytes at the start, and the length that both have.
 fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
     let length = old.length().min(new.length());
     let same = match (old, new) {
@@ -148,22 +147,22 @@ fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
 fn shares(resources: &Resources) -> [Resources; 2] {
     let share = |workers: usize| Resources {
         workers,
-        // What the process takes anyway is counted on both sides, and spent once.
+        // The base memory of the process is counted on both sides, but used once.
         memory: resources.memory.map(|limit| (limit + BASE).saturating_sub(planning(limit)) / 2),
         ..resources.clone()
     };
     [share(resources.workers.div_ceil(2)), share(resources.workers / 2)]
 }
 
-/// Bytes that the planner may take, of so many in all.
+/// Memory of the planner, bytes, of a total limit.
 fn planning(limit: u64) -> u64 {
     QUEUE + 2 * links_share(limit)
 }
 
-/// What the reading of one side gets.
+/// Resources for reading one side.
 struct Share {
     settings: ReadSettings,
-    /// Whether it is worth while to find out in a first pass when each fragment block is needed: not all of them fit.
+    /// Whether a first pass should find out when each fragment block is needed: they do not all fit.
     surveyed: bool,
 }
 
@@ -177,7 +176,7 @@ impl Share {
         if blocks <= plain.fragments as u64 {
             return Ok(Some(Share { settings: plain, surveyed: false }));
         }
-        // An image that says it has more inodes than it has room for is no reason to keep nothing.
+        // Bounds the inode count in the superblock by the image's size, so that a wrong count does not disable caching.
         let noted = u64::from(superblock.inodes).min(superblock.bytes_used) * USE;
         Ok(Some(match settings(noted) {
             Ok(settings) => Share { settings, surveyed: true },
@@ -186,7 +185,7 @@ impl Share {
     }
 }
 
-/// When each fragment block will be needed, for the sides that want to know.
+/// When each fragment block will be needed, for the sides that need to know.
 fn uses(
     old: &Side,
     new: &Side,
@@ -200,12 +199,12 @@ fn uses(
     Planner::survey(old, new, request, wanted)
 }
 
-/// Names what both sides need, instead of what one does.
+/// Converts a memory need of one side to that of both.
 fn for_both(error: Error, limit: Option<u64>) -> Error {
     match (error, limit) {
         (Error::Memory { needed, what, .. }, Some(allowed)) => {
             let fixed = (2 * needed).saturating_sub(BASE) + QUEUE;
-            // The share of the links grows with what is allowed.
+            // The share of the links is proportional to the limit.
             let needed = fixed.saturating_mul(LINKS_PART).div_ceil(LINKS_PART - 2);
             Error::Memory { allowed, needed, what: format!("{what}, of each side") }
         }

@@ -3,25 +3,25 @@
 use packline_squashfs::read::NodeType;
 use packline_tree::{Bytes, Device};
 
-/// Something that differs at a path.
+/// A difference at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Canonical path; empty for the root.
     pub path: Bytes,
-    /// What differs.
+    /// The kind of difference, with both values.
     pub what: What,
 }
 
-/// What differs. Pairs are of the old and the new tree.
+/// The kind of difference. Pairs are of the old and the new tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// Only the old tree has it. What is below a directory is told of too.
+    /// Only the old tree has it. Entries below a directory are reported too.
     OnlyOld(NodeType),
     /// Only the new tree has it.
     OnlyNew(NodeType),
-    /// The type. Nothing else is compared then.
+    /// Nothing else is compared then.
     Type(NodeType, NodeType),
-    /// The inode's form: whether the new one is extended.
+    /// The inode's form.
     Form {
         /// Whether the new inode, and not the old one, has the extended form.
         extended: bool,
@@ -40,10 +40,10 @@ pub enum What {
     Device(Device, Device),
     /// Extended attributes of these names differ, or only one side has them.
     Xattrs(Vec<Bytes>),
-    /// It is another name of another file, or of none. The path of the first name of the file is not told.
+    /// It is another name of another file, or of none. The first name of the file is not reported.
     Links,
     /// Size of a regular file, bytes.
     Size(u64, u64),
-    /// Content of a regular file of the same size: the first byte that differs.
+    /// Content of a regular file of the same size: offset of the first byte that differs.
     Content(u64),
 }

@@ -1,4 +1,4 @@
-//! Puts differing files below a directory, without ever following a link or leaving it.
+//! Extracts differing files below a directory, without following links or leaving it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,10 +15,10 @@ use super::side::{Node, Side};
 use super::stream::{next_data, next_hole, open_file};
 use crate::{Error, FileIdentity, OpenedImage};
 
-/// Bytes copied at once.
+/// Bytes copied at a time.
 const BUFFER: usize = 128 << 10;
 
-/// Where files of both trees go.
+/// Destination of files of both trees.
 pub(super) struct Extraction {
     place: PathBuf,
     old: Copier,
@@ -32,13 +32,13 @@ struct Copier {
     /// `old` or `new`.
     name: &'static str,
     top: OwnedFd,
-    /// The images that are compared, which are not replaced.
+    /// The compared images, which are not replaced.
     kept: Vec<FileIdentity>,
     buffer: Vec<u8>,
 }
 
 impl Extraction {
-    /// Makes the directory `place` if there is none.
+    /// Creates the directory `place` if it is missing.
     pub(super) fn new(place: &Path, old: &Side, new: &Side) -> Result<Extraction, Error> {
         refuse_trees(place, [old, new])?;
         let opened = || -> io::Result<(OwnedFd, OwnedFd)> {
@@ -65,7 +65,7 @@ impl Extraction {
     }
 }
 
-/// Refuses to extract into a directory that is compared, or to where one is.
+/// Rejects extraction into a compared directory, or over one.
 fn refuse_trees(place: &Path, sides: [&Side; 2]) -> Result<(), Error> {
     let Ok(place) = fs::canonicalize(place) else { return Ok(()) };
     let trees = sides.into_iter().filter_map(|side| if let Side::Directory(root) = side { Some(root) } else { None });
@@ -90,13 +90,15 @@ impl Copier {
     }
 
     fn copy(&mut self, place: &Path, path: &[u8], node: &Node) -> Result<(), Error> {
-        let shown = place.join(self.name).join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
-        let mut file = create_below(&self.top, self.name, path, &self.kept).map_err(|cause| refused(&shown, cause))?;
+        let display_path =
+            place.join(self.name).join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
+        let mut file =
+            create_below(&self.top, self.name, path, &self.kept).map_err(|cause| refused(&display_path, cause))?;
         match (self.side.clone(), file_of(node)) {
-            (Side::Image(image), Some(content)) => self.decode(&image, path, content, &mut file, &shown)?,
-            _ => self.copy_host(path, node, &mut file).map_err(|cause| refused(&shown, cause))?,
+            (Side::Image(image), Some(content)) => self.decode(&image, path, content, &mut file, &display_path)?,
+            _ => self.copy_host(path, node, &mut file).map_err(|cause| refused(&display_path, cause))?,
         }
-        file.set_len(node.size).map_err(|cause| refused(&shown, cause))
+        file.set_len(node.size).map_err(|cause| refused(&display_path, cause))
     }
 
     fn decode(
@@ -105,7 +107,7 @@ impl Copier {
         path: &[u8],
         content: &FileData,
         file: &mut File,
-        shown: &Path,
+        display_path: &Path,
     ) -> Result<(), Error> {
         let fault = |cause| image.fault_at(path, cause);
         let Some(decoder) = &mut self.decoder else { return Ok(()) };
@@ -114,7 +116,7 @@ impl Copier {
             let block = block.map_err(fault)?;
             if let Some(stored) = block.place {
                 decoder.data(stored, block.length, &mut self.buffer).map_err(fault)?;
-                write_at(file, at, &self.buffer).map_err(|cause| refused(shown, cause))?;
+                write_at(file, at, &self.buffer).map_err(|cause| refused(display_path, cause))?;
             }
             at += u64::from(block.length);
         }
@@ -129,7 +131,7 @@ impl Copier {
                 expected: format!("a tail end of {length} bytes at {from} in it"),
             })
         })?;
-        write_at(file, at, bytes).map_err(|cause| refused(shown, cause))
+        write_at(file, at, bytes).map_err(|cause| refused(display_path, cause))
     }
 
     fn copy_host(&mut self, path: &[u8], node: &Node, out: &mut File) -> io::Result<()> {
@@ -156,8 +158,8 @@ fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Creates the file at `path` below `top`/`name`, with the directories above it. Every step is taken relative to the directory
-/// before it and none through a link; a file that is there is replaced, not written to.
+/// Creates the file at `path` below `top`/`name`, with missing parent directories. Each component is opened relative to its parent without
+/// following links; an existing file is replaced, not overwritten.
 fn create_below(top: &OwnedFd, name: &str, path: &[u8], kept: &[FileIdentity]) -> io::Result<File> {
     let mut components = path.split(|byte| *byte == b'/');
     let last = components.next_back().unwrap_or_default();
@@ -178,7 +180,7 @@ fn create_below(top: &OwnedFd, name: &str, path: &[u8], kept: &[FileIdentity]) -
     Ok(rustix::fs::openat(&directory, last, flags, Mode::from_raw_mode(0o644))?.into())
 }
 
-/// A directory below another one, made if there is none.
+/// A subdirectory, created if it is missing.
 fn enter(directory: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => {}

@@ -1,11 +1,11 @@
-//! Which names belong to one file: each further name is known by the first one met.
+//! Names of the same file: each further name is identified by the first one met.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::Error;
 
-/// Bytes that one file with several names takes, at most.
+/// Upper bound of the memory of a file with several names, bytes.
 const ENTRY_BYTES: usize = 48;
 
 /// Files with several names, of one tree.
@@ -13,17 +13,17 @@ pub(super) struct Links {
     /// The first name of each, hashed.
     first: BTreeMap<(u64, u64), u64>,
     most: usize,
-    /// What the whole comparison may take, bytes.
+    /// Memory limit of the whole comparison, bytes.
     limit: Option<u64>,
 }
 
 impl Links {
-    /// Takes `bytes` of memory at most, its share of `limit`.
+    /// Uses at most `bytes` of memory, its share of `limit`.
     pub(super) fn new(bytes: usize, limit: Option<u64>) -> Links {
         Links { first: BTreeMap::new(), most: bytes / ENTRY_BYTES, limit }
     }
 
-    /// The first name of the file that is `shared`, hashed; `None` if it is `path` itself or the file has no other name.
+    /// Hash of the first name of the file with the id `shared`; `None` if that is `path` itself or the file has no other name.
     pub(super) fn first_of(&mut self, shared: Option<(u64, u64)>, path: &[u8]) -> Result<Option<u64>, Error> {
         let Some(file) = shared else { return Ok(None) };
         if let Some(first) = self.first.get(&file) {

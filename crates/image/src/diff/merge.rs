@@ -1,4 +1,4 @@
-//! Two trees walked side by side, without recursion.
+//! Walks two trees in parallel, without recursion.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(super) struct Pair {
     pub(super) new: Option<Node>,
 }
 
-/// Which names of a directory are taken.
+/// Which names of a directory are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
     All,
@@ -31,11 +31,11 @@ enum Pass {
 struct Listed {
     node: Node,
     children: Children,
-    /// The name that comes next.
+    /// The next name.
     next: Option<(Bytes, Handle)>,
 }
 
-/// A directory on the way to the present place.
+/// A directory above the current entry.
 struct Frame {
     /// Length of its path.
     length: usize,
@@ -44,14 +44,13 @@ struct Frame {
     new: Option<Listed>,
 }
 
-/// The walk.
 pub(super) struct Merge {
     old: Side,
     new: Side,
     order: DiffOrder,
     path: Bytes,
     stack: Vec<Frame>,
-    /// Directories entered, of each side: a directory that is found again is a loop.
+    /// Directories entered, of each side: one that is entered again is a loop.
     seen: [BTreeSet<InodeRef>; 2],
     begun: bool,
 }
@@ -107,8 +106,7 @@ impl Merge {
         Ok(())
     }
 
-    /// The names of the last directory are through: they are gone through once more for those that both sides have, or it
-    /// is left.
+    /// Ends a directory: starts its second pass, over the names that both sides have, or leaves it.
     fn finish_frame(&mut self) -> Result<(), Error> {
         let Some(frame) = self.stack.pop() else { return Ok(()) };
         if let (Pass::Missing, Some(old), Some(new)) = (frame.pass, frame.old, frame.new) {
@@ -127,20 +125,20 @@ impl Merge {
         if self.path.len() <= MAX_PATH {
             return Ok(());
         }
-        let what = format!("{}: {}...: a path of {} bytes", self.shown(), self.beginning(), self.path.len());
+        let what = format!("{}: {}...: a path of {} bytes", self.display_path(), self.beginning(), self.path.len());
         Err(Error::Request { what, expected: format!("paths of at most {MAX_PATH} bytes") })
     }
 
-    /// The trees by name.
-    fn shown(&self) -> String {
+    /// The trees' names for messages.
+    fn display_path(&self) -> String {
         let name = |side: &Side| match side {
-            Side::Image(image) => image.shown.escaped(),
+            Side::Image(image) => image.display_path.escaped(),
             Side::Directory(path) => path.escaped(),
         };
         format!("{} and {}", name(&self.old), name(&self.new))
     }
 
-    /// What a message has of a path that is too long.
+    /// The start of the path for a message if it is too long.
     fn beginning(&self) -> String {
         self.path[..255].escaped()
     }
@@ -170,7 +168,7 @@ impl Listed {
 }
 
 impl Frame {
-    /// The least name that is left, and where it is on each side.
+    /// The least remaining name, and its entry on each side.
     #[allow(clippy::type_complexity, reason = "a name and two places")]
     fn take(
         &mut self,
@@ -195,7 +193,7 @@ impl Frame {
     }
 }
 
-/// Refuses a directory that has been entered before: no sound image has that, and a loop would never end.
+/// Rejects a directory that was entered before: no sound image has one, and a loop would never end.
 fn note_entered(side: &Side, seen: &mut BTreeSet<InodeRef>, path: &[u8], node: Option<&Node>) -> Result<(), Error> {
     match (side, node.and_then(|node| node.inode.as_ref())) {
         (Side::Image(image), Some(inode)) if !seen.insert(inode.at) => Err(found_again(image, path, inode.at)),

@@ -1,4 +1,4 @@
-//! Goes ahead of the comparison: finds pairs of names, compares their attributes, and queues the contents to be compared.
+//! Walks ahead of the comparison: finds pairs of names, compares their attributes, and queues the contents to be compared.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,21 +16,21 @@ use super::side::{Node, Side};
 use super::{Compared, DiffRequest, Difference, What};
 use crate::Error;
 
-/// Items that wait to be told of, at most: beyond that nobody is asked to go on ahead.
+/// Maximum number of queued items; the walk pauses beyond that.
 const AHEAD_MOST: usize = 4096;
-/// Bytes for files with several names, of each tree, where memory is not limited.
+/// Memory for files with several names, of each tree, if memory is not limited, bytes.
 const LINKS_BYTES: usize = 64 << 20;
-/// What part of a limited memory is for them, of each tree.
+/// The inverse share of a memory limit for them, of each tree.
 pub(super) const LINKS_PART: u64 = 8;
-/// Bytes that waiting items take, at most but for paths of more than a few hundred bytes.
+/// Memory of queued items, bytes, except for very long paths.
 pub(super) const QUEUE: u64 = 4 << 20;
 
-/// Bytes for files with several names, of each tree, of so many that are allowed in all.
+/// Memory for files with several names, of each tree, of a total limit, bytes.
 pub(super) fn links_share(limit: u64) -> u64 {
     limit / LINKS_PART
 }
 
-/// What comes of a pair of names, in order.
+/// A queued result of a pair of names.
 pub(super) enum Item {
     /// A difference, and the files to extract because of it.
     Found(Difference, Extracted),
@@ -38,17 +38,16 @@ pub(super) enum Item {
     Contents(Box<Pair>),
 }
 
-/// Files that are to be extracted, of the old and of the new tree.
+/// Files to extract, of the old and of the new tree.
 pub(super) type Extracted = Option<Box<(Option<Node>, Option<Node>)>>;
 
-/// Which tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
     Old,
     New,
 }
 
-/// The planner, shared by the comparison and by both readings, which ask it for the files to decode.
+/// The planner, shared by the comparison and by both readers, which ask it for the files to decode.
 pub(super) type SharedPlanner = Rc<RefCell<Planner>>;
 
 pub(super) struct Planner {
@@ -56,7 +55,7 @@ pub(super) struct Planner {
     old: Side,
     new: Side,
     compared: Compared,
-    /// Whether equal places mean equal contents.
+    /// Whether equal positions mean equal contents.
     same_image: bool,
     links: [Links; 2],
     pub(super) items: VecDeque<Item>,
@@ -64,13 +63,13 @@ pub(super) struct Planner {
     files: [VecDeque<FileData>; 2],
     pub(super) common: u64,
     ended: bool,
-    /// Why the walk ended early. Items before it are still good.
+    /// Why the walk ended early. Items before it are still valid.
     pub(super) failed: Option<Error>,
 }
 
 impl Planner {
-    /// Goes over both trees once in advance: the order in which fragment blocks will be needed, of the sides wanted. What is
-    /// wrong with the trees is told when they are compared.
+    /// Walks both trees once in advance: the order in which fragment blocks will be needed, of the sides wanted. Faults are reported when
+    /// the trees are compared.
     pub(super) fn survey(
         old: &Side,
         new: &Side,
@@ -132,7 +131,7 @@ impl Planner {
         self.items.pop_front()
     }
 
-    /// Looks at one more pair of names.
+    /// Compares one more pair of names.
     fn advance(&mut self) {
         let looked = self.merge.next_pair().and_then(|pair| match pair {
             Some(pair) => self.compare(pair),
@@ -250,6 +249,7 @@ pub(super) fn file_of(node: &Node) -> Option<&FileData> {
 /// Whether both trees are in one image: the same file, from the same byte on.
 fn same_image(old: &Side, new: &Side) -> bool {
     let (Some(old), Some(new)) = (old.image(), new.image()) else { return false };
-    let file = |image: &crate::OpenedImage| fs::metadata(&image.shown).ok().map(|found| (found.dev(), found.ino()));
+    let file =
+        |image: &crate::OpenedImage| fs::metadata(&image.display_path).ok().map(|found| (found.dev(), found.ino()));
     old.image.origin() == new.image.origin() && file(old).is_some() && file(old) == file(new)
 }

@@ -1,4 +1,4 @@
-//! One of the two trees: an image, or a directory of the file system, looked at in the same way.
+//! One of the two trees: an image, or a directory of the file system, through one interface.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -13,9 +13,9 @@ use packline_tree::{Bytes, Device, Meta, Xattr};
 use super::DiffPlace;
 use crate::{Error, OpenedImage};
 
-/// Bytes of decompressed metadata that each image keeps.
+/// Size of each image's cache of decompressed metadata, bytes.
 pub(super) const METADATA: usize = 4 << 20;
-/// Longest list of names of attributes, and longest value, that Linux gives, bytes.
+/// Longest list of names of attributes, and longest value, that Linux supports, bytes.
 const XATTR_MOST: usize = 64 << 10;
 
 /// A tree.
@@ -36,19 +36,19 @@ pub(super) struct Node {
     pub(super) target: Bytes,
     /// Of a device.
     pub(super) device: Option<Device>,
-    /// Tells the file from all others of the tree, if it says that it has several names.
+    /// Identifies the file among all others of the tree, if it may have several names.
     pub(super) shared: Option<(u64, u64)>,
-    /// What the image has of it.
+    /// Its inode in the image.
     pub(super) inode: Option<Inode>,
 }
 
-/// The names in a directory, ascending, and where the entries are.
+/// The names in a directory in ascending order, with their entries.
 pub(super) enum Children {
     Image(Box<Listing>),
     Names(std::vec::IntoIter<Bytes>),
 }
 
-/// Where a child is.
+/// Position of a child.
 pub(super) enum Handle {
     Root,
     Entry(DirEntry),
@@ -70,11 +70,11 @@ impl Side {
         }
     }
 
-    /// The top of the tree.
+    /// The root of the tree.
     pub(super) fn root(&self) -> Result<Node, Error> {
         match self {
             Side::Image(_) => self.node(b"", &Handle::Root),
-            // A directory may be named by a symbolic link to it.
+            // The directory may be given as a symbolic link.
             Side::Directory(root) => {
                 let found = fs::metadata(root).map_err(|cause| refused(root, "cannot look at", cause))?;
                 of_host(root, &found)
@@ -135,10 +135,10 @@ impl Side {
         Ok(xattrs)
     }
 
-    /// Where an entry is in the file system; in an image, what messages call it.
+    /// The path of an entry in the file system; in an image, its name in messages.
     pub(super) fn host_path(&self, path: &[u8]) -> PathBuf {
         let root = match self {
-            Side::Image(image) => &image.shown,
+            Side::Image(image) => &image.display_path,
             Side::Directory(root) => root,
         };
         if path.is_empty() { root.clone() } else { root.join(OsStr::from_bytes(path)) }

@@ -1,4 +1,4 @@
-//! The content of one file after the other, of either tree, in pieces.
+//! The contents of the files of a tree in sequence, in pieces.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use crate::{Error, OpenedImage};
 /// Bytes of a file of the file system that are read at once.
 const BUFFER: usize = 128 << 10;
 
-/// What comes next of a content: bytes, or zeros that are not stored.
+/// The next part of a content: bytes, or zeros that are not stored.
 pub(super) enum Stream<'p> {
     Image(Box<ImageStream<'p>>),
     Host(Box<HostStream>),
@@ -32,7 +32,7 @@ pub(super) struct HostStream {
     side: Side,
     path: Vec<u8>,
     file: Option<File>,
-    /// Where the file is read next, and where its data ends and a hole begins.
+    /// Offset of the next read, and the end of the data before the next hole.
     at: u64,
     data_end: u64,
     size: u64,
@@ -40,17 +40,17 @@ pub(super) struct HostStream {
     held: Held,
 }
 
-/// What has been read and not yet used.
+/// Bytes that have been read and not yet used.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     /// Range of bytes of the buffer or the chunk.
     from: usize,
     to: usize,
-    /// Zeros.
+    /// Number of zeros.
     hole: u64,
 }
 
-/// A piece that is at hand.
+/// The current piece.
 pub(super) enum Piece<'b> {
     Bytes(&'b [u8]),
     Hole(u64),
@@ -77,7 +77,7 @@ impl<'p> Stream<'p> {
         Ok(Stream::Image(Box::new(ImageStream { image: image.clone(), reading, chunk: None, held: Held::default() })))
     }
 
-    /// How often fragment blocks were decoded so far.
+    /// Fragment blocks decoded so far.
     pub(super) fn fragment_counts(&self) -> FragmentCounts {
         match self {
             Stream::Image(stream) => stream.reading.fragment_counts(),
@@ -85,7 +85,7 @@ impl<'p> Stream<'p> {
         }
     }
 
-    /// Goes to the beginning of the next content, that of `node` at `path`.
+    /// Goes to the start of the next content, that of `node` at `path`.
     pub(super) fn begin(&mut self, path: &[u8], node: &Node) -> Result<(), Error> {
         match self {
             Stream::Image(stream) => stream.begin(path),
@@ -93,7 +93,7 @@ impl<'p> Stream<'p> {
         }
     }
 
-    /// Sees to it that a piece is at hand. There must be content left.
+    /// Makes the next piece available. Some content must be left.
     pub(super) fn fill(&mut self, path: &[u8]) -> Result<(), Error> {
         match self {
             Stream::Image(stream) if stream.held.is_empty() => stream.fill(path),
@@ -102,7 +102,7 @@ impl<'p> Stream<'p> {
         }
     }
 
-    /// The piece at hand.
+    /// The current piece.
     pub(super) fn piece(&self) -> Piece<'_> {
         let (held, bytes): (&Held, &[u8]) = match self {
             Stream::Image(stream) => (&stream.held, stream.chunk.as_deref().unwrap_or(&[])),
@@ -111,7 +111,7 @@ impl<'p> Stream<'p> {
         if held.hole > 0 { Piece::Hole(held.hole) } else { Piece::Bytes(&bytes[held.from..held.to]) }
     }
 
-    /// Drops the first `length` bytes of the piece at hand.
+    /// Drops the first `length` bytes of the current piece.
     pub(super) fn consume(&mut self, length: u64) {
         let held = match self {
             Stream::Image(stream) => &mut stream.held,
@@ -124,7 +124,7 @@ impl<'p> Stream<'p> {
         }
     }
 
-    /// Passes over `left` bytes, the rest of a content that need not be looked at.
+    /// Skips `left` bytes, the rest of a content.
     pub(super) fn skip(&mut self, path: &[u8], mut left: u64) -> Result<(), Error> {
         while left > 0 && matches!(self, Stream::Image(_)) {
             self.fill(path)?;
@@ -157,7 +157,7 @@ impl ImageStream<'_> {
         event.ok_or_else(|| self.lost(path))
     }
 
-    /// A reading that breaks its promise to hand out every content whole.
+    /// The error of a reader that returned too little content.
     fn lost(&self, path: &[u8]) -> Error {
         let cause = packline_squashfs::read::ReadError::Internal("contents ended too early".to_string());
         self.image.fault_at(path, cause)
@@ -175,7 +175,7 @@ impl ImageStream<'_> {
     }
 
     fn fill(&mut self, path: &[u8]) -> Result<(), Error> {
-        // Its memory goes back before more is asked for.
+        // Its memory is returned before more is requested.
         self.chunk = None;
         self.held = match self.next_event(path)? {
             Event::Data(chunk) => {
@@ -233,7 +233,7 @@ impl HostStream {
         file.seek(SeekFrom::Start(self.at))?;
         let read = file.read(&mut self.buffer[..length])?;
         if read == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter meanwhile"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file was truncated while it was read"));
         }
         self.at += read as u64;
         self.held = Held { from: 0, to: read, hole: 0 };
@@ -241,26 +241,26 @@ impl HostStream {
     }
 }
 
-/// Opens a regular file of so many bytes. What became a link or a pipe meanwhile is not followed, nor waited for.
+/// Opens a regular file of this size. Does not follow a link or block on a pipe that has replaced it.
 pub(super) fn open_file(path: &std::path::Path, size: u64) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
     let found = file.metadata()?;
-    if found.is_file() && found.len() == size { Ok(file) } else { Err(io::Error::other("it changed meanwhile")) }
+    if found.is_file() && found.len() == size { Ok(file) } else { Err(io::Error::other("it has changed")) }
 }
 
-/// Where data begins, from `at` on; `size` if there is none.
+/// Start of the next data from `at` on; `size` if there is none.
 pub(super) fn next_data(file: &File, at: u64, size: u64) -> io::Result<u64> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
         Ok(data) => Ok(data.min(size)),
         Err(rustix::io::Errno::NXIO) => Ok(size),
-        // A file system that knows no holes.
+        // The file system does not support holes.
         Err(rustix::io::Errno::INVAL) => Ok(at),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Where a hole begins, from `at` on; `size` if there is none.
+/// Start of the next hole from `at` on; `size` if there is none.
 pub(super) fn next_hole(file: &File, at: u64, size: u64) -> io::Result<u64> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(at)) {
         Ok(hole) => Ok(hole.min(size)),

@@ -157,7 +157,7 @@ impl Answers {
             Node::Directory(data) if name == ".." && directory.at != self.image().root() => {
                 INodeNo(u64::from(data.parent.max(1)))
             }
-            _ => self.named(directory).shown,
+            _ => self.named(directory).display_path,
         }
     }
 
@@ -236,7 +236,7 @@ impl Filesystem for Answers {
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.inode(ino) {
-            Ok(inode) => reply.attr(&ALWAYS, &attributes(self.image(), self.named(&inode).shown, &inode)),
+            Ok(inode) => reply.attr(&ALWAYS, &attributes(self.image(), self.named(&inode).display_path, &inode)),
             Err(refusal) => reply.error(self.refuse(refusal)),
         }
     }
@@ -308,7 +308,7 @@ impl Filesystem for Answers {
             let full = match listed {
                 Listed::Dot(inode, name) => reply.add(self.dot(inode, name), next, fuser::FileType::Directory, name),
                 Listed::Entry(entry) => {
-                    let number = self.numbers.named(self.image(), entry.inode, entry.number).shown;
+                    let number = self.numbers.named(self.image(), entry.inode, entry.number).display_path;
                     reply.add(number, next, file_type(entry.kind), OsStr::from_bytes(&entry.name))
                 }
             };

@@ -19,7 +19,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 const NAMES: [&str; 2] = ["fusermount3", "fusermount"];
 /// The variable that names the socket.
 const SOCKET: &str = "_FUSE_COMMFD";
-/// Bytes of its complaints that are shown.
+/// Bytes of its complaints that are display_path.
 const SHOWN: u64 = 4000;
 
 /// Mounts; returns the device, and the socket that keeps the helper waiting if it `stays`.

@@ -42,17 +42,17 @@ pub(super) struct Named {
     /// The node.
     pub(super) node: INodeNo,
     /// `st_ino`. Where it is not the node, only `getattr` may show it.
-    pub(super) shown: INodeNo,
+    pub(super) display_path: INodeNo,
 }
 
 impl Named {
     fn both(number: u64) -> Named {
-        Named { node: INodeNo(number), shown: INodeNo(number) }
+        Named { node: INodeNo(number), display_path: INodeNo(number) }
     }
 
     /// Whether attributes that come with a name, and so show the node, are right.
     pub(super) fn shows_node(self) -> bool {
-        self.node == self.shown
+        self.node == self.display_path
     }
 }
 
@@ -72,13 +72,13 @@ impl Numbers {
     /// The node of the inode at a place that has, or claims to have, a number.
     pub(super) fn named(&self, image: &Image, at: InodeRef, number: u32) -> Named {
         if at == self.root {
-            return Named { node: INodeNo::ROOT, shown: self.root() };
+            return Named { node: INodeNo::ROOT, display_path: self.root() };
         }
         let place = INodeNo(at.0 | PLACE);
         match number {
-            _ if !self.belongs(image, at, number) => Named { node: place, shown: place },
+            _ if !self.belongs(image, at, number) => Named { node: place, display_path: place },
             // That is the root's node.
-            1 => Named { node: place, shown: INodeNo(1) },
+            1 => Named { node: place, display_path: INodeNo(1) },
             _ => Named::both(u64::from(number)),
         }
     }

@@ -108,7 +108,7 @@ impl<'a> Content<'a> {
     /// Tells of what cannot be read, or ends with it.
     fn problem(&mut self, path: &[u8], error: ReadError) -> Result<(), Error> {
         let fault = self.opened.fault_at(path, error);
-        if !self.asked.keep_going {
+        if !self.asked.continue_on_error {
             return Err(fault);
         }
         self.observer.problem(&fault);
@@ -178,7 +178,7 @@ impl<'a> Content<'a> {
     fn unstorable(&mut self, path: &[u8], reason: &str) -> Result<(), Error> {
         let path = path.escaped();
         if self.asked.refuse_unstorable {
-            let what = format!("{}: {path}: {reason}", self.opened.shown.escaped());
+            let what = format!("{}: {path}: {reason}", self.opened.display_path.escaped());
             return Err(Error::Request { what, expected: "leave to skip it".to_string() });
         }
         self.observer.warning(&format!("{path}: {reason}: left out"));

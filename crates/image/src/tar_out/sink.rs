@@ -8,7 +8,7 @@ use packline_engine::{Fault, Pool};
 use packline_runtime::Sink as _;
 use packline_runtime::{OutputFile, WriteBehind};
 
-use super::TarTarget;
+use super::OutputTarget;
 use super::compress::{CompressError, Compressor};
 use super::plan::Plan;
 use crate::{Error, Observer, Resources, Temporaries};
@@ -22,19 +22,22 @@ static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// The target of the tar.
 pub(super) struct Destination {
-    shown: PathBuf,
+    display_path: PathBuf,
     output: Option<OutputFile>,
 }
 
 impl Destination {
     /// Opens the target; for a stream, the stream itself is given back.
-    pub(super) fn open(target: TarTarget, temporaries: &Temporaries) -> Result<(Destination, Box<dyn Write>), Error> {
+    pub(super) fn open(
+        target: OutputTarget,
+        temporaries: &Temporaries,
+    ) -> Result<(Destination, Box<dyn Write>), Error> {
         match target {
-            TarTarget::Stream(shown, out) => Ok((Destination { shown, output: None }, out)),
-            TarTarget::File { path, force } => {
+            OutputTarget::Stream(display_path, out) => Ok((Destination { display_path, output: None }, out)),
+            OutputTarget::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
                 let out = Box::new(Sequential(output.sink()?));
-                Ok((Destination { shown: path, output: Some(output) }, out))
+                Ok((Destination { display_path: path, output: Some(output) }, out))
             }
         }
     }
@@ -60,7 +63,7 @@ impl Write for Sequential {
 
 /// Takes the bytes of a tar.
 pub(super) struct Sink {
-    shown: PathBuf,
+    display_path: PathBuf,
     inner: Inner,
     /// Bytes taken.
     taken: u64,
@@ -80,15 +83,15 @@ impl Sink {
         plan: Plan,
         resources: &Resources,
     ) -> Result<Sink, Error> {
-        let shown = destination.shown.clone();
+        let display_path = destination.display_path.clone();
         let inner = match compression {
             None => Inner::Plain(Batch { out, held: Vec::with_capacity(BATCH) }),
             Some(spec) => {
                 let compressor = Compressor::new(out, spec, pool, plan.compress_window, resources);
-                Inner::Compressed(Box::new(compressor.map_err(|cause| refused(&shown, cause))?))
+                Inner::Compressed(Box::new(compressor.map_err(|cause| refused(&display_path, cause))?))
             }
         };
-        Ok(Sink { shown, inner, taken: 0 })
+        Ok(Sink { display_path, inner, taken: 0 })
     }
 
     /// Bytes taken so far.
@@ -100,8 +103,8 @@ impl Sink {
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.taken += bytes.len() as u64;
         match &mut self.inner {
-            Inner::Plain(batch) => batch.put(bytes).map_err(|cause| refused(&self.shown, cause)),
-            Inner::Compressed(compressor) => compressor.put(bytes).map_err(|fault| broken(&self.shown, fault)),
+            Inner::Plain(batch) => batch.put(bytes).map_err(|cause| refused(&self.display_path, cause)),
+            Inner::Compressed(compressor) => compressor.put(bytes).map_err(|fault| broken(&self.display_path, fault)),
         }
     }
 
@@ -118,21 +121,23 @@ impl Sink {
     /// Writes what is left; bytes written in all.
     pub(super) fn finish(self) -> Result<u64, Error> {
         match self.inner {
-            Inner::Plain(mut batch) => batch.flush().map(|()| self.taken).map_err(|cause| refused(&self.shown, cause)),
-            Inner::Compressed(compressor) => compressor.finish().map_err(|fault| broken(&self.shown, fault)),
+            Inner::Plain(mut batch) => {
+                batch.flush().map(|()| self.taken).map_err(|cause| refused(&self.display_path, cause))
+            }
+            Inner::Compressed(compressor) => compressor.finish().map_err(|fault| broken(&self.display_path, fault)),
         }
     }
 }
 
-fn refused(shown: &std::path::Path, cause: io::Error) -> Error {
-    Error::Output { path: shown.to_path_buf(), action: "cannot write", cause }
+fn refused(display_path: &std::path::Path, cause: io::Error) -> Error {
+    Error::Output { path: display_path.to_path_buf(), action: "cannot write", cause }
 }
 
-fn broken(shown: &std::path::Path, fault: Fault<CompressError>) -> Error {
+fn broken(display_path: &std::path::Path, fault: Fault<CompressError>) -> Error {
     match fault {
-        Fault::Work(CompressError::Output(cause)) => refused(shown, cause),
-        Fault::Work(CompressError::Codec(error)) => compression(shown, &error),
-        other => compression(shown, &other_text(&other)),
+        Fault::Work(CompressError::Output(cause)) => refused(display_path, cause),
+        Fault::Work(CompressError::Codec(error)) => compression(display_path, &error),
+        other => compression(display_path, &other_text(&other)),
     }
 }
 
@@ -144,8 +149,12 @@ fn other_text(fault: &Fault<CompressError>) -> String {
     }
 }
 
-fn compression(shown: &std::path::Path, what: &dyn std::fmt::Display) -> Error {
-    Error::Output { path: shown.to_path_buf(), action: "cannot compress", cause: io::Error::other(what.to_string()) }
+fn compression(display_path: &std::path::Path, what: &dyn std::fmt::Display) -> Error {
+    Error::Output {
+        path: display_path.to_path_buf(),
+        action: "cannot compress",
+        cause: io::Error::other(what.to_string()),
+    }
 }
 
 /// Small pieces gathered, large ones passed on.

@@ -6,40 +6,39 @@ use std::sync::Arc;
 use packline_engine::{Fault, OrderedMap};
 use packline_squashfs::read::{Block, Blocks, FileData, Inode, Node, ReadError};
 
-use super::desk::Desk;
+use super::collector::ResultCollector;
+use super::context::UnpackContext;
 use super::fragment::Fragment;
-use super::later::Later;
-use super::notes::Outcome;
+use super::fragment_uses::FragmentUseCounts;
+use super::outcome::Outcome;
 use super::part::Part;
 use super::request::Duplicates;
-use super::shop::Shop;
 use super::task::{Job, Tail, Task};
 use super::window::{Kind, NO_FRAGMENT, PlannedFile, Window};
 use super::work::{JOB_BYTES, Unpacking};
 use crate::Error;
 
-/// Bytes of a file that one job writes, about.
+/// Approximate bytes of a file per job.
 const PIECE: u64 = 1 << 20;
-/// Files with equal blocks that are written at once; each takes a handle.
+/// Files with equal blocks that are written together; each needs a handle.
 const AT_ONCE: u32 = 16;
-/// Files that one job makes out of a fragment block, and empty ones, about.
+/// Approximate number of files per job of tail ends or of empty files.
 const SMALL_FILES: u32 = 64;
-/// Memory that a file with blocks and a tail end takes until its tail end is written, bytes.
+/// Memory of a file with blocks and a tail end until its tail end is written, bytes.
 pub const ENDED_BYTES: usize = 160;
 
-/// Feeds one window.
+/// Submits one window.
 pub struct Feeder<'f, 'o> {
-    shop: &'f Shop,
+    context: &'f UnpackContext,
     window: Arc<Window>,
     map: &'f mut OrderedMap<Unpacking>,
-    desk: &'f mut Desk<'o>,
-    later: &'f mut Later,
+    collector: &'f mut ResultCollector<'o>,
+    uses: &'f mut FragmentUseCounts,
     block_size: u32,
-    /// Files with blocks whose tail ends are to come, by fragment block.
+    /// Files with blocks whose tail ends are not yet written, by fragment block.
     ends: BTreeMap<u32, Vec<Arc<Part>>>,
 }
 
-/// Why feeding stops.
 pub type Stop = Fault<Error>;
 
 impl<'f, 'o> Feeder<'f, 'o> {
@@ -48,18 +47,18 @@ impl<'f, 'o> Feeder<'f, 'o> {
     /// # Errors
     /// The first error in the order of the files, or that of the map.
     pub fn write(
-        shop: &'f Shop,
+        context: &'f UnpackContext,
         mut window: Window,
         map: &'f mut OrderedMap<Unpacking>,
-        desk: &'f mut Desk<'o>,
-        later: &'f mut Later,
+        collector: &'f mut ResultCollector<'o>,
+        uses: &'f mut FragmentUseCounts,
     ) -> Result<(), Stop> {
-        let block_size = shop.opened.image.superblock().block_size;
+        let block_size = context.opened.image.superblock().block_size;
         window.sort(block_size);
         let window = Arc::new(window);
-        let mut feeder = Feeder { shop, window, map, desk, later, block_size, ends: BTreeMap::new() };
+        let mut feeder = Feeder { context, window, map, collector, uses, block_size, ends: BTreeMap::new() };
         feeder.feed_all()?;
-        feeder.map.drain(feeder.desk)
+        feeder.map.drain(feeder.collector)
     }
 
     fn feed_all(&mut self) -> Result<(), Stop> {
@@ -79,32 +78,32 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     fn feed(&mut self, work: Job, bytes: usize) -> Result<(), Stop> {
-        let permit = self.map.reserve(bytes + JOB_BYTES, self.desk)?;
+        let permit = self.map.reserve(bytes + JOB_BYTES, self.collector)?;
         let task = Task { window: self.window.clone(), work, _permit: permit };
-        self.map.submit(task, self.desk)
+        self.map.submit(task, self.collector)
     }
 
-    /// Keeps an error of ours if the rest goes on; else everything before it comes first.
+    /// Records an error if unpacking continues; else returns it after those of earlier files.
     fn failed(&mut self, file: &PlannedFile, error: Error) -> Result<(), Stop> {
-        let mut outcome = Outcome::new(self.shop.go_on);
+        let mut outcome = Outcome::new(self.context.continue_on_error);
         outcome.written.unreadable.insert(self.window.key(file));
         match outcome.keep::<()>(Err(error)) {
             Ok(_) => {
-                self.desk.take(outcome);
+                self.collector.take(outcome);
                 Ok(())
             }
             Err(error) => {
-                self.map.drain(self.desk)?;
+                self.map.drain(self.collector)?;
                 Err(Fault::Work(error))
             }
         }
     }
 
     fn fault(&self, file: &PlannedFile, cause: ReadError) -> Error {
-        self.shop.fault(file.directory, self.window.name(file), cause)
+        self.context.fault(file.directory, self.window.name(file), cause)
     }
 
-    /// Feeds a file with blocks and those that have the same content; how many that were.
+    /// Submits a file with blocks and those with the same content; returns their number.
     fn feed_file(&mut self, first: usize) -> Result<usize, Stop> {
         let file = self.window.files()[first];
         let data = match self.data(&file) {
@@ -119,28 +118,28 @@ impl<'f, 'o> Feeder<'f, 'o> {
         for start in (0..written).step_by(AT_ONCE as usize) {
             let count = AT_ONCE.min(written - start);
             let part = Arc::new(Part::new(first as u32 + start, count, sharing));
-            self.feed_blocks(&file, &part, self.shop.opened.image.blocks(&data))?;
+            self.feed_blocks(&file, &part, self.context.opened.image.blocks(&data))?;
         }
         Ok(alike)
     }
 
-    /// Of so many files with equal content, how many are written and how many share what was written.
+    /// Splits a number of files with equal content into those that are written and those that share the content.
     fn divide(&self, alike: u32) -> (u32, u32) {
-        if self.shop.duplicates == Duplicates::Copy { (alike, 0) } else { (1, alike - 1) }
+        if self.context.duplicates == Duplicates::Copy { (alike, 0) } else { (1, alike - 1) }
     }
 
     fn data(&self, file: &PlannedFile) -> Result<FileData, Error> {
-        match self.shop.opened.image.inode(file.inode) {
+        match self.context.opened.image.inode(file.inode) {
             Ok(Inode { node: Node::File(data), .. }) => Ok(data),
-            Ok(_) => Err(self.fault(file, ReadError::Internal("a file is no file any more".to_string()))),
+            Ok(_) => Err(self.fault(file, ReadError::Internal("the inode is not a file any more".to_string()))),
             Err(cause) => Err(self.fault(file, cause)),
         }
     }
 
-    /// How many of the files that resemble the first have its block list too. Those stand at the front: the others are
-    /// moved behind them only by being taken one by one.
+    /// How many of the files with the same position as the first also have its block list. They must be consecutive: at the first mismatch
+    /// the rest is treated as different.
     fn same_blocks(&self, first: usize, resembling: usize, data: &FileData) -> usize {
-        let image = &self.shop.opened.image;
+        let image = &self.context.opened.image;
         let same = |number: &usize| {
             let file = self.window.files()[first + number];
             self.data(&file).is_ok_and(|other| equal(image.blocks(data), image.blocks(&other)))
@@ -148,7 +147,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         (1..resembling).take_while(same).count() + 1
     }
 
-    /// Cuts a file into jobs. The part counts one job more than there are until the last is on its way.
+    /// Cuts a file into jobs. The part's count is one higher than the number of jobs until the last is submitted.
     fn feed_blocks(&mut self, file: &PlannedFile, part: &Arc<Part>, blocks: Blocks) -> Result<(), Stop> {
         let mut piece = Piece::default();
         for block in blocks {
@@ -164,7 +163,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
                 part.add_job();
                 self.feed_piece(part, &mut piece)?;
             }
-            piece.add(block, self.shop.sparse);
+            piece.add(block, self.context.sparse);
         }
         if file.fragment != NO_FRAGMENT {
             part.add_job();
@@ -179,8 +178,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         self.feed(Job::Blocks { part: part.clone(), blocks }, bytes)
     }
 
-    /// Feeds the tail ends of the files `at..end`, and with them those of files with blocks, fragment block by fragment
-    /// block.
+    /// Submits the tail ends of the files `at..end` and those of files with blocks, ordered by fragment block.
     fn feed_tails(&mut self, mut at: usize, end: usize) -> Result<(), Stop> {
         loop {
             let whole = (at < end).then(|| self.window.files()[at].fragment);
@@ -200,8 +198,8 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     fn fragment(&mut self, index: u32) -> Result<Arc<Fragment>, Stop> {
-        let permit = self.map.reserve(self.block_size as usize, self.desk)?;
-        Ok(Arc::new(Fragment::new(self.shop.opened.image.fragment(index), self.later.share(index), permit)))
+        let permit = self.map.reserve(self.block_size as usize, self.collector)?;
+        Ok(Arc::new(Fragment::new(self.context.opened.image.fragment(index), self.uses.share(index), permit)))
     }
 
     fn add_whole(&mut self, batch: &mut Batch, first: usize) -> Result<usize, Stop> {
@@ -231,13 +229,13 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 }
 
-/// Blocks on their way into a job, each with its offset in the file, bytes.
+/// Blocks collected for a job, each with its offset in the file, bytes.
 #[derive(Default)]
 struct Piece {
     blocks: Vec<(u64, Block)>,
-    /// Bytes to be written.
+    /// Bytes to write.
     data: u64,
-    /// Where in the file the next block lies, bytes.
+    /// Offset of the next block in the file, bytes.
     position: u64,
 }
 
@@ -246,7 +244,7 @@ impl Piece {
         self.data >= PIECE
     }
 
-    /// Holes that stay holes are nothing to be done: a file of a terabyte of them is no list at all.
+    /// Holes that stay holes are skipped: a hole of a terabyte takes no memory.
     fn add(&mut self, block: Block, sparse: bool) {
         if block.place.is_some() || !sparse {
             self.blocks.push((self.position, block));
@@ -261,7 +259,7 @@ impl Piece {
     }
 }
 
-/// Tail ends of one fragment block on their way into a job.
+/// Tail ends of one fragment block collected for a job.
 struct Batch {
     fragment: Arc<Fragment>,
     tails: Vec<Tail>,

@@ -1,4 +1,4 @@
-//! A fragment block at work: decoded by the first job that needs it, or read where it was put for an earlier window.
+//! A fragment block in use: decoded by the first job that needs it, or read from the scratch file where an earlier window spilled it.
 
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,40 +6,39 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use packline_engine::Permit;
 use packline_squashfs::read::{BlockDecoder, BlockPlace, ReadError};
 
-use super::later::Shared;
+use super::fragment_uses::Shared;
 use super::request::UnpackCounts;
 
-/// A fragment block for the jobs of one window.
+/// A fragment block shared by the jobs of one window.
 pub struct Fragment {
     place: Result<BlockPlace, ReadError>,
-    /// What was decoded, once that was tried; dropped with the last job.
+    /// The result of decoding, once tried; dropped with the last job.
     decoded: Mutex<Option<Result<Arc<Vec<u8>>, ReadError>>>,
-    /// Other windows need it too.
+    /// Set if other windows need it too.
     shared: Option<Shared>,
     _permit: Permit,
 }
 
-/// What jobs use.
+/// State of the calling job.
 pub struct FragmentTool<'t> {
-    /// Decodes the image's blocks.
     pub decoder: &'t mut Result<BlockDecoder, ReadError>,
-    /// Where what was read and decoded is added.
+    /// Counters of blocks read and decoded.
     pub counts: &'t mut UnpackCounts,
 }
 
 /// The bytes of a tail end.
 pub enum TailBytes {
-    /// They are part of the block.
+    /// A part of the block.
     Part(Arc<Vec<u8>>, Range<usize>),
-    /// They were read alone.
+    /// Read alone.
     Own(Vec<u8>),
 }
 
-/// Why there is no tail end.
+/// Why a tail end cannot be read.
 pub enum NoTail {
-    /// The block cannot be had.
+    /// The block cannot be read.
     Block(ReadError),
-    /// It has no more bytes than these.
+    /// The block has only this number of bytes.
     Beyond(usize),
 }
 
@@ -55,7 +54,7 @@ impl Deref for TailBytes {
 }
 
 impl Fragment {
-    /// A fragment block that nobody has decoded for this window, with memory for it.
+    /// A fragment block not yet decoded for this window; `permit` covers its memory.
     pub fn new(place: Result<BlockPlace, ReadError>, shared: Option<Shared>, permit: Permit) -> Fragment {
         Fragment { place, decoded: Mutex::new(None), shared, _permit: permit }
     }
@@ -77,7 +76,7 @@ impl Fragment {
         Ok(TailBytes::Part(bytes, range))
     }
 
-    /// Bytes of the block in the image; 0 if it cannot be had.
+    /// Size of the block in the image, bytes; 0 if it cannot be read.
     pub fn stored_bytes(&self) -> u64 {
         self.place.as_ref().map_or(0, |place| u64::from(place.stored))
     }
@@ -86,20 +85,20 @@ impl Fragment {
         self.decoded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its length, if it can be read without decoding it.
+    /// Its length, if it can be read without decoding.
     fn length_elsewhere(&self) -> Option<usize> {
         match self.stored() {
             Some(place) => Some(place.stored as usize),
-            None => self.shared.as_ref()?.store.get().map(|stowed| stowed.length()),
+            None => self.shared.as_ref()?.store.get().map(|spilled| spilled.length()),
         }
     }
 
-    /// Where it stands in the image, if it does as it is.
+    /// Its position in the image, if it is stored uncompressed.
     fn stored(&self) -> Option<BlockPlace> {
         self.place.as_ref().ok().filter(|place| !place.compressed).copied()
     }
 
-    /// Reads part of it without decoding it; nothing if that fails.
+    /// Reads a part without decoding; `None` if that fails.
     fn read(&self, range: Range<usize>, tool: &mut FragmentTool<'_>) -> Option<Vec<u8>> {
         let mut bytes = vec![0; range.len()];
         match self.stored() {
@@ -112,7 +111,7 @@ impl Fragment {
         Some(bytes)
     }
 
-    /// Decodes it, and puts it away if files to come need it.
+    /// Decodes it, and spills it if later files need it.
     fn decode(&self, tool: FragmentTool<'_>) -> Result<Arc<Vec<u8>>, ReadError> {
         let place = self.place.clone()?;
         let decoder = tool.decoder.as_mut().map_err(|cause| cause.clone())?;
@@ -126,13 +125,13 @@ impl Fragment {
         Ok(Arc::new(bytes))
     }
 
-    /// Whether it was put away now; not if it has been, or stands in the image as it is.
+    /// Whether this call spilled it; not if it was spilled before, or is stored uncompressed.
     fn put_away(&self, bytes: &[u8]) -> bool {
         let Some(Shared { store, scratch: Some(scratch) }) = &self.shared else { return false };
         if self.stored().is_some() || store.get().is_some() {
             return false;
         }
-        scratch.put(bytes).is_some_and(|stowed| store.set(stowed).is_ok())
+        scratch.put(bytes).is_some_and(|spilled| store.set(spilled).is_ok())
     }
 }
 

@@ -1,17 +1,22 @@
-//! Names by the million in one piece of memory: each is a number of four bytes.
+//! Millions of names in one arena: each is a number of four bytes.
 
-/// Where a name is in its arena.
+/// Position of a name in its arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NameRef(pub u32);
 
-/// Single names, 255 bytes at most each, one after the other, each behind a byte that is its length.
+impl NameRef {
+    /// The name of the root, which is in no arena.
+    pub const NONE: NameRef = NameRef(u32::MAX);
+}
+
+/// Names of at most 255 bytes, each preceded by its length in one byte.
 #[derive(Debug, Default)]
 pub struct Names {
     bytes: Vec<u8>,
 }
 
 impl Names {
-    /// Keeps a name; `None` if it is longer than 255 bytes or four gigabytes are full.
+    /// Adds a name; `None` if it is longer than 255 bytes or the arena would exceed 4 GiB.
     pub fn add(&mut self, name: &[u8]) -> Option<NameRef> {
         let place = u32::try_from(self.bytes.len()).ok()?;
         self.bytes.push(u8::try_from(name.len()).ok()?);
@@ -19,14 +24,12 @@ impl Names {
         Some(NameRef(place))
     }
 
-    /// A name that was kept here.
     pub fn get(&self, name: NameRef) -> &[u8] {
         let start = name.0 as usize;
         let length = self.bytes.get(start).copied().map_or(0, usize::from);
         self.bytes.get(start + 1..start + 1 + length).unwrap_or_default()
     }
 
-    /// Bytes that it takes.
     pub fn memory(&self) -> usize {
         self.bytes.capacity()
     }

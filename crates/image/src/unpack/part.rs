@@ -1,21 +1,21 @@
-//! A file, or several with the same content, that more than one job writes to.
+//! A file, or several with the same content, written by more than one job.
 //!
-//! No handle is kept between jobs: the first job makes the files and notes which they are, later ones open them again and
-//! check that they still are, and the last one finishes them.
+//! No handle is kept between jobs: the first job creates the files and records their ids, later ones reopen them and verify the ids, and the
+//! last one finishes them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use packline_tree::destination::FileId;
 
-/// What is known of one file.
+/// State of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Not made yet.
+    /// Not created yet.
     New,
-    /// Made, and this is it.
+    /// Created, with this id.
     Made(FileId),
-    /// Could not be made or written: the rest of it is not tried.
+    /// Could not be created or written: later jobs skip it.
     Failed,
 }
 
@@ -24,17 +24,16 @@ pub enum Target {
 pub struct Part {
     /// The first file.
     pub first: u32,
-    /// How many are written at once.
+    /// Number of files that are written together.
     pub count: u32,
-    /// How many more, right behind those, are to share their content when they are done.
+    /// Number of files after those that share the content in the end.
     pub sharing: u32,
-    /// Jobs that are not done, and one as long as jobs may be added.
+    /// Unfinished jobs, plus one while jobs may be added.
     pending: AtomicU32,
     targets: Mutex<Vec<Target>>,
 }
 
 impl Part {
-    /// Files that nothing was written to.
     pub fn new(first: u32, count: u32, sharing: u32) -> Part {
         Part {
             first,
@@ -45,22 +44,22 @@ impl Part {
         }
     }
 
-    /// One more job.
+    /// Counts one more job.
     pub fn add_job(&self) {
         self.pending.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the calling job is the only one there is.
+    /// Whether the calling job is the only one.
     pub fn is_last(&self) -> bool {
         self.pending.load(Ordering::Acquire) == 1
     }
 
-    /// A job is done; true if it was the last.
+    /// Ends a job; true if it was the last.
     pub fn job_done(&self) -> bool {
         self.pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// What is known of the files, held so that one job makes each.
+    /// The states of the files, locked so that one job creates each.
     pub fn targets(&self) -> MutexGuard<'_, Vec<Target>> {
         self.targets.lock().unwrap_or_else(PoisonError::into_inner)
     }

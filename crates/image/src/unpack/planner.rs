@@ -1,4 +1,4 @@
-//! The walk: makes directories, links and devices, and plans files.
+//! The walk: creates directories, links and devices, and plans files.
 
 use std::collections::BTreeMap;
 
@@ -7,63 +7,63 @@ use packline_tree::Kind;
 use packline_tree::destination::{DestinationNode, Directory, Refusal};
 use rustix::io::Errno;
 
-use super::ground::ROOT;
+use super::context::{StagedEntry, UnpackContext};
+use super::dir_table::ROOT;
 use super::names::{NameRef, Names};
-use super::notes::{Note, Outcome, Written};
-use super::shop::{Shop, Spot};
-use super::site::Site;
+use super::outcome::{Outcome, Warning, Written};
+use super::staging_dir::StagingDir;
 use super::window::{FileKey, Window};
 use crate::Error;
 
-/// What one entry of the link table takes, bytes: key, value and its share of a node.
+/// Memory of an entry of the link table, bytes: key, value and its share of a node.
 const LINK_BYTES: usize = 48;
 
 /// The state of the walk.
 pub struct Planner<'p> {
-    shop: &'p Shop,
+    context: &'p UnpackContext,
     devices: bool,
-    site: &'p Site,
-    /// The directories on the way to the present place: length of the path, number.
+    staging_dir: &'p StagingDir,
+    /// The directories above the current entry: length of the path, number.
     above: Vec<(usize, u32)>,
     /// The path of the innermost of them.
     path: Vec<u8>,
-    /// Files planned and not written.
+    /// Planned files that are not written.
     pub window: Window,
     firsts: BTreeMap<InodeRef, First>,
     first_names: Names,
-    /// Further names of files that are planned.
+    /// Further names of planned files.
     links: Vec<Link>,
-    /// First names among the files planned, where what fails does not stop the rest.
+    /// First names among the planned files, if errors do not stop the rest.
     planned: Vec<(InodeRef, FileKey)>,
     made: u64,
 }
 
-/// The first name of an inode that says it has several.
+/// The first name of an inode with several.
 #[derive(Debug, Clone, Copy)]
 struct First {
     directory: u32,
     name: NameRef,
-    /// Names that are still to come.
+    /// Names still to come.
     left: u32,
-    /// Its place among the planned files, if it is a file.
+    /// Its key among the planned files, if it is a file.
     file: Option<FileKey>,
 }
 
 /// A first name that could not be written.
 struct Failed {
-    /// Names that are still to come.
+    /// Names still to come.
     left: u32,
-    /// The name that is planned in its place.
+    /// The name planned in its place.
     instead: Option<First>,
 }
 
-/// What became of the first name of an inode.
+/// Result of creating the first name of an inode.
 enum Made {
-    /// It was left out.
+    /// It was skipped.
     Nothing,
-    /// It is there.
+    /// It exists.
     Node,
-    /// It is a file that is yet to be written.
+    /// It is a file that is not written yet.
     Planned(FileKey),
 }
 
@@ -77,12 +77,11 @@ struct Link {
 }
 
 impl<'p> Planner<'p> {
-    /// Nothing has been visited.
-    pub fn new(shop: &'p Shop, site: &'p Site, devices: bool) -> Planner<'p> {
+    pub fn new(context: &'p UnpackContext, staging_dir: &'p StagingDir, devices: bool) -> Planner<'p> {
         Planner {
-            shop,
+            context,
             devices,
-            site,
+            staging_dir,
             above: vec![(0, ROOT)],
             path: Vec::new(),
             window: Window::new(0),
@@ -94,15 +93,15 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Makes or plans an entry. What is below a directory that could not be made is passed over: that has been told.
+    /// Creates or plans an entry. Entries below a directory that could not be created are skipped: that error has been reported.
     pub fn visit(&mut self, visit: &Visit, outcome: &mut Outcome) -> Result<(), Error> {
         if visit.path.is_empty() {
             outcome.counts.directories += 1;
             return Ok(());
         }
         let Some((directory, name)) = self.parent(&visit.path) else { return Ok(()) };
-        if directory == ROOT && self.site.reserves(name) {
-            let error = self.shop.refused(
+        if directory == ROOT && self.staging_dir.reserves(name) {
+            let error = self.context.refused(
                 directory,
                 name,
                 Refusal::Os("this name is needed while files are written", Errno::BUSY),
@@ -112,7 +111,7 @@ impl<'p> Planner<'p> {
         self.make(visit, directory, name, outcome)
     }
 
-    /// The number of the directory that an entry is in, and its name.
+    /// The number of the parent directory of an entry, and its name.
     fn parent<'v>(&mut self, path: &'v [u8]) -> Option<(u32, &'v [u8])> {
         let slash = path.iter().rposition(|&byte| byte == b'/');
         let (parent, name) = slash.map_or((&path[..0], path), |slash| (&path[..slash], &path[slash + 1..]));
@@ -145,13 +144,13 @@ impl<'p> Planner<'p> {
     }
 
     fn refused(&self, directory: u32, name: &[u8], refusal: Refusal) -> Error {
-        self.shop.refused(directory, name, refusal)
+        self.context.refused(directory, name, refusal)
     }
 
     fn make_directory(&mut self, visit: &Visit, directory: u32, name: &[u8]) -> Result<(), Error> {
-        let make = || self.new_directory(&*self.shop.ground.open(directory)?, name);
+        let make = || self.new_directory(&*self.context.dirs.open(directory)?, name);
         let made = make().map_err(|refusal| self.refused(directory, name, refusal))?;
-        let added = self.shop.ground.add(directory, name, visit.inode.at, made);
+        let added = self.context.dirs.add(directory, name, visit.inode.at, made);
         let (number, _) = added.ok_or_else(|| self.refused(directory, name, TOO_MANY))?;
         self.path.clear();
         self.path.extend_from_slice(&visit.path);
@@ -159,10 +158,10 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// Makes a directory. Where files are replaced, one that is there is kept, and anything else gives way to it.
+    /// Creates a directory. Where files are replaced, an existing directory is kept, and anything else is replaced by it.
     fn new_directory(&self, parent: &Directory, name: &[u8]) -> Result<Directory, Refusal> {
         match parent.make(name) {
-            Err(Refusal::Os(_, Errno::EXIST)) if self.shop.staging.is_some() => {}
+            Err(Refusal::Os(_, Errno::EXIST)) if self.context.staging.is_some() => {}
             made => return made,
         }
         match parent.open(name) {
@@ -174,7 +173,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Makes an entry a further name of an inode that has been met; false if this is the first.
+    /// Links an entry to the first name of its inode; false if this is the first.
     fn link_to_first(
         &mut self,
         inode: &Inode,
@@ -199,24 +198,24 @@ impl<'p> Planner<'p> {
     }
 
     fn link(&mut self, first: First, directory: u32, name: &[u8]) -> Result<(), Error> {
-        let spot = self.spot(directory, name)?;
+        let staged = self.staged(directory, name)?;
         let link = |to: &Directory, new: &[u8]| {
-            self.shop.ground.open(first.directory)?.link(self.first_names.get(first.name), to, new)
+            self.context.dirs.open(first.directory)?.link(self.first_names.get(first.name), to, new)
         };
-        let linked = spot.make(link).and_then(|()| spot.settle());
+        let linked = staged.make(link).and_then(|()| staged.settle());
         linked.map_err(|refusal| self.refused(directory, name, refusal))
     }
 
-    fn spot(&mut self, directory: u32, name: &[u8]) -> Result<Spot, Error> {
+    fn staged(&mut self, directory: u32, name: &[u8]) -> Result<StagedEntry, Error> {
         self.made += 1;
-        let spot = self.shop.spot(directory, name, || format!("w{:x}", self.made));
-        spot.map_err(|refusal| self.refused(directory, name, refusal))
+        let staged = self.context.staged(directory, name, || format!("w{:x}", self.made));
+        staged.map_err(|refusal| self.refused(directory, name, refusal))
     }
 
     fn note_first(&mut self, inode: &Inode, directory: u32, name: &[u8], file: Option<FileKey>) -> Result<(), Error> {
         let kept = self.first_names.add(name).ok_or_else(|| self.refused(directory, name, TOO_MANY))?;
         self.firsts.insert(inode.at, First { directory, name: kept, left: inode.links - 1, file });
-        if let Some(file) = file.filter(|_| self.shop.go_on) {
+        if let Some(file) = file.filter(|_| self.context.continue_on_error) {
             self.planned.push((inode.at, file));
         }
         Ok(())
@@ -226,7 +225,7 @@ impl<'p> Planner<'p> {
         self.window.add(at, file, directory, name).ok_or_else(|| self.refused(directory, name, TOO_MANY))
     }
 
-    /// Makes or plans the first name of an inode, or the only one.
+    /// Creates or plans the first name of an inode, or the only one.
     fn make_first(&mut self, inode: &Inode, directory: u32, name: &[u8], outcome: &mut Outcome) -> Result<Made, Error> {
         let kind = match &inode.node {
             Node::File(file) => return self.plan(inode.at, file, directory, name).map(Made::Planned),
@@ -242,7 +241,7 @@ impl<'p> Planner<'p> {
             Node::Socket => Kind::Socket,
         };
         if !self.devices && matches!(kind, Kind::BlockDevice(_) | Kind::CharDevice(_)) {
-            outcome.notes.push(Note::device(&self.shop.path(directory, name)));
+            outcome.warnings.push(Warning::device(&self.context.path(directory, name)));
             outcome.counts.devices_left_out += 1;
             return Ok(Made::Nothing);
         }
@@ -259,18 +258,18 @@ impl<'p> Planner<'p> {
         outcome: &mut Outcome,
         make: impl Fn(&Directory, &[u8]) -> Result<DestinationNode, Refusal>,
     ) -> Result<(), Error> {
-        let spot = self.spot(directory, name)?;
-        let node = spot.make(make).map_err(|refusal| self.refused(directory, name, refusal))?;
-        let dressed = self.shop.dress(inode, (directory, name), node.attributes(), outcome);
-        let settled = dressed.and_then(|()| spot.settle().map_err(|refusal| self.refused(directory, name, refusal)));
+        let staged = self.staged(directory, name)?;
+        let node = staged.make(make).map_err(|refusal| self.refused(directory, name, refusal))?;
+        let applied = self.context.set_attributes(inode, (directory, name), node.attributes(), outcome);
+        let settled = applied.and_then(|()| staged.settle().map_err(|refusal| self.refused(directory, name, refusal)));
         if settled.is_err() {
-            spot.give_up();
+            staged.give_up();
         }
         settled
     }
 
-    /// Makes the further names of files that have been written meanwhile. Where a first name could not be written, the next
-    /// is planned in its place: the window is not empty then.
+    /// Creates the further names of files that are written now. If a first name could not be written, the next one is planned in its place:
+    /// then the window is not empty.
     pub fn make_links(&mut self, written: &Written, outcome: &mut Outcome) -> Result<(), Error> {
         let mut failed = self.failed_firsts(written);
         for link in std::mem::take(&mut self.links) {
@@ -284,7 +283,7 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// First names that could not be written. They are forgotten: the next name, whenever it comes, is a first one.
+    /// First names that could not be written. They are forgotten: the next name becomes the first.
     fn failed_firsts(&mut self, written: &Written) -> BTreeMap<FileKey, Failed> {
         let planned = std::mem::take(&mut self.planned);
         let failed = planned.into_iter().filter(|(_, file)| !written.made.contains(file));
@@ -306,15 +305,15 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// Plans a name as the file if no other is yet in the place of the first name, which failed; else as a link to that other.
+    /// Plans a name as the file if no other name has replaced the failed first one; else as a link to that.
     fn plan_anew(&mut self, link: Link, failed: &mut Failed) -> Result<(), Error> {
         if let Some(first) = failed.instead {
             self.links.extend(first.file.map(|file| Link { first, file, ..link }));
             return Ok(());
         }
         let name = self.first_names.get(link.name).to_vec();
-        let inode = self.shop.opened.image.inode(link.inode);
-        let inode = inode.map_err(|cause| self.shop.fault(link.directory, &name, cause))?;
+        let inode = self.context.opened.image.inode(link.inode);
+        let inode = inode.map_err(|cause| self.context.fault(link.directory, &name, cause))?;
         let Node::File(data) = &inode.node else { return Err(self.unreadable(&link)) };
         let file = self.plan(inode.at, data, link.directory, &name)?;
         self.planned.push((inode.at, file));
@@ -327,48 +326,49 @@ impl<'p> Planner<'p> {
     }
 
     fn unreadable(&self, link: &Link) -> Error {
-        let path = self.shop.path(link.directory, self.first_names.get(link.name));
+        let path = self.context.path(link.directory, self.first_names.get(link.name));
         let cause = std::io::Error::other("the content could not be read under the file's first name");
         Error::Output { path, action: "cannot link", cause }
     }
 
-    /// Sets the attributes of all directories but the root, those below before those above: one may forbid to enter it.
-    pub fn dress_directories(&self, outcome: &mut Outcome) -> Result<(), Error> {
-        for number in (ROOT + 1..self.shop.ground.count()).rev() {
-            let image = &self.shop.opened.image;
-            let inode = image.inode(self.shop.ground.inode(number));
-            let inode = inode.map_err(|cause| self.shop.fault(number, b"", cause));
-            let dressed = inode.and_then(|inode| self.dress_directory(number, &inode, outcome));
-            outcome.keep(dressed)?;
+    /// Sets the attributes of all directories except the root, children before parents, whose modes may deny access.
+    pub fn set_directory_attributes(&self, outcome: &mut Outcome) -> Result<(), Error> {
+        for number in (ROOT + 1..self.context.dirs.count()).rev() {
+            let image = &self.context.opened.image;
+            let inode = image.inode(self.context.dirs.inode(number));
+            let inode = inode.map_err(|cause| self.context.fault(number, b"", cause));
+            let applied = inode.and_then(|inode| self.set_attributes_of(number, &inode, outcome));
+            outcome.keep(applied)?;
         }
         Ok(())
     }
 
-    /// Sets the attributes of the destination itself, if it is to have those of the image's directory.
-    pub fn dress_root(&self, root: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
-        let dressed = if self.shop.kept.destination { self.dress_directory(ROOT, root, outcome) } else { Ok(()) };
-        outcome.keep(dressed).map(drop)
+    /// Sets the attributes of the destination itself, if requested.
+    pub fn set_root_attributes(&self, root: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
+        let applied =
+            if self.context.restore.destination { self.set_attributes_of(ROOT, root, outcome) } else { Ok(()) };
+        outcome.keep(applied).map(drop)
     }
 
-    fn dress_directory(&self, number: u32, inode: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
-        let refused = |refusal| self.shop.refused(number, b"", refusal);
-        let handle = self.shop.ground.open(number).map_err(refused)?;
-        self.shop.dress(inode, (number, b""), handle.attributes(), outcome)
+    fn set_attributes_of(&self, number: u32, inode: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
+        let refused = |refusal| self.context.refused(number, b"", refusal);
+        let handle = self.context.dirs.open(number).map_err(refused)?;
+        self.context.set_attributes(inode, (number, b""), handle.attributes(), outcome)
     }
 
-    /// Bytes that must be kept to the end: directories and the names of links.
-    pub fn kept_memory(&self) -> usize {
+    /// Memory needed to the end: directories and the names of links, bytes.
+    pub fn retained_memory(&self) -> usize {
         let links = self.links.capacity() * size_of::<Link>();
         let planned = self.planned.capacity() * size_of::<(InodeRef, FileKey)>();
-        self.shop.ground.memory() + self.firsts.len() * LINK_BYTES + self.first_names.memory() + links + planned
+        self.context.dirs.memory() + self.firsts.len() * LINK_BYTES + self.first_names.memory() + links + planned
     }
 
-    /// Takes the files planned so far; planning goes on in a new window.
+    /// Takes the files planned so far; planning continues in a new window.
     pub fn take_window(&mut self) -> Window {
         let next = Window::new(self.window.number.wrapping_add(1));
         std::mem::replace(&mut self.window, next)
     }
 }
 
-/// Four gigabytes of names, or four thousand million directories.
+/// 4 GiB of names, or 2^32 directories.
 const TOO_MANY: Refusal = Refusal::Os("too many names to be planned", Errno::NOMEM);

@@ -1,4 +1,4 @@
-//! What unpacking is asked to do, and what it came to.
+//! Request and result of unpacking.
 
 use std::path::PathBuf;
 
@@ -6,67 +6,67 @@ use packline_squashfs::read::FragmentCounts;
 
 use crate::{ImagePlace, Resources, Selection, Temporaries};
 
-/// What becomes of files with equal content in the image.
+/// How files with equal content in the image are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {
     /// Each is written.
     #[default]
     Copy,
-    /// The first is written, the others share its blocks on file systems that can (a copy on those that cannot).
+    /// The first is written, the others share its blocks on file systems that support it (and are copied elsewhere).
     Reflink,
-    /// The first is written; others whose attributes are the same too become further names of it.
+    /// The first is written; others become hard links to it if their attributes are equal too.
     HardLink,
 }
 
 /// Which attributes are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct RestoreAttributes {
     /// Permission bits; without them directories get 0755, files 0644, named pipes and sockets 0700, devices none.
     pub permissions: bool,
     /// Owner and group.
     pub owners: bool,
-    /// Set-uid and set-gid bits; without owners they may say what nobody meant.
+    /// Set-uid and set-gid bits; without owners they could grant another user's rights.
     pub set_id: bool,
     /// Extended attributes.
     pub xattrs: bool,
     /// Times of modification.
     pub times: bool,
-    /// Any of these of the destination itself, from the directory of the image that becomes it.
+    /// The attributes above for the destination itself, from the image's directory.
     pub destination: bool,
 }
 
-/// Unpacking an image to a directory.
+/// Options of [`unpack`](crate::unpack).
 pub struct UnpackRequest {
     /// The image.
     pub image: ImagePlace,
-    /// The directory to make, or one that is there.
+    /// A new or existing directory.
     pub destination: PathBuf,
-    /// Whether an existing directory may have something in it: files are then replaced, directories kept.
+    /// Whether an existing directory may have entries: files are then replaced, directories kept.
     pub force: bool,
     /// The directory of the image that becomes the destination, as a canonical path; empty for the root.
     pub subdirectory: Vec<u8>,
     /// Which entries; patterns are compared with paths below `subdirectory`.
     pub selection: Selection,
     /// Whether errors of single entries are reported while the rest is unpacked.
-    pub go_on: bool,
+    pub continue_on_error: bool,
     /// Which attributes are set.
-    pub kept: Kept,
-    /// Whether block and character devices are made.
+    pub restore: RestoreAttributes,
+    /// Whether block and character devices are created.
     pub devices: bool,
     /// Whether holes of files stay holes.
     pub sparse: bool,
-    /// What becomes of files with equal content.
+    /// How files with equal content are written.
     pub duplicates: Duplicates,
-    /// Whether everything is on the medium before the destination gets its name.
+    /// Whether all data is flushed to the medium before the destination gets its name.
     pub sync: bool,
-    /// What the machine gives. Nothing of it changes what is written.
+    /// Workers and memory; they do not affect the result.
     pub resources: Resources,
-    /// Where temporary files and directories are listed while they are in being.
+    /// Registers temporary files and directories for removal on exit.
     pub temporaries: Temporaries,
 }
 
 impl UnpackRequest {
-    /// Unpacks everything with all attributes to a directory that is not there yet, or empty; one worker, no memory limit.
+    /// Unpacks everything with all attributes to a new or empty directory; one worker, no memory limit.
     pub fn new(image: ImagePlace, destination: PathBuf) -> UnpackRequest {
         UnpackRequest {
             image,
@@ -74,8 +74,15 @@ impl UnpackRequest {
             force: false,
             subdirectory: Vec::new(),
             selection: Selection::all(),
-            go_on: false,
-            kept: Kept { permissions: true, owners: true, set_id: true, xattrs: true, times: true, destination: true },
+            continue_on_error: false,
+            restore: RestoreAttributes {
+                permissions: true,
+                owners: true,
+                set_id: true,
+                xattrs: true,
+                times: true,
+                destination: true,
+            },
             devices: true,
             sparse: true,
             duplicates: Duplicates::Copy,
@@ -86,12 +93,12 @@ impl UnpackRequest {
     }
 }
 
-/// What was unpacked.
+/// Counts of unpacked entries and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnpackCounts {
-    /// Regular files; further names of one are counted as hard links.
+    /// Regular files; further names are counted as hard links.
     pub files: u64,
-    /// Directories, the root among them.
+    /// Directories, including the root.
     pub directories: u64,
     /// Symbolic links.
     pub symlinks: u64,
@@ -99,24 +106,23 @@ pub struct UnpackCounts {
     pub hard_links: u64,
     /// Devices, named pipes and sockets.
     pub special: u64,
-    /// Devices that were left out because that was asked for.
+    /// Devices skipped on request.
     pub devices_left_out: u64,
     /// Files that share the blocks or the inode of one with equal content.
     pub shared: u64,
     /// Bytes of content, holes included.
     pub content_bytes: u64,
-    /// Bytes that were written.
+    /// Bytes written.
     pub written_bytes: u64,
-    /// Bytes of blocks that were read from the image.
+    /// Stored bytes of the blocks read.
     pub read_bytes: u64,
-    /// How often fragment blocks were decoded, and put away for files to come.
+    /// Fragment blocks decoded, and spilled for later files.
     pub fragments: FragmentCounts,
-    /// Errors that were reported while the rest went on.
+    /// Errors that did not stop the rest.
     pub errors: u64,
 }
 
 impl UnpackCounts {
-    /// Adds what someone else did.
     pub(super) fn add(&mut self, other: &UnpackCounts) {
         let UnpackCounts { files, directories, symlinks, hard_links, special, devices_left_out, .. } = other;
         self.files += files;
@@ -135,13 +141,13 @@ impl UnpackCounts {
     }
 }
 
-/// What unpacking came to.
+/// Result of unpacking.
 #[derive(Debug, Clone)]
 pub struct UnpackSummary {
-    /// What was unpacked.
+    /// Sums over all entries.
     pub counts: UnpackCounts,
-    /// Workers that were asked for.
+    /// Workers requested.
     pub workers_wanted: usize,
-    /// Workers that the memory and the system's limit of threads allowed.
+    /// Workers allowed by memory and the system's limit of threads.
     pub workers: usize,
 }

@@ -1,19 +1,18 @@
-//! The files that are planned and not yet written: sorted by where their content is, each content once.
+//! Planned files that are not yet written, sorted by the position of their content.
 //!
-//! A file is 40 bytes here and its name. Files with blocks come first, by offset in the image; then those that are only a
-//! tail end, by fragment block; then empty ones. Files with the same content stand side by side.
+//! A file takes 40 bytes and its name. Files with blocks come first, by offset in the image; then those that are only a tail end, by
+//! fragment block; then empty ones. Files with the same content are adjacent.
 
 use packline_squashfs::read::{FileData, InodeRef};
 
 use super::names::{NameRef, Names};
 
-/// No fragment.
+/// Marks a file without a tail end.
 pub const NO_FRAGMENT: u32 = u32::MAX;
 
 /// A file to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedFile {
-    /// Where its inode is.
     pub inode: InodeRef,
     /// Offset of its first data block, bytes; 0 if it has no blocks.
     pub start: u64,
@@ -21,43 +20,41 @@ pub struct PlannedFile {
     pub size: u64,
     /// Fragment block of its tail end.
     pub fragment: u32,
-    /// Where in that the tail end is, bytes.
+    /// Offset of its tail end in that, bytes.
     pub offset: u32,
     /// Number of its directory.
     pub directory: u32,
-    /// Its name.
     pub name: NameRef,
 }
 
-/// Tells a planned file from all others, of other windows too.
+/// Identifies a planned file among those of all windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileKey {
     window: u32,
     name: NameRef,
 }
 
-/// What files are sorted by, the kind first.
+/// The first sort key of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Has data blocks, or holes.
     Blocks,
-    /// Is a tail end and nothing else.
+    /// Consists of a tail end.
     Tail,
-    /// Is empty.
     Empty,
 }
 
-/// Files, and further names of them.
+/// Planned files and their names.
 #[derive(Debug, Default)]
 pub struct Window {
     names: Names,
     files: Vec<PlannedFile>,
-    /// How many windows came before.
+    /// Number of earlier windows.
     pub number: u32,
 }
 
 impl PlannedFile {
-    /// What kind of content it has, for blocks of so many bytes.
+    /// Its kind, for this block size.
     pub fn kind(&self, block_size: u32) -> Kind {
         match self.size {
             0 => Kind::Empty,
@@ -66,7 +63,7 @@ impl PlannedFile {
         }
     }
 
-    /// Whether the content seems to be the same: of those with blocks the block lists must be compared too.
+    /// Whether the content may be the same: for files with blocks the block lists must be compared too.
     pub fn resembles(&self, other: &PlannedFile) -> bool {
         let place = |file: &PlannedFile| (file.size, file.start, file.fragment, file.offset);
         self.size > 0 && place(self) == place(other)
@@ -74,7 +71,6 @@ impl PlannedFile {
 }
 
 impl Window {
-    /// An empty window.
     pub fn new(number: u32) -> Window {
         Window { number, ..Window::default() }
     }
@@ -89,22 +85,20 @@ impl Window {
         Some(self.key(&planned))
     }
 
-    /// What tells a file from all others that are planned.
     pub fn key(&self, file: &PlannedFile) -> FileKey {
         FileKey { window: self.number, name: file.name }
     }
 
-    /// Bytes that it takes.
+    /// Memory, bytes.
     pub fn memory(&self) -> usize {
         self.files.capacity() * size_of::<PlannedFile>() + self.names.memory()
     }
 
-    /// Whether nothing is planned.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Puts the files in the order in which they are written.
+    /// Sorts the files in the order of writing.
     pub fn sort(&mut self, block_size: u32) {
         self.files.sort_unstable_by_key(|file| match file.kind(block_size) {
             Kind::Blocks => {
@@ -114,17 +108,15 @@ impl Window {
         });
     }
 
-    /// The files.
     pub fn files(&self) -> &[PlannedFile] {
         &self.files
     }
 
-    /// A file's name.
     pub fn name(&self, file: &PlannedFile) -> &[u8] {
         self.names.get(file.name)
     }
 
-    /// How many files from `first` on resemble it.
+    /// Number of files from `first` on that resemble it.
     pub fn alike(&self, first: usize) -> usize {
         self.files[first..].iter().take_while(|file| file.resembles(&self.files[first])).count().max(1)
     }

@@ -1,4 +1,4 @@
-//! What workers do: they decode, make files, write them and set their attributes.
+//! The workers' task: decodes blocks, creates files, writes them and sets their attributes.
 
 use std::sync::Arc;
 
@@ -6,30 +6,29 @@ use packline_engine::Task as EngineTask;
 use packline_squashfs::read::{Block, BlockDecoder, Inode, ReadError};
 use packline_tree::destination::DestinationFile;
 
+use super::context::{StagedEntry, UnpackContext};
 use super::fragment::{Fragment, FragmentTool, NoTail, TailBytes};
-use super::notes::Outcome;
+use super::outcome::Outcome;
 use super::part::{Part, Target};
-use super::shop::{Shop, Spot};
 use super::task::{Job, Tail, Task};
 use super::window::{PlannedFile, Window};
 use super::{share, task};
 use crate::Error;
 
-/// The work of unpacking: decodes blocks and writes files.
+/// Decodes blocks and writes files.
 pub struct Unpacking {
-    /// What all share.
-    pub shop: Arc<Shop>,
+    pub context: Arc<UnpackContext>,
 }
 
-/// What a worker keeps.
+/// State of a worker.
 pub struct Tool {
     decoder: Result<BlockDecoder, ReadError>,
     bytes: Vec<u8>,
 }
 
-/// One job at work.
-pub(super) struct Hand<'w> {
-    pub(super) shop: &'w Shop,
+/// Runs one job.
+pub(super) struct JobRunner<'w> {
+    pub(super) context: &'w UnpackContext,
     pub(super) window: &'w Window,
     pub(super) outcome: Outcome,
     tool: &'w mut Tool,
@@ -42,18 +41,18 @@ impl EngineTask for Unpacking {
     type Tool = Tool;
 
     fn tool(&self) -> Tool {
-        Tool { decoder: BlockDecoder::new(&self.shop.opened.image), bytes: Vec::new() }
+        Tool { decoder: BlockDecoder::new(&self.context.opened.image), bytes: Vec::new() }
     }
 
     fn run(&self, tool: &mut Tool, task: Task) -> Result<Outcome, Error> {
-        let outcome = Outcome::new(self.shop.go_on);
-        let mut hand = Hand { shop: &self.shop, window: &task.window, outcome, tool };
+        let outcome = Outcome::new(self.context.continue_on_error);
+        let mut runner = JobRunner { context: &self.context, window: &task.window, outcome, tool };
         match &task.work {
-            Job::Blocks { part, blocks } => hand.write_blocks(part, blocks)?,
-            Job::Tails { fragment, tails } => hand.write_tails(fragment, tails)?,
-            Job::Empty(range) => hand.write_empty(range.clone())?,
+            Job::Blocks { part, blocks } => runner.write_blocks(part, blocks)?,
+            Job::Tails { fragment, tails } => runner.write_tails(fragment, tails)?,
+            Job::Empty(range) => runner.write_empty(range.clone())?,
         }
-        Ok(hand.outcome)
+        Ok(runner.outcome)
     }
 
     fn bytes_in(&self, task: &Task) -> u64 {
@@ -71,33 +70,33 @@ impl EngineTask for Unpacking {
     }
 }
 
-/// A file of the window that is open.
+/// An open file of the window.
 pub(super) struct Opened {
     /// Its number in the window.
     pub(super) number: u32,
-    pub(super) spot: Spot,
+    pub(super) staged: StagedEntry,
     pub(super) file: DestinationFile,
 }
 
-impl Hand<'_> {
+impl JobRunner<'_> {
     pub(super) fn planned(&self, number: u32) -> PlannedFile {
         self.window.files()[number as usize]
     }
 
-    /// A failure to make or write a file, with its path.
+    /// Adds the path to a refusal.
     pub(super) fn refused(&self, number: u32, refusal: packline_tree::destination::Refusal) -> Error {
         let file = self.planned(number);
-        self.shop.refused(file.directory, self.window.name(&file), refusal)
+        self.context.refused(file.directory, self.window.name(&file), refusal)
     }
 
-    /// A fault of the image, with the entry it was met at.
+    /// Adds the entry to a fault of the image.
     fn fault(&self, number: u32, cause: ReadError) -> Error {
         let file = self.planned(number);
-        self.shop.fault(file.directory, self.window.name(&file), cause)
+        self.context.fault(file.directory, self.window.name(&file), cause)
     }
 
     pub(super) fn inode(&self, number: u32) -> Result<Inode, Error> {
-        let inode = self.shop.opened.image.inode(self.planned(number).inode);
+        let inode = self.context.opened.image.inode(self.planned(number).inode);
         inode.map_err(|cause| self.fault(number, cause))
     }
 
@@ -105,46 +104,46 @@ impl Hand<'_> {
         self.tool.decoder.as_mut().map_err(|cause| cause.clone())
     }
 
-    pub(super) fn spot(&self, number: u32) -> Result<Spot, Error> {
+    pub(super) fn staged(&self, number: u32) -> Result<StagedEntry, Error> {
         let file = self.planned(number);
         let ticket = || format!("{:x}-{number:x}", self.window.number);
-        let spot = self.shop.spot(file.directory, self.window.name(&file), ticket);
-        spot.map_err(|refusal| self.refused(number, refusal))
+        let staged = self.context.staged(file.directory, self.window.name(&file), ticket);
+        staged.map_err(|refusal| self.refused(number, refusal))
     }
 
-    /// Makes a file of the window.
+    /// Creates a file of the window.
     pub(super) fn create(&self, number: u32) -> Result<Opened, Error> {
-        let spot = self.spot(number)?;
+        let staged = self.staged(number)?;
         let file =
-            spot.make(|directory, name| directory.create(name)).map_err(|refusal| self.refused(number, refusal))?;
-        Ok(Opened { number, spot, file })
+            staged.make(|directory, name| directory.create(name)).map_err(|refusal| self.refused(number, refusal))?;
+        Ok(Opened { number, staged, file })
     }
 
-    /// Sets a file's attributes and puts it in place.
+    /// Sets a file's attributes and moves it into place.
     pub(super) fn complete(&mut self, opened: &Opened) -> Result<(), Error> {
         let inode = self.inode(opened.number)?;
         let planned = self.planned(opened.number);
         let entry = (planned.directory, self.window.name(&planned));
-        self.shop.dress(&inode, entry, opened.file.attributes(), &mut self.outcome)?;
-        opened.spot.settle().map_err(|refusal| self.refused(opened.number, refusal))?;
+        self.context.set_attributes(&inode, entry, opened.file.attributes(), &mut self.outcome)?;
+        opened.staged.settle().map_err(|refusal| self.refused(opened.number, refusal))?;
         self.note_made(&inode, opened.number);
         self.outcome.counts.files += 1;
         self.outcome.counts.content_bytes += planned.size;
         Ok(())
     }
 
-    /// Further names can be linked to it.
+    /// Records that further names can be linked to it.
     pub(super) fn note_made(&mut self, inode: &Inode, number: u32) {
-        if self.shop.go_on && inode.links > 1 {
+        if self.context.continue_on_error && inode.links > 1 {
             self.outcome.written.made.insert(self.window.key(&self.planned(number)));
         }
     }
 
-    /// As [`complete`](Self::complete); what fails is removed, and kept as a problem if the rest goes on.
+    /// As [`complete`](Self::complete); after an error the file is removed, and the error recorded if unpacking continues.
     fn complete_or_give_up(&mut self, opened: &Opened) -> Result<bool, Error> {
         let made = self.complete(opened);
         if made.is_err() {
-            opened.spot.give_up();
+            opened.staged.give_up();
         }
         Ok(self.outcome.keep(made)?.is_some())
     }
@@ -174,7 +173,7 @@ impl Hand<'_> {
     /// The tail end of a file in its fragment block.
     fn tail(&mut self, number: u32, fragment: &Fragment) -> Result<TailBytes, Error> {
         let file = self.planned(number);
-        let length = file.size % u64::from(self.shop.opened.image.superblock().block_size);
+        let length = file.size % u64::from(self.context.opened.image.superblock().block_size);
         let start = file.offset as usize;
         let tool = FragmentTool { decoder: &mut self.tool.decoder, counts: &mut self.outcome.counts };
         fragment.tail(start..start.saturating_add(length as usize), tool).map_err(|why| match why {
@@ -193,7 +192,7 @@ impl Hand<'_> {
     }
 
     fn fragment_offset(&self, index: u32) -> u64 {
-        self.shop.opened.image.fragment(index).map_or(0, |place| place.offset)
+        self.context.opened.image.fragment(index).map_or(0, |place| place.offset)
     }
 
     fn write_whole(&mut self, first: u32, count: u32, sharing: u32, fragment: &Fragment) -> Result<(), Error> {
@@ -206,7 +205,7 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Makes a file that is a tail end; `None` if that failed and the rest goes on.
+    /// Writes a file that consists of a tail end; `None` if that failed and unpacking continues.
     fn write_one(&mut self, number: u32, fragment: &Fragment) -> Result<Option<Opened>, Error> {
         let tail = self.tail(number, fragment);
         let Some(tail) = self.outcome.keep(tail)? else {
@@ -218,11 +217,11 @@ impl Hand<'_> {
         if self.write(&opened, &tail, 0)? && self.complete_or_give_up(&opened)? {
             return Ok(Some(opened));
         }
-        opened.spot.give_up();
+        opened.staged.give_up();
         Ok(None)
     }
 
-    /// Writes; false if that failed and the rest goes on.
+    /// Writes; false if that failed and unpacking continues.
     fn write(&mut self, opened: &Opened, bytes: &[u8], offset: u64) -> Result<bool, Error> {
         let written = opened.file.write_at(bytes, offset).map_err(|refusal| self.refused(opened.number, refusal));
         self.outcome.counts.written_bytes += bytes.len() as u64;
@@ -257,7 +256,7 @@ impl Hand<'_> {
         self.outcome.counts.read_bytes += u64::from(place.stored);
         let done = match self.outcome.keep(decoded) {
             Ok(Some(())) => self.write_all(part, opened, &bytes, offset),
-            // What cannot be read stays a hole.
+            // Unreadable blocks stay holes.
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
@@ -265,7 +264,7 @@ impl Hand<'_> {
         done
     }
 
-    /// A hole that is not to stay one.
+    /// Writes zeros instead of a hole.
     fn write_zeros(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, length: u32) -> Result<(), Error> {
         const ZEROS: &[u8] = &[0; 65_536];
         let mut left = u64::from(length);
@@ -277,7 +276,7 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Writes to all files; one that cannot be written is not tried again.
+    /// Writes to all files; one that fails is not tried again.
     fn write_all(&mut self, part: &Part, opened: &mut Vec<Opened>, bytes: &[u8], offset: u64) -> Result<(), Error> {
         let mut at = 0;
         while at < opened.len() {
@@ -286,13 +285,13 @@ impl Hand<'_> {
             } else {
                 let failed = opened.remove(at);
                 part.targets()[(failed.number - part.first) as usize] = Target::Failed;
-                failed.spot.give_up();
+                failed.staged.give_up();
             }
         }
         Ok(())
     }
 
-    /// Makes or opens all files that can be.
+    /// Creates or opens the files that have not failed.
     fn open_all(&mut self, part: &Part) -> Result<Vec<Opened>, Error> {
         let mut all = Vec::with_capacity(part.count as usize);
         let mut targets = part.targets();
@@ -302,7 +301,7 @@ impl Hand<'_> {
                 Target::New => self.create(number),
                 Target::Made(id) => self.reopen(number, *id),
             };
-            // A job that comes alone needs no proof for the next.
+            // The only job need not record the id for a uses one.
             let noted = opened.and_then(|opened| {
                 if *target == Target::New && !part.is_last() {
                     *target = Target::Made(opened.file.id().map_err(|refusal| self.refused(number, refusal))?);
@@ -318,12 +317,12 @@ impl Hand<'_> {
     }
 
     fn reopen(&self, number: u32, id: packline_tree::destination::FileId) -> Result<Opened, Error> {
-        let spot = self.spot(number)?;
-        let file = spot.directory().reopen(spot.name(), id).map_err(|refusal| self.refused(number, refusal))?;
-        Ok(Opened { number, spot, file })
+        let staged = self.staged(number)?;
+        let file = staged.directory().reopen(staged.name(), id).map_err(|refusal| self.refused(number, refusal))?;
+        Ok(Opened { number, staged, file })
     }
 
-    /// Finishes the files if this was the last job of theirs.
+    /// Finishes the files if this was their last job.
     fn end_job(&mut self, part: &Part, opened: Vec<Opened>) -> Result<(), Error> {
         if !part.job_done() {
             return Ok(());
@@ -345,12 +344,12 @@ impl Hand<'_> {
         let size = self.planned(opened.number).size;
         let sized = opened.file.set_size(size).map_err(|refusal| self.refused(opened.number, refusal));
         if self.outcome.keep(sized)?.is_none() {
-            opened.spot.give_up();
+            opened.staged.give_up();
             return Ok(false);
         }
         self.complete_or_give_up(opened)
     }
 }
 
-/// Bytes of the queue that a job takes beside what it points to.
+/// Memory of a queued job, bytes, without the data it points to.
 pub const JOB_BYTES: usize = size_of::<task::Task>() + 256;

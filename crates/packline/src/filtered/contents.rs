@@ -163,7 +163,7 @@ impl Contents {
         }
         if self.file.is_none() {
             let directory =
-                self.directory.as_deref().ok_or_else(|| no_room("memory, and there is no directory for a file"))?;
+                self.directory.as_deref().ok_or_else(|| no_space("memory, and there is not a directory for a file"))?;
             let mut spill = Spill::new(directory)?;
             spill.append(&self.memory)?;
             self.memory = Vec::new();
@@ -207,7 +207,7 @@ impl Spill {
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.length + bytes.len() as u64 > self.most {
-            return Err(no_room("half of what is free in the directory for temporary files"));
+            return Err(no_space("half of what is free in the directory for temporary files"));
         }
         self.file.write_all_at(bytes, self.length)?;
         self.length += bytes.len() as u64;
@@ -215,6 +215,6 @@ impl Spill {
     }
 }
 
-fn no_room(place: &str) -> io::Error {
+fn no_space(place: &str) -> io::Error {
     io::Error::other(format!("no room for it in {place}"))
 }

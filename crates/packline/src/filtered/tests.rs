@@ -182,7 +182,7 @@ fn a_link_to_nothing_is_refused() {
 }
 
 #[test]
-fn without_room_for_a_copy_only_a_link_that_needs_it_is_refused() {
+fn without_space_for_a_copy_only_a_link_that_needs_it_is_refused() {
     let nodes = [file("a", "secret content"), file("p/f", "f"), linked("p/c", "a")];
     assert_eq!(lines(&nodes[..2], below("p"), From::Nowhere).unwrap(), ["p/f=f"]);
     let refused = lines(&nodes, below("p"), From::Nowhere).unwrap_err();
@@ -193,7 +193,7 @@ fn without_room_for_a_copy_only_a_link_that_needs_it_is_refused() {
 }
 
 #[test]
-fn names_that_memory_has_no_room_for_are_never_something_else() {
+fn names_beyond_the_memory_limit_never_refer_to_another_entry() {
     let nodes = [file("a", "one"), file("b", "b"), file("a", "two"), linked("p/c", "a")];
     for memory in 0..3000 {
         let mut source = filtered(&nodes, below("p"), From::File);

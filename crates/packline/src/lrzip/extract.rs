@@ -5,17 +5,17 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline_image::{Note, Topic};
+use packline_image::{Topic, Warning};
 use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 use rustix::io::Errno;
 
 use super::tree::LrzTreeCounts;
-use crate::{Error, Kept};
+use crate::{Error, RestoreAttributes};
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
-/// What is kept of directories and links to the end, bytes, at most: a few bytes of a tar can ask for all there is.
+/// Memory for directories and links kept to the end, bytes: a few bytes of a tar can cause any amount there is.
 const KEPT_MOST: usize = 160 << 20;
 /// What a directory or a link takes besides its names and attributes, bytes.
 const KEPT_EACH: usize = 128;
@@ -23,8 +23,8 @@ const KEPT_EACH: usize = 128;
 /// A tree being made.
 pub(super) struct Extraction {
     root: Directory,
-    shown: PathBuf,
-    kept: Kept,
+    display_path: PathBuf,
+    restore: RestoreAttributes,
     devices: bool,
     /// The directory that was used last, which the next entry probably is in too.
     present: Option<(Bytes, Directory)>,
@@ -36,26 +36,26 @@ pub(super) struct Extraction {
     left_out: BTreeSet<Bytes>,
     /// Bytes of all three.
     kept_bytes: usize,
-    told: BTreeSet<Topic>,
+    warned: BTreeSet<Topic>,
     warnings: Vec<String>,
     counts: LrzTreeCounts,
     buffer: Vec<u8>,
 }
 
 impl Extraction {
-    /// An empty tree, or one that is there; `shown` is how the user called it.
-    pub(super) fn new(root: Directory, shown: PathBuf, kept: Kept, devices: bool) -> Extraction {
+    /// An empty tree, or one that is there; `display_path` is how the user called it.
+    pub(super) fn new(root: Directory, display_path: PathBuf, restore: RestoreAttributes, devices: bool) -> Extraction {
         Extraction {
             root,
-            shown,
-            kept,
+            display_path,
+            restore,
             devices,
             present: None,
             directories: BTreeMap::new(),
             links: Vec::new(),
             left_out: BTreeSet::new(),
             kept_bytes: 0,
-            told: BTreeSet::new(),
+            warned: BTreeSet::new(),
             warnings: Vec::new(),
             counts: LrzTreeCounts::default(),
             buffer: vec![0; STEP],
@@ -94,7 +94,7 @@ impl Extraction {
 
     fn leave_out(&mut self, path: &Bytes) -> Result<(), Error> {
         self.counts.devices_left_out += 1;
-        let note = Note::device(&self.path(path));
+        let note = Warning::device(&self.path(path));
         self.tell(note);
         self.keep(path.len())?;
         self.left_out.insert(path.clone());
@@ -114,24 +114,24 @@ impl Extraction {
             self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
         }
         for (path, (meta, xattrs)) in std::mem::take(&mut self.directories).into_iter().rev() {
-            if !path.is_empty() || self.kept.destination {
+            if !path.is_empty() || self.restore.destination {
                 self.enter(&path)?;
-                self.dress_present(&path, &meta, &xattrs)?;
+                self.set_attributes_of_present(&path, &meta, &xattrs)?;
             }
         }
         Ok((self.counts, self.warnings))
     }
 
     fn path(&self, path: &[u8]) -> PathBuf {
-        if path.is_empty() { self.shown.clone() } else { self.shown.join(OsStr::from_bytes(path)) }
+        if path.is_empty() { self.display_path.clone() } else { self.display_path.join(OsStr::from_bytes(path)) }
     }
 
     fn refused(&self, path: &[u8], refusal: Refusal) -> Error {
         Error::Output { path: self.path(path), action: refusal.action(), cause: refusal.cause() }
     }
 
-    fn tell(&mut self, note: Note) {
-        if self.told.insert(note.topic) {
+    fn tell(&mut self, note: Warning) {
+        if self.warned.insert(note.topic) {
             self.warnings.push(note.text);
         }
     }
@@ -189,11 +189,11 @@ impl Extraction {
         Ok(at)
     }
 
-    fn dress_present(&mut self, path: &[u8], meta: &Meta, xattrs: &[Xattr]) -> Result<(), Error> {
+    fn set_attributes_of_present(&mut self, path: &[u8], meta: &Meta, xattrs: &[Xattr]) -> Result<(), Error> {
         let Some((name, directory)) = self.present.take() else { return Ok(()) };
-        let dressed = self.dress(path, meta, xattrs, Some(meta.mode), directory.attributes());
+        let applied = self.set_attributes(path, meta, xattrs, Some(meta.mode), directory.attributes());
         self.present = Some((name, directory));
-        dressed
+        applied
     }
 
     // Everything else.
@@ -211,16 +211,16 @@ impl Extraction {
     fn file(&mut self, entry: &Entry, name: &[u8], size: u64, source: &mut dyn Source) -> Result<(), Error> {
         let file = self.make(&entry.path, name, |directory| directory.create(name))?;
         let written = self.content(entry, &file, size, source);
-        let dressed = written.and_then(|()| {
-            self.dress(&entry.path, &entry.meta, &entry.xattrs, Some(entry.meta.mode), file.attributes())
+        let applied = written.and_then(|()| {
+            self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, Some(entry.meta.mode), file.attributes())
         });
-        if dressed.is_err()
+        if applied.is_err()
             && let Some((_, directory)) = &self.present
         {
             // Half a file is worse than none.
             let _: Result<(), Refusal> = directory.unlink(name);
         }
-        dressed
+        applied
     }
 
     fn content(
@@ -253,7 +253,7 @@ impl Extraction {
             None => directory.special(name, &entry.kind),
         })?;
         let mode = link.is_none().then_some(entry.meta.mode);
-        self.dress(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
+        self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
     }
 
     /// Makes a further name, now or, if its file is yet to come, at the end.
@@ -282,7 +282,7 @@ impl Extraction {
     }
 
     /// Owner first, because that clears other things; times last.
-    fn dress(
+    fn set_attributes(
         &mut self,
         path: &[u8],
         meta: &Meta,
@@ -290,17 +290,17 @@ impl Extraction {
         mode: Option<u16>,
         attributes: Attributes<'_>,
     ) -> Result<(), Error> {
-        if self.kept.owners {
+        if self.restore.owners {
             attributes.set_owner(meta.uid, meta.gid).map_err(|refusal| self.refused(path, refusal))?;
         }
-        if self.kept.xattrs {
+        if self.restore.xattrs {
             self.set_xattrs(path, xattrs, attributes)?;
         }
         if let Some(mode) = mode {
-            let mode = if self.kept.set_id { mode } else { mode & 0o1777 };
+            let mode = if self.restore.set_id { mode } else { mode & 0o1777 };
             attributes.set_mode(mode).map_err(|refusal| self.refused(path, refusal))?;
         }
-        if self.kept.times {
+        if self.restore.times {
             attributes.set_time(meta.mtime).map_err(|refusal| self.refused(path, refusal))?;
         }
         Ok(())
@@ -312,7 +312,7 @@ impl Extraction {
                 Ok(()) => {}
                 Err(XattrRefusal::Other(refusal)) => return Err(self.refused(path, refusal)),
                 Err(other) => {
-                    let note = Note::xattr(&self.path(path), xattr, other == XattrRefusal::Forbidden);
+                    let note = Warning::xattr(&self.path(path), xattr, other == XattrRefusal::Forbidden);
                     self.tell(note);
                 }
             }

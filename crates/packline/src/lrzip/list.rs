@@ -55,10 +55,10 @@ fn list(
     limits: Limits,
     found: &mut dyn FnMut(&Entry) -> bool,
 ) -> Result<(), Error> {
-    let mut source = tar_from(reader, &opened.shown, &limits)?;
+    let mut source = tar_from(reader, &opened.display_path, &limits)?;
     each_entry(source.as_mut(), found)
 }
 
 fn refused(opened: &OpenedLrz, cause: io::Error) -> Error {
-    Error::Source { path: opened.shown.clone(), action: "cannot start a thread", cause }
+    Error::Source { path: opened.display_path.clone(), action: "cannot start a thread", cause }
 }

@@ -26,11 +26,11 @@ const TAR_BYTES: u64 = PIPE_BYTES + (2 << 20);
 pub(super) struct Tar {
     /// Its path.
     pub(super) path: PathBuf,
-    /// What is read of it.
+    /// Which entries are read.
     pub(super) options: DirectoryOptions,
     /// What stands before each name.
     pub(super) prefix: Bytes,
-    /// What is left out: names that the output has.
+    /// Paths to leave out: those of the output.
     pub(super) outputs: Vec<PathBuf>,
 }
 
@@ -167,14 +167,14 @@ fn stopped(cause: io::Error) -> Error {
 }
 
 fn left_out(tar: &Tar, entry: &Entry) -> String {
-    format!("{}: left out, since a tar cannot hold a socket", shown(tar, entry).escaped())
+    format!("{}: left out, since a tar cannot hold a socket", display_path(tar, entry).escaped())
 }
 
-fn shown(tar: &Tar, entry: &Entry) -> PathBuf {
+fn display_path(tar: &Tar, entry: &Entry) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     tar.path.join(std::ffi::OsStr::from_bytes(&entry.path))
 }
 
 fn unstorable(tar: &Tar, entry: &Entry, fault: &Unstorable) -> Error {
-    Error::Source { path: shown(tar, entry), action: "cannot pack", cause: io::Error::other(fault.to_string()) }
+    Error::Source { path: display_path(tar, entry), action: "cannot pack", cause: io::Error::other(fault.to_string()) }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::{self, Builder};
 
-use packline_image::Site;
+use packline_image::StagingDir;
 use packline_lrz::{ReadOptions, Stream};
 use packline_runtime::escape::Escape;
 use packline_tree::Source;
@@ -17,7 +17,7 @@ use super::extract::Extraction;
 use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less};
 use crate::Container::{self, Compressed, Tar};
 use crate::source::head_of;
-use crate::{Error, Kept, Observer, Resources, Temporaries};
+use crate::{Error, Observer, Resources, RestoreAttributes, Temporaries};
 
 /// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.
 pub(super) const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
@@ -31,7 +31,7 @@ pub struct LrzTreeRequest<'a> {
     /// Whether an existing directory may have something in it: files are then replaced, directories kept.
     pub force: bool,
     /// Which attributes are set.
-    pub kept: Kept,
+    pub restore: RestoreAttributes,
     /// Whether block and character devices are made.
     pub devices: bool,
     /// Whether everything is on the medium before the destination gets its name.
@@ -61,11 +61,11 @@ pub struct LrzTreeCounts {
 /// # Errors
 /// [`Error`], with the entry or the path; what is wrong with the .lrz file comes before what is wrong with the tar.
 pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer) -> Result<LrzTreeCounts, Error> {
-    let site = Site::open(&request.destination, request.force, &request.temporaries)?;
+    let staging_dir = StagingDir::open(&request.destination, request.force, &request.temporaries)?;
     let extraction = Extraction::new(
-        site.root()?.protecting(request.opened.file_id()),
+        staging_dir.root()?.protecting(request.opened.file_id()),
         request.destination.clone(),
-        request.kept,
+        request.restore,
         request.devices,
     );
     let resources = &request.resources;
@@ -74,8 +74,8 @@ pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer)
     let counts = run(request.opened, extraction, limits, &with_less(resources, besides), observer);
     let counts =
         counts.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
-    site.clear_away()?;
-    site.finish(request.sync, observer)?;
+    staging_dir.clear_away()?;
+    staging_dir.finish(request.sync, observer)?;
     Ok(counts)
 }
 
@@ -87,11 +87,11 @@ fn run(
     observer: &mut dyn Observer,
 ) -> Result<LrzTreeCounts, Error> {
     let (writer, reader) = pipe(PIPE_CHUNKS);
-    let shown = opened.shown.clone();
+    let display_path = opened.display_path.clone();
     thread::scope(|scope| {
-        let work = move || extract(reader, shown, limits, extraction);
+        let work = move || extract(reader, display_path, limits, extraction);
         let extracting = Builder::new().name("extract".into()).spawn_scoped(scope, work);
-        let extracting = extracting.map_err(|cause| cannot_start(&opened.shown, &cause))?;
+        let extracting = extracting.map_err(|cause| cannot_start(&opened.display_path, &cause))?;
         let read = decompress(opened, writer, resources, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
         match (read, extracted) {
@@ -120,41 +120,45 @@ pub(super) fn decompress(
         }
         Err(cause) => {
             writer.finish(Err(source_failed()));
-            Err(fault(&opened.shown, &opened.shown, cause))
+            Err(fault(&opened.display_path, &opened.display_path, cause))
         }
     }
 }
 
-/// The tar that a .lrz file called `shown` holds, plain or compressed.
+/// The tar that a .lrz file called `display_path` holds, plain or compressed.
 ///
 /// # Errors
 /// [`Error::Request`] if its first bytes are not those of a tar.
-pub(super) fn tar_from(mut reader: PipeReader, shown: &Path, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
-    let head = head_of(shown, &mut reader)?;
+pub(super) fn tar_from(
+    mut reader: PipeReader,
+    display_path: &Path,
+    limits: &Limits,
+) -> Result<Box<dyn Source + Send>, Error> {
+    let head = head_of(display_path, &mut reader)?;
     if head.iter().any(|&byte| byte != 0) && !matches!(Container::of_head(&head), Some(Tar | Compressed(_))) {
-        let what = format!("{}: a .lrz file whose content is no tar", shown.escaped());
+        let what = format!("{}: a .lrz file whose content is not a tar", display_path.escaped());
         return Err(Error::Request { what, expected: "a tar".to_string() });
     }
-    let options = TarOptions::named(shown.escaped());
+    let options = TarOptions::named(display_path.escaped());
     Ok(tar::open_stream(Cursor::new(head).chain(reader), options, limits)?)
 }
 
 /// Makes the tree; what a user should know besides.
 fn extract(
     reader: PipeReader,
-    shown: PathBuf,
+    display_path: PathBuf,
     limits: Limits,
     mut extraction: Extraction,
 ) -> Result<(LrzTreeCounts, Vec<String>), Error> {
-    let mut source = tar_from(reader, &shown, &limits)?;
+    let mut source = tar_from(reader, &display_path, &limits)?;
     while let Some(entry) = source.next_entry()? {
         extraction.entry(&entry, source.as_mut())?;
     }
     extraction.finish()
 }
 
-fn cannot_start(shown: &Path, cause: &io::Error) -> Error {
-    Error::Source { path: shown.to_path_buf(), action: "cannot unpack", cause: threads::refused(cause) }
+fn cannot_start(display_path: &Path, cause: &io::Error) -> Error {
+    Error::Source { path: display_path.to_path_buf(), action: "cannot unpack", cause: threads::refused(cause) }
 }
 
 /// The error of a thread that does something (`makes the tree`) and panicked.

@@ -28,8 +28,8 @@ impl Write for Caught {
 }
 
 impl Caught {
-    fn target(&self) -> TarTarget {
-        TarTarget::Stream(PathBuf::from("standard output"), Box::new(self.clone()))
+    fn target(&self) -> OutputTarget {
+        OutputTarget::Stream(PathBuf::from("standard output"), Box::new(self.clone()))
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -37,15 +37,15 @@ impl Caught {
     }
 }
 
-fn file(path: &Path) -> TarTarget {
-    TarTarget::File { path: path.to_path_buf(), force: false }
+fn file(path: &Path) -> OutputTarget {
+    OutputTarget::File { path: path.to_path_buf(), force: false }
 }
 
 fn resources() -> Resources {
     Resources { workers: 2, ..Resources::default() }
 }
 
-fn compress(source: PlnSource, target: TarTarget) -> Result<Written, Error> {
+fn compress(source: PlnSource, target: OutputTarget) -> Result<Written, Error> {
     let codings = vec![Coding::parse("slack+lz4").unwrap()];
     let request = PlnRequest {
         source,
@@ -58,7 +58,7 @@ fn compress(source: PlnSource, target: TarTarget) -> Result<Written, Error> {
     pln_compress(request, &mut Unobserved)
 }
 
-fn unpack(source: PlnSource, span: Span, target: TarTarget, keep_broken: bool) -> Result<Unpacked, Error> {
+fn unpack(source: PlnSource, span: Span, target: OutputTarget, keep_broken: bool) -> Result<Unpacked, Error> {
     let request = PlnUnpackRequest {
         source,
         span,
@@ -116,8 +116,8 @@ fn a_span_is_what_is_asked_for() {
     unpack(PlnSource::File(packed.clone()), span, caught.target(), false).unwrap();
     assert!(caught.bytes() == content()[5000..8000]);
     let beyond = Span { start: 1 << 40, length: None };
-    let said = unpack(PlnSource::File(packed.clone()), beyond, caught.target(), false).unwrap_err();
-    assert!(said.to_string().starts_with(&format!("{}: there are no bytes", packed.display())), "{said}");
+    let text = unpack(PlnSource::File(packed.clone()), beyond, caught.target(), false).unwrap_err();
+    assert!(text.to_string().starts_with(&format!("{}: there are no bytes", packed.display())), "{text}");
 }
 
 #[test]
@@ -133,9 +133,9 @@ fn what_is_in_a_file_is_listed_and_checked() {
     bytes[100] ^= 1;
     for source in [stream(&bytes), PlnSource::File(packed.clone())] {
         fs::write(&packed, &bytes).unwrap();
-        let mut said = String::new();
-        pln_verify(source, &resources(), &mut |error| said += &error.to_string(), &mut Unobserved).unwrap();
-        assert!(said.starts_with("record 0, at byte 32: "), "{said}");
+        let mut text = String::new();
+        pln_verify(source, &resources(), &mut |error| text += &error.to_string(), &mut Unobserved).unwrap();
+        assert!(text.starts_with("record 0, at byte 32: "), "{text}");
     }
     assert!(pln_info(Path::new("/dev/null")).unwrap_err().to_string().contains("expected a file"));
 }
@@ -146,8 +146,8 @@ fn a_stream_gets_what_is_whole_and_a_file_only_if_that_is_asked_for() {
     let half = fs::metadata(&packed).unwrap().len() / 2;
     File::options().write(true).open(&packed).unwrap().set_len(half).unwrap();
     let (out, caught) = (place.path().join("out"), Caught::default());
-    let said = unpack(PlnSource::File(packed.clone()), Span::ALL, caught.target(), false).unwrap_err().to_string();
-    assert!(said.starts_with(&format!("{}: cut off at byte {half}, in record", packed.display())), "{said}");
+    let text = unpack(PlnSource::File(packed.clone()), Span::ALL, caught.target(), false).unwrap_err().to_string();
+    assert!(text.starts_with(&format!("{}: cut off at byte {half}, in record", packed.display())), "{text}");
     assert!(caught.bytes().len() > 4096 && content().starts_with(&caught.bytes()));
     assert!(unpack(PlnSource::File(packed.clone()), Span::ALL, file(&out), false).is_err());
     assert!(!out.exists());
@@ -165,7 +165,7 @@ fn zeros_that_are_not_stored_are_holes_of_a_file() {
         let (packed, out) = (Caught::default(), place.path().join("out"));
         compress(stream(&bytes), packed.target()).unwrap();
         for (source, target) in [
-            (stream(&packed.bytes()), TarTarget::File { path: out.clone(), force: true }),
+            (stream(&packed.bytes()), OutputTarget::File { path: out.clone(), force: true }),
             (stream(&packed.bytes()), Caught::default().target()),
         ] {
             assert_eq!(unpack(source, Span::ALL, target, false).unwrap().bytes, bytes.len() as u64);
@@ -179,15 +179,15 @@ fn zeros_that_are_not_stored_are_holes_of_a_file() {
 #[test]
 fn what_is_there_is_not_replaced_and_what_fails_leaves_nothing() {
     let (place, plain, packed) = place();
-    let said = compress(PlnSource::File(plain.clone()), file(&packed)).unwrap_err().to_string();
-    assert!(said.contains("plain.pln"), "{said}");
+    let text = compress(PlnSource::File(plain.clone()), file(&packed)).unwrap_err().to_string();
+    assert!(text.contains("plain.pln"), "{text}");
     let gone = place.path().join("gone");
-    let said = compress(PlnSource::File(gone.clone()), file(&place.path().join("gone.pln"))).unwrap_err().to_string();
-    assert!(said.starts_with(&format!("{}: cannot open", gone.display())), "{said}");
+    let text = compress(PlnSource::File(gone.clone()), file(&place.path().join("gone.pln"))).unwrap_err().to_string();
+    assert!(text.starts_with(&format!("{}: cannot open", gone.display())), "{text}");
     assert!(compress(PlnSource::File(place.path().to_path_buf()), Caught::default().target()).is_err());
     let out = place.path().join("out");
-    let said = unpack(PlnSource::File(plain), Span::ALL, file(&out), false).unwrap_err().to_string();
-    assert!(said.contains("the head, at byte 0: the file begins with"), "{said}");
+    let text = unpack(PlnSource::File(plain), Span::ALL, file(&out), false).unwrap_err().to_string();
+    assert!(text.contains("the head, at byte 0: the file begins with"), "{text}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
 }
 
@@ -211,6 +211,6 @@ fn memory_that_is_too_little_is_named_with_what_it_is_for() {
         resources: Resources { memory: Some(1 << 20), ..resources() },
         temporaries: Temporaries::default(),
     };
-    let said = pln_compress(request, &mut Unobserved).unwrap_err().to_string();
-    assert!(said.contains("compressing records with 1 worker, in ") && said.contains("expected at least"), "{said}");
+    let text = pln_compress(request, &mut Unobserved).unwrap_err().to_string();
+    assert!(text.contains("compressing records with 1 worker, in ") && text.contains("expected at least"), "{text}");
 }

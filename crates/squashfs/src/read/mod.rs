@@ -36,5 +36,5 @@ pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
 pub use packline_runtime::{FileInput, Input};
 pub use random::{Files, OpenFile, RandomSettings};
 pub use reading::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
-pub use scratch::{Scratch, Stowed};
+pub use scratch::{Scratch, SpilledBlock};
 pub use walk::{MOST_DIRECTORIES, Visit, Walk};

@@ -59,7 +59,7 @@ impl Places {
 
 /// A block in the file. Its place is free again when this is dropped.
 #[derive(Debug)]
-pub struct Stowed {
+pub struct SpilledBlock {
     scratch: Arc<Scratch>,
     place: u32,
     length: u32,
@@ -98,19 +98,19 @@ impl Scratch {
     }
 
     /// Puts a block away, of the image's block size at most; `None` if that cannot be.
-    pub fn put(self: &Arc<Scratch>, bytes: &[u8]) -> Option<Stowed> {
+    pub fn put(self: &Arc<Scratch>, bytes: &[u8]) -> Option<SpilledBlock> {
         if !self.is_sound() || bytes.len() > self.block {
             return None;
         }
         let place = self.places().take(self.most)?;
-        let stowed = Stowed { scratch: Arc::clone(self), place, length: bytes.len() as u32 };
-        let written = self.file()?.write_all_at(bytes, stowed.offset());
+        let spilled = SpilledBlock { scratch: Arc::clone(self), place, length: bytes.len() as u32 };
+        let written = self.file()?.write_all_at(bytes, spilled.offset());
         if written.is_err() {
             self.sound.store(false, Ordering::Relaxed);
         }
         written.ok()?;
         self.written.fetch_add(1, Ordering::Relaxed);
-        Some(stowed)
+        Some(spilled)
     }
 
     fn is_sound(&self) -> bool {
@@ -134,7 +134,7 @@ impl Scratch {
     }
 }
 
-impl Stowed {
+impl SpilledBlock {
     /// Bytes of the block.
     pub fn length(&self) -> usize {
         self.length as usize
@@ -154,7 +154,7 @@ impl Stowed {
     }
 }
 
-impl Drop for Stowed {
+impl Drop for SpilledBlock {
     fn drop(&mut self) {
         self.scratch.places().free.push(self.place);
     }
@@ -186,9 +186,9 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn read(stowed: &Stowed, start: usize, length: usize) -> Vec<u8> {
+    fn read(spilled: &SpilledBlock, start: usize, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
-        stowed.read(start, &mut bytes).unwrap();
+        spilled.read(start, &mut bytes).unwrap();
         bytes
     }
 
@@ -242,9 +242,9 @@ mod tests {
             let threads: Vec<_> = (0..4).map(|number| threads.spawn(move || put(number))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        for (number, stowed) in (0u8..).zip(&held).flat_map(|(number, all)| all.iter().map(move |one| (number, one))) {
-            assert_eq!(stowed.1.length(), stowed.0 + 500);
-            assert_eq!(read(&stowed.1, 0, stowed.0 + 500), vec![number; stowed.0 + 500]);
+        for (number, spilled) in (0u8..).zip(&held).flat_map(|(number, all)| all.iter().map(move |one| (number, one))) {
+            assert_eq!(spilled.1.length(), spilled.0 + 500);
+            assert_eq!(read(&spilled.1, 0, spilled.0 + 500), vec![number; spilled.0 + 500]);
         }
         assert_eq!(scratch.written(), 800);
     }

@@ -61,7 +61,7 @@ impl Command for Cat {
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
         let image = self.place.open_within(&resources)?;
-        io.refuse_input(&image.shown)?;
+        io.refuse_input(&image.display_path)?;
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
         packline::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?;
         options.print_counters(io);

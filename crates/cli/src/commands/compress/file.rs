@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::pln::{Span, WriteOptions};
-use packline::{PlnRequest, PlnSource, PlnUnpackRequest, TarTarget};
+use packline::{OutputTarget, PlnRequest, PlnSource, PlnUnpackRequest};
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
@@ -92,7 +92,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     let (output, target) = if settings.mode == Mode::Test {
-        (None, TarTarget::Stream(PathBuf::from("nowhere"), Box::new(io::sink())))
+        (None, OutputTarget::Stream(PathBuf::from("nowhere"), Box::new(io::sink())))
     } else {
         let output = output_of(settings, place)?;
         let target = target(settings, output.as_deref(), io)?;
@@ -127,7 +127,7 @@ pub fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, 
     Ok(Some(output))
 }
 
-fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<TarTarget, Failure> {
+fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<OutputTarget, Failure> {
     let Some(path) = output else {
         // Content that is asked for in so many words is what a terminal shows.
         let unasked = settings.mode == Mode::Compress || !settings.stdout;
@@ -138,7 +138,7 @@ fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<Tar
         }
         return Ok(io.stdout_target());
     };
-    Ok(TarTarget::File { path: path.to_path_buf(), force: settings.force })
+    Ok(OutputTarget::File { path: path.to_path_buf(), force: settings.force })
 }
 
 fn remove(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {

@@ -100,7 +100,7 @@ impl List {
                 return ended(printed, sound);
             }
         }
-        sound &= all_found(selection, &image.shown, io);
+        sound &= all_found(selection, &image.display_path, io);
         ended(io.stdout.flush().map_err(Failure::printing), sound)
     }
 }

@@ -87,7 +87,7 @@ fn write_directory(
         opened,
         destination,
         force: unpack.output.force,
-        kept: unpack.attributes.kept(),
+        restore: unpack.attributes.kept(),
         devices: !unpack.entries.no_devices,
         sync: unpack.output.sync,
         resources: options.apply(unpack.machine.lrz_resources(&io.host)),

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::tree::destination::DeviceRefused;
-use packline::{Container, Duplicates, Error, FileKind, Kept, UnpackRequest, UnpackSummary};
+use packline::{Container, Duplicates, Error, FileKind, RestoreAttributes, UnpackRequest, UnpackSummary};
 use serde_json::{Value, json};
 
 use crate::args::image::ImageArgs;
@@ -233,8 +233,8 @@ impl Unpack {
             force: self.output.force,
             subdirectory: self.entries.subdirectory()?,
             selection: self.entries.exclude.selection(&self.patterns)?,
-            go_on: self.entries.continue_on_error,
-            kept: self.attributes.kept(),
+            continue_on_error: self.entries.continue_on_error,
+            restore: self.attributes.kept(),
             devices: !self.entries.no_devices,
             sparse: !self.entries.no_sparse,
             duplicates: self.entries.dedupe,
@@ -265,9 +265,9 @@ impl Entries {
 
 impl Attributes {
     /// Which attributes are set.
-    fn kept(&self) -> Kept {
+    fn kept(&self) -> RestoreAttributes {
         let owners = !self.no_owner && (self.owner || is_root());
-        Kept {
+        RestoreAttributes {
             permissions: true,
             owners,
             set_id: owners || !is_root(),

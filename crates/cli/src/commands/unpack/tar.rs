@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use packline::codec::StreamSpec;
-use packline::{FileKind, TarOutRequest, TarScope, TarSummary, TarTarget, tar_out};
+use packline::{FileKind, OutputTarget, TarOutRequest, TarScope, TarSummary, tar_out};
 use serde_json::{Value, json};
 
 use super::{Outcome, Unpack};
@@ -59,7 +59,7 @@ fn request(unpack: &Unpack, destination: &Path, io: &mut Io) -> Result<TarOutReq
         scope,
         xattrs: !unpack.attributes.no_xattrs,
         sparse: !unpack.entries.no_sparse,
-        keep_going: unpack.entries.continue_on_error,
+        continue_on_error: unpack.entries.continue_on_error,
         resources: unpack.machine.resources(&io.host),
         temporaries: io.temporaries.clone(),
         ..TarOutRequest::new(unpack.place.place(), target)
@@ -67,9 +67,9 @@ fn request(unpack: &Unpack, destination: &Path, io: &mut Io) -> Result<TarOutReq
 }
 
 /// Where a tar or a .lrz file that is made of `input` goes.
-pub(crate) fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<TarTarget, Failure> {
+pub(crate) fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<OutputTarget, Failure> {
     if path.as_os_str() != "-" {
-        return Ok(TarTarget::File { path: path.to_path_buf(), force });
+        return Ok(OutputTarget::File { path: path.to_path_buf(), force });
     }
     if io.out_terminal {
         return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));

@@ -143,7 +143,7 @@ fn text(image: &OpenedImage, finding: &Finding) -> String {
     let Finding { severity, path, offset, what, expected } = finding;
     let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
     let note = if *severity == Severity::Note { "note: " } else { "" };
-    format!("{}: {name}{note}{what} at byte {offset} (expected {expected})\n", image.shown.escaped())
+    format!("{}: {name}{note}{what} at byte {offset} (expected {expected})\n", image.display_path.escaped())
 }
 
 fn object(finding: &Finding) -> Value {
@@ -163,7 +163,7 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
     let verdict = if totals.faults == 0 { "sound".to_string() } else { count(totals.faults, "fault") };
     format!(
         "{}: {verdict}, {}\n{} ({}, {}) under {}; {} and {} with {} of content; {}",
-        image.shown.escaped(),
+        image.display_path.escaped(),
         count(totals.notes, "note"),
         count(totals.inodes, "inode"),
         count(totals.files, "file"),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::lrz::{Error as LrzError, Unpacked, Written};
-use packline::{Error, LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz, TarTarget};
+use packline::{Error, LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz, OutputTarget};
 
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
@@ -144,7 +144,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
             (Some(target), messages)
         }
     };
-    if settings.check && matches!(target, Some(TarTarget::Stream(..)) | None) && settings.mode == Mode::Decompress {
+    if settings.check && matches!(target, Some(OutputTarget::Stream(..)) | None) && settings.mode == Mode::Decompress {
         return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
     }
     let request = LrzUnpackRequest {
@@ -257,7 +257,7 @@ fn target(
     place: &Place,
     output: Option<&Path>,
     io: &mut Io,
-) -> Result<(TarTarget, MessageStream), Failure> {
+) -> Result<(OutputTarget, MessageStream), Failure> {
     let Some(path) = output else {
         if let Place::File(input) = place {
             io.refuse_input(input)?;
@@ -269,7 +269,7 @@ fn target(
     };
     let mut messages = MessageStream::Stdout;
     messages.print(settings, io, &format!("Output filename is: {}", path.escaped()));
-    Ok((TarTarget::File { path: path.to_path_buf(), force: settings.force }, messages))
+    Ok((OutputTarget::File { path: path.to_path_buf(), force: settings.force }, messages))
 }
 
 fn delete(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {

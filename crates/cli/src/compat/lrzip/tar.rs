@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use packline::lrz::{WriteOptions, Written};
 use packline::tree::DirectoryOptions;
 use packline::tree::path::canonical;
-use packline::{Kept, LrzRequest, LrzSource, LrzTreeRequest, TarTarget};
+use packline::{LrzRequest, LrzSource, LrzTreeRequest, OutputTarget, RestoreAttributes};
 
 use super::conf::Conf;
 use super::options::Options;
@@ -97,7 +97,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let output = settings.outfile.clone().map_or_else(|| output_of(path, settings), Ok)?;
     let stream = output.as_os_str() == "-";
     let target = match stream {
-        false => TarTarget::File { path: output.clone(), force: settings.force },
+        false => OutputTarget::File { path: output.clone(), force: settings.force },
         true if io.out_terminal => {
             return Err(Failure::usage("standard output is a terminal (expected a file or a pipe)"));
         }
@@ -167,7 +167,14 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
         opened: &opened,
         destination: into,
         force: true,
-        kept: Kept { permissions: true, owners: root, set_id: true, xattrs: true, times: true, destination: false },
+        restore: RestoreAttributes {
+            permissions: true,
+            owners: root,
+            set_id: true,
+            xattrs: true,
+            times: true,
+            destination: false,
+        },
         devices: true,
         sync: false,
         resources: settings.resources.clone(),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use packline::tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
-use packline::{Changes, Dress, Hints, List, PackRequest, SourceSpec, Unsupported};
+use packline::{AttributeOverrides, Changes, Hints, List, PackRequest, SourceSpec, Unsupported};
 
 use super::options::{self, ImageOptions, OutputOptions};
 use crate::args::value::number;
@@ -122,9 +122,9 @@ impl Command for GenSquashFs {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let (request, dress) = self.request(invocation, io)?;
+        let (request, overrides) = self.request(invocation, io)?;
         run_pack(request, OutputStyle::ToolsNg { quiet: self.output.quiet }, io)?;
-        dress.borrow().unused().iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
+        overrides.borrow().unused().iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
         Ok(())
     }
 }
@@ -141,20 +141,24 @@ struct Input {
 
 impl GenSquashFs {
     /// The pack that the arguments ask for, and the attributes that it sets on entries.
-    fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<(PackRequest, Rc<RefCell<Dress>>), Failure> {
+    fn request(
+        &self,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) -> Result<(PackRequest, Rc<RefCell<AttributeOverrides>>), Failure> {
         let (uid, gid) = self.source.owners(invocation);
         let mut defaults = self.options.defaults(io)?;
         let image = self.options.image(defaults)?;
         (defaults.uid, defaults.gid) = (uid.unwrap_or(defaults.uid), gid.unwrap_or(defaults.gid));
         self.source.refuse_output(&self.image)?;
-        let dress = self.source.dress()?;
+        let overrides = self.source.overrides()?;
         let input = self.input(defaults, invocation, io)?;
-        let dress = Rc::new(RefCell::new(Dress { root: input.root, ..dress }));
+        let overrides = Rc::new(RefCell::new(AttributeOverrides { root: input.root, ..overrides }));
         let changes = Changes {
             uid,
             gid,
             mtime: input.mtime,
-            dress: Some(dress.clone()),
+            overrides: Some(overrides.clone()),
             unsupported: Unsupported::Refuse,
             ..Changes::default()
         };
@@ -167,7 +171,7 @@ impl GenSquashFs {
             temporaries: io.temporaries.clone(),
             ..PackRequest::new(input.source, self.image.clone(), image)
         };
-        Ok((request, dress))
+        Ok((request, overrides))
     }
 
     fn input(&self, defaults: Meta, invocation: &Invocation, io: &mut Io) -> Result<Input, Failure> {
@@ -230,10 +234,10 @@ impl SourceOptions {
         Ok(inputs.into_iter().flatten().try_for_each(|input| packline::must_differ(input, output))?)
     }
 
-    fn dress(&self) -> Result<Dress, Failure> {
+    fn overrides(&self) -> Result<AttributeOverrides, Failure> {
         let contexts = self.selinux.as_deref().map(FileContexts::open).transpose();
         let xattrs = parse(self.xattr_file.as_deref(), XattrFile::parse)?;
-        Ok(Dress { root: None, xattrs, contexts: contexts.map_err(Failure::failed)? })
+        Ok(AttributeOverrides { root: None, xattrs, contexts: contexts.map_err(Failure::failed)? })
     }
 }
 

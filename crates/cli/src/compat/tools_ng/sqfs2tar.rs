@@ -98,7 +98,7 @@ impl Sqfs2Tar {
             xattrs: !self.no_xattr,
             hard_links: !self.no_hard_links,
             sparse: !self.no_sparse,
-            keep_going: self.continue_on_error,
+            continue_on_error: self.continue_on_error,
             refuse_missing: false,
             refuse_unstorable: self.no_skip,
             resources,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use packline_engine::{Budget, Permit};
 
 use crate::buffer::Buffer;
-use crate::read::{BlockPlace, Image, ReadError, Scratch, Stowed};
+use crate::read::{BlockPlace, Image, ReadError, Scratch, SpilledBlock};
 
 /// Decoded bytes with the memory they take, shared by all who still need them.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ enum State {
     /// The product is here.
     Here(Product),
     /// The block is in the scratch file.
-    Stowed(Stowed),
+    SpilledBlock(SpilledBlock),
     /// The block stands in the image as it is.
     Stored(BlockPlace),
     /// The block was put away, and is broken.
@@ -189,7 +189,7 @@ impl Slot {
         if let Some(block) = self.block.filter(|_| self.is_stored()) {
             return State::Stored(block);
         }
-        scratch.put(&product.decoded.bytes()[piece.range.clone()]).map_or(State::Lost, State::Stowed)
+        scratch.put(&product.decoded.bytes()[piece.range.clone()]).map_or(State::Lost, State::SpilledBlock)
     }
 
     /// What it was for is to be decoded again.
@@ -207,7 +207,7 @@ impl Slot {
                 Piece { error: Some(error), .. } => Err(error.clone()),
                 Piece { range, .. } => Ok(range.len()),
             },
-            State::Stowed(stowed) => Ok(stowed.length()),
+            State::SpilledBlock(spilled) => Ok(spilled.length()),
             State::Stored(block) => Ok(block.stored as usize),
             State::Broken(error) => Err((**error).clone()),
             State::Promised | State::Lost => Err(ReadError::Internal("a block is asked for too early".into())),
@@ -236,7 +236,7 @@ impl Slot {
     fn fetch(&self, range: Range<usize>, image: &Image) -> Vec<u8> {
         let mut bytes = vec![0; range.len()];
         let read = match &*self.state.borrow() {
-            State::Stowed(stowed) => stowed.read(range.start, &mut bytes).is_ok(),
+            State::SpilledBlock(spilled) => spilled.read(range.start, &mut bytes).is_ok(),
             State::Stored(block) => image.store().read(block.offset + range.start as u64, &mut bytes).is_ok(),
             _ => false,
         };

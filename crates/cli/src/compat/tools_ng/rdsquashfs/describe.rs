@@ -18,7 +18,7 @@ pub fn describe(image: &OpenedImage, omit: Omit, prefix: Option<&[u8]>, io: &mut
         let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
         if !visit.path.is_empty() {
             let line = line(&visit, prefix).map_err(|what| {
-                Failure::failed(format!("{}: {}: {what}", image.shown.escaped(), escaped(&visit.path)))
+                Failure::failed(format!("{}: {}: {what}", image.display_path.escaped(), escaped(&visit.path)))
             })?;
             io.print_names(&line).map_err(Failure::printing)?;
         }

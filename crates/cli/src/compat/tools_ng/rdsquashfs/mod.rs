@@ -17,7 +17,8 @@ use packline::image::read::{Node, NodeType};
 use packline::tree::Patterns;
 use packline::tree::path::{PathFault, canonical};
 use packline::{
-    EntryInfo, EntryKind, ImagePlace, Kept, Observer, Omit, OpenedImage, Progress, Selection, UnpackRequest, unpack,
+    EntryInfo, EntryKind, ImagePlace, Observer, Omit, OpenedImage, Progress, RestoreAttributes, Selection,
+    UnpackRequest, unpack,
 };
 
 use crate::args::image::open_path;
@@ -151,7 +152,7 @@ impl RdSquashFs {
             force: true,
             subdirectory,
             selection: Selection { include, omit, ..Selection::all() },
-            kept: self.unpacking.kept(),
+            restore: self.unpacking.kept(),
             sparse: !self.unpacking.no_sparse,
             resources: io.host.resources(),
             temporaries: io.temporaries.clone(),
@@ -175,8 +176,8 @@ impl OmitOptions {
 }
 
 impl UnpackOptions {
-    fn kept(&self) -> Kept {
-        Kept {
+    fn kept(&self) -> RestoreAttributes {
+        RestoreAttributes {
             permissions: self.chmod,
             owners: self.chown,
             set_id: self.chmod,
@@ -200,9 +201,13 @@ fn image_path(raw: &OsString) -> Result<Vec<u8>, Failure> {
 fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     let inode = show::find(image, &path)?;
     if !matches!(inode.node, Node::File(_)) {
-        return Err(Failure::failed(format!("{}: /{}: not a regular file", image.shown.escaped(), escaped(&path))));
+        return Err(Failure::failed(format!(
+            "{}: /{}: not a regular file",
+            image.display_path.escaped(),
+            escaped(&path)
+        )));
     }
-    io.refuse_input(&image.shown)?;
+    io.refuse_input(&image.display_path)?;
     let resources = io.host.resources();
     Ok(packline::cat(image, &[path], &resources, &mut io.stdout, STDOUT)?)
 }

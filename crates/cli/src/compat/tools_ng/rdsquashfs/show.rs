@@ -18,8 +18,13 @@ use crate::ui::time::Moment;
 /// [`Failure::Failed`] if there is none, or it cannot be read.
 pub fn find(image: &OpenedImage, path: &[u8]) -> Result<Inode, Failure> {
     let found = image.image.resolve(path).map_err(|cause| image.fault_at(path, cause))?;
-    let missing =
-        || format!("{}: reading filesystem tree: no such file or directory: {}", image.shown.escaped(), escaped(path));
+    let missing = || {
+        format!(
+            "{}: reading filesystem tree: no such file or directory: {}",
+            image.display_path.escaped(),
+            escaped(path)
+        )
+    };
     found.ok_or_else(|| Failure::failed(missing()))
 }
 

@@ -1,20 +1,19 @@
-//! The caller's side of the line: adds up, warns once, reports, shows progress.
+//! Collects the workers' results in order on the caller's thread: sums, warnings (each topic once), errors, progress.
 
 use std::collections::BTreeSet;
 
 use packline_engine::Consumer;
 use packline_squashfs::read::{Node, Visit};
 
-use super::notes::{Outcome, Topic, Written};
+use super::outcome::{Outcome, Topic, Written};
 use super::request::UnpackCounts;
 use super::work::Unpacking;
 use crate::{EntryInfo, EntryKind, Error, Observer, Progress};
 
-/// What is known so far, and who is told.
-pub struct Desk<'o> {
-    /// What was done so far.
+pub struct ResultCollector<'o> {
+    /// Sums so far.
     pub counts: UnpackCounts,
-    /// Entries met so far.
+    /// Entries visited so far.
     entries: u64,
     warned: BTreeSet<Topic>,
     written: Written,
@@ -23,19 +22,19 @@ pub struct Desk<'o> {
     total: u64,
 }
 
-impl<'o> Desk<'o> {
-    /// Nothing has been done; `total` is the length of the image, bytes.
-    pub fn new(observer: &'o mut dyn Observer, total: u64) -> Desk<'o> {
+impl<'o> ResultCollector<'o> {
+    /// `total` is the length of the image, bytes.
+    pub fn new(observer: &'o mut dyn Observer, total: u64) -> ResultCollector<'o> {
         let (counts, written) = (UnpackCounts::default(), Written::default());
-        Desk { counts, entries: 0, warned: BTreeSet::new(), written, observer, total }
+        ResultCollector { counts, entries: 0, warned: BTreeSet::new(), written, observer, total }
     }
 
-    /// What became of files with several names since this was called last.
+    /// Results of files with several names since the last call.
     pub fn take_written(&mut self) -> Written {
         std::mem::take(&mut self.written)
     }
 
-    /// An entry is about to be made or planned.
+    /// Reports an entry that is about to be created or planned.
     pub fn meet(&mut self, visit: &Visit) {
         self.entries += 1;
         let kind = if matches!(visit.inode.node, Node::File(_)) { EntryKind::File } else { EntryKind::Other };
@@ -43,11 +42,11 @@ impl<'o> Desk<'o> {
         self.observer.entry(entry, &self.progress());
     }
 
-    /// Takes what a piece of work came to.
+    /// Adds an outcome.
     pub fn take(&mut self, outcome: Outcome) {
         self.counts.add(&outcome.counts);
         self.written.add(outcome.written);
-        for note in outcome.notes {
+        for note in outcome.warnings {
             if self.warned.insert(note.topic) {
                 self.observer.warning(&note.text);
             }
@@ -59,7 +58,7 @@ impl<'o> Desk<'o> {
         self.observer.advance(&self.progress());
     }
 
-    /// Says something else.
+    /// Reports another warning.
     pub fn warn(&mut self, text: &str) {
         self.observer.warning(text);
     }
@@ -75,7 +74,7 @@ impl<'o> Desk<'o> {
     }
 }
 
-impl Consumer<Unpacking> for Desk<'_> {
+impl Consumer<Unpacking> for ResultCollector<'_> {
     fn consume(&mut self, outcome: Outcome) -> Result<(), Error> {
         self.take(outcome);
         Ok(())

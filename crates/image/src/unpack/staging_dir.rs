@@ -1,9 +1,9 @@
-//! Where a tree is unpacked: beside its place until it is whole, or into a directory that is there, file by file.
+//! The staging directory: a new destination is filled beside its final name, an existing one file by file.
 //!
-//! A destination that does not exist is made as `.NAME.packline-partial` beside it, locked, and renamed when it is whole.
-//! In a directory that exists, each file is written in `.packline-partial` at its top and renamed into place. What a
-//! killed run left under these names, and nobody locks, is removed by the next one; a directory with such a leftover counts
-//! as empty, since what else is in it was put there by the run that was killed.
+//! A destination that does not exist is created as `.NAME.packline-partial` beside it, locked, and renamed when complete. In a directory
+//! that exists, each file is written in `.packline-partial` at its top and renamed into place. A leftover of a killed run under these
+//! names that is not locked is removed by the next run; a directory with such a leftover counts as empty, since everything else in it was
+//! written by the killed run.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,63 +16,63 @@ use rustix::io::Errno;
 
 use crate::{Error, Observer, Temporaries};
 
-/// What a staging directory is called, with the destination's name between dot and suffix if it stands beside it.
+/// Name of a staging directory, with the destination's name between dot and suffix if it is beside it.
 const STAGING: &str = ".packline-partial";
 /// Longest name of a directory entry, bytes.
 const NAME_MOST: usize = 255;
-/// How often a leftover is removed before someone else must be making them.
+/// Attempts to remove a leftover before assuming that another run creates them.
 const LEFTOVERS_MOST: usize = 4;
 
 /// A destination being filled.
 #[derive(Debug)]
-pub struct Site {
-    shown: PathBuf,
-    /// The staging directory's path: listed as temporary.
+pub struct StagingDir {
+    display_path: PathBuf,
+    /// The staging directory's path, registered as temporary.
     staging_path: PathBuf,
     staging: Arc<Directory>,
-    way: Way,
+    way: Placement,
     temporaries: Temporaries,
     done: bool,
 }
 
 #[derive(Debug)]
-enum Way {
-    /// The staging directory becomes the destination.
+enum Placement {
+    /// The staging directory is renamed to the destination.
     Beside { parent: Directory, staging: Vec<u8>, name: Vec<u8> },
     /// Files are renamed from the staging directory into the destination.
     Into { root: Directory },
 }
 
-impl Site {
-    /// Finds out what is under `path` and makes the staging directory.
+impl StagingDir {
+    /// Examines `path` and creates the staging directory.
     ///
     /// # Errors
-    /// [`Error::Target`] if there is something that must not be unpacked to; [`Error::Output`] if the system refuses.
-    pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<Site, Error> {
+    /// [`Error::Target`] if the destination is unsuitable; [`Error::Output`] if a system call fails.
+    pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<StagingDir, Error> {
         match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Site::into(path, force, temporaries),
-            Ok(_) => Err(unsuitable(path, "is no directory", "a directory, or a name that is not taken")),
-            Err(cause) if cause.kind() == ErrorKind::NotFound => Site::beside(path, temporaries),
+            Ok(found) if found.is_dir() => StagingDir::into(path, force, temporaries),
+            Ok(_) => Err(unsuitable(path, "is not a directory", "a directory, or a name that is not taken")),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => StagingDir::beside(path, temporaries),
             Err(cause) => Err(Error::Output { path: path.to_path_buf(), action: "cannot look at it", cause }),
         }
     }
 
-    fn beside(path: &Path, temporaries: &Temporaries) -> Result<Site, Error> {
+    fn beside(path: &Path, temporaries: &Temporaries) -> Result<StagingDir, Error> {
         if fs::symlink_metadata(path).is_ok() {
             return Err(unsuitable(path, "is a link that leads nowhere", "a directory, or a name that is not taken"));
         }
-        let name = path.file_name().ok_or_else(|| unsuitable(path, "is no name", "the name of a directory"))?;
+        let name = path.file_name().ok_or_else(|| unsuitable(path, "is not a name", "the name of a directory"))?;
         let name = name.as_encoded_bytes().to_vec();
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parent = Directory::root(above).map_err(|refusal| refused(above, refusal))?;
         let staging = staging_name(&name);
-        let staging_path = super::ground::below(above, &staging);
+        let staging_path = super::dir_table::below(above, &staging);
         let handle = make_staging(&parent, &staging, &staging_path, temporaries)?;
-        let way = Way::Beside { parent, staging, name };
-        Ok(Site::new(path, staging_path, handle, way, temporaries))
+        let way = Placement::Beside { parent, staging, name };
+        Ok(StagingDir::new(path, staging_path, handle, way, temporaries))
     }
 
-    fn into(path: &Path, force: bool, temporaries: &Temporaries) -> Result<Site, Error> {
+    fn into(path: &Path, force: bool, temporaries: &Temporaries) -> Result<StagingDir, Error> {
         let root = Directory::root(path).map_err(|refusal| refused(path, refusal))?;
         let staging_path = path.join(STAGING);
         let leftover = fs::symlink_metadata(&staging_path).is_ok();
@@ -81,59 +81,65 @@ impl Site {
             return Err(unsuitable(path, "is not empty", "an empty directory, or --force to replace files in it"));
         }
         let handle = make_staging(&root, STAGING.as_bytes(), &staging_path, temporaries)?;
-        Ok(Site::new(path, staging_path, handle, Way::Into { root }, temporaries))
+        Ok(StagingDir::new(path, staging_path, handle, Placement::Into { root }, temporaries))
     }
 
-    fn new(shown: &Path, staging_path: PathBuf, staging: Directory, way: Way, temporaries: &Temporaries) -> Site {
-        let (shown, staging) = (shown.to_path_buf(), Arc::new(staging));
-        Site { shown, staging_path, staging, way, temporaries: temporaries.clone(), done: false }
+    fn new(
+        display_path: &Path,
+        staging_path: PathBuf,
+        staging: Directory,
+        way: Placement,
+        temporaries: &Temporaries,
+    ) -> StagingDir {
+        let (display_path, staging) = (display_path.to_path_buf(), Arc::new(staging));
+        StagingDir { display_path, staging_path, staging, way, temporaries: temporaries.clone(), done: false }
     }
 
-    /// The directory that becomes the tree's root, opened again.
+    /// Opens the directory that becomes the tree's root.
     pub fn root(&self) -> Result<Directory, Error> {
         let of = match &self.way {
-            Way::Beside { parent, staging, .. } => parent.open(staging),
-            Way::Into { root } => root.again(),
+            Placement::Beside { parent, staging, .. } => parent.open(staging),
+            Placement::Into { root } => root.again(),
         };
-        of.map_err(|refusal| refused(&self.shown, refusal))
+        of.map_err(|refusal| refused(&self.display_path, refusal))
     }
 
-    /// Where files are made before they are renamed into place; none if they are made in place.
+    /// Where files are created before they are renamed into place; `None` if they are created in place.
     pub fn staging(&self) -> Option<Arc<Directory>> {
-        matches!(self.way, Way::Into { .. }).then(|| self.staging.clone())
+        matches!(self.way, Placement::Into { .. }).then(|| self.staging.clone())
     }
 
-    /// Whether a name in the root is needed for ourselves.
+    /// Whether a name in the root is the staging directory's.
     pub fn reserves(&self, name: &[u8]) -> bool {
-        matches!(self.way, Way::Into { .. }) && name == STAGING.as_bytes()
+        matches!(self.way, Placement::Into { .. }) && name == STAGING.as_bytes()
     }
 
-    /// A refusal that concerns the destination itself.
+    /// An error of the destination itself.
     pub fn refused(&self, refusal: Refusal) -> Error {
-        refused(&self.shown, refusal)
+        refused(&self.display_path, refusal)
     }
 
-    /// Removes the staging directory from a destination that was there: its root can then get the time it is to have.
+    /// Removes the staging directory from an existing destination, so that the root can then get its time.
     ///
     /// # Errors
-    /// [`Error::Output`]: the system refuses.
+    /// [`Error::Output`]: a system call fails.
     pub fn clear_away(&self) -> Result<(), Error> {
-        let Way::Into { root } = &self.way else { return Ok(()) };
+        let Placement::Into { root } = &self.way else { return Ok(()) };
         let removed = self.temporaries.settle(&self.staging_path, |_| root.remove_directory(STAGING.as_bytes()));
         removed.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Gives a tree that was made beside its place its name. What goes wrong once it has it is a matter for the observer.
+    /// Renames a tree to its final name. A uses failure to flush it is only reported to the observer.
     ///
     /// # Errors
-    /// [`Error::Output`]: the system refuses, or something has come to stand under the name meanwhile.
+    /// [`Error::Output`]: a system call fails, or the name exists now.
     pub fn finish(mut self, sync: bool, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.settle(sync).map_err(|refusal| refused(&self.shown, refusal))?;
+        self.settle(sync).map_err(|refusal| refused(&self.display_path, refusal))?;
         self.done = true;
-        if let (true, Way::Beside { parent, .. }) = (sync, &self.way)
+        if let (true, Placement::Beside { parent, .. }) = (sync, &self.way)
             && let Err(refusal) = parent.sync_file_system()
         {
-            observer.unsynced(&self.shown, &refusal.cause());
+            observer.unsynced(&self.display_path, &refusal.cause());
         }
         Ok(())
     }
@@ -142,12 +148,12 @@ impl Site {
         if sync {
             self.staging.sync_file_system()?;
         }
-        let Way::Beside { parent, staging, name } = &self.way else { return Ok(()) };
+        let Placement::Beside { parent, staging, name } = &self.way else { return Ok(()) };
         self.temporaries.settle(&self.staging_path, |_| parent.rename_new(staging, name))
     }
 }
 
-impl Drop for Site {
+impl Drop for StagingDir {
     fn drop(&mut self) {
         if !self.done {
             self.temporaries.remove(&self.staging_path);
@@ -155,7 +161,7 @@ impl Drop for Site {
     }
 }
 
-/// `.NAME.packline-partial`; a name too long for that is cut, and told from others by a checksum.
+/// `.NAME.packline-partial`; a name too long for that is shortened, with a checksum of the whole.
 fn staging_name(name: &[u8]) -> Vec<u8> {
     let whole = [b".", name, STAGING.as_bytes()].concat();
     if whole.len() <= NAME_MOST {
@@ -165,7 +171,7 @@ fn staging_name(name: &[u8]) -> Vec<u8> {
     [b".", &name[..200], format!("-{sum:016x}{STAGING}").as_bytes()].concat()
 }
 
-/// Makes and locks a staging directory, in place of one that a killed run left.
+/// Creates and locks a staging directory, replacing a leftover of a killed run.
 fn make_staging(parent: &Directory, name: &[u8], path: &Path, list: &Temporaries) -> Result<Directory, Error> {
     for _ in 0..LEFTOVERS_MOST {
         match list.create_tree(path, remove_tree, || parent.make(name)) {
@@ -173,7 +179,7 @@ fn make_staging(parent: &Directory, name: &[u8], path: &Path, list: &Temporaries
             Err(refusal) => return Err(refused(path, refusal)),
             Ok(made) => match is_ours(parent, name, &made) {
                 Ok(true) => return Ok(made),
-                // Another run took it between our making and our locking it: it is not ours to remove.
+                // Another run locked it between the creation and our lock: it must not be removed.
                 Ok(false) => {
                     let _: Result<(), Refusal> = list.settle(path, |_| Ok(()));
                     return Err(busy(path));
@@ -188,9 +194,9 @@ fn make_staging(parent: &Directory, name: &[u8], path: &Path, list: &Temporaries
     Err(busy(path))
 }
 
-/// Whether a directory could be locked, and is still the one under its name.
+/// Whether a directory could be locked, and still has its name.
 fn is_ours(parent: &Directory, name: &[u8], made: &Directory) -> Result<bool, Refusal> {
-    // On file systems without locks two runs at once are the user's to avoid.
+    // On file systems without locks the user must not start two runs at once.
     if !made.lock().unwrap_or(true) {
         return Ok(false);
     }
@@ -205,7 +211,11 @@ fn remove_leftover(parent: &Directory, name: &[u8], path: &Path) -> Result<(), E
     let leftover = match parent.open(name) {
         Err(Refusal::Os(_, Errno::NOENT)) => return Ok(()),
         Err(Refusal::Os(_, Errno::NOTDIR | Errno::LOOP)) => {
-            return Err(unsuitable(path, "is in the way and no directory", "nothing there, or what a killed run left"));
+            return Err(unsuitable(
+                path,
+                "is in the way and not a directory",
+                "nothing there, or what a killed run left",
+            ));
         }
         other => other.map_err(|refusal| refused(path, refusal))?,
     };
@@ -244,33 +254,33 @@ mod tests {
         names
     }
 
-    fn open(path: &Path, force: bool) -> Result<Site, Error> {
-        Site::open(path, force, &Temporaries::default())
+    fn open(path: &Path, force: bool) -> Result<StagingDir, Error> {
+        StagingDir::open(path, force, &Temporaries::default())
     }
 
     #[test]
     fn a_new_destination_has_its_name_only_in_the_end() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("new");
-        let site = open(&path, false).unwrap();
-        site.root().unwrap().create(b"file").unwrap();
+        let staging_dir = open(&path, false).unwrap();
+        staging_dir.root().unwrap().create(b"file").unwrap();
         assert_eq!(names(top.path()), [".new.packline-partial"]);
-        assert!(site.staging().is_none() && !site.reserves(b".packline-partial"));
-        site.finish(true, &mut Unobserved).unwrap();
+        assert!(staging_dir.staging().is_none() && !staging_dir.reserves(b".packline-partial"));
+        staging_dir.finish(true, &mut Unobserved).unwrap();
         assert_eq!((names(top.path()), names(&path)), (vec!["new".to_string()], vec!["file".to_string()]));
     }
 
     #[test]
     fn what_is_given_up_leaves_nothing() {
         let top = tempfile::tempdir().unwrap();
-        let site = open(&top.path().join("new"), false).unwrap();
-        site.root().unwrap().make(b"d").unwrap().create(b"file").unwrap();
-        drop(site);
+        let staging_dir = open(&top.path().join("new"), false).unwrap();
+        staging_dir.root().unwrap().make(b"d").unwrap().create(b"file").unwrap();
+        drop(staging_dir);
         assert_eq!(names(top.path()), Vec::<String>::new());
-        let site = open(top.path(), false).unwrap();
-        site.staging().unwrap().create(b"file").unwrap();
-        assert!(site.reserves(b".packline-partial"));
-        drop(site);
+        let staging_dir = open(top.path(), false).unwrap();
+        staging_dir.staging().unwrap().create(b"file").unwrap();
+        assert!(staging_dir.reserves(b".packline-partial"));
+        drop(staging_dir);
         assert_eq!(names(top.path()), Vec::<String>::new());
     }
 
@@ -280,12 +290,12 @@ mod tests {
         let path = top.path().join("new");
         let leftover = top.path().join(".new.packline-partial");
         fs::create_dir_all(leftover.join("a/b")).unwrap();
-        let site = open(&path, false).unwrap();
+        let staging_dir = open(&path, false).unwrap();
         assert_eq!(names(&leftover), Vec::<String>::new());
         let second = open(&path, false).unwrap_err().to_string();
         assert!(second.contains("in use"), "{second}");
-        site.root().unwrap().create(b"still there").unwrap();
-        site.finish(false, &mut Unobserved).unwrap();
+        staging_dir.root().unwrap().create(b"still there").unwrap();
+        staging_dir.finish(false, &mut Unobserved).unwrap();
         assert_eq!(names(&path), ["still there"]);
     }
 
@@ -311,9 +321,9 @@ mod tests {
     fn an_existing_directory_must_be_empty_or_forced_or_of_a_killed_run() {
         let top = tempfile::tempdir().unwrap();
         let put = |force| {
-            let site = open(top.path(), force).unwrap();
-            site.clear_away().unwrap();
-            site.finish(false, &mut Unobserved).unwrap();
+            let staging_dir = open(top.path(), force).unwrap();
+            staging_dir.clear_away().unwrap();
+            staging_dir.finish(false, &mut Unobserved).unwrap();
         };
         put(false);
         fs::write(top.path().join("file"), "").unwrap();
@@ -330,19 +340,19 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let file = top.path().join("file");
         fs::write(&file, "").unwrap();
-        assert!(open(&file, true).unwrap_err().to_string().contains("is no directory"));
+        assert!(open(&file, true).unwrap_err().to_string().contains("is not a directory"));
         std::os::unix::fs::symlink("nowhere", top.path().join("dangling")).unwrap();
         assert!(open(&top.path().join("dangling"), true).unwrap_err().to_string().contains("leads nowhere"));
         assert!(open(&top.path().join("missing/new"), false).is_err());
     }
 
     #[test]
-    fn something_that_appears_meanwhile_is_not_replaced() {
+    fn a_new_entry_under_the_name_is_not_replaced() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("new");
-        let site = open(&path, false).unwrap();
+        let staging_dir = open(&path, false).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(site.finish(false, &mut Unobserved).unwrap_err().to_string().contains("exists"));
+        assert!(staging_dir.finish(false, &mut Unobserved).unwrap_err().to_string().contains("exists"));
         assert_eq!(names(top.path()), ["new"]);
     }
 

@@ -1,4 +1,4 @@
-//! A source with the request's changes applied, which tells the observer what passes through it.
+//! A source with the request's changes applied, which reports to the observer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,29 +9,29 @@ use packline_tree::{Bytes, Entry, Extent, Source, Xattr};
 
 use crate::{Changes, NewRoot, Observer, Progress};
 
-/// A source on its way to a container.
-pub(crate) struct Watched<'a> {
+/// A source that applies changes and reports progress.
+pub(crate) struct ObservedSource<'a> {
     source: Box<dyn Source>,
     changes: Changes,
     observer: &'a mut dyn Observer,
     progress: Progress,
     image: Arc<AtomicU64>,
-    /// Names of attributes that were dropped: one warning is enough for each.
+    /// Names of dropped attributes: one warning is enough for each.
     dropped: BTreeSet<Bytes>,
 }
 
-impl<'a> Watched<'a> {
-    /// Joins a source, changes and an observer; `image` counts the bytes written.
+impl<'a> ObservedSource<'a> {
+    /// Combines a source, changes and an observer; `image` counts the bytes written.
     pub(crate) fn new(
         source: Box<dyn Source>,
         changes: Changes,
         image: Arc<AtomicU64>,
         observer: &'a mut dyn Observer,
-    ) -> Watched<'a> {
-        Watched { source, changes, observer, progress: Progress::default(), image, dropped: BTreeSet::new() }
+    ) -> ObservedSource<'a> {
+        ObservedSource { source, changes, observer, progress: Progress::default(), image, dropped: BTreeSet::new() }
     }
 
-    /// Tells the observer that the source has ended.
+    /// Reports the end of the source.
     pub(crate) fn finishing(&mut self) {
         self.refresh();
         if let Some(root) = self.missing_root().filter(|root| !root.required) {
@@ -41,7 +41,7 @@ impl<'a> Watched<'a> {
         self.observer.finishing(&self.progress);
     }
 
-    /// The new root, if nothing at or below it has come.
+    /// The new root, if no entry at or below it was found.
     fn missing_root(&self) -> Option<&NewRoot> {
         self.changes.root.as_ref().filter(|_| self.progress.entries == 0)
     }
@@ -51,19 +51,19 @@ impl<'a> Watched<'a> {
         self.source.progress().0
     }
 
-    /// The source's next entry; the observer gets the warnings that came up on the way.
+    /// The source's next entry; new warnings go to the observer.
     fn next_of_source(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
         let next = self.source.next_entry();
         self.source.take_warnings().iter().for_each(|message| self.observer.warning(message));
         next
     }
 
-    /// Tells the observer something else.
+    /// Passes a warning to the observer.
     pub(crate) fn warn(&mut self, message: &str) {
         self.observer.warning(message);
     }
 
-    /// The observer, for what comes after the source.
+    /// The observer, for the time after the source's end.
     pub(crate) fn observer(&mut self) -> &mut dyn Observer {
         self.observer
     }
@@ -74,10 +74,10 @@ impl<'a> Watched<'a> {
     }
 }
 
-impl Source for Watched<'_> {
+impl Source for ObservedSource<'_> {
     fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
         while let Some(entry) = self.next_of_source()? {
-            let Watched { observer, dropped, .. } = self;
+            let ObservedSource { observer, dropped, .. } = self;
             let mut warn = |entry: &Entry, xattr: &Xattr| warn_once(*observer, dropped, entry, xattr);
             if let Some(entry) = self.changes.apply(entry, &mut warn)? {
                 self.progress.entries += 1;

@@ -4,7 +4,7 @@ use packline_tree::{Entry, FileContexts, Kind, Meta, SELINUX_XATTR, UNLABELED, X
 
 /// Attributes that replace those of the source. The default replaces nothing.
 #[derive(Debug, Default)]
-pub struct Dress {
+pub struct AttributeOverrides {
     /// Attributes of the root.
     pub root: Option<Meta>,
     /// Extended attributes by path, each replaces one of the same name.
@@ -13,9 +13,9 @@ pub struct Dress {
     pub contexts: Option<FileContexts>,
 }
 
-impl Dress {
+impl AttributeOverrides {
     /// Replaces the attributes of an entry. A hard link has no attributes of its own: those of its target are used.
-    pub fn put_on(&mut self, entry: &mut Entry) {
+    pub fn apply(&mut self, entry: &mut Entry) {
         match (&entry.kind, &mut self.xattrs) {
             (Kind::HardLink(target), Some(file)) if file.lists(target) => {
                 file.take(&entry.path);
@@ -63,36 +63,36 @@ mod tests {
         Entry { path: path.into(), kind, meta: META, xattrs }
     }
 
-    fn dressed(dress: &mut Dress, path: &str, kind: Kind) -> Vec<String> {
+    fn dressed(overrides: &mut AttributeOverrides, path: &str, kind: Kind) -> Vec<String> {
         let mut entry = entry(path, kind);
-        dress.put_on(&mut entry);
+        overrides.apply(&mut entry);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         entry.xattrs.iter().map(|xattr| format!("{}={}", text(&xattr.name), text(&xattr.value))).collect()
     }
 
-    fn dress(xattrs: &str, contexts: &str) -> Dress {
+    fn overrides(xattrs: &str, contexts: &str) -> AttributeOverrides {
         let mut policy = FileContexts::default();
         policy.add("policy", contexts.as_bytes()).unwrap();
         let xattrs = XattrFile::parse("attrs", xattrs.as_bytes()).unwrap();
-        Dress { root: None, xattrs: Some(xattrs), contexts: Some(policy) }
+        AttributeOverrides { root: None, xattrs: Some(xattrs), contexts: Some(policy) }
     }
 
     #[test]
     fn files_replace_what_the_source_has() {
-        let mut dress = dress("# file: f\nuser.k=\"new\"\nsecurity.selinux=\"old\"\n", "/f -- label\n");
-        assert_eq!(dressed(&mut dress, "f", Kind::File { size: 0 }), ["user.k=new", "security.selinux=label"]);
+        let mut overrides = overrides("# file: f\nuser.k=\"new\"\nsecurity.selinux=\"old\"\n", "/f -- label\n");
+        assert_eq!(dressed(&mut overrides, "f", Kind::File { size: 0 }), ["user.k=new", "security.selinux=label"]);
         let unlabeled = format!("security.selinux={UNLABELED}");
-        assert_eq!(dressed(&mut dress, "", Kind::Dir), ["user.k=own", &unlabeled]);
-        assert_eq!(dressed(&mut Dress::default(), "f", Kind::Fifo), ["user.k=own"]);
+        assert_eq!(dressed(&mut overrides, "", Kind::Dir), ["user.k=own", &unlabeled]);
+        assert_eq!(dressed(&mut AttributeOverrides::default(), "f", Kind::Fifo), ["user.k=own"]);
     }
 
     #[test]
-    fn paths_that_did_nothing_are_told() {
-        let mut dress = dress("# file: a\n# file: b\n# file: link1\n# file: link2\n", "");
-        dressed(&mut dress, "a", Kind::Dir);
-        dressed(&mut dress, "link1", Kind::HardLink(b"a".into()));
-        dressed(&mut dress, "link2", Kind::HardLink(b"none".into()));
-        let unused = dress.unused();
+    fn unused_paths_are_reported() {
+        let mut overrides = overrides("# file: a\n# file: b\n# file: link1\n# file: link2\n", "");
+        dressed(&mut overrides, "a", Kind::Dir);
+        dressed(&mut overrides, "link1", Kind::HardLink(b"a".into()));
+        dressed(&mut overrides, "link2", Kind::HardLink(b"none".into()));
+        let unused = overrides.unused();
         assert_eq!(unused.len(), 2);
         assert!(unused[0].starts_with("attrs: line 2: `b` is not in the image"), "{unused:?}");
         assert!(unused[1].starts_with("attrs: line 4: `link2`"), "{unused:?}");
@@ -101,10 +101,10 @@ mod tests {
     #[test]
     fn the_root_can_be_set() {
         let root = Meta { mode: 0o755, uid: 9, gid: 9, mtime: 9 };
-        let mut dress = Dress { root: Some(root), ..Dress::default() };
+        let mut overrides = AttributeOverrides { root: Some(root), ..AttributeOverrides::default() };
         let (mut top, mut other) = (entry("", Kind::Dir), entry("a", Kind::Dir));
-        dress.put_on(&mut top);
-        dress.put_on(&mut other);
+        overrides.apply(&mut top);
+        overrides.apply(&mut other);
         assert_eq!((top.meta, other.meta), (root, META));
     }
 }

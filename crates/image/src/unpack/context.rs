@@ -1,4 +1,4 @@
-//! What the walk and every worker share, and the making of one thing at its place with its attributes.
+//! State shared by the walk and the workers: creating entries and setting their attributes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,59 +6,55 @@ use std::sync::Arc;
 use packline_squashfs::read::{Inode, NodeType, ReadError};
 use packline_tree::destination::{Attributes, Directory, Refusal, XattrRefusal};
 
-use super::ground::{Ground, below};
-use super::notes::{Note, Outcome};
-use super::request::{Duplicates, Kept};
+use super::dir_table::{DirTable, below};
+use super::outcome::{Outcome, Warning};
+use super::request::{Duplicates, RestoreAttributes};
 use crate::{Error, OpenedImage};
 
-/// What begins the name of a file being made, where the staging directory is on another file system.
+/// Prefix of temporary names, used where the staging directory is on another file system.
 const NEAR: &str = ".packline-partial-";
 
-/// What the walk and every worker share.
+/// State shared by the walk and the workers.
 #[derive(Debug)]
-pub struct Shop {
-    /// The image.
+pub struct UnpackContext {
     pub opened: OpenedImage,
     /// The destination as the user named it.
-    pub shown: PathBuf,
-    /// Its directories.
-    pub ground: Ground,
-    /// Where files are made before they are renamed into place; none if they are made in place.
+    pub display_path: PathBuf,
+    pub dirs: DirTable,
+    /// Where files are created before they are renamed into place; `None` if they are created in place.
     pub staging: Option<(Arc<Directory>, u64)>,
-    /// Which attributes are set.
-    pub kept: Kept,
+    pub restore: RestoreAttributes,
     /// Whether holes stay holes.
     pub sparse: bool,
-    /// What becomes of files with equal content.
     pub duplicates: Duplicates,
-    /// Whether errors are kept and the rest goes on.
-    pub go_on: bool,
+    /// Whether errors of single entries are recorded and unpacking continues.
+    pub continue_on_error: bool,
 }
 
-/// Where something is made, and where it goes when it is done.
+/// Temporary and final place of an entry.
 #[derive(Debug)]
-pub struct Spot {
-    /// The directory and name it has in the end.
+pub struct StagedEntry {
+    /// The final directory and name.
     pub home: (Arc<Directory>, Vec<u8>),
-    /// The directory and name it is made under, if that is another.
-    meanwhile: Option<(Arc<Directory>, Vec<u8>)>,
+    /// The temporary directory and name, if different.
+    temporary: Option<(Arc<Directory>, Vec<u8>)>,
 }
 
-impl Spot {
-    /// The directory it is made in.
+impl StagedEntry {
+    /// The directory in which it is created.
     pub fn directory(&self) -> &Directory {
-        self.meanwhile.as_ref().map_or(&self.home.0, |(directory, _)| directory)
+        self.temporary.as_ref().map_or(&self.home.0, |(directory, _)| directory)
     }
 
-    /// The name it is made under.
+    /// The name under which it is created.
     pub fn name(&self) -> &[u8] {
-        self.meanwhile.as_ref().map_or(&self.home.1, |(_, name)| name)
+        self.temporary.as_ref().map_or(&self.home.1, |(_, name)| name)
     }
 
-    /// Makes it with `make`; what an earlier run left under the temporary name goes.
+    /// Creates it with `make`; a leftover of an earlier run under the temporary name is removed.
     pub fn make<T>(&self, make: impl Fn(&Directory, &[u8]) -> Result<T, Refusal>) -> Result<T, Refusal> {
         match make(self.directory(), self.name()) {
-            Err(Refusal::Os(_, rustix::io::Errno::EXIST)) if self.meanwhile.is_some() => {
+            Err(Refusal::Os(_, rustix::io::Errno::EXIST)) if self.temporary.is_some() => {
                 self.directory().unlink(self.name())?;
                 make(self.directory(), self.name())
             }
@@ -66,51 +62,51 @@ impl Spot {
         }
     }
 
-    /// Gives it the name it has in the end, in place of what has that name now.
+    /// Renames it to its final name, replacing any existing entry.
     pub fn settle(&self) -> Result<(), Refusal> {
-        let Some((directory, name)) = &self.meanwhile else { return Ok(()) };
+        let Some((directory, name)) = &self.temporary else { return Ok(()) };
         let settled = directory.rename(name, &self.home.0, &self.home.1);
-        // Two names of one file are not renamed onto each other; and what cannot be put in place is not left.
+        // Renaming does nothing between two names of one file; and a failed one must not leave the temporary name.
         let _: Result<(), Refusal> = directory.unlink(name);
         settled
     }
 
-    /// Removes what could not be finished.
+    /// Removes it after an error.
     pub fn give_up(&self) {
         let _: Result<(), Refusal> = self.directory().unlink(self.name());
     }
 }
 
-impl Shop {
-    /// The place of an entry; `ticket` tells it from everything else that is being made.
-    pub fn spot(&self, directory: u32, name: &[u8], ticket: impl FnOnce() -> String) -> Result<Spot, Refusal> {
-        let home = self.ground.open(directory)?;
-        let meanwhile = match &self.staging {
+impl UnpackContext {
+    /// The place of an entry; `ticket` makes the temporary name unique.
+    pub fn staged(&self, directory: u32, name: &[u8], ticket: impl FnOnce() -> String) -> Result<StagedEntry, Refusal> {
+        let home = self.dirs.open(directory)?;
+        let temporary = match &self.staging {
             None => None,
             Some((staging, device)) if home.id()?.device == *device => Some((staging.clone(), ticket().into_bytes())),
             Some(_) => Some((home.clone(), format!("{NEAR}{}", ticket()).into_bytes())),
         };
-        Ok(Spot { home: (home, name.to_vec()), meanwhile })
+        Ok(StagedEntry { home: (home, name.to_vec()), temporary })
     }
 
-    /// The path of an entry as the user would write it.
+    /// The path of an entry on this machine.
     pub fn path(&self, directory: u32, name: &[u8]) -> PathBuf {
-        below(&self.shown, &self.ground.path(directory, name))
+        below(&self.display_path, &self.dirs.path(directory, name))
     }
 
-    /// A refusal with the path it is about.
+    /// Adds the path to a refusal.
     pub fn refused(&self, directory: u32, name: &[u8], refusal: Refusal) -> Error {
-        self.ground.error(&self.shown, directory, name, refusal)
+        self.dirs.error(&self.display_path, directory, name, refusal)
     }
 
-    /// A fault of the image with the entry it was met at.
+    /// Adds the entry to a fault of the image.
     pub fn fault(&self, directory: u32, name: &[u8], cause: ReadError) -> Error {
-        self.opened.fault_at(&self.ground.path(directory, name), cause)
+        self.opened.fault_at(&self.dirs.path(directory, name), cause)
     }
 
-    /// Sets all attributes that are wanted: owner first, because that clears other things; permissions after extended
-    /// attributes, which need write permission; times last.
-    pub fn dress(
+    /// Sets all requested attributes: owner first, because that clears others; permissions after extended attributes, which need write
+    /// permission; times last.
+    pub fn set_attributes(
         &self,
         inode: &Inode,
         entry: (u32, &[u8]),
@@ -119,26 +115,26 @@ impl Shop {
     ) -> Result<(), Error> {
         let refused = |refusal| self.refused(entry.0, entry.1, refusal);
         let link = matches!(inode.node, packline_squashfs::read::Node::Symlink(_));
-        if self.kept.owners {
+        if self.restore.owners {
             attributes.set_owner(inode.meta.uid, inode.meta.gid).map_err(refused)?;
         }
-        if self.kept.xattrs && inode.xattr.is_some() {
+        if self.restore.xattrs && inode.xattr.is_some() {
             self.set_xattrs(inode, entry, attributes, outcome)?;
         }
         if !link {
             attributes.set_mode(self.mode(inode)).map_err(refused)?;
         }
-        if self.kept.times { attributes.set_time(inode.meta.mtime).map_err(refused) } else { Ok(()) }
+        if self.restore.times { attributes.set_time(inode.meta.mtime).map_err(refused) } else { Ok(()) }
     }
 
     fn mode(&self, inode: &Inode) -> u16 {
-        if !self.kept.permissions {
+        if !self.restore.permissions {
             return plain_mode(inode.node_type());
         }
-        if self.kept.set_id { inode.meta.mode } else { inode.meta.mode & 0o1777 }
+        if self.restore.set_id { inode.meta.mode } else { inode.meta.mode & 0o1777 }
     }
 
-    /// Kinds of attributes that cannot be set are warned of; a single one that cannot is an error.
+    /// Unsupported kinds of attributes cause a warning; other failures are errors.
     fn set_xattrs(
         &self,
         inode: &Inode,
@@ -154,7 +150,7 @@ impl Shop {
                 Err(XattrRefusal::Other(refusal)) => return Err(self.refused(directory, name, refusal)),
                 Err(other) => {
                     let forbidden = other == XattrRefusal::Forbidden;
-                    outcome.notes.push(Note::xattr(&self.path(directory, name), xattr, forbidden));
+                    outcome.warnings.push(Warning::xattr(&self.path(directory, name), xattr, forbidden));
                 }
             }
         }
@@ -162,7 +158,7 @@ impl Shop {
     }
 }
 
-/// Permissions of what gets none from the image.
+/// Default permissions.
 fn plain_mode(kind: NodeType) -> u16 {
     match kind {
         NodeType::Directory => 0o755,

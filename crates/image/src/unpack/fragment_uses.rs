@@ -1,59 +1,59 @@
-//! Fragment blocks that files of several windows need: how many files are still to come, and where the block is meanwhile.
+//! Use counts of fragment blocks needed by several windows, and the position of spilled blocks.
 //!
-//! A tree that fits into one window needs nothing of this. Where a window is full before the tree ends, what is left of the
-//! tree is walked once ahead, to count the tail ends in each fragment block. A block is then decoded for the first window that
-//! needs it and put away ([`Scratch`]) if files to come need it too, which read no more of it than their own bytes.
+//! A tree that fits into one window needs none. When a window is full before the tree ends, the rest of the tree is walked once in advance
+//! to count the tail ends in each fragment block. A block is then decoded for the first window that needs it and spilled ([`Scratch`]) if
+//! later files need it too, which read only their own bytes of it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use packline_squashfs::read::{Image, Node, Scratch, Stowed, Visit};
+use packline_squashfs::read::{Image, Node, Scratch, SpilledBlock, Visit};
 
-/// What a block takes here while it is needed, bytes, rounded up: its place in the map, its store, its place in the file.
+/// Memory of a counted block, bytes, rounded up: map entry, store and position.
 const BLOCK_BYTES: usize = 160;
 
-/// Where a block is that was put away; empty before, and if that failed.
-pub type Store = OnceLock<Stowed>;
+/// Position of a spilled block; empty before, and if spilling failed.
+pub type Store = OnceLock<SpilledBlock>;
 
-/// The fragment blocks that files to come need.
+/// Remaining uses of fragment blocks.
 #[derive(Debug)]
-pub struct Later {
+pub struct FragmentUseCounts {
     scratch: Arc<Scratch>,
-    /// Blocks that are known at most; others are decoded again.
+    /// Maximum number of counted blocks; others are decoded again.
     most: usize,
-    /// None before the rest of the tree has been walked.
+    /// `None` before the rest of the tree has been walked.
     blocks: Option<BTreeMap<u32, Needed>>,
 }
 
 #[derive(Debug, Default)]
 struct Needed {
-    /// Files to come.
+    /// Remaining files.
     files: u32,
     store: Option<Arc<Store>>,
 }
 
-/// What a fragment block is told that several windows need.
+/// Sharing of a fragment block between windows.
 #[derive(Debug, Clone)]
 pub struct Shared {
-    /// Where it is, or will be.
+    /// Where it is or will be spilled.
     pub store: Arc<Store>,
-    /// Where to put it if it is not there yet; none if no more files come.
+    /// Where to spill it; `None` if no uses file needs it.
     pub scratch: Option<Arc<Scratch>>,
 }
 
-impl Later {
-    /// Nothing is known of files to come. Takes `memory` bytes at most.
-    pub fn new(scratch: Arc<Scratch>, image: &Image, memory: usize) -> Later {
+impl FragmentUseCounts {
+    /// Nothing is counted yet. Uses at most `memory` bytes.
+    pub fn new(scratch: Arc<Scratch>, image: &Image, memory: usize) -> FragmentUseCounts {
         let most = (memory / BLOCK_BYTES).min(image.superblock().fragments as usize);
-        Later { scratch, most, blocks: None }
+        FragmentUseCounts { scratch, most, blocks: None }
     }
 
-    /// Bytes that it takes at most.
+    /// Upper bound of its memory, bytes.
     pub fn memory(&self) -> usize {
         self.most * BLOCK_BYTES
     }
 
-    /// Counts the files to come, unless that has been done.
+    /// Counts the remaining files, once.
     pub fn count(&mut self, rest: impl Iterator<Item = Visit>) {
         if self.blocks.is_some() {
             return;
@@ -68,7 +68,7 @@ impl Later {
         self.blocks = Some(blocks);
     }
 
-    /// One of the files to come is there.
+    /// A counted file has been reached.
     pub fn meet(&mut self, visit: &Visit) {
         let Some(blocks) = &mut self.blocks else { return };
         if let Some(needed) = fragment_of(visit).and_then(|fragment| blocks.get_mut(&fragment)) {
@@ -76,7 +76,7 @@ impl Later {
         }
     }
 
-    /// A window needs this block.
+    /// Registers that a window needs this block.
     pub fn share(&mut self, fragment: u32) -> Option<Shared> {
         let blocks = self.blocks.as_mut()?;
         let needed = blocks.get_mut(&fragment)?;

@@ -1,4 +1,4 @@
-//! What workers bring back: counts, warnings, errors that did not stop the rest.
+//! Results of jobs: counts, warnings, errors that did not stop the rest.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,31 +10,31 @@ use super::request::UnpackCounts;
 use super::window::FileKey;
 use crate::Error;
 
-/// What a warning is about: one of each kind is enough.
+/// Topic of a warning: each is reported once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
-    /// The file system has no attributes with this prefix.
+    /// The file system does not support attributes with this prefix.
     Unsupported(Vec<u8>),
-    /// Attributes with this prefix may not be set.
+    /// Attributes with this prefix require privileges.
     Forbidden(Vec<u8>),
-    /// The file system cannot share blocks.
+    /// The file system does not support block sharing.
     NotShared,
-    /// Devices were left out.
+    /// Devices were skipped.
     Device,
 }
 
-/// A warning.
+/// A warning about entries that lose something.
 #[derive(Debug)]
-pub struct Note {
-    /// What it is about.
+pub struct Warning {
+    /// Later warnings with the same topic are dropped.
     pub topic: Topic,
-    /// The words.
+    /// The message, with the path of the first occurrence.
     pub text: String,
 }
 
-impl Note {
-    /// An attribute that was not set; `why` is what the system thinks of it.
-    pub fn xattr(path: &Path, xattr: &Xattr, forbidden: bool) -> Note {
+impl Warning {
+    /// An attribute that was not set; `forbidden`: for lack of privileges.
+    pub fn xattr(path: &Path, xattr: &Xattr, forbidden: bool) -> Warning {
         let prefix = xattr.name.split_inclusive(|&byte| byte == b'.').next().unwrap_or_default().to_vec();
         let why = if forbidden { "they may not be set" } else { "the file system does not store them" };
         let text = format!(
@@ -44,49 +44,47 @@ impl Note {
             prefix.escaped(),
         );
         let topic = if forbidden { Topic::Forbidden(prefix) } else { Topic::Unsupported(prefix) };
-        Note { topic, text }
+        Warning { topic, text }
     }
 
-    /// Blocks that were not shared.
-    pub fn not_shared(path: &Path) -> Note {
+    /// Blocks that were copied instead of shared.
+    pub fn not_shared(path: &Path) -> Warning {
         let text = format!(
             "{}: the file system cannot share blocks: equal files are copied, here and elsewhere",
             path.escaped()
         );
-        Note { topic: Topic::NotShared, text }
+        Warning { topic: Topic::NotShared, text }
     }
 
-    /// A device that was left out.
-    pub fn device(path: &Path) -> Note {
-        Note { topic: Topic::Device, text: format!("{}: devices are left out, here and elsewhere", path.escaped()) }
+    /// A device that was skipped.
+    pub fn device(path: &Path) -> Warning {
+        Warning { topic: Topic::Device, text: format!("{}: devices are left out, here and elsewhere", path.escaped()) }
     }
 }
 
-/// What a piece of work came to.
+/// Result of a job.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What was done.
     pub counts: UnpackCounts,
     /// Warnings, in order.
-    pub notes: Vec<Note>,
+    pub warnings: Vec<Warning>,
     /// Errors that did not stop the rest, in order.
     pub problems: Vec<Error>,
-    /// What became of files with several names, where what fails does not stop the rest.
+    /// Results of files with several names, if errors do not stop the rest.
     pub written: Written,
-    go_on: bool,
+    continue_on_error: bool,
 }
 
-/// What became of files with several names.
+/// Results of files with several names. A file in neither set could not be created.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// Those that are there, whole.
+    /// Complete files.
     pub made: BTreeSet<FileKey>,
-    /// Those whose content cannot be read, so that another name would be no better. What is in neither set could not be made.
+    /// Files with unreadable content, so that another name would fail too.
     pub unreadable: BTreeSet<FileKey>,
 }
 
 impl Written {
-    /// Adds what became of other files.
     pub fn add(&mut self, mut other: Written) {
         self.made.append(&mut other.made);
         self.unreadable.append(&mut other.unreadable);
@@ -94,16 +92,16 @@ impl Written {
 }
 
 impl Outcome {
-    /// Nothing so far. If `go_on`, errors are kept; else they are handed up.
-    pub fn new(go_on: bool) -> Outcome {
-        Outcome { go_on, ..Outcome::default() }
+    /// With `continue_on_error`, errors are recorded; else they are returned.
+    pub fn new(continue_on_error: bool) -> Outcome {
+        Outcome { continue_on_error, ..Outcome::default() }
     }
 
-    /// What was made of something; `None` if it failed and the rest goes on.
+    /// Unwraps a result; `None` if it failed and unpacking continues.
     pub fn keep<T>(&mut self, made: Result<T, Error>) -> Result<Option<T>, Error> {
         match made {
             Ok(made) => Ok(Some(made)),
-            Err(error) if self.go_on => {
+            Err(error) if self.continue_on_error => {
                 self.problems.push(error);
                 Ok(None)
             }

@@ -3,132 +3,51 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Command};
 use packline::tree::escape;
 
 use crate::args::parser::{parser_of, with_help_and_version, without_digits};
-use crate::args::{Args, Compat, Entry, Invocation};
+use crate::args::{Entry, Invocation};
 use crate::commands::{bench, cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
 use crate::compat::lrzip;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;
-use crate::table::command::command_of;
-use crate::table::options::{Applet, Manners};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// A command of the list: one that derives its arguments, or one of the former table.
-#[derive(Debug, Clone, Copy)]
-pub enum Listed {
-    Derived(Entry),
-    Table(Applet),
-}
-
-use Listed::{Derived, Table};
-
 /// Every command, in the order of the help.
-pub static COMMANDS: &[Listed] = &[
-    Derived(Entry::of::<pack::Pack>()),
-    Derived(Entry::of::<unpack::Unpack>()),
-    Derived(Entry::of::<list::List>()),
-    Derived(Entry::of::<cat::Cat>()),
-    Derived(Entry::of::<info::Info>()),
-    Derived(Entry::of::<diff::Diff>()),
-    Derived(Entry::of::<verify::Verify>()),
-    Derived(Entry::of::<compress::Compress>()),
-    Derived(Entry::of::<compress::Decompress>()),
-    Derived(Entry::of::<tar2sqfs::Tar2Sqfs>()),
-    Derived(Entry::of::<gensquashfs::GenSquashFs>()),
-    Derived(Entry::of::<sqfs2tar::Sqfs2Tar>()),
-    Derived(Entry::of::<rdsquashfs::RdSquashFs>()),
-    Derived(Entry::of::<sqfsdiff::SqfsDiff>()),
-    Derived(Entry::of::<lrzip::Lrzip>()),
-    Derived(Entry::of::<lrzip::Lrunzip>()),
-    Derived(Entry::of::<lrzip::Lrzcat>()),
-    Derived(Entry::of::<lrzip::tar::Lrztar>()),
-    Derived(Entry::of::<lrzip::tar::Lrzuntar>()),
-    Derived(Entry::of::<mount::Mount>()),
-    Derived(Entry::of::<bench::Bench>()),
-    Derived(Entry::of::<completions::Completions>()),
-    Derived(Entry::of::<man::ManPage>()),
+pub static COMMANDS: &[Entry] = &[
+    Entry::of::<pack::Pack>(),
+    Entry::of::<unpack::Unpack>(),
+    Entry::of::<list::List>(),
+    Entry::of::<cat::Cat>(),
+    Entry::of::<info::Info>(),
+    Entry::of::<diff::Diff>(),
+    Entry::of::<verify::Verify>(),
+    Entry::of::<compress::Compress>(),
+    Entry::of::<compress::Decompress>(),
+    Entry::of::<tar2sqfs::Tar2Sqfs>(),
+    Entry::of::<gensquashfs::GenSquashFs>(),
+    Entry::of::<sqfs2tar::Sqfs2Tar>(),
+    Entry::of::<rdsquashfs::RdSquashFs>(),
+    Entry::of::<sqfsdiff::SqfsDiff>(),
+    Entry::of::<lrzip::Lrzip>(),
+    Entry::of::<lrzip::Lrunzip>(),
+    Entry::of::<lrzip::Lrzcat>(),
+    Entry::of::<lrzip::tar::Lrztar>(),
+    Entry::of::<lrzip::tar::Lrzuntar>(),
+    Entry::of::<mount::Mount>(),
+    Entry::of::<bench::Bench>(),
+    Entry::of::<completions::Completions>(),
+    Entry::of::<man::ManPage>(),
 ];
 
-impl Listed {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Derived(entry) => entry.name,
-            Table(applet) => applet.name,
-        }
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        match self {
-            Derived(entry) => entry.aliases,
-            Table(_) => &[],
-        }
-    }
-
-    /// What its help says after the options.
-    pub fn details(&self) -> String {
-        match self {
-            Derived(entry) => (entry.details)(),
-            Table(applet) => (applet.details)(),
-        }
-    }
-
-    pub fn compat(&self) -> Compat {
-        match self {
-            Derived(entry) => entry.compat,
-            Table(applet) => match applet.manners {
-                Manners::Packline => Compat::Packline,
-                Manners::DropIn => Compat::ToolsNg,
-                Manners::DropInDiff => Compat::ExitTwo,
-            },
-        }
-    }
-
-    /// The parser of the command.
-    pub fn parser(&'static self) -> Command {
-        match self {
-            Derived(entry) => parser_of(entry),
-            Table(applet) => command_of(applet),
-        }
-    }
-
-    /// Its words, with `-7` as the option that it is a value of.
-    fn words(&self, words: &[OsString]) -> Vec<OsString> {
-        let digits = match self {
-            Derived(entry) => entry.digits,
-            Table(applet) => applet.all_options().find(|option| option.digits).map(|option| option.long),
-        };
-        without_digits(digits, words)
-    }
-
-    fn run(
-        &'static self,
-        parser: &Command,
-        matches: ArgMatches,
-        words: &[OsString],
-        io: &mut Io,
-    ) -> Result<(), Failure> {
-        let invocation = Invocation::new(self.name(), words, parser, matches.clone());
-        if invocation.wants_json() {
-            json_has_a_reader(io)?;
-        }
-        let done = match self {
-            Derived(entry) => (entry.run)(&invocation, io),
-            Table(applet) => (applet.run)(&Args::new(applet, matches).typed_as(words), io),
-        };
-        done.map_err(|failure| invocation.advise(failure))
-    }
-}
-
 /// The command called so.
-pub fn find(name: &OsStr) -> Option<&'static Listed> {
+pub fn find(name: &OsStr) -> Option<&'static Entry> {
     let is = |known: &str| OsStr::new(known) == name;
-    COMMANDS.iter().find(|command| is(command.name()) || command.aliases().iter().any(|alias| is(alias)))
+    COMMANDS.iter().find(|command| is(command.name) || command.aliases.iter().any(|alias| is(alias)))
 }
 
 /// The parser of the whole binary, with every command below it.
@@ -139,7 +58,7 @@ pub fn parser_of_all() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommands(COMMANDS.iter().map(Listed::parser));
+        .subcommands(COMMANDS.iter().map(parser_of));
     with_help_and_version(command)
 }
 
@@ -149,8 +68,8 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
         Some((name, rest)) => (Path::new(name).file_name().unwrap_or_default().to_owned(), rest),
         None => (OsString::from("packline"), arguments),
     };
-    match find(&called_as).filter(|command| command.compat().is_drop_in()) {
-        Some(command) => run_command(command, command.name(), rest, io),
+    match find(&called_as).filter(|command| command.compat.is_drop_in()) {
+        Some(command) => run_command(command, command.name, rest, io),
         None => run_named(rest, io),
     }
 }
@@ -170,10 +89,10 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
 /// The error for a command that does not exist, with the nearest one that does.
 pub fn unknown_command(name: &OsStr) -> Failure {
     let text = name.to_string_lossy();
-    let known = || COMMANDS.iter().flat_map(|command| [&[command.name()], command.aliases()].concat());
+    let known = || COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat());
     let hint = match known().filter(|known| is_near(&text, known)).min_by_key(|known| distance(&text, known)) {
         Some(near) => format!("did you mean '{near}'? 'packline --help' lists the commands"),
-        None => format!("commands: {}", COMMANDS.iter().map(Listed::name).collect::<Vec<_>>().join(", ")),
+        None => format!("commands: {}", COMMANDS.iter().map(|command| command.name).collect::<Vec<_>>().join(", ")),
     };
     Failure::usage(format!("unknown command '{}' ({hint})", name.escaped()))
 }
@@ -192,16 +111,24 @@ pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
 }
 
 /// Parses and runs; `called` begins each message.
-fn run_command(command: &'static Listed, called: &str, words: &[OsString], io: &mut Io) -> u8 {
-    let usage_status = command.compat().usage_status();
-    let mut parser = command.parser();
-    match parser.try_get_matches_from_mut(with_name(command.name(), &command.words(words))) {
-        Ok(matches) => match command.run(&parser, matches, words, io) {
+fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &mut Io) -> u8 {
+    let usage_status = command.compat.usage_status();
+    let mut parser = parser_of(command);
+    let typed = without_digits(command.digits, words);
+    match parser.try_get_matches_from_mut(with_name(command.name, &typed)) {
+        Ok(matches) => match run_parsed(command, &Invocation::new(command.name, words, &parser, matches), io) {
             Ok(()) => 0,
             Err(failure) => report(&failure, called, usage_status, io),
         },
         Err(error) => answer(error, called, usage_status, io),
     }
+}
+
+fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+    if invocation.wants_json() {
+        json_has_a_reader(io)?;
+    }
+    (command.run)(invocation, io).map_err(|failure| invocation.advise(failure))
 }
 
 /// Refuses `--json` where standard output is closed, before anything is done whose outcome could then not be reported.

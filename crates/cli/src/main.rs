@@ -5,7 +5,6 @@ mod commands;
 mod compat;
 mod dispatch;
 mod host;
-mod table;
 #[cfg(test)]
 mod tests;
 mod ui;

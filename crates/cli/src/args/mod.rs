@@ -22,8 +22,6 @@ use clap::{ArgMatches, FromArgMatches};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-pub use crate::table::args::Args;
-
 pub mod image;
 pub mod machine;
 pub mod parser;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap_complete::{Shell, generate};
 
+use crate::args::parser::parser_of;
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation};
 use crate::dispatch::{find, parser_of_all, unknown_command};
@@ -39,7 +40,7 @@ impl Command for Completions {
         let (mut parser, name) = match self.name.filter(|name| name != "packline") {
             Some(name) => {
                 let command = find(&name).ok_or_else(|| unknown_command(&name))?;
-                (command.parser(), command.name())
+                (parser_of(command), command.name)
             }
             None => (parser_of_all(), "packline"),
         };

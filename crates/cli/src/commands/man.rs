@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::args::{Command, Compat, Invocation};
-use crate::dispatch::{Listed, find, parser_of_all, unknown_command};
+use crate::args::parser::parser_of;
+use crate::args::{Command, Compat, Entry, Invocation};
+use crate::dispatch::{find, parser_of_all, unknown_command};
 use crate::ui::exit_status;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -29,7 +30,7 @@ impl Command for ManPage {
         let (parser, compat) = match self.name.filter(|name| name != "packline") {
             Some(name) => {
                 let command = find(&name).ok_or_else(|| unknown_command(&name))?;
-                (page_of(command), command.compat())
+                (page_of(command), command.compat)
             }
             None => (parser_of_all(), Compat::Packline),
         };
@@ -41,12 +42,12 @@ impl Command for ManPage {
 }
 
 /// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
-fn page_of(command: &'static Listed) -> clap::Command {
-    let name = match command.compat().is_drop_in() {
-        true => command.name().to_string(),
-        false => format!("packline-{}", command.name()),
+fn page_of(command: &Entry) -> clap::Command {
+    let name = match command.compat.is_drop_in() {
+        true => command.name.to_string(),
+        false => format!("packline-{}", command.name),
     };
-    command.parser().display_name(name).after_help(command.details())
+    parser_of(command).display_name(name).after_help((command.details)())
 }
 
 fn statuses(compat: Compat) -> Roff {

@@ -12,12 +12,10 @@ use packline_testkit::model::{Content, Node, NodeKind};
 use tempfile::TempDir;
 
 use crate::args::parser::parser_of;
-use crate::args::{Args, Command, Entry, Invocation};
+use crate::args::{Command, Entry, Invocation};
 use crate::dispatch::{self, with_name};
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::Streams;
-use crate::table::command::command_of;
-use crate::table::options::Applet;
 use crate::ui::io::{Host, Io};
 
 /// What a command did.
@@ -180,7 +178,7 @@ pub fn parse<C: Command>(words: &[&str]) -> (C, Invocation) {
 
 /// Long names of a command's own options.
 pub fn options_of(name: &str) -> Vec<String> {
-    let parser = dispatch::find(name.as_ref()).unwrap().parser();
+    let parser = parser_of(dispatch::find(name.as_ref()).unwrap());
     let longs = parser.get_arguments().filter_map(|argument| argument.get_long());
     longs.filter(|long| !["help", "help-advanced", "version"].contains(long)).map(str::to_string).collect()
 }
@@ -190,16 +188,6 @@ pub fn assert_options_are<'a>(name: &str, names: impl Iterator<Item = &'a str>) 
     let there = options_of(name);
     let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
     assert_eq!(names.collect::<BTreeSet<&str>>(), there);
-}
-
-/// Options that nothing asked for when a command ran, however that ended.
-pub fn unasked(applet: &'static Applet, words: &[&str]) -> Vec<&'static str> {
-    let arguments: Vec<OsString> = words.iter().map(Into::into).collect();
-    let matches = command_of(applet).try_get_matches_from(with_name(applet.name, &arguments)).unwrap();
-    let args = Args::new(applet, matches);
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
-    let _outcome = (applet.run)(&args, &mut io);
-    args.unasked()
 }
 
 /// Each of these is wrong usage, and answered with that.

@@ -1,18 +1,16 @@
 //! Tests of the list of commands: it is consistent, and everything made from it knows every option.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 
 use super::harness::{Gone, Place, host, io, options_of, run, run_on, sample_tar};
-use crate::dispatch::{self, COMMANDS, Listed, parser_of_all};
-use crate::table::options::Takes;
+use crate::args::parser::parser_of;
+use crate::dispatch::{self, COMMANDS, parser_of_all};
 use crate::ui::exit_status;
-use crate::ui::size::{parse_number, parse_size};
 
 /// Defaults are within their ranges too: clap parses them.
 #[test]
 fn clap_finds_no_fault_with_it() {
-    COMMANDS.iter().for_each(|command| command.parser().debug_assert());
+    COMMANDS.iter().for_each(|command| parser_of(command).debug_assert());
     parser_of_all().debug_assert();
 }
 
@@ -20,46 +18,27 @@ fn clap_finds_no_fault_with_it() {
 fn no_name_is_used_twice_and_every_option_is_described() {
     for command in COMMANDS {
         let mut names = BTreeSet::new();
-        for option in command.parser().get_arguments().filter(|argument| !argument.is_positional()) {
+        for option in parser_of(command).get_arguments().filter(|argument| !argument.is_positional()) {
             let long = option.get_long().unwrap_or_default();
             let shorts = option.get_short_and_visible_aliases().unwrap_or_default();
             let mut all = option.get_all_aliases().unwrap_or_default();
             all.push(long);
-            assert!(all.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name());
-            assert!(shorts.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name());
+            assert!(all.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name);
+            assert!(shorts.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name);
             let help = option.get_help().map(ToString::to_string).unwrap_or_default();
             assert!(
                 help.len() > 10 && !help.ends_with('.') && !help.contains("4294967295"),
                 "{} --{long}",
-                command.name()
+                command.name
             );
         }
     }
 }
 
 #[test]
-fn defaults_are_within_their_ranges() {
-    let tables = COMMANDS.iter().filter_map(|command| match command {
-        Listed::Table(applet) => Some(applet),
-        Listed::Derived(_) => None,
-    });
-    for option in tables.flat_map(|applet| applet.all_options()) {
-        let Some(default) = option.default.map(OsStr::new) else { continue };
-        let fits = match option.takes {
-            Takes::Size { least, most } => parse_size(default).is_ok_and(|size| (least..=most).contains(&size)),
-            Takes::Number { least, most } => parse_number(default).is_ok_and(|number| (least..=most).contains(&number)),
-            Takes::Choice(words) => words.iter().any(|word| OsStr::new(word) == default),
-            Takes::Text | Takes::Attached | Takes::Path => true,
-            Takes::Nothing => false,
-        };
-        assert!(fits, "--{}: {default:?}", option.long);
-    }
-}
-
-#[test]
 fn help_and_manual_know_every_option() {
     for command in COMMANDS {
-        let (parser, name) = (command.parser(), command.name());
+        let (parser, name) = (parser_of(command), command.name);
         let advanced = parser.get_arguments().any(|argument| argument.get_id() == "help-advanced");
         let help = if advanced { "--help-advanced" } else { "--help" };
         let (help, page) = (run(&[name, help]), run(&["man", name]));
@@ -95,7 +74,7 @@ fn completions_know_every_option_and_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let all = run(&["completions", shell]);
         assert_eq!(all.status, 0, "{all:?}");
-        for name in COMMANDS.iter().map(Listed::name) {
+        for name in COMMANDS.iter().map(|command| command.name) {
             assert!(all.out.contains(name), "{shell} {name}");
             let one = run(&["completions", shell, name]);
             let missing: Vec<String> = options_of(name).into_iter().filter(|long| !one.out.contains(long)).collect();
@@ -110,12 +89,9 @@ fn completions_know_every_option_and_command() {
 #[test]
 fn help_and_manual_have_the_table_of_exit_statuses() {
     for command in COMMANDS {
-        let (help, page) = (run(&[command.name(), "--help"]).out, run(&["man", command.name()]).out);
-        if matches!(command, Listed::Table(_)) {
-            continue;
-        }
-        assert!(help.ends_with(&format!("{}\n", exit_status::text(command.compat()))), "{}", command.name());
-        assert!(page.contains(".SH \"EXIT STATUS\"") && !page.contains("Exit status:"), "{}", command.name());
+        let (help, page) = (run(&[command.name, "--help"]).out, run(&["man", command.name]).out);
+        assert!(help.ends_with(&format!("{}\n", exit_status::text(command.compat))), "{}", command.name);
+        assert!(page.contains(".SH \"EXIT STATUS\"") && !page.contains("Exit status:"), "{}", command.name);
     }
 }
 
@@ -146,8 +122,8 @@ fn exit_statuses_are_those_of_the_table() {
 #[test]
 fn usage_errors_have_the_status_of_their_kind() {
     for command in COMMANDS {
-        let wrong = run(&[command.name(), "--no-such-option"]);
-        assert_eq!(wrong.status, command.compat().usage_status(), "{}", command.name());
+        let wrong = run(&[command.name, "--no-such-option"]);
+        assert_eq!(wrong.status, command.compat.usage_status(), "{}", command.name);
         assert!(wrong.err.starts_with("packline: ") && wrong.out.is_empty(), "{wrong:?}");
     }
     assert_eq!(run(&["pack"]).status, 2);
@@ -190,7 +166,7 @@ fn the_name_it_is_called_by_counts() {
         let arguments: Vec<_> = std::iter::once(name).chain(arguments.iter().copied()).map(Into::into).collect();
         (dispatch::run(&arguments, &mut io), kept.text())
     };
-    for name in COMMANDS.iter().filter(|command| command.compat().is_drop_in()).map(Listed::name) {
+    for name in COMMANDS.iter().filter(|command| command.compat.is_drop_in()).map(|command| command.name) {
         let (status, text) = call(&format!("/usr/bin/{name}"), &["--version"]);
         assert_eq!((status, text), (0, format!("{name} {}\n", env!("CARGO_PKG_VERSION"))));
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 
-use crate::Container;
+use crate::ContentKind;
 
 /// Why an operation failed. Under the name of an output there is then what was there before.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +80,7 @@ pub enum Error {
         /// The file as the user named it.
         path: PathBuf,
         /// What it is.
-        found: Container,
+        found: ContentKind,
         /// The source.
         expected: String,
     },
@@ -94,6 +94,12 @@ pub enum Error {
         /// For what.
         what: String,
     },
+    /// A codec is unknown, or has no such parameter. The user's fault.
+    #[error(transparent)]
+    Codec(#[from] packline_codec::CodecError),
+    /// A pattern is malformed. The user's fault.
+    #[error(transparent)]
+    Pattern(#[from] packline_tree::PatternFault),
     /// The request contradicts itself or asks for what does not exist. The user's fault.
     #[error("{what} (expected {expected})")]
     Request {

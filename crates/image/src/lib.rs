@@ -4,7 +4,8 @@
 //! and a limit of memory, from which [`ReadDemand::plan`] makes the sizes of windows and caches.
 
 mod cat;
-mod container;
+mod content_kind;
+
 mod diff;
 mod error;
 mod follow;
@@ -21,7 +22,7 @@ mod verify;
 use packline_runtime::{EntryInfo, EntryKind, FileIdentity, Observer, Progress, Resources, Temporaries, must_differ};
 
 pub use cat::cat;
-pub use container::Container;
+pub use content_kind::ContentKind;
 pub use diff::{Compared, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
 pub use error::Error;
 pub use info::{ImageInfo, TreeCounts};
@@ -30,7 +31,7 @@ pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
 pub use opened::{ImagePlace, OpenedImage};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
-pub use tar_out::{OutputTarget, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
+pub use tar_out::{Output, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
 pub use unpack::{
     Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary, Warning, unpack,
 };

@@ -1,12 +1,17 @@
 //! Opens an image by its path, at an offset or wherever it is found in the file.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_squashfs::read::{FileInput, Image, Input as _, Opening, Origin, ReadError};
 
-use crate::{Container, Error, FileIdentity};
+use packline_squashfs::verify::{Examiner, Finding};
+
+use crate::{
+    ContentKind, Error, FileIdentity, ImageEntries, ImageInfo, Resources, Selection, cat, metadata_cache, verify,
+};
 
 /// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS image";
@@ -35,6 +40,12 @@ impl ImagePlace {
         ImagePlace { path: path.into(), offset: None }
     }
 
+    /// Content of the file by its first bytes, unless an image at an offset in it is meant. `None` for unknown content.
+    pub fn content_kind(&self) -> Option<ContentKind> {
+        // All of a .pln file is compressed: there is no byte at which an image could start.
+        ContentKind::of_file(&self.path).filter(|&found| found == ContentKind::Pln || self.offset.is_none())
+    }
+
     /// Opens the image; `metadata_cache` is in bytes.
     ///
     /// # Errors
@@ -44,8 +55,8 @@ impl ImagePlace {
         let origin = self.offset.map_or(Origin::Find, Origin::At);
         let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
         let input = File::open(&self.path).and_then(FileInput::new).map_err(refused)?;
-        let other = Container::of_input(input.size(), |head| input.read_at(0, head)).filter(|&found| is_other(found));
-        if let (None, Some(found @ (Container::Lrz | Container::Pln))) = (self.offset, other) {
+        let other = ContentKind::of_input(input.size(), |head| input.read_at(0, head)).filter(|&found| is_other(found));
+        if let (None, Some(found @ (ContentKind::Lrz | ContentKind::Pln))) = (self.offset, other) {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }
@@ -54,7 +65,7 @@ impl ImagePlace {
     }
 
     /// Names the container of a file that has no image at its start or elsewhere.
-    fn fault(&self, cause: ReadError, other: Option<Container>) -> Error {
+    fn fault(&self, cause: ReadError, other: Option<ContentKind>) -> Error {
         match (other, &cause) {
             (Some(found), ReadError::Corrupt { offset: 0, .. }) if self.offset.unwrap_or(0) == 0 => {
                 found.instead_of(&self.path, EXPECTED)
@@ -65,6 +76,43 @@ impl ImagePlace {
 }
 
 impl OpenedImage {
+    /// Opens an image at the start of a file or a block device, or behind other data in it.
+    ///
+    /// # Errors
+    /// Those of [`ImagePlace::open`].
+    pub fn open(path: impl Into<PathBuf>) -> Result<OpenedImage, Error> {
+        ImagePlace::new(path).open(metadata_cache(None))
+    }
+
+    /// The entries that a selection names, in the order of their paths. An error concerns one entry; the others follow.
+    pub fn entries<'s>(&'s self, selection: &'s Selection) -> ImageEntries<'s> {
+        ImageEntries::new(self, selection)
+    }
+
+    /// Writes the content of a regular file to `out`. Symbolic links are followed inside the image.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for content that cannot be read,
+    /// [`Error::Output`] if `out` refuses.
+    pub fn read(&self, path: impl AsRef<[u8]>, out: &mut dyn Write) -> Result<(), Error> {
+        cat(self, &[path.as_ref().to_vec()], &Resources::new(1), out, "output")
+    }
+
+    /// Reads every byte and checks every rule of the format. Returns the findings, in the order in which they were made.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not enough for so many inodes, [`Error::Read`] if cancelled.
+    pub fn verify(&self, resources: &Resources) -> Result<Vec<Finding>, Error> {
+        let mut findings = Findings(Vec::new());
+        verify(self, resources, &mut findings)?;
+        Ok(findings.0)
+    }
+
+    /// Superblock, codec and tables.
+    pub fn info(&self) -> ImageInfo {
+        ImageInfo::of(self)
+    }
+
     /// Identifies its file.
     pub(crate) fn identity(&self) -> Option<FileIdentity> {
         FileIdentity::of_path(&self.display_path)
@@ -82,8 +130,16 @@ impl OpenedImage {
     }
 }
 
-fn is_other(found: Container) -> bool {
-    found != Container::SquashFs
+struct Findings(Vec<Finding>);
+
+impl Examiner for Findings {
+    fn found(&mut self, finding: Finding) {
+        self.0.push(finding);
+    }
+}
+
+fn is_other(found: ContentKind) -> bool {
+    found != ContentKind::SquashFs
 }
 
 fn read_error(path: &Path, cause: ReadError) -> Error {

@@ -51,6 +51,21 @@ impl Selection {
         Selection::default()
     }
 
+    /// What a pattern names, with all below it.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] for a malformed one.
+    pub fn pattern(pattern: impl AsRef<[u8]>) -> Result<Selection, Error> {
+        let mut selection = Selection::all();
+        selection.include.add(pattern.as_ref())?;
+        Ok(selection)
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_all(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty() && self.omit == Omit::default()
+    }
+
     /// The error if patterns of [`Selection::include`] matched no entry of `place` that is not excluded.
     pub fn unmatched(&self, place: &str) -> Option<Error> {
         let what = idle(&self.include, place)?;

@@ -55,7 +55,7 @@ pub enum TarRoot {
 }
 
 /// Where a tar goes.
-pub enum OutputTarget {
+pub enum Output {
     /// A stream: standard output, a pipe. Its name is for messages.
     Stream(PathBuf, Box<dyn Write>),
     /// A file that gets its name when it is whole. Replaced only with `force`.
@@ -67,12 +67,24 @@ pub enum OutputTarget {
     },
 }
 
+impl Output {
+    /// A file, which must not exist yet.
+    pub fn file(path: impl Into<PathBuf>) -> Output {
+        Output::File { path: path.into(), force: false }
+    }
+
+    /// A stream; `name` is for messages.
+    pub fn writer(name: impl Into<PathBuf>, out: impl Write + 'static) -> Output {
+        Output::Stream(name.into(), Box::new(out))
+    }
+}
+
 /// A tar to be made of an image.
 pub struct TarOutRequest {
     /// The image.
     pub image: ImagePlace,
     /// Where the tar goes.
-    pub target: OutputTarget,
+    pub target: Output,
     /// How it is compressed; not at all if `None`.
     pub compression: Option<StreamSpec>,
     /// The entries.
@@ -100,7 +112,7 @@ pub struct TarOutRequest {
 
 impl TarOutRequest {
     /// Everything of an image, the root's entry too, holes as holes, uncompressed; one worker.
-    pub fn new(image: ImagePlace, target: OutputTarget) -> TarOutRequest {
+    pub fn new(image: ImagePlace, target: Output) -> TarOutRequest {
         TarOutRequest {
             image,
             target,
@@ -113,7 +125,7 @@ impl TarOutRequest {
             continue_on_error: false,
             refuse_missing: true,
             refuse_unstorable: false,
-            resources: Resources { workers: 1, ..Resources::default() },
+            resources: Resources::new(1),
             temporaries: Temporaries::default(),
         }
     }
@@ -162,7 +174,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         link_bytes: plan::link_bytes(resources.memory),
     };
     asked.check()?;
-    if let OutputTarget::File { path, .. } = &target {
+    if let Output::File { path, .. } = &target {
         must_differ(&image.path, path)?;
     }
     let opened = image.open(metadata_cache(resources.memory))?;

@@ -6,12 +6,12 @@ use std::path::Path;
 use packline_runtime::escape::Escape;
 use packline_squashfs::FileHints;
 use packline_tree::{
-    AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile, Source,
+    AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile,
     list_pack_file, parse_pack_file,
 };
 
 use crate::source::{Prepared, place_within};
-use crate::{FileIdentity, Hints, Resources, SourceSpec};
+use crate::{FileIdentity, Hints, Resources, Source};
 
 /// A list of entries with their flags of a sort file.
 pub struct List {
@@ -66,11 +66,11 @@ impl List {
     }
 
     /// The list as a source, its files read ahead by `readers` threads, and the flags of single files.
-    pub fn into_source(self, readers: usize) -> (SourceSpec, Option<Hints>) {
+    pub fn into_source(self, readers: usize) -> (Source, Option<Hints>) {
         let bytes = self.entries.iter().map(|(entry, _)| size(entry)).fold(0u64, u64::saturating_add);
         let source = ListSource::new(self.entries, Some(bytes), readers, AHEAD_BYTES);
         let hints = (!self.flags.is_empty()).then(|| hints_of(self.flags));
-        (SourceSpec::Entries { name: self.name, source: Box::new(source) }, hints)
+        (Source::Entries { name: self.name, source: Box::new(source) }, hints)
     }
 }
 
@@ -83,13 +83,16 @@ pub fn tar_entries(
     resources: &Resources,
     found: &mut dyn FnMut(&Entry) -> bool,
 ) -> Result<(), crate::Error> {
-    let prepared = Prepared::new(SourceSpec::TarFile { path: path.to_path_buf() })?;
+    let prepared = Prepared::new(Source::TarFile { path: path.to_path_buf() })?;
     let spare = resources.memory.unwrap_or(u64::MAX).saturating_sub(prepared.least());
     each_entry(prepared.open(resources.workers, spare, false)?.source.as_mut(), found)
 }
 
 /// The same of an open source.
-pub(crate) fn each_entry(source: &mut dyn Source, found: &mut dyn FnMut(&Entry) -> bool) -> Result<(), crate::Error> {
+pub(crate) fn each_entry(
+    source: &mut dyn packline_tree::Source,
+    found: &mut dyn FnMut(&Entry) -> bool,
+) -> Result<(), crate::Error> {
     while let Some(entry) = source.next_entry()? {
         if !found(&entry) {
             break;

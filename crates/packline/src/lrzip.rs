@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_image::idle_exclude;
-use packline_lrz::{Archive, ReadOptions, Source, Unpacked, WriteOptions, Written};
+use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
+use packline_runtime::FileInput;
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileInput, Input};
 use packline_tree::DirectoryOptions;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
@@ -25,7 +25,7 @@ pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
 
 use crate::output_stream::{OutputStream, refuse_target};
 use crate::source::{head_of, is_compressed, refuse_container};
-use crate::{Container, Error, FileIdentity, Observer, OutputTarget, Resources, Temporaries, must_differ};
+use crate::{ContentKind, Error, FileIdentity, Input, Observer, Output, Resources, Source, Temporaries, must_differ};
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
@@ -40,10 +40,8 @@ const PIPE_BYTES: u64 = pipe_bytes(PIPE_CHUNKS);
 
 /// What a .lrz file is made of.
 pub enum LrzSource {
-    /// A file. One that is no regular file is read as a stream.
-    File(PathBuf),
-    /// A stream, with its name in messages.
-    Stream(String, Box<dyn Read + Send>),
+    /// A file or stream of any content.
+    Content(Input),
     /// A tar file or stream, whose own compression is undone.
     Tar(String, Box<dyn Read + Send>),
     /// A directory, as a tar.
@@ -57,12 +55,33 @@ pub enum LrzSource {
     },
 }
 
+impl LrzSource {
+    /// The tree of a pack, as a tar. A tar is packed as it is, but for its own compression.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if a tar cannot be opened, [`Error::Request`] for what is neither a directory nor a tar.
+    pub fn of_tree(source: Source) -> Result<LrzSource, Error> {
+        match source {
+            Source::Directory { path, options } => Ok(LrzSource::Directory { path, options, prefix: Vec::new() }),
+            Source::TarStream { name, stream } => Ok(LrzSource::Tar(name, stream)),
+            Source::TarFile { path } => match File::open(&path) {
+                Ok(file) => Ok(LrzSource::Tar(path.escaped(), Box::new(file))),
+                Err(cause) => Err(Error::Source { path, action: "cannot open", cause }),
+            },
+            Source::Entries { name, .. } => {
+                let what = format!("{name}: entries for a .lrz file, which holds a tar");
+                Err(Error::Request { what, expected: "a directory or a tar".to_string() })
+            }
+        }
+    }
+}
+
 /// A .lrz file to be written.
 pub struct LrzRequest {
     /// The input.
     pub source: LrzSource,
     /// Where the file goes.
-    pub target: OutputTarget,
+    pub target: Output,
     /// What decides its bytes besides the source.
     pub options: WriteOptions,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
@@ -97,7 +116,7 @@ pub struct LrzUnpackRequest<'a> {
     /// The file.
     pub opened: &'a OpenedLrz,
     /// Where its content goes; `None` for nowhere: it is only checked.
-    pub target: Option<OutputTarget>,
+    pub target: Option<Output>,
     /// Compute the MD5 of the content even if the file has none.
     pub md5: bool,
     /// Read what was written again, and compare it.
@@ -112,19 +131,35 @@ pub struct LrzUnpackRequest<'a> {
     pub temporaries: Temporaries,
 }
 
+impl<'a> LrzUnpackRequest<'a> {
+    /// Decompresses a file of any content; one worker.
+    pub fn new(opened: &'a OpenedLrz, target: Option<Output>) -> LrzUnpackRequest<'a> {
+        LrzUnpackRequest {
+            opened,
+            target,
+            md5: false,
+            check: false,
+            tar: false,
+            keep_broken: false,
+            resources: Resources::new(1),
+            temporaries: Temporaries::default(),
+        }
+    }
+}
+
 /// Writes a .lrz file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
 ///
 /// # Errors
 /// [`Error`], with the name of the file or entry and, where there is one, the offset.
 pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
     let LrzRequest { source, target, options, keep_attributes, resources, temporaries } = request;
-    if let (LrzSource::File(input), OutputTarget::File { path, .. }) = (&source, &target) {
+    if let (LrzSource::Content(Input::File(input)), Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }
     let mut output = OutputStream::open(target, &temporaries)?;
     let (written, about) = match source {
-        LrzSource::File(path) => pack_file(&path, &mut output, &options, &resources, observer)?,
-        LrzSource::Stream(name, mut stream) => {
+        LrzSource::Content(Input::File(path)) => pack_file(&path, &mut output, &options, &resources, observer)?,
+        LrzSource::Content(Input::Stream(name, mut stream)) => {
             (pack_stream(&name, &mut stream, &mut output, &options, &resources, observer)?, None)
         }
         LrzSource::Tar(name, stream) => (pack_tar(&name, stream, &mut output, &options, &resources, observer)?, None),
@@ -146,7 +181,7 @@ pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Writ
 /// Opens a .lrz file; with its password, if it is encrypted, which takes a second.
 ///
 /// # Errors
-/// [`Error::Source`] if it cannot be opened, [`Error::Lrz`] if it is no .lrz file or another password is needed.
+/// [`Error::Source`] if it cannot be opened, [`Error::Stream`] if it is no .lrz file or another password is needed.
 pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let file = File::open(path).map_err(refused)?;
@@ -170,9 +205,9 @@ pub fn lrz_open_stream(
     open(path, Arc::new(input), password)
 }
 
-fn open(path: &Path, input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
+fn open(path: &Path, input: Arc<dyn packline_runtime::Input>, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
     let size = input.size();
-    let other = Container::of_input(size, |head| input.read_at(0, head)).filter(|&found| found != Container::Lrz);
+    let other = ContentKind::of_input(size, |head| input.read_at(0, head)).filter(|&found| found != ContentKind::Lrz);
     if let Some(other) = other {
         return Err(other.instead_of(path, "a .lrz file"));
     }
@@ -230,7 +265,7 @@ fn pack_file(
     }
     let input = Arc::new(FileInput::described(file, &about));
     let display_path = output.display_path().to_path_buf();
-    let written = packline_lrz::compress(Source::At(input), output, options, resources, observer);
+    let written = packline_lrz::compress(packline_lrz::Source::At(input), output, options, resources, observer);
     Ok((written.map_err(|cause| fault(path, &display_path, cause))?, Some(about)))
 }
 
@@ -243,7 +278,7 @@ fn pack_stream(
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let display_path = output.display_path().to_path_buf();
-    let written = packline_lrz::compress(Source::Stream(stream), output, options, resources, observer);
+    let written = packline_lrz::compress(packline_lrz::Source::Stream(stream), output, options, resources, observer);
     written.map_err(|cause| fault(Path::new(name), &display_path, cause))
 }
 

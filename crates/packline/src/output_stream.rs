@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use md5::{Digest, Md5};
 use packline_runtime::{OutputFile, Sink, WriteBehind};
 
-use crate::{Error, FileIdentity, Observer, OutputTarget, Temporaries};
+use crate::{Error, FileIdentity, Observer, Output, Temporaries};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;
@@ -30,9 +30,9 @@ enum Place {
 ///
 /// # Errors
 /// [`Error::Target`].
-pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &OutputTarget) -> Result<(), Error> {
+pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &Output) -> Result<(), Error> {
     match (about.and_then(FileIdentity::of), target) {
-        (Some(identity), OutputTarget::File { path, .. }) => Ok(identity.refuse_output(input, path)?),
+        (Some(identity), Output::File { path, .. }) => Ok(identity.refuse_output(input, path)?),
         _ => Ok(()),
     }
 }
@@ -42,10 +42,10 @@ impl OutputStream {
     ///
     /// # Errors
     /// Those of [`OutputFile::open`].
-    pub(crate) fn open(target: OutputTarget, temporaries: &Temporaries) -> Result<OutputStream, Error> {
+    pub(crate) fn open(target: Output, temporaries: &Temporaries) -> Result<OutputStream, Error> {
         match target {
-            OutputTarget::Stream(display_path, out) => Ok(OutputStream { display_path, place: Place::Stream(out) }),
-            OutputTarget::File { path, force } => {
+            Output::Stream(display_path, out) => Ok(OutputStream { display_path, place: Place::Stream(out) }),
+            Output::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
                 let (sink, file) = (output.sink()?, output.file()?);
                 Ok(OutputStream { display_path: path, place: Place::File { output, sink, file } })

@@ -11,7 +11,7 @@ use crate::memory::{Demand, Plan};
 use crate::observed_source::ObservedSource;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
-use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSpec, Unsupported, must_differ};
+use crate::{Changes, Error, Observer, PackRequest, PackSummary, Source, Unsupported, must_differ};
 
 /// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium; after an error it is unchanged (a
 /// block device on which writing had begun: without a superblock).
@@ -19,14 +19,10 @@ use crate::{Changes, Error, Format, Observer, PackRequest, PackSummary, SourceSp
 /// # Errors
 /// [`Error`], with the name of the file or entry and, where there is one, the offset; independent of timing.
 pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSummary, Error> {
-    if request.format != Format::SquashFs {
-        let what = "a container that holds no image".to_string();
-        return Err(Error::Request { what, expected: "squashfs; .lrz files are packed by lrz_pack".to_string() });
-    }
     let display_path = request.output.clone();
     let tool = squashfs::tool_memory(&request.image)
         .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
-    if let SourceSpec::TarFile { path } = &request.source {
+    if let Source::TarFile { path } = &request.source {
         must_differ(path, &display_path)?;
     }
     let output = OutputFile::open(&display_path, request.force, &request.temporaries)?;
@@ -66,9 +62,9 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
 }
 
 /// Patterns to exclude; a directory source applies them itself.
-fn excludes(source: &SourceSpec, changes: &Changes) -> [Patterns; 2] {
+fn excludes(source: &Source, changes: &Changes) -> [Patterns; 2] {
     let of_directory = match source {
-        SourceSpec::Directory { options, .. } => options.excludes.clone(),
+        Source::Directory { options, .. } => options.excludes.clone(),
         _ => Patterns::new(),
     };
     [of_directory, changes.exclude.clone()]
@@ -84,8 +80,8 @@ fn changes(mut changes: Changes, image: &Options) -> Changes {
 
 /// A directory source that reads neither outside the new root nor the output, by its final and its temporary name: of a file's names, the
 /// first that it finds becomes the file.
-fn without_outside(mut source: SourceSpec, changes: &Changes, output: &OutputFile) -> SourceSpec {
-    if let SourceSpec::Directory { path, options } = &mut source {
+fn without_outside(mut source: Source, changes: &Changes, output: &OutputFile) -> Source {
+    if let Source::Directory { path, options } = &mut source {
         options.without.extend(output.names().filter_map(|name| place_within(path, name)));
         options.without.extend_from_slice(&changes.without);
         options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
@@ -94,10 +90,10 @@ fn without_outside(mut source: SourceSpec, changes: &Changes, output: &OutputFil
 }
 
 /// Whether hard links may refer to entries that are left out.
-fn filters(source: &SourceSpec, changes: &Changes) -> bool {
+fn filters(source: &Source, changes: &Changes) -> bool {
     let of_directory = !changes.exclude.is_empty() || !changes.drop.is_empty();
     match source {
-        SourceSpec::Directory { .. } => of_directory,
+        Source::Directory { .. } => of_directory,
         _ => of_directory || changes.root.is_some() || !changes.without.is_empty(),
     }
 }

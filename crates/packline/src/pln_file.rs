@@ -7,26 +7,18 @@ use std::sync::Arc;
 
 use packline_pln::{Info, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileInput, Input};
+use packline_runtime::{FileInput, Input as _};
 
 use crate::output_stream::{OutputStream, refuse_target};
 use crate::source::head_of;
-use crate::{Container, Error, Observer, OutputTarget, Resources, Temporaries};
-
-/// Where bytes come from, compressed or not.
-pub enum PlnSource {
-    /// A file. One that is no regular file is read as a stream.
-    File(PathBuf),
-    /// A stream, with its name in messages.
-    Stream(String, Box<dyn Read + Send>),
-}
+use crate::{ContentKind, Error, Input, Observer, Output, Resources, Temporaries};
 
 /// A .pln file to be written.
 pub struct PlnRequest {
     /// The input.
-    pub source: PlnSource,
+    pub source: Input,
     /// Where the file goes.
-    pub target: OutputTarget,
+    pub target: Output,
     /// What decides its bytes besides the source.
     pub options: WriteOptions,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
@@ -40,11 +32,11 @@ pub struct PlnRequest {
 /// The input.
 pub struct PlnUnpackRequest {
     /// The .pln file.
-    pub source: PlnSource,
+    pub source: Input,
     /// Which bytes of its content.
     pub span: Span,
     /// Where they go.
-    pub target: OutputTarget,
+    pub target: Output,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
     /// Keep an output that is not whole.
@@ -99,7 +91,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
 /// # Errors
 /// [`Error`] if it cannot be read, or is of a kind that is not known here.
 pub fn pln_verify(
-    source: PlnSource,
+    source: Input,
     resources: &Resources,
     found: &mut dyn FnMut(&packline_pln::Error),
     observer: &mut dyn Observer,
@@ -114,7 +106,7 @@ pub fn pln_verify(
 /// # Errors
 /// [`Error`] if it cannot be read or is no .pln file; a pipe has no tables to begin with.
 pub fn pln_info(path: &Path) -> Result<Info, Error> {
-    let opened = Opened::new(PlnSource::File(path.to_path_buf()))?.unless_other()?;
+    let opened = Opened::new(Input::File(path.to_path_buf()))?.unless_other()?;
     let Bytes::At(input) = opened.bytes else {
         let (what, expected) = ("what is in a stream cannot be listed".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
@@ -136,10 +128,10 @@ enum Bytes {
 }
 
 impl Opened {
-    fn new(source: PlnSource) -> Result<Opened, Error> {
+    fn new(source: Input) -> Result<Opened, Error> {
         match source {
-            PlnSource::File(path) => Opened::file(path),
-            PlnSource::Stream(name, stream) => {
+            Input::File(path) => Opened::file(path),
+            Input::Stream(name, stream) => {
                 Ok(Opened { display_path: PathBuf::from(name), bytes: Bytes::Stream(stream), about: None })
             }
         }
@@ -172,23 +164,23 @@ impl Opened {
     /// The same, unless it is of another container.
     fn unless_other(mut self) -> Result<Opened, Error> {
         let found = match &mut self.bytes {
-            Bytes::At(input) => Container::of_input(input.size(), |head| input.read_at(0, head)),
+            Bytes::At(input) => ContentKind::of_input(input.size(), |head| input.read_at(0, head)),
             Bytes::Stream(stream) => {
                 let head = head_of(&self.display_path, stream)?;
-                let found = Container::of_head(&head);
+                let found = ContentKind::of_head(&head);
                 let rest = std::mem::replace(stream, Box::new(io::empty()));
                 *stream = Box::new(io::Cursor::new(head).chain(rest));
                 found
             }
         };
-        match found.filter(|&found| found != Container::Pln) {
+        match found.filter(|&found| found != ContentKind::Pln) {
             Some(other) => Err(other.instead_of(&self.display_path, "a .pln file")),
             None => Ok(self),
         }
     }
 
     /// Refuses to take the place of what is read.
-    fn refuse_target(&self, target: &OutputTarget) -> Result<(), Error> {
+    fn refuse_target(&self, target: &Output) -> Result<(), Error> {
         refuse_target(self.about.as_ref(), &self.display_path, target)
     }
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use packline_runtime::escape::Escape;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Source};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource};
 
-use crate::{Container, Error, SourceSpec};
+use crate::{ContentKind, Error, Source};
 
 /// Memory of a source without a decompressor, bytes.
 const PLAIN: u64 = 1 << 20;
@@ -31,7 +31,7 @@ pub(crate) enum Prepared {
     Directory { path: PathBuf, options: DirectoryOptions },
     TarFile { path: PathBuf, compressed: bool },
     TarStream { name: String, stream: Box<dyn Read + Send>, compressed: bool },
-    Entries { name: String, source: Box<dyn Source> },
+    Entries { name: String, source: Box<dyn packline_tree::Source> },
 }
 
 /// An open source, or one whose opening is deferred.
@@ -40,7 +40,7 @@ pub(crate) struct Opened {
     pub(crate) name: String,
     /// Its memory, bytes.
     pub(crate) memory: u64,
-    pub(crate) source: Box<dyn Source>,
+    pub(crate) source: Box<dyn packline_tree::Source>,
 }
 
 impl Prepared {
@@ -48,12 +48,12 @@ impl Prepared {
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be opened or read.
-    pub(crate) fn new(spec: SourceSpec) -> Result<Prepared, Error> {
+    pub(crate) fn new(spec: Source) -> Result<Prepared, Error> {
         match spec {
-            SourceSpec::Directory { path, options } => Ok(Prepared::Directory { path, options }),
-            SourceSpec::TarFile { path } => prepare_file(path),
-            SourceSpec::TarStream { name, stream } => prepare_stream(name, stream),
-            SourceSpec::Entries { name, source } => Ok(Prepared::Entries { name, source }),
+            Source::Directory { path, options } => Ok(Prepared::Directory { path, options }),
+            Source::TarFile { path } => prepare_file(path),
+            Source::TarStream { name, stream } => prepare_stream(name, stream),
+            Source::Entries { name, source } => Ok(Prepared::Entries { name, source }),
         }
     }
 
@@ -120,8 +120,8 @@ pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Err
 
 /// Fails if an input that should be a tar has the magic of another container.
 pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
-    match Container::of_head(head) {
-        None | Some(Container::Tar | Container::Compressed(_)) => Ok(()),
+    match ContentKind::of_head(head) {
+        None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),
         Some(found) => Err(found.instead_of(name, "a directory or a tar")),
     }
 }
@@ -202,9 +202,9 @@ mod tests {
         let file = top.path().join("x");
         fs::write(&file, b"\x1f\x8b\x08\0").unwrap();
         let options = DirectoryOptions { readers: 2, ..DirectoryOptions::default() };
-        let directory = SourceSpec::Directory { path: top.path().to_path_buf(), options };
-        let stream = SourceSpec::TarStream { name: "s".to_string(), stream: Box::new(Cursor::new(vec![0; 1024])) };
-        for spec in [directory, SourceSpec::TarFile { path: file }, stream] {
+        let directory = Source::Directory { path: top.path().to_path_buf(), options };
+        let stream = Source::TarStream { name: "s".to_string(), stream: Box::new(Cursor::new(vec![0; 1024])) };
+        for spec in [directory, Source::TarFile { path: file }, stream] {
             let prepared = Prepared::new(spec).unwrap();
             let least = prepared.least();
             assert_eq!(prepared.open(1, 0, false).unwrap().memory, least);

@@ -21,3 +21,17 @@ pub struct Resources {
     /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
     pub engine: Config,
 }
+
+impl Resources {
+    /// So many worker threads, without a limit on memory.
+    #[must_use]
+    pub fn new(workers: usize) -> Resources {
+        Resources { workers, ..Resources::default() }
+    }
+
+    /// The same with a limit on the memory that the process may have resident, bytes.
+    #[must_use]
+    pub fn memory_limit(self, bytes: u64) -> Resources {
+        Resources { memory: Some(bytes), ..self }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use packline::{Container, ImagePlace, OpenedImage, Resources};
+use packline::{ContentKind, ImagePlace, OpenedImage, Resources};
 
 use super::value::size;
 use crate::ui::failure::Failure;
@@ -23,10 +23,8 @@ pub struct ImageArgs {
 
 impl ImageArgs {
     /// The container of the file, unless an image in it is asked for.
-    pub fn container(&self) -> Option<Container> {
-        let found = Container::of_file(&self.image);
-        // All of a .pln file is compressed: there is no byte at which an image could start.
-        found.filter(|&found| found == Container::Pln || self.offset.is_none())
+    pub fn container(&self) -> Option<ContentKind> {
+        self.place().content_kind()
     }
 
     /// Where the image is.

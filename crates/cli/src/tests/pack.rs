@@ -125,7 +125,7 @@ fn directory_options(place: &Place, options: &[&str]) -> packline::tree::Directo
     let (pack, invocation) = parse::<Pack>(&[options, &[&source, &image]].concat());
     let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
     match pack.request(&invocation, &mut io).unwrap().source {
-        packline::SourceSpec::Directory { options, .. } => options,
+        packline::Source::Directory { options, .. } => options,
         _ => panic!("not a directory"),
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use packline::Container;
+use packline::ContentKind;
 
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -56,12 +56,12 @@ impl Failure {
 }
 
 /// The commands for files of a container.
-fn readers_of(container: Container) -> &'static str {
+fn readers_of(container: ContentKind) -> &'static str {
     match container {
-        Container::Lrz => "packline unpack, list, info and verify read it, lrzcat prints its content",
-        Container::Pln => "packline decompress, cat --range, info and verify read it",
-        Container::Tar => "packline pack and list read it",
-        Container::Compressed(_) => "packline pack and list read it if it is a tar",
+        ContentKind::Lrz => "packline unpack, list, info and verify read it, lrzcat prints its content",
+        ContentKind::Pln => "packline decompress, cat --range, info and verify read it",
+        ContentKind::Tar => "packline pack and list read it",
+        ContentKind::Compressed(_) => "packline pack and list read it if it is a tar",
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",
     }
 }

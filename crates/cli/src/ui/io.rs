@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use packline::engine::Topology;
 use packline::tree::escape::{self, Escape};
-use packline::{FileIdentity, OutputTarget, Resources, Temporaries};
+use packline::{FileIdentity, Output, Resources, Temporaries};
 
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
@@ -146,8 +146,8 @@ impl Io {
     }
 
     /// Standard output as the output of a command.
-    pub fn stdout_target(&mut self) -> OutputTarget {
-        OutputTarget::Stream(PathBuf::from(STDOUT), self.share_stdout())
+    pub fn stdout_target(&mut self) -> Output {
+        Output::Stream(PathBuf::from(STDOUT), self.share_stdout())
     }
 
     /// Prints what was done once the output has its name. What cannot be printed is a warning then, and nothing at all where

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use packline::{Progress, SourceSpec, survey};
+use packline::{Progress, Source, survey};
 
 /// Redraws a second at most; what is drawn more often nobody reads, and drawing costs a system call.
 const REDRAWS: u8 = 8;
@@ -33,8 +33,8 @@ impl Bar {
 
     /// Has the content of a directory counted on a thread of its own, so that there is a time left to show. A thread that
     /// cannot be started is no loss.
-    pub fn count(&self, source: &SourceSpec) {
-        if let SourceSpec::Directory { path, options } = source {
+    pub fn count(&self, source: &Source) {
+        if let Source::Directory { path, options } = source {
             let (total, path, options) = (self.total.clone(), path.clone(), options.clone());
             let counting = move || total.set(survey(&path, &options));
             let _: std::io::Result<_> = thread::Builder::new().name("survey".to_string()).spawn(counting);
@@ -117,7 +117,7 @@ mod tests {
         std::fs::write(top.path().join("file"), vec![1; 3 << 20]).unwrap();
         let terminal = InMemoryTerm::new(2, 100);
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
-        bar.count(&SourceSpec::Directory { path: top.path().to_path_buf(), options: Default::default() });
+        bar.count(&Source::Directory { path: top.path().to_path_buf(), options: Default::default() });
         bar.total.wait();
         bar.finishing(&Progress { source_bytes: 1 << 20, ..Progress::default() });
         assert!(terminal.contents().contains("1.00 MiB/3.00 MiB"), "{}", terminal.contents());

@@ -1,7 +1,7 @@
 //! What a pack came to, for people and as JSON.
 
 use packline::engine::RunStats;
-use packline::{Format, PackSummary};
+use packline::{Container, PackSummary};
 use serde_json::{Value, json};
 
 use crate::ui::counters;
@@ -14,7 +14,7 @@ pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
     let mut lines = vec![
         format!(
             "{}: {}",
-            Format::SquashFs.name(),
+            Container::SquashFs.name(),
             entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special,)
         ),
         format!(
@@ -106,7 +106,7 @@ fn overview(summary: &PackSummary, peak: Option<u64>) -> Value {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);
     json!({
-        "format": Format::SquashFs.name(),
+        "format": Container::SquashFs.name(),
         "files": counts.files,
         "directories": counts.directories,
         "symlinks": counts.symlinks,

@@ -8,7 +8,7 @@ use packline_engine::{Fault, Pool};
 use packline_runtime::Sink as _;
 use packline_runtime::{OutputFile, WriteBehind};
 
-use super::OutputTarget;
+use super::Output;
 use super::compress::{CompressError, Compressor};
 use super::plan::Plan;
 use crate::{Error, Observer, Resources, Temporaries};
@@ -28,13 +28,10 @@ pub(super) struct Destination {
 
 impl Destination {
     /// Opens the target; for a stream, the stream itself is given back.
-    pub(super) fn open(
-        target: OutputTarget,
-        temporaries: &Temporaries,
-    ) -> Result<(Destination, Box<dyn Write>), Error> {
+    pub(super) fn open(target: Output, temporaries: &Temporaries) -> Result<(Destination, Box<dyn Write>), Error> {
         match target {
-            OutputTarget::Stream(display_path, out) => Ok((Destination { display_path, output: None }, out)),
-            OutputTarget::File { path, force } => {
+            Output::Stream(display_path, out) => Ok((Destination { display_path, output: None }, out)),
+            Output::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
                 let out = Box::new(Sequential(output.sink()?));
                 Ok((Destination { display_path: path, output: Some(output) }, out))

@@ -35,6 +35,27 @@ pub struct RestoreAttributes {
     pub destination: bool,
 }
 
+impl RestoreAttributes {
+    /// All.
+    pub const ALL: RestoreAttributes = RestoreAttributes {
+        permissions: true,
+        owners: true,
+        set_id: true,
+        xattrs: true,
+        times: true,
+        destination: true,
+    };
+    /// None: names and contents only.
+    pub const NONE: RestoreAttributes = RestoreAttributes {
+        permissions: false,
+        owners: false,
+        set_id: false,
+        xattrs: false,
+        times: false,
+        destination: false,
+    };
+}
+
 /// Options of [`unpack`](crate::unpack).
 pub struct UnpackRequest {
     /// The image.
@@ -75,19 +96,12 @@ impl UnpackRequest {
             subdirectory: Vec::new(),
             selection: Selection::all(),
             continue_on_error: false,
-            restore: RestoreAttributes {
-                permissions: true,
-                owners: true,
-                set_id: true,
-                xattrs: true,
-                times: true,
-                destination: true,
-            },
+            restore: RestoreAttributes::ALL,
             devices: true,
             sparse: true,
             duplicates: Duplicates::Copy,
             sync: false,
-            resources: Resources { workers: 1, ..Resources::default() },
+            resources: Resources::new(1),
             temporaries: Temporaries::default(),
         }
     }

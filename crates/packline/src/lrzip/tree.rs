@@ -15,7 +15,7 @@ use packline_tree::threads;
 
 use super::extract::Extraction;
 use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less};
-use crate::Container::{self, Compressed, Tar};
+use crate::ContentKind::{self, Compressed, Tar};
 use crate::source::head_of;
 use crate::{Error, Observer, Resources, RestoreAttributes, Temporaries};
 
@@ -135,7 +135,7 @@ pub(super) fn tar_from(
     limits: &Limits,
 ) -> Result<Box<dyn Source + Send>, Error> {
     let head = head_of(display_path, &mut reader)?;
-    if head.iter().any(|&byte| byte != 0) && !matches!(Container::of_head(&head), Some(Tar | Compressed(_))) {
+    if head.iter().any(|&byte| byte != 0) && !matches!(ContentKind::of_head(&head), Some(Tar | Compressed(_))) {
         let what = format!("{}: a .lrz file whose content is not a tar", display_path.escaped());
         return Err(Error::Request { what, expected: "a tar".to_string() });
     }

@@ -28,8 +28,8 @@ impl Write for Caught {
 }
 
 impl Caught {
-    fn target(&self) -> OutputTarget {
-        OutputTarget::Stream(PathBuf::from("standard output"), Box::new(self.clone()))
+    fn target(&self) -> Output {
+        Output::Stream(PathBuf::from("standard output"), Box::new(self.clone()))
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -37,15 +37,15 @@ impl Caught {
     }
 }
 
-fn file(path: &Path) -> OutputTarget {
-    OutputTarget::File { path: path.to_path_buf(), force: false }
+fn file(path: &Path) -> Output {
+    Output::File { path: path.to_path_buf(), force: false }
 }
 
 fn resources() -> Resources {
     Resources { workers: 2, ..Resources::default() }
 }
 
-fn compress(source: PlnSource, target: OutputTarget) -> Result<Written, Error> {
+fn compress(source: Input, target: Output) -> Result<Written, Error> {
     let codings = vec![Coding::parse("slack+lz4").unwrap()];
     let request = PlnRequest {
         source,
@@ -58,7 +58,7 @@ fn compress(source: PlnSource, target: OutputTarget) -> Result<Written, Error> {
     pln_compress(request, &mut Unobserved)
 }
 
-fn unpack(source: PlnSource, span: Span, target: OutputTarget, keep_broken: bool) -> Result<Unpacked, Error> {
+fn unpack(source: Input, span: Span, target: Output, keep_broken: bool) -> Result<Unpacked, Error> {
     let request = PlnUnpackRequest {
         source,
         span,
@@ -71,8 +71,8 @@ fn unpack(source: PlnSource, span: Span, target: OutputTarget, keep_broken: bool
     pln_unpack(request, &mut Unobserved)
 }
 
-fn stream(bytes: &[u8]) -> PlnSource {
-    PlnSource::Stream("standard input".to_owned(), Box::new(io::Cursor::new(bytes.to_vec())))
+fn stream(bytes: &[u8]) -> Input {
+    Input::Stream("standard input".to_owned(), Box::new(io::Cursor::new(bytes.to_vec())))
 }
 
 fn content() -> Vec<u8> {
@@ -86,7 +86,7 @@ fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let (plain, packed) = (place.path().join("plain"), place.path().join("plain.pln"));
     fs::write(&plain, content()).unwrap();
     fs::set_permissions(&plain, Permissions::from_mode(0o640)).unwrap();
-    compress(PlnSource::File(plain.clone()), file(&packed)).unwrap();
+    compress(Input::File(plain.clone()), file(&packed)).unwrap();
     (place, plain, packed)
 }
 
@@ -97,7 +97,7 @@ fn files_and_streams_make_the_same() {
     compress(stream(&content()), caught.target()).unwrap();
     assert!(caught.bytes() == fs::read(&packed).unwrap());
     let (again, caught) = (place.path().join("again"), Caught::default());
-    let whole = unpack(PlnSource::File(packed.clone()), Span::ALL, file(&again), false).unwrap();
+    let whole = unpack(Input::File(packed.clone()), Span::ALL, file(&again), false).unwrap();
     assert!(fs::read(&again).unwrap() == content());
     assert_eq!(unpack(stream(&fs::read(&packed).unwrap()), Span::ALL, caught.target(), false).unwrap(), whole);
     assert!(caught.bytes() == content());
@@ -113,10 +113,10 @@ fn a_span_is_what_is_asked_for() {
     let (_place, _, packed) = place();
     let caught = Caught::default();
     let span = Span { start: 5000, length: Some(3000) };
-    unpack(PlnSource::File(packed.clone()), span, caught.target(), false).unwrap();
+    unpack(Input::File(packed.clone()), span, caught.target(), false).unwrap();
     assert!(caught.bytes() == content()[5000..8000]);
     let beyond = Span { start: 1 << 40, length: None };
-    let text = unpack(PlnSource::File(packed.clone()), beyond, caught.target(), false).unwrap_err();
+    let text = unpack(Input::File(packed.clone()), beyond, caught.target(), false).unwrap_err();
     assert!(text.to_string().starts_with(&format!("{}: there are no bytes", packed.display())), "{text}");
 }
 
@@ -126,12 +126,11 @@ fn what_is_in_a_file_is_listed_and_checked() {
     let info = pln_info(&packed).unwrap();
     assert_eq!((info.logical, info.physical), (content().len() as u64, fs::metadata(&packed).unwrap().len()));
     let mut found = 0;
-    let verified =
-        pln_verify(PlnSource::File(packed.clone()), &resources(), &mut |_| found += 1, &mut Unobserved).unwrap();
+    let verified = pln_verify(Input::File(packed.clone()), &resources(), &mut |_| found += 1, &mut Unobserved).unwrap();
     assert_eq!((found, verified.findings, verified.blake3), (0, 0, Some(info.blake3)));
     let mut bytes = fs::read(&packed).unwrap();
     bytes[100] ^= 1;
-    for source in [stream(&bytes), PlnSource::File(packed.clone())] {
+    for source in [stream(&bytes), Input::File(packed.clone())] {
         fs::write(&packed, &bytes).unwrap();
         let mut text = String::new();
         pln_verify(source, &resources(), &mut |error| text += &error.to_string(), &mut Unobserved).unwrap();
@@ -146,12 +145,12 @@ fn a_stream_gets_what_is_whole_and_a_file_only_if_that_is_asked_for() {
     let half = fs::metadata(&packed).unwrap().len() / 2;
     File::options().write(true).open(&packed).unwrap().set_len(half).unwrap();
     let (out, caught) = (place.path().join("out"), Caught::default());
-    let text = unpack(PlnSource::File(packed.clone()), Span::ALL, caught.target(), false).unwrap_err().to_string();
+    let text = unpack(Input::File(packed.clone()), Span::ALL, caught.target(), false).unwrap_err().to_string();
     assert!(text.starts_with(&format!("{}: cut off at byte {half}, in record", packed.display())), "{text}");
     assert!(caught.bytes().len() > 4096 && content().starts_with(&caught.bytes()));
-    assert!(unpack(PlnSource::File(packed.clone()), Span::ALL, file(&out), false).is_err());
+    assert!(unpack(Input::File(packed.clone()), Span::ALL, file(&out), false).is_err());
     assert!(!out.exists());
-    assert!(unpack(PlnSource::File(packed), Span::ALL, file(&out), true).is_err());
+    assert!(unpack(Input::File(packed), Span::ALL, file(&out), true).is_err());
     assert!(fs::read(&out).unwrap() == caught.bytes());
 }
 
@@ -165,7 +164,7 @@ fn zeros_that_are_not_stored_are_holes_of_a_file() {
         let (packed, out) = (Caught::default(), place.path().join("out"));
         compress(stream(&bytes), packed.target()).unwrap();
         for (source, target) in [
-            (stream(&packed.bytes()), OutputTarget::File { path: out.clone(), force: true }),
+            (stream(&packed.bytes()), Output::File { path: out.clone(), force: true }),
             (stream(&packed.bytes()), Caught::default().target()),
         ] {
             assert_eq!(unpack(source, Span::ALL, target, false).unwrap().bytes, bytes.len() as u64);
@@ -179,14 +178,14 @@ fn zeros_that_are_not_stored_are_holes_of_a_file() {
 #[test]
 fn what_is_there_is_not_replaced_and_what_fails_leaves_nothing() {
     let (place, plain, packed) = place();
-    let text = compress(PlnSource::File(plain.clone()), file(&packed)).unwrap_err().to_string();
+    let text = compress(Input::File(plain.clone()), file(&packed)).unwrap_err().to_string();
     assert!(text.contains("plain.pln"), "{text}");
     let gone = place.path().join("gone");
-    let text = compress(PlnSource::File(gone.clone()), file(&place.path().join("gone.pln"))).unwrap_err().to_string();
+    let text = compress(Input::File(gone.clone()), file(&place.path().join("gone.pln"))).unwrap_err().to_string();
     assert!(text.starts_with(&format!("{}: cannot open", gone.display())), "{text}");
-    assert!(compress(PlnSource::File(place.path().to_path_buf()), Caught::default().target()).is_err());
+    assert!(compress(Input::File(place.path().to_path_buf()), Caught::default().target()).is_err());
     let out = place.path().join("out");
-    let text = unpack(PlnSource::File(plain), Span::ALL, file(&out), false).unwrap_err().to_string();
+    let text = unpack(Input::File(plain), Span::ALL, file(&out), false).unwrap_err().to_string();
     assert!(text.contains("the head, at byte 0: the file begins with"), "{text}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
 }
@@ -194,7 +193,7 @@ fn what_is_there_is_not_replaced_and_what_fails_leaves_nothing() {
 #[test]
 fn files_of_the_kernel_are_read_although_they_have_no_size() {
     let (caught, back) = (Caught::default(), Caught::default());
-    let written = compress(PlnSource::File(PathBuf::from("/proc/self/status")), caught.target()).unwrap();
+    let written = compress(Input::File(PathBuf::from("/proc/self/status")), caught.target()).unwrap();
     assert!(written.logical > 100);
     unpack(stream(&caught.bytes()), Span::ALL, back.target(), false).unwrap();
     assert!(back.bytes().starts_with(b"Name:"));
@@ -204,7 +203,7 @@ fn files_of_the_kernel_are_read_although_they_have_no_size() {
 fn memory_that_is_too_little_is_named_with_what_it_is_for() {
     let (_place, plain, _) = place();
     let request = PlnRequest {
-        source: PlnSource::File(plain),
+        source: Input::File(plain),
         target: Caught::default().target(),
         options: WriteOptions::usual().unwrap(),
         keep_attributes: false,

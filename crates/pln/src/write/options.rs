@@ -1,8 +1,8 @@
 //! What decides the bytes of a file besides its content.
 
-use packline_codec::Coding;
+use packline_codec::{CodecError, Coding};
 
-use crate::{Error, RecordSize};
+use crate::RecordSize;
 
 /// What decides the bytes of a file besides its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl WriteOptions {
     ///
     /// # Errors
     /// None, unless this program is at fault.
-    pub fn usual() -> Result<WriteOptions, Error> {
+    pub fn usual() -> Result<WriteOptions, CodecError> {
         Ok(WriteOptions::with(Coding::parse(DEFAULT)?))
     }
 
@@ -37,7 +37,7 @@ impl WriteOptions {
     ///
     /// # Errors
     /// None, unless this program is at fault.
-    pub fn auto() -> Result<Vec<Coding>, Error> {
-        Ok(AUTO.iter().map(|text| Coding::parse(text)).collect::<Result<_, _>>()?)
+    pub fn auto() -> Result<Vec<Coding>, CodecError> {
+        AUTO.iter().map(|text| Coding::parse(text)).collect()
     }
 }

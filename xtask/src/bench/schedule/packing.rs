@@ -9,7 +9,7 @@ use packline::codec::Spec;
 use packline::engine::{Config, Pool};
 use packline::image::Options;
 use packline::tree::DirectoryOptions;
-use packline::{PackRequest, Resources, SourceSpec, Unobserved};
+use packline::{PackRequest, Resources, Source, Unobserved};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone)]
@@ -76,12 +76,10 @@ impl Packing {
 }
 
 impl Content {
-    fn source(&self) -> SourceSpec {
+    fn source(&self) -> Source {
         match self {
-            Content::Synthetic(tree) => SourceSpec::Entries { name: "synthetic".to_owned(), source: tree.source() },
-            Content::Directory(path) => {
-                SourceSpec::Directory { path: path.clone(), options: DirectoryOptions::default() }
-            }
+            Content::Synthetic(tree) => Source::Entries { name: "synthetic".to_owned(), source: tree.source() },
+            Content::Directory(path) => Source::Directory { path: path.clone(), options: DirectoryOptions::default() },
         }
     }
 }

@@ -5,7 +5,7 @@ mod pln;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use packline::Container;
+use packline::ContentKind;
 use packline::pln::Span;
 
 use crate::args::image::ImageArgs;
@@ -49,7 +49,7 @@ impl Command for Cat {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        if path.as_os_str() == "-" || Container::of_file(path) == Some(Container::Pln) {
+        if path.as_os_str() == "-" || self.place.container() == Some(ContentKind::Pln) {
             return pln::run(&self, invocation, io);
         }
         if self.range.is_some() {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::pln::{Span, WriteOptions};
-use packline::{OutputTarget, PlnRequest, PlnSource, PlnUnpackRequest};
+use packline::{Input, Output, PlnRequest, PlnUnpackRequest};
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
@@ -36,18 +36,18 @@ impl Place {
     ///
     /// # Errors
     /// [`Failure::Usage`] if standard input is a terminal; those of [`Io::take_stdin`].
-    pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<PlnSource, Failure> {
+    pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<Input, Failure> {
         match self {
             Place::File(path) => {
                 if output.is_none() {
                     io.refuse_input(path)?;
                 }
-                Ok(PlnSource::File(path.clone()))
+                Ok(Input::File(path.clone()))
             }
             Place::Stdin if io.in_terminal => {
                 Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"))
             }
-            Place::Stdin => Ok(PlnSource::Stream(STDIN.to_string(), io.take_stdin(output)?)),
+            Place::Stdin => Ok(Input::Stream(STDIN.to_string(), io.take_stdin(output)?)),
         }
     }
 }
@@ -92,7 +92,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     let (output, target) = if settings.mode == Mode::Test {
-        (None, OutputTarget::Stream(PathBuf::from("nowhere"), Box::new(io::sink())))
+        (None, Output::Stream(PathBuf::from("nowhere"), Box::new(io::sink())))
     } else {
         let output = output_of(settings, place)?;
         let target = target(settings, output.as_deref(), io)?;
@@ -127,7 +127,7 @@ pub fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, 
     Ok(Some(output))
 }
 
-fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<OutputTarget, Failure> {
+fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<Output, Failure> {
     let Some(path) = output else {
         // Content that is asked for in so many words is what a terminal shows.
         let unasked = settings.mode == Mode::Compress || !settings.stdout;
@@ -138,7 +138,7 @@ fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<Out
         }
         return Ok(io.stdout_target());
     };
-    Ok(OutputTarget::File { path: path.to_path_buf(), force: settings.force })
+    Ok(Output::File { path: path.to_path_buf(), force: settings.force })
 }
 
 fn remove(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {

@@ -154,29 +154,15 @@ fn write_options(compression: &Compression) -> Result<WriteOptions, Failure> {
     Ok(WriteOptions { record_size, codings })
 }
 
+/// `--codec`, or zstd with `--level`.
 fn codings(compression: &Compression) -> Result<Vec<Coding>, Failure> {
-    if compression.codec.is_empty() {
-        let level = compression.level.unwrap_or(DEFAULT_LEVEL);
-        return Ok(vec![coding(&format!("slack+zstd:level={level}"))?]);
-    }
-    let mut all = Vec::new();
-    for text in &compression.codec {
-        match text.as_str() {
-            AUTO => all.append(&mut WriteOptions::auto().map_err(|error| wrong("codec", error))?),
-            text => all.push(coding(text)?),
-        }
-    }
-    Ok(all)
+    let usual = [format!("slack+zstd:level={}", compression.level.unwrap_or(DEFAULT_LEVEL))];
+    let codecs = if compression.codec.is_empty() { usual.as_slice() } else { compression.codec.as_slice() };
+    packline::pln_codings(codecs).map_err(|error| wrong("codec", error))
 }
 
 /// The level where none is asked for, as zstd(1) has it.
 const DEFAULT_LEVEL: u32 = 3;
-/// A list of codings to try.
-const AUTO: &str = "auto";
-
-fn coding(text: &str) -> Result<Coding, Failure> {
-    Coding::parse(text).map_err(|error| wrong("codec", error))
-}
 
 fn resources(shared: &Shared, host: &Host) -> Resources {
     let threads = shared.threads.threads.filter(|threads| *threads > 0);

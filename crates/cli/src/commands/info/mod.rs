@@ -2,7 +2,7 @@
 
 mod pln;
 
-use packline::{Container, ImageInfo, TreeCounts};
+use packline::{ContentKind, ImageInfo, TreeCounts};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
@@ -56,12 +56,12 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let container = self.place.container();
-        if let Some(container @ (Container::Pln | Container::Lrz)) = container {
+        if let Some(container @ (ContentKind::Pln | ContentKind::Lrz)) = container {
             if let Some(long) = invocation.given_beside(&["json"]) {
                 return Err(wrong(long, format!("has no effect on {container}")));
             }
             return match container {
-                Container::Pln => pln::run(&self.place.image, self.json, io),
+                ContentKind::Pln => pln::run(&self.place.image, self.json, io),
                 _ => lrzip::info::of_file(&self.place.image, self.json, io),
             };
         }

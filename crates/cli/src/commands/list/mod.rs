@@ -8,7 +8,7 @@ use std::path::Path;
 
 use packline::image::read::{Inode, Node, Visit};
 use packline::tree::escape;
-use packline::{Container, ImageEntries, OpenedImage, Selection};
+use packline::{ContentKind, ImageEntries, OpenedImage, Selection};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
@@ -70,7 +70,7 @@ impl Command for List {
         let selection = self.exclude.selection(&self.patterns)?;
         let container = self.place.container();
         match container {
-            Some(container @ (Container::Tar | Container::Compressed(_) | Container::Lrz)) => {
+            Some(container @ (ContentKind::Tar | ContentKind::Compressed(_) | ContentKind::Lrz)) => {
                 tar::run((&self.place.image, container), self.form(), &selection, io)
             }
             _ => self.list_image(&selection, io),

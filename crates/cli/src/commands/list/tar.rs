@@ -5,7 +5,7 @@ use std::path::Path;
 
 use packline::image::read::NodeType;
 use packline::tree::{Entry, Kind, escape};
-use packline::{Container, Selection};
+use packline::{ContentKind, Selection};
 use serde_json::{Map, Value, json};
 
 use crate::commands::list::{Form, all_found, ended, xattr};
@@ -22,13 +22,13 @@ use crate::ui::time::Moment;
 /// # Errors
 /// Those of reading and printing; patterns that match nothing, which are named first.
 pub fn run(
-    (path, container): (&Path, Container),
+    (path, container): (&Path, ContentKind),
     form: Form,
     selection: &Selection,
     io: &mut Io,
 ) -> Result<(), Failure> {
     let resources = io.host.resources();
-    let lrz = (container == Container::Lrz).then(|| open_asking(path, &Secret::None, io)).transpose()?;
+    let lrz = (container == ContentKind::Lrz).then(|| open_asking(path, &Secret::None, io)).transpose()?;
     let mut printed = Ok(());
     let mut found = |entry: &Entry| {
         if selection.selects(&entry.path, entry.kind == Kind::Dir) {

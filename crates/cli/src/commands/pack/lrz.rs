@@ -1,10 +1,7 @@
 //! `packline pack` to a .lrz file: a directory as a tar, or a tar, without what it was compressed with.
 
-use std::fs::File;
-use std::path::Path;
-
-use packline::lrz::{BackEnd, WriteOptions, Written};
-use packline::{Format, LrzRequest, LrzSource, SourceSpec};
+use packline::lrz::{WriteOptions, Written};
+use packline::{Container, LrzRequest, LrzSource};
 use serde_json::{Value, json};
 
 use super::Pack;
@@ -12,7 +9,6 @@ use crate::args::reporting::Reporting;
 use crate::args::run_options::NAMES;
 use crate::args::{Invocation, wrong};
 use crate::commands::unpack;
-use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
@@ -35,7 +31,6 @@ const HONOURED: &[&str] = &[
     "no-progress",
     "json",
 ];
-const CODECS: &str = "none, gzip, bzip2, lzo, lzma or zpaq, with :level=1 to :level=9";
 
 /// Packs.
 pub fn run(pack: &Pack, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
@@ -60,12 +55,7 @@ fn request(pack: &Pack, invocation: &Invocation, io: &mut Io) -> Result<LrzReque
     let resources = pack.resources(pack.machine.lrz_resources(&io.host));
     let options = options(pack, invocation)?;
     let (source, _) = pack.source(invocation, io, &resources)?;
-    let source = match source {
-        SourceSpec::Directory { path, options } => LrzSource::Directory { path, options, prefix: Vec::new() },
-        SourceSpec::TarFile { path } => LrzSource::Tar(path.escaped(), Box::new(open(&path)?)),
-        SourceSpec::TarStream { name, stream } => LrzSource::Tar(name, stream),
-        SourceSpec::Entries { name, .. } => return Err(Failure::failed(format!("{name}: no directory and no tar"))),
-    };
+    let source = LrzSource::of_tree(source)?;
     for long in ["exclude", "no-xattrs"] {
         if invocation.has(long) && !matches!(source, LrzSource::Directory { .. }) {
             return Err(wrong(long, "a tar is packed into a .lrz file as it is"));
@@ -81,25 +71,12 @@ fn request(pack: &Pack, invocation: &Invocation, io: &mut Io) -> Result<LrzReque
     })
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))
-}
-
 /// `--codec`; without it LZMA.
 fn options(pack: &Pack, invocation: &Invocation) -> Result<WriteOptions, Failure> {
-    let mut options = WriteOptions::default();
-    if !invocation.has("codec") {
-        return Ok(options);
+    match invocation.has("codec") {
+        true => packline::lrz_options(&pack.compression.codec).map_err(|error| wrong("codec", error)),
+        false => Ok(WriteOptions::default()),
     }
-    let text = pack.compression.codec.as_str();
-    let wrong = || wrong("codec", format!("'{text}' (expected {CODECS})"));
-    let (name, parameters) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
-    options.back_end = BackEnd::ALL.into_iter().find(|back_end| back_end.name() == name).ok_or_else(wrong)?;
-    if let Some(parameters) = parameters {
-        let level = parameters.strip_prefix("level=").and_then(|level| level.parse().ok());
-        options.level = level.filter(|level| (1..=9).contains(level)).ok_or_else(wrong)?;
-    }
-    Ok(options)
 }
 
 fn as_text(written: &Written) -> String {
@@ -111,7 +88,7 @@ fn as_text(written: &Written) -> String {
 
 fn as_json(written: &Written) -> Value {
     json!({
-        "format": Format::Lrz.name(),
+        "format": Container::Lrz.name(),
         "tar_bytes": written.plain,
         "output_bytes": written.stored,
         "chunks": written.chunks,

@@ -4,12 +4,11 @@ mod lrz;
 mod options;
 
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use packline::image::CODECS;
 use packline::tree::Patterns;
-use packline::{Changes, FileKind, Format, PackRequest, Resources, SourceSpec};
+use packline::{Changes, Container, PackRequest, Resources, Source};
 
 use crate::args::machine::Machine;
 use crate::args::reporting::Reporting;
@@ -70,8 +69,8 @@ struct Output {
     #[arg(short, long)]
     force: bool,
     /// Container, instead of the one that IMAGE's name says: squashfs, lrz
-    #[arg(long, value_parser = text(Format::named))]
-    format: Option<Format>,
+    #[arg(long, value_parser = text(Container::for_tree))]
+    format: Option<Container>,
 }
 
 impl Command for Pack {
@@ -94,7 +93,7 @@ impl Command for Pack {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        if self.format()? == Format::Lrz {
+        if self.container()? == Container::Lrz {
             return lrz::run(&self, invocation, io);
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
@@ -112,7 +111,6 @@ impl Command for Pack {
 impl Pack {
     /// The pack that the arguments ask for.
     pub(crate) fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
-        let format = self.format()?;
         let time = self.time(io)?;
         let image = image_options(&self.compression, &self.layout, time.unwrap_or(0))?;
         let resources = self.resources(self.machine.resources(&io.host));
@@ -120,7 +118,6 @@ impl Pack {
         let changes = Changes { exclude, mtime_most: time.map(i64::from), ..self.entries.changes()? };
         let request = PackRequest::new(source, self.image.clone(), image);
         Ok(PackRequest {
-            format,
             force: self.output.force,
             lenient_tar: self.entries.lenient,
             changes,
@@ -130,23 +127,11 @@ impl Pack {
         })
     }
 
-    /// The container: `--format`, or the one that the name's ending stands for. A name without an ending is that of a SquashFS image,
-    /// as is a block device.
-    fn format(&self) -> Result<Format, Failure> {
-        if let Some(format) = self.output.format {
-            return Ok(format);
-        }
-        let format = Format::of_path(&self.image)
-            .map_err(|error| Failure::usage(format!("{error}; --format chooses the container for any name")))?;
-        match self.image.extension() {
-            Some(ending) if FileKind::of_path(&self.image).is_none() && !is_block_device(&self.image) => {
-                let (image, ending) = (self.image.escaped(), ending.escaped());
-                let expected = "expected .sqfs, .squashfs, .sfs, .snap, .img, .lrz or no ending; --format chooses the container for \
-                                any name";
-                Err(Failure::usage(format!("{image}: no container has the ending '.{ending}' ({expected})")))
-            }
-            _ => Ok(format),
-        }
+    /// The container: `--format`, or the one that the name's ending stands for.
+    fn container(&self) -> Result<Container, Failure> {
+        let named = || Container::for_tree_at(&self.image);
+        let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
+        self.output.format.map_or_else(named, Ok).map_err(explained)
     }
 
     /// `--time`, or `SOURCE_DATE_EPOCH`.
@@ -175,12 +160,12 @@ impl Pack {
         invocation: &Invocation,
         io: &mut Io,
         resources: &Resources,
-    ) -> Result<(SourceSpec, Patterns), Failure> {
+    ) -> Result<(Source, Patterns), Failure> {
         let excludes = self.entries.exclude.patterns()?;
         if self.source.as_os_str() == "-" {
             refuse_for_tar(invocation)?;
             let stream = io.take_stdin(Some(&self.image))?;
-            return Ok((SourceSpec::TarStream { name: STDIN.to_string(), stream }, excludes));
+            return Ok((Source::TarStream { name: STDIN.to_string(), stream }, excludes));
         }
         let path = self.source.clone();
         if is_directory(&path)? {
@@ -188,11 +173,11 @@ impl Pack {
             let mut options = self.entries.directory_options(&self.layout);
             options.excludes = excludes;
             options.readers = self.threads.readers.unwrap_or(if resources.workers == 0 { 0 } else { 4 });
-            return Ok((SourceSpec::Directory { path, options }, Patterns::new()));
+            return Ok((Source::Directory { path, options }, Patterns::new()));
         }
         refuse_for_tar(invocation)?;
         packline::must_differ(&path, &self.image)?;
-        Ok((SourceSpec::TarFile { path }, excludes))
+        Ok((Source::TarFile { path }, excludes))
     }
 }
 
@@ -216,8 +201,4 @@ fn is_directory(path: &Path) -> Result<bool, Failure> {
     let found =
         fs::metadata(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))?;
     Ok(found.is_dir())
-}
-
-fn is_block_device(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
 }

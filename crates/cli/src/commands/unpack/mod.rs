@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::tree::destination::DeviceRefused;
-use packline::{Container, Duplicates, Error, FileKind, RestoreAttributes, UnpackRequest, UnpackSummary};
+use packline::{ContentKind, Duplicates, Error, FileKind, RestoreAttributes, UnpackRequest, UnpackSummary};
 use serde_json::{Value, json};
 
 use crate::args::image::ImageArgs;
@@ -142,7 +142,7 @@ impl Command for Unpack {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let destination = self.destination()?;
         let to_tar = self.to_tar(&destination)?;
-        let is_lrz = self.place.container() == Some(Container::Lrz);
+        let is_lrz = self.place.container() == Some(ContentKind::Lrz);
         self.refuse_options(is_lrz, to_tar, invocation)?;
         let Reporting { json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {

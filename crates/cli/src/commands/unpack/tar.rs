@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use packline::codec::StreamSpec;
-use packline::{FileKind, OutputTarget, TarOutRequest, TarScope, TarSummary, tar_out};
+use packline::{FileKind, Output, TarOutRequest, TarScope, TarSummary, tar_out};
 use serde_json::{Value, json};
 
 use super::{Outcome, Unpack};
@@ -67,9 +67,9 @@ fn request(unpack: &Unpack, destination: &Path, io: &mut Io) -> Result<TarOutReq
 }
 
 /// Where a tar or a .lrz file that is made of `input` goes.
-pub(crate) fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<OutputTarget, Failure> {
+pub(crate) fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<Output, Failure> {
     if path.as_os_str() != "-" {
-        return Ok(OutputTarget::File { path: path.to_path_buf(), force });
+        return Ok(Output::File { path: path.to_path_buf(), force });
     }
     if io.out_terminal {
         return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));

@@ -4,7 +4,7 @@ mod lrz;
 mod pln;
 
 use packline::image::verify::{Examiner, Finding, Severity, Verified};
-use packline::{Container, OpenedImage, Progress};
+use packline::{ContentKind, OpenedImage, Progress};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
@@ -53,7 +53,7 @@ impl Command for Verify {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = self.place.image.clone();
         let container = self.place.container();
-        if let Some(container @ (Container::Pln | Container::Lrz)) = container {
+        if let Some(container @ (ContentKind::Pln | ContentKind::Lrz)) = container {
             let honoured = [&["json", "quiet", "jobs", "mem"][..], &run_options::NAMES].concat();
             if let Some(long) = invocation.given_beside(&honoured) {
                 return Err(wrong(long, format!("has no effect on {container}")));
@@ -61,8 +61,8 @@ impl Command for Verify {
         }
         let options = self.scheduling.start(self.stats.stats, None, &[&path], io)?;
         let verified = match container {
-            Some(Container::Pln) => pln::run(&self, &options, io),
-            Some(Container::Lrz) => lrz::run(&self, &options, io),
+            Some(ContentKind::Pln) => pln::run(&self, &options, io),
+            Some(ContentKind::Lrz) => lrz::run(&self, &options, io),
             _ => self.verify_image(&options, io),
         };
         if matches!(verified, Ok(()) | Err(Failure::AlreadyReported(_))) {

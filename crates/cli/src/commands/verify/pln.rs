@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use packline::pln::{Error, Verified};
-use packline::{Observer, PlnSource, Progress};
+use packline::{Input, Observer, Progress};
 use serde_json::{Value, json};
 
 use super::{Verify, outcome};
@@ -25,7 +25,7 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
     let resources = options.apply(verify.machine.resources(&io.host));
     let bar = (io.terminal && !quiet).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
-    let source = PlnSource::File(path.to_path_buf());
+    let source = Input::File(path.to_path_buf());
     let verified = packline::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);
     let Printer { bar, failed, .. } = printer;
     if let Some(bar) = bar {

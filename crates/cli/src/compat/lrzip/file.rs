@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::lrz::{Error as LrzError, Unpacked, Written};
-use packline::{Error, LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz, OutputTarget};
+use packline::{Error, Input, LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz, Output};
 
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
@@ -60,8 +60,8 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
     let output = output_of(settings, place)?;
     let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
     let source = match place {
-        Place::File(path) => LrzSource::File(path.clone()),
-        Place::Stdin => LrzSource::Stream(STDIN.to_string(), take_stdin(output.as_deref(), io)?),
+        Place::File(path) => LrzSource::Content(Input::File(path.clone())),
+        Place::Stdin => LrzSource::Content(Input::Stream(STDIN.to_string(), take_stdin(output.as_deref(), io)?)),
     };
     let request = LrzRequest {
         source,
@@ -144,7 +144,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
             (Some(target), messages)
         }
     };
-    if settings.check && matches!(target, Some(OutputTarget::Stream(..)) | None) && settings.mode == Mode::Decompress {
+    if settings.check && matches!(target, Some(Output::Stream(..)) | None) && settings.mode == Mode::Decompress {
         return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
     }
     let request = LrzUnpackRequest {
@@ -257,7 +257,7 @@ fn target(
     place: &Place,
     output: Option<&Path>,
     io: &mut Io,
-) -> Result<(OutputTarget, MessageStream), Failure> {
+) -> Result<(Output, MessageStream), Failure> {
     let Some(path) = output else {
         if let Place::File(input) = place {
             io.refuse_input(input)?;
@@ -269,7 +269,7 @@ fn target(
     };
     let mut messages = MessageStream::Stdout;
     messages.print(settings, io, &format!("Output filename is: {}", path.escaped()));
-    Ok((OutputTarget::File { path: path.to_path_buf(), force: settings.force }, messages))
+    Ok((Output::File { path: path.to_path_buf(), force: settings.force }, messages))
 }
 
 fn delete(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use packline::lrz::{WriteOptions, Written};
 use packline::tree::DirectoryOptions;
 use packline::tree::path::canonical;
-use packline::{LrzRequest, LrzSource, LrzTreeRequest, OutputTarget, RestoreAttributes};
+use packline::{LrzRequest, LrzSource, LrzTreeRequest, Output, RestoreAttributes};
 
 use super::conf::Conf;
 use super::options::Options;
@@ -97,7 +97,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let output = settings.outfile.clone().map_or_else(|| output_of(path, settings), Ok)?;
     let stream = output.as_os_str() == "-";
     let target = match stream {
-        false => OutputTarget::File { path: output.clone(), force: settings.force },
+        false => Output::File { path: output.clone(), force: settings.force },
         true if io.out_terminal => {
             return Err(Failure::usage("standard output is a terminal (expected a file or a pipe)"));
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use packline::tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
-use packline::{AttributeOverrides, Changes, Hints, List, PackRequest, SourceSpec, Unsupported};
+use packline::{AttributeOverrides, Changes, Hints, List, PackRequest, Source, Unsupported};
 
 use super::options::{self, ImageOptions, OutputOptions};
 use crate::args::value::number;
@@ -131,7 +131,7 @@ impl Command for GenSquashFs {
 
 /// The source, and what follows from its options.
 struct Input {
-    source: SourceSpec,
+    source: Source,
     hints: Option<Hints>,
     /// Time of everything, unless the source gives the time of each entry.
     mtime: Option<i64>,
@@ -194,7 +194,7 @@ impl GenSquashFs {
     fn scanned(&self, path: &Path, defaults: Meta, sort: Option<SortFile>, io: &mut Io) -> Result<Input, Failure> {
         let options = self.directory.options();
         let (source, hints) = match sort {
-            None => (SourceSpec::Directory { path: path.to_path_buf(), options }, None),
+            None => (Source::Directory { path: path.to_path_buf(), options }, None),
             Some(_) => {
                 let list = List::of_directory(path, options, &self.image);
                 sorted(list.map_err(Failure::failed)?, sort, io)
@@ -248,7 +248,7 @@ fn warn_of_ignored(invocation: &Invocation, io: &mut Io) {
     }
 }
 
-fn sorted(mut list: List, sort: Option<SortFile>, io: &mut Io) -> (SourceSpec, Option<Hints>) {
+fn sorted(mut list: List, sort: Option<SortFile>, io: &mut Io) -> (Source, Option<Hints>) {
     let warnings = sort.map_or_else(Vec::new, |sort| list.sort(&sort));
     warnings.iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
     list.into_source(READERS)

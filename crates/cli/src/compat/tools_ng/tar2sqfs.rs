@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use packline::tree::path::canonical;
 use packline::tree::{Glob, Slash};
-use packline::{Changes, NewRoot, PackRequest, SourceSpec, Unsupported};
+use packline::{Changes, NewRoot, PackRequest, Source, Unsupported};
 
 use super::options::{self, ImageOptions, OutputOptions};
 use crate::args::{Command, Compat, Invocation, wrong};
@@ -77,7 +77,7 @@ impl Tar2Sqfs {
         image.xattrs = !self.no_xattr;
         let changes = self.changes(defaults.mtime)?;
         let stream = io.take_stdin(Some(&self.image))?;
-        let source = SourceSpec::TarStream { name: STDIN.to_string(), stream };
+        let source = Source::TarStream { name: STDIN.to_string(), stream };
         let resources = self.options.resources(&io.host);
         Ok(PackRequest {
             force: self.output.force,

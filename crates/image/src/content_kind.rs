@@ -21,7 +21,7 @@ pub const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
 /// Container of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Container {
+pub enum ContentKind {
     /// A SquashFS image that starts at the first byte.
     SquashFs,
     /// lrzip's container.
@@ -34,40 +34,40 @@ pub enum Container {
     Compressed(Compression),
 }
 
-impl Container {
+impl ContentKind {
     /// The container of a file with this start; 512 bytes are enough. `None` if it is unknown.
-    pub fn of_head(head: &[u8]) -> Option<Container> {
+    pub fn of_head(head: &[u8]) -> Option<ContentKind> {
         // A tar begins with a name, which may look like any magic; but its header has a checksum.
         if tar::is_header(head) {
-            return Some(Container::Tar);
+            return Some(ContentKind::Tar);
         }
         if head.starts_with(&packline_squashfs::MAGIC_BYTES) {
-            return Some(Container::SquashFs);
+            return Some(ContentKind::SquashFs);
         }
         if head.starts_with(LRZ_MAGIC) {
-            return Some(Container::Lrz);
+            return Some(ContentKind::Lrz);
         }
         if head.starts_with(PLN_MAGIC) {
-            return Some(Container::Pln);
+            return Some(ContentKind::Pln);
         }
-        Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(Container::Compressed)
+        Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(ContentKind::Compressed)
     }
 
     /// The container of a regular file or a block device; `None` also if it cannot be opened or read. A pipe is not read, since its bytes
     /// could not be read again.
-    pub fn of_file(path: &Path) -> Option<Container> {
+    pub fn of_file(path: &Path) -> Option<ContentKind> {
         let kind = path.metadata().ok()?.file_type();
         let again = kind.is_file() || kind.is_block_device();
         let head = again.then(|| File::open(path).and_then(|mut file| read_head(&mut file)))?;
-        Container::of_head(&head.ok()?)
+        ContentKind::of_head(&head.ok()?)
     }
 
     /// The container of an input of `size` bytes that `read` reads from its start.
-    pub fn of_input(size: u64, read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> Option<Container> {
+    pub fn of_input(size: u64, read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> Option<ContentKind> {
         let mut head = [0; HEAD];
         let head = &mut head[..size.min(HEAD as u64) as usize];
         read(head).ok()?;
-        Container::of_head(head)
+        ContentKind::of_head(head)
     }
 
     /// The error for a file `path` of this container, where another was expected.
@@ -76,14 +76,14 @@ impl Container {
     }
 }
 
-impl fmt::Display for Container {
+impl fmt::Display for ContentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Container::SquashFs => f.write_str("a SquashFS image"),
-            Container::Lrz => f.write_str("a .lrz file"),
-            Container::Pln => f.write_str("a .pln file, which holds no tree"),
-            Container::Tar => f.write_str("a tar"),
-            Container::Compressed(compression) => write!(f, "a file compressed with {compression}"),
+            ContentKind::SquashFs => f.write_str("a SquashFS image"),
+            ContentKind::Lrz => f.write_str("a .lrz file"),
+            ContentKind::Pln => f.write_str("a .pln file, which holds no tree"),
+            ContentKind::Tar => f.write_str("a tar"),
+            ContentKind::Compressed(compression) => write!(f, "a file compressed with {compression}"),
         }
     }
 }
@@ -103,27 +103,27 @@ mod tests {
 
     #[test]
     fn the_first_bytes_decide() {
-        let cases: [(&[u8], Option<Container>); 7] = [
-            (b"hsqs", Some(Container::SquashFs)),
-            (b"LRZI\0\x06", Some(Container::Lrz)),
-            (b"\x8bPLN\r\n\x1a\n", Some(Container::Pln)),
-            (b"\x1f\x8b\x08\0", Some(Container::Compressed(Compression::Gzip))),
+        let cases: [(&[u8], Option<ContentKind>); 7] = [
+            (b"hsqs", Some(ContentKind::SquashFs)),
+            (b"LRZI\0\x06", Some(ContentKind::Lrz)),
+            (b"\x8bPLN\r\n\x1a\n", Some(ContentKind::Pln)),
+            (b"\x1f\x8b\x08\0", Some(ContentKind::Compressed(Compression::Gzip))),
             (b"\x8bPLN\n", None),
             (b"", None),
             (&[0; HEAD], None),
         ];
         for (head, container) in cases {
-            assert_eq!(Container::of_head(head), container, "{}", head.escape_ascii());
+            assert_eq!(ContentKind::of_head(head), container, "{}", head.escape_ascii());
         }
         for name in ["file", "hsqs", "LRZI", "BZh91AY&SY"] {
-            assert_eq!(Container::of_head(&tar_with(name)), Some(Container::Tar), "{name}");
+            assert_eq!(ContentKind::of_head(&tar_with(name)), Some(ContentKind::Tar), "{name}");
         }
     }
 
     #[test]
     fn what_is_no_file_has_none() {
         for path in ["/dev/null", "/", "/none"] {
-            assert_eq!(Container::of_file(Path::new(path)), None, "{path}");
+            assert_eq!(ContentKind::of_file(Path::new(path)), None, "{path}");
         }
     }
 }

@@ -1,0 +1,20 @@
+//! Converts an image or a .lrz file to a tar: `cargo run --example image_to_tar IMAGE TAR`.
+
+use std::path::Path;
+
+use packline::{Resources, Unpacked, Unpacker};
+
+/// Makes a tar of `image`, compressed as the name of `tar` says.
+pub fn convert(image: &Path, tar: &Path) -> Result<Unpacked, packline::Error> {
+    Unpacker::new(image).resources(Resources::new(2)).to_tar(tar)
+}
+
+#[allow(dead_code)]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args_os().skip(1);
+    let (Some(image), Some(tar)) = (arguments.next(), arguments.next()) else {
+        return Err("expected an image and the name of a tar".into());
+    };
+    convert(Path::new(&image), Path::new(&tar))?;
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! The builder of a pack: into any container that holds trees, with the options that most callers need.
+
+use std::path::{Path, PathBuf};
+
+use packline_squashfs::{Options, parse_codec};
+use packline_tree::Patterns;
+
+use crate::codecs::lrz_options;
+use crate::{
+    Changes, Container, Error, LrzRequest, LrzSource, Observer, Output, PackRequest, Resources, Source, Temporaries,
+    Unobserved, lrz_pack, pack,
+};
+
+/// Packs a tree into a SquashFS image or a .lrz file.
+///
+/// The output's bytes depend on the source, the container, the codec, the block size and the exclusions, and on nothing else.
+pub struct Packer<'o> {
+    source: Source,
+    container: Option<Container>,
+    codec: Option<String>,
+    block_size: Option<u32>,
+    exclude: Patterns,
+    replace: bool,
+    resources: Resources,
+    observer: Option<&'o mut dyn Observer>,
+}
+
+/// Result of a pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Packed {
+    /// Container that was written.
+    pub container: Container,
+    /// Bytes of file content, holes included; of a .lrz file, bytes of the tar in it.
+    pub content_bytes: u64,
+    /// Bytes of the output.
+    pub output_bytes: u64,
+    /// Workers that ran; fewer than asked for where memory is short.
+    pub workers: usize,
+}
+
+impl<'o> Packer<'o> {
+    /// A pack of `source` with default options: zstd in blocks of 128 KiB, or LZMA in a .lrz file; one worker.
+    pub fn new(source: Source) -> Packer<'o> {
+        Packer {
+            source,
+            container: None,
+            codec: None,
+            block_size: None,
+            exclude: Patterns::new(),
+            replace: false,
+            resources: Resources::new(1),
+            observer: None,
+        }
+    }
+
+    /// The container; without it, the one that the output's name ends in.
+    #[must_use]
+    pub fn container(self, container: Container) -> Packer<'o> {
+        Packer { container: Some(container), ..self }
+    }
+
+    /// The codec, `NAME[:key=value,...]`: `zstd:level=19`, `xz:x86`, `none`.
+    #[must_use]
+    pub fn codec(self, codec: impl Into<String>) -> Packer<'o> {
+        Packer { codec: Some(codec.into()), ..self }
+    }
+
+    /// Bytes of a block of a SquashFS image: a power of two from 4 KiB to 1 MiB.
+    #[must_use]
+    pub fn block_size(self, bytes: u32) -> Packer<'o> {
+        Packer { block_size: Some(bytes), ..self }
+    }
+
+    /// Leaves out entries that match a pattern, with all below them.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] for a malformed one.
+    pub fn exclude(mut self, pattern: impl AsRef<[u8]>) -> Result<Packer<'o>, Error> {
+        self.exclude.add(pattern.as_ref())?;
+        Ok(self)
+    }
+
+    /// Whether an existing output is replaced. Default: no, it is an error.
+    #[must_use]
+    pub fn replace(self, replace: bool) -> Packer<'o> {
+        Packer { replace, ..self }
+    }
+
+    /// Workers and memory. They never change the output.
+    #[must_use]
+    pub fn resources(self, resources: Resources) -> Packer<'o> {
+        Packer { resources, ..self }
+    }
+
+    /// Receives progress and warnings.
+    #[must_use]
+    pub fn observe(self, observer: &'o mut dyn Observer) -> Packer<'o> {
+        Packer { observer: Some(observer), ..self }
+    }
+
+    /// Packs. The output has its name only when it is whole and synced.
+    ///
+    /// # Errors
+    /// [`Error`], with the name of the file or entry and, where there is one, the offset.
+    pub fn write_to(mut self, output: impl Into<PathBuf>) -> Result<Packed, Error> {
+        let output = output.into();
+        match self.observer.take() {
+            Some(observer) => self.run(output, observer),
+            None => self.run(output, &mut Unobserved),
+        }
+    }
+
+    fn run(self, output: PathBuf, observer: &mut dyn Observer) -> Result<Packed, Error> {
+        let container = self.container.map_or_else(|| Container::for_tree_at(&output), Ok)?;
+        match container {
+            Container::SquashFs => self.into_image(output, observer),
+            Container::Lrz => self.into_lrz(output, observer),
+            Container::Pln => Container::for_tree(container.name()).and_then(|_| unsupported(&output, "a tree")),
+        }
+    }
+
+    fn into_image(self, output: PathBuf, observer: &mut dyn Observer) -> Result<Packed, Error> {
+        let mut image = Options::new(parse_codec(self.codec.as_deref().unwrap_or("zstd"))?);
+        image.block_size = self.block_size.unwrap_or(image.block_size);
+        let (source, exclude) = with_excludes(self.source, self.exclude);
+        let request = PackRequest {
+            force: self.replace,
+            changes: Changes { exclude, ..Changes::default() },
+            resources: self.resources,
+            ..PackRequest::new(source, output, image)
+        };
+        let summary = pack(request, observer)?;
+        Ok(Packed {
+            container: Container::SquashFs,
+            content_bytes: summary.image.content_bytes,
+            output_bytes: summary.output_bytes,
+            workers: summary.workers,
+        })
+    }
+
+    fn into_lrz(self, output: PathBuf, observer: &mut dyn Observer) -> Result<Packed, Error> {
+        if self.block_size.is_some() {
+            return unsupported(&output, "a block size");
+        }
+        let (source, exclude) = with_excludes(self.source, self.exclude);
+        if !exclude.is_empty() {
+            return unsupported(&output, "a tar of which something is left out");
+        }
+        let request = LrzRequest {
+            source: LrzSource::of_tree(source)?,
+            target: Output::File { path: output, force: self.replace },
+            options: self.codec.as_deref().map_or_else(|| Ok(Default::default()), lrz_options)?,
+            keep_attributes: false,
+            resources: self.resources,
+            temporaries: Temporaries::default(),
+        };
+        let written = lrz_pack(request, observer)?;
+        Ok(Packed {
+            container: Container::Lrz,
+            content_bytes: written.plain,
+            output_bytes: written.stored,
+            workers: written.workers,
+        })
+    }
+}
+
+/// A directory leaves entries out by itself; of other sources they are left out on their way.
+fn with_excludes(mut source: Source, exclude: Patterns) -> (Source, Patterns) {
+    if let Source::Directory { options, .. } = &mut source {
+        options.excludes = exclude;
+        return (source, Patterns::new());
+    }
+    (source, exclude)
+}
+
+fn unsupported<T>(output: &Path, what: &str) -> Result<T, Error> {
+    use packline_runtime::escape::Escape;
+    let what = format!("{}: {what} for this container", output.escaped());
+    Err(Error::Request { what, expected: "a SquashFS image".to_string() })
+}

@@ -45,7 +45,7 @@ pub fn with_help_and_version(command: Command) -> Command {
     command.arg(advanced.help("Print this help with the options for tuning and tests, and exit"))
 }
 
-/// An argument with its range and its default behind its help, in that order.
+/// Appends range and default to the help of an argument, in that order.
 fn finished(argument: Arg, drop_in: bool) -> Arg {
     let help = help_of(&argument);
     if !argument.get_action().takes_values() {

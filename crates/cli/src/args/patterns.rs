@@ -42,9 +42,9 @@ impl Exclude {
 /// The language, for the help of each command that has it.
 pub const LANGUAGE: &str = "\
 Patterns: one without '/' is compared with names, at any depth: '*.gz', bin. One with '/' is compared with whole paths, and a '/' or \
-'./' in front says no more than that: 'etc/*.conf', /bin. A '/' at the end means directories only.\n\
+'./' in front means no more than that: 'etc/*.conf', /bin. A '/' at the end means directories only.\n\
 '*' is any run of characters and '?' any one, but no '/'; '**' is any run, '/' included: 'usr/**/*.h'. '[a-z]', '[!a-z]' and \
-'[[:digit:]]' are one character of a set, or not of it; '{gz,xz}' is one or the other; a backslash takes the character behind it \
+'[[:digit:]]' are one character of a set, or not of it; '{gz,xz}' is one or the other; a backslash takes the character after it \
 as it is. What matches a directory includes all below it; '/' is everything. An --exclude that matches nothing is a warning.";
 
 fn patterns(texts: &[impl AsRef<OsStr>]) -> Result<Patterns, Failure> {

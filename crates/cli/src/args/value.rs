@@ -1,4 +1,4 @@
-//! Parsers of option values. Each states what it accepts, which the help shows behind the option's description.
+//! Parsers of option values. Each states its range, which the help shows after the description.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -144,7 +144,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Value<T> {
     }
 }
 
-/// What the help says of the values that an option accepts.
+/// The range or choices of an option, for the help.
 pub fn range_of(argument: &Arg) -> Option<String> {
     let names: Vec<String> = argument.get_possible_values().iter().map(|value| value.get_name().to_string()).collect();
     let shown = argument.get_action().takes_values() && !names.is_empty();

@@ -11,7 +11,7 @@ pub fn now() -> u32 {
     u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// Wall time, by a clock that nobody sets.
+/// Wall time, by a monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 

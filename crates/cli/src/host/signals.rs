@@ -1,4 +1,4 @@
-//! What happens when the process is told to stop: temporary files go, and the status says which signal it was.
+//! Signals that stop the process: temporary files are removed, and the exit status names the signal.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 type FirstAct = Box<dyn FnOnce() + Send>;
 type LastAct = Box<dyn FnOnce() -> u8 + Send>;
 
-/// What a command wants to be done when the process is told to stop.
+/// Actions of a command before the process ends because of a signal.
 #[derive(Clone, Default)]
 pub struct ShutdownHook(Arc<Mutex<Acts>>);
 
@@ -41,7 +41,7 @@ impl ShutdownHook {
 }
 
 /// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first it removes every temporary file in being and
-/// ends the process with status 128 + signal, or does what `shutdown` says and ends with its status. A hangup that the
+/// ends the process with status 128 + signal, or runs the last action of `shutdown` and ends with its status. A hangup that the
 /// parent chose to ignore (`nohup`) stays ignored. A file that grows past the limit of the process (`ulimit -f`) is an error of
 /// writing from here on, and no signal that kills.
 pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Result<()> {

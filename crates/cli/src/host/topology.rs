@@ -1,12 +1,12 @@
-//! Where the processors of this process are, as sysfs says: which share a core, a last-level cache, a package.
+//! CPU locations from sysfs: which CPUs share a core, a last-level cache, a package.
 
 use std::fs;
 use std::path::Path;
 
 use packline::engine::{CpuLocation, Topology};
 
-/// The places of the processors that this process may use, in the order of their numbers. Where the system does not say, all
-/// are in one place.
+/// Locations of the CPUs that this process may use, in the order of their numbers. Without information from the system, all
+/// have the same location.
 pub fn topology() -> Topology {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     topology_below(Path::new("/sys/devices/system/cpu"), &status)
@@ -19,7 +19,7 @@ fn topology_below(root: &Path, status: &str) -> Topology {
     Topology::new(sites.unwrap_or_default())
 }
 
-/// A place is named by the first processor that is there; `None` where the system says nothing of it.
+/// A location is named by its first CPU; `None` without information from the system.
 fn site(processor: &Path) -> Option<CpuLocation> {
     let first = |name: &str| numbers(&fs::read_to_string(processor.join(name)).ok()?).next();
     let core = first("topology/core_cpus_list").or_else(|| first("topology/thread_siblings_list"))?;

@@ -13,7 +13,7 @@ use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
 use crate::ui::failure::Failure;
 
-/// What the machine and the environment say, read once by `main`.
+/// The machine and the environment, read once by `main`.
 #[derive(Debug, Clone)]
 pub struct Host {
     /// Processors this process may use: scheduling affinity and cgroup quota counted.
@@ -24,7 +24,7 @@ pub struct Host {
     pub memory_limit: Option<u64>,
     /// Memory of the machine, bytes, where that is known.
     pub machine_memory: Option<u64>,
-    /// `SOURCE_DATE_EPOCH`, as it stands in the environment.
+    /// `SOURCE_DATE_EPOCH`, as text.
     pub source_date_epoch: Option<String>,
     /// Where files of no lasting use go.
     pub scratch: PathBuf,
@@ -58,7 +58,7 @@ impl Host {
     }
 }
 
-/// Standard streams, the machine, and the files to remove when the process is told to stop.
+/// Standard streams, the machine, and the files to remove when the process is stopped by a signal.
 pub struct Io {
     /// Standard input; taken by the one command that reads it, none if it was closed.
     pub stdin: Option<Box<dyn Read + Send>>,
@@ -78,7 +78,7 @@ pub struct Io {
     pub host: Host,
     /// Temporary files in being.
     pub temporaries: Temporaries,
-    /// What is done before the process ends because it is told to stop.
+    /// What is done before the process ends because of a signal.
     pub shutdown: ShutdownHook,
 }
 

@@ -98,7 +98,7 @@ pub fn remove_source(path: &Path, synced: bool, io: &mut Io) {
 struct Watcher<'a> {
     io: &'a mut Io,
     bar: Option<Bar>,
-    /// Whether names are printed; no longer once nobody reads them.
+    /// Whether names are printed; false once standard output has no reader.
     names: bool,
     /// No output may lose its name.
     synced: bool,

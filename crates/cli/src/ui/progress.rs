@@ -7,13 +7,13 @@ use std::thread;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use packline::{Progress, Source, survey};
 
-/// Redraws a second at most; what is drawn more often nobody reads, and drawing costs a system call.
+/// Redraws a second at most; each costs a system call.
 const REDRAWS: u8 = 8;
 
 /// A bar on standard error.
 pub struct Bar {
     bar: ProgressBar,
-    /// The ratio shown last: a message is only made anew when it says something else.
+    /// The ratio shown last: the message is formatted again only when it changes.
     percent: Cell<Option<u64>>,
     /// Bytes that a directory holds, once they are counted.
     total: Arc<OnceLock<u64>>,

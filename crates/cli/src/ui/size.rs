@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 /// Reads a number of bytes: decimal digits, then nothing or one of K, M, G, T (powers of 1024, either case), then
-/// optionally `iB` or `B`. The error says what is wrong with the text.
+/// optionally `iB` or `B`. The error describes what is wrong with the text.
 pub fn parse_size(text: &OsStr) -> Result<u64, String> {
     let shown = text.to_string_lossy();
     let digits = shown.bytes().take_while(u8::is_ascii_digit).count();
@@ -84,7 +84,7 @@ pub fn count(number: u64, one: &str) -> String {
     }
 }
 
-/// Output by input in percent, in parentheses; nothing where the output is not smaller, since headers and padding say nothing of
+/// Output by input in percent, in parentheses; nothing where the output is not smaller, since headers and padding then outweigh
 /// compression.
 pub fn show_ratio(output: u64, input: u64) -> String {
     match output < input {

@@ -1,4 +1,4 @@
-//! Times as dates, in UTC: what is shown must not depend on where the machine stands.
+//! Times as dates, in UTC: output must not depend on the time zone.
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

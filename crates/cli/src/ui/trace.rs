@@ -33,7 +33,7 @@ impl Recorder {
         Recorder { buffers: Some((0..BUFFERS).map(|_| Mutex::default()).collect()), ..Recorder::clock() }
     }
 
-    /// Chrome's trace format, an event a line, in the order of their beginnings; `about` says what was done and with what. Each pool
+    /// Chrome's trace format, one event a line, ordered by start; `about` describes the command. Each pool
     /// of workers is a process there, each of its workers a thread. `None` if nothing was written down.
     pub fn trace(&self, about: &Value) -> Option<String> {
         let mut events: Vec<Event> = Vec::new();

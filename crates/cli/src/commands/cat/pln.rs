@@ -41,7 +41,7 @@ pub fn run(cat: &Cat, invocation: &Invocation, io: &mut Io) -> Result<(), Failur
     options.write_trace(invocation, io)
 }
 
-/// The range that a text says: `START..END`.
+/// Parses `START..END`.
 pub fn span(text: &str) -> Result<Span, String> {
     let wrong = || format!("'{text}' (expected START..END, such as 0..4K, 1M.. or ..512)");
     let (start, end) = text.split_once("..").ok_or_else(wrong)?;

@@ -24,8 +24,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// How the user is told of it.
-    pub fn shown(&self) -> &Path {
+    /// Its name in messages.
+    pub fn display_path(&self) -> &Path {
         match self {
             Place::Stdin => Path::new(STDIN),
             Place::File(path) => path,
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// Does what the settings say.
+/// Compresses, decompresses or tests one file.
 ///
 /// # Errors
 /// Those of the library, and of names.

@@ -44,7 +44,7 @@ pub fn compressed(
     }
     let percent = written.physical as f64 * 100.0 / written.logical.max(1) as f64;
     let sizes = format!("{} => {}", show_bytes(written.logical), show_bytes(written.physical));
-    let mut text = format!("{}: {percent:.2}% ({sizes}{})", place.shown().escaped(), name(output));
+    let mut text = format!("{}: {percent:.2}% ({sizes}{})", place.display_path().escaped(), name(output));
     if settings.verbose {
         text.push_str(&format!(
             "\n{} records of {}, {} of them stored; {} workers; BLAKE3 {}",
@@ -79,7 +79,8 @@ pub fn decompressed(
         return print(place, output, object, io);
     }
     let verdict = if settings.mode == Mode::Test { "sound, " } else { "" };
-    let mut text = format!("{}: {verdict}{}{}", place.shown().escaped(), show_bytes(unpacked.bytes), name(output));
+    let mut text =
+        format!("{}: {verdict}{}{}", place.display_path().escaped(), show_bytes(unpacked.bytes), name(output));
     if let Some(sum) = sum.filter(|_| settings.verbose) {
         text.push_str(&format!("\n{} records; BLAKE3 {sum}", unpacked.records));
     }
@@ -103,7 +104,7 @@ fn print_summary(settings: &Settings, output: Option<&Path>, text: &str, io: &mu
 /// Prints an object with the names in front.
 fn print(place: &Place, output: Option<&Path>, figures: Value, io: &mut Io) -> Result<(), Failure> {
     let mut object = Map::new();
-    put_json(&mut object, "file", place.shown().as_os_str().as_bytes());
+    put_json(&mut object, "file", place.display_path().as_os_str().as_bytes());
     if let Some(output) = output {
         put_json(&mut object, "output", output.as_os_str().as_bytes());
     }

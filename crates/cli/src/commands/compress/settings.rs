@@ -44,13 +44,13 @@ pub struct Settings {
     pub run_options: RunOptions,
 }
 
-/// Options that say how files are compressed.
+/// Options of compression.
 const OF_COMPRESSION: [&str; 3] = ["level", "codec", "record-size"];
-/// Options that say where an output goes, and what happens then.
+/// Options of the output.
 const OF_OUTPUT: [&str; 5] = ["stdout", "output", "force", "rm", "keep-broken"];
 
 impl Settings {
-    /// Reads the options; `wanted` is what is done unless `--test` says otherwise. Only `compress` has a `compression`.
+    /// Reads the options; `wanted` is the mode without `--test`. Only `compress` has a `compression`.
     ///
     /// # Errors
     /// [`Failure::Usage`] for what contradicts itself or has no effect.
@@ -85,7 +85,7 @@ impl Settings {
         })
     }
 
-    /// Whether what comes of a file goes to standard output.
+    /// Whether the output of a file is standard output.
     pub fn to_stdout(&self, place: &Place) -> bool {
         match &self.output {
             Some(output) => output.as_os_str() == "-",

@@ -1,4 +1,4 @@
-//! `packline info`: what an image says of itself.
+//! `packline info`: codec, sizes, tables and numbers of entries of an image.
 
 mod pln;
 

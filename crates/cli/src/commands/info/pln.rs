@@ -1,4 +1,4 @@
-//! `packline info` of a .pln file: what its tables say.
+//! `packline info` of a .pln file: the summary of its tables.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn text(info: &Info) -> String {
     out
 }
 
-/// As a coding is written, without the parameters, which nobody needs to decompress.
+/// As a coding is written, without the parameters, which decompression does not need.
 fn name(kind: &Kind) -> String {
     match (kind.slack, kind.codec.name()) {
         (false, codec) => codec.to_string(),

@@ -169,7 +169,7 @@ fn extent(node: &Node) -> String {
     }
 }
 
-/// Bytes, as `stat` on the mounted image tells them.
+/// Bytes, as `stat` reports them on the mounted image.
 fn size(node: &Node) -> u64 {
     match node {
         Node::File(file) => file.size,

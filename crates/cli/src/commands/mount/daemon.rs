@@ -32,16 +32,16 @@ fn is_ready(child: &mut Child) -> bool {
 }
 
 fn complaint(child: &mut Child, io: &mut Io) -> Failure {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     if let Some(stderr) = child.stderr.take() {
         // What could not be read of it could not be shown either.
-        let _: std::io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut said);
+        let _: std::io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut messages);
     }
     let status = child.wait().ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
-    if said.is_empty() {
+    if messages.is_empty() {
         return Failure::failed("the background process ended before the image was mounted");
     }
-    io.eprint_lines(String::from_utf8_lossy(&said).trim_end());
+    io.eprint_lines(String::from_utf8_lossy(&messages).trim_end());
     Failure::AlreadyReported(status.filter(|&status| status != 0).unwrap_or(1))
 }
 

@@ -68,7 +68,7 @@ struct Output {
     /// Replace an existing image, or overwrite a block device
     #[arg(short, long)]
     force: bool,
-    /// Container, instead of the one that IMAGE's name says: squashfs, lrz
+    /// Container, instead of the choice by IMAGE's name: squashfs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
 }
@@ -127,7 +127,7 @@ impl Pack {
         })
     }
 
-    /// The container: `--format`, or the one that the name's ending stands for.
+    /// The container: `--format`, or by the name's ending.
     fn container(&self) -> Result<Container, Failure> {
         let named = || Container::for_tree_at(&self.image);
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));

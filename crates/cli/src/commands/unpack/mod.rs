@@ -95,10 +95,10 @@ struct Attributes {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 struct Output {
-    /// What to write, instead of what DEST's name says
+    /// What to write, instead of the choice by DEST's name
     #[arg(long, value_name = "WHAT", value_parser = one_of([("directory", To::Directory), ("tar", To::Tar)]))]
     to: Option<To>,
-    /// Codec of a tar, instead of what DEST's name says: none, or gzip, xz, zstd, bzip2 with an optional :level=N
+    /// Codec of a tar, instead of the choice by DEST's name: none, or gzip, xz, zstd, bzip2 with an optional :level=N
     #[arg(short, long, value_name = "CODEC")]
     compress: Option<String>,
     /// Unpack into a directory that is not empty: files are replaced, directories kept; replace a tar
@@ -174,7 +174,7 @@ pub(crate) enum Outcome {
 const OF_LRZ: [&str; 7] = ["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
 /// Those that do if it becomes a directory.
 const OF_LRZ_TO_DIRECTORY: [&str; 6] = ["owner", "no-owner", "no-xattrs", "no-times", "no-devices", "sync"];
-/// Options that say how a directory is written.
+/// Options of directories only.
 const OF_DIRECTORIES: [&str; 6] = ["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
 
 impl Unpack {

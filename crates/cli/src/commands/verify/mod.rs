@@ -1,4 +1,4 @@
-//! `packline verify`: is an image whole, and if not, where is it broken?
+//! `packline verify`: checks an image and reports each fault with its offset.
 
 mod lrz;
 mod pln;
@@ -45,7 +45,7 @@ impl Command for Verify {
     fn details() -> String {
         "Each fault is printed with its offset, in bytes from the start of the image, and the file concerned if it is a file's \
          content. Contents of images have no checksums but for those that the codec adds (gzip, xz): of a block that is not compressed, \
-         nobody can say whether its bytes are the right ones.\n\
+         changed bytes cannot be detected.\n\
          Of a .lrz file everything is decompressed, up to the first fault."
             .to_string()
     }

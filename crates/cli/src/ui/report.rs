@@ -25,7 +25,7 @@ pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
         ),
         [
             count(image.blocks, "block"),
-            count(image.fragments.into(), "fragment block"),
+            count(image.fragments, "fragment block"),
             count(image.end.inodes.into(), "inode"),
         ]
         .join(", "),

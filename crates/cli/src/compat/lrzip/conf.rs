@@ -1,4 +1,4 @@
-//! `lrzip.conf`: defaults for what the command line does not say.
+//! `lrzip.conf`: defaults of the options.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Host;
 
-/// What a configuration file says.
+/// A configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conf {
     pub window: Option<u64>,
@@ -33,10 +33,10 @@ pub struct Conf {
 }
 
 impl Conf {
-    /// Reads the first file there is: in the present directory, `~/.lrzip`, `/etc/lrzip`.
+    /// Reads the first file there is: in the current directory, `~/.lrzip`, `/etc/lrzip`.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a file that cannot be read, and for a line that means nothing.
+    /// [`Failure::Failed`] for a file that cannot be read, and for a line that is not understood.
     pub fn read(host: &Host) -> Result<Conf, Failure> {
         if host.no_lrzip_conf {
             return Ok(Conf::default());

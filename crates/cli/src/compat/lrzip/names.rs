@@ -7,13 +7,13 @@ use super::settings::{Mode, Settings};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// Whether a file's name ends in the suffix, and is more than that.
+/// Whether a file's name ends in the suffix and is longer than it.
 pub fn has_suffix(path: &Path, suffix: &str) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.len() > suffix.len() && name.ends_with(suffix.as_bytes())
 }
 
-/// Where a file goes: as asked, else beside it or into the directory asked for.
+/// Output of a file: `--outfile`, else a name beside it or in `--outdir`.
 ///
 /// # Errors
 /// [`Failure::Failed`] for a file to decompress without the suffix.

@@ -106,7 +106,6 @@ pub struct TuningOptions {
 }
 
 impl BackEndOptions {
-    /// The back end that is asked for.
     pub fn chosen(&self) -> Option<BackEnd> {
         let flags = [
             (self.lzma, BackEnd::Lzma),

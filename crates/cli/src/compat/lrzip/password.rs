@@ -12,14 +12,12 @@ use crate::ui::io::Io;
 /// Longest password, bytes: as lrzip's.
 const LONGEST: usize = 500;
 
-/// What is known of a password.
+/// A password, or how to get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secret {
-    /// None is wanted.
     None,
-    /// It is to be asked for.
+    /// Read from the terminal or from standard input.
     Ask,
-    /// This one.
     Given(Vec<u8>),
 }
 
@@ -29,7 +27,7 @@ pub fn for_writing(bytes: Vec<u8>) -> Password {
     Password { bytes, random }
 }
 
-/// Asks, twice if nothing else would tell of a slip.
+/// Asks for a password, twice where a mistake would go unnoticed.
 ///
 /// # Errors
 /// [`Failure::Failed`] for one that is empty or too long, for two that differ, and where standard input was used already.
@@ -53,7 +51,7 @@ pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
     check(&first).map(|()| first)
 }
 
-/// Whether it can be one.
+/// Checks the length of a password.
 ///
 /// # Errors
 /// [`Failure::Failed`] if it is empty or too long.

@@ -15,7 +15,6 @@ use crate::ui::io::Host;
 /// Unit of the sizes on the command line and in `lrzip.conf`, bytes.
 const UNIT: u64 = 100 << 20;
 
-/// What is done with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Compress,
@@ -26,7 +25,6 @@ pub enum Mode {
     Info,
 }
 
-/// What a command does, and how.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub mode: Mode,
@@ -120,7 +118,6 @@ fn window(tuning: &TuningOptions, conf: &Conf) -> WindowSize {
     }
 }
 
-/// The password, unless it must be asked for.
 fn secret(password: Option<&[u8]>, conf: &Conf) -> Result<Secret, Failure> {
     match password {
         None if conf.encrypt => Ok(Secret::Ask),

@@ -1,6 +1,6 @@
 //! `tar2sqfs`: a tar on standard input becomes an image, with the options, defaults and exit codes of squashfs-tools-ng 1.3.
 //!
-//! Differences, all on purpose: a path that comes twice is no error, the last wins; hard links may come in any order; lz4,
+//! Differences, all on purpose: a path that comes twice is not an error, the last wins; hard links may come in any order; lz4,
 //! lzip and lzma inputs are taken as well; with `-r`, links that do not point below the new root stay byte for byte as
 //! they are; an input without a single block, of which that release makes an empty image, is an error. Faults of a tar by which
 //! nothing is lost are warnings here (see `docs/format/tar.md`), unless `-s` is given.

@@ -8,10 +8,10 @@ use crate::ui::escape::{Escape, escaped};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Prints a line for each entry but the root. `prefix`, if there is one, is put before the places of regular files.
+/// Prints a line for each entry but the root. `prefix`, if there is one, is written before the locations of regular files.
 ///
 /// # Errors
-/// [`Failure::Failed`] for a name that no line can hold; those of reading and printing.
+/// [`Failure::Failed`] for a name that cannot be written on a line; those of reading and printing.
 pub fn describe(image: &OpenedImage, omit: Omit, prefix: Option<&[u8]>, io: &mut Io) -> Result<(), Failure> {
     let selection = Selection { omit, ..Selection::all() };
     for visit in SelectedWalk::new(&image.image, &selection) {
@@ -50,7 +50,7 @@ fn word(text: &[u8]) -> Vec<u8> {
     [b" ", quoted(text).as_slice()].concat()
 }
 
-/// A path that has blanks or quotes stands in quotes.
+/// A path, in quotes if it has blanks or quotes.
 fn quoted(path: &[u8]) -> Vec<u8> {
     if !path.iter().any(|byte| matches!(byte, b' ' | b'\t' | b'"' | 0x0b..=0x0d)) {
         return path.to_vec();

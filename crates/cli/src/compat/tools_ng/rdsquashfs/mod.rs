@@ -143,7 +143,7 @@ impl RdSquashFs {
 
     fn unpack(&self, path: Vec<u8>, omit: Omit, io: &mut Io) -> Result<(), Failure> {
         let directory = show::find(&self.open()?, &path)?.node_type() == NodeType::Directory;
-        // What is not a directory is unpacked out of the one it is in.
+        // A file is unpacked as the only entry of its directory.
         let (subdirectory, include) = if directory { (path, Patterns::new()) } else { parted(&path)? };
         let destination = self.unpack_root.clone().unwrap_or_else(|| PathBuf::from("."));
         std::fs::create_dir_all(&destination)

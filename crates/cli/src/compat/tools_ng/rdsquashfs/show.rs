@@ -15,7 +15,7 @@ use crate::ui::time::Moment;
 /// The entry at a path; links are not followed.
 ///
 /// # Errors
-/// [`Failure::Failed`] if there is none, or it cannot be read.
+/// [`Failure::Failed`] if it does not exist or cannot be read.
 pub fn find(image: &OpenedImage, path: &[u8]) -> Result<Inode, Failure> {
     let found = image.image.resolve(path).map_err(|cause| image.fault_at(path, cause))?;
     let missing = || {
@@ -37,7 +37,7 @@ struct Row {
     name: String,
 }
 
-/// Prints what is in a directory, or the one line of what is none.
+/// Prints the entries of a directory, or the line of another entry.
 ///
 /// # Errors
 /// Those of reading and printing.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use packline::codec::{Decoder, Encoder, Outcome as Compressed, Spec};
+use packline_codec::{Decoder, Encoder, Outcome as Compressed, Spec};
 
 use crate::content::Content;
 use crate::facts::empty_report;

@@ -2,7 +2,7 @@
 //!
 //! A parameter that a program does not have is an error: it is left out rather than measured with other parameters.
 
-use packline::codec::Spec;
+use packline_codec::Spec;
 
 /// The name of a codec, and the parameters that differ from their defaults.
 struct Parts {

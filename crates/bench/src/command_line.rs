@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use packline::tree::escape::{self, Escape};
+use packline_runtime::escape::{self, Escape};
 
 /// Where the standard output of a program goes.
 #[derive(Debug, Clone, PartialEq, Eq)]

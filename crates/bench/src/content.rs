@@ -5,11 +5,11 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use packline::FileKind;
-use packline::tree::decompress::Limits;
-use packline::tree::escape::Escape;
-use packline::tree::tar::TarOptions;
-use packline::tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source, tar};
+use packline::requests::FileKind;
+use packline_runtime::escape::Escape;
+use packline_tree::decompress::Limits;
+use packline_tree::tar::TarOptions;
+use packline_tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source, tar};
 
 use crate::Error;
 use crate::input::BUFFER;
@@ -68,7 +68,7 @@ impl Content {
         Ok(())
     }
 
-    fn read_tree(&mut self, source: &mut dyn Source, limit: usize) -> Result<(), packline::tree::Error> {
+    fn read_tree(&mut self, source: &mut dyn Source, limit: usize) -> Result<(), packline_tree::Error> {
         while let Some(entry) = source.next_entry()? {
             if !matches!(entry.kind, Kind::File { size } if size > 0) {
                 continue;
@@ -83,7 +83,7 @@ impl Content {
         Ok(())
     }
 
-    fn read_content(&mut self, source: &mut dyn Source, limit: usize) -> Result<(), packline::tree::Error> {
+    fn read_content(&mut self, source: &mut dyn Source, limit: usize) -> Result<(), packline_tree::Error> {
         let mut piece = vec![0; BUFFER];
         loop {
             let space = limit - self.bytes.len();

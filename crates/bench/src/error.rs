@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use packline::tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 /// Error of a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

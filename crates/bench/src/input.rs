@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline::survey;
-use packline::tree::{DirectoryOptions, decompress};
+use packline::requests::survey;
+use packline_tree::{DirectoryOptions, decompress};
 
 use crate::{Error, report};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 use crate::command_line::CommandLine;
 use crate::facts::{empty_report, least_peak, losses, measure_storage};

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use packline::codec::Spec;
+use packline_codec::Spec;
 
 use crate::codec_options;
 use crate::command_line::{CommandLine, Stdout};

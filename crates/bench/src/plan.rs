@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::codec::Spec;
+use packline_codec::Spec;
 
 use crate::PackSettings;
 use crate::command_line::CommandLine;

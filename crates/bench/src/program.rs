@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use packline::tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 use crate::{Error, Setting, report};
 

@@ -1,6 +1,6 @@
 //! Runs the cases of a plan and collects what they cost.
 
-use packline::tree::escape::Escape;
+use packline_runtime::escape::Escape;
 
 use crate::command_line::CommandLine;
 use crate::plan::{BenchCase, Competitor, Plan, run_order};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use packline::Temporaries;
+use packline_runtime::Temporaries;
 
 use crate::{Error, Interruption};
 

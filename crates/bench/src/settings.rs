@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::codec::Spec;
+use packline_codec::Spec;
 
 use crate::report::{Report, Tails, Task, read_csv};
 use crate::{Against, Error, Outcome, Session, Synthetic, codec, pack, storage, unpack};

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use packline::tree::tar::{TarWriter, end_of_archive, padding};
-use packline::tree::{Entry, Kind, Meta};
+use packline_tree::tar::{TarWriter, end_of_archive, padding};
+use packline_tree::{Entry, Kind, Meta};
 
 /// Bytes of a large file.
 const FILE: u64 = (1 << 20) + 12_345;
@@ -121,8 +121,8 @@ fn put_text(out: &mut impl Write, number: u64, size: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use packline::tree::Source;
-    use packline::tree::tar::{TarOptions, TarSource};
+    use packline_tree::Source;
+    use packline_tree::tar::{TarOptions, TarSource};
 
     use super::*;
 
@@ -161,10 +161,10 @@ mod tests {
         let share = |name: &str| {
             let tar = made(&format!("{name}:200"));
             let mut buffer = vec![0; 128 << 10];
-            let mut encoder = packline::codec::Spec::parse("zstd").unwrap().encoder(128 << 10).unwrap();
+            let mut encoder = packline_codec::Spec::parse("zstd").unwrap().encoder(128 << 10).unwrap();
             match encoder.compress(&tar[512..512 + (128 << 10)], &mut buffer).unwrap() {
-                packline::codec::Outcome::Smaller(bytes) => bytes,
-                packline::codec::Outcome::NotSmaller => 128 << 10,
+                packline_codec::Outcome::Smaller(bytes) => bytes,
+                packline_codec::Outcome::NotSmaller => 128 << 10,
             }
         };
         assert_eq!(share("random"), 128 << 10);

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use packline::tree::escape::Escape;
+use packline_runtime::escape::Escape;
 use serde_json::Value;
 
 use crate::Error;

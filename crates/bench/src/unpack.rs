@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::codec::Spec;
+use packline_codec::Spec;
 
 use crate::command_line::{CommandLine, Stdout};
 use crate::facts::{empty_report, losses, measure_storage};

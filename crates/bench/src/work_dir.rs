@@ -4,8 +4,8 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
-use packline::Temporaries;
-use packline::tree::destination::remove_tree;
+use packline_runtime::Temporaries;
+use packline_tree::destination::remove_tree;
 
 use crate::Error;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use packline::tree::escape;
+use packline_runtime::escape;
 
 use crate::args::parser::{parser_of, with_help_and_version, without_digits};
 use crate::args::{Entry, Invocation};

@@ -15,8 +15,8 @@ use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
-use packline::Temporaries;
-use packline::tree::escape;
+use packline_runtime::Temporaries;
+use packline_runtime::escape;
 
 use crate::host::{clock, environment, machine, signals, streams, topology};
 use crate::ui::io::{Host, Io};

@@ -53,42 +53,39 @@ mod summary;
 mod survey;
 mod unpacker;
 
-pub use attribute_overrides::AttributeOverrides;
-pub use changes::{Changes, NewRoot, Unsupported};
-pub use codecs::{lrz_options, pln_codings};
 pub use container::Container;
-pub use file_kind::FileKind;
-pub use listing::{List, hints_of, tar_entries};
-pub use lrzip::{
-    LrzRequest, LrzSource, LrzTreeCounts, LrzTreeRequest, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open,
-    lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
-};
-pub use pack::pack;
 pub use packer::{Packed, Packer};
-pub use packline_codec as codec;
-pub use packline_engine as engine;
 pub use packline_engine::CancelToken;
 #[doc(inline)]
 pub use packline_image::OpenedImage as Image;
-pub use packline_image::{
-    Compared, ContentKind, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, Duplicates, Error, ImageEntries,
-    ImageInfo, ImagePlace, MountFlag, MountFlags, MountRequest, Mounted, Omit, OpenedImage, Output, ReadDemand,
-    ReadPlan, RestoreAttributes, SelectedWalk, Selection, TarOutRequest, TarRoot, TarScope, TarSummary, TreeCounts,
-    Unmounter, UnpackCounts, UnpackRequest, UnpackSummary, What, cat, diff, metadata_cache, mount, tar_out, unpack,
-    verify,
-};
-pub use packline_lrz as lrz;
-pub use packline_pln as pln;
-pub use packline_runtime as runtime;
-pub use packline_runtime::{
-    EntryInfo, EntryKind, FileIdentity, Observer, Progress, Resources, Temporaries, Unobserved, all_must_differ,
-    check_writable, must_differ, unsynced, write_file,
-};
-pub use packline_squashfs as image;
-pub use packline_tree as tree;
-pub use pln_file::{PlnRequest, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
-pub use request::{DEFAULT_META, Hints, PackRequest, Source};
+#[doc(inline)]
+pub use packline_image::{Error, Output, RestoreAttributes, Selection};
+#[doc(inline)]
+pub use packline_runtime::{EntryInfo, EntryKind, Observer, Progress, Resources, Unobserved};
+pub use request::Source;
 pub use stream::{Input, StreamOptions, compress, decompress};
-pub use summary::PackSummary;
-pub use survey::survey;
 pub use unpacker::{Unpacked, Unpacker};
+
+use packline_image::ContentKind;
+use packline_runtime::{FileIdentity, Temporaries, must_differ};
+use requests::*;
+
+/// Requests with every option, as the commands fill them; their fields are types of the crates of containers.
+///
+/// Operations on images alone are in `packline_image`.
+pub mod requests {
+    pub use crate::attribute_overrides::AttributeOverrides;
+    pub use crate::changes::{Changes, NewRoot, Unsupported};
+    pub use crate::codecs::{lrz_options, pln_codings};
+    pub use crate::file_kind::FileKind;
+    pub use crate::listing::{List, hints_of, tar_entries};
+    pub use crate::lrzip::{
+        LrzRequest, LrzSource, LrzTreeCounts, LrzTreeRequest, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open,
+        lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
+    };
+    pub use crate::pack::pack;
+    pub use crate::pln_file::{PlnRequest, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
+    pub use crate::request::{DEFAULT_META, Hints, PackRequest};
+    pub use crate::summary::PackSummary;
+    pub use crate::survey::survey;
+}

@@ -8,8 +8,9 @@
 use super::{machine, median, work_directory};
 use crate::{options, shell};
 use clap::Args;
-use packline::codec::Coding;
-use packline::pln::{self, RecordSize, Resources, Source, Stream, Unobserved, WriteOptions};
+use packline_codec::Coding;
+use packline_pln as pln;
+use packline_pln::{RecordSize, Resources, Source, Stream, Unobserved, WriteOptions};
 use packline_testkit::{Random, Stopwatch};
 use std::fmt::Write;
 use std::fs::File;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use packline::{ContentKind, ImagePlace, OpenedImage, Resources};
+use packline::Resources;
+use packline_image::{ContentKind, ImagePlace, OpenedImage};
 
 use super::value::size;
 use crate::ui::failure::Failure;
@@ -45,7 +46,7 @@ impl ImageArgs {
     /// # Errors
     /// Those of opening it.
     pub fn open_within(&self, resources: &Resources) -> Result<OpenedImage, Failure> {
-        Ok(self.place().open(packline::metadata_cache(resources.memory))?)
+        Ok(self.place().open(packline_image::metadata_cache(resources.memory))?)
     }
 }
 

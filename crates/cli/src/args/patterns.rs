@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use packline::Selection;
-use packline::tree::Patterns;
+use packline_tree::Patterns;
 
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;

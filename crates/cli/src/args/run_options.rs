@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline::engine::{Config, Policy, QueueDomain, RunStats, Scheduling, StatsSink, Tracer};
-use packline::{Resources, must_differ, write_file};
+use packline::Resources;
+use packline_engine::{Config, Policy, QueueDomain, RunStats, Scheduling, StatsSink, Tracer};
+use packline_runtime::{must_differ, write_file};
 use serde_json::{Value, json};
 
 use super::value::one_of;

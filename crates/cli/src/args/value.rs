@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, Error};
-use packline::tree::escape;
+use packline_runtime::escape;
 
 use crate::ui::size::{parse_number, parse_size, show_size};
 

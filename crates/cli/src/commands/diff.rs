@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use packline::image::Superblock;
-use packline::tree::escape;
-use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
+use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
+use packline_runtime::escape;
+use packline_squashfs::Superblock;
 use serde_json::{Map, Value, json};
 
 use crate::args::machine::Machine;
@@ -215,7 +215,7 @@ fn text(difference: &Difference) -> String {
 
 fn described(what: &What) -> String {
     let owner = |(uid, gid): &(u32, u32)| format!("{uid}/{gid}");
-    let device = |device: &packline::tree::Device| format!("{},{}", device.major, device.minor);
+    let device = |device: &packline_tree::Device| format!("{},{}", device.major, device.minor);
     match what {
         What::OnlyOld(_) | What::OnlyNew(_) => String::new(),
         What::Type(old, new) => format!("type {} -> {}", type_name(*old), type_name(*new)),
@@ -260,7 +260,7 @@ fn object(difference: &Difference) -> Value {
 
 /// What differs by its name in JSON, and what it was and is.
 fn members(what: &What) -> (&'static str, Value, Value) {
-    let device = |device: &packline::tree::Device| json!([device.major, device.minor]);
+    let device = |device: &packline_tree::Device| json!([device.major, device.minor]);
     match what {
         What::OnlyOld(kind) => ("only", json!(type_name(*kind)), Value::Null),
         What::OnlyNew(kind) => ("only", Value::Null, json!(type_name(*kind))),

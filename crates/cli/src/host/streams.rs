@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, LineWriter, Read, Write, stdin, stdout};
 use std::os::fd::AsFd;
 
-use packline::FileIdentity;
+use packline_runtime::FileIdentity;
 
 use crate::host::closed_streams;
 

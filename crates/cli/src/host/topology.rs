@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use packline::engine::{CpuLocation, Topology};
+use packline_engine::{CpuLocation, Topology};
 
 /// Locations of the CPUs that this process may use, in the order of their numbers. Without information from the system, all
 /// have the same location.
@@ -51,7 +51,7 @@ fn range(part: &str) -> Option<std::ops::RangeInclusive<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packline::engine::QueueDomain;
+    use packline_engine::QueueDomain;
 
     /// Two packages of a cache each; a core has the processors n and n + 2.
     fn machine(root: &Path) {

@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use packline::Temporaries;
+use packline_runtime::Temporaries;
 use packline_testkit::model::{Content, Node, NodeKind};
 use tempfile::TempDir;
 
@@ -67,7 +67,7 @@ impl Write for Gone {
 /// A machine of two processors without limits, at second 77.
 pub fn host() -> Host {
     Host {
-        topology: packline::engine::Topology::default(),
+        topology: packline_engine::Topology::default(),
         processors: 2,
         memory_limit: None,
         machine_memory: None,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use packline::engine::{CpuLocation, Topology};
+use packline_engine::{CpuLocation, Topology};
 use packline_testkit::{reader, snapshot, views};
 use serde_json::Value;
 
@@ -119,7 +119,7 @@ fn workers_readers_memory_and_the_reference_change_nothing() {
 }
 
 /// The directory options that a command line asks for.
-fn directory_options(place: &Place, options: &[&str]) -> packline::tree::DirectoryOptions {
+fn directory_options(place: &Place, options: &[&str]) -> packline_tree::DirectoryOptions {
     fs::create_dir_all(place.at("source")).unwrap();
     let (source, image) = (place.text("source"), place.text("image"));
     let (pack, invocation) = parse::<Pack>(&[options, &[&source, &image]].concat());
@@ -132,7 +132,7 @@ fn directory_options(place: &Place, options: &[&str]) -> packline::tree::Directo
 
 #[test]
 fn a_directory_is_read_as_asked() {
-    use packline::tree::MountPoints;
+    use packline_tree::MountPoints;
     let place = Place::new();
     let plain = directory_options(&place, &[]);
     assert_eq!((plain.readers, plain.hard_links, plain.xattrs), (4, true, true));

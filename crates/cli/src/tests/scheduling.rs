@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use packline::engine::{CpuLocation, Topology};
+use packline_engine::{CpuLocation, Topology};
 use serde_json::Value;
 
 use super::harness::{Place, Ran, assert_misuse, host, run_on, sample_tar};

@@ -1,6 +1,6 @@
 //! Counters of pipelines, run queues and workers, for people and as JSON.
 
-use packline::engine::{QueueStats, RunStats, WorkerStats};
+use packline_engine::{QueueStats, RunStats, WorkerStats};
 use serde_json::{Map, Value, json};
 
 use crate::ui::size::show_bytes;

@@ -1,6 +1,6 @@
 //! Names as people and programs are shown them: any bytes, without loss, and without a byte that a terminal would obey.
 
-pub use packline::tree::escape::Escape;
+pub use packline_runtime::escape::Escape;
 use serde_json::{Map, Value};
 
 /// A name on one line of text, from which the name can be had back.

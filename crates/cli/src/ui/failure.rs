@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use packline::ContentKind;
+use packline_image::ContentKind;
 
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -66,8 +66,8 @@ fn readers_of(container: ContentKind) -> &'static str {
     }
 }
 
-impl From<packline::runtime::Error> for Failure {
-    fn from(error: packline::runtime::Error) -> Failure {
+impl From<packline_runtime::Error> for Failure {
+    fn from(error: packline_runtime::Error) -> Failure {
         packline::Error::from(error).into()
     }
 }

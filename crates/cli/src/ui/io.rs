@@ -5,9 +5,10 @@ use std::io::{self, IoSlice, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use packline::engine::Topology;
-use packline::tree::escape::{self, Escape};
-use packline::{FileIdentity, Output, Resources, Temporaries};
+use packline::{Output, Resources};
+use packline_engine::Topology;
+use packline_runtime::escape::{self, Escape};
+use packline_runtime::{FileIdentity, Temporaries};
 
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};

@@ -1,6 +1,6 @@
 //! Types and permissions as `ls -l` writes them.
 
-use packline::image::read::NodeType;
+use packline_squashfs::read::NodeType;
 
 /// Ten letters: the type, then three each for owner, group and others.
 pub fn mode_string(kind: NodeType, mode: u16) -> String {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use packline::{EntryInfo, EntryKind, Observer, PackRequest, Progress};
+use packline::requests::PackRequest;
+use packline::{EntryInfo, EntryKind, Observer, Progress};
 
 use crate::compat::tools_ng;
 use crate::ui::escape::Escape;
@@ -45,7 +46,7 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
         bar.count(&request.source);
     }
     let mut watcher = Watcher { io, bar, names, synced: true };
-    let packed = packline::pack(request, &mut watcher);
+    let packed = packline::requests::pack(request, &mut watcher);
     watcher.end();
     let summary = packed?;
     let peak = (io.host.peak_memory)();
@@ -159,6 +160,6 @@ impl Observer for Watcher<'_> {
 
     fn unsynced(&mut self, output: &Path, cause: &std::io::Error) {
         self.synced = false;
-        self.warning(&packline::unsynced(output, cause));
+        self.warning(&packline_runtime::unsynced(output, cause));
     }
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use packline::{Progress, Source, survey};
+use packline::requests::survey;
+use packline::{Progress, Source};
 
 /// Redraws a second at most; each costs a system call.
 const REDRAWS: u8 = 8;

@@ -1,7 +1,8 @@
 //! What a pack came to, for people and as JSON.
 
-use packline::engine::RunStats;
-use packline::{Container, PackSummary};
+use packline::Container;
+use packline::requests::PackSummary;
+use packline_engine::RunStats;
 use serde_json::{Value, json};
 
 use crate::ui::counters;

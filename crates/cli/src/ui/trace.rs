@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use packline::engine::{Event, EventKind, JobFacts, Tracer};
+use packline_engine::{Event, EventKind, JobFacts, Tracer};
 use serde_json::{Value, json};
 
 use crate::host::clock::Stopwatch;
@@ -118,7 +118,7 @@ fn args(event: &Event, pipeline: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packline::engine::{Class, StageName};
+    use packline_engine::{Class, StageName};
 
     fn event(kind: EventKind, worker: usize, begin: u64, job: Option<JobFacts>) -> Event {
         Event {

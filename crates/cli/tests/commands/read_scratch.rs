@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, ImagePlace, Resources, diff};
+use packline::Resources;
+use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, ImagePlace, diff};
 use packline_testkit::model::Node;
 use packline_testkit::packer::Packer;
 use packline_testkit::snapshot::{self, Except, Snapshot};

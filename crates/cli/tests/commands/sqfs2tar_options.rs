@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use packline::tree::tar::{TarOptions, TarSource};
-use packline::tree::{Entry, Extent, Kind, Source};
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::packer::Packer;
 use packline_testkit::{hostile, plant, tools};
+use packline_tree::tar::{TarOptions, TarSource};
+use packline_tree::{Entry, Extent, Kind, Source};
 use tempfile::TempDir;
 
 const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");

@@ -91,9 +91,9 @@ fn images_of_other_programs() {
 
 /// Names of a tar's entries, in order.
 fn names(tar: &[u8]) -> Vec<Vec<u8>> {
-    use packline::tree::Source as _;
-    let options = packline::tree::tar::TarOptions::named("tar");
-    let mut source = packline::tree::tar::TarSource::new(tar, options);
+    use packline_tree::Source as _;
+    let options = packline_tree::tar::TarOptions::named("tar");
+    let mut source = packline_tree::tar::TarSource::new(tar, options);
     std::iter::from_fn(|| source.next_entry().unwrap()).map(|entry| entry.path).collect()
 }
 

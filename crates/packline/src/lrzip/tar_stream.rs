@@ -61,7 +61,7 @@ pub(super) fn pack(
                 warnings.iter().for_each(|warning| observer.warning(warning));
                 Ok(written)
             }
-            // That nobody reads any more is no fault of the directory.
+            // A reader that has gone away is not a fault of the directory.
             (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
         }
     })

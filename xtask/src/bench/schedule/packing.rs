@@ -5,11 +5,12 @@ use super::cost::{Cost, timed};
 use super::synthetic::Tree;
 use super::variant::Variant;
 use crate::shell;
-use packline::codec::Spec;
-use packline::engine::{Config, Pool};
-use packline::image::Options;
-use packline::tree::DirectoryOptions;
-use packline::{PackRequest, Resources, Source, Unobserved};
+use packline::requests::PackRequest;
+use packline::{Resources, Source, Unobserved};
+use packline_codec::Spec;
+use packline_engine::{Config, Pool};
+use packline_squashfs::Options;
+use packline_tree::DirectoryOptions;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone)]
@@ -71,7 +72,7 @@ impl Packing {
         request.force = true;
         request.resources =
             Resources { workers: self.workers, window: self.window, engine: config, ..Resources::default() };
-        packline::pack(request, &mut Unobserved).map(drop).map_err(|cause| cause.to_string())
+        packline::requests::pack(request, &mut Unobserved).map(drop).map_err(|cause| cause.to_string())
     }
 }
 

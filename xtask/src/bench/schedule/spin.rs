@@ -2,7 +2,7 @@
 
 use super::cost::{Cost, timed};
 use super::variant::Variant;
-use packline::engine::Config;
+use packline_engine::Config;
 use packline_microbench::Idle;
 
 /// Bytes of an item.

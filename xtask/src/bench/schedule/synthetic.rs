@@ -1,7 +1,7 @@
 //! Trees that exist only as a list of files over a pool of bytes: reading them is a copy, without a file system.
 
-use packline::tree::{Entry, Error, Extent, Kind, Meta, Source};
 use packline_testkit::Random;
+use packline_tree::{Entry, Error, Extent, Kind, Meta, Source};
 use std::sync::Arc;
 
 /// A pool's length, bytes. Not a multiple of a block size, so that no block repeats when the pool is read again.

@@ -1,6 +1,6 @@
 //! The ways of scheduling that are compared.
 
-use packline::engine::{Config, Policy, QueueDomain, Scheduling};
+use packline_engine::{Config, Policy, QueueDomain, Scheduling};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Variant {

@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 
-use packline::codec::Spec;
 use packline_bench::report::{Tails, Task};
+use packline_codec::Spec;
 
 use crate::ui::size::parse_size;
 

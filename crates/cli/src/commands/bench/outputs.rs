@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use packline::{Temporaries, check_writable, must_differ, write_file};
 use packline_bench::{Report, csv, html, json, markdown, text};
+use packline_runtime::{Temporaries, check_writable, must_differ, write_file};
 
 use super::ReportArgs;
 use crate::args::wrong;

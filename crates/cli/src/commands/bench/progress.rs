@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use packline::tree::escape;
 use packline_bench::Progress;
+use packline_runtime::escape;
 
 use crate::ui::io::Io;
 

@@ -3,11 +3,11 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::codec::Spec;
 use packline_bench::{
     Against, Benchmark, CodecSettings, Comparison, Filling, PACKERS, PackSettings, PackSource, ProgramKind, Runs,
     StorageSettings, Synthetic, UNPACKERS, UnpackSettings, at_levels, quoted_words,
 };
+use packline_codec::Spec;
 
 use super::Bench;
 use super::lists;
@@ -104,7 +104,7 @@ fn runs(bench: &Bench, invocation: &Invocation) -> Runs {
 
 fn pack(bench: &Bench, io: &Io, input: &Path, mut runs: Runs) -> Result<PackSettings, Failure> {
     let (codecs, notes) = codecs(bench)?;
-    codecs.iter().try_for_each(packline::image::check_codec).map_err(|error| wrong("codec", error))?;
+    codecs.iter().try_for_each(packline_squashfs::check_codec).map_err(|error| wrong("codec", error))?;
     runs.notes = notes;
     Ok(PackSettings {
         comparison: comparison(bench, io, runs, PACKERS)?,
@@ -186,7 +186,7 @@ fn refuse_misplaced(bench: &Bench, invocation: &Invocation) -> Result<(), Failur
 fn codecs(bench: &Bench) -> Result<(Vec<Spec>, Vec<String>), Failure> {
     let choice = &bench.choice;
     let usual = match (in_full(bench), &choice.levels) {
-        (true, _) => packline::image::CODECS.join(","),
+        (true, _) => packline_squashfs::CODECS.join(","),
         (false, Some(_)) => FEW_WITH_LEVELS.to_owned(),
         (false, None) => FEW_CODECS.to_owned(),
     };

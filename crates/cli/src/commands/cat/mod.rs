@@ -5,8 +5,8 @@ mod pln;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use packline::ContentKind;
-use packline::pln::Span;
+use packline_image::ContentKind;
+use packline_pln::Span;
 
 use crate::args::image::ImageArgs;
 use crate::args::machine::Machine;
@@ -63,7 +63,7 @@ impl Command for Cat {
         let image = self.place.open_within(&resources)?;
         io.refuse_input(&image.display_path)?;
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
-        packline::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?;
+        packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?;
         options.print_counters(io);
         options.write_trace(invocation, io)
     }

@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 
-use packline::PlnUnpackRequest;
-use packline::pln::Span;
+use packline::requests::PlnUnpackRequest;
+use packline_pln::Span;
 
 use super::Cat;
 use crate::args::{Invocation, wrong};
@@ -36,7 +36,7 @@ pub fn run(cat: &Cat, invocation: &Invocation, io: &mut Io) -> Result<(), Failur
         resources: options.apply(cat.machine.resources(&io.host)),
         temporaries: io.temporaries.clone(),
     };
-    watched(io, false, |observer| packline::pln_unpack(request, observer))?;
+    watched(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
     options.print_counters(io);
     options.write_trace(invocation, io)
 }

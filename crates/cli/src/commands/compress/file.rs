@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use packline::pln::{Span, WriteOptions};
-use packline::{Input, Output, PlnRequest, PlnUnpackRequest};
+use packline::requests::{PlnRequest, PlnUnpackRequest};
+use packline::{Input, Output};
+use packline_pln::{Span, WriteOptions};
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
@@ -84,7 +85,8 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let (written, synced) = watched_and_synced(io, settings.bar, |observer| packline::pln_compress(request, observer));
+    let (written, synced) =
+        watched_and_synced(io, settings.bar, |observer| packline::requests::pln_compress(request, observer));
     report::compressed(settings, options, place, output.as_deref(), &written?, io)?;
     remove(settings, place, synced, io);
     Ok(())
@@ -107,7 +109,8 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let (unpacked, synced) = watched_and_synced(io, settings.bar, |observer| packline::pln_unpack(request, observer));
+    let (unpacked, synced) =
+        watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));
     report::decompressed(settings, place, output.as_deref(), &unpacked?, io)?;
     remove(settings, place, synced, io);
     Ok(())

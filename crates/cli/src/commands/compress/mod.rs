@@ -8,7 +8,7 @@ mod settings;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use packline::codec::Coding;
+use packline_codec::Coding;
 
 use crate::args::machine::Memory;
 use crate::args::run_options::SchedulingOptions;
@@ -202,7 +202,7 @@ fn refuse_inputs(settings: &Settings, places: &[Place]) -> Result<(), Failure> {
     let outputs = places.iter().filter_map(|place| file::output_of(settings, place).ok().flatten());
     let inputs =
         places.iter().filter_map(|place| if let Place::File(path) = place { Some(path.clone()) } else { None });
-    Ok(packline::all_must_differ(&inputs.collect::<Vec<_>>(), outputs)?)
+    Ok(packline_runtime::all_must_differ(&inputs.collect::<Vec<_>>(), outputs)?)
 }
 
 /// One after the other; if one fails, its error is printed and the others are done.

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use packline::pln::{Unpacked, WriteOptions, Written};
+use packline_pln::{Unpacked, WriteOptions, Written};
 use serde_json::{Map, Value, json};
 
 use super::file::Place;

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use packline::codec::Coding;
-use packline::pln::{RecordSize, WriteOptions};
-use packline::{FileKind, Resources};
+use packline::Resources;
+use packline::requests::FileKind;
+use packline_codec::Coding;
+use packline_pln::{RecordSize, WriteOptions};
 
 use super::file::Place;
 use super::{Compression, Shared};
@@ -158,7 +159,7 @@ fn write_options(compression: &Compression) -> Result<WriteOptions, Failure> {
 fn codings(compression: &Compression) -> Result<Vec<Coding>, Failure> {
     let usual = [format!("slack+zstd:level={}", compression.level.unwrap_or(DEFAULT_LEVEL))];
     let codecs = if compression.codec.is_empty() { usual.as_slice() } else { compression.codec.as_slice() };
-    packline::pln_codings(codecs).map_err(|error| wrong("codec", error))
+    packline::requests::pln_codings(codecs).map_err(|error| wrong("codec", error))
 }
 
 /// The level where none is asked for, as zstd(1) has it.

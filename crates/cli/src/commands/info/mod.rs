@@ -2,7 +2,7 @@
 
 mod pln;
 
-use packline::{ContentKind, ImageInfo, TreeCounts};
+use packline_image::{ContentKind, ImageInfo, TreeCounts};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
@@ -158,7 +158,7 @@ fn object(info: &ImageInfo, counts: Option<&TreeCounts>) -> Value {
     object.into()
 }
 
-fn table(table: &packline::image::read::TablePlace) -> Value {
+fn table(table: &packline_squashfs::read::TablePlace) -> Value {
     json!({ "name": table.name, "start": table.start, "bytes": table.end - table.start, "entries": table.entries })
 }
 

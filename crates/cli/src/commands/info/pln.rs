@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packline::pln::{Info, Kind};
+use packline_pln::{Info, Kind};
 use serde_json::{Value, json};
 
 use crate::compat::lrzip::hex;
@@ -15,7 +15,7 @@ use crate::ui::size::show_bytes;
 /// # Errors
 /// Those of reading the tables.
 pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
-    let info = packline::pln_info(path)?;
+    let info = packline::requests::pln_info(path)?;
     let text = if json { format!("{}\n", object(&info)) } else { text(&info) };
     io.print(&text)
 }

@@ -6,9 +6,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-use packline::image::read::{Inode, Node, Visit};
-use packline::tree::escape;
-use packline::{ContentKind, ImageEntries, OpenedImage, Selection};
+use packline::Selection;
+use packline_image::{ContentKind, ImageEntries, OpenedImage};
+use packline_runtime::escape;
+use packline_squashfs::read::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
@@ -180,7 +181,7 @@ fn size(node: &Node) -> u64 {
     }
 }
 
-fn object(path: &[u8], inode: &Inode, xattrs: &[packline::tree::Xattr]) -> Value {
+fn object(path: &[u8], inode: &Inode, xattrs: &[packline_tree::Xattr]) -> Value {
     let mut object = Map::new();
     put_json(&mut object, "path", path);
     let meta = inode.meta;
@@ -212,7 +213,7 @@ fn object(path: &[u8], inode: &Inode, xattrs: &[packline::tree::Xattr]) -> Value
     object.into()
 }
 
-pub(crate) fn xattr(xattr: &packline::tree::Xattr) -> Value {
+pub(crate) fn xattr(xattr: &packline_tree::Xattr) -> Value {
     let mut object = Map::new();
     put_json(&mut object, "name", &xattr.name);
     put_json(&mut object, "value", &xattr.value);

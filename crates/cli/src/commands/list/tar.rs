@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use packline::image::read::NodeType;
-use packline::tree::{Entry, Kind, escape};
-use packline::{ContentKind, Selection};
+use packline::Selection;
+use packline_image::ContentKind;
+use packline_runtime::escape;
+use packline_squashfs::read::NodeType;
+use packline_tree::{Entry, Kind};
 use serde_json::{Map, Value, json};
 
 use crate::commands::list::{Form, all_found, ended, xattr};
@@ -37,8 +39,8 @@ pub fn run(
         printed.is_ok()
     };
     let read = match lrz {
-        Some(opened) => packline::lrz_entries(&opened, &resources, &mut found),
-        None => packline::tar_entries(path, &resources, &mut found),
+        Some(opened) => packline::requests::lrz_entries(&opened, &resources, &mut found),
+        None => packline::requests::tar_entries(path, &resources, &mut found),
     };
     let printed = printed.and_then(|()| io.stdout.flush().map_err(Failure::printing));
     read?;

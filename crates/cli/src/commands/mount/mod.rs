@@ -4,7 +4,7 @@ mod daemon;
 
 use std::path::PathBuf;
 
-use packline::{MountFlag, MountFlags, MountRequest};
+use packline_image::{MountFlag, MountFlags, MountRequest};
 
 use crate::args::image::ImageArgs;
 use crate::args::value::{number, size};
@@ -67,7 +67,7 @@ impl Command for Mount {
         if !self.foreground {
             return daemon::start(&invocation.words, io);
         }
-        let mounted = packline::mount(&request)?;
+        let mounted = packline_image::mount(&request)?;
         let unmounter = mounted.unmounter();
         io.shutdown.set(move || u8::from(unmounter.unmount().is_err()));
         if self.announce {

@@ -1,7 +1,8 @@
 //! `packline pack` to a .lrz file: a directory as a tar, or a tar, without what it was compressed with.
 
-use packline::lrz::{WriteOptions, Written};
-use packline::{Container, LrzRequest, LrzSource};
+use packline::Container;
+use packline::requests::{LrzRequest, LrzSource};
+use packline_lrz::{WriteOptions, Written};
 use serde_json::{Value, json};
 
 use super::Pack;
@@ -45,7 +46,7 @@ pub fn run(pack: &Pack, invocation: &Invocation, io: &mut Io) -> Result<(), Fail
     let options = pack.scheduling.start(stats, Some(pack.output.force), &operands, io)?;
     let mut request = request(pack, invocation, io)?;
     request.resources = options.apply(request.resources);
-    let written = watched(io, pack.reporting.bar(), |observer| packline::lrz_pack(request, observer))?;
+    let written = watched(io, pack.reporting.bar(), |observer| packline::requests::lrz_pack(request, observer))?;
     options.report((json, quiet), as_json(&written), as_text(&written), io);
     options.write_trace_or_warn(invocation, io);
     Ok(())
@@ -74,7 +75,7 @@ fn request(pack: &Pack, invocation: &Invocation, io: &mut Io) -> Result<LrzReque
 /// `--codec`; without it LZMA.
 fn options(pack: &Pack, invocation: &Invocation) -> Result<WriteOptions, Failure> {
     match invocation.has("codec") {
-        true => packline::lrz_options(&pack.compression.codec).map_err(|error| wrong("codec", error)),
+        true => packline::requests::lrz_options(&pack.compression.codec).map_err(|error| wrong("codec", error)),
         false => Ok(WriteOptions::default()),
     }
 }

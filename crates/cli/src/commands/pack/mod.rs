@@ -6,9 +6,10 @@ mod options;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use packline::image::CODECS;
-use packline::tree::Patterns;
-use packline::{Changes, Container, PackRequest, Resources, Source};
+use packline::requests::{Changes, PackRequest};
+use packline::{Container, Resources, Source};
+use packline_squashfs::CODECS;
+use packline_tree::Patterns;
 
 use crate::args::machine::Machine;
 use crate::args::reporting::Reporting;
@@ -176,7 +177,7 @@ impl Pack {
             return Ok((Source::Directory { path, options }, Patterns::new()));
         }
         refuse_for_tar(invocation)?;
-        packline::must_differ(&path, &self.image)?;
+        packline_runtime::must_differ(&path, &self.image)?;
         Ok((Source::TarFile { path }, excludes))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use packline::image::{Fragments, Options, Stored, codec_help, parse_codec};
-use packline::tree::{DirectoryOptions, MountPoints};
-use packline::{Changes, NewRoot};
+use packline::requests::{Changes, NewRoot};
+use packline_squashfs::{Fragments, Options, Stored, codec_help, parse_codec};
+use packline_tree::{DirectoryOptions, MountPoints};
 
 use crate::args::patterns::Exclude;
 use crate::args::value::{number, one_of, power_of_two, size, text, text_or_help};

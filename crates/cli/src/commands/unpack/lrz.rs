@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use packline::{FileKind, LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
+use packline::requests::{FileKind, LrzTreeRequest, LrzUnpackRequest, OpenedLrz};
 use serde_json::json;
 
 use super::{OF_LRZ, OF_LRZ_TO_DIRECTORY, Outcome, Unpack, explain, tar};
@@ -69,7 +69,7 @@ fn write_tar(
         resources: options.apply(unpack.machine.lrz_resources(&io.host)),
         temporaries: io.temporaries.clone(),
     };
-    let unpacked = watched(io, unpack.reporting.bar(), |observer| packline::lrz_unpack(request, observer))?;
+    let unpacked = watched(io, unpack.reporting.bar(), |observer| packline::requests::lrz_unpack(request, observer))?;
     let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});
     let text = format!("{} of tar", show_bytes(unpacked.plain));
     options.report((unpack.reporting.json, unpack.reporting.quiet), object, text, io);
@@ -93,7 +93,7 @@ fn write_directory(
         resources: options.apply(unpack.machine.lrz_resources(&io.host)),
         temporaries: io.temporaries.clone(),
     };
-    let counts = watched(io, unpack.reporting.bar(), |observer| packline::lrz_unpack_tree(request, observer));
+    let counts = watched(io, unpack.reporting.bar(), |observer| packline::requests::lrz_unpack_tree(request, observer));
     let counts = counts.map_err(explain)?;
     let object = json!({
         "entries": counts.entries,

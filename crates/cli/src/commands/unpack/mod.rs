@@ -7,8 +7,10 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use packline::tree::destination::DeviceRefused;
-use packline::{ContentKind, Duplicates, Error, FileKind, RestoreAttributes, UnpackRequest, UnpackSummary};
+use packline::requests::FileKind;
+use packline::{Error, RestoreAttributes};
+use packline_image::{ContentKind, Duplicates, UnpackRequest, UnpackSummary};
+use packline_tree::destination::DeviceRefused;
 use serde_json::{Value, json};
 
 use crate::args::image::ImageArgs;
@@ -220,7 +222,7 @@ impl Unpack {
     fn to_directory(&self, destination: PathBuf, options: &RunOptions, io: &mut Io) -> Result<Outcome, Failure> {
         let mut request = self.request(destination, io)?;
         request.resources = options.apply(request.resources);
-        let unpacked = watched(io, self.reporting.bar(), |observer| packline::unpack(request, observer));
+        let unpacked = watched(io, self.reporting.bar(), |observer| packline_image::unpack(request, observer));
         let summary = unpacked.map_err(explain)?;
         let peak = (io.host.peak_memory)();
         let Reporting { quiet, json, .. } = self.reporting;
@@ -258,7 +260,7 @@ impl Entries {
     /// The directory of the image that is unpacked, canonical; empty for the root.
     fn subdirectory(&self) -> Result<Vec<u8>, Failure> {
         let Some(raw) = &self.subdir else { return Ok(Vec::new()) };
-        packline::tree::path::canonical(raw.as_encoded_bytes())
+        packline_tree::path::canonical(raw.as_encoded_bytes())
             .map_err(|fault| wrong("subdir", format!("{fault} (expected {})", fault.expected())))
     }
 }

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::codec::StreamSpec;
-use packline::{FileKind, Output, TarOutRequest, TarScope, TarSummary, tar_out};
+use packline::Output;
+use packline::requests::FileKind;
+use packline_codec::StreamSpec;
+use packline_image::{TarOutRequest, TarScope, TarSummary, tar_out};
 use serde_json::{Value, json};
 
 use super::{Outcome, Unpack};

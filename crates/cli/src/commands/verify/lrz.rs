@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use packline::lrz::{Error as LrzError, Unpacked};
-use packline::{Error, LrzUnpackRequest};
+use packline::Error;
+use packline::requests::LrzUnpackRequest;
+use packline_lrz::{Error as LrzError, Unpacked};
 use serde_json::{Value, json};
 
 use super::{Verify, outcome};
@@ -34,7 +35,7 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
         resources,
         temporaries: io.temporaries.clone(),
     };
-    match watched(io, !verify.quiet, |observer| packline::lrz_unpack(request, observer)) {
+    match watched(io, !verify.quiet, |observer| packline::requests::lrz_unpack(request, observer)) {
         Ok(unpacked) => verify.report(totals_object(&unpacked), totals_text(path, &unpacked), options, io),
         Err(error) => {
             let Some(cause) = corruption(&error) else { return Err(error.into()) };

@@ -3,8 +3,9 @@
 mod lrz;
 mod pln;
 
-use packline::image::verify::{Examiner, Finding, Severity, Verified};
-use packline::{ContentKind, OpenedImage, Progress};
+use packline::Progress;
+use packline_image::{ContentKind, OpenedImage};
+use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
@@ -78,7 +79,7 @@ impl Verify {
         let image = self.place.open_within(&resources)?;
         let bar = (io.terminal && !self.quiet).then(Bar::new);
         let mut printer = Printer { io, image: &image, bar, json: self.json, notes: self.notes, failed: None };
-        let verified = packline::verify(&image, &resources, &mut printer);
+        let verified = packline_image::verify(&image, &resources, &mut printer);
         if let Some(bar) = printer.bar.take() {
             bar.clear();
         }

@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
-use packline::pln::{Error, Verified};
 use packline::{Input, Observer, Progress};
+use packline_pln::{Error, Verified};
 use serde_json::{Value, json};
 
 use super::{Verify, outcome};
@@ -26,7 +26,7 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
     let bar = (io.terminal && !quiet).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
     let source = Input::File(path.to_path_buf());
-    let verified = packline::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);
+    let verified = packline::requests::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);
     let Printer { bar, failed, .. } = printer;
     if let Some(bar) = bar {
         bar.clear();

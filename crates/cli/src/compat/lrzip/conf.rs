@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use packline::lrz::BackEnd;
+use packline_lrz::BackEnd;
 
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;

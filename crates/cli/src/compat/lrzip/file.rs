@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use packline::lrz::{Error as LrzError, Unpacked, Written};
-use packline::{Error, Input, LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz, Output};
+use packline::requests::{LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz};
+use packline::{Error, Input, Output};
+use packline_lrz::{Error as LrzError, Unpacked, Written};
 
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
@@ -56,7 +57,7 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
     }
     let password = password_to_write(settings, place, io)?;
     let options =
-        packline::lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
+        packline_lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = output_of(settings, place)?;
     let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
     let source = match place {
@@ -71,7 +72,8 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let (written, synced) = watched_and_synced(io, settings.bar(), |observer| packline::lrz_pack(request, observer));
+    let (written, synced) =
+        watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
     messages.print(settings, io, &compressed(settings, place, &written?));
     delete(settings, place, synced, io);
     Ok(())
@@ -157,7 +159,8 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let (unpacked, synced) = watched_and_synced(io, settings.bar(), |observer| packline::lrz_unpack(request, observer));
+    let (unpacked, synced) =
+        watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_unpack(request, observer));
     messages.print(settings, io, &decompressed(settings, &unpacked?));
     if settings.mode != Mode::Test {
         delete(settings, place, synced, io);
@@ -186,7 +189,7 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
     let path = match place {
         Place::Stdin => {
             let mut stream = take_stdin(output, io)?;
-            let opened = packline::lrz_open_stream(STDIN, &mut stream, given, &settings.resources);
+            let opened = packline::requests::lrz_open_stream(STDIN, &mut stream, given, &settings.resources);
             return opened.map_err(|error| {
                 if wants_password(&error) && given.is_none() { no_way_to_ask() } else { error.into() }
             });
@@ -195,7 +198,7 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
     };
     match settings.mode {
         Mode::Info if given.is_none() => info::without_password(path),
-        Mode::Info => Ok(packline::lrz_open(path, given)?),
+        Mode::Info => Ok(packline::requests::lrz_open(path, given)?),
         _ => open_asking(path, &settings.secret, io),
     }
 }
@@ -203,10 +206,10 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
 /// Opens a file; an encrypted one with the password that was given, or else is asked for.
 pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = if let Secret::Given(password) = secret { Some(password.as_slice()) } else { None };
-    match packline::lrz_open(path, given) {
+    match packline::requests::lrz_open(path, given) {
         Err(error) if given.is_none() && wants_password(&error) => {
             let password = password::ask(io, false)?;
-            Ok(packline::lrz_open(path, Some(&password))?)
+            Ok(packline::requests::lrz_open(path, Some(&password))?)
         }
         opened => Ok(opened?),
     }

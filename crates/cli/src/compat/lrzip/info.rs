@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use packline::OpenedLrz;
-use packline::lrz::format::Record;
-use packline::lrz::{BackEnd, BlockInfo, ChunkInfo, Error as LrzError};
+use packline::requests::OpenedLrz;
+use packline_lrz::format::Record;
+use packline_lrz::{BackEnd, BlockInfo, ChunkInfo, Error as LrzError};
 use serde_json::json;
 
 use super::file::{hex, wants_password};
@@ -39,7 +39,7 @@ pub fn of_file(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
 
 /// Opens a file. One that needs a password is [`Failure::AlreadyReported`] with 0.
 pub fn without_password(path: &Path) -> Result<OpenedLrz, Failure> {
-    match packline::lrz_open(path, None) {
+    match packline::requests::lrz_open(path, None) {
         Err(error) if wants_password(&error) => Err(Failure::AlreadyReported(0)),
         opened => Ok(opened?),
     }
@@ -196,7 +196,7 @@ fn minor(opened: &OpenedLrz) -> u8 {
 }
 
 fn is_encrypted(opened: &OpenedLrz) -> bool {
-    opened.archive.magic().protection != packline::lrz::format::Protection::None
+    opened.archive.magic().protection != packline_lrz::format::Protection::None
 }
 
 fn percent(part: u64, whole: u64) -> String {

@@ -168,7 +168,7 @@ fn refuse_inputs(settings: &Settings, files: &[PathBuf]) -> Result<(), Failure> 
     }
     // A file without an output is refused when it is processed.
     let outputs = files.iter().filter_map(|input| names::output_of(input, settings).ok());
-    Ok(packline::all_must_differ(files, outputs.collect::<Vec<_>>())?)
+    Ok(packline_runtime::all_must_differ(files, outputs.collect::<Vec<_>>())?)
 }
 
 fn one(settings: &Settings, path: &Path, io: &mut Io) -> Result<(), Failure> {

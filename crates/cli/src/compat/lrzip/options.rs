@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ArgAction;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use packline::lrz::BackEnd;
+use packline_lrz::BackEnd;
 
 use crate::args::value::{number, text};
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use packline::lrz::{Password, Randomness};
+use packline_lrz::{Password, Randomness};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::ui::failure::Failure;

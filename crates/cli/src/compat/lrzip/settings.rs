@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use packline::Resources;
-use packline::lrz::{BackEnd, WindowSize, WriteOptions};
+use packline_lrz::{BackEnd, WindowSize, WriteOptions};
 
 use super::conf::Conf;
 use super::options::{Options, TuningOptions};

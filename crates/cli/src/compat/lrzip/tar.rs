@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::lrz::{WriteOptions, Written};
-use packline::tree::DirectoryOptions;
-use packline::tree::path::canonical;
-use packline::{LrzRequest, LrzSource, LrzTreeRequest, Output, RestoreAttributes};
+use packline::requests::{LrzRequest, LrzSource, LrzTreeRequest};
+use packline::{Output, RestoreAttributes};
+use packline_lrz::{WriteOptions, Written};
+use packline_tree::DirectoryOptions;
+use packline_tree::path::canonical;
 
 use super::conf::Conf;
 use super::options::Options;
@@ -112,7 +113,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let written = watched(io, settings.bar(), |observer| packline::lrz_pack(request, observer))?;
+    let written = watched(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer))?;
     if !settings.silent {
         io.eprint_lines(&packed(settings, &output, &written));
     }
@@ -180,7 +181,7 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
         resources: settings.resources.clone(),
         temporaries: io.temporaries.clone(),
     };
-    let counts = watched(io, settings.bar(), |observer| packline::lrz_unpack_tree(request, observer))?;
+    let counts = watched(io, settings.bar(), |observer| packline::requests::lrz_unpack_tree(request, observer))?;
     if !settings.silent {
         io.eprintln(&format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes)));
     }

@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use packline::tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
-use packline::{AttributeOverrides, Changes, Hints, List, PackRequest, Source, Unsupported};
+use packline::Source;
+use packline::requests::{AttributeOverrides, Changes, Hints, List, PackRequest, Unsupported};
+use packline_tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
 
 use super::options::{self, ImageOptions, OutputOptions};
 use crate::args::value::number;
@@ -231,7 +232,7 @@ impl SourceOptions {
     /// Refuses an output that is one of the inputs.
     fn refuse_output(&self, output: &Path) -> Result<(), Failure> {
         let inputs = [&self.pack_file, &self.sort_file, &self.xattr_file, &self.selinux];
-        Ok(inputs.into_iter().flatten().try_for_each(|input| packline::must_differ(input, output))?)
+        Ok(inputs.into_iter().flatten().try_for_each(|input| packline_runtime::must_differ(input, output))?)
     }
 
     fn overrides(&self) -> Result<AttributeOverrides, Failure> {

@@ -10,7 +10,7 @@ pub mod sqfs2tar;
 pub mod sqfsdiff;
 pub mod tar2sqfs;
 
-use packline::PackSummary;
+use packline::requests::PackSummary;
 
 use crate::ui::size::show_bytes;
 

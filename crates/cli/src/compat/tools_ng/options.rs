@@ -1,9 +1,10 @@
 //! Options that tar2sqfs and gensquashfs share, with the defaults of squashfs-tools-ng 1.3.
 
-use packline::codec::Spec;
-use packline::image::{DirectoryLinks, Fragments, Options};
-use packline::tree::Meta;
-use packline::{DEFAULT_META, Resources};
+use packline::Resources;
+use packline::requests::DEFAULT_META;
+use packline_codec::Spec;
+use packline_squashfs::{DirectoryLinks, Fragments, Options};
+use packline_tree::Meta;
 
 use crate::args::value::{number, one_of, power_of_two, size, text_or_help};
 use crate::args::wrong;

@@ -7,9 +7,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use packline::codec::{StreamFormat, StreamSpec};
-use packline::tree::path::canonical;
-use packline::{Error, ImagePlace, Resources, Selection, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
+use packline::{Error, Resources, Selection};
+use packline_codec::{StreamFormat, StreamSpec};
+use packline_image::{ImagePlace, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
+use packline_tree::path::canonical;
 
 use crate::args::machine::Memory;
 use crate::args::value::{number, one_of};

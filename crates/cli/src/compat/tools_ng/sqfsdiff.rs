@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use packline::image::Superblock;
-use packline::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
+use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
+use packline_squashfs::Superblock;
 
 use crate::args::{Command, Compat, Invocation};
 use crate::commands::diff::{Printer, ended};

@@ -8,9 +8,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use packline::tree::path::canonical;
-use packline::tree::{Glob, Slash};
-use packline::{Changes, NewRoot, PackRequest, Source, Unsupported};
+use packline::Source;
+use packline::requests::{Changes, NewRoot, PackRequest, Unsupported};
+use packline_tree::path::canonical;
+use packline_tree::{Glob, Slash};
 
 use super::options::{self, ImageOptions, OutputOptions};
 use crate::args::{Command, Compat, Invocation, wrong};

@@ -1,8 +1,9 @@
 //! `rdsquashfs --describe`: an image as a pack file, which gensquashfs reads.
 
-use packline::image::read::{Node, Visit};
-use packline::tree::Device;
-use packline::{Omit, OpenedImage, SelectedWalk, Selection};
+use packline::Selection;
+use packline_image::{Omit, OpenedImage, SelectedWalk};
+use packline_squashfs::read::{Node, Visit};
+use packline_tree::Device;
 
 use crate::ui::escape::{Escape, escaped};
 use crate::ui::failure::Failure;

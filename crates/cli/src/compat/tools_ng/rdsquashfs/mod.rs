@@ -13,13 +13,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline::image::read::{Node, NodeType};
-use packline::tree::Patterns;
-use packline::tree::path::{PathFault, canonical};
-use packline::{
-    EntryInfo, EntryKind, ImagePlace, Observer, Omit, OpenedImage, Progress, RestoreAttributes, Selection,
-    UnpackRequest, unpack,
-};
+use packline::{EntryInfo, EntryKind, Observer, Progress, RestoreAttributes, Selection};
+use packline_image::{ImagePlace, Omit, OpenedImage, UnpackRequest, unpack};
+use packline_squashfs::read::{Node, NodeType};
+use packline_tree::Patterns;
+use packline_tree::path::{PathFault, canonical};
 
 use crate::args::image::open_path;
 use crate::args::{Command, Compat, Invocation};
@@ -209,7 +207,7 @@ fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     }
     io.refuse_input(&image.display_path)?;
     let resources = io.host.resources();
-    Ok(packline::cat(image, &[path], &resources, &mut io.stdout, STDOUT)?)
+    Ok(packline_image::cat(image, &[path], &resources, &mut io.stdout, STDOUT)?)
 }
 
 /// The directory of a path, and a pattern that matches nothing but its last name.

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use packline::image::device_number;
-use packline::image::read::{DirData, FileData, Inode, InodeRef, Node, NodeType};
-use packline::{Omit, OpenedImage, SelectedWalk, Selection};
+use packline::Selection;
+use packline_image::{Omit, OpenedImage, SelectedWalk};
+use packline_squashfs::device_number;
+use packline_squashfs::read::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 
 use crate::ui::escape::{Escape, escaped};
 use crate::ui::failure::Failure;

@@ -211,6 +211,8 @@ fn tame(mut error: clap::Error) -> clap::Error {
     };
     if is_far {
         error.remove(ContextKind::SuggestedArg);
+        // It names the suggestion too.
+        error.remove(ContextKind::Usage);
     }
     let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
     let line = |text: String| escape::line(&text).into_owned();

@@ -229,7 +229,13 @@ fn a_name_of_another_format_is_refused_unless_the_format_is_given() {
         assert_eq!(place.names(), Vec::<String>::new());
     }
     let ran = pack(&place, "y.xyz", &[], &tar, host());
-    assert!(ran.status == 2 && ran.err.contains("'.xyz' (expected .sqfs, ") && ran.err.contains("--format"), "{ran:?}");
+    assert!(
+        ran.status == 2
+            && ran.err.contains("'.xyz' (expected ")
+            && ran.err.contains(".sqfs, .squashfs")
+            && ran.err.contains("--format"),
+        "{ran:?}"
+    );
     assert_eq!(pack(&place, "y.xyz", &["--format", "squashfs"], &tar, host()).status, 0);
     assert_eq!(pack(&place, "y.tar.zst", &["--format", "squashfs"], &tar, host()).status, 0);
     for (name, container) in [("y", "squashfs"), ("y.img", "squashfs"), ("y.lrz", "lrz")] {

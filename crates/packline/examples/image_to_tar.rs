@@ -9,7 +9,7 @@ pub fn convert(image: &Path, tar: &Path) -> Result<Unpacked, packline::Error> {
     Unpacker::new(image).resources(Resources::new(2)).to_tar(tar)
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, clippy::disallowed_methods)] // A program of its own; the tests use the function above.
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1);
     let (Some(image), Some(tar)) = (arguments.next(), arguments.next()) else {

@@ -14,7 +14,7 @@ pub fn pack(directory: &Path, image: &Path) -> Result<Packed, packline::Error> {
         .write_to(image)
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, clippy::disallowed_methods)] // A program of its own; the tests use the function above.
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1);
     let (Some(directory), Some(image)) = (arguments.next(), arguments.next()) else {

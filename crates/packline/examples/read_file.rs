@@ -16,7 +16,7 @@ pub fn list(image: &Path, pattern: &str) -> Result<Vec<Vec<u8>>, packline::Error
     image.entries(&selection).map(|entry| Ok(entry?.path)).collect()
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, clippy::disallowed_methods)] // A program of its own; the tests use the function above.
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(image), Some(path)) = (arguments.next(), arguments.next()) else {

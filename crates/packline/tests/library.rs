@@ -1,5 +1,7 @@
 //! The public API: the examples, and each builder with each container.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[path = "../examples/image_to_tar.rs"]
 mod image_to_tar;
 #[path = "../examples/pack_directory.rs"]

@@ -1,4 +1,4 @@
-//! What can go wrong with a .pln file.
+//! Errors of reading and writing .pln files.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub enum Part {
     Index,
     /// The trailer.
     Trailer,
-    /// What is behind the trailer.
+    /// Bytes after the trailer.
     Behind,
 }
 
@@ -38,19 +38,19 @@ impl fmt::Display for Part {
 /// Why a .pln file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A part of the file is not what it should be. Whoever made it is at fault, or what it lies on.
+    /// A part of the file is invalid.
     #[error("{part}, at byte {offset}: {what} (expected {expected})")]
     Corrupt {
         /// Which part.
         part: Part,
         /// Where it begins in the file, bytes.
         offset: u64,
-        /// What was found.
+        /// Description of the fault.
         what: String,
-        /// What would have been right.
+        /// Description of valid content.
         expected: String,
     },
-    /// The file ends too early. What was whole before that has been handed out.
+    /// The file ends too early. Complete records before that have been written.
     #[error(
         "cut off at byte {length}, in {part}, which begins at byte {offset} (expected {missing} bytes more at least); \
          whole are {records} records, {bytes} bytes of content"
@@ -69,15 +69,15 @@ pub enum Error {
         /// Bytes of their content.
         bytes: u64,
     },
-    /// The file, or what is asked for, is of a kind that there is not here. Nobody is at fault.
+    /// A feature of the file, or an option, is not supported.
     #[error("{what} (expected {expected})")]
     Unsupported {
-        /// What it is.
+        /// The feature.
         what: String,
-        /// What would have been possible.
+        /// Supported values.
         expected: String,
     },
-    /// A range was asked for that is not within the content. The user's to change.
+    /// The requested range is not within the content.
     #[error("there are no bytes {start} to {end} of the content (expected a range within its {size} bytes)")]
     Range {
         /// The first byte asked for.
@@ -90,14 +90,14 @@ pub enum Error {
     /// The input could not be read.
     #[error("cannot read: {0}")]
     Input(#[source] io::Error),
-    /// The input has become longer since it was opened. The user's to mend.
+    /// The input has grown since it was opened.
     #[error("the file grew while it was read (expected it to stay as it is)")]
     Changed,
     /// The output could not be written.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
-    /// The memory that was allowed is not enough. The user's to change.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes; see --mem)")]
+    /// The memory limit is too low.
+    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {
         /// Bytes allowed.
         allowed: u64,
@@ -109,7 +109,7 @@ pub enum Error {
     /// A codec cannot be made, or cannot compress: wrong parameters, a fault of this program, or out of memory.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
-    /// Somebody asked to stop.
+    /// The cancel token was set.
     #[error("stopped")]
     Cancelled,
     /// A fault of this program.

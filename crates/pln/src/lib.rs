@@ -11,7 +11,7 @@ mod format;
 mod map;
 mod memory;
 mod read;
-mod room;
+mod record_buffer;
 mod write;
 
 pub use error::{Error, Part};

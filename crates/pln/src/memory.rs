@@ -7,7 +7,7 @@ use crate::{Error, Observer, Resources};
 /// The least that is worth having in flight where there is memory for it.
 const WINDOW_LEAST: u64 = 8 << 20;
 
-/// What is wanted.
+/// Memory that an operation needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand {
     /// Bytes that the tools of one worker take.
@@ -20,7 +20,7 @@ pub(crate) struct Demand {
     pub(crate) what: &'static str,
 }
 
-/// What there is.
+/// Granted workers and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) workers: usize,

@@ -67,7 +67,7 @@ impl Index {
         before.map_or(HEAD_BYTES as u64, |(before, place)| place.table + Table::physical(shape.group(before).1))
     }
 
-    /// Checks that the content's root is this one, as far as that can be said without the tables.
+    /// Checks that the content's root is this one, as far as the index determines it.
     ///
     /// # Errors
     /// [`Error::Corrupt`].

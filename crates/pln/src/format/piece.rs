@@ -44,7 +44,7 @@ impl Stored {
     }
 
     /// For a message.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let slack = if self.slack { "slack and " } else { "" };
         format!("{} stored with {slack}{}", self.size, self.codec.name())
     }

@@ -1,4 +1,4 @@
-//! What workers do with a record: read it, check it, decompress it, hash it.
+//! The workers' task: read, check, decompress and hash a record.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use packline_engine::Permit;
 
 use super::decoders::Decoders;
 use crate::format::{Digest, Entry, Kind, PIECE_BYTES, Piece, Stored, sum};
-use crate::room::{Room, Rooms};
+use crate::record_buffer::{RecordBuffer, RecordPool};
 use crate::{CodecId, Error, Input, Part, RecordSize};
 
 /// A record on its way to a worker.
@@ -24,12 +24,12 @@ pub(super) struct Task {
 /// Where a record is.
 pub(super) enum Place {
     /// It has been read: its head, and what is stored.
-    Here(Piece, Stored, Room),
+    Here(Piece, Stored, RecordBuffer),
     /// It is where its task says, and as its table says.
     There(Arc<dyn Input>, Entry),
 }
 
-/// What came of a record.
+/// A decoded record.
 pub(super) struct Product {
     pub(super) number: u64,
     pub(super) length: usize,
@@ -39,7 +39,7 @@ pub(super) struct Product {
 
 /// A record that is right.
 pub(super) struct Good {
-    pub(super) content: Room,
+    pub(super) content: RecordBuffer,
     /// Where nothing but zeros follows, which are not stored; its length if there are none.
     pub(super) zeros: usize,
     pub(super) entry: Entry,
@@ -49,18 +49,18 @@ pub(super) struct Good {
 /// The workers' part of reading.
 pub(super) struct DecodeTask {
     pub(super) record_size: RecordSize,
-    pub(super) rooms: Rooms,
+    pub(super) pool: RecordPool,
 }
 
-/// What a worker keeps.
+/// Tools of a worker.
 #[derive(Default)]
-pub(super) struct Bench {
+pub(super) struct Tools {
     decoders: Decoders,
     /// A record as it is stored.
     stored: Vec<u8>,
 }
 
-/// Bytes that the tools of a worker take.
+/// Bytes of the tools of a worker.
 ///
 /// # Errors
 /// None, unless this program is at fault.
@@ -85,29 +85,29 @@ impl Check<'_> {
         Error::corrupt(self.part(), self.offset, what, expected)
     }
 
-    fn read(&self, bench: &mut Bench, place: Place) -> Result<Good, Error> {
+    fn read(&self, tools: &mut Tools, place: Place) -> Result<Good, Error> {
         match place {
-            Place::Here(piece, stored, room) if stored.is_plain() => self.plain(&piece, stored, room),
-            Place::Here(piece, stored, room) => {
-                self.packed(&mut bench.decoders, &piece, stored, room.content(stored.size as usize))
+            Place::Here(piece, stored, buffer) if stored.is_plain() => self.plain(&piece, stored, buffer),
+            Place::Here(piece, stored, buffer) => {
+                self.packed(&mut tools.decoders, &piece, stored, buffer.content(stored.size as usize))
             }
-            Place::There(input, entry) => self.there(bench, &*input, entry),
+            Place::There(input, entry) => self.there(tools, &*input, entry),
         }
     }
 
-    fn there(&self, bench: &mut Bench, input: &dyn Input, entry: Entry) -> Result<Good, Error> {
+    fn there(&self, tools: &mut Tools, input: &dyn Input, entry: Entry) -> Result<Good, Error> {
         let size = entry.stored.size as usize;
         let good = if entry.stored.is_plain() {
-            let mut room = self.work.rooms.take()?;
-            input.read_at(self.offset, room.record_mut(size)).map_err(Error::Input)?;
-            let piece = self.head(room.record(0), entry)?;
-            self.plain(&piece, entry.stored, room)?
+            let mut buffer = self.work.pool.take()?;
+            input.read_at(self.offset, buffer.record_mut(size)).map_err(Error::Input)?;
+            let piece = self.head(buffer.record(0), entry)?;
+            self.plain(&piece, entry.stored, buffer)?
         } else {
-            bench.stored.resize(PIECE_BYTES + size, 0);
-            input.read_at(self.offset, &mut bench.stored).map_err(Error::Input)?;
-            let (head, payload) = bench.stored.split_at(PIECE_BYTES);
+            tools.stored.resize(PIECE_BYTES + size, 0);
+            input.read_at(self.offset, &mut tools.stored).map_err(Error::Input)?;
+            let (head, payload) = tools.stored.split_at(PIECE_BYTES);
             let piece = self.head(head, entry)?;
-            self.packed(&mut bench.decoders, &piece, entry.stored, payload)?
+            self.packed(&mut tools.decoders, &piece, entry.stored, payload)?
         };
         if good.digest.node != entry.node {
             let expected = "the one that the table of its group has".to_owned();
@@ -124,22 +124,22 @@ impl Check<'_> {
         if stored == entry.stored && piece.logical as usize == self.length {
             return Ok(piece);
         }
-        let what = format!("{} bytes of content, {}", piece.logical, stored.shown());
-        let expected = format!("{} bytes, {}, as its table says", self.length, entry.stored.shown());
+        let what = format!("{} bytes of content, {}", piece.logical, stored.describe());
+        let expected = format!("{} bytes, {}, as its table says", self.length, entry.stored.describe());
         Err(self.corrupt(what, expected))
     }
 
     /// A record that is stored as it is.
-    fn plain(&self, piece: &Piece, stored: Stored, room: Room) -> Result<Good, Error> {
-        let digest = Digest::of(room.content(self.length), self.number, self.work.record_size);
+    fn plain(&self, piece: &Piece, stored: Stored, buffer: RecordBuffer) -> Result<Good, Error> {
+        let digest = Digest::of(buffer.content(self.length), self.number, self.work.record_size);
         piece.check_sum(digest.sum(), self.part(), self.offset)?;
-        Ok(Good { content: room, zeros: self.length, entry: Entry { stored, node: digest.node }, digest })
+        Ok(Good { content: buffer, zeros: self.length, entry: Entry { stored, node: digest.node }, digest })
     }
 
     fn packed(&self, decoders: &mut Decoders, piece: &Piece, stored: Stored, payload: &[u8]) -> Result<Good, Error> {
         piece.check_sum(sum(&[payload]), self.part(), self.offset)?;
-        let mut room = self.work.rooms.take()?;
-        let content = room.content_mut(self.length);
+        let mut buffer = self.work.pool.take()?;
+        let content = buffer.content_mut(self.length);
         let made = self.unpack(decoders, stored.codec, payload, content)?;
         match content.get_mut(made..) {
             Some([]) => {}
@@ -147,7 +147,7 @@ impl Check<'_> {
             _ => return Err(self.corrupt(format!("it holds {made} bytes"), self.length.to_string())),
         }
         let digest = Digest::of(content, self.number, self.work.record_size);
-        Ok(Good { content: room, zeros: made, entry: Entry { stored, node: digest.node }, digest })
+        Ok(Good { content: buffer, zeros: made, entry: Entry { stored, node: digest.node }, digest })
     }
 
     /// Decompresses what is stored; how many bytes that makes.
@@ -170,16 +170,16 @@ impl packline_engine::Task for DecodeTask {
     type In = Task;
     type Out = Product;
     type Error = Error;
-    type Tool = Bench;
+    type Tool = Tools;
 
-    fn tool(&self) -> Bench {
-        Bench::default()
+    fn tool(&self) -> Tools {
+        Tools::default()
     }
 
-    fn run(&self, bench: &mut Bench, task: Task) -> Result<Product, Error> {
+    fn run(&self, tools: &mut Tools, task: Task) -> Result<Product, Error> {
         let Task { number, offset, length, place, mut permit } = task;
-        let outcome = Check { work: self, number, offset, length }.read(bench, place);
-        permit.shrink_to(Rooms::bytes(self.record_size));
+        let outcome = Check { work: self, number, offset, length }.read(tools, place);
+        permit.shrink_to(RecordPool::bytes(self.record_size));
         // Whether others are wanted after damage is not for a worker to say.
         Ok(Product { number, length, outcome, _permit: permit })
     }

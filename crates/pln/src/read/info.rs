@@ -1,8 +1,8 @@
-//! What is in a file.
+//! Summary of a file.
 
 use crate::{CodecId, RecordSize};
 
-/// What is in a file, by its tables.
+/// Summary of a file, from its tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
     /// Version of the format.

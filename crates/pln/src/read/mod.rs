@@ -1,14 +1,14 @@
 //! Reading of .pln files: decompression of all or a part, a listing, verification.
 
+mod consumer;
 mod decode;
 mod decoders;
-mod follow;
-mod front;
+mod indexed;
 mod info;
+mod part_reader;
 mod reader;
-mod sequence;
 mod span;
-mod taking;
+mod streaming;
 mod unpacked;
 
 use std::io;
@@ -24,13 +24,13 @@ use packline_runtime::of_fault;
 use crate::format::{Head, RecordSize, Root};
 use crate::map::{first, map};
 use crate::memory::Demand;
-use crate::room::Rooms;
+use crate::record_buffer::RecordPool;
 use crate::{Error, Observer, Resources, Sink, Source};
+use consumer::{Bounds, Goal, RecordConsumer};
 use decode::DecodeTask;
-use follow::Follow;
-use front::{Front, Onwards};
-use sequence::Sequence;
-use taking::{Bounds, Goal, Taking};
+use indexed::IndexedReader;
+use part_reader::{InputStream, PartReader};
+use streaming::StreamingReader;
 
 /// Bytes of a table that is read, and of what was found beside it.
 const TABLES: u64 = 256 << 10;
@@ -53,17 +53,20 @@ pub fn decompress(
 ) -> Result<Unpacked, Error> {
     let bounds = Bounds::new(span);
     let input = match source {
-        Source::Stream(stream) => return onwards(stream, Goal::Content(sink), bounds, resources, observer)?.unpacked(),
+        Source::Stream(stream) => {
+            return read_stream(stream, Goal::Content(sink), bounds, resources, observer)?.unpacked();
+        }
         Source::At(input) => input,
     };
     match Reader::open(Arc::clone(&input)) {
         Ok(reader) => {
             bounds.check(reader.size())?;
-            by_index(&reader, Goal::Content(sink), bounds, resources, observer)?.unpacked()
+            read_indexed(&reader, Goal::Content(sink), bounds, resources, observer)?.unpacked()
         }
         Err(error) if error.is_of_file() => {
-            // What is before the damage is there all the same.
-            let read = onwards(&mut Onwards::new(&*input, 0), Goal::Content(sink), bounds, resources, observer)?;
+            // Records before the damage can be read.
+            let read =
+                read_stream(&mut InputStream::new(&*input, 0), Goal::Content(sink), bounds, resources, observer)?;
             if read.ended {
                 return Err(error);
             }
@@ -74,8 +77,8 @@ pub fn decompress(
     }
 }
 
-/// Reads a whole file and checks all of it. What is wrong is `found`, in the order of the file: [`Error::Corrupt`] and [`Error::Cut`],
-/// after which reading goes on where it can.
+/// Reads a whole file and checks all of it. Each fault is passed to `found` in the order of the file: [`Error::Corrupt`] and
+/// [`Error::Cut`], after which reading goes on where it can.
 ///
 /// # Errors
 /// Those that are not the file's fault, and [`Error::Unsupported`].
@@ -88,15 +91,15 @@ pub fn verify(
     let bounds = Bounds::new(Span::ALL);
     let input = match source {
         Source::Stream(stream) => {
-            return Ok(onwards(stream, Goal::Findings(found), bounds, resources, observer)?.verified());
+            return Ok(read_stream(stream, Goal::Findings(found), bounds, resources, observer)?.verified());
         }
         Source::At(input) => input,
     };
     match Reader::open(Arc::clone(&input)) {
-        Ok(reader) => Ok(by_index(&reader, Goal::Findings(found), bounds, resources, observer)?.verified()),
+        Ok(reader) => Ok(read_indexed(&reader, Goal::Findings(found), bounds, resources, observer)?.verified()),
         Err(error) if error.is_of_file() => {
-            let mut stream = Onwards::new(&*input, 0);
-            let mut read = onwards(&mut stream, Goal::Findings(&mut *found), bounds, resources, observer)?;
+            let mut stream = InputStream::new(&*input, 0);
+            let mut read = read_stream(&mut stream, Goal::Findings(&mut *found), bounds, resources, observer)?;
             if read.findings == 0 {
                 found(&error);
                 read.findings = 1;
@@ -107,7 +110,7 @@ pub fn verify(
     }
 }
 
-/// What came of reading.
+/// Result of reading.
 struct Done {
     records: u64,
     /// Bytes of content of these records.
@@ -121,8 +124,8 @@ struct Done {
 }
 
 impl Done {
-    fn new(taking: &Taking<'_>, physical: u64, root: Option<Root>, ended: bool) -> Done {
-        let Taking { records, right, handed, findings, .. } = *taking;
+    fn new(consumer: &RecordConsumer<'_>, physical: u64, root: Option<Root>, ended: bool) -> Done {
+        let RecordConsumer { records, right, handed, findings, .. } = *consumer;
         Done { records, right, handed, findings, physical, root: root.filter(|_| findings == 0), ended }
     }
 
@@ -137,7 +140,7 @@ impl Done {
 }
 
 /// Reads a file as its index says.
-fn by_index<'a>(
+fn read_indexed<'a>(
     reader: &Reader,
     goal: Goal<'a>,
     bounds: Bounds,
@@ -146,54 +149,54 @@ fn by_index<'a>(
 ) -> Result<Done, Error> {
     let size = reader.record_size();
     let plan = demand(size, reader.index_bytes())?.plan(resources, observer)?;
-    let rooms = Rooms::new(size, plan.window);
-    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, resources)?;
-    let mut taking = Taking::new(goal, observer, size, bounds, Some(reader.size()));
+    let pool = RecordPool::new(size, plan.window);
+    let mut map = map(DecodeTask { record_size: size, pool: pool.clone() }, plan, resources)?;
+    let mut consumer = RecordConsumer::new(goal, observer, size, bounds, Some(reader.size()));
     let cancel = resources.cancel.clone();
-    let followed = Follow { reader, map: &mut map, taking: &mut taking, rooms, cancel }.run();
-    followed.map_err(|error| first(&mut map, &mut taking, error))?;
+    let read = IndexedReader { reader, map: &mut map, consumer: &mut consumer, pool, cancel }.run();
+    read.map_err(|error| first(&mut map, &mut consumer, error))?;
     let root = bounds.are_all().then(|| reader.blake3());
-    Ok(Done::new(&taking, reader.input.size(), root, true))
+    Ok(Done::new(&consumer, reader.input.size(), root, true))
 }
 
 /// Reads a file from front to back.
-fn onwards<'a>(
+fn read_stream<'a>(
     stream: &mut dyn io::Read,
     mut goal: Goal<'a>,
     bounds: Bounds,
     resources: &Resources,
     observer: &'a mut dyn Observer,
 ) -> Result<Done, Error> {
-    let mut front = Front::new(stream, 0);
-    let head = front.head().and_then(|bytes| Head::parse(&bytes));
+    let mut parts = PartReader::new(stream, 0);
+    let head = parts.head().and_then(|bytes| Head::parse(&bytes));
     let size = match (head, &mut goal) {
         (Ok(head), _) => head.record_size,
         (Err(error), Goal::Findings(found)) if error.is_of_file() => {
             found(&error);
             let none =
-                Done { records: 0, right: 0, handed: 0, findings: 1, physical: front.at, root: None, ended: true };
+                Done { records: 0, right: 0, handed: 0, findings: 1, physical: parts.at, root: None, ended: true };
             return Ok(none);
         }
         (Err(error), _) => return Err(error),
     };
     let plan = demand(size, 0)?.plan(resources, observer)?;
-    let rooms = Rooms::new(size, plan.window);
-    let mut map = map(DecodeTask { record_size: size, rooms: rooms.clone() }, plan, resources)?;
-    let mut taking = Taking::new(goal, observer, size, bounds, None);
-    let mut sequence = Sequence::new(front, &mut map, &mut taking, (rooms, size), resources.cancel.clone());
-    let (read, physical) = (sequence.run(), sequence.front.at);
-    // What is in flight comes before what has just been read.
+    let pool = RecordPool::new(size, plan.window);
+    let mut map = map(DecodeTask { record_size: size, pool: pool.clone() }, plan, resources)?;
+    let mut consumer = RecordConsumer::new(goal, observer, size, bounds, None);
+    let mut streaming = StreamingReader::new(parts, &mut map, &mut consumer, (pool, size), resources.cancel.clone());
+    let (read, physical) = (streaming.run(), streaming.parts.at);
+    // A fault of a record in flight precedes the fault just read.
     let read = match read {
-        Ok(read) => map.drain(&mut taking).map(|()| read).map_err(of_fault),
-        Err(error) => Err(first(&mut map, &mut taking, error)),
+        Ok(read) => map.drain(&mut consumer).map(|()| read).map_err(of_fault),
+        Err(error) => Err(first(&mut map, &mut consumer, error)),
     };
-    let (root, ended) = read.or_else(|error| taking.damage(error).map(|()| (None, true)))?;
-    Ok(Done::new(&taking, physical, root, ended))
+    let (root, ended) = read.or_else(|error| consumer.damage(error).map(|()| (None, true)))?;
+    Ok(Done::new(&consumer, physical, root, ended))
 }
 
 /// The memory that reading takes.
 fn demand(size: RecordSize, index: u64) -> Result<Demand, Error> {
-    let record = 2 * Rooms::bytes(size) as u64;
+    let record = 2 * RecordPool::bytes(size) as u64;
     let tool = decode::tool(size)?;
     Ok(Demand { tool, record, besides: TABLES + 2 * index, what: "decompressing records" })
 }

@@ -35,8 +35,8 @@ impl Reader {
     /// [`Error::Corrupt`] and [`Error::Cut`] if head, trailer or index are not right, [`Error::Unsupported`] for a version or a flag
     /// that is not known here, [`Error::Input`].
     pub fn open(input: Arc<dyn Input>) -> Result<Reader, Error> {
-        let mut onwards = super::front::Onwards::new(&*input, 0);
-        let head = Head::parse(&super::front::Front::new(&mut onwards, 0).head()?)?;
+        let mut stream = super::part_reader::InputStream::new(&*input, 0);
+        let head = Head::parse(&super::part_reader::PartReader::new(&mut stream, 0).head()?)?;
         let length = input.size();
         let (at, mut bytes) = (length.saturating_sub(TRAILER_BYTES as u64), [0; TRAILER_BYTES]);
         if at < (HEAD_BYTES + PIECE_BYTES) as u64 {
@@ -58,7 +58,7 @@ impl Reader {
         Index::parse(&piece, &bytes, self.shape, offset)
     }
 
-    /// What can be said of the root without the tables.
+    /// Checks the root as far as the index determines it.
     fn check_roots(&self, trailer: u64) -> Result<(), Error> {
         if self.trailer.records == 0 {
             return self.trailer.check_root(&Tree::default().root_of_all(None)?, trailer);

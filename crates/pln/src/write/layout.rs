@@ -3,7 +3,7 @@
 use packline_engine::Consumer;
 
 use super::Written;
-use super::press::{CompressTask, Pressed};
+use super::compress::{CompressTask, CompressedRecord};
 use crate::format::{Entry, GROUP, Head, Index, Place, RECORDS_MOST, RecordSize, Root, Table, Trailer, Tree};
 use crate::{CodecId, Error, Observer, Progress, Sink};
 
@@ -48,19 +48,19 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    fn record(&mut self, pressed: &Pressed) -> Result<(), Error> {
+    fn record(&mut self, compressed: &CompressedRecord) -> Result<(), Error> {
         let number = self.written.records;
         if number == RECORDS_MOST {
             let expected = format!("up to {RECORDS_MOST}, so larger records");
             return Err(Error::Unsupported { what: format!("more than {number} records"), expected });
         }
-        self.write(pressed.bytes())?;
+        self.write(compressed.bytes())?;
         self.written.records += 1;
-        self.written.logical += pressed.length as u64;
-        self.written.stored_records += u64::from(pressed.stored.codec == CodecId::None);
-        self.alone = pressed.digest.alone;
-        self.tree.push(pressed.digest.node);
-        self.table.entries.push(Entry { stored: pressed.stored, node: pressed.digest.node });
+        self.written.logical += compressed.length as u64;
+        self.written.stored_records += u64::from(compressed.stored.codec == CodecId::None);
+        self.alone = compressed.digest.alone;
+        self.tree.push(compressed.digest.node);
+        self.table.entries.push(Entry { stored: compressed.stored, node: compressed.digest.node });
         if self.table.entries.len() as u64 == GROUP {
             self.table()?;
         }
@@ -94,7 +94,7 @@ impl<'a> Layout<'a> {
 }
 
 impl Consumer<CompressTask> for Layout<'_> {
-    fn consume(&mut self, pressed: Pressed) -> Result<(), Error> {
-        self.record(&pressed)
+    fn consume(&mut self, compressed: CompressedRecord) -> Result<(), Error> {
+        self.record(&compressed)
     }
 }

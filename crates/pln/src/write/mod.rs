@@ -1,11 +1,11 @@
 //! Writing a .pln file.
 //!
 //! The bytes are a function of the content and the options. The caller's thread cuts content into records, which workers compress
-//! and hash (`press.rs`) and which go into the file in their order (`layout.rs`).
+//! and hash (`compress.rs`) and which go into the file in their order (`layout.rs`).
 
+mod compress;
 mod layout;
 mod options;
-mod press;
 mod written;
 
 use std::io;
@@ -20,14 +20,14 @@ pub use written::Written;
 use crate::fill::fill;
 use crate::map::{first, map};
 use crate::memory::Demand;
-use crate::room::Rooms;
+use crate::record_buffer::RecordPool;
 use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source};
+use compress::{CompressTask, Content, Task};
 use layout::Layout;
-use press::{CompressTask, Content, Task};
 
 /// Compresses a source into a .pln file, from front to back: the sink may be a pipe.
 ///
-/// What is written is a function of the source's bytes and the options, whatever the resources and whichever kind the source is.
+/// The output is a function of the source's bytes and the options; neither resources nor the kind of source change it.
 /// The sink is not flushed.
 ///
 /// # Errors
@@ -42,16 +42,16 @@ pub fn compress(
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let plan = demand(options)?.plan(resources, observer)?;
-    let rooms = Rooms::new(options.record_size, plan.window);
+    let pool = RecordPool::new(options.record_size, plan.window);
     let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
     let codings = codings.collect::<Result<_, Error>>()?;
-    let work = CompressTask { record_size: options.record_size, codings, rooms: rooms.clone() };
+    let work = CompressTask { record_size: options.record_size, codings, pool: pool.clone() };
     let total = if let Source::At(input) = &source { Some(input.size()) } else { None };
     let mut feeding = Feeding {
         map: map(work, plan, resources)?,
         layout: Layout::new(sink, options.record_size, total, observer)?,
         record_size: options.record_size,
-        rooms,
+        pool,
         next: 0,
     };
     let fed = match source {
@@ -70,21 +70,21 @@ fn demand(options: &WriteOptions) -> Result<Demand, Error> {
     options.codings.iter().try_for_each(|coding| coding.validate(size))?;
     let tool = options.codings.iter().map(|coding| coding.footprint(size).encoder as u64).sum::<u64>();
     // To tell of several which is shortest takes one form more.
-    let spare = if options.codings.len() > 1 { Rooms::bytes(options.record_size) as u64 } else { 0 };
+    let spare = if options.codings.len() > 1 { RecordPool::bytes(options.record_size) as u64 } else { 0 };
     Ok(Demand {
         tool: tool + spare,
-        record: 2 * Rooms::bytes(options.record_size) as u64,
+        record: 2 * RecordPool::bytes(options.record_size) as u64,
         besides: 0,
         what: "compressing records",
     })
 }
 
-/// Records on their way to the workers.
+/// Submits records to the workers.
 struct Feeding<'a> {
     map: OrderedMap<CompressTask>,
     layout: Layout<'a>,
     record_size: RecordSize,
-    rooms: Rooms,
+    pool: RecordPool,
     /// The number of the next record.
     next: u64,
 }
@@ -97,7 +97,7 @@ impl Feeding<'_> {
             let left = length - (number << self.record_size.log());
             self.feed(|_| Ok(Some((left.min(size as u64) as usize, Content::There(Arc::clone(input))))))?;
         }
-        // What is behind the length that was asked for once must not be lost without a word.
+        // Bytes beyond the length measured at the start must not be dropped silently.
         match input.read_at(length, &mut [0]) {
             Ok(()) => Err(Error::Changed),
             Err(_) => Ok(()),
@@ -108,10 +108,10 @@ impl Feeding<'_> {
     fn stream(&mut self, stream: &mut dyn io::Read) -> Result<(), Error> {
         let size = self.record_size.bytes();
         loop {
-            let next = |rooms: &Rooms| {
-                let mut room = rooms.take()?;
-                let length = fill(stream, room.content_mut(size)).map_err(Error::Input)?;
-                Ok((length > 0).then_some((length, Content::Here(room))))
+            let next = |pool: &RecordPool| {
+                let mut buffer = pool.take()?;
+                let length = fill(stream, buffer.content_mut(size)).map_err(Error::Input)?;
+                Ok((length > 0).then_some((length, Content::Here(buffer))))
             };
             if !self.feed(next)? {
                 return Ok(());
@@ -120,10 +120,13 @@ impl Feeding<'_> {
     }
 
     /// Submits the next record, once there is memory for it; false if there is none.
-    fn feed(&mut self, next: impl FnOnce(&Rooms) -> Result<Option<(usize, Content)>, Error>) -> Result<bool, Error> {
-        let room = 2 * Rooms::bytes(self.record_size);
-        let permit = self.map.reserve(room, &mut self.layout).map_err(of_fault)?;
-        let Some((length, content)) = next(&self.rooms)? else { return Ok(false) };
+    fn feed(
+        &mut self,
+        next: impl FnOnce(&RecordPool) -> Result<Option<(usize, Content)>, Error>,
+    ) -> Result<bool, Error> {
+        let bytes = 2 * RecordPool::bytes(self.record_size);
+        let permit = self.map.reserve(bytes, &mut self.layout).map_err(of_fault)?;
+        let Some((length, content)) = next(&self.pool)? else { return Ok(false) };
         let task = Task { number: self.next, length, content, permit };
         self.next += 1;
         self.map.submit(task, &mut self.layout).map_err(of_fault)?;

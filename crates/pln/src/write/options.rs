@@ -16,7 +16,7 @@ pub struct WriteOptions {
 
 /// What [`WriteOptions::auto`] tries, those first that are decoded fastest.
 const AUTO: [&str; 2] = ["slack+lz4", "slack+zstd:level=3"];
-/// What records are compressed with where nobody says anything else.
+/// The default coding of records.
 const DEFAULT: &str = "slack+zstd:level=3";
 
 impl WriteOptions {
@@ -33,7 +33,7 @@ impl WriteOptions {
         Ok(WriteOptions::with(Coding::parse(DEFAULT)?))
     }
 
-    /// What is tried of each record where the user asks for `auto`: codecs of several kinds, fast ones first.
+    /// The codings that `auto` tries on each record: several kinds of codecs, fast ones first.
     ///
     /// # Errors
     /// None, unless this program is at fault.

@@ -1,6 +1,6 @@
-//! What came of writing a file.
+//! Statistics of writing a file.
 
-/// What came of writing a file.
+/// Statistics of writing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Bytes of content.

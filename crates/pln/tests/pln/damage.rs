@@ -47,8 +47,8 @@ fn check(file: &[u8], content: &[u8], record_size: usize, (offset, part): (usize
         assert_eq!(verified.blake3, None);
         let (out, read) =
             if piped { read_piped(file, &resources(0)) } else { crate::support::read(file, &resources(0)) };
-        let said = read.unwrap_err();
-        assert_eq!(said.to_string(), found[0].to_string(), "{what}, {piped}");
+        let outcome = read.unwrap_err();
+        assert_eq!(outcome.to_string(), found[0].to_string(), "{what}, {piped}");
         let whole = match part {
             Part::Head => 0,
             Part::Record(number) => number as usize * record_size,
@@ -175,11 +175,11 @@ fn check_cut(file: &[u8], cut: usize, content: &[u8], record_size: usize, parts:
         };
         assert!(out == content[..whole], "cut at {cut}: {} bytes instead of {whole}", out.len());
         match read.unwrap_err() {
-            Error::Cut { length, part, offset, records: said, bytes, missing } => {
-                assert_eq!((length, said, bytes), (cut as u64, records, whole as u64), "{cut}");
+            Error::Cut { length, part, offset, records: outcome, bytes, missing } => {
+                assert_eq!((length, outcome, bytes), (cut as u64, records, whole as u64), "{cut}");
                 assert!(missing > 0 && offset <= length, "{cut}");
                 let (start, real) = part_of(parts, cut);
-                // Between two parts nobody knows what would have come.
+                // Between two parts the missing part is unknown.
                 assert!((real, start as u64) == (part, offset) || start == cut, "{cut}: {part}");
             }
             other => panic!("cut at {cut}: {other}"),
@@ -206,35 +206,35 @@ fn a_file_cut_anywhere_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn bytes_behind_the_end_are_told_of() {
+fn bytes_behind_the_end_are_reported() {
     let content = mixed(9000, 8);
     let one = file(&content, &["lz4"], 4096);
     for more in [&b"\0"[..], b"more", &one] {
         let two = [&one, more].concat();
         for (out, read) in [read(&two, &resources(2)), read_piped(&two, &resources(2))] {
             assert!(out == content);
-            let said = read.unwrap_err().to_string();
+            let outcome = read.unwrap_err().to_string();
             let end = one.len();
-            assert!(said.contains(&format!("behind the trailer, at byte {end}")) || more == one, "{said}");
+            assert!(outcome.contains(&format!("behind the trailer, at byte {end}")) || more == one, "{outcome}");
         }
         let (found, _) = verified(&two, true);
-        assert!(found[0].to_string().contains("files put together are none"), "{}", found[0]);
+        assert!(found[0].to_string().contains("concatenated .pln files are not"), "{}", found[0]);
     }
 }
 
 #[test]
-fn what_is_no_such_file_is_told_of() {
+fn another_kind_of_file_is_reported() {
     for other in [&b""[..], b"x", b"\x1f\x8b\x08\0 and so on, which is a gzip file of some kind or another", &[0; 4096]]
     {
         for (out, read) in [read(other, &resources(0)), read_piped(other, &resources(0))] {
-            let said = read.unwrap_err().to_string();
-            assert!(out.is_empty() && said.contains("head") && said.contains("expected"), "{said}");
+            let outcome = read.unwrap_err().to_string();
+            assert!(out.is_empty() && outcome.contains("head") && outcome.contains("expected"), "{outcome}");
         }
     }
 }
 
 #[test]
-fn one_with_a_piece_missing_is_told_of() {
+fn a_missing_piece_is_reported() {
     let content = mixed(50_000, 9);
     let file = file(&content, &["lz4"], 4096);
     let parts = parts(&file);

@@ -1,4 +1,4 @@
-//! What is written is what the document says: a reader made from that alone reads it.
+//! The output is as documented: a reader made from the document alone reads it.
 
 use std::process::Command;
 

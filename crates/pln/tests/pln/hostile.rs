@@ -29,9 +29,9 @@ fn check(specimen: &Specimen) {
             assert_eq!(piped.1.unwrap_or_else(|error| panic!("{name}: {error}")).bytes, read.0.len() as u64);
             continue;
         }
-        let said = [message(specimen, &read.1.unwrap_err()), message(specimen, &piped.1.unwrap_err())];
-        let right = said.iter().any(|said| said.contains(specimen.says));
-        assert!(right, "{name}, where {}: {said:?}", specimen.wrong);
+        let outcome = [message(specimen, &read.1.unwrap_err()), message(specimen, &piped.1.unwrap_err())];
+        let right = outcome.iter().any(|outcome| outcome.contains(specimen.says));
+        assert!(right, "{name}, where {}: {outcome:?}", specimen.wrong);
     }
     match Reader::open(Arc::new(bytes)).and_then(|reader| reader.info()) {
         Ok(_) => assert!(specimen.lists, "{name}: nothing wrong was seen"),
@@ -42,7 +42,7 @@ fn check(specimen: &Specimen) {
     }
 }
 
-/// Verification finds what is wrong with all that can be told from another kind or version of file.
+/// Verification finds the fault of every file that is not of another kind or version.
 fn check_verified(specimen: &Specimen) {
     if ["bad-version", "bad-flags-that-must"].contains(&specimen.name) {
         return;

@@ -106,7 +106,7 @@ pub fn read_piped(file: &[u8], resources: &Resources) -> Outcome {
     read_span_piped(file, Span::ALL, resources)
 }
 
-/// What is wrong with a file: found by its index, and in a pipe.
+/// The faults of a file: found by its index, and in a pipe.
 pub fn verified(file: &[u8], piped: bool) -> (Vec<Error>, Verified) {
     let (mut found, mut stream) = (Vec::new(), file);
     let input: Arc<dyn Input> = Arc::new(file.to_vec());

@@ -1,4 +1,4 @@
-//! What is written is the same on any resources, and is read again.
+//! The output is the same on any resources, and is read back.
 
 use std::sync::Arc;
 
@@ -144,8 +144,9 @@ fn options_that_cannot_be_are_refused() {
     }
     let wrong = WriteOptions::with(Coding::parse("zstd:level=3").unwrap());
     let little = packline_pln::Resources { memory: Some(1 << 20), ..resources(2) };
-    let said = compress(Source::Stream(&mut &b"x"[..]), &mut Vec::new(), &wrong, &little, &mut Unobserved).unwrap_err();
-    assert!(said.to_string().contains("expected at least"), "{said}");
+    let outcome =
+        compress(Source::Stream(&mut &b"x"[..]), &mut Vec::new(), &wrong, &little, &mut Unobserved).unwrap_err();
+    assert!(outcome.to_string().contains("expected at least"), "{outcome}");
 }
 
 /// Fails after so many bytes.
@@ -159,26 +160,26 @@ impl packline_pln::Sink for Narrow {
 }
 
 #[test]
-fn ends_that_fail_are_told_of() {
+fn sinks_that_fail_are_reported() {
     let content = mixed(100_000, 9);
     for resources in resource_sets() {
-        for room in [0, 40, 5000, 15_000] {
+        for limit in [0, 40, 5000, 15_000] {
             let options = options(&["lz4"], 4096);
             let input = Arc::new(content.clone());
-            let said =
-                compress(Source::At(input), &mut Narrow(room), &options, &resources, &mut Unobserved).unwrap_err();
-            assert!(matches!(said, Error::Output(_)), "{said}");
+            let outcome =
+                compress(Source::At(input), &mut Narrow(limit), &options, &resources, &mut Unobserved).unwrap_err();
+            assert!(matches!(outcome, Error::Output(_)), "{outcome}");
             let file = file(&content, &["lz4"], 4096);
             let source = Source::At(Arc::new(file));
             let span = packline_pln::Span::ALL;
-            let read = packline_pln::decompress(source, span, &mut Narrow(room), &resources, &mut Unobserved);
+            let read = packline_pln::decompress(source, span, &mut Narrow(limit), &resources, &mut Unobserved);
             assert!(matches!(read, Err(Error::Output(_))));
         }
         resources.cancel.cancel();
         let options = options(&["lz4"], 4096);
         let source = Source::Stream(&mut &content[..]);
-        let said = compress(source, &mut Vec::new(), &options, &resources, &mut Unobserved).unwrap_err();
-        assert!(matches!(said, Error::Cancelled), "{said}");
+        let outcome = compress(source, &mut Vec::new(), &options, &resources, &mut Unobserved).unwrap_err();
+        assert!(matches!(outcome, Error::Cancelled), "{outcome}");
     }
 }
 
@@ -198,11 +199,11 @@ impl std::io::Read for Broken {
 }
 
 #[test]
-fn a_source_that_fails_is_told_of() {
+fn a_source_that_fails_is_reported() {
     let options = options(&["lz4"], 4096);
     let mut out = Vec::new();
-    let said = compress(Source::Stream(&mut Broken(9000)), &mut out, &options, &resources(2), &mut Unobserved);
-    assert!(matches!(said, Err(Error::Input(_))));
+    let outcome = compress(Source::Stream(&mut Broken(9000)), &mut out, &options, &resources(2), &mut Unobserved);
+    assert!(matches!(outcome, Err(Error::Input(_))));
     // What stood before the failure has been written.
     assert!(out.len() > 32 + 2 * 24);
 }
@@ -221,11 +222,11 @@ impl packline_pln::Input for Growing {
 }
 
 #[test]
-fn a_file_that_grows_is_told_of() {
+fn a_file_that_grows_is_reported() {
     let options = options(&["lz4"], 4096);
     let input = Arc::new(Growing(vec![0; 5000]));
-    let said = compress(Source::At(input), &mut Vec::new(), &options, &resources(2), &mut Unobserved);
-    assert!(matches!(said, Err(Error::Changed)));
+    let outcome = compress(Source::At(input), &mut Vec::new(), &options, &resources(2), &mut Unobserved);
+    assert!(matches!(outcome, Err(Error::Changed)));
 }
 
 #[test]
@@ -236,8 +237,8 @@ fn the_hash_is_that_of_b3sum() {
     let content = mixed(100_000, 10);
     let place = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(place.path(), &content).unwrap();
-    let said = std::process::Command::new("b3sum").arg("--no-names").arg(place.path()).output().unwrap();
+    let outcome = std::process::Command::new("b3sum").arg("--no-names").arg(place.path()).output().unwrap();
     let (_, written) = written_by(&content, &options(&["lz4"], 4096), &resources(2));
     let hex: String = written.blake3.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), hex);
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout).trim(), hex);
 }

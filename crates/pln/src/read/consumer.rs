@@ -1,4 +1,4 @@
-//! What is done with records in their order: handed out, compared, counted.
+//! Consumes decoded records in order: writes, compares and counts them.
 
 use std::io;
 
@@ -43,16 +43,16 @@ impl Bounds {
     }
 }
 
-/// Who gets what.
+/// The purpose of reading.
 pub(super) enum Goal<'a> {
     /// Content goes to a sink; the first damage ends it.
     Content(&'a mut dyn Sink),
-    /// Damage is told of, and nothing ends it.
+    /// Damage is reported, and reading goes on.
     Findings(&'a mut dyn FnMut(&Error)),
 }
 
-/// What is done with records in their order.
-pub(super) struct Taking<'a> {
+/// Consumes decoded records in order.
+pub(super) struct RecordConsumer<'a> {
     goal: Goal<'a>,
     observer: &'a mut dyn Observer,
     record_size: RecordSize,
@@ -71,16 +71,28 @@ pub(super) struct Taking<'a> {
     pub(super) made: Option<Vec<(u64, Entry)>>,
 }
 
-impl<'a> Taking<'a> {
+impl<'a> RecordConsumer<'a> {
     pub(super) fn new(
         goal: Goal<'a>,
         observer: &'a mut dyn Observer,
         record_size: RecordSize,
         bounds: Bounds,
         total: Option<u64>,
-    ) -> Taking<'a> {
+    ) -> RecordConsumer<'a> {
         let (records, right, handed, findings) = (0, 0, 0, 0);
-        Taking { goal, observer, record_size, bounds, total, records, right, handed, findings, alone: None, made: None }
+        RecordConsumer {
+            goal,
+            observer,
+            record_size,
+            bounds,
+            total,
+            records,
+            right,
+            handed,
+            findings,
+            alone: None,
+            made: None,
+        }
     }
 
     /// Bytes that are wanted.
@@ -95,7 +107,7 @@ impl<'a> Taking<'a> {
         start < end && at < end && start < at + self.record_size.bytes() as u64
     }
 
-    /// Takes damage: whoever wants to know of all of it is told, for others it is the end.
+    /// Reports damage if the goal is findings; else fails with it.
     ///
     /// # Errors
     /// The damage.
@@ -136,7 +148,7 @@ fn put(sink: &mut dyn Sink, bytes: &[u8], data: usize) -> io::Result<()> {
     if sink.skip_zeros(zeros as u64)? { Ok(()) } else { sink.append(rest) }
 }
 
-impl Consumer<DecodeTask> for Taking<'_> {
+impl Consumer<DecodeTask> for RecordConsumer<'_> {
     fn consume(&mut self, product: Product) -> Result<(), Error> {
         let good = match product.outcome {
             Ok(good) => good,

@@ -1,4 +1,4 @@
-//! What workers do with a record: read it, hash it, compress it.
+//! The workers' task: read, hash and compress a record.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use packline_codec::{Coding, Encoder, Outcome};
 use packline_engine::Permit;
 
 use crate::format::{Digest, Piece, Stored, sum};
-use crate::room::{Room, Rooms};
+use crate::record_buffer::{RecordBuffer, RecordPool};
 use crate::{CodecId, Error, Input, RecordSize};
 
 /// A record on its way to a worker.
@@ -22,25 +22,25 @@ pub(super) struct Task {
 /// The content of a record.
 pub(super) enum Content {
     /// It has been read.
-    Here(Room),
+    Here(RecordBuffer),
     /// It is to be read, from where its number says.
     There(Arc<dyn Input>),
 }
 
-/// A record as it stands in the file.
-pub(super) struct Pressed {
+/// A record in its stored form.
+pub(super) struct CompressedRecord {
     /// Bytes of its content.
     pub(super) length: usize,
     pub(super) stored: Stored,
     pub(super) digest: Digest,
-    room: Room,
+    buffer: RecordBuffer,
     _permit: Permit,
 }
 
-impl Pressed {
+impl CompressedRecord {
     /// Its head, and what is stored.
     pub(super) fn bytes(&self) -> &[u8] {
-        self.room.record(self.stored.size as usize)
+        self.buffer.record(self.stored.size as usize)
     }
 }
 
@@ -48,46 +48,46 @@ impl Pressed {
 pub(super) struct CompressTask {
     pub(super) record_size: RecordSize,
     pub(super) codings: Vec<(Coding, CodecId)>,
-    pub(super) rooms: Rooms,
+    pub(super) pool: RecordPool,
 }
 
 /// The encoders of a worker, one for each coding that has been used.
-pub(super) struct Bench(Vec<Option<Box<dyn Encoder>>>);
+pub(super) struct Encoders(Vec<Option<Box<dyn Encoder>>>);
 
 /// The shortest form of a record so far.
 struct Best {
     stored: Stored,
     /// Where it is; none if it is the front of the content.
-    room: Option<Room>,
+    buffer: Option<RecordBuffer>,
 }
 
 impl CompressTask {
     /// The shortest form of a record. Of several that are alike the first stays, and what is stored as it is comes before all.
-    fn shortest(&self, bench: &mut Bench, content: &[u8]) -> Result<Best, Error> {
+    fn shortest(&self, encoders: &mut Encoders, content: &[u8]) -> Result<Best, Error> {
         let plain = Stored { codec: CodecId::None, slack: false, size: content.len() as u32 };
-        let mut best = Best { stored: plain, room: None };
+        let mut best = Best { stored: plain, buffer: None };
         let mut spare = None;
-        for ((coding, codec), encoder) in self.codings.iter().zip(&mut bench.0) {
+        for ((coding, codec), encoder) in self.codings.iter().zip(&mut encoders.0) {
             let view = coding.view(content);
             let slack = view.len() < content.len();
             if view.len() < best.stored.size as usize {
                 let stored = Stored { codec: CodecId::None, slack, size: view.len() as u32 };
-                spare = std::mem::replace(&mut best, Best { stored, room: None }).room.or(spare);
+                spare = std::mem::replace(&mut best, Best { stored, buffer: None }).buffer.or(spare);
             }
             if *codec == CodecId::None || view.is_empty() {
                 continue;
             }
-            let mut room = match spare.take() {
-                Some(room) => room,
-                None => self.rooms.take()?,
+            let mut buffer = match spare.take() {
+                Some(buffer) => buffer,
+                None => self.pool.take()?,
             };
-            let size = press(self.encoder(coding, encoder)?, view, room.content_mut(content.len()))?;
+            let size = try_compress(self.encoder(coding, encoder)?, view, buffer.content_mut(content.len()))?;
             match size.filter(|&size| size < best.stored.size) {
                 Some(size) => {
                     let stored = Stored { codec: *codec, slack, size };
-                    spare = std::mem::replace(&mut best, Best { stored, room: Some(room) }).room;
+                    spare = std::mem::replace(&mut best, Best { stored, buffer: Some(buffer) }).buffer;
                 }
-                None => spare = Some(room),
+                None => spare = Some(buffer),
             }
         }
         Ok(best)
@@ -105,22 +105,22 @@ impl CompressTask {
     }
 
     /// The content of a record.
-    fn content(&self, number: u64, length: usize, content: Content) -> Result<Room, Error> {
+    fn content(&self, number: u64, length: usize, content: Content) -> Result<RecordBuffer, Error> {
         match content {
-            Content::Here(room) => Ok(room),
+            Content::Here(buffer) => Ok(buffer),
             Content::There(input) => {
-                let mut room = self.rooms.take()?;
+                let mut buffer = self.pool.take()?;
                 let at = number << self.record_size.log();
-                input.read_at(at, room.content_mut(length)).map_err(Error::Input)?;
-                Ok(room)
+                input.read_at(at, buffer.content_mut(length)).map_err(Error::Input)?;
+                Ok(buffer)
             }
         }
     }
 }
 
 /// Bytes of the view compressed; none if that does not make it shorter.
-fn press(encoder: &mut dyn Encoder, view: &[u8], room: &mut [u8]) -> Result<Option<u32>, Error> {
-    match encoder.compress(view, room)? {
+fn try_compress(encoder: &mut dyn Encoder, view: &[u8], buffer: &mut [u8]) -> Result<Option<u32>, Error> {
+    match encoder.compress(view, buffer)? {
         Outcome::Smaller(size) => Ok(Some(size as u32)),
         Outcome::NotSmaller => Ok(None),
     }
@@ -128,35 +128,35 @@ fn press(encoder: &mut dyn Encoder, view: &[u8], room: &mut [u8]) -> Result<Opti
 
 impl packline_engine::Task for CompressTask {
     type In = Task;
-    type Out = Pressed;
+    type Out = CompressedRecord;
     type Error = Error;
-    type Tool = Bench;
+    type Tool = Encoders;
 
-    fn tool(&self) -> Bench {
-        Bench(self.codings.iter().map(|_| None).collect())
+    fn tool(&self) -> Encoders {
+        Encoders(self.codings.iter().map(|_| None).collect())
     }
 
-    fn run(&self, bench: &mut Bench, task: Task) -> Result<Pressed, Error> {
+    fn run(&self, encoders: &mut Encoders, task: Task) -> Result<CompressedRecord, Error> {
         let Task { number, length, content, mut permit } = task;
         let plain = self.content(number, length, content)?;
         let content = plain.content(length);
         let digest = Digest::of(content, number, self.record_size);
-        let Best { stored, room } = self.shortest(bench, content)?;
-        let mut room = room.unwrap_or(plain);
-        permit.shrink_to(Rooms::bytes(self.record_size));
+        let Best { stored, buffer } = self.shortest(encoders, content)?;
+        let mut buffer = buffer.unwrap_or(plain);
+        permit.shrink_to(RecordPool::bytes(self.record_size));
         let size = stored.size as usize;
-        let sum = if stored.is_plain() { digest.sum() } else { sum(&[room.content(size)]) };
+        let sum = if stored.is_plain() { digest.sum() } else { sum(&[buffer.content(size)]) };
         let head = Piece::record(stored, length as u32, sum).encode(number);
         // A head fits before what is stored.
-        room.record_mut(0).copy_from_slice(&head);
-        Ok(Pressed { length, stored, digest, room, _permit: permit })
+        buffer.record_mut(0).copy_from_slice(&head);
+        Ok(CompressedRecord { length, stored, digest, buffer, _permit: permit })
     }
 
     fn bytes_in(&self, task: &Task) -> u64 {
         task.length as u64
     }
 
-    fn bytes_out(&self, pressed: &Pressed) -> u64 {
-        pressed.bytes().len() as u64
+    fn bytes_out(&self, compressed: &CompressedRecord) -> u64 {
+        compressed.bytes().len() as u64
     }
 }

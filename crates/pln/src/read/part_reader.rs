@@ -1,4 +1,4 @@
-//! A file from front to back.
+//! Reads the parts of a file from a stream, in order.
 
 use std::io;
 
@@ -6,8 +6,8 @@ use crate::fill::fill;
 use crate::format::{HEAD_BYTES, Head, PIECE_BYTES};
 use crate::{Error, Input, Part};
 
-/// A stream, and how far it has been read.
-pub(super) struct Front<'a> {
+/// Reads the parts of a file from a stream.
+pub(super) struct PartReader<'a> {
     stream: &'a mut dyn io::Read,
     /// Bytes that have been read.
     pub(super) at: u64,
@@ -16,10 +16,10 @@ pub(super) struct Front<'a> {
     pub(super) bytes: u64,
 }
 
-impl<'a> Front<'a> {
+impl<'a> PartReader<'a> {
     /// A stream that begins at byte `at` of a file.
-    pub(super) fn new(stream: &'a mut dyn io::Read, at: u64) -> Front<'a> {
-        Front { stream, at, records: 0, bytes: 0 }
+    pub(super) fn new(stream: &'a mut dyn io::Read, at: u64) -> PartReader<'a> {
+        PartReader { stream, at, records: 0, bytes: 0 }
     }
 
     /// Fills a buffer with bytes of a part that begins at byte `offset`.
@@ -39,11 +39,11 @@ impl<'a> Front<'a> {
     /// The head of a file.
     ///
     /// # Errors
-    /// As [`Front::read`], and [`Error::Corrupt`] if it is that of another kind of file.
+    /// As [`PartReader::read`], and [`Error::Corrupt`] if it is that of another kind of file.
     pub(super) fn head(&mut self) -> Result<[u8; HEAD_BYTES], Error> {
         let mut bytes = [0; HEAD_BYTES];
         let read = self.read(&mut bytes, Part::Head, 0);
-        // Of something short that is no .pln file it is not said that it is cut off.
+        // A short file with another magic is reported as such, not as cut off.
         Head::check_magic(&bytes[..self.at.min(8) as usize])?;
         read.map(|()| bytes)
     }
@@ -51,7 +51,7 @@ impl<'a> Front<'a> {
     /// The head of the next piece, which is this part.
     ///
     /// # Errors
-    /// As [`Front::read`].
+    /// As [`PartReader::read`].
     pub(super) fn piece(&mut self, part: Part) -> Result<[u8; PIECE_BYTES], Error> {
         let (mut bytes, offset) = ([0; PIECE_BYTES], self.at);
         self.read(&mut bytes, part, offset)?;
@@ -72,24 +72,24 @@ impl<'a> Front<'a> {
 
 /// Something follows the trailer, which ends at byte `offset`.
 pub(super) fn behind(offset: u64) -> Error {
-    let expected = "the end: a file has one content, and files put together are none";
+    let expected = "the end of the file: concatenated .pln files are not a .pln file";
     Error::corrupt(Part::Behind, offset, "there are more bytes", expected)
 }
 
-/// A file with offsets, read from front to back.
-pub(super) struct Onwards<'a> {
+/// A stream over a file with offsets.
+pub(super) struct InputStream<'a> {
     input: &'a dyn Input,
     at: u64,
 }
 
-impl<'a> Onwards<'a> {
+impl<'a> InputStream<'a> {
     /// From byte `at` on.
-    pub(super) fn new(input: &'a dyn Input, at: u64) -> Onwards<'a> {
-        Onwards { input, at }
+    pub(super) fn new(input: &'a dyn Input, at: u64) -> InputStream<'a> {
+        InputStream { input, at }
     }
 }
 
-impl io::Read for Onwards<'_> {
+impl io::Read for InputStream<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = self.input.size().saturating_sub(self.at);
         let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));

@@ -1,45 +1,45 @@
-//! A file read as its index and its tables say.
+//! Reads a file with offsets by its index and tables.
 
 use std::sync::Arc;
 
 use packline_engine::{CancelToken, OrderedMap};
 use packline_runtime::of_fault;
 
+use super::consumer::RecordConsumer;
 use super::decode::{DecodeTask, Place, Task};
-use super::front::{Front, Onwards};
+use super::part_reader::{InputStream, PartReader};
 use super::reader::{Group, Reader};
-use super::sequence::Sequence;
-use super::taking::Taking;
+use super::streaming::StreamingReader;
 use crate::Error;
 use crate::format::{GROUP, Table};
 use crate::map::first;
-use crate::room::Rooms;
+use crate::record_buffer::RecordPool;
 
-/// Records on their way to the workers, which read them.
-pub(super) struct Follow<'a, 't> {
+/// Submits records to the workers, which read them.
+pub(super) struct IndexedReader<'a, 't> {
     pub(super) reader: &'a Reader,
     pub(super) map: &'a mut OrderedMap<DecodeTask>,
-    pub(super) taking: &'a mut Taking<'t>,
-    pub(super) rooms: Rooms,
+    pub(super) consumer: &'a mut RecordConsumer<'t>,
+    pub(super) pool: RecordPool,
     pub(super) cancel: CancelToken,
 }
 
-impl Follow<'_, '_> {
+impl IndexedReader<'_, '_> {
     /// Has all wanted records read.
     ///
     /// # Errors
     /// Damage that is not to be borne with; those of the map.
     pub(super) fn run(&mut self) -> Result<(), Error> {
-        let (bounds, log) = (self.taking.bounds(), self.reader.record_size().log());
+        let (bounds, log) = (self.consumer.bounds(), self.reader.record_size().log());
         let end = bounds.end.min(self.reader.size());
         if bounds.start < end {
             for number in (bounds.start >> log) / GROUP..=((end - 1) >> log) / GROUP {
                 self.group(&self.reader.group(number)?)?;
             }
         }
-        self.map.drain(self.taking).map_err(of_fault)?;
-        match self.taking.alone.filter(|_| self.reader.trailer.records == 1) {
-            Some(root) => self.reader.check_alone(&root).or_else(|error| self.taking.damage(error)),
+        self.map.drain(self.consumer).map_err(of_fault)?;
+        match self.consumer.alone.filter(|_| self.reader.trailer.records == 1) {
+            Some(root) => self.reader.check_alone(&root).or_else(|error| self.consumer.damage(error)),
             None => Ok(()),
         }
     }
@@ -50,8 +50,8 @@ impl Follow<'_, '_> {
             Err(error) if error.is_of_file() => {
                 // The records are found by their heads.
                 self.walk(group)?;
-                self.map.drain(self.taking).map_err(of_fault)?;
-                self.taking.damage(error)
+                self.map.drain(self.consumer).map_err(of_fault)?;
+                self.consumer.damage(error)
             }
             Err(error) => Err(error),
         }
@@ -60,29 +60,29 @@ impl Follow<'_, '_> {
     fn records(&mut self, group: &Group, table: &Table) -> Result<(), Error> {
         let mut offset = group.start;
         for (number, entry) in (group.first..).zip(&table.entries) {
-            if self.taking.wants(number) {
-                let room = 2 * Rooms::bytes(self.reader.record_size());
-                let permit = self.map.reserve(room, self.taking).map_err(of_fault)?;
+            if self.consumer.wants(number) {
+                let bytes = 2 * RecordPool::bytes(self.reader.record_size());
+                let permit = self.map.reserve(bytes, self.consumer).map_err(of_fault)?;
                 let place = Place::There(Arc::clone(&self.reader.input), *entry);
                 let task = Task { number, offset, length: self.reader.shape.length(number), place, permit };
-                self.map.submit(task, self.taking).map_err(of_fault)?;
+                self.map.submit(task, self.consumer).map_err(of_fault)?;
             }
             offset += entry.physical();
         }
         Ok(())
     }
 
-    /// Reads the records of a group whose table is damaged. What is damaged besides ends that.
+    /// Reads the records of a group whose table is damaged, up to the first damaged record.
     fn walk(&mut self, group: &Group) -> Result<(), Error> {
-        let mut onwards = Onwards::new(&*self.reader.input, group.start);
-        let front = Front::new(&mut onwards, group.start);
-        let with = (self.rooms.clone(), self.reader.record_size());
-        let mut sequence = Sequence::new(front, self.map, self.taking, with, self.cancel.clone());
-        match sequence.walk(group.first, group.count, group.table) {
+        let mut stream = InputStream::new(&*self.reader.input, group.start);
+        let parts = PartReader::new(&mut stream, group.start);
+        let with = (self.pool.clone(), self.reader.record_size());
+        let mut streaming = StreamingReader::new(parts, self.map, self.consumer, with, self.cancel.clone());
+        match streaming.walk(group.first, group.count, group.table) {
             // It may be what has stopped the map.
             Err(error) => {
-                let error = first(self.map, self.taking, error);
-                self.taking.damage(error)
+                let error = first(self.map, self.consumer, error);
+                self.consumer.damage(error)
             }
             Ok(()) => Ok(()),
         }

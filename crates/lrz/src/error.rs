@@ -1,4 +1,4 @@
-//! What can go wrong with a .lrz file.
+//! Errors of reading and writing .lrz files.
 
 use std::io;
 
@@ -7,31 +7,31 @@ use packline_runtime::TaskError;
 /// Why a .lrz file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file is malformed. Whoever made it is at fault, or what it lies on.
+    /// The file is malformed.
     #[error("{what} at byte {offset} (expected {expected})")]
     Corrupt {
         /// Where in the file, bytes.
         offset: u64,
-        /// What was found.
+        /// Description of the fault.
         what: String,
-        /// What would have been right.
+        /// Description of valid content.
         expected: String,
     },
-    /// The file is of a kind that is not read here. Nobody is at fault.
+    /// A feature of the file is not supported.
     #[error("{what} (expected {expected})")]
     Unsupported {
-        /// What it is.
+        /// The feature.
         what: String,
-        /// What could be read.
+        /// Supported values.
         expected: String,
     },
-    /// The file is encrypted and no password was given, or not the right one. The user's to mend.
+    /// The file is encrypted, and the password is missing or wrong.
     #[error("{0}")]
     Password(&'static str),
     /// The input could not be read.
     #[error("cannot read: {0}")]
     Input(#[source] io::Error),
-    /// The input changed while it was read. The user's to mend.
+    /// The input changed while it was read.
     #[error("the file changed while it was read (expected it to stay as it is)")]
     Changed,
     /// The output could not be written, or read back.
@@ -40,8 +40,8 @@ pub enum Error {
     /// A temporary file could not be written or read.
     #[error("cannot use a temporary file: {0}")]
     Scratch(#[source] io::Error),
-    /// The memory that was allowed is not enough. The user's to change.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes; see --mem)")]
+    /// The memory limit is too low.
+    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {
         /// Bytes allowed.
         allowed: u64,
@@ -56,7 +56,7 @@ pub enum Error {
     /// A codec refused to compress: a fault of this program or out of memory.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
-    /// Somebody asked to stop.
+    /// The cancel token was set.
     #[error("stopped")]
     Cancelled,
     /// A fault of this program.

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_move_to_a_nameless_file_past_the_limit() {
+    fn bytes_move_to_an_unnamed_file_past_the_limit() {
         let place = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(10, Some(place.path()));
         spool.append(b"0123456789").unwrap();

@@ -1,4 +1,4 @@
-//! What is written is the same bytes on any resources, and Debian's lrzip reads all of it.
+//! The output is the same on any resources, and Debian's lrzip reads all of it.
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 
 use std::fs::{self, File};
@@ -97,10 +97,10 @@ fn lrzip_reads(file: &[u8], plain: &[u8], password: Option<&str>, what: &str) {
     fs::write(path.join("x.lrz"), file).unwrap();
     let word = password.map(|password| format!("--encrypt={password}"));
     let word: Vec<&str> = word.iter().map(String::as_str).collect();
-    let said =
+    let messages =
         |output: &Output| format!("{what}: {}", String::from_utf8_lossy(&[&*output.stdout, &output.stderr].concat()));
     let made = lrzip(path, &[&["-d", "-f", "-o", "x", "x.lrz"], &*word].concat(), None);
-    assert!(made.status.success() && fs::read(path.join("x")).unwrap() == plain, "{}", said(&made));
+    assert!(made.status.success() && fs::read(path.join("x")).unwrap() == plain, "{}", messages(&made));
     if password.is_some() {
         return; // Debian's refuses the rest.
     }
@@ -111,7 +111,7 @@ fn lrzip_reads(file: &[u8], plain: &[u8], password: Option<&str>, what: &str) {
         String::from_utf8_lossy(&made.stderr)
     );
     let listed = lrzip(path, &["-i", "-vv", "x.lrz"], None);
-    let text = said(&listed);
+    let text = messages(&listed);
     let bad = ["orrupt", "nvalid", "ailed", "nexpected"].iter().any(|word| text.contains(word));
     assert!(listed.status.success() && !bad, "{text}");
     assert!(text.contains(&hex(&file[file.len() - 16..])), "{text}");
@@ -326,12 +326,12 @@ fn the_memory_that_is_asked_for_is_enough() {
 /// A file that somebody writes to, or shortens.
 struct Unsteady {
     bytes: Vec<u8>,
-    said: u64,
+    declared: u64,
 }
 
 impl Input for Unsteady {
     fn size(&self) -> u64 {
-        self.said
+        self.declared
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
@@ -346,8 +346,8 @@ impl Input for Unsteady {
 #[test]
 fn a_file_that_changes_is_an_error() {
     let bytes = mixed(100_000, 16);
-    for said in [100_000, 120_000] {
-        let input = Arc::new(Unsteady { bytes: bytes.clone(), said });
+    for declared in [100_000, 120_000] {
+        let input = Arc::new(Unsteady { bytes: bytes.clone(), declared });
         for memory in [None, Some(64 << 20)] {
             let resources = Resources { memory, ..resources(2) };
             let options = options(BackEnd::None, 7, 1 << 30);

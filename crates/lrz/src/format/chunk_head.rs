@@ -2,8 +2,8 @@
 
 use super::{Width, width_for};
 
-/// The least that a chunk is said to have, bytes.
-const LEAST_SAID: u64 = 4096;
+/// Smallest size that the head of a chunk declares, bytes.
+const MIN_DECLARED: u64 = 4096;
 
 /// The head of a chunk of format 0.6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct ChunkHead {
 impl ChunkHead {
     /// The head of a chunk of `size` bytes.
     pub fn new(size: u64, last: bool, encrypted: bool) -> ChunkHead {
-        ChunkHead { width: width_for(size), last, size: (!encrypted).then_some(size.max(LEAST_SAID)) }
+        ChunkHead { width: width_for(size), last, size: (!encrypted).then_some(size.max(MIN_DECLARED)) }
     }
 
     /// Appends its bytes.

@@ -53,7 +53,7 @@ impl Archive {
     /// Decompresses all of it.
     ///
     /// # Errors
-    /// What is wrong with the file: [`Error::Corrupt`], [`Error::Password`]; refusals of the system: [`Error::Input`],
+    /// Faults of the file: [`Error::Corrupt`], [`Error::Password`]; refusals of the system: [`Error::Input`],
     /// [`Error::Output`], [`Error::Scratch`], [`Error::Memory`]; [`Error::Cancelled`]. What was written until then is not the
     /// whole, and not checked.
     pub fn decompress(

@@ -56,8 +56,8 @@ pub(super) fn in_pieces(bytes: &Bytes, block: &BlockInfo) -> bool {
 
 /// The dictionary of a block. lrzip forgets to say it where it writes to a pipe; but no match reaches past its block.
 fn dictionary(bytes: &Bytes, block: &BlockInfo) -> u32 {
-    let said = bytes.magic.lzma.map_or(0, |lzma| u64::from(lzma.dict_size));
-    let needed = if said < LEAST_DICT { block.plain } else { said.min(block.plain) };
+    let stated = bytes.magic.lzma.map_or(0, |lzma| u64::from(lzma.dict_size));
+    let needed = if stated < LEAST_DICT { block.plain } else { stated.min(block.plain) };
     u32::try_from(needed.max(LEAST_DICT)).unwrap_or(u32::MAX)
 }
 
@@ -100,7 +100,7 @@ pub(super) fn whole(
 
 /// A part of a block that is neither compressed nor encrypted.
 pub(super) fn part(bytes: &Bytes, block: &BlockInfo, from: u64, size: usize) -> Result<Vec<u8>, Error> {
-    let mut plain = room(block, size as u64)?;
+    let mut plain = empty_buffer(block, size as u64)?;
     plain.resize(size, 0);
     bytes.read(block.data + from, &mut plain)?;
     Ok(plain)
@@ -108,14 +108,14 @@ pub(super) fn part(bytes: &Bytes, block: &BlockInfo, from: u64, size: usize) -> 
 
 /// A block's data, decrypted.
 fn read(bytes: &Bytes, block: &BlockInfo) -> Result<Vec<u8>, Error> {
-    let mut stored = room(block, block.size)?;
+    let mut stored = empty_buffer(block, block.size)?;
     stored.resize(block.size as usize, 0);
     bytes.read(block.data, &mut stored)?;
     bytes.seal.unseal_data(block.data, stored, block.stored as usize)
 }
 
 /// An empty buffer for so many bytes.
-fn room(block: &BlockInfo, size: u64) -> Result<Vec<u8>, Error> {
+fn empty_buffer(block: &BlockInfo, size: u64) -> Result<Vec<u8>, Error> {
     let mut buffer = Vec::new();
     let size = usize::try_from(size).map_err(|_| too_large(block, size))?;
     buffer.try_reserve_exact(size).map_err(|_| too_large(block, size as u64))?;
@@ -134,7 +134,7 @@ fn at_once(
 ) -> Result<Vec<u8>, Error> {
     let decoder = decoder.as_mut().map_err(|error| Error::Codec(error.clone()))?;
     plausible(block)?;
-    let mut plain = room(block, block.plain)?;
+    let mut plain = empty_buffer(block, block.plain)?;
     plain.resize(block.plain as usize, 0);
     let size = decoder.decompress(stored, &mut plain).map_err(|error| wrong(block, &error))?;
     if size as u64 == block.plain { Ok(plain) } else { Err(wrong(block, &format!("it holds {size} bytes"))) }
@@ -175,7 +175,7 @@ pub(super) fn ended(block: &BlockInfo, reader: &mut dyn Read) -> Result<(), Erro
     }
 }
 
-/// What is wrong with a block's data.
+/// The error for malformed data of a block.
 fn wrong(block: &BlockInfo, reason: &dyn std::fmt::Display) -> Error {
     let what = format!("a {} block of {} bytes is wrong: {reason}", block.back_end.name(), block.stored);
     Error::corrupt(block.data, what, format!("{} bytes of plain data", block.plain))

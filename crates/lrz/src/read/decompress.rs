@@ -44,18 +44,18 @@ pub(super) fn decompress(
 
 fn check_size(bytes: &Bytes, found: u64) -> Result<(), Error> {
     match bytes.magic.size {
-        Some(said) if said != found => {
-            Err(Error::corrupt(6, format!("{found} bytes of plain data"), format!("{said}, as the file says")))
+        Some(stated) if stated != found => {
+            Err(Error::corrupt(6, format!("{found} bytes of plain data"), format!("{stated}, as the file says")))
         }
         _ => Ok(()),
     }
 }
 
-fn check_md5(bytes: &Bytes, found: Option<[u8; 16]>, said: Option<[u8; 16]>) -> Result<(), Error> {
-    match (found, said) {
-        (Some(found), Some(said)) if found != said => {
+fn check_md5(bytes: &Bytes, found: Option<[u8; 16]>, stated: Option<[u8; 16]>) -> Result<(), Error> {
+    match (found, stated) {
+        (Some(found), Some(stated)) if found != stated => {
             let what = format!("plain data whose MD5 is {}", hex(&found));
-            Err(Error::corrupt(bytes.end, what, format!("{}, as the file says", hex(&said))))
+            Err(Error::corrupt(bytes.end, what, format!("{}, as the file says", hex(&stated))))
         }
         _ => Ok(()),
     }

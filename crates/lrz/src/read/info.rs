@@ -16,8 +16,8 @@ pub struct ChunkInfo {
     pub width: Width,
     /// Whether its head says that no chunk follows, which is for show where the magic has a size; 0.4 and 0.5 do not say.
     pub last: Option<bool>,
-    /// Bytes of plain data that its head says, which is for show: those of small chunks are cut off.
-    pub said: Option<u64>,
+    /// Bytes of plain data that its head declares. Informative only: lrzip cuts off those of small chunks.
+    pub declared: Option<u64>,
     /// What has to be undone once it is put together.
     pub filter: Option<Filter>,
     /// Where its first record is; [`Record::next`] counts from here.
@@ -26,13 +26,13 @@ pub struct ChunkInfo {
     pub heads: [Record; 2],
 }
 
-/// Bytes that the head of a chunk never says fewer of.
-const LEAST_SAID: u64 = 4096;
+/// Smallest size that the head of a chunk declares, bytes.
+const MIN_DECLARED: u64 = 4096;
 
 impl ChunkInfo {
     /// Bytes of plain data that it may have.
     pub(super) fn most(&self) -> u64 {
-        self.said.map_or(self.width.most(), |said| said.max(LEAST_SAID))
+        self.declared.map_or(self.width.most(), |declared| declared.max(MIN_DECLARED))
     }
 }
 
@@ -232,11 +232,11 @@ pub(super) struct Walk {
     part: Option<Part>,
 }
 
-/// The part of a file of 0.7 that a chunk is alone in.
+/// The part of a file of 0.7 that holds a single chunk.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     last: bool,
-    /// Where it ends, if that is said.
+    /// Its end, if the file states it.
     end: Option<u64>,
 }
 
@@ -264,11 +264,11 @@ impl Walk {
 
     /// Goes on from the end of a chunk.
     pub(super) fn leave(&mut self, bytes: &Bytes, chunk: &ChunkInfo, end: u64) -> Result<(), Error> {
-        if let Some(said) = self.part.and_then(|part| part.end).filter(|&said| said != end) {
+        if let Some(declared) = self.part.and_then(|part| part.end).filter(|&declared| declared != end) {
             return Err(Error::corrupt(
                 chunk.offset,
                 format!("a chunk that ends at {end}"),
-                format!("its end at {said}"),
+                format!("its end at {declared}"),
             ));
         }
         self.at = end;
@@ -308,12 +308,12 @@ fn head(bytes: &Bytes, at: u64) -> Result<ChunkInfo, Error> {
     let filter = if bytes.filters { place.filter()? } else { None };
     let ends = dialect >= Dialect::V6;
     let last = if ends { Some(place.flag()?) } else { None };
-    let said = if ends && !bytes.seal.is_shut() { Some(place.number(width)?) } else { None };
+    let declared = if ends && !bytes.seal.is_shut() { Some(place.number(width)?) } else { None };
     let base = place.at;
     let record_width = bytes.record_width(width);
     let second = base + bytes.record_size(record_width);
     let heads = [stream_head(bytes, base, record_width)?, stream_head(bytes, second, record_width)?];
-    Ok(ChunkInfo { offset: at, width, last, said, filter, base, heads })
+    Ok(ChunkInfo { offset: at, width, last, declared, filter, base, heads })
 }
 
 /// The record at the head of a stream.

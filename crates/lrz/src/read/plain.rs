@@ -117,14 +117,14 @@ impl<'t> Plain<'t> {
     pub(super) fn repeat(&mut self, distance: u64, mut length: u64) -> Result<(), Error> {
         while length > 0 {
             let from = self.position() - distance;
-            let room = length.min((SLAB - self.current.len()) as u64) as usize;
+            let fits = length.min((SLAB - self.current.len()) as u64) as usize;
             let size = if from >= self.done {
-                self.repeat_current((from - self.done) as usize, room);
-                room
+                self.repeat_current((from - self.done) as usize, fits);
+                fits
             } else if from >= self.first {
-                self.repeat_slab(from - self.first, room)
+                self.repeat_slab(from - self.first, fits)
             } else {
-                self.repeat_older(from, room.min((self.first - from).min(SLAB as u64) as usize))?
+                self.repeat_older(from, fits.min((self.first - from).min(SLAB as u64) as usize))?
             };
             length -= size as u64;
             if self.current.len() == SLAB {
@@ -188,7 +188,7 @@ impl<'t> Plain<'t> {
         &self.cancel
     }
 
-    /// That nobody asked to stop.
+    /// Fails if the cancel token is set.
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }

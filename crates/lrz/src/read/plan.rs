@@ -21,7 +21,7 @@ const LEAST: u64 = FIXED + 2 * BLOCKS_LEAST as u64 + (HISTORY_LEAST * SLAB) as u
 /// How much of the memory each part gets, bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
-    /// All of it, as the user said.
+    /// The whole limit.
     pub(super) allowed: u64,
     /// Blocks of each stream, being decoded or waiting to be used.
     pub(super) blocks: [usize; 2],
@@ -45,9 +45,9 @@ impl Plan {
     }
 
     fn of(allowed: u64) -> Plan {
-        // What is left when each part has its least.
-        let room = allowed.saturating_sub(LEAST);
-        let share = |eighths: u64| usize::try_from(room / 8 * eighths).unwrap_or(usize::MAX);
+        // Memory beyond the minimum of each part.
+        let spare = allowed.saturating_sub(LEAST);
+        let share = |eighths: u64| usize::try_from(spare / 8 * eighths).unwrap_or(usize::MAX);
         let blocks = [share(1), share(3)].map(|share| share.saturating_add(BLOCKS_LEAST));
         Plan { allowed, blocks, history: HISTORY_LEAST + share(4) / SLAB }
     }

@@ -23,7 +23,7 @@ pub(super) struct Stored {
     lock: Option<Lock>,
 }
 
-/// What is decrypted.
+/// Decryption of the stream.
 struct Lock {
     decryption: Option<crypt::Decryption>,
     piece: Vec<u8>,

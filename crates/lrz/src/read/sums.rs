@@ -9,7 +9,7 @@ use md5::{Digest, Md5};
 use super::plan::SUMS_AHEAD;
 use crate::Error;
 
-/// What is summed, in order.
+/// Input of the sums, in order.
 enum Item {
     Bytes(Arc<Vec<u8>>),
     /// A chunk, which began at this byte of the file, is complete, and should have this CRC.

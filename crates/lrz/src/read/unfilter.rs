@@ -57,7 +57,7 @@ impl Unfilter {
         words.len() * 4
     }
 
-    /// Goes from opcode to opcode. Those close to each other may be no opcodes at all; the mask says how that is told.
+    /// Goes from opcode to opcode. Those close to each other may not be opcodes; the mask decides.
     fn x86(&mut self, bytes: &mut [u8]) -> usize {
         let Some(most) = bytes.len().checked_sub(X86_LENGTH - 1) else { return 0 };
         let mut at = 0;

@@ -4,10 +4,10 @@ use packline_codec::{CodecError, Encoder, MemberEncoder, Outcome, RawLzma, Spec,
 
 use crate::BackEnd;
 
-/// Room from this many bytes on is a mapping of its own, which shrinks where it is (glibc's largest threshold for that).
+/// Buffers of this many bytes and more are mappings of their own, which shrink in place (glibc's largest threshold for that).
 const GIVEN_AWAY: usize = 32 << 20;
 
-/// What compresses blocks.
+/// Compressor of blocks.
 #[derive(Debug, Clone)]
 pub(super) enum Coder {
     /// Nothing.
@@ -22,16 +22,16 @@ pub(super) enum Coder {
     Zpaq(u32),
 }
 
-/// What a worker compresses with.
+/// An instance of a [`Coder`], owned by a worker.
 pub(super) enum Tool {
-    /// Writes into room that is there, or is made when it is needed, of so many bytes.
+    /// Writes into a reused buffer of the given size, allocated at first use.
     Encoder(Box<dyn Encoder>, Vec<u8>, usize),
-    /// Makes its own.
+    /// Allocates its output.
     Members(MemberEncoder),
 }
 
 impl Coder {
-    /// What names it in records.
+    /// Its id in records.
     pub(super) fn back_end(&self) -> BackEnd {
         match self {
             Coder::Stored => BackEnd::None,
@@ -59,7 +59,7 @@ impl Coder {
         let bytes = match self {
             Coder::Stored => 0,
             Coder::Plain(_, spec) => spec.footprint(block).encoder + block,
-            // What comes of a block has memory of its own while it is made.
+            // The output is allocated while it is made.
             Coder::Bzip2(spec) => spec.memory() + block + block / 64,
             Coder::Lzma(lzma) => lzma.memory(block) + block,
             Coder::Zpaq(level) => ZpaqEncoder::footprint(*level).map_or(0, |footprint| footprint.encoder) + block,
@@ -70,10 +70,10 @@ impl Coder {
 
 impl Tool {
     /// Compresses a block; `None` if it does not get smaller.
-    pub(super) fn press(&mut self, plain: &[u8]) -> Result<Option<Vec<u8>>, CodecError> {
+    pub(super) fn compress(&mut self, plain: &[u8]) -> Result<Option<Vec<u8>>, CodecError> {
         match self {
-            Tool::Encoder(encoder, room, block) => match encoder.compress(plain, ready(room, *block))? {
-                Outcome::Smaller(size) => Ok(Some(made_in(room, size))),
+            Tool::Encoder(encoder, buffer, block) => match encoder.compress(plain, ready(buffer, *block))? {
+                Outcome::Smaller(size) => Ok(Some(made_in(buffer, size))),
                 Outcome::NotSmaller => Ok(None),
             },
             Tool::Members(encoder) => {
@@ -84,20 +84,20 @@ impl Tool {
     }
 }
 
-/// Room for a block.
-fn ready(room: &mut Vec<u8>, block: usize) -> &mut [u8] {
-    if room.len() < block {
-        *room = vec![0; block];
+/// `buffer`, allocated for a block if it is not yet.
+fn ready(buffer: &mut Vec<u8>, block: usize) -> &mut [u8] {
+    if buffer.len() < block {
+        *buffer = vec![0; block];
     }
-    room
+    buffer
 }
 
-/// The first `size` bytes of `room`. Where that is large it is given away, so that what was made is not in memory twice.
-fn made_in(room: &mut Vec<u8>, size: usize) -> Vec<u8> {
-    if room.len() < GIVEN_AWAY {
-        return room[..size].to_vec();
+/// The first `size` bytes of `buffer`. A large buffer is moved out, so that the output is not in memory twice.
+fn made_in(buffer: &mut Vec<u8>, size: usize) -> Vec<u8> {
+    if buffer.len() < GIVEN_AWAY {
+        return buffer[..size].to_vec();
     }
-    let mut made = std::mem::take(room);
+    let mut made = std::mem::take(buffer);
     made.truncate(size);
     made.shrink_to_fit();
     made

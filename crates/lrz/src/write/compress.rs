@@ -1,4 +1,4 @@
-//! What workers do with a block: test it, compress it, encrypt it.
+//! The workers' task: test, compress and encrypt a block.
 
 use packline_engine::{OrderedMap, Permit, Task};
 
@@ -29,8 +29,8 @@ pub(super) struct Origin {
     pub(super) reached: u64,
 }
 
-/// A block as it stands in the file, and what its record says.
-pub(super) struct Pressed {
+/// A block in its stored form, with the values of its record.
+pub(super) struct CompressedBlock {
     pub(super) back_end: BackEnd,
     /// Bytes of plain data.
     pub(super) plain: u64,
@@ -51,9 +51,9 @@ pub(super) struct CompressTask {
     pub(super) seal: Option<Seal>,
 }
 
-/// What a worker keeps.
+/// Tools of a worker.
 #[derive(Default)]
-pub(super) struct Bench {
+pub(super) struct Tools {
     probe: Option<Probe>,
     tool: Option<Tool>,
     /// That of opcodes, if they have one of their own.
@@ -62,22 +62,22 @@ pub(super) struct Bench {
 
 impl CompressTask {
     /// The block compressed, if that is tried and makes it smaller.
-    fn smaller(&self, bench: &mut Bench, plain: &[u8], stream: usize) -> Result<Option<Vec<u8>>, Error> {
-        if plain.len() < SHORTEST || (self.policy.probe && !bench.probe()?.promises(plain)?) {
+    fn try_compress(&self, tools: &mut Tools, plain: &[u8], stream: usize) -> Result<Option<Vec<u8>>, Error> {
+        if plain.len() < SHORTEST || (self.policy.probe && !tools.probe()?.promises(plain)?) {
             return Ok(None);
         }
         let (coder, tool) = match &self.policy.opcodes {
-            Some(coder) if stream == 0 => (coder, &mut bench.opcodes),
-            _ => (&self.policy.coder, &mut bench.tool),
+            Some(coder) if stream == 0 => (coder, &mut tools.opcodes),
+            _ => (&self.policy.coder, &mut tools.tool),
         };
         if tool.is_none() {
             *tool = coder.tool(self.block)?;
         }
-        Ok(tool.as_mut().map(|tool| tool.press(plain)).transpose()?.flatten())
+        Ok(tool.as_mut().map(|tool| tool.compress(plain)).transpose()?.flatten())
     }
 }
 
-impl Bench {
+impl Tools {
     fn probe(&mut self) -> Result<&mut Probe, Error> {
         match &mut self.probe {
             Some(probe) => Ok(probe),
@@ -88,18 +88,18 @@ impl Bench {
 
 impl Task for CompressTask {
     type In = Block;
-    type Out = Pressed;
+    type Out = CompressedBlock;
     type Error = Error;
-    type Tool = Bench;
+    type Tool = Tools;
 
-    fn tool(&self) -> Bench {
-        Bench::default()
+    fn tool(&self) -> Tools {
+        Tools::default()
     }
 
-    fn run(&self, bench: &mut Bench, block: Block) -> Result<Pressed, Error> {
+    fn run(&self, tools: &mut Tools, block: Block) -> Result<CompressedBlock, Error> {
         let Block { bytes: plain_bytes, from, salt, mut permit } = block;
         let plain = plain_bytes.len() as u64;
-        let (back_end, mut bytes) = match self.smaller(bench, &plain_bytes, from.stream)? {
+        let (back_end, mut bytes) = match self.try_compress(tools, &plain_bytes, from.stream)? {
             Some(bytes) => (self.policy.coder.back_end(), bytes),
             None => (BackEnd::None, plain_bytes),
         };
@@ -108,15 +108,15 @@ impl Task for CompressTask {
             seal.close(&mut bytes, salt);
         }
         permit.shrink_to(bytes.capacity());
-        Ok(Pressed { back_end, plain, stored, bytes, from, salt, _permit: permit })
+        Ok(CompressedBlock { back_end, plain, stored, bytes, from, salt, _permit: permit })
     }
 
     fn bytes_in(&self, block: &Block) -> u64 {
         block.bytes.len() as u64
     }
 
-    fn bytes_out(&self, pressed: &Pressed) -> u64 {
-        pressed.bytes.len() as u64
+    fn bytes_out(&self, compressed: &CompressedBlock) -> u64 {
+        compressed.bytes.len() as u64
     }
 }
 

@@ -21,7 +21,7 @@ impl Sums {
     }
 
     /// Takes a chunk, and returns its CRC as lrzip counts it: the usual one, but for that it begins with 0 and is not inverted
-    /// at the end. `None` if `stop` said so.
+    /// at the end. `None` if stopped.
     ///
     /// # Errors
     /// Those of the chunk.

@@ -7,8 +7,8 @@
 use packline_engine::Consumer;
 
 use super::StreamSums;
+use super::compress::{CompressTask, CompressedBlock};
 use super::output::Output;
-use super::press::{CompressTask, Pressed};
 use super::seal::{Salt, Seal};
 use crate::format::{Record, Width};
 use crate::spool::Spool;
@@ -32,7 +32,7 @@ pub(super) struct Layout<'a, 'b> {
     /// Where the next record goes, bytes from the first head.
     pub(super) position: u64,
     pub(super) sums: &'a mut [StreamSums; 2],
-    /// Told how much of the chunk can be put together from what is written.
+    /// Called with the bytes of the chunk that can be decoded from the blocks written so far.
     pub(super) progress: &'a mut dyn FnMut(u64),
 }
 
@@ -133,20 +133,20 @@ impl Layout<'_, '_> {
         self.out.write(bytes)
     }
 
-    fn count(&mut self, pressed: &Pressed) {
-        let sums = &mut self.sums[pressed.from.stream];
+    fn count(&mut self, compressed: &CompressedBlock) {
+        let sums = &mut self.sums[compressed.from.stream];
         sums.blocks += 1;
-        sums.raw_blocks += u64::from(pressed.back_end == BackEnd::None);
-        sums.plain += pressed.plain;
-        sums.stored += pressed.stored;
-        self.left[pressed.from.stream] -= 1;
+        sums.raw_blocks += u64::from(compressed.back_end == BackEnd::None);
+        sums.plain += compressed.plain;
+        sums.stored += compressed.stored;
+        self.left[compressed.from.stream] -= 1;
     }
 }
 
 impl Consumer<CompressTask> for Layout<'_, '_> {
-    fn consume(&mut self, pressed: Pressed) -> Result<(), Error> {
-        self.count(&pressed);
-        let Pressed { back_end, stored, plain, salt, ref bytes, from, .. } = pressed;
+    fn consume(&mut self, compressed: CompressedBlock) -> Result<(), Error> {
+        self.count(&compressed);
+        let CompressedBlock { back_end, stored, plain, salt, ref bytes, from, .. } = compressed;
         let about = About { back_end, stored, plain, salt };
         match from.stream {
             0 => self.opcodes(about, bytes)?,

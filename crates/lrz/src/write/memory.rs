@@ -66,7 +66,7 @@ impl<'a> Memory<'a> {
         (self.policy.block as u64).min(length.max(BLOCK_LEAST))
     }
 
-    /// What is taken in any phase by so many workers; one thread more counts what is read.
+    /// Memory of every phase with `workers` workers; one more thread sums the input.
     fn fixed(&self, workers: usize) -> u64 {
         let opcodes = if self.limit.is_some() { OPCODES_COPIES * self.opcodes() } else { 0 };
         BASE + THREAD * (workers as u64 + 1) + opcodes

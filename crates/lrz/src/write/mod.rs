@@ -6,6 +6,7 @@
 //! chunk is kept or read again.
 
 mod coder;
+mod compress;
 mod digest;
 mod layout;
 mod literals;
@@ -14,7 +15,6 @@ mod opcodes;
 mod options;
 mod output;
 mod policy;
-mod press;
 mod probe;
 mod seal;
 mod search;
@@ -30,8 +30,8 @@ use crate::{Error, Observer, Resources, Sink, Source};
 
 /// Compresses a source into a file of format 0.6.
 ///
-/// What is written is a function of the source's bytes and the options, whatever the resources and whichever kind the source is;
-/// but a pipe of several chunks whose file cannot be patched is written with a size of 0, which says that it is not known.
+/// The output is a function of the source's bytes and the options; neither resources nor the kind of source change it. But a pipe
+/// of several chunks whose output cannot be patched is written with a size of 0, which means unknown.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for options that there are not; [`Error::Input`], [`Error::Changed`], [`Error::Output`],

@@ -14,7 +14,7 @@ pub(super) struct Recorder<'a> {
     form: OpcodeForm,
     out: &'a mut Spool,
     buffer: Vec<u8>,
-    /// Bytes of the chunk that are told of so far.
+    /// Bytes of the chunk covered so far.
     position: u64,
     counts: Counts,
 }

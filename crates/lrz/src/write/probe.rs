@@ -13,14 +13,14 @@ const EVEN: u64 = 103;
 /// The test, with what it needs.
 pub(super) struct Probe {
     lz4: Box<dyn Encoder>,
-    room: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Probe {
     /// # Errors
     /// For lack of memory.
     pub(super) fn new() -> Result<Probe, CodecError> {
-        Ok(Probe { lz4: Spec::Lz4(Lz4Params::default()).encoder(SAMPLE)?, room: vec![0; SAMPLE] })
+        Ok(Probe { lz4: Spec::Lz4(Lz4Params::default()).encoder(SAMPLE)?, buffer: vec![0; SAMPLE] })
     }
 
     /// Whether something may come of compressing a block: some sample has repeats, or its bytes are not spread evenly.
@@ -30,7 +30,7 @@ impl Probe {
     pub(super) fn promises(&mut self, block: &[u8]) -> Result<bool, CodecError> {
         let mut counts = [0u64; 256];
         for sample in block.chunks(STRIDE).map(|stride| &stride[..stride.len().min(SAMPLE)]) {
-            if matches!(self.lz4.compress(sample, &mut self.room)?, Outcome::Smaller(_)) {
+            if matches!(self.lz4.compress(sample, &mut self.buffer)?, Outcome::Smaller(_)) {
                 return Ok(true);
             }
             sample.iter().for_each(|&byte| counts[usize::from(byte)] += 1);

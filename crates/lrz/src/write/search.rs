@@ -70,14 +70,14 @@ impl Search<'_> {
 
     fn find(&mut self, stop: &dyn Fn() -> bool, recorder: &mut Recorder<'_>) -> Result<(), Error> {
         let Search { view, settings, policy, workers, ref mut progress, .. } = *self;
-        let mut told = 0;
+        let mut reported = 0;
         let mut each = |found: packline_longrange::Match| {
             if policy.wants(&found) {
                 recorder.take(found)?;
             }
-            if found.end() - told > TELL {
-                told = found.end();
-                progress(told);
+            if found.end() - reported > PROGRESS_STEP {
+                reported = found.end();
+                progress(reported);
             }
             Ok(())
         };
@@ -90,8 +90,8 @@ impl Search<'_> {
     }
 }
 
-/// Progress is told after so many bytes.
-const TELL: u64 = 1 << 20;
+/// Bytes between two reports of progress.
+const PROGRESS_STEP: u64 = 1 << 20;
 
 fn summed_up(view: &View, summed: io::Result<Option<u32>>) -> Result<u32, Error> {
     summed.map_err(|cause| view.failed(cause))?.ok_or(Error::Cancelled)

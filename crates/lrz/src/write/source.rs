@@ -95,7 +95,7 @@ pub(super) fn pipe(
     }
 }
 
-/// A pipe of which the next byte is known: whether a chunk is the last is said before it.
+/// A pipe with one byte of lookahead: the head of a chunk states whether it is the last.
 struct Pipe<'a> {
     stream: &'a mut (dyn Read + Send),
     buffer: Vec<u8>,

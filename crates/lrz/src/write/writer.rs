@@ -5,6 +5,7 @@ use packline_longrange::Window;
 use packline_runtime::memory::fewer_workers;
 use packline_runtime::of_fault;
 
+use super::compress::{Block, CompressTask, Origin, map};
 use super::digest::Sums;
 use super::layout::Layout;
 use super::literals::Literals;
@@ -12,7 +13,6 @@ use super::memory::{Memory, Share};
 use super::opcodes::Recorder;
 use super::output::Output;
 use super::policy::Policy;
-use super::press::{Block, CompressTask, Origin, map};
 use super::seal::Seal;
 use super::search::Search;
 use super::view::View;
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
         let mut head = Vec::new();
         ChunkHead::new(length, is_last, self.seal.is_some()).encode(&mut head);
         self.out.write(&head)?;
-        self.press(view, form, literals, share)?;
+        self.compress(view, form, literals, share)?;
         self.written.chunks += 1;
         self.written.plain += length;
         Ok(())
@@ -139,7 +139,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Compresses both streams and writes them.
-    fn press(&mut self, view: &View, form: OpcodeForm, literals: u64, share: Share) -> Result<(), Error> {
+    fn compress(&mut self, view: &View, form: OpcodeForm, literals: u64, share: Share) -> Result<(), Error> {
         let (length, block) = (view.length(), self.memory().block(view.length()));
         let work = CompressTask { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);

@@ -105,14 +105,14 @@ impl InfoPrinter<'_> {
         let width = chunk.width.bytes();
         if self.objects(1) {
             let filter = chunk.filter.map(|filter| filter.name());
-            let object = json!({"chunk": number, "offset": chunk.offset, "width": width, "size": chunk.said,
+            let object = json!({"chunk": number, "offset": chunk.offset, "width": width, "size": chunk.declared,
                                 "last": chunk.last, "filter": filter});
             return self.io.print_json(&format!("{object}\n"));
         }
         if !self.words(1) {
             return Ok(());
         }
-        let size = chunk.said.map_or("unknown".to_string(), |size| size.to_string());
+        let size = chunk.declared.map_or("unknown".to_string(), |size| size.to_string());
         self.io.print(&format!("Rzip chunk:       {number}\nChunk byte width: {width}\nChunk size:       {size}\n"))
     }
 

@@ -38,8 +38,8 @@ enum Place {
 }
 
 impl OutputFile {
-    /// Opens the output called `path`. What is there already is only replaced with `force`; a block device counts as being
-    /// there. Refuses pipes, sockets, directories and character devices, and a link that leads nowhere.
+    /// Opens the output called `path`. An existing file is only replaced with `force`; a block device counts as
+    /// existing. Refuses pipes, sockets, directories and character devices, and a link that leads nowhere.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<OutputFile, Error> {
         let place = match find_target(path, force)? {
             Target::Device(device) => Place::Device(device::open(path, &device)?),
@@ -82,13 +82,13 @@ impl OutputFile {
         self.size.clone()
     }
 
-    /// The names that the output has: the one it was asked for by, and the one it has meanwhile.
+    /// The names of the output: the requested one, and the temporary one.
     pub fn names(&self) -> impl Iterator<Item = &Path> {
-        let meanwhile = match &self.place {
+        let temporary_name = match &self.place {
             Place::File(temporary) => temporary.name(),
             Place::Device(_) => None,
         };
-        std::iter::once(self.display_path.as_path()).chain(meanwhile)
+        std::iter::once(self.display_path.as_path()).chain(temporary_name)
     }
 
     /// Makes what was written last: on the medium, and under its name. After an error a file does not have its name: what goes

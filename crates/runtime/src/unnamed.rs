@@ -27,7 +27,7 @@ pub(crate) fn open_unnamed(directory: &Path, flags: OFlags, mode: u32) -> io::Re
 }
 
 fn make_named(directory: &Path) -> io::Result<File> {
-    // Random keys of the standard library: a name that nobody can guess.
+    // Random keys of the standard library: an unpredictable name.
     let name = directory.join(format!(".packline-{:016x}", RandomState::new().hash_one(0)));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&name)?;
     fs::remove_file(&name)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::{Error, OutputFile, Sink, Temporaries, Unobserved};
 
-/// Writes a file as an image is written: it gets its name when it is whole and on the medium. What is there already is only
-/// replaced with `force`. Whether its directory could be synced is not reported.
+/// Writes a file as an image is written: it gets its name when it is whole and on the medium. An existing file is only replaced
+/// with `force`. Whether its directory could be synced is not reported.
 ///
 /// # Errors
 /// [`Error::Output`] and [`Error::Target`]; under the name there is then what was there before.

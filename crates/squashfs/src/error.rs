@@ -25,7 +25,7 @@ pub enum Error {
     /// The input does not fit into the format.
     #[error("{what} (expected {expected})")]
     Limit {
-        /// What is too large, with its value and the entry's path where one is at fault.
+        /// The value that is too large, and the entry's path where one is at fault.
         what: String,
         /// The format's limit.
         expected: String,

@@ -22,5 +22,6 @@ pub use options::{
 };
 pub use packline_runtime::Sink;
 pub use write::{
-    Counts, Crew, ImageEnd, MetadataCompressor, Progress, Saved, Start, Summary, Writer, min_window, write_metadata,
+    Counts, ImageEnd, MetadataCompressor, Progress, Saved, Start, Summary, WriteResources, Writer, min_window,
+    write_metadata,
 };

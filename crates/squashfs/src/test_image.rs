@@ -7,7 +7,7 @@ use packline_codec::Spec;
 use packline_engine::{CancelToken, Config};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
-use crate::{Crew, FileHints, Options, Start, Writer};
+use crate::{FileHints, Options, Start, WriteResources, Writer};
 
 /// Their block size, bytes.
 pub(crate) const BLOCK: usize = 4096;
@@ -46,8 +46,14 @@ pub(crate) fn file(path: &str, bytes: &[u8]) -> (Entry, Vec<u8>) {
 }
 
 /// No threads: the reference.
-pub(crate) fn serial() -> Crew {
-    Crew { workers: 0, window: 1 << 20, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() }
+pub(crate) fn serial() -> WriteResources {
+    WriteResources {
+        workers: 0,
+        window: 1 << 20,
+        memory: usize::MAX,
+        cancel: CancelToken::new(),
+        engine: Config::default(),
+    }
 }
 
 /// An image of entries, each with its content.
@@ -60,9 +66,9 @@ pub(crate) fn image(
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
     change(&mut options);
-    let crew = serial();
+    let resources = serial();
     let start = Start { defaults: META, input: "test".into() };
-    let mut writer = Writer::new(Box::new(sink.clone()), options, crew, start).unwrap();
+    let mut writer = Writer::new(Box::new(sink.clone()), options, resources, start).unwrap();
     for (entry, bytes) in entries {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
     }

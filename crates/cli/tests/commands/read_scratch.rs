@@ -150,12 +150,12 @@ fn a_comparison_decodes_each_block_once_too() {
         summary.fragments
     };
     let all = compare(None, None);
-    assert_eq!(all.map(|side| side.put_away), [0, 0]);
+    assert_eq!(all.map(|side| side.spilled), [0, 0]);
     let little = Some(44 << 20);
     let again = compare(little, None);
     let once = compare(little, Some(place.at("tmp")));
     for ((all, again), once) in all.iter().zip(again).zip(once) {
-        assert!(again.decoded > all.decoded && once.put_away > 0, "{all:?} {again:?} {once:?}");
+        assert!(again.decoded > all.decoded && once.spilled > 0, "{all:?} {again:?} {once:?}");
         assert_eq!(once.decoded, all.decoded);
     }
 }

@@ -120,7 +120,7 @@ impl Fragment {
         tool.counts.fragments.decoded += 1;
         decoder.fragment(place, &mut bytes)?;
         if self.put_away(&bytes) {
-            tool.counts.fragments.put_away += 1;
+            tool.counts.fragments.spilled += 1;
         }
         Ok(Arc::new(bytes))
     }

@@ -150,7 +150,7 @@ impl UnpackCounts {
         self.written_bytes += other.written_bytes;
         self.read_bytes += other.read_bytes;
         self.fragments.decoded += other.fragments.decoded;
-        self.fragments.put_away += other.fragments.put_away;
+        self.fragments.spilled += other.fragments.spilled;
         self.errors += other.errors;
     }
 }

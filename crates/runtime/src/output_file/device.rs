@@ -12,7 +12,7 @@ use crate::Error;
 /// Bytes cleared at the start: more than the superblock of any container of ours.
 const CLEARED: usize = 4096;
 
-/// Opens a device that nobody has mounted (`O_EXCL`).
+/// Opens a device that is not mounted (`O_EXCL`).
 pub fn open(display_path: &Path, device: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(OFlags::EXCL.bits() as i32);
@@ -22,8 +22,8 @@ pub fn open(display_path: &Path, device: &Path) -> Result<File, Error> {
 /// Clears the start, where a superblock would be found; returns the size of the device, bytes.
 pub fn clear_start(display_path: &Path, file: &File) -> Result<u64, Error> {
     let size = size_of(file).map_err(|cause| Error::output(display_path, "cannot find the device's size", cause))?;
-    let room = size.min(CLEARED as u64) as usize;
-    file.write_all_at(&[0; CLEARED][..room], 0)
+    let length = size.min(CLEARED as u64) as usize;
+    file.write_all_at(&[0; CLEARED][..length], 0)
         .map_err(|cause| Error::output(display_path, "cannot clear the device's start", cause))?;
     Ok(size)
 }

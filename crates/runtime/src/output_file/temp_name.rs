@@ -16,7 +16,7 @@ use crate::Temporaries;
 const NAMES_MAX: usize = 16;
 
 /// Makes something under a name beside `place` that is not taken, and lists it. The first that is tried is always the same, so that
-/// each run clears away what a killed one left there; if another run has it, one that nobody can guess.
+/// each run clears away what a killed one left there; if another run has it, the next is unpredictable.
 ///
 /// # Errors
 /// Those of `make`; `AlreadyExists` makes it be called again with another name.
@@ -40,7 +40,7 @@ pub fn with_name<T>(
     Err(refusal)
 }
 
-/// Whether a file is now locked for this run, and nobody has cleared it away before it was.
+/// Whether a file is now locked for this run, and was not removed before that.
 ///
 /// # Errors
 /// Those of looking at the file.
@@ -59,12 +59,12 @@ fn named(place: &Path, number: u64) -> PathBuf {
     directory_of(place).join(format!(".packline-{number:016x}"))
 }
 
-/// A number from the operating system's randomness. It decides a name that nobody keeps, never a byte of output.
+/// A number from the operating system's randomness. It decides a temporary name, never a byte of output.
 fn unpredictable() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Removes a file that nobody has locked: its run is dead.
+/// Removes a file without a lock: its run is dead.
 fn clear_leftover(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)?;

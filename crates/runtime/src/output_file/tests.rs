@@ -69,7 +69,7 @@ fn an_existing_file_needs_force() {
 }
 
 #[test]
-fn a_file_that_appears_meanwhile_stays() {
+fn a_file_that_appears_during_writing_stays() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     let output = open(&path, false).unwrap();
@@ -80,7 +80,7 @@ fn a_file_that_appears_meanwhile_stays() {
 }
 
 #[test]
-fn where_there_are_no_nameless_files_a_hidden_name_serves() {
+fn without_unnamed_files_a_hidden_name_serves() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     let list = Temporaries::default();
@@ -181,7 +181,7 @@ fn any_order_of_writes_gives_the_same_as_without_a_buffer() {
 }
 
 #[test]
-fn a_full_device_is_said_before_anything_is_lost() {
+fn a_full_device_is_reported_before_anything_is_lost() {
     let top = tempfile::tempdir().unwrap();
     let mut sink = sink_over(&top.path().join("x"), Some(10));
     sink.write_at(0, b"0123456789").unwrap();

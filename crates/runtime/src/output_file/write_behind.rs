@@ -62,7 +62,7 @@ impl WriteBehind {
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let end = offset + bytes.len() as u64;
-        self.check_room(end)?;
+        self.check_limit(end)?;
         if bytes.len() < STRAIGHT {
             self.hold(offset, bytes)?;
         } else {
@@ -86,7 +86,7 @@ impl WriteBehind {
         Ok(())
     }
 
-    fn check_room(&self, end: u64) -> io::Result<()> {
+    fn check_limit(&self, end: u64) -> io::Result<()> {
         match self.limit {
             Some(limit) if end > limit => {
                 let what = format!("the device has only {limit} bytes, and at least {end} are needed");

@@ -89,8 +89,8 @@ fn gzip(params: &GzipParams) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Dictionary size u32, filters u32. The kernel takes no dictionary smaller than a metadata block's, and if nothing is
-/// said, takes the larger of that and the block size.
+/// Dictionary size u32, filters u32. The kernel takes no dictionary smaller than a metadata block's, and by default
+/// takes the larger of that and the block size.
 fn xz(params: &XzParams, block_size: u32) -> Result<Option<Vec<u8>>, Error> {
     let least = METADATA_BLOCK_SIZE as u32;
     let dictionary = params.dict_size(block_size as usize)?.max(least);
@@ -124,7 +124,7 @@ fn lz4(params: &Lz4Params) -> Vec<u8> {
     out
 }
 
-/// Level u32, 1 to 22: a negative level is said to be the lowest that the format can name.
+/// Level u32, 1 to 22: a negative level is written as the lowest that the format has.
 fn zstd(params: &ZstdParams) -> Option<Vec<u8>> {
     let level = params.level.clamp(1, ZstdParams::MAX_LEVEL);
     (level != ZstdParams::DEFAULT_LEVEL).then(|| level.to_le_bytes().to_vec())
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn other_options_are_said() {
+    fn other_options_are_written() {
         assert_eq!(block_of("gzip:level=6"), b"\x08\x80\x06\0\0\0\x0f\0\0\0");
         assert_eq!(block_of("gzip:level=12"), b"");
         assert_eq!(block_of("gzip:window=10,huffman,fixed"), b"\x08\x80\x09\0\0\0\x0a\0\x14\0");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dictionary_is_never_said_to_be_smaller_than_a_metadata_block() {
+    fn a_dictionary_is_never_smaller_than_a_metadata_block() {
         assert_eq!(options_block(&options("xz", 4096)).unwrap(), b"");
         let block = options_block(&options("xz:x86", 4096)).unwrap();
         assert_eq!(block, b"\x08\x80\0\x20\0\0\x01\0\0\0");

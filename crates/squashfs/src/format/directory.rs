@@ -15,7 +15,7 @@ use crate::Error;
 use crate::format::inode::{LONGEST_LISTING, MOST_INDICES, Type};
 use crate::format::wire::Put;
 use crate::write::metadata::{BLOCK_BYTES, Metadata, Position, StreamId, block_of, offset_of};
-use crate::write::numbering::{Numbering, shown};
+use crate::write::numbering::{Numbering, display_path};
 
 const MOST_ENTRIES: u32 = 256;
 const HEADER_BYTES: usize = 12;
@@ -74,8 +74,8 @@ impl Run {
     /// Whether an entry of `bytes` bytes can join.
     fn takes(&self, block: usize, number: u32, bytes: usize) -> bool {
         let near = i16::try_from(i64::from(number) - i64::from(self.base)).is_ok();
-        let room = HEADER_BYTES + self.entries.len() + bytes <= BLOCK_BYTES;
-        self.block == block && near && room && self.count < MOST_ENTRIES
+        let fits = HEADER_BYTES + self.entries.len() + bytes <= BLOCK_BYTES;
+        self.block == block && near && fits && self.count < MOST_ENTRIES
     }
 
     fn begin(&mut self, first: NodeId, block: usize, number: u32) {
@@ -126,7 +126,7 @@ impl<'t> Listings<'t> {
 
     fn finish(&mut self, dir: NodeId, length: u64) -> Result<(), Error> {
         if length > LONGEST_LISTING {
-            let what = format!("{}: a listing of {length} bytes", shown(self.tree, dir));
+            let what = format!("{}: a listing of {length} bytes", display_path(self.tree, dir));
             return Err(Error::Limit { what, expected: format!("at most {LONGEST_LISTING} bytes") });
         }
         let Some(listing) = self.listings.last_mut() else { return Ok(()) };
@@ -139,7 +139,7 @@ impl<'t> Listings<'t> {
     fn add(&mut self, out: &mut Metadata<'_>, places: &InodePlaces, child: NodeId) -> Result<(), Error> {
         let name = self.tree.name(child);
         if name.is_empty() || name.len() > LONGEST_NAME {
-            let what = format!("{}: a name of {} bytes", shown(self.tree, child), name.len());
+            let what = format!("{}: a name of {} bytes", display_path(self.tree, child), name.len());
             return Err(Error::Limit { what, expected: format!("1 to {LONGEST_NAME} bytes") });
         }
         let number = self.numbering.of(self.tree, child);
@@ -230,8 +230,8 @@ mod tests {
     fn list(names: impl Iterator<Item = String>, step: u64, before: usize) -> Made {
         let tree = tree(names);
         let numbering = Numbering::new(&tree).unwrap();
-        let (mut press, mut sink) = (Storing::default(), Vec::new());
-        let mut out = Metadata::new(&mut press, &mut sink);
+        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut compressor, &mut sink);
         let (table, inodes) = (out.open(Place::Held(Vec::new()), false), out.open(Place::Sink(0), false));
         let places: InodePlaces = (0..u64::from(numbering.count())).map(|n| n * step).collect();
         out.put(inodes, &vec![0; places.len() * step as usize]).unwrap();

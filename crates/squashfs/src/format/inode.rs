@@ -16,7 +16,7 @@ pub(crate) const NO_XATTR: u32 = u32::MAX;
 pub(crate) const NO_FRAGMENT: u32 = u32::MAX;
 /// Added to a basic type to get the extended one.
 pub(crate) const EXTENDED: u16 = 7;
-/// What the size of a directory counts beyond its listing: two entries and a byte that nobody stores.
+/// What the size of a directory counts beyond its listing: two entries and a byte that are not stored.
 pub(crate) const UNSTORED: u32 = 3;
 /// Most entries that the index of a directory can have.
 pub(crate) const MOST_INDICES: usize = u16::MAX as usize;

@@ -185,12 +185,12 @@ impl Superblock {
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if it is cut off.
-    pub(crate) fn check_places(&self, room: u64) -> Result<(), ReadError> {
-        if self.bytes_used <= room {
+    pub(crate) fn check_places(&self, space: u64) -> Result<(), ReadError> {
+        if self.bytes_used <= space {
             return Ok(());
         }
         let what = format!("an image of {} bytes", self.bytes_used);
-        Err(ReadError::corrupt(40, what, format!("at most {room}, what there is: the image is cut off")))
+        Err(ReadError::corrupt(40, what, format!("at most {space}, what there is: the image is cut off")))
     }
 
     fn places(&self) -> [u64; 8] {

@@ -183,7 +183,10 @@ impl BlockDecoder {
     /// [`ReadError::Input`]; [`ReadError::Internal`] if it is compressed or has no such part.
     pub fn stored_part(&self, place: BlockPlace, start: usize, out: &mut [u8]) -> Result<(), ReadError> {
         if place.compressed || start.saturating_add(out.len()) > place.stored as usize {
-            return Err(ReadError::Internal(format!("no part of a stored block: {start} of {place:?}")));
+            return Err(ReadError::Internal(format!(
+                "byte {start} is not in the stored block at byte {}",
+                place.offset
+            )));
         }
         self.image.store().read(place.offset + start as u64, out)
     }
@@ -230,10 +233,10 @@ pub(super) fn check_length(place: BlockPlace, found: usize, expected: usize) -> 
     Err(ReadError::corrupt(place.offset, format!("block of {found} bytes"), format!("{expected} bytes")))
 }
 
-fn malformed(place: BlockPlace, room: usize, error: &CodecError) -> ReadError {
+fn malformed(place: BlockPlace, space: usize, error: &CodecError) -> ReadError {
     match error {
         CodecError::Malformed { .. } | CodecError::TooLong { .. } | CodecError::Memory { .. } => {
-            ReadError::corrupt(place.offset, error.to_string(), format!("a compressed block of {room} bytes at most"))
+            ReadError::corrupt(place.offset, error.to_string(), format!("a compressed block of {space} bytes at most"))
         }
         other => ReadError::Internal(other.to_string()),
     }

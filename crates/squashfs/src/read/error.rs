@@ -12,7 +12,7 @@ pub enum ReadError {
     Corrupt {
         /// Where the faulty structure lies, bytes.
         offset: u64,
-        /// What is wrong, with the value found.
+        /// Description of the fault, with the value found.
         what: String,
         /// What would have been right.
         expected: String,
@@ -22,7 +22,7 @@ pub enum ReadError {
     Unsupported {
         /// What it asks for.
         what: String,
-        /// What is supported.
+        /// Supported values.
         expected: String,
     },
     /// The operating system refused.

@@ -270,15 +270,15 @@ fn start(input: &dyn Input, origin: Origin) -> Result<(u64, Superblock), ReadErr
 }
 
 fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
-    let room = input.size().saturating_sub(origin);
-    if room < SUPERBLOCK_BYTES {
-        let what = format!("no SquashFS image: {room} bytes");
+    let space = input.size().saturating_sub(origin);
+    if space < SUPERBLOCK_BYTES {
+        let what = format!("no SquashFS image: {space} bytes");
         return Err(ReadError::corrupt(0, what, "a superblock of 96 bytes"));
     }
     let mut bytes = [0; SUPERBLOCK_BYTES as usize];
     read(input, origin, 0, &mut bytes)?;
     let superblock = Superblock::decode(&bytes)?;
-    superblock.check_places(room)?;
+    superblock.check_places(space)?;
     Ok(superblock)
 }
 

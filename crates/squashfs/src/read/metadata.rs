@@ -44,7 +44,7 @@ impl Area {
     }
 
     /// Most bytes that can follow from the block at `block` on, however well they are compressed.
-    pub(crate) fn room(&self, block: u64) -> u64 {
+    pub(crate) fn space(&self, block: u64) -> u64 {
         (self.end.saturating_sub(block) / SHORTEST).saturating_mul(METADATA_BLOCK_SIZE as u64)
     }
 }
@@ -163,9 +163,9 @@ fn decompress(decoder: &mut dyn Decoder, payload: &[u8]) -> Result<Vec<u8>, Code
     Ok(bytes)
 }
 
-fn bad_header(area: &Area, offset: u64, length: usize, room: usize) -> ReadError {
+fn bad_header(area: &Area, offset: u64, length: usize, space: usize) -> ReadError {
     let what = format!("{}: the header of a metadata block says {length} bytes", area.name);
-    ReadError::corrupt(offset, what, format!("1 to {room}"))
+    ReadError::corrupt(offset, what, format!("1 to {space}"))
 }
 
 fn bad_block(area: &Area, offset: u64, cause: &CodecError) -> ReadError {
@@ -229,8 +229,8 @@ impl Cursor {
     }
 
     /// Most bytes that can still follow.
-    pub(crate) fn room(&self) -> u64 {
-        self.area.room(self.block)
+    pub(crate) fn space(&self) -> u64 {
+        self.area.space(self.block)
     }
 
     /// Reads so many bytes.
@@ -304,7 +304,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// What is left of the present block, or of the next one if nothing is.
+    /// The rest of the present block, or of the next one if it is empty.
     fn rest(&mut self) -> Result<&[u8], ReadError> {
         self.advance()?;
         Ok(self.held.as_ref().map_or(&[], |held| &held.bytes[self.offset..]))

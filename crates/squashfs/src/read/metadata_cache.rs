@@ -25,7 +25,7 @@ struct Shard {
     slots: Vec<Slot>,
     /// Indices in `slots`, by offset.
     places: HashTable<usize>,
-    hand: usize,
+    candidate: usize,
 }
 
 struct Slot {
@@ -60,7 +60,7 @@ impl Cache {
 
 impl Shard {
     fn new(capacity: usize) -> Shard {
-        Shard { capacity, slots: Vec::new(), places: HashTable::new(), hand: 0 }
+        Shard { capacity, slots: Vec::new(), places: HashTable::new(), candidate: 0 }
     }
 
     fn get(&mut self, offset: u64) -> Option<Arc<MetaBlock>> {
@@ -75,7 +75,7 @@ impl Shard {
             return;
         }
         let slot = Slot { offset, block: Arc::clone(block), asked: false };
-        let place = self.make_room();
+        let place = self.free_slot();
         if place == self.slots.len() {
             self.slots.push(slot);
         } else {
@@ -86,14 +86,14 @@ impl Shard {
     }
 
     /// The slot that a block may take: a new one, or one whose block is forgotten.
-    fn make_room(&mut self) -> usize {
+    fn free_slot(&mut self) -> usize {
         if self.slots.len() < self.capacity {
             return self.slots.len();
         }
-        while std::mem::take(&mut self.slots[self.hand].asked) {
+        while std::mem::take(&mut self.slots[self.candidate].asked) {
             self.step();
         }
-        let place = self.hand;
+        let place = self.candidate;
         self.step();
         if let Ok(entry) = self.places.find_entry(hash(self.slots[place].offset), |other| *other == place) {
             entry.remove();
@@ -102,7 +102,7 @@ impl Shard {
     }
 
     fn step(&mut self) {
-        self.hand = (self.hand + 1) % self.slots.len();
+        self.candidate = (self.candidate + 1) % self.slots.len();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Contents of many files, decoded ahead on workers and handed out in the order they were asked for.
 
-mod kept;
+mod fragment_cache;
 mod plan;
 mod slot;
 mod tail;
@@ -95,7 +95,7 @@ pub struct FragmentCounts {
     /// Decoded, or on their way to it.
     pub decoded: u64,
     /// Written to the scratch file.
-    pub put_away: u64,
+    pub spilled: u64,
 }
 
 /// Reads the contents of files in order.
@@ -130,7 +130,7 @@ impl Consumer<DecodeTask> for Promises {
     }
 }
 
-/// What can be said of the next step.
+/// State of the next step.
 enum Front {
     /// There is none.
     Nothing,
@@ -138,7 +138,7 @@ enum Front {
     Open,
     /// It waits for a job in flight.
     Waiting,
-    /// Its fragment block was put away and cannot be had back.
+    /// Its fragment block was spilled and cannot be read back.
     Lost,
     /// It can be handed out.
     Ready,
@@ -191,7 +191,7 @@ impl<'r, T> Reading<'r, T> {
                 Front::Open => self.fill_run()?,
                 Front::Nothing if self.plan.is_ended() => return Ok(None),
                 Front::Nothing => {
-                    self.plan.force_room();
+                    self.plan.force_space();
                     self.plan_one()?;
                 }
             }
@@ -200,7 +200,7 @@ impl<'r, T> Reading<'r, T> {
 
     /// Gives the workers all that there is memory for.
     fn plan_ahead(&mut self) -> Result<(), ReadError> {
-        while self.ahead && !self.plan.is_ended() && self.plan.has_room() && !self.cancel.is_cancelled() {
+        while self.ahead && !self.plan.is_ended() && self.plan.has_space() && !self.cancel.is_cancelled() {
             self.plan_one()?;
         }
         Ok(())
@@ -208,7 +208,7 @@ impl<'r, T> Reading<'r, T> {
 
     /// Goes on gathering blocks for the run that is waited for, or sends it off.
     fn fill_run(&mut self) -> Result<(), ReadError> {
-        if !self.plan.is_ended() && self.plan.has_room() {
+        if !self.plan.is_ended() && self.plan.has_space() {
             return self.plan_one();
         }
         let run = self.plan.close_run();
@@ -271,7 +271,7 @@ impl<'r, T> Reading<'r, T> {
 
     /// How often fragment blocks were decoded so far.
     pub fn fragment_counts(&self) -> FragmentCounts {
-        FragmentCounts { decoded: self.plan.decoded, put_away: self.plan.scratch.written() }
+        FragmentCounts { decoded: self.plan.decoded, spilled: self.plan.scratch.written() }
     }
 }
 

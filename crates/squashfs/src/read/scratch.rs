@@ -47,7 +47,7 @@ struct Places {
 }
 
 impl Places {
-    fn has_room(&self, most: u32) -> bool {
+    fn has_space(&self, most: u32) -> bool {
         self.used < most || !self.free.is_empty()
     }
 
@@ -66,7 +66,7 @@ pub struct SpilledBlock {
 }
 
 impl Scratch {
-    /// A file in `directory` for blocks of this image, not yet made; without a directory nothing is ever put away.
+    /// A file in `directory` for blocks of this image, not yet made; without a directory nothing is ever spilled.
     pub fn new(directory: Option<PathBuf>, image: &Image) -> Arc<Scratch> {
         let superblock = image.superblock();
         Scratch::sized(directory, superblock.block_size as usize, superblock.bytes_used)
@@ -87,9 +87,9 @@ impl Scratch {
         })
     }
 
-    /// Whether one more block can be put away, as far as is known.
-    pub fn has_room(&self) -> bool {
-        self.is_sound() && self.places().has_room(self.most)
+    /// Whether one more block can be spilled, as far as is known.
+    pub fn has_space(&self) -> bool {
+        self.is_sound() && self.places().has_space(self.most)
     }
 
     /// Blocks written so far.
@@ -97,7 +97,7 @@ impl Scratch {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Puts a block away, of the image's block size at most; `None` if that cannot be.
+    /// Spills a block, of the image's block size at most; `None` if that cannot be.
     pub fn put(self: &Arc<Scratch>, bytes: &[u8]) -> Option<SpilledBlock> {
         if !self.is_sound() || bytes.len() > self.block {
             return None;
@@ -214,20 +214,20 @@ mod tests {
         let block = BYTES_LEAST as usize / 2;
         let scratch = Scratch::sized(Some(place.path().into()), block, 1000);
         let held = [scratch.put(b"a").unwrap(), scratch.put(b"b").unwrap()];
-        assert!(!scratch.has_room() && scratch.put(b"c").is_none());
+        assert!(!scratch.has_space() && scratch.put(b"c").is_none());
         drop(held);
-        assert!(scratch.has_room() && scratch.put(b"c").is_some());
+        assert!(scratch.has_space() && scratch.put(b"c").is_some());
     }
 
     #[test]
     fn what_cannot_be_written_is_not_tried_again() {
         for place in [None, Some("/dev/null/nowhere".into())] {
             let scratch = Scratch::sized(place, 10, 100);
-            assert!(scratch.put(b"a").is_none() && !scratch.has_room());
+            assert!(scratch.put(b"a").is_none() && !scratch.has_space());
         }
         let scratch = Scratch::sized(Some("/".into()), 10, 100);
         scratch.break_writing();
-        assert!(scratch.has_room() && scratch.put(b"a").is_none() && !scratch.has_room());
+        assert!(scratch.has_space() && scratch.put(b"a").is_none() && !scratch.has_space());
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Finding {
     pub expected: String,
 }
 
-/// Who wants to know what verification finds. Every call comes on the caller's thread, in an order that depends on the image
+/// Receives the findings of verification. Every call comes on the caller's thread, in an order that depends on the image
 /// alone.
 pub trait Examiner {
     /// Something was found.

@@ -8,7 +8,7 @@ use crate::read::{Image, Inode, InodeRef, Node, NodeType, ReadError};
 /// Inodes between two looks at whether to stop.
 const LOOK: u64 = 1 << 12;
 
-/// What is noted of an inode.
+/// Record of an inode.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
     /// Its reference in the lower 48 bits, its type above.
@@ -80,7 +80,7 @@ impl Inodes {
         let uses = Uses { fragments: vec![false; tails], ids, xattrs: vec![false; sets] };
         let most = count.min(u64::from(image.superblock().inodes)) as usize;
         let mut inodes = Inodes { records: vec![EMPTY; most], uses, names_missing: false };
-        // What is wrong has been said the first time.
+        // The fault was reported the first time.
         let mut failed = Ok(());
         let again = each(image, settings, |inode, offset| {
             inodes.note(inode, offset, report);
@@ -177,9 +177,9 @@ fn pass_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
 }
 
 fn check_count(image: &Image, count: u64, report: &mut Report<'_>) {
-    let said = u64::from(image.superblock().inodes);
-    if count != said {
-        report.fault(4, format!("{said} inodes in the superblock"), format!("{count}, as the inode table has"));
+    let stated = u64::from(image.superblock().inodes);
+    if count != stated {
+        report.fault(4, format!("{stated} inodes in the superblock"), format!("{count}, as the inode table has"));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::read::{Image, InodeRef, NodeType};
 pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
     let attached = attached(image, inodes);
     let table = image.tables().inodes;
-    let mut nameless = 0u64;
+    let mut unnamed = 0u64;
     for (index, record) in inodes.records.iter().enumerate() {
         let number = index as u32 + 1;
         let Some(at) = record.at() else {
@@ -20,7 +20,7 @@ pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
             continue;
         }
         if inodes.names_missing {
-            nameless += u64::from(record.found == 0);
+            unnamed += u64::from(record.found == 0);
             continue;
         }
         match record.is(NodeType::Directory) {
@@ -28,8 +28,8 @@ pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
             false => names(number, record, offset, report),
         }
     }
-    if nameless > 0 {
-        let what = format!("{nameless} inodes without a name, for listings that cannot be read");
+    if unnamed > 0 {
+        let what = format!("{unnamed} inodes without a name, for listings that cannot be read");
         report.fault(image.tables().directories.start, what, "one name at least");
     }
 }

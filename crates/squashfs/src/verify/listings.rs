@@ -10,11 +10,11 @@ use crate::read::{DirData, DirEntry, Image, Inode, Node, NodeType, ReadError};
 pub(super) fn check(
     image: &Image,
     inodes: &mut Inodes,
-    room: u64,
+    space: u64,
     settings: &VerifySettings,
     report: &mut Report<'_>,
 ) -> Result<bool, ReadError> {
-    let mut left = room;
+    let mut left = space;
     for number in 1..=inodes.records.len() as u32 {
         let record = inodes.get(number).filter(|record| record.is(NodeType::Directory));
         let Some(at) = record.and_then(|record| record.at()) else { continue };
@@ -23,7 +23,7 @@ pub(super) fn check(
         let Node::Directory(directory) = &inode.node else { continue };
         let length = u64::from(directory.length);
         if length > left {
-            let what = format!("listings of more bytes than the directory table has, {room}");
+            let what = format!("listings of more bytes than the directory table has, {space}");
             report.fault(image.tables().directories.start, what, "listings that do not overlap");
             return Ok(false);
         }

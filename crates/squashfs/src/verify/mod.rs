@@ -48,7 +48,7 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
     Ok(report.totals)
 }
 
-/// Stops when told to.
+/// Fails if the cancel token is set.
 fn check_cancelled(settings: &VerifySettings) -> Result<(), ReadError> {
     if settings.reading.cancel.is_cancelled() { Err(ReadError::Cancelled) } else { Ok(()) }
 }

@@ -13,7 +13,7 @@ use crate::read::{BlockDecoder, Image, ReadError};
 /// Bytes behind an image that are looked at.
 const BEHIND: u64 = 1 << 20;
 /// Bytes of extended attributes that are read beyond sixteen times the image's length: sets do not overlap, only values do.
-const XATTR_ROOM: u64 = 64 << 20;
+const XATTR_SPACE: u64 = 64 << 20;
 
 /// What flags and numbers of the superblock say of the rest, and what is behind the image.
 pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
@@ -141,7 +141,7 @@ fn xattrs(
     report: &mut Report<'_>,
 ) -> Result<(), ReadError> {
     spare_xattr_word(image, report)?;
-    let mut left = image.superblock().bytes_used.saturating_mul(16).saturating_add(XATTR_ROOM);
+    let mut left = image.superblock().bytes_used.saturating_mul(16).saturating_add(XATTR_SPACE);
     for index in 0..tables.sets.count as u32 {
         check_cancelled(settings)?;
         let set = match measured_set(image.store(), tables, index) {
@@ -181,8 +181,8 @@ fn spare_xattr_word(image: &Image, report: &mut Report<'_>) -> Result<(), ReadEr
 /// A set has each name once, and says how many bytes it takes.
 fn measure(index: u32, set: &MeasuredSet, tables: &XattrTables, report: &mut Report<'_>) {
     let start = tables.sets.area.start;
-    if ![set.stored, set.listed].contains(&u64::from(set.said)) {
-        let what = format!("set {index} of extended attributes that says it takes {} bytes", set.said);
+    if ![set.stored, set.listed].contains(&u64::from(set.stated)) {
+        let what = format!("set {index} of extended attributes that says it takes {} bytes", set.stated);
         report.fault(start, what, format!("{} or {} bytes", set.stored, set.listed));
     }
     let mut names: Vec<&[u8]> = set.xattrs.iter().map(|xattr| &xattr.name[..]).collect();

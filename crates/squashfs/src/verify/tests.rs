@@ -95,7 +95,7 @@ fn damage_to_any_block_is_found() {
     for codec in ["gzip", "xz"] {
         let sound = image(codec);
         let opened = open(&sound).unwrap();
-        // What is stored as it is has nothing that could tell right from wrong.
+        // Stored blocks have no checksum.
         let compressed = |(start, _): &&(u64, u64)| sound[*start as usize + 1] & 0x80 == 0;
         let blocks = metadata_blocks(&opened);
         let mut places: Vec<u64> = blocks.iter().filter(compressed).map(|(start, end)| (start + 2 + end) / 2).collect();
@@ -142,7 +142,7 @@ fn byte(place: MetaPlace, at: usize) -> usize {
     place.block as usize + 2 + usize::from(place.offset) + at
 }
 
-/// What is found when some bytes of an image without compression are others.
+/// Findings if some bytes of an image without compression are changed.
 fn found(change: impl FnOnce(&Image, &mut Vec<u8>)) -> String {
     let mut bytes = image("none");
     change(&open(&bytes).unwrap(), &mut bytes);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packline_engine::{Outbox, Permit};
 
 use crate::buffer::Buffer;
-use crate::write::matching::Copies;
+use crate::write::run_matcher::Copies;
 use crate::write::work::{BlockRef, CompressTask, Job, Packed};
 
 /// Raw bytes that make a job worth the hand-over.

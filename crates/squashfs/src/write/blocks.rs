@@ -32,7 +32,7 @@ struct Prefix {
 /// All stored data blocks so far.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    /// Content of each block; [`Digest::EMPTY`] where nobody may share it. Empty if deduplication is off.
+    /// Content of each block; [`Digest::EMPTY`] if it may not be shared. Empty if deduplication is off.
     digests: Vec<Digest>,
     /// Numbers at which a run starts, as a bit set.
     run_starts: Vec<u64>,

@@ -8,7 +8,7 @@ use crate::write::batch::Batch;
 use crate::write::blocks::Blocks;
 use crate::write::digest::Digest;
 use crate::write::fragments::Fragments;
-use crate::write::matching::{Matching, Step};
+use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, Piece, Rules};
 use crate::write::work::{CompressTask, Hashed, Packed, PieceHash};
 
@@ -36,7 +36,7 @@ pub struct Saved {
 #[derive(Debug)]
 struct Current {
     file: u32,
-    matching: Matching,
+    matcher: RunMatcher,
     /// Whether a tail end was stored rather than found.
     new_tail: bool,
 }
@@ -125,8 +125,8 @@ impl Decisions {
 
     fn begin(&mut self, item: &Item) {
         if self.current.as_ref().is_none_or(|current| current.file != item.file) {
-            let matching = Matching::new(item.rules.deduplicate && !item.rules.align);
-            self.current = Some(Current { file: item.file, matching, new_tail: false });
+            let matcher = RunMatcher::new(item.rules.deduplicate && !item.rules.align);
+            self.current = Some(Current { file: item.file, matcher, new_tail: false });
             self.files[item.file as usize].first_block = self.sizes.len() as u64;
         }
     }
@@ -147,10 +147,10 @@ impl Decisions {
         let Some(current) = &mut self.current else {
             return Err(Error::Internal("a block without a file".into()));
         };
-        if item.rules.align && !current.matching.has_own_run() {
+        if item.rules.align && !current.matcher.has_own_run() {
             batch.pass(Packed::Align);
         }
-        let step = current.matching.step(&mut self.blocks, digest)?;
+        let step = current.matcher.step(&mut self.blocks, digest)?;
         self.sizes.push(TO_BE_STORED);
         let file = &mut self.files[item.file as usize];
         file.blocks = file.blocks.checked_add(1).ok_or_else(|| too_large(file.size))?;
@@ -204,9 +204,9 @@ impl Decisions {
         let Some(current) = self.current.take() else { return };
         let file = &mut self.files[number as usize];
         // Until the layout is settled, `start` holds the number of the first block, plus one.
-        file.start = current.matching.run().map_or(0, |run| u64::from(run) + 1);
-        let has_content = current.matching.count() > 0 || file.tail.is_some();
-        let all_found = current.matching.count() == 0 || current.matching.is_shared();
+        file.start = current.matcher.run().map_or(0, |run| u64::from(run) + 1);
+        let has_content = current.matcher.count() > 0 || file.tail.is_some();
+        let all_found = current.matcher.count() == 0 || current.matcher.is_shared();
         if has_content && all_found && !current.new_tail {
             self.saved.duplicate_files += 1;
             self.saved.duplicate_bytes += file.size - file.sparse;

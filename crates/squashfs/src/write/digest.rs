@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeros_are_told_from_anything_else() {
+    fn zeros_are_distinguished() {
         let mut content = vec![0; 5000];
         assert!(is_zero(&content));
         for at in [0, 1, 2499, 4999] {

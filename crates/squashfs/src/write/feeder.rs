@@ -6,7 +6,7 @@ use packline_runtime::of_fault;
 use packline_tree::{Extent, Source};
 
 use crate::buffer::Pool;
-use crate::write::area::Area;
+use crate::write::data_writer::DataWriter;
 use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
@@ -67,18 +67,18 @@ impl Feeder {
         cut: FileCut,
         source: &mut dyn Source,
         pipeline: &mut BlockPipeline,
-        area: &mut Area,
+        data: &mut DataWriter,
     ) -> Result<(), Error> {
         let mut at = Cursor { cut, left: cut.size, hole: 0, loose: 0 };
         while at.left > 0 {
-            if self.take_holes(&mut at, pipeline, area)? {
+            if self.take_holes(&mut at, pipeline, data)? {
                 continue;
             }
-            self.make_room(&at, pipeline, area)?;
+            self.ensure_slab(&at, pipeline, data)?;
             self.fill(&mut at, source)?;
             self.cut(&mut at)?;
         }
-        // Asked for its end, a source looks whether the file is still what its entry said: one that grew is found here.
+        // Asked for its end, a source checks that the file still has the size of its entry: one that grew is found here.
         match source.read(&mut [0])? {
             Extent::End => Ok(()),
             other => Err(Error::Internal(format!("a source gave {other:?} with 0 bytes left"))),
@@ -86,15 +86,20 @@ impl Feeder {
     }
 
     /// Hands on the slab that is being filled, if there is anything in it.
-    pub(crate) fn flush(&mut self, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
+    pub(crate) fn flush(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
         match self.open.take() {
-            Some(slab) if !slab.items.is_empty() => send(slab, pipeline, area),
+            Some(slab) if !slab.items.is_empty() => send(slab, pipeline, data),
             _ => Ok(()),
         }
     }
 
     /// Takes whole blocks of an announced hole without any bytes. Returns whether it took some.
-    fn take_holes(&mut self, at: &mut Cursor, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<bool, Error> {
+    fn take_holes(
+        &mut self,
+        at: &mut Cursor,
+        pipeline: &mut BlockPipeline,
+        data: &mut DataWriter,
+    ) -> Result<bool, Error> {
         if at.hole == 0 || at.loose > 0 || !at.cut.rules.sparse {
             return Ok(false);
         }
@@ -103,7 +108,7 @@ impl Feeder {
         if bytes == 0 {
             return Ok(false);
         }
-        self.limit_items(pipeline, area)?;
+        self.limit_items(pipeline, data)?;
         at.left -= bytes;
         at.hole -= bytes;
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
@@ -113,27 +118,27 @@ impl Feeder {
     }
 
     /// Sees to it that the next piece fits into the open slab.
-    fn make_room(&mut self, at: &Cursor, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
+    fn ensure_slab(&mut self, at: &Cursor, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
         let piece = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
         let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;
         if at.loose == 0 && self.open.as_ref().is_some_and(full) {
-            self.flush(pipeline, area)?;
+            self.flush(pipeline, data)?;
         }
-        if at.loose == 0 { self.limit_items(pipeline, area) } else { Ok(()) }
+        if at.loose == 0 { self.limit_items(pipeline, data) } else { Ok(()) }
     }
 
     /// Opens a slab if none is open; another one if the list of its pieces gets long, however few bytes they have.
-    fn limit_items(&mut self, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
+    fn limit_items(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
         if self.open.as_ref().is_some_and(|slab| slab.items.len() >= MAX_ITEMS) {
-            self.flush(pipeline, area)?;
+            self.flush(pipeline, data)?;
         }
-        self.open_slab(pipeline, area)
+        self.open_slab(pipeline, data)
     }
 
-    fn open_slab(&mut self, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
+    fn open_slab(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
         if self.open.is_none() {
             let size = self.pool.buffer_size();
-            let mut products = pipeline.reserve(3 * size, area).map_err(of_fault)?;
+            let mut products = pipeline.reserve(3 * size, data).map_err(of_fault)?;
             let buffer = self.pool.take(products.split(size));
             self.open = Some(Slab { buffer, filled: 0, items: Vec::new(), products });
         }
@@ -146,17 +151,17 @@ impl Feeder {
         let start = slab.filled + at.loose;
         let free = self.pool.buffer_size() - slab.filled;
         let whole = if at.left <= free as u64 { at.left as usize } else { free / self.block_size * self.block_size };
-        let room = &mut slab.buffer.bytes_mut()[start..slab.filled + whole];
+        let space = &mut slab.buffer.bytes_mut()[start..slab.filled + whole];
         if at.hole > 0 {
             let to_boundary = self.block_size - at.loose % self.block_size;
-            let zeros = to_boundary.min(room.len()).min(usize::try_from(at.hole).unwrap_or(usize::MAX));
-            room[..zeros].fill(0);
+            let zeros = to_boundary.min(space.len()).min(usize::try_from(at.hole).unwrap_or(usize::MAX));
+            space[..zeros].fill(0);
             at.hole -= zeros as u64;
             at.loose += zeros;
             return Ok(());
         }
-        match source.read(room)? {
-            Extent::Data(bytes) if (1..=room.len()).contains(&bytes) => at.loose += bytes,
+        match source.read(space)? {
+            Extent::Data(bytes) if (1..=space.len()).contains(&bytes) => at.loose += bytes,
             Extent::Hole(bytes) if bytes >= 1 && bytes <= at.left - at.loose as u64 => at.hole = bytes,
             other => {
                 let left = at.left - at.loose as u64;
@@ -204,10 +209,10 @@ impl Cursor {
 }
 
 /// Submits a slab and returns the memory that its pieces will not need.
-fn send(mut slab: Slab, pipeline: &mut BlockPipeline, area: &mut Area) -> Result<(), Error> {
+fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
     let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
     slab.products.shrink_to(needed);
-    pipeline.submit(slab, area).map_err(of_fault)
+    pipeline.submit(slab, data).map_err(of_fault)
 }
 
 fn no_slab() -> Error {

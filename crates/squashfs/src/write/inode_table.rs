@@ -8,7 +8,7 @@ use crate::options::DirectoryLinks;
 use crate::write::ids::Ids;
 use crate::write::metadata::{Closed, Metadata, Place, StreamId, offset_of};
 use crate::write::metadata_area::Source;
-use crate::write::numbering::{is_directory, shown};
+use crate::write::numbering::{display_path, is_directory};
 use crate::{Error, FileLayout};
 
 /// Block sizes of a file that are put into the table at once: a file may have far more than should be in memory twice.
@@ -115,7 +115,7 @@ impl Writer<'_> {
         let tree = self.source.tree;
         let inode = tree.inode(node);
         let meta = tree.meta(inode);
-        let entry = || shown(tree, node);
+        let entry = || display_path(tree, node);
         Ok(Common {
             meta,
             uid: self.ids.index(meta.uid, &entry)?,
@@ -143,7 +143,7 @@ impl Writer<'_> {
         kind: Type,
         number: packline_tree::Device,
     ) -> Result<(), Error> {
-        let number = inode::encode_device(number, &|| shown(self.source.tree, node))?;
+        let number = inode::encode_device(number, &|| display_path(self.source.tree, node))?;
         inode::device(&mut self.scratch, common, kind, number);
         Ok(())
     }
@@ -185,7 +185,7 @@ impl Writer<'_> {
             DirectoryLinks::Subdirectories => children.iter().filter(|child| is_directory(tree, **child)).count(),
         };
         u32::try_from(counted + 2).map_err(|_| Error::Limit {
-            what: format!("{}: {counted} entries", shown(tree, node)),
+            what: format!("{}: {counted} entries", display_path(tree, node)),
             expected: "at most 4294967293".into(),
         })
     }
@@ -215,7 +215,7 @@ impl Writer<'_> {
     }
 
     fn dangling(&self, node: NodeId, what: &str, index: u64) -> Error {
-        Error::Internal(format!("{} names {what} {index}, which is not there", shown(self.source.tree, node)))
+        Error::Internal(format!("{} names {what} {index}, which is not there", display_path(self.source.tree, node)))
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::write::area::write;
+use crate::write::data_writer::write;
 use crate::{Error, MetadataCompressor, Sink};
 
 /// Raw length of a metadata block, bytes.
@@ -96,7 +96,7 @@ impl Stream {
 
 /// All metadata streams of an image that is being written.
 pub(crate) struct Metadata<'a> {
-    press: &'a mut dyn MetadataCompressor,
+    compressor: &'a mut dyn MetadataCompressor,
     sink: &'a mut dyn Sink,
     streams: Vec<Stream>,
     in_flight: VecDeque<StreamId>,
@@ -104,8 +104,8 @@ pub(crate) struct Metadata<'a> {
 
 impl<'a> Metadata<'a> {
     /// No stream yet.
-    pub(crate) fn new(press: &'a mut dyn MetadataCompressor, sink: &'a mut dyn Sink) -> Metadata<'a> {
-        Metadata { press, sink, streams: Vec::new(), in_flight: VecDeque::new() }
+    pub(crate) fn new(compressor: &'a mut dyn MetadataCompressor, sink: &'a mut dyn Sink) -> Metadata<'a> {
+        Metadata { compressor, sink, streams: Vec::new(), in_flight: VecDeque::new() }
     }
 
     /// Opens a stream; `stored` asks for no compression.
@@ -169,9 +169,9 @@ impl<'a> Metadata<'a> {
         let stream = &mut self.streams[id.0];
         let raw = std::mem::replace(&mut stream.raw, Vec::with_capacity(BLOCK_BYTES));
         stream.submitted += 1;
-        self.press.submit(raw, stream.stored)?;
+        self.compressor.submit(raw, stream.stored)?;
         self.in_flight.push_back(id);
-        while self.press.pending() >= WINDOW {
+        while self.compressor.pending() >= WINDOW {
             self.settle_one()?;
         }
         Ok(())
@@ -179,7 +179,7 @@ impl<'a> Metadata<'a> {
 
     /// Takes the next finished block and puts it where its stream wants it.
     fn settle_one(&mut self) -> Result<(), Error> {
-        let (id, block) = match (self.in_flight.pop_front(), self.press.next()?) {
+        let (id, block) = match (self.in_flight.pop_front(), self.compressor.next()?) {
             (Some(id), Some(block)) => (id, block),
             _ => return Err(Error::Internal("a metadata block that was submitted never came back".into())),
         };
@@ -195,14 +195,14 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// A block that does not say its own length would make an image nobody can read: better no image.
+/// A block with a wrong length would make an unreadable image: an error is better.
 fn check(block: &[u8]) -> Result<(), Error> {
-    let said = match block {
+    let stated = match block {
         [low, high, ..] => usize::from(u16::from_le_bytes([*low, *high]) & 0x7fff),
         _ => 0,
     };
-    if said == 0 || block.len() != said + 2 || block.len() > LONGEST {
-        let found = format!("a metadata block of {} bytes whose header says {said}", block.len());
+    if stated == 0 || block.len() != stated + 2 || block.len() > LONGEST {
+        let found = format!("a metadata block of {} bytes whose header says {stated}", block.len());
         return Err(Error::Internal(found));
     }
     Ok(())
@@ -234,8 +234,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_stream_is_cut_into_blocks() {
-        let (mut press, mut sink) = (Storing::default(), Vec::new());
-        let mut out = Metadata::new(&mut press, &mut sink);
+        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut compressor, &mut sink);
         let table = out.open(Place::Sink(10), false);
         out.put(table, &[1; 8000]).unwrap();
         out.put(table, &[2; 8384]).unwrap();
@@ -252,9 +252,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn streams_share_the_press_and_do_not_mix() {
-        let (mut press, mut sink) = (Storing::default(), Vec::new());
-        let mut out = Metadata::new(&mut press, &mut sink);
+    fn streams_share_the_compressor_and_do_not_mix() {
+        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut compressor, &mut sink);
         let (one, two) = (out.open(Place::Sink(0), false), out.open(Place::Held(Vec::new()), false));
         for _ in 0..600 {
             out.put(one, &[1; 8192]).unwrap();
@@ -268,8 +268,8 @@ pub(crate) mod tests {
 
     #[test]
     fn an_empty_stream_is_an_empty_table() {
-        let (mut press, mut sink) = (Storing::default(), Vec::new());
-        let mut out = Metadata::new(&mut press, &mut sink);
+        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut out = Metadata::new(&mut compressor, &mut sink);
         let table = out.open(Place::Sink(0), false);
         assert_eq!(out.start_of(table, 0).unwrap(), 0);
         let closed = out.close(table).unwrap();

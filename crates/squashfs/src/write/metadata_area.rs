@@ -39,7 +39,7 @@ pub struct ImageEnd {
 }
 
 /// Writes all that follows the data area, from [`DataLayout::end`] on, and then the superblock and the compressor's
-/// options: the image is complete. What is written depends on the arguments alone, not on how `press` does its work.
+/// options: the image is complete. The output depends on the arguments alone, not on how `compressor` works.
 ///
 /// The payload of a file in `tree` is an index into [`DataLayout::files`], and its attribute set one into `xattrs`.
 /// Holds about 16 bytes for each inode and the compressed directory table; takes time in proportion to the tree.
@@ -49,14 +49,14 @@ pub struct ImageEnd {
 /// directory too large, tables of 4 GiB or more. [`Error::Sink`] if the sink refuses, and what `press` returns.
 /// [`Error::Internal`] if the tree names a file or a set that is not there.
 pub fn write_metadata(
-    press: &mut dyn MetadataCompressor,
+    compressor: &mut dyn MetadataCompressor,
     sink: &mut dyn Sink,
     tree: &Tree,
     data: &DataLayout,
     xattrs: &XattrTable,
     options: &Options,
 ) -> Result<ImageEnd, Error> {
-    let mut out = Metadata::new(press, sink);
+    let mut out = Metadata::new(compressor, sink);
     let numbering = Numbering::new(tree)?;
     let xattrs = Some(xattrs).filter(|table| options.xattrs && !table.is_empty());
     let source = Source { tree, numbering: &numbering, data, options, xattrs };

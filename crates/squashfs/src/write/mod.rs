@@ -3,33 +3,33 @@
 //! 1. `feeder.rs` reads contents into slabs (`slab.rs`) and cuts them into blocks, tail ends and holes. A slab holds one large block
 //!    or many small pieces, so that a tiny file costs no hand-over of its own.
 //! 2. Workers hash each piece (`work.rs`, `digest.rs`) and find zeros.
-//! 3. `decision.rs` decides in the order of the input, from digests alone. `matching.rs` follows whether the file so far equals a run of
-//!    stored blocks (`blocks.rs` finds runs by a chained digest of their beginning, in constant time). While it does, nothing is
+//! 3. `decision.rs` decides in the order of the input, from digests alone. `run_matcher.rs` follows whether the file so far equals a
+//!    run of stored blocks (`blocks.rs` finds runs by a chained digest of their beginning, in constant time). While it does, nothing is
 //!    stored; when the match ends, the blocks matched so far are copied as they are stored. So a decision waits neither for the end of
 //!    a file nor for its bytes, and does not depend on memory. `fragments.rs` packs tail ends, each content once.
 //! 4. Workers compress blocks. Output buffers are reused.
-//! 5. `area.rs` writes results in the order of the decisions and records where they lie. A fragment block gets its place in that order
-//!    when it is full.
+//! 5. `data_writer.rs` writes results in the order of the decisions and records where they lie. A fragment block gets its place in
+//!    that order when it is full.
 //! 6. After the last entry `writer.rs` completes the block lists, and `metadata_area.rs` writes the tree from the deepest directories to
 //!    the root, for each level first the inodes and then the listings (`numbering.rs`, `inode_table.rs`), compressed by the same workers
 //!    (`metadata.rs`, `pipeline_compressor.rs`); then the fragment, export, id and xattr tables and padding. The superblock is
 //!    written last.
 
-mod area;
 mod batch;
 mod blocks;
+mod data_writer;
 mod decision;
 mod digest;
 mod feeder;
 mod fragments;
 mod ids;
 mod inode_table;
-mod matching;
 pub(crate) mod metadata;
 mod metadata_area;
 mod metadata_compressor;
 pub(crate) mod numbering;
 mod pipeline_compressor;
+mod run_matcher;
 mod slab;
 #[cfg(test)]
 mod tests;
@@ -39,4 +39,4 @@ mod writer;
 pub use decision::Saved;
 pub use metadata_area::{ImageEnd, write_metadata};
 pub use metadata_compressor::MetadataCompressor;
-pub use writer::{Counts, Crew, Progress, Start, Summary, Writer, min_window};
+pub use writer::{Counts, Progress, Start, Summary, WriteResources, Writer, min_window};

@@ -86,7 +86,7 @@ impl Numbering {
             return Ok(());
         }
         if self.count == u32::MAX - 1 {
-            let what = format!("{}: one inode too many", shown(tree, node));
+            let what = format!("{}: one inode too many", display_path(tree, node));
             return Err(Error::Limit { what, expected: format!("at most {} inodes", u32::MAX - 1) });
         }
         self.count += 1;
@@ -118,7 +118,7 @@ pub(crate) fn is_directory(tree: &Tree, node: NodeId) -> bool {
 }
 
 /// A path for a message.
-pub(crate) fn shown(tree: &Tree, node: NodeId) -> String {
+pub(crate) fn display_path(tree: &Tree, node: NodeId) -> String {
     let path = tree.path(node);
     if path.is_empty() { "the root directory".into() } else { path.escaped() }
 }
@@ -141,7 +141,7 @@ mod tests {
 
     fn numbers(tree: &Tree) -> Vec<(String, u32, u32)> {
         let numbering = Numbering::new(tree).unwrap();
-        let line = |node| (shown(tree, node), numbering.of(tree, node), numbering.of_parent(tree, node));
+        let line = |node| (display_path(tree, node), numbering.of(tree, node), numbering.of_parent(tree, node));
         let mut lines: Vec<_> = tree.nodes().map(line).collect();
         lines.sort_by_key(|(path, number, _)| (*number, path.clone()));
         lines

@@ -8,7 +8,9 @@ use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
 use crate::test_image::Shared;
-use crate::{Crew, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start};
+use crate::{
+    DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, WriteResources, Writer, data_start,
+};
 
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
@@ -53,12 +55,12 @@ impl Source for Content<'_> {
     }
 }
 
-fn crew(workers: usize, window: usize) -> Crew {
-    Crew { workers, window, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() }
+fn resources(workers: usize, window: usize) -> WriteResources {
+    WriteResources { workers, window, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() }
 }
 
-fn serial() -> Crew {
-    crew(0, 0)
+fn serial() -> WriteResources {
+    resources(0, 0)
 }
 
 fn options(codec: &str) -> Options {
@@ -67,9 +69,9 @@ fn options(codec: &str) -> Options {
     options
 }
 
-fn writer(sink: &Shared, options: &Options, crew: Crew) -> Writer {
+fn writer(sink: &Shared, options: &Options, resources: WriteResources) -> Writer {
     let start = Start { defaults: META, input: "test".into() };
-    Writer::new(Box::new(sink.clone()), options.clone(), crew, start).unwrap()
+    Writer::new(Box::new(sink.clone()), options.clone(), resources, start).unwrap()
 }
 
 fn add(
@@ -89,12 +91,12 @@ fn add(
 fn pack(
     files: &[(Vec<u8>, FileHints)],
     options: &Options,
-    crew: Crew,
+    resources: WriteResources,
     step: usize,
     hole: usize,
 ) -> (Vec<u8>, DataLayout) {
     let sink = Shared::default();
-    let mut writer = writer(&sink, options, crew);
+    let mut writer = writer(&sink, options, resources);
     for (number, (bytes, hints)) in files.iter().enumerate() {
         add(&mut writer, number, bytes, *hints, step, hole).unwrap();
     }
@@ -104,9 +106,9 @@ fn pack(
 }
 
 /// A whole image.
-fn image(files: &[(Vec<u8>, FileHints)], options: &Options, crew: Crew, step: usize) -> Vec<u8> {
+fn image(files: &[(Vec<u8>, FileHints)], options: &Options, resources: WriteResources, step: usize) -> Vec<u8> {
     let sink = Shared::default();
-    let mut writer = writer(&sink, options, crew);
+    let mut writer = writer(&sink, options, resources);
     for (number, (bytes, hints)) in files.iter().enumerate() {
         add(&mut writer, number, bytes, *hints, step, usize::MAX).unwrap();
     }
@@ -114,13 +116,13 @@ fn image(files: &[(Vec<u8>, FileHints)], options: &Options, crew: Crew, step: us
     sink.take()
 }
 
-fn block(image: &[u8], start: u64, size_word: u32, room: usize, codec: &Spec) -> Vec<u8> {
+fn block(image: &[u8], start: u64, size_word: u32, space: usize, codec: &Spec) -> Vec<u8> {
     let size = (size_word & !STORED_BLOCK) as usize;
     let bytes = &image[start as usize..start as usize + size];
     if size_word & STORED_BLOCK != 0 {
         return bytes.to_vec();
     }
-    let mut raw = vec![0; room];
+    let mut raw = vec![0; space];
     let count = codec.decoder(BLOCK, usize::MAX).unwrap().decompress(bytes, &mut raw).unwrap();
     raw.truncate(count);
     raw
@@ -132,10 +134,10 @@ fn content(image: &[u8], layout: &DataLayout, number: usize, codec: &Spec) -> Ve
     let mut bytes = Vec::new();
     let mut place = file.start;
     for &word in &layout.sizes[file.first_block as usize..][..file.blocks as usize] {
-        let room = BLOCK.min(file.size as usize - bytes.len());
+        let space = BLOCK.min(file.size as usize - bytes.len());
         match word {
-            0 => bytes.resize(bytes.len() + room, 0),
-            word => bytes.extend(block(image, place, word, room, codec)),
+            0 => bytes.resize(bytes.len() + space, 0),
+            word => bytes.extend(block(image, place, word, space, codec)),
         }
         place += u64::from(word & !STORED_BLOCK);
     }
@@ -195,7 +197,7 @@ proptest! {
         let mut options = options("lz4");
         options.fragments = if never { Fragments::Never } else { Fragments::Always };
         options.deduplicate = deduplicate;
-        let (image, layout) = pack(&files, &options, crew(2, 1 << 20), step, hole);
+        let (image, layout) = pack(&files, &options, resources(2, 1 << 20), step, hole);
         for (number, (bytes, _)) in files.iter().enumerate() {
             prop_assert!(content(&image, &layout, number, &options.codec) == *bytes, "file {}", number);
         }
@@ -210,7 +212,7 @@ proptest! {
         step in 1usize..3 * BLOCK,
     ) {
         let options = options("lz4");
-        prop_assert!(image(&files, &options, crew(workers, window), step) == image(&files, &options, serial(), 999));
+        prop_assert!(image(&files, &options, resources(workers, window), step) == image(&files, &options, serial(), 999));
     }
 }
 
@@ -218,8 +220,8 @@ proptest! {
 fn duplicates_cost_nothing() {
     let options = options("lz4");
     let long = [text(1, BLOCK), text(2, BLOCK), text(3, 77)].concat();
-    let once = pack(&[same(&long)], &options, crew(2, 0), 999, usize::MAX).0;
-    let twice = pack(&[same(&long), same(&long)], &options, crew(2, 0), 999, usize::MAX).0;
+    let once = pack(&[same(&long)], &options, resources(2, 0), 999, usize::MAX).0;
+    let twice = pack(&[same(&long), same(&long)], &options, resources(2, 0), 999, usize::MAX).0;
     assert_eq!(once, twice);
 }
 
@@ -227,7 +229,7 @@ fn duplicates_cost_nothing() {
 fn files_that_start_alike_stay_apart() {
     let options = options("lz4");
     let files = [1, 2, 3].map(|end| same(&[text(9, BLOCK), text(end, BLOCK)].concat()));
-    let (image, layout) = pack(&files, &options, crew(2, 0), 999, usize::MAX);
+    let (image, layout) = pack(&files, &options, resources(2, 0), 999, usize::MAX);
     for (number, (bytes, _)) in files.iter().enumerate() {
         assert_eq!(content(&image, &layout, number, &options.codec), *bytes);
     }
@@ -250,7 +252,7 @@ fn holes_take_no_place_and_no_time() {
         }
     }
     let sink = Shared::default();
-    let mut writer = writer(&sink, &options, crew(1, 0));
+    let mut writer = writer(&sink, &options, resources(1, 0));
     let entry = Entry { path: b"hole".to_vec(), kind: Kind::File { size }, meta: META, xattrs: Vec::new() };
     writer.add(&entry, FileHints::default(), &mut Empty(false)).unwrap();
     let layout = writer.finish_data_for_tests().unwrap();
@@ -261,7 +263,7 @@ fn holes_take_no_place_and_no_time() {
 #[test]
 fn a_failing_source_is_named() {
     let sink = Shared::default();
-    let mut writer = writer(&sink, &options("lz4"), crew(2, 0));
+    let mut writer = writer(&sink, &options("lz4"), resources(2, 0));
     add(&mut writer, 0, &text(1, 3 * BLOCK), FileHints::default(), 999, usize::MAX).unwrap();
     let kind = Kind::File { size: 3 * BLOCK as u64 };
     let entry = Entry { path: b"broken".to_vec(), kind, meta: META, xattrs: Vec::new() };
@@ -282,9 +284,9 @@ fn a_full_sink_is_named_with_its_offset() {
             Err(io::Error::from(io::ErrorKind::StorageFull))
         }
     }
-    for crew in [crew(2, 0), crew(0, 0)] {
+    for resources in [resources(2, 0), resources(0, 0)] {
         let start = Start { defaults: META, input: "test".into() };
-        let mut writer = Writer::new(Box::new(Full), options("gzip"), crew, start).unwrap();
+        let mut writer = Writer::new(Box::new(Full), options("gzip"), resources, start).unwrap();
         let added = add(&mut writer, 0, &text(1, BLOCK), FileHints::default(), 999, usize::MAX);
         let error = added.and_then(|()| writer.finish().map(drop)).unwrap_err();
         assert!(error.to_string().starts_with("cannot write the image at byte 96: "), "{error}");
@@ -294,9 +296,9 @@ fn a_full_sink_is_named_with_its_offset() {
 #[test]
 fn a_tree_too_large_for_the_memory_says_so() {
     let sink = Shared::default();
-    let mut crew = crew(0, 1 << 20);
-    crew.memory = 2 << 20;
-    let mut writer = writer(&sink, &options("lz4"), crew);
+    let mut resources = resources(0, 1 << 20);
+    resources.memory = 2 << 20;
+    let mut writer = writer(&sink, &options("lz4"), resources);
     let result = (0..100_000).try_for_each(|number| add(&mut writer, number, b"", FileHints::default(), 1, usize::MAX));
     let error = result.unwrap_err().to_string();
     assert!(error.contains("larger memory limit"), "{error}");

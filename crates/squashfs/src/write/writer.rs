@@ -6,7 +6,7 @@ use packline_runtime::of_fault;
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
 use crate::format::codecs::check_codec;
-use crate::write::area::Area;
+use crate::write::data_writer::DataWriter;
 use crate::write::decision::{Decisions, Saved};
 use crate::write::feeder::{Feeder, FileCut, slab_memory};
 use crate::write::pipeline_compressor::PipelineCompressor;
@@ -22,9 +22,9 @@ const MEMORY_CHECK: u64 = 256;
 /// No extended attributes.
 const NO_XATTRS: u32 = u32::MAX;
 
-/// Who does the work, and with how much memory. Nothing of it changes a byte of the image.
+/// Workers, memory and scheduling of a [`Writer`]. They do not change a byte of the image.
 #[derive(Debug, Clone)]
-pub struct Crew {
+pub struct WriteResources {
     /// Worker threads; 0 does everything on the caller's thread.
     pub workers: usize,
     /// Bytes of content in flight at most, see [`min_window`]; less works, with one slab at a time.
@@ -105,12 +105,12 @@ pub struct Summary {
 /// Writes one image.
 pub struct Writer {
     pipeline: BlockPipeline,
-    area: Area,
+    data: DataWriter,
     feeder: Feeder,
     namespace: Namespace,
     xattrs: XattrTable,
     options: Options,
-    crew: Crew,
+    resources: WriteResources,
     input: String,
     counts: Counts,
     progress: Progress,
@@ -124,20 +124,25 @@ impl Writer {
     /// # Errors
     /// [`Error::Limit`] if the block size is not a power of two in the format's range, [`Error::Codec`] if SquashFS does
     /// not have the codec or it cannot take its parameters with it, [`Error::Internal`] if threads cannot be started.
-    pub fn new(sink: Box<dyn Sink>, options: Options, crew: Crew, start: Start) -> Result<Writer, Error> {
+    pub fn new(
+        sink: Box<dyn Sink>,
+        options: Options,
+        resources: WriteResources,
+        start: Start,
+    ) -> Result<Writer, Error> {
         check_block_size(options.block_size)?;
         check_codec(&options.codec)?;
         options.codec.validate(options.block_size as usize)?;
         let decisions =
-            Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), crew.window);
+            Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), resources.window);
         Ok(Writer {
-            pipeline: pipeline(&options, &crew)?,
-            area: Area::new(decisions, sink, data_start(&options)?, options.pad),
-            feeder: Feeder::new(options.block_size, crew.window),
+            pipeline: pipeline(&options, &resources)?,
+            data: DataWriter::new(decisions, sink, data_start(&options)?, options.pad),
+            feeder: Feeder::new(options.block_size, resources.window),
             namespace: Namespace::new(start.defaults),
             xattrs: XattrTable::new(),
             options,
-            crew,
+            resources,
             input: start.input,
             counts: Counts::default(),
             progress: Progress::default(),
@@ -159,7 +164,7 @@ impl Writer {
 
     /// Counters so far.
     pub fn progress(&self) -> Progress {
-        Progress { image_bytes: self.area.position, ..self.progress }
+        Progress { image_bytes: self.data.position, ..self.progress }
     }
 
     /// Finishes the image: what is under way, the tables, the superblock.
@@ -170,13 +175,13 @@ impl Writer {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
         }
-        let Writer { mut pipeline, area, namespace, xattrs, options, counts, progress, input, .. } = self;
-        let Area { decisions, mut sink, position, .. } = area;
+        let Writer { mut pipeline, data, namespace, xattrs, options, counts, progress, input, .. } = self;
+        let DataWriter { decisions, mut sink, position, .. } = data;
         let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
         let layout = decisions.into_layout(position)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&input))?;
-        let mut press = PipelineCompressor::new(&mut pipeline);
-        let end = write_metadata(&mut press, &mut *sink, &tree, &layout, &xattrs, &options)?;
+        let mut compressor = PipelineCompressor::new(&mut pipeline);
+        let end = write_metadata(&mut compressor, &mut *sink, &tree, &layout, &xattrs, &options)?;
         Ok(Summary {
             counts,
             content_bytes: progress.content_bytes,
@@ -195,7 +200,7 @@ impl Writer {
     #[cfg(test)]
     pub(crate) fn finish_data_for_tests(mut self) -> Result<crate::DataLayout, Error> {
         self.finish_data()?;
-        self.area.decisions.into_layout(self.area.position)
+        self.data.decisions.into_layout(self.data.position)
     }
 
     fn try_add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
@@ -204,7 +209,7 @@ impl Writer {
             false => NO_XATTRS,
         };
         let file = match entry.kind {
-            Kind::File { size } => Some((self.area.decisions.add_file(size)?, size)),
+            Kind::File { size } => Some((self.data.decisions.add_file(size)?, size)),
             _ => None,
         };
         let payload = file.map_or(0, |(number, _)| number);
@@ -212,7 +217,7 @@ impl Writer {
         self.count(entry);
         if let Some((number, size)) = file {
             let cut = FileCut { file: number, size, rules: self.rules(hints), tails: self.tails(hints) };
-            self.feeder.feed(cut, source, &mut self.pipeline, &mut self.area)?;
+            self.feeder.feed(cut, source, &mut self.pipeline, &mut self.data)?;
         }
         if self.progress.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
     }
@@ -246,38 +251,38 @@ impl Writer {
 
     /// Lets the tree take memory from the pipeline once both together would exceed the limit.
     fn lend_memory(&mut self) -> Result<(), Error> {
-        let tree = self.namespace.memory() + self.xattrs.memory() + self.area.decisions.memory();
-        let wanted = (tree + self.crew.window).saturating_sub(self.crew.memory);
+        let tree = self.namespace.memory() + self.xattrs.memory() + self.data.decisions.memory();
+        let wanted = (tree + self.resources.window).saturating_sub(self.resources.memory);
         let minimum = min_window(self.options.block_size);
-        if wanted > 0 && tree + minimum > self.crew.memory {
+        if wanted > 0 && tree + minimum > self.resources.memory {
             return Err(Error::Limit {
                 what: format!(
                     "{}: the tree of {} entries so far takes {tree} bytes of memory, more than the {} there are with \
                      {minimum} for the pipeline",
-                    self.input, self.progress.entries, self.crew.memory
+                    self.input, self.progress.entries, self.resources.memory
                 ),
                 expected: "a larger memory limit".into(),
             });
         }
         let more = wanted.saturating_sub(self.tree_reservation.bytes());
         if more > 0 {
-            let permit = self.pipeline.reserve(more, &mut self.area).map_err(of_fault)?;
+            let permit = self.pipeline.reserve(more, &mut self.data).map_err(of_fault)?;
             self.tree_reservation.merge(permit);
         }
         Ok(())
     }
 
     fn finish_data(&mut self) -> Result<(), Error> {
-        self.feeder.flush(&mut self.pipeline, &mut self.area)?;
-        self.pipeline.settle(&mut self.area).map_err(of_fault)?;
-        self.area.decisions.close(self.pipeline.outbox());
-        self.pipeline.drain(&mut self.area).map_err(of_fault)
+        self.feeder.flush(&mut self.pipeline, &mut self.data)?;
+        self.pipeline.settle(&mut self.data).map_err(of_fault)?;
+        self.data.decisions.close(self.pipeline.outbox());
+        self.pipeline.drain(&mut self.data).map_err(of_fault)
     }
 
     /// An error of what is in flight comes first: it belongs to an earlier piece of the input.
     fn first_error(&mut self, error: Error) -> Error {
-        let earlier = self.feeder.flush(&mut self.pipeline, &mut self.area);
-        let earlier = earlier.and_then(|()| self.pipeline.drain(&mut self.area).map_err(of_fault));
+        let earlier = self.feeder.flush(&mut self.pipeline, &mut self.data);
+        let earlier = earlier.and_then(|()| self.pipeline.drain(&mut self.data).map_err(of_fault));
         match earlier {
             Err(earlier) if !matches!(earlier, Error::Internal(_) | Error::Cancelled) => earlier,
             _ => error,
@@ -285,9 +290,9 @@ impl Writer {
     }
 }
 
-fn pipeline(options: &Options, crew: &Crew) -> Result<BlockPipeline, Error> {
-    let compress = CompressTask::new(options.codec.clone(), options.block_size, crew.window);
-    let config = crew.engine.sized(crew.workers, crew.window, &crew.cancel);
+fn pipeline(options: &Options, resources: &WriteResources) -> Result<BlockPipeline, Error> {
+    let compress = CompressTask::new(options.codec.clone(), options.block_size, resources.window);
+    let config = resources.engine.sized(resources.workers, resources.window, &resources.cancel);
     let pipeline = Pipeline::new(HashTask, compress, config);
     pipeline.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }

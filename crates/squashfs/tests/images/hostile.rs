@@ -35,7 +35,7 @@ impl Found {
     }
 }
 
-fn shown(path: &[u8], error: &ReadError) -> String {
+fn describe(path: &[u8], error: &ReadError) -> String {
     assert!(!matches!(error, ReadError::Internal(_) | ReadError::Cancelled), "{error}");
     format!("{}: {error}", path.escape_ascii())
 }
@@ -47,7 +47,7 @@ fn read(image: &Image) -> Found {
     for visit in Walk::new(image, image.root(), Vec::new()) {
         match visit {
             Ok(visit) => entry(image, visit, &mut files, &mut found),
-            Err((path, error)) => found.tree.push(shown(&path, &error)),
+            Err((path, error)) => found.tree.push(describe(&path, &error)),
         }
     }
     one_by_one(image, &files, &mut found);
@@ -59,7 +59,7 @@ fn read(image: &Image) -> Found {
 
 fn entry(image: &Image, visit: Visit, files: &mut Vec<(Vec<u8>, FileData)>, found: &mut Found) {
     if let Err(error) = image.xattrs(&visit.inode) {
-        found.attributes.push(shown(&visit.path, &error));
+        found.attributes.push(describe(&visit.path, &error));
     }
     if let Node::File(file) = &visit.inode.node {
         files.push((visit.path.clone(), file.clone()));
@@ -72,8 +72,8 @@ fn entry(image: &Image, visit: Visit, files: &mut Vec<(Vec<u8>, FileData)>, foun
 
 /// Finds an entry by its path and its number: any answer, or an error, but no panic.
 fn again(image: &Image, path: &[u8], inode: &Inode) {
-    let _ = image.resolve(path).map_err(|error| shown(path, &error));
-    let _ = image.export(inode.number).map_err(|error| shown(path, &error));
+    let _ = image.resolve(path).map_err(|error| describe(path, &error));
+    let _ = image.export(inode.number).map_err(|error| describe(path, &error));
 }
 
 /// Decodes block by block.
@@ -81,7 +81,7 @@ fn one_by_one(image: &Image, files: &[(Vec<u8>, FileData)], found: &mut Found) {
     let mut decoder = BlockDecoder::new(image).unwrap();
     let (mut out, mut left) = (Vec::new(), ENOUGH);
     for (path, file) in files.iter().take(SAMPLE) {
-        let mut fault = |error: ReadError| found.contents.push(shown(path, &error));
+        let mut fault = |error: ReadError| found.contents.push(describe(path, &error));
         for block in image.blocks(file).take(5000) {
             let decoded = block.and_then(|block| match block.place {
                 Some(place) if left > 0 => decoder.data(place, block.length, &mut out).map(|()| block.length),
@@ -116,7 +116,7 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
             Event::Begin(tag) => path = tag,
             Event::Data(chunk) => left = left.saturating_sub(chunk.len() as u64),
             Event::Hole(length) => assert!(length > 0),
-            Event::Failed { error, .. } => faults.push(shown(&path, &error)),
+            Event::Failed { error, .. } => faults.push(describe(&path, &error)),
         }
         events -= 1;
         if left == 0 || events == 0 {
@@ -130,8 +130,8 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
 fn every_specimen_comes_to_what_is_expected() {
     let mut wrong = Vec::new();
     for specimen in hostile::all() {
-        let (expected, said) = match open(specimen.bytes()) {
-            Err(error) => (specimen.expect == Expect::Refused, format!("refused: {}", shown(b"", &error))),
+        let (expected, message) = match open(specimen.bytes()) {
+            Err(error) => (specimen.expect == Expect::Refused, format!("refused: {}", describe(b"", &error))),
             Ok(image) => {
                 let found = read(&image);
                 let faults = found.faults();
@@ -144,7 +144,7 @@ fn every_specimen_comes_to_what_is_expected() {
             }
         };
         if !expected {
-            wrong.push(format!("{} ({:?}): {said}", specimen.name, specimen.expect));
+            wrong.push(format!("{} ({:?}): {message}", specimen.name, specimen.expect));
         }
     }
     assert!(wrong.is_empty(), "{} specimens:\n{}", wrong.len(), wrong.join("\n"));

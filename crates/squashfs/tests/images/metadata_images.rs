@@ -169,7 +169,7 @@ fn xattrs_are_shared_and_long_values_too() {
     let nodes = [vec![Node::dir("")], nodes].concat();
     let image = image(&nodes, &options("gzip"));
     assert!((1001..2000).contains(&image.end.xattr_sets), "{}", image.end.xattr_sets);
-    assert!(image.press.raw_bytes < 500_000, "values are repeated: {} bytes", image.press.raw_bytes);
+    assert!(image.compressor.raw_bytes < 500_000, "values are repeated: {} bytes", image.compressor.raw_bytes);
     check(&nodes, &image);
 }
 
@@ -230,7 +230,7 @@ fn the_bytes_do_not_depend_on_when_blocks_are_done() {
             let early = try_image(&source, &options, When::Early).unwrap();
             let late = try_image(&source, &options, When::Late).unwrap();
             assert!(early.bytes == late.bytes);
-            assert!(late.press.most_pending <= 256);
+            assert!(late.compressor.most_pending <= 256);
         }
     }
 }
@@ -248,7 +248,7 @@ fn the_bytes_do_not_depend_on_the_order_entries_come_in() {
 fn ten_times_the_entries_take_ten_times_the_work() {
     let work = |nodes: Vec<Node>| {
         let image = image(&nodes, &options("none"));
-        (image.press.blocks as f64, image.press.raw_bytes as f64)
+        (image.compressor.blocks as f64, image.compressor.raw_bytes as f64)
     };
     for make in [|n| flat(n), |n| random_tree(3, n)] {
         let (one, ten) = (work(make(4000)), work(make(40_000)));

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::metadata_support::{InlinePress, Source, When, options, source, try_image};
+use crate::metadata_support::{InlineCompressor, Source, When, options, source, try_image};
 use packline_squashfs::{Error, MetadataCompressor, Options, Sink, TailPlace, write_metadata};
 use packline_testkit::model::{Node, NodeKind};
 
@@ -82,13 +82,13 @@ impl Sink for Full {
 }
 
 #[test]
-fn a_full_disk_is_said_and_leaves_no_superblock() {
+fn a_full_disk_is_reported_and_leaves_no_superblock() {
     let options = options("none");
     let source = source(&[Node::file("a", ""), Node::dir("b"), Node::file("b/c", "")], &options);
     let whole = try_image(&source, &options, When::Early).unwrap();
-    for room in [96, 120, 200, whole.end.bytes_used - 1, whole.end.padded - 1] {
-        let (mut press, mut sink) = (InlinePress::new(&options.codec, When::Late), Full(Vec::new(), room));
-        let error = write_metadata(&mut press, &mut sink, &source.tree, &source.data, &source.xattrs, &options);
+    for limit in [96, 120, 200, whole.end.bytes_used - 1, whole.end.padded - 1] {
+        let (mut compressor, mut sink) = (InlineCompressor::new(&options.codec, When::Late), Full(Vec::new(), limit));
+        let error = write_metadata(&mut compressor, &mut sink, &source.tree, &source.data, &source.xattrs, &options);
         let message = error.unwrap_err().to_string();
         assert!(message.starts_with("cannot write the image at byte "), "{message}");
         assert!(sink.0.iter().take(96).all(|byte| *byte == 0));
@@ -96,7 +96,7 @@ fn a_full_disk_is_said_and_leaves_no_superblock() {
 }
 
 /// Fails at one call, or gives no block back.
-struct Broken(InlinePress, usize, bool);
+struct Broken(InlineCompressor, usize, bool);
 
 impl MetadataCompressor for Broken {
     fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error> {
@@ -116,14 +116,14 @@ impl MetadataCompressor for Broken {
 }
 
 #[test]
-fn a_press_that_fails_ends_it() {
+fn a_compressor_that_fails_ends_it() {
     let options = options("gzip");
     let nodes: Vec<Node> = (0..3000).map(|n| Node::file(format!("{n}"), "")).collect();
     let source = source(&nodes, &options);
     for (at, silent) in [(0, false), (5, false), (0, true), (5, true)] {
-        let mut press = Broken(InlinePress::new(&options.codec, When::Early), at, silent);
+        let mut compressor = Broken(InlineCompressor::new(&options.codec, When::Early), at, silent);
         let mut sink = Vec::new();
-        let result = write_metadata(&mut press, &mut sink, &source.tree, &source.data, &source.xattrs, &options);
+        let result = write_metadata(&mut compressor, &mut sink, &source.tree, &source.data, &source.xattrs, &options);
         let found =
             matches!(result, Err(Error::Cancelled) if !silent) || matches!(result, Err(Error::Internal(_)) if silent);
         assert!(found, "{result:?}");

@@ -1,4 +1,4 @@
-//! Images by other programs: how each is told to make one, and all codecs of one in turn.
+//! Images by other programs: the arguments of each, and all codecs of one in turn.
 
 use std::path::Path;
 use std::process::Command;

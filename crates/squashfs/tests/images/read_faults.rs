@@ -55,7 +55,7 @@ fn put_from(bytes: &mut [u8], start: impl Fn(&[u8]) -> usize, at: usize, value: 
     put(bytes, start + at, value);
 }
 
-/// Where something is said in `bytes` from `from` on.
+/// Position of a value in `bytes` from `from` on.
 fn find(bytes: &[u8], from: usize, what: &[u8]) -> usize {
     from + bytes[from..].windows(what.len()).position(|window| window == what).unwrap()
 }

@@ -329,7 +329,7 @@ fn as_json(summary: &UnpackSummary, peak: Option<u64>) -> Value {
         "read_bytes": counts.read_bytes,
         "written_bytes": counts.written_bytes,
         "fragment_blocks_decoded": counts.fragments.decoded,
-        "fragment_blocks_put_away": counts.fragments.put_away,
+        "fragment_blocks_put_away": counts.fragments.spilled,
         "errors": counts.errors,
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,

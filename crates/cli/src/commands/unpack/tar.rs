@@ -126,7 +126,7 @@ fn as_json(summary: &TarSummary) -> Value {
         "tar_bytes": summary.tar_bytes,
         "output_bytes": summary.output_bytes,
         "fragment_blocks_decoded": summary.fragments.decoded,
-        "fragment_blocks_put_away": summary.fragments.put_away,
+        "fragment_blocks_put_away": summary.fragments.spilled,
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,
     })

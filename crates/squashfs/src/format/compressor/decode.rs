@@ -1,6 +1,6 @@
 //! Decoding of the compressor options that `super` encodes.
 //!
-//! Decoders need none of it. What the kernel refuses is refused; a level or a window that does not exist is only not said.
+//! Decoders need none of it. What the kernel refuses is refused; a level or a window that does not exist is only left out of the text.
 
 use packline_codec::{
     Bcj, Choice, DictSize, GzipParams, Lz4Params, LzmaParams, LzoAlgorithm, LzoParams, Set, Spec, Strategy, XzParams,
@@ -217,7 +217,7 @@ mod tests {
     use crate::format::superblock::tests::sound;
 
     /// The codec that a block after the superblock says.
-    fn said(compressor: u16, block: &[u8]) -> Result<String, String> {
+    fn stated(compressor: u16, block: &[u8]) -> Result<String, String> {
         let superblock = Superblock { compressor, flags: flags::OPTIONS, inode_table: 1000, ..sound() };
         let read = |at: u64, buffer: &mut [u8]| {
             let at = (at - SUPERBLOCK_BYTES) as usize;
@@ -244,7 +244,7 @@ mod tests {
             let spec: Spec = text.parse().unwrap();
             let id = crate::compressor_id(&spec).unwrap();
             let block = crate::options_block(&crate::Options::new(spec)).unwrap();
-            assert_eq!(said(id, &block).unwrap(), text);
+            assert_eq!(stated(id, &block).unwrap(), text);
         }
     }
 
@@ -268,17 +268,17 @@ mod tests {
             (6, b"\0\x80", "header 0x8000"),
             (1, b"\xff\xff", "header 0xffff"),
         ] {
-            let message = said(compressor, block).unwrap_err();
+            let message = stated(compressor, block).unwrap_err();
             assert!(message.contains(part), "{part}: {message}");
         }
     }
 
     #[test]
     fn what_does_not_matter_to_decoding_is_let_pass() {
-        assert_eq!(said(1, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "gzip");
-        assert_eq!(said(6, b"\x04\x80\x63\0\0\0").unwrap(), "zstd");
-        assert_eq!(said(3, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "lzo");
-        assert_eq!(said(5, b"\x0c\x80\x01\0\0\0\x02\0\0\0\x09\0\0\0").unwrap(), "lz4");
-        assert_eq!(said(4, b"\x08\x80\0\0\x03\0\0\0\0\0").unwrap(), "xz:dictsize=192K");
+        assert_eq!(stated(1, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "gzip");
+        assert_eq!(stated(6, b"\x04\x80\x63\0\0\0").unwrap(), "zstd");
+        assert_eq!(stated(3, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "lzo");
+        assert_eq!(stated(5, b"\x0c\x80\x01\0\0\0\x02\0\0\0\x09\0\0\0").unwrap(), "lz4");
+        assert_eq!(stated(4, b"\x08\x80\0\0\x03\0\0\0\0\0").unwrap(), "xz:dictsize=192K");
     }
 }

@@ -1,7 +1,7 @@
 //! Inodes decoded from the inode table, and everything checked that can be checked without reading further.
 //!
 //! SquashFS 4.0; the layout of each form is described where it is encoded, in the parent module. What the kernel lets
-//! pass is let pass: a number of links that nobody counts, a tail end of no bytes, the place of an empty listing.
+//! pass is let pass: a number of links that is not checked, a tail end of no bytes, the place of an empty listing.
 
 use packline_tree::{Device, Meta};
 
@@ -185,9 +185,9 @@ impl Decoder<'_> {
 
     /// The size words must find room in the inode table, however well it is compressed, and the blocks in the image.
     fn check_extent(&self, size: u64, start: u64, blocks: u64) -> Result<(), ReadError> {
-        let room = self.cursor.room() / 4;
-        if i64::try_from(size).is_err() || blocks > room {
-            let expected = format!("at most {room} blocks, what the inode table has room for");
+        let space = self.cursor.space() / 4;
+        if i64::try_from(size).is_err() || blocks > space {
+            let expected = format!("at most {space} blocks, what the inode table has room for");
             return Err(self.fault(format!("file of {size} bytes, {blocks} blocks"), &expected));
         }
         let end = self.rules.superblock.bytes_used;

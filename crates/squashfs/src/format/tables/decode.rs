@@ -145,9 +145,9 @@ impl Plan {
             return Err(ReadError::corrupt(self.index, format!("{} of 0 entries", self.name), "1 at least"));
         }
         let length = self.blocks() * 8;
-        let room = self.next.saturating_sub(self.index);
-        if length > room || self.strict && length != room {
-            let what = format!("{} of {} entries, with {room} bytes for its index", self.name, self.count);
+        let space = self.next.saturating_sub(self.index);
+        if length > space || self.strict && length != space {
+            let what = format!("{} of {} entries, with {space} bytes for its index", self.name, self.count);
             return Err(ReadError::corrupt(self.index, what, format!("{length} bytes up to what follows")));
         }
         let kept = self.load(store, end)?;

@@ -24,7 +24,7 @@ const HEADERS: u64 = 8;
 pub(crate) struct MeasuredSet {
     pub(crate) xattrs: Vec<Xattr>,
     /// Bytes that the set's entry says its names and values take, with their headers.
-    pub(crate) said: u32,
+    pub(crate) stated: u32,
     /// Bytes that they take where they stand: what squashfs-tools-ng and packline write.
     pub(crate) stored: u64,
     /// Bytes of full names, each with a NUL, and values, wherever they stand: what mksquashfs writes.
@@ -44,7 +44,7 @@ pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32)
         return Err(ReadError::corrupt(tables.sets.index, what, format!("less than {count}")));
     }
     let mut entry = tables.sets.at(store, u64::from(index))?;
-    let (reference, pairs, said) = (entry.read_u64()?, entry.read_u32()?, entry.read_u32()?);
+    let (reference, pairs, stated) = (entry.read_u64()?, entry.read_u32()?, entry.read_u32()?);
     let cursor = Cursor::new(store, tables.values, tables.values.place(reference));
     let mut set = Set { cursor, left: MOST_BYTES, stored: 0, tables, store };
     let mut xattrs = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32)
         xattrs.push(set.pair()?);
     }
     let listed = xattrs.iter().map(|xattr| (xattr.name.len() + 1 + xattr.value.len()) as u64).sum();
-    Ok(MeasuredSet { xattrs, said, stored: set.stored, listed })
+    Ok(MeasuredSet { xattrs, stated, stored: set.stored, listed })
 }
 
 /// A set that is being read.

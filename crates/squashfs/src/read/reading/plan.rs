@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use packline_engine::{Budget, Permit};
 
-use super::kept::{Dropped, Kept};
+use super::fragment_cache::{Dropped, FragmentCache};
 use super::slot::Slot;
 use super::tail::Tail;
 use super::work::{Job, Wanted};
@@ -58,7 +58,7 @@ pub(super) enum Step<T> {
 /// A job and where its product goes.
 pub(super) type Order = (Job, Rc<Slot>);
 
-/// What is left to plan of the file at hand.
+/// The part of the current file that is not planned yet.
 struct Present {
     blocks: Blocks,
     tail: Option<TailPlace>,
@@ -78,7 +78,7 @@ struct Run {
 pub(super) struct Plan<'r, T> {
     pub(super) image: Image,
     requests: Requests<'r, T>,
-    kept: Kept,
+    cache: FragmentCache,
     pub(super) scratch: Arc<Scratch>,
     pub(super) budget: Budget,
     pub(super) steps: VecDeque<Step<T>>,
@@ -105,7 +105,7 @@ impl<'r, T> Plan<'r, T> {
         Plan {
             image: image.clone(),
             requests,
-            kept: Kept::new(settings.fragments, block, uses, Arc::clone(&scratch)),
+            cache: FragmentCache::new(settings.fragments, block, uses, Arc::clone(&scratch)),
             scratch,
             budget: Budget::new(settings.window),
             steps: VecDeque::new(),
@@ -131,7 +131,7 @@ impl<'r, T> Plan<'r, T> {
     }
 
     /// Whether there is memory to plan ahead; takes it.
-    pub(super) fn has_room(&mut self) -> bool {
+    pub(super) fn has_space(&mut self) -> bool {
         let most = (self.budget.limit() / 4 / STEP_BYTES).max(STEPS_LEAST);
         if self.steps.len() >= most || self.budget.used() > self.budget.limit() {
             return false;
@@ -145,7 +145,7 @@ impl<'r, T> Plan<'r, T> {
     }
 
     /// Takes memory for a job, be there any or not: without it nothing would go on.
-    pub(super) fn force_room(&mut self) {
+    pub(super) fn force_space(&mut self) {
         let missing = self.job_bytes().saturating_sub(self.spare.bytes());
         self.spare.merge(self.budget.take(missing));
     }
@@ -231,7 +231,7 @@ impl<'r, T> Plan<'r, T> {
         let length = present.tail_length;
         let block = self.image.fragment(place.fragment);
         // A use is a use, also of a block that there is not: the uses were counted before.
-        let taken = self.kept.take(place.fragment, block.as_ref().ok().copied());
+        let taken = self.cache.take(place.fragment, block.as_ref().ok().copied());
         for dropped in taken.dropped {
             self.drop_block(dropped);
         }
@@ -250,7 +250,7 @@ impl<'r, T> Plan<'r, T> {
 
     fn drop_block(&self, dropped: Dropped) {
         let bytes = self.fragments.buffer_size();
-        match dropped.away {
+        match dropped.spilled {
             true => dropped.slot.stow(&self.scratch, &self.budget, bytes),
             false => dropped.slot.let_go(&self.budget, bytes),
         }
@@ -264,13 +264,13 @@ impl<'r, T> Plan<'r, T> {
         (Job { blocks, permit, pool: Arc::clone(&self.fragments) }, slot)
     }
 
-    /// Has the block decoded again of the tail end that stands first: it was put away and cannot be had back.
+    /// Has the block decoded again of the tail end that stands first: it was spilled and cannot be read back.
     pub(super) fn decode_again(&mut self) -> Option<Order> {
         let Some(Step::Tail(tail)) = self.steps.front() else { return None };
         let (slot, block) = (Rc::clone(&tail.slot), tail.block);
-        self.kept.forget(tail.place.fragment, &slot);
+        self.cache.forget(tail.place.fragment, &slot);
         slot.promise_again();
-        self.force_room();
+        self.force_space();
         Some(self.fragment_job(block, slot))
     }
 }

@@ -70,8 +70,8 @@ pub(super) struct Slot {
     state: RefCell<State>,
     /// Whether its memory is counted as that of a block that is kept.
     kept: Cell<bool>,
-    /// Where the product goes when it comes, if not here.
-    away: RefCell<Option<Arc<Scratch>>>,
+    /// Spill file that the product goes to when it is ready; none if it stays in memory.
+    spill_to: RefCell<Option<Arc<Scratch>>>,
     /// The fragment block it is of.
     block: Option<BlockPlace>,
 }
@@ -87,9 +87,9 @@ enum State {
     SpilledBlock(SpilledBlock),
     /// The block stands in the image as it is.
     Stored(BlockPlace),
-    /// The block was put away, and is broken.
+    /// The block was spilled, and is broken.
     Broken(Box<ReadError>),
-    /// The block was put away and cannot be had back.
+    /// The block was spilled and cannot be read back.
     Lost,
 }
 
@@ -99,7 +99,7 @@ impl State {
     }
 }
 
-/// What can be said of a slot.
+/// State of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// There is nothing yet.
@@ -137,9 +137,9 @@ impl Slot {
         if self.kept.get() {
             product.decoded.set_permit(None);
         }
-        let away = self.away.take();
-        *self.state.borrow_mut() = match away {
-            Some(scratch) => self.put_away(&product, &scratch),
+        let spill_to = self.spill_to.take();
+        *self.state.borrow_mut() = match spill_to {
+            Some(scratch) => self.spill(&product, &scratch),
             None => State::Here(product),
         };
     }
@@ -160,7 +160,7 @@ impl Slot {
         }
     }
 
-    /// Whether putting it away takes nothing.
+    /// Whether spilling it needs no space.
     pub(super) fn is_stored(&self) -> bool {
         self.block.is_some_and(|block| !block.compressed)
     }
@@ -173,15 +173,15 @@ impl Slot {
             if Arc::strong_count(&product.decoded) > 1 {
                 product.decoded.set_permit(Some(budget.take(bytes)));
             }
-            self.put_away(&product, scratch)
+            self.spill(&product, scratch)
         }) else {
-            *self.away.borrow_mut() = Some(Arc::clone(scratch));
+            *self.spill_to.borrow_mut() = Some(Arc::clone(scratch));
             return;
         };
         *self.state.borrow_mut() = put;
     }
 
-    fn put_away(&self, product: &Product, scratch: &Arc<Scratch>) -> State {
+    fn spill(&self, product: &Product, scratch: &Arc<Scratch>) -> State {
         let piece = &product.pieces[0];
         if let Some(error) = &piece.error {
             return State::Broken(Box::new(error.clone()));

@@ -93,7 +93,7 @@ fn reading<'r>(
 /// Reads to the end, and does something before each file, which it is given the number of.
 fn all_of(
     reading: &mut Reading<'_, Option<usize>>,
-    mut meanwhile: impl FnMut(&mut Reading<'_, Option<usize>>, usize),
+    mut during: impl FnMut(&mut Reading<'_, Option<usize>>, usize),
 ) -> Vec<Got> {
     let mut got: Vec<Got> = Vec::new();
     while let Some(event) = reading.next_event().unwrap() {
@@ -103,7 +103,7 @@ fn all_of(
             Event::Begin(Some(number)) => {
                 assert_eq!(number, got.len());
                 got.push(Got::default());
-                meanwhile(reading, number);
+                during(reading, number);
             }
             Event::Data(chunk) => last.unwrap().bytes.extend_from_slice(&chunk),
             Event::Hole(length) => {
@@ -350,8 +350,8 @@ fn memory_for_one_block_is_enough_to_decode_each_once() {
             assert!(all_of(&mut reading, |_, _| {}) == expected, "{workers} workers, {fragments} bytes");
             let counts = reading.fragment_counts();
             assert_eq!(counts.decoded, blocks, "{workers} workers, {fragments} bytes");
-            assert_eq!(counts.put_away > 0, codec == "gzip", "what stands in the image is read there");
-            assert!(counts.put_away <= blocks && reading.plan.scratch.bytes() <= blocks * BLOCK as u64);
+            assert_eq!(counts.spilled > 0, codec == "gzip", "what stands in the image is read there");
+            assert!(counts.spilled <= blocks && reading.plan.scratch.bytes() <= blocks * BLOCK as u64);
             let budget = reading.plan.budget.clone();
             drop(reading);
             assert_eq!(budget.used(), 0);

@@ -24,7 +24,7 @@ pub enum When {
 }
 
 /// Compresses on the spot with the real codec, and counts.
-pub struct InlinePress {
+pub struct InlineCompressor {
     encoder: Box<dyn Encoder>,
     when: When,
     waiting: VecDeque<(Vec<u8>, bool)>,
@@ -37,19 +37,19 @@ pub struct InlinePress {
     pub most_pending: usize,
 }
 
-impl InlinePress {
-    pub fn new(codec: &Spec, when: When) -> InlinePress {
+impl InlineCompressor {
+    pub fn new(codec: &Spec, when: When) -> InlineCompressor {
         let encoder = codec.metadata_encoder().unwrap();
         let (waiting, done) = (VecDeque::new(), VecDeque::new());
-        InlinePress { encoder, when, waiting, done, blocks: 0, raw_bytes: 0, most_pending: 0 }
+        InlineCompressor { encoder, when, waiting, done, blocks: 0, raw_bytes: 0, most_pending: 0 }
     }
 
     fn work(&mut self) -> Result<(), Error> {
         let Some((raw, stored)) = self.waiting.pop_front() else { return Ok(()) };
-        let mut room = vec![0; raw.len()];
-        let outcome = if stored { Outcome::NotSmaller } else { self.encoder.compress(&raw, &mut room)? };
+        let mut buffer = vec![0; raw.len()];
+        let outcome = if stored { Outcome::NotSmaller } else { self.encoder.compress(&raw, &mut buffer)? };
         let (header, payload) = match outcome {
-            Outcome::Smaller(length) => (length as u16, &room[..length]),
+            Outcome::Smaller(length) => (length as u16, &buffer[..length]),
             Outcome::NotSmaller => (raw.len() as u16 | 1 << 15, &raw[..]),
         };
         self.done.push_back([&header.to_le_bytes(), payload].concat());
@@ -57,7 +57,7 @@ impl InlinePress {
     }
 }
 
-impl MetadataCompressor for InlinePress {
+impl MetadataCompressor for InlineCompressor {
     fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error> {
         assert!((1..=8192).contains(&raw.len()), "{} bytes", raw.len());
         self.blocks += 1;
@@ -154,20 +154,20 @@ pub fn zoo() -> Vec<Node> {
     nodes
 }
 
-/// An image in memory, and what was said of it.
+/// An image in memory, and the result of writing it.
 pub struct Image {
     pub bytes: Vec<u8>,
     pub end: ImageEnd,
-    pub press: InlinePress,
+    pub compressor: InlineCompressor,
 }
 
 /// Writes an image.
 pub fn try_image(source: &Source, options: &Options, when: When) -> Result<Image, Error> {
-    let mut press = InlinePress::new(&options.codec, when);
+    let mut compressor = InlineCompressor::new(&options.codec, when);
     let mut bytes = Vec::new();
     let sink: &mut dyn Sink = &mut bytes;
-    let end = write_metadata(&mut press, sink, &source.tree, &source.data, &source.xattrs, options)?;
-    Ok(Image { bytes, end, press })
+    let end = write_metadata(&mut compressor, sink, &source.tree, &source.data, &source.xattrs, options)?;
+    Ok(Image { bytes, end, compressor })
 }
 
 /// The image of a model.

@@ -1,5 +1,5 @@
-//! Whether the file that is being read is one that the image already holds, decided block by block, without waiting for
-//! its end and without keeping its bytes.
+//! Finds out whether the file being read is in the image already, block by block, without waiting for its end and without
+//! keeping its bytes.
 //!
 //! As long as every block so far equals a run of stored blocks, nothing is stored. If a block breaks the match, the blocks
 //! matched so far are copied, compressed as they are, to where the file's own run starts; from there on each block is
@@ -10,7 +10,7 @@ use crate::Error;
 use crate::write::blocks::Blocks;
 use crate::write::digest::Digest;
 
-/// What must be done for one block.
+/// Action for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Nothing: it goes on matching a run.
@@ -35,7 +35,7 @@ impl Copies {
 
 /// The state of one file.
 #[derive(Debug)]
-pub(crate) struct Matching {
+pub(crate) struct RunMatcher {
     /// First block of the run the file has or shares.
     run: u32,
     /// Blocks of the file so far that are in the run.
@@ -46,10 +46,10 @@ pub(crate) struct Matching {
     shared: bool,
 }
 
-impl Matching {
+impl RunMatcher {
     /// A file of which nothing is known; `share` if it may use the blocks of another.
-    pub(crate) fn new(share: bool) -> Matching {
-        Matching { run: 0, count: 0, chain: Digest::EMPTY, shared: share }
+    pub(crate) fn new(share: bool) -> RunMatcher {
+        RunMatcher { run: 0, count: 0, chain: Digest::EMPTY, shared: share }
     }
 
     /// The first block of the file's run, if it has any blocks.
@@ -75,8 +75,8 @@ impl Matching {
     /// Takes the next block that is not a hole.
     pub(crate) fn step(&mut self, blocks: &mut Blocks, digest: Option<Digest>) -> Result<Step, Error> {
         let Some(digest) = digest else {
-            let copies = self.leave(blocks)?;
-            return Ok(Step::Compress { copies, block: self.own(blocks, None)? });
+            let copies = self.break_match(blocks)?;
+            return Ok(Step::Compress { copies, block: self.append_own_block(blocks, None)? });
         };
         let chain = self.chain.chain(&digest);
         if self.shared
@@ -86,10 +86,10 @@ impl Matching {
             self.count += 1;
             return Ok(Step::Matched);
         }
-        let copies = self.leave(blocks)?;
+        let copies = self.break_match(blocks)?;
         self.chain = chain;
         let known = blocks.with_content(&digest);
-        let block = self.own(blocks, Some(digest))?;
+        let block = self.append_own_block(blocks, Some(digest))?;
         blocks.add_prefix(chain, self.run);
         Ok(match known {
             Some(from) => Step::Copy { copies, block: Copies { from, to: block, count: 1 } },
@@ -105,7 +105,7 @@ impl Matching {
     }
 
     /// Starts the file's own run, if it has none yet, with copies of what it shared.
-    fn leave(&mut self, blocks: &mut Blocks) -> Result<Copies, Error> {
+    fn break_match(&mut self, blocks: &mut Blocks) -> Result<Copies, Error> {
         let fresh = self.shared || self.count == 0;
         if !fresh {
             return Ok(Copies::NONE);
@@ -119,7 +119,7 @@ impl Matching {
         Ok(if copies.count == 0 { Copies::NONE } else { copies })
     }
 
-    fn own(&mut self, blocks: &mut Blocks, digest: Option<Digest>) -> Result<u32, Error> {
+    fn append_own_block(&mut self, blocks: &mut Blocks, digest: Option<Digest>) -> Result<u32, Error> {
         self.count += 1;
         blocks.push(digest)
     }
@@ -133,16 +133,16 @@ mod tests {
         Digest::of(&[n], false)
     }
 
-    fn file(blocks: &mut Blocks, contents: &[u8]) -> (Matching, Vec<Step>) {
-        let mut matching = Matching::new(true);
-        let steps = contents.iter().map(|&n| matching.step(blocks, Some(digest(n))).unwrap()).collect();
-        (matching, steps)
+    fn file(blocks: &mut Blocks, contents: &[u8]) -> (RunMatcher, Vec<Step>) {
+        let mut matcher = RunMatcher::new(true);
+        let steps = contents.iter().map(|&n| matcher.step(blocks, Some(digest(n))).unwrap()).collect();
+        (matcher, steps)
     }
 
-    /// What stands at each number, following copies.
-    fn contents(blocks: &Blocks, matching: &Matching) -> Vec<Digest> {
-        let run = matching.run().unwrap();
-        (run..run + matching.count()).map(|number| blocks.digest(number).unwrap()).collect()
+    /// The content at each number, following copies.
+    fn contents(blocks: &Blocks, matcher: &RunMatcher) -> Vec<Digest> {
+        let run = matcher.run().unwrap();
+        (run..run + matcher.count()).map(|number| blocks.digest(number).unwrap()).collect()
     }
 
     fn digests(contents: &[u8]) -> Vec<Digest> {
@@ -193,10 +193,10 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_shared_is_stored_again() {
+    fn a_file_that_may_not_share_is_stored_again() {
         let mut blocks = Blocks::default();
         file(&mut blocks, &[1]);
-        let mut alone = Matching::new(false);
+        let mut alone = RunMatcher::new(false);
         assert_eq!(alone.step(&mut blocks, None).unwrap(), Step::Compress { copies: Copies::NONE, block: 1 });
         assert!(alone.has_own_run());
     }

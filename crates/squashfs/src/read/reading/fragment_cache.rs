@@ -1,4 +1,4 @@
-//! Fragment blocks that are kept for files to come, chosen by the order of the files alone.
+//! Cache of fragment blocks for later files; its decisions depend on the order of the files alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -8,55 +8,55 @@ use super::slot::{Slot, Stage};
 use super::uses::{Distance, FragmentUses, NextUses};
 use crate::read::{BlockPlace, Scratch};
 
-/// What a block takes in memory that has been put away, bytes, rounded up.
-const AWAY_BYTES: usize = 160;
-/// Blocks that are away may take so many bytes in any case.
-const AWAY_LEAST: usize = 64 << 10;
+/// Bytes of memory of a spilled block, rounded up.
+const SPILLED_BYTES: usize = 160;
+/// Bytes that spilled blocks may take in any case.
+const MIN_SPILLED_BYTES: usize = 64 << 10;
 
-/// Keeps the blocks that are needed soonest (Belady's rule), and puts away those that give way though they are needed. All of
-/// it is decided when a use is planned, so it does not depend on when a block is decoded.
-pub(super) struct Kept {
-    /// Bytes of blocks kept, at most, and of what is known of those that are away; one block is kept in any case.
+/// Keeps the blocks that are needed soonest (Belady's rule), and spills evicted blocks that are needed again. Decided when a use
+/// is planned, so independent of when a block is decoded.
+pub(super) struct FragmentCache {
+    /// Most bytes of cached blocks and of the records of spilled ones; one block is cached in any case.
     limit: usize,
     block_size: usize,
     uses: NextUses,
     blocks: BTreeMap<u32, (Distance, Rc<Slot>)>,
     /// The same blocks by when they are needed.
     order: BTreeSet<(Distance, u32)>,
-    /// Blocks that are needed and were put away.
-    away: BTreeMap<u32, Rc<Slot>>,
+    /// Spilled blocks that are needed again.
+    spilled: BTreeMap<u32, Rc<Slot>>,
     scratch: Arc<Scratch>,
 }
 
-/// What the use of a fragment block asks for.
+/// Result of planning a use of a fragment block.
 pub(super) struct Use {
     /// The block.
     pub(super) slot: Rc<Slot>,
-    /// It is not there: it has to be decoded.
+    /// Whether it has to be decoded.
     pub(super) missing: bool,
-    /// Blocks that are not kept any longer; this one may be among them.
+    /// Evicted blocks; this one may be among them.
     pub(super) dropped: Vec<Dropped>,
 }
 
-/// A block that is not kept any longer.
+/// An evicted block.
 pub(super) struct Dropped {
     /// The block.
     pub(super) slot: Rc<Slot>,
-    /// It is still needed, and put away.
-    pub(super) away: bool,
+    /// Whether it is needed again, and spilled.
+    pub(super) spilled: bool,
 }
 
-impl Kept {
-    /// Nothing yet; `limit`: bytes of blocks to keep.
-    pub(super) fn new(limit: usize, block_size: usize, uses: FragmentUses, scratch: Arc<Scratch>) -> Kept {
-        let (blocks, order, away) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Kept { limit, block_size, uses: uses.into_next(), blocks, order, away, scratch }
+impl FragmentCache {
+    /// An empty cache. `limit`: bytes of blocks to keep.
+    pub(super) fn new(limit: usize, block_size: usize, uses: FragmentUses, scratch: Arc<Scratch>) -> FragmentCache {
+        let (blocks, order, spilled) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        FragmentCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
     }
 
     /// The next use, in the order of the files. `place`: where the block lies, if the image has it.
     pub(super) fn take(&mut self, fragment: u32, place: Option<BlockPlace>) -> Use {
         let next = self.uses.advance();
-        if let Some(slot) = self.take_away(fragment, next) {
+        if let Some(slot) = self.take_spilled(fragment, next) {
             return Use { slot, missing: false, dropped: Vec::new() };
         }
         let found = self.blocks.remove(&fragment);
@@ -67,17 +67,17 @@ impl Kept {
         let slot = found.map_or_else(|| Rc::new(Slot::of_fragment(place)), |(_, slot)| slot);
         let dropped = match next {
             Some(distance) => self.keep(fragment, distance, &slot),
-            None => vec![Dropped { slot: Rc::clone(&slot), away: false }],
+            None => vec![Dropped { slot: Rc::clone(&slot), spilled: false }],
         };
         Use { slot, missing, dropped }
     }
 
-    /// The block, if it was put away and can be had back.
-    fn take_away(&mut self, fragment: u32, next: Option<Distance>) -> Option<Rc<Slot>> {
-        let slot = Rc::clone(self.away.get(&fragment)?);
+    /// The block, if it was spilled and can be read back.
+    fn take_spilled(&mut self, fragment: u32, next: Option<Distance>) -> Option<Rc<Slot>> {
+        let slot = Rc::clone(self.spilled.get(&fragment)?);
         let lost = slot.stage() == Stage::Lost;
         if lost || next.is_none() {
-            self.away.remove(&fragment);
+            self.spilled.remove(&fragment);
         }
         (!lost).then_some(slot)
     }
@@ -87,38 +87,38 @@ impl Kept {
         self.order.insert((distance, fragment));
         slot.set_kept(true);
         let mut dropped = Vec::new();
-        while self.blocks.len() > self.room() {
+        while self.blocks.len() > self.capacity() {
             dropped.extend(self.drop_farthest());
         }
         dropped
     }
 
-    /// Blocks that can be kept.
-    fn room(&self) -> usize {
-        (self.limit.saturating_sub(self.away.len() * AWAY_BYTES) / self.block_size).max(1)
+    /// Most blocks that can be cached.
+    fn capacity(&self) -> usize {
+        (self.limit.saturating_sub(self.spilled.len() * SPILLED_BYTES) / self.block_size).max(1)
     }
 
     fn drop_farthest(&mut self) -> Option<Dropped> {
         let (_, farthest) = self.order.pop_last()?;
         let (distance, slot) = self.blocks.remove(&farthest)?;
-        let away = self.goes_away(distance, &slot);
-        if away {
-            self.away.insert(farthest, Rc::clone(&slot));
+        let spilled = self.is_spilled(distance, &slot);
+        if spilled {
+            self.spilled.insert(farthest, Rc::clone(&slot));
         }
-        Some(Dropped { slot, away })
+        Some(Dropped { slot, spilled })
     }
 
-    /// Whether a block that has to give way is put away: only if it is known that someone will want it.
-    fn goes_away(&self, distance: Distance, slot: &Slot) -> bool {
-        let most = (self.limit / 2).max(AWAY_LEAST);
-        let fits = (self.away.len() + 1) * AWAY_BYTES <= most;
-        fits && distance.is_known() && (slot.is_stored() || self.scratch.has_room())
+    /// Whether an evicted block is spilled: only if it is known to be needed again.
+    fn is_spilled(&self, distance: Distance, slot: &Slot) -> bool {
+        let most = (self.limit / 2).max(MIN_SPILLED_BYTES);
+        let fits = (self.spilled.len() + 1) * SPILLED_BYTES <= most;
+        fits && distance.is_known() && (slot.is_stored() || self.scratch.has_space())
     }
 
-    /// `slot` is no longer away.
+    /// `slot` is no longer spilled.
     pub(super) fn forget(&mut self, fragment: u32, slot: &Rc<Slot>) {
-        if self.away.get(&fragment).is_some_and(|away| Rc::ptr_eq(away, slot)) {
-            self.away.remove(&fragment);
+        if self.spilled.get(&fragment).is_some_and(|spilled| Rc::ptr_eq(spilled, slot)) {
+            self.spilled.remove(&fragment);
         }
     }
 }
@@ -142,21 +142,21 @@ mod tests {
         uses
     }
 
-    /// Keeps `limit` blocks, without anywhere to put others away.
-    fn keeping(limit: usize, uses: FragmentUses) -> Kept {
-        Kept::new(limit * 1000, 1000, uses, Scratch::sized(None, 1000, 1 << 20))
+    /// Keeps `limit` blocks, without a spill file.
+    fn keeping(limit: usize, uses: FragmentUses) -> FragmentCache {
+        FragmentCache::new(limit * 1000, 1000, uses, Scratch::sized(None, 1000, 1 << 20))
     }
 
     fn decoded(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
-        let mut kept = keeping(limit, uses);
-        order.iter().filter(|&&fragment| kept.take(fragment, None).missing).count()
+        let mut cache = keeping(limit, uses);
+        order.iter().filter(|&&fragment| cache.take(fragment, None).missing).count()
     }
 
-    /// The same with a place for others.
+    /// The same with a spill file.
     fn decoded_with_scratch(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
         let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
-        let mut kept = Kept::new(limit * 1000, 1000, uses, scratch);
-        order.iter().filter(|&&fragment| kept.take(fragment, None).missing).count()
+        let mut cache = FragmentCache::new(limit * 1000, 1000, uses, scratch);
+        order.iter().filter(|&&fragment| cache.take(fragment, None).missing).count()
     }
 
     #[test]
@@ -172,36 +172,36 @@ mod tests {
     #[test]
     fn a_block_goes_with_its_last_use() {
         let order = [1, 1, 2, 2];
-        let mut kept = keeping(9, uses(&order));
-        assert!(kept.take(1, None).dropped.is_empty());
-        let last = kept.take(1, None);
-        assert!(Rc::ptr_eq(&last.dropped[0].slot, &last.slot) && !last.dropped[0].away && kept.blocks.is_empty());
+        let mut cache = keeping(9, uses(&order));
+        assert!(cache.take(1, None).dropped.is_empty());
+        let last = cache.take(1, None);
+        assert!(Rc::ptr_eq(&last.dropped[0].slot, &last.slot) && !last.dropped[0].spilled && cache.blocks.is_empty());
     }
 
     #[test]
-    fn only_what_is_known_to_be_needed_goes_away() {
+    fn only_blocks_known_to_be_needed_are_spilled() {
         let order = [1, 2, 3, 1, 2, 3];
         assert_eq!(decoded_with_scratch(1, uses(&order), &order), 3);
-        // Nobody can say that a block that gives way will be needed.
+        // It is unknown whether an evicted block is needed again.
         assert_eq!(decoded_with_scratch(1, FragmentUses::new(), &order), 6);
-        // What is noted of blocks that are away takes memory from those that are kept, and at most half.
+        // Records of spilled blocks take memory from the cached ones, and at most half.
         let order: Vec<u32> = (0..2000).chain(0..2000).collect();
-        let most = AWAY_LEAST / AWAY_BYTES;
+        let most = MIN_SPILLED_BYTES / SPILLED_BYTES;
         assert_eq!(decoded_with_scratch(1, uses(&order), &order), 4000 - most - 1);
     }
 
     #[test]
-    fn what_is_away_is_forgotten_with_its_last_use() {
+    fn a_spilled_block_is_forgotten_with_its_last_use() {
         let order = [1, 2, 1, 2];
         let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
-        let mut kept = Kept::new(1000, 1000, uses(&order), scratch);
-        assert!(kept.take(1, None).missing);
-        let second = kept.take(2, None);
-        assert!(second.missing && second.dropped[0].away && Rc::ptr_eq(&second.dropped[0].slot, &second.slot));
-        assert!(!kept.take(1, None).missing);
-        let last = kept.take(2, None);
+        let mut cache = FragmentCache::new(1000, 1000, uses(&order), scratch);
+        assert!(cache.take(1, None).missing);
+        let second = cache.take(2, None);
+        assert!(second.missing && second.dropped[0].spilled && Rc::ptr_eq(&second.dropped[0].slot, &second.slot));
+        assert!(!cache.take(1, None).missing);
+        let last = cache.take(2, None);
         assert!(!last.missing && last.dropped.is_empty() && Rc::ptr_eq(&last.slot, &second.slot));
-        assert!(kept.away.is_empty() && kept.blocks.is_empty());
+        assert!(cache.spilled.is_empty() && cache.blocks.is_empty());
     }
 
     #[test]

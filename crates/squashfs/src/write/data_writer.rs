@@ -1,4 +1,4 @@
-//! The data area while it is being written: where the next bytes go, and what was written where.
+//! Writes the data area in order, and records where each block lies.
 
 use packline_engine::{Outbox, Sequencer};
 
@@ -10,7 +10,7 @@ use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, Packe
 use crate::{Error, STORED_BLOCK};
 
 /// The in-order steps of packing: decides in order, writes in order.
-pub(crate) struct Area {
+pub(crate) struct DataWriter {
     pub(crate) decisions: Decisions,
     pub(crate) sink: Box<dyn Sink>,
     /// Where the next bytes go, absolute.
@@ -20,10 +20,10 @@ pub(crate) struct Area {
     scratch: Vec<u8>,
 }
 
-impl Area {
-    pub(crate) fn new(decisions: Decisions, sink: Box<dyn Sink>, start: u64, alignment: u32) -> Area {
+impl DataWriter {
+    pub(crate) fn new(decisions: Decisions, sink: Box<dyn Sink>, start: u64, alignment: u32) -> DataWriter {
         let alignment = u64::from(alignment.max(1));
-        Area { decisions, sink, position: start, alignment, scratch: Vec::new() }
+        DataWriter { decisions, sink, position: start, alignment, scratch: Vec::new() }
     }
 
     /// Appends bytes and returns where they start.
@@ -53,7 +53,7 @@ impl Area {
         blocks.iter().try_for_each(|block| self.write_block(block.ordinal, &raw[block.range.clone()], true))
     }
 
-    /// Writes blocks once more that stand in the image already.
+    /// Writes copies of blocks that are in the image already.
     fn copy(&mut self, from: u32, to: u32, count: u32) -> Result<(), Error> {
         for step in 0..count {
             let Some(place) = self.decisions.blocks.place(from + step) else {
@@ -81,7 +81,7 @@ impl Area {
     }
 }
 
-impl Sequencer<HashTask, CompressTask> for Area {
+impl Sequencer<HashTask, CompressTask> for DataWriter {
     fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
         self.decisions.decide(hashed, next)
     }

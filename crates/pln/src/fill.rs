@@ -5,7 +5,7 @@ use std::io;
 /// Reads until a buffer is full or the stream ends; how many bytes there were.
 ///
 /// # Errors
-/// What the operating system says.
+/// Errors of the stream.
 pub(crate) fn fill(stream: &mut dyn io::Read, into: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {

@@ -4,7 +4,7 @@ use packline_codec::Spec;
 
 use crate::Error;
 
-/// What a record is compressed with, as its head says it. Up to 6 the numbers are SquashFS's.
+/// The codec of a record, as its head numbers it. Up to 6 the numbers are SquashFS's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum CodecId {
@@ -50,7 +50,7 @@ impl CodecId {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// What decodes what this specification's encoder makes.
+    /// The codec that decodes the output of this specification's encoder.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if records cannot be compressed with it.

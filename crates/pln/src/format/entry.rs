@@ -8,7 +8,7 @@ use crate::{Error, Part};
 /// Bytes of an entry.
 pub(crate) const ENTRY_BYTES: usize = 40;
 
-/// What a table says of a record.
+/// The entry of a record in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) stored: Stored,

@@ -12,7 +12,7 @@ pub const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
 /// Bytes that the check is made of.
 const CHECKED: usize = 24;
 
-/// What the head of a file says.
+/// The fields of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) record_size: RecordSize,

@@ -1,4 +1,4 @@
-//! What every record, table and index begins with.
+//! The head of every record, table and index.
 
 use super::head::{hex, number};
 use super::{CodecId, ENTRY_BYTES, sum};
@@ -11,7 +11,7 @@ const CHECKED: usize = 20;
 /// The flag of records whose zeros at the end are not stored.
 const SLACK: u8 = 1;
 
-/// What follows. Any two numbers differ in three bits at least, so that a kind is known although one bit is wrong.
+/// Kind of the data after the head. Any two numbers differ in at least three bits, so a kind is recognised despite one wrong bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Record = 0x52,
@@ -56,7 +56,7 @@ impl Stored {
     /// From its fields, for a record of so many bytes.
     ///
     /// # Errors
-    /// What was found, and what was expected.
+    /// The value found, and the expected one.
     pub(super) fn parse(codec: u8, flags: u8, size: u32, logical: u32) -> Result<Stored, (String, String)> {
         let known = || CodecId::ALL.map(|codec| format!("{} ({})", codec as u8, codec.name())).join(", ");
         let codec = CodecId::from_number(codec).ok_or_else(|| (format!("codec {codec}"), known()))?;
@@ -77,7 +77,7 @@ impl Stored {
     }
 }
 
-/// What a record, a table or an index begins with.
+/// The head of a record, a table or an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) kind: Kind,

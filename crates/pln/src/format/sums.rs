@@ -24,7 +24,7 @@ pub(crate) fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
 
-/// What the content of a record comes to.
+/// Hashes of the content of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest {
     /// Its node in the tree.

@@ -11,7 +11,7 @@ const MAGIC: [u8; 8] = [0x8B, b'p', b'l', b'n', 0x0D, 0x0A, 0x1A, 0x0A];
 /// Bytes that the check is made of.
 const CHECKED: usize = 64;
 
-/// What the trailer of a file says.
+/// The fields of the trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trailer {
     /// Where the index begins, bytes.

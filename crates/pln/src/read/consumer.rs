@@ -67,7 +67,7 @@ pub(super) struct RecordConsumer<'a> {
     pub(super) findings: u64,
     /// The root of the content, if it is the first record alone that was read last.
     pub(super) alone: Option<Root>,
-    /// What was found of records that are right, if they are to be compared with a table that comes behind them.
+    /// Entries of valid records, if they are to be compared with a table that follows them.
     pub(super) made: Option<Vec<(u64, Entry)>>,
 }
 

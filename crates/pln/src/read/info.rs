@@ -19,7 +19,7 @@ pub struct Info {
     pub physical: u64,
     /// BLAKE3 of the content.
     pub blake3: [u8; 32],
-    /// What records are stored as, in the order of the codecs' numbers, without slack first.
+    /// How records are stored, in the order of the codecs' numbers, without slack first.
     pub kinds: Vec<Kind>,
 }
 

@@ -135,7 +135,7 @@ impl Reader {
         Index::physical(self.shape.groups())
     }
 
-    /// What the file has of which kind, by its tables; no record is read.
+    /// Summary of the file from its tables; no record is read.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if a table is not right, [`Error::Input`].

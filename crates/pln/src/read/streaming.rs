@@ -92,7 +92,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// What comes next, if only one kind can.
+    /// The next part, if only one kind is possible.
     fn settled(&self) -> Option<Kind> {
         let last = self.short || !self.parts.records.is_multiple_of(GROUP);
         match self.in_group() {

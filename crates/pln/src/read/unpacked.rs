@@ -1,6 +1,6 @@
-//! What came of reading.
+//! Results of reading.
 
-/// What came of decompressing.
+/// Result of decompression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unpacked {
     /// Bytes of content handed out.
@@ -11,7 +11,7 @@ pub struct Unpacked {
     pub blake3: Option<[u8; 32]>,
 }
 
-/// What came of verifying.
+/// Result of verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verified {
     /// Findings; none if the file is whole and right.

@@ -1,10 +1,10 @@
-//! What decides the bytes of a file besides its content.
+//! The options that determine the bytes of a file, besides its content.
 
 use packline_codec::{CodecError, Coding};
 
 use crate::RecordSize;
 
-/// What decides the bytes of a file besides its content.
+/// The options that determine the bytes of a file, besides its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Bytes of a record.
@@ -14,7 +14,7 @@ pub struct WriteOptions {
     pub codings: Vec<Coding>,
 }
 
-/// What [`WriteOptions::auto`] tries, those first that are decoded fastest.
+/// Codings that [`WriteOptions::auto`] tries, fastest decoder first.
 const AUTO: [&str; 2] = ["slack+lz4", "slack+zstd:level=3"];
 /// The default coding of records.
 const DEFAULT: &str = "slack+zstd:level=3";

@@ -1,4 +1,4 @@
-//! What compresses the blocks of a chunk.
+//! The back ends: compressors of the blocks of a chunk.
 
 /// A block's compression, by the byte that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What stands before a chunk's streams, as 0.6 writes it.
+//! The head of a chunk, as 0.6 writes it.
 
 use super::{Width, width_for};
 

@@ -1,6 +1,6 @@
 //! Filters of 0.7, which make machine code or tables easier to compress.
 
-/// What was done to bytes before they were compressed, and is undone after.
+/// A transformation of bytes before compression, reversed after decompression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
     /// Targets of calls and jumps of x86 are absolute.

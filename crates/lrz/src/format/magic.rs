@@ -46,7 +46,7 @@ pub enum Protection {
     },
 }
 
-/// What stands at the beginning of a file.
+/// The magic: the start of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Magic {
     /// Which layout follows.

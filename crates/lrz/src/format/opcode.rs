@@ -64,7 +64,7 @@ impl OpcodeForm {
         }
     }
 
-    /// What a head says: the length, and whether a distance follows. A literal of no length is the end.
+    /// The fields of a head: the length, and whether a distance follows. A literal of length 0 is the end.
     pub fn decode_head(self, head: &[u8]) -> (u64, bool) {
         (self.length.get(&head[1..]), head[0] != 0)
     }

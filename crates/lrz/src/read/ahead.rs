@@ -34,7 +34,7 @@ struct Job {
     permit: Permit,
 }
 
-/// What came of a job.
+/// Result of a job.
 type Product = Result<Decoded, Error>;
 
 /// Decompressed bytes, which hold their share of the memory.

@@ -19,7 +19,7 @@ const LZMA_CONTEXTS: u8 = 0x5d;
 const LEAST_DICT: u64 = 4096;
 /// What the model of a zpaq block may take: a little more than the largest of lrzip's three, bytes.
 const ZPAQ_MEMORY: u64 = 256 << 20;
-/// What a decoder of bzip2 takes, bytes.
+/// Memory of a bzip2 decoder, bytes.
 const BZIP2_MEMORY: u64 = 4 << 20;
 /// Plain data grow by so many bytes at a time, at least.
 const STEP: usize = 1 << 20;
@@ -61,7 +61,7 @@ fn dictionary(bytes: &Bytes, block: &BlockInfo) -> u32 {
     u32::try_from(needed.max(LEAST_DICT)).unwrap_or(u32::MAX)
 }
 
-/// What a thread keeps from block to block.
+/// Decoders that a thread reuses for each block.
 pub(super) struct Tools {
     zlib: Result<Box<dyn Decoder>, CodecError>,
     lzo: Result<Box<dyn Decoder>, CodecError>,

@@ -18,7 +18,7 @@ pub struct ChunkInfo {
     pub last: Option<bool>,
     /// Bytes of plain data that its head declares. Informative only: lrzip cuts off those of small chunks.
     pub declared: Option<u64>,
-    /// What has to be undone once it is put together.
+    /// Filter to undo once the chunk is decoded.
     pub filter: Option<Filter>,
     /// Where its first record is; [`Record::next`] counts from here.
     pub base: u64,
@@ -41,7 +41,7 @@ impl ChunkInfo {
 pub struct BlockInfo {
     /// Where its record is, bytes from the beginning of the file.
     pub offset: u64,
-    /// What compressed it.
+    /// Its compressor.
     pub back_end: BackEnd,
     /// What has to be undone after that.
     pub filter: Option<Filter>,

@@ -33,7 +33,7 @@ pub struct ReadOptions {
     pub md5: bool,
 }
 
-/// What came of reading a whole file.
+/// Result of reading a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unpacked {
     /// Bytes of plain data.

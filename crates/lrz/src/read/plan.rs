@@ -1,4 +1,4 @@
-//! What memory is used for.
+//! Division of the memory limit.
 
 use crate::{Error, Resources};
 

@@ -42,7 +42,7 @@ pub(super) struct Waiting {
     size: usize,
 }
 
-/// What a record says of its block, and the salt of its data.
+/// The fields of a block's record, and the salt of its data.
 #[derive(Clone, Copy)]
 struct About {
     back_end: BackEnd,

@@ -13,7 +13,7 @@ use crate::{Error, Resources};
 const ALLOCATOR_SHARE: u64 = 16;
 /// The least that opcodes may take before they go to a file.
 const OPCODES_LEAST: u64 = 1 << 20;
-/// What opcodes may take of the limit.
+/// The part of the limit that opcodes may take.
 const OPCODES_SHARE: u64 = 64;
 /// Opcodes are there twice, plain and compressed.
 const OPCODES_COPIES: u64 = 2;
@@ -34,7 +34,7 @@ pub(super) struct Memory<'a> {
     engine: &'a Config,
 }
 
-/// What one chunk gets.
+/// Memory and workers of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     /// Workers that look for matches.
@@ -72,7 +72,7 @@ impl<'a> Memory<'a> {
         BASE + THREAD * (workers as u64 + 1) + opcodes
     }
 
-    /// What looking for matches takes.
+    /// Memory of the match search.
     fn search_bytes(&self, length: u64, workers: usize) -> u64 {
         let search = self.settings(length).memory(workers);
         self.fixed(workers).saturating_add(search).saturating_add(search / ALLOCATOR_SHARE)

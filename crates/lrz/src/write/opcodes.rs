@@ -19,7 +19,7 @@ pub(super) struct Recorder<'a> {
     counts: Counts,
 }
 
-/// What a chunk consists of.
+/// Counts of the matches and literals of a chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) matches: u64,

@@ -14,7 +14,7 @@ pub type Randomness = Arc<dyn Fn(&mut [u8]) -> io::Result<()> + Send + Sync>;
 /// How a file is written. The bytes are a function of the input and of these options.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// What compresses blocks. Default: LZMA.
+    /// The compressor of blocks. Default: LZMA.
     pub back_end: BackEnd,
     /// Effort, 1 to 9. Default 7.
     pub level: u32,
@@ -73,7 +73,7 @@ impl WindowSize {
     }
 }
 
-/// What encrypts a file.
+/// Encryption of a file.
 #[derive(Clone)]
 pub struct Password {
     /// The password as it was typed, without an end of line.

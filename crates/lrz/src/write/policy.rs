@@ -13,7 +13,7 @@ const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
 const STORED_BLOCK: usize = 8 << 20;
 /// lzo and gzip look back less than 64 KiB: a block of many times that loses nothing at its beginning.
 const SHORT_SIGHTED_BLOCK: usize = 4 << 20;
-/// What LZMA compresses at once, bytes, at most.
+/// Longest block of LZMA, bytes.
 const LZMA_BLOCK: usize = 92 << 20;
 /// Back ends that find short repeats cheaply leave to matches what is worth more than an opcode costs them.
 const LEAST_BEFORE_STRONG: u64 = 48;

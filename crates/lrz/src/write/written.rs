@@ -1,4 +1,4 @@
-//! What came of writing a file.
+//! Statistics of writing a file.
 
 /// Sums over a file that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! What a user may choose of an image.
+//! Options of an image.
 
 use packline_codec::Spec;
 
@@ -92,7 +92,7 @@ impl Options {
     }
 }
 
-/// What a sort file may ask of one file.
+/// Settings of a sort file for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileHints {
     /// Put no part of the file into a fragment block.

@@ -36,7 +36,7 @@ pub(crate) enum Type {
     Socket = 7,
 }
 
-/// What inodes of all types have.
+/// Fields of inodes of all types.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Common {
     pub(crate) meta: Meta,

@@ -14,7 +14,7 @@ pub enum ReadError {
         offset: u64,
         /// Description of the fault, with the value found.
         what: String,
-        /// What would have been right.
+        /// Description of valid content.
         expected: String,
     },
     /// The image asks for something this reader does not have (a version, a compressor).

@@ -29,7 +29,7 @@ pub(crate) struct MetaPlace {
 /// The part of an image that a table of metadata blocks takes: each of its blocks must lie in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Area {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) name: &'static str,
     /// First byte.
     pub(crate) start: u64,
@@ -57,7 +57,7 @@ pub(crate) struct MetaBlock {
     pub(crate) next: u64,
 }
 
-/// What it takes to decompress: borrowed by one thread at a time.
+/// Decoder and buffers: borrowed by one thread at a time.
 struct Tool {
     decoder: Box<dyn Decoder>,
     /// A block as it is stored, header included.

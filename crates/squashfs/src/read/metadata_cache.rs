@@ -7,7 +7,7 @@ use packline_codec::METADATA_BLOCK_SIZE;
 
 use super::metadata::MetaBlock;
 
-/// What a block takes besides its bytes, roughly.
+/// Memory of a block besides its bytes, approximate.
 const OVERHEAD: usize = 128;
 /// Parts with a lock of their own, where there are blocks enough for them.
 const MOST_SHARDS: usize = 16;

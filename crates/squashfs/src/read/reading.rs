@@ -55,7 +55,7 @@ pub struct Request<T> {
     pub weight: usize,
 }
 
-/// What comes of the requests, in their order.
+/// Results of the requests, in their order.
 #[derive(Debug)]
 pub enum Event<T> {
     /// A request begins; what follows up to the next `Begin` is its content, in order, [`FileData::size`] bytes in all.
@@ -166,7 +166,7 @@ impl<'r, T> Reading<'r, T> {
         })
     }
 
-    /// What comes next; `None` after the last.
+    /// The next event; `None` after the last.
     ///
     /// # Errors
     /// An error that `requests` gave, in its place, after which reading may go on; [`ReadError::Cancelled`]. What cannot be

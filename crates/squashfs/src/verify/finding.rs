@@ -1,4 +1,4 @@
-//! What verification finds, and whom it tells.
+//! Findings of verification, and their receiver.
 
 use crate::read::ReadError;
 
@@ -35,7 +35,7 @@ pub trait Examiner {
     fn advance(&mut self, _content: u64, _total: u64) {}
 }
 
-/// What was looked at.
+/// Totals of what was checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Inodes in the inode table.

@@ -41,7 +41,7 @@ impl Record {
     }
 }
 
-/// What inodes refer to.
+/// References of inodes.
 #[derive(Debug)]
 pub(super) struct Uses {
     pub(super) fragments: Vec<bool>,

@@ -20,7 +20,7 @@ use self::finding::Report;
 use self::inodes::Inodes;
 use crate::read::{Image, ReadError, ReadSettings};
 
-/// What verification may use.
+/// Resources of verification.
 #[derive(Debug, Clone)]
 pub struct VerifySettings {
     /// For reading contents.

@@ -15,7 +15,7 @@ use crate::write::work::{CompressTask, Hashed, Packed, PieceHash};
 /// Stands for a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
 
-/// What deduplication and holes saved.
+/// Savings of deduplication and holes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Saved {
     /// Files whose whole content was stored already, without empty ones.

@@ -81,7 +81,7 @@ pub fn write_metadata(
     })
 }
 
-/// What metadata is made from.
+/// Input of the metadata.
 pub(crate) struct Source<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) numbering: &'a Numbering,

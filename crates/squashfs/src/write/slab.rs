@@ -9,7 +9,7 @@ use packline_engine::Permit;
 
 use crate::buffer::Buffer;
 
-/// What a piece of content is.
+/// Kind of a piece of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A data block, or a tail end that goes into a block of its own.

@@ -37,7 +37,7 @@ pub struct WriteResources {
     pub engine: Config,
 }
 
-/// What the image starts from.
+/// Defaults of an image.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// Attributes of the root and of directories that are only implied, until an entry says otherwise.
@@ -77,14 +77,14 @@ pub struct Counts {
     pub special: u64,
 }
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Debug, Clone)]
 pub struct Summary {
     /// Entries of the input, by kind.
     pub counts: Counts,
     /// Bytes of file content, holes included.
     pub content_bytes: u64,
-    /// What deduplication and holes saved.
+    /// Savings of deduplication and holes.
     pub saved: Saved,
     /// Data blocks in the image.
     pub blocks: u64,

@@ -33,7 +33,7 @@ pub struct DirEntry {
     pub kind: NodeType,
 }
 
-/// What an entry says besides its name.
+/// Fields of an entry besides its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listed {
     pub(crate) inode: InodeRef,

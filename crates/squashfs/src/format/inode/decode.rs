@@ -17,7 +17,7 @@ const LONGEST_TARGET: u32 = 65_535;
 /// Bytes of a decompressed metadata block, at most.
 const BLOCK_BYTES: u16 = 8192;
 
-/// What inodes are checked against.
+/// Tables that inodes are checked against.
 #[derive(Clone, Copy)]
 pub(crate) struct Rules<'i> {
     pub(crate) superblock: &'i Superblock,
@@ -25,14 +25,14 @@ pub(crate) struct Rules<'i> {
     pub(crate) ids: &'i [u32],
 }
 
-/// What inodes of all types start with.
+/// The common start of inodes of all types.
 struct Head {
     meta: Meta,
     number: u32,
     extended: bool,
 }
 
-/// What follows the head.
+/// The fields after the head.
 struct Body {
     links: u32,
     xattr: u32,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Most bytes of names and values of one set. Linux allows 64 KiB of names, and as much for each value; the format allows more,
 /// and a few bytes of it could ask for all memory.
 const MOST_BYTES: u64 = 16 << 20;
-/// What an attribute costs besides its bytes, so that a set of many small ones is bounded too.
+/// Overhead charged for an attribute besides its bytes, so that a set of many small ones is bounded too.
 const OVERHEAD: u64 = 64;
 /// Length of the reference that stands for a value stored elsewhere, bytes.
 const REFERENCE_BYTES: u32 = 8;

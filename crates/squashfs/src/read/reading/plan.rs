@@ -22,7 +22,7 @@ const RUN_BYTES: usize = 256 << 10;
 const RUN_BLOCKS: usize = 256;
 /// Holes that are passed over at one go.
 const HOLES_AT_ONCE: usize = 4096;
-/// What a job takes beside the bytes it decodes.
+/// Memory of a job besides the bytes it decodes.
 const JOB_OVERHEAD: usize = 512;
 /// What a step takes, with the tag that may come with it.
 const STEP_BYTES: usize = 512;

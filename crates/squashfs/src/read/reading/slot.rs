@@ -20,7 +20,7 @@ pub(super) struct Decoded {
 
 #[derive(Debug)]
 enum Bytes {
-    /// What a job decoded.
+    /// Decoded bytes of a job.
     Buffer(Buffer),
     /// A tail end that was read by itself.
     Own(Vec<u8>),
@@ -47,7 +47,7 @@ impl Decoded {
     }
 }
 
-/// What came of one block.
+/// Result of decoding one block.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// Its bytes.
@@ -56,7 +56,7 @@ pub(super) struct Piece {
     pub(super) error: Option<ReadError>,
 }
 
-/// What came of a job.
+/// Result of a job.
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) decoded: Arc<Decoded>,

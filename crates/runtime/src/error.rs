@@ -26,7 +26,7 @@ pub enum Error {
         path: PathBuf,
         /// What it is.
         what: String,
-        /// What would have been right.
+        /// Description of valid content.
         expected: String,
     },
 }

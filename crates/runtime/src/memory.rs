@@ -23,7 +23,7 @@ pub struct MemoryPlan {
     pub keeps_half: bool,
 }
 
-/// What a limit is enough for.
+/// Workers and memory granted by a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     /// Workers.

@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline::{EntryInfo, EntryKind, Observer, Progress, RestoreAttributes, Selection};
 use packline_image::{ImagePlace, Omit, OpenedImage, UnpackRequest, unpack};
 use packline_squashfs::read::{Node, NodeType};
@@ -35,7 +36,8 @@ pub struct RdSquashFs {
     action: Action,
     /// With --unpack-path: the directory to unpack to, instead of the current one. With --describe: text before the locations
     /// of regular files
-    #[arg(short = 'p', long, value_name = "PATH")]
+    // Not a `PathBuf` for clap, which refuses an empty one: before locations an empty text is usual.
+    #[arg(short = 'p', long, value_name = "PATH", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     unpack_root: Option<PathBuf>,
     #[command(flatten)]
     omit: OmitOptions,

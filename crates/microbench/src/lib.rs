@@ -62,13 +62,13 @@ pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, St
         engine: Config::default(),
     };
     let start = Start { defaults: META, input: "generated".into() };
-    let said = |cause: packline_squashfs::Error| cause.to_string();
-    let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), resources, start).map_err(said)?;
+    let as_text = |cause: packline_squashfs::Error| cause.to_string();
+    let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), resources, start).map_err(as_text)?;
     let mut source = TarSource::new(tar, TarOptions::named("generated"));
     while let Some(entry) = source.next_entry().map_err(|cause| cause.to_string())? {
-        writer.add(&entry, FileHints::default(), &mut source).map_err(said)?;
+        writer.add(&entry, FileHints::default(), &mut source).map_err(as_text)?;
     }
-    writer.finish().map_err(said)?;
+    writer.finish().map_err(as_text)?;
     Ok(sink.take())
 }
 

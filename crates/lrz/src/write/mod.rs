@@ -1,7 +1,7 @@
 //! Writing a .lrz file of format 0.6.
 //!
 //! The bytes are a function of the input and the options. A chunk is done in phases: `search.rs` finds its matches, which
-//! become the opcodes of stream 0; `literals.rs` gathers what they leave, stream 1; `press.rs` compresses the blocks of both,
+//! become the opcodes of stream 0; `literals.rs` gathers what they leave, stream 1; `compress.rs` compresses the blocks of both,
 //! several at once; `layout.rs` puts them into the file in order. Memory (`memory.rs`) decides how many do so, and whether the
 //! chunk is kept or read again.
 

@@ -13,7 +13,7 @@ pub enum Error {
     Setting {
         /// Which setting.
         setting: Setting,
-        /// What is wrong with it, and what was expected.
+        /// The fault, and the expected form.
         reason: String,
     },
     /// A run, a file or a comparison failed.

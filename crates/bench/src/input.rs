@@ -12,7 +12,7 @@ use crate::{Error, report};
 /// Bytes of a read. Small, because the kernel never reports a smaller peak for a child than its parent has.
 pub const BUFFER: usize = 256 << 10;
 
-/// What is packed, with its absolute path.
+/// The input of packing, with its absolute path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Tar {

@@ -164,7 +164,7 @@ impl Against {
     /// Parses `all`, `none` or a list `NAME[=PATH],...` of programs in `known`; `packline=PATH` is another build of packline.
     ///
     /// # Errors
-    /// What is wrong with the list, and what was expected.
+    /// The fault of the list, and the expected form.
     pub fn parse(text: &OsStr, known: &[ProgramKind]) -> Result<Against, String> {
         if text == "all" {
             return Ok(Against::All);

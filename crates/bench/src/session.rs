@@ -19,7 +19,7 @@ pub struct Session<'a> {
     pub progress: &'a mut dyn Progress,
 }
 
-/// What is known of the machine.
+/// Facts about the machine, as far as they could be read.
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// Path of the packline program that is measured.

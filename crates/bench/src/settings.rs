@@ -88,7 +88,7 @@ pub struct Comparison {
 pub struct PackSettings {
     /// Runs and competitors.
     pub comparison: Comparison,
-    /// What is packed.
+    /// The input of packing.
     pub source: PackSource,
     /// Codecs of SquashFS.
     pub codecs: Vec<Spec>,
@@ -98,7 +98,7 @@ pub struct PackSettings {
     pub tails: Vec<Tails>,
 }
 
-/// What is packed.
+/// The input of packing.
 #[derive(Debug, Clone)]
 pub enum PackSource {
     /// A directory or a tar.

@@ -20,7 +20,7 @@ use crate::tree_diff::TreeDiff;
 use crate::work_dir::{WorkDir, remove};
 use crate::{Error, Session};
 
-/// What is known of the image.
+/// The image to unpack.
 struct Image {
     path: PathBuf,
     size: u64,

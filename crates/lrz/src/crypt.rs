@@ -1,7 +1,7 @@
 //! Encryption of 0.4 to 0.6: SHA-512 for keys, AES-128 in CBC, ciphertext stealing for tails.
 //!
-//! A password is stretched once a file; each item (a record, a block's data, the digest) has a salt of its own from which its
-//! key and first vector follow. Nothing is authenticated: a wrong password shows as nonsense.
+//! The key of a file is derived from the password once; each item (a record, a block's data, the digest) has its own salt from which its
+//! key and first vector follow. There is no authentication: a wrong password yields garbage.
 
 use std::fmt;
 
@@ -9,26 +9,25 @@ use aes::Aes128;
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use sha2::{Digest, Sha512};
 
-/// Bytes of a block of AES; the least that can be encrypted.
+/// Bytes of a block of AES; the minimum size of encrypted data.
 pub const CIPHER_BLOCK: usize = 16;
 /// Bytes of a salt.
 pub const SALT_SIZE: usize = 8;
-/// Rounds of stretching, at most: about half a minute. lrzip asks for some 11 million in 2026, and twice as many every four
-/// years.
+/// Maximum rounds of key derivation: about half a minute. lrzip uses some 11 million in 2026, and twice as many every four years.
 const LOOPS_MOST: u64 = 1 << 28;
-/// Blocks decrypted at a time, since processors do several at once.
+/// Blocks decrypted at a time, since processors overlap several.
 const AT_ONCE: usize = 8;
 
 type Block = [u8; CIPHER_BLOCK];
 
-/// A stretched password: the key of a file.
+/// The key of a file, derived from a password.
 pub struct Key {
     stretched: [u8; 64],
     salted: Vec<u8>,
 }
 
 impl Key {
-    /// The key of a file with this salt, whose first two bytes say how long to stretch: about half a minute at most.
+    /// Derives the key of a file from a password and its salt, whose first two bytes encode the number of rounds: at most half a minute.
     pub fn new(password: &[u8], salt: [u8; SALT_SIZE]) -> Key {
         let salted = [&salt, password].concat();
         let rounds = loops(salt).min(LOOPS_MOST) * 64 / (salted.len() as u64 + 8);
@@ -40,12 +39,12 @@ impl Key {
         Key { stretched: hash.finalize().into(), salted }
     }
 
-    /// Whether the salt asks for no more stretching than [`Key::new`] does.
+    /// Whether the salt requires no more rounds than [`Key::new`] allows.
     pub fn accepts(salt: [u8; SALT_SIZE]) -> bool {
         loops(salt) <= LOOPS_MOST
     }
 
-    /// Encrypts an item in place. Fewer than [`CIPHER_BLOCK`] bytes become that many, filled up with zeros.
+    /// Encrypts an item in place. Items of fewer than [`CIPHER_BLOCK`] bytes are padded with zeros.
     pub fn encrypt(&self, bytes: &mut Vec<u8>, item_salt: [u8; SALT_SIZE]) {
         if bytes.len() < CIPHER_BLOCK {
             bytes.resize(CIPHER_BLOCK, 0);
@@ -68,12 +67,12 @@ impl Key {
         }
     }
 
-    /// Decrypts an item in place. Fewer than [`CIPHER_BLOCK`] bytes cannot have been encrypted and stay as they are.
+    /// Decrypts an item in place. Items of fewer than [`CIPHER_BLOCK`] bytes are not encrypted and stay unchanged.
     pub fn decrypt(&self, bytes: &mut [u8], item_salt: [u8; SALT_SIZE]) {
         self.decryption(item_salt).last(bytes);
     }
 
-    /// Decrypts an item piece by piece.
+    /// Decrypts an item incrementally.
     pub fn decryption(&self, item_salt: [u8; SALT_SIZE]) -> Decryption {
         let (cipher, vector) = self.item(item_salt);
         Decryption { cipher, vector }
@@ -96,15 +95,14 @@ impl fmt::Debug for Key {
     }
 }
 
-/// An item that is decrypted piece by piece.
+/// Incremental decryption of an item.
 pub struct Decryption {
     cipher: Aes128,
     vector: Block,
 }
 
 impl Decryption {
-    /// Decrypts a piece that is not the last, in place: a multiple of [`CIPHER_BLOCK`] bytes, after which at least that many
-    /// follow.
+    /// Decrypts a piece that is not the last, in place: a multiple of [`CIPHER_BLOCK`] bytes, followed by at least that many.
     pub fn piece(&mut self, bytes: &mut [u8]) {
         for group in bytes.as_chunks_mut::<CIPHER_BLOCK>().0.chunks_mut(AT_ONCE) {
             let mut before = [[0; CIPHER_BLOCK]; AT_ONCE];
@@ -116,14 +114,14 @@ impl Decryption {
         }
     }
 
-    /// Decrypts the last piece, in place: [`CIPHER_BLOCK`] bytes at least.
+    /// Decrypts the last piece, in place: at least [`CIPHER_BLOCK`] bytes.
     pub fn last(mut self, bytes: &mut [u8]) {
         let tail = bytes.len() % CIPHER_BLOCK;
         let Some(whole) = (bytes.len() - tail).checked_sub(CIPHER_BLOCK).filter(|_| tail > 0) else {
             return self.piece(bytes);
         };
         self.piece(&mut bytes[..whole]);
-        // The last whole block holds the tail and what was stolen for it from the block before.
+        // The last whole block holds the tail and the bytes stolen for it from the block before.
         let mut ending: Block = first(&bytes[whole..]);
         self.cipher.decrypt_block((&mut ending).into());
         let mut stolen = ending;
@@ -138,7 +136,7 @@ impl Decryption {
     }
 }
 
-/// Rounds that a salt asks for.
+/// Number of rounds in a salt.
 fn loops(salt: [u8; SALT_SIZE]) -> u64 {
     let shift = u32::from(salt[0]);
     if shift < 56 { u64::from(salt[1]) << shift } else { u64::MAX }

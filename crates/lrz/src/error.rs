@@ -10,7 +10,7 @@ pub enum Error {
     /// The file is malformed.
     #[error("{what} at byte {offset} (expected {expected})")]
     Corrupt {
-        /// Where in the file, bytes.
+        /// Offset in the file, bytes.
         offset: u64,
         /// Description of the fault.
         what: String,
@@ -45,21 +45,21 @@ pub enum Error {
     Memory {
         /// Bytes allowed.
         allowed: u64,
-        /// Smallest amount that works.
+        /// Minimum that suffices, bytes.
         needed: u64,
-        /// For what.
+        /// What needs it.
         what: String,
     },
-    /// There are no random bytes for salts.
+    /// No random bytes are available for salts.
     #[error("cannot get random bytes: {0}")]
     Random(#[source] io::Error),
-    /// A codec refused to compress: a fault of this program or out of memory.
+    /// A codec failed to compress: a bug or out of memory.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
     /// The cancel token was set.
     #[error("stopped")]
     Cancelled,
-    /// A fault of this program.
+    /// A bug in this program.
     #[error("internal error: {0}")]
     Internal(String),
 }

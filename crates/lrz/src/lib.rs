@@ -1,7 +1,7 @@
-//! lrzip's container: .lrz files of format 0.6 written, and all since 0.4 read.
+//! lrzip's container: writes .lrz files of format 0.6, and reads all formats since 0.4.
 //!
-//! A file is a magic, chunks, and a digest of the whole. A chunk has two streams: stream 0 are opcodes, literals and matches;
-//! stream 1 are the literals' bytes. Each stream is blocks, compressed one by one.
+//! A file is a magic, chunks, and a digest of the whole. A chunk has two streams: stream 0 holds opcodes, literals and matches; stream 1 holds
+//! the literals' bytes. Each stream is a sequence of separately compressed blocks.
 
 mod crypt;
 mod error;

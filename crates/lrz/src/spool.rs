@@ -1,4 +1,4 @@
-//! Bytes put by: in memory while there is room, else in a file without a name.
+//! A spill buffer: in memory up to a limit, then in a file without a name.
 
 use std::fs::File;
 use std::io;
@@ -9,24 +9,24 @@ use packline_runtime::unnamed_temp_file;
 
 use crate::{Error, Input};
 
-/// Memory grows by so many bytes at least.
+/// Minimum growth of the memory, bytes.
 const STEP: usize = 64 << 10;
 
-/// Bytes that are appended and read again at any offset. Past its limit all of them move to a file without a name, which is
-/// gone with the process.
+/// Bytes that are appended and read again at any offset. Beyond the limit all of them move to a file without a name, which disappears with
+/// the process.
 #[derive(Debug)]
 pub(crate) struct Spool {
     memory: Vec<u8>,
-    /// Bytes of memory, at most.
+    /// Memory limit, bytes.
     limit: usize,
     directory: Option<PathBuf>,
     file: Option<File>,
-    /// Bytes in the file; what is in memory does not count.
+    /// Bytes in the file, 0 while all are in memory.
     in_file: u64,
 }
 
 impl Spool {
-    /// Nothing yet. `limit`: bytes of memory, at most; `directory`: where the file is made when that is not enough.
+    /// An empty buffer. `limit`: memory in bytes; `directory`: where a file is created beyond it.
     pub(crate) fn new(limit: u64, directory: Option<&Path>) -> Spool {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         Spool { memory: Vec::new(), limit, directory: directory.map(Into::into), file: None, in_file: 0 }
@@ -35,7 +35,7 @@ impl Spool {
     /// Appends bytes.
     ///
     /// # Errors
-    /// [`Error::Scratch`] if the file is needed and cannot be made or written; [`Error::Memory`] if there is no place for it.
+    /// [`Error::Scratch`] if the file is needed and cannot be created or written; [`Error::Memory`] if there is no directory for it.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if self.file.is_none() && self.memory.len().saturating_add(bytes.len()) <= self.limit {
             self.grow(bytes.len());
@@ -49,7 +49,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Room for `more` bytes: twice as much as before, but never over the limit.
+    /// Reserves space for `more` bytes by doubling, within the limit.
     fn grow(&mut self, more: usize) {
         let needed = self.memory.len() + more;
         if needed > self.memory.capacity() {
@@ -58,7 +58,7 @@ impl Spool {
         }
     }
 
-    /// From now on everything is in the file.
+    /// Moves everything to the file.
     fn settle_in_file(&mut self, more: usize) -> Result<(), Error> {
         if self.file.is_some() {
             return Ok(());
@@ -78,7 +78,7 @@ impl Spool {
         Error::Memory { allowed: self.limit as u64, needed, what }
     }
 
-    /// Forgets all bytes but not the memory or the file they were in.
+    /// Removes all bytes but keeps the memory or the file.
     pub(crate) fn clear(&mut self) -> Result<(), Error> {
         self.memory.clear();
         self.in_file = 0;

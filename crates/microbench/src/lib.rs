@@ -15,11 +15,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What stands for an entry that says nothing of itself.
+/// The attributes of an entry without its own.
 pub const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 /// Bytes of decompressed metadata that a reader keeps.
 const METADATA_CACHE: usize = 1 << 20;
-/// Bytes on the line of a writer.
+/// Bytes a writer has in its pipeline.
 const WINDOW: usize = 64 << 20;
 
 /// A block that compresses as text does.
@@ -51,7 +51,7 @@ pub fn noise(length: usize) -> Vec<u8> {
 /// Packs a tar in memory into an image in memory.
 ///
 /// # Errors
-/// What the tar or the writer says, as text.
+/// The fault of the tar or of the writer, as text.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
     let sink = Rc::new(RefCell::new(Vec::new()));
     let resources = WriteResources {

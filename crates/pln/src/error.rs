@@ -8,11 +8,11 @@ use packline_runtime::TaskError;
 /// A part of a .pln file. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The head of the file.
+    /// The header of the file.
     Head,
     /// A record.
     Record(u64),
-    /// The table behind a group of records.
+    /// The table after a group of records.
     Table(u64),
     /// The index of the tables.
     Index,
@@ -43,7 +43,7 @@ pub enum Error {
     Corrupt {
         /// Which part.
         part: Part,
-        /// Where it begins in the file, bytes.
+        /// Its offset in the file, bytes.
         offset: u64,
         /// Description of the fault.
         what: String,
@@ -56,15 +56,15 @@ pub enum Error {
          whole are {records} records, {bytes} bytes of content"
     )]
     Cut {
-        /// Bytes of the file.
+        /// Length of the file, bytes.
         length: u64,
-        /// The part that is not whole.
+        /// The incomplete part.
         part: Part,
-        /// Where it begins, bytes.
+        /// Its offset, bytes.
         offset: u64,
-        /// Bytes that it lacks, as far as that is known.
+        /// Bytes missing, as far as known.
         missing: u64,
-        /// Records that are whole.
+        /// Complete records.
         records: u64,
         /// Bytes of their content.
         bytes: u64,
@@ -80,9 +80,9 @@ pub enum Error {
     /// The requested range is not within the content.
     #[error("there are no bytes {start} to {end} of the content (expected a range within its {size} bytes)")]
     Range {
-        /// The first byte asked for.
+        /// The first byte requested.
         start: u64,
-        /// The byte behind the last.
+        /// The end of the range.
         end: u64,
         /// Bytes of the content.
         size: u64,
@@ -101,24 +101,24 @@ pub enum Error {
     Memory {
         /// Bytes allowed.
         allowed: u64,
-        /// Smallest amount that works.
+        /// Minimum that suffices, bytes.
         needed: u64,
-        /// For what.
+        /// What needs it.
         what: String,
     },
-    /// A codec cannot be made, or cannot compress: wrong parameters, a fault of this program, or out of memory.
+    /// A codec cannot be created or cannot compress: invalid parameters, a bug, or out of memory.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
     /// The cancel token was set.
     #[error("stopped")]
     Cancelled,
-    /// A fault of this program.
+    /// A bug in this program.
     #[error("internal error: {0}")]
     Internal(String),
 }
 
 impl Error {
-    /// A part that begins at byte `offset` is not what it should be.
+    /// A part at byte `offset` is malformed.
     pub(crate) fn corrupt(part: Part, offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::Corrupt { part, offset, what: what.into(), expected: expected.into() }
     }

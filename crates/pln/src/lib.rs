@@ -1,9 +1,9 @@
 //! Our own record container: .pln files, whose format docs/format/pln.md describes.
 //!
-//! Content of any kind is cut into records of one size, a power of two; each is compressed by itself, with a codec of its own and
-//! checksums. Records are written as they come, so that a pipe will do at either end; tables between them and an index behind them
-//! lead to any offset, and to all records at once. The sums in there are nodes of BLAKE3's tree over the content, whose root
-//! is in the trailer: what b3sum says of the content, and what any part of it is checked against.
+//! Content of any kind is cut into records of one size, a power of two; each is compressed separately, with its own codec and checksums.
+//! Records are written sequentially, so that a pipe is possible at either end; tables between them and an index after them give access
+//! to any offset, and to all records in parallel. Their hashes are nodes of BLAKE3's tree over the content, whose root is in the
+//! trailer: equal to the output of b3sum for the content, and any part of it can be verified against it.
 
 mod error;
 mod fill;

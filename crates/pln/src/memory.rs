@@ -1,22 +1,22 @@
-//! How memory is shared out: a limit on the whole process becomes workers and room in flight. None of it changes a byte.
+//! Distributes a limit on the whole process's memory among workers and records in flight. It does not affect the output.
 
 use packline_runtime::memory::{Grant, MemoryPlan, Shortage, fewer_workers};
 
 use crate::{Error, Observer, Resources};
 
-/// The least that is worth having in flight where there is memory for it.
+/// Minimum useful memory in flight if the limit allows it.
 const WINDOW_LEAST: u64 = 8 << 20;
 
 /// Memory that an operation needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand {
-    /// Bytes that the tools of one worker take.
+    /// Memory of one worker's tools, bytes.
     pub(crate) tool: u64,
-    /// Bytes that a record takes in flight.
+    /// Memory of a record in flight, bytes.
     pub(crate) record: u64,
-    /// Bytes that are held besides: the index.
+    /// Memory of the index, bytes.
     pub(crate) besides: u64,
-    /// For what, in a message.
+    /// What needs the memory, for a message.
     pub(crate) what: &'static str,
 }
 

@@ -7,7 +7,7 @@ use packline_codec::{SlabBuffer, Slabs};
 use crate::format::PIECE_BYTES;
 use crate::{Error, RecordSize};
 
-/// Bytes before the content: a page, in whose last bytes is the head.
+/// Bytes before the content: a page, at whose end the header is.
 const FRONT: usize = 4096;
 
 /// Buffers for records of one size.

@@ -1,10 +1,10 @@
-//! Buffers that are used again: a fresh one costs a page fault every 4 KiB.
+//! Reused buffers: a fresh one costs a page fault every 4 KiB.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::Permit;
 
-/// Bytes that return to their pool, and their memory to the budget, when dropped.
+/// A buffer that returns to its pool, and its memory to the budget, when dropped.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -21,7 +21,7 @@ impl Buffer {
         &mut self.bytes
     }
 
-    /// Accounts for more of its bytes.
+    /// Adds a permit for more of its bytes.
     pub(crate) fn add_permit(&mut self, permit: Permit) {
         self.permit.merge(permit);
     }
@@ -33,7 +33,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Keeps buffers of one size for reuse.
+/// Caches buffers of one size for reuse.
 #[derive(Debug)]
 pub(crate) struct Pool {
     size: usize,
@@ -42,18 +42,17 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool of buffers of `size` bytes that keeps a quarter of `budget` bytes at most, but two buffers at least.
+    /// A pool of buffers of `size` bytes that caches at most a quarter of `budget` bytes, but at least two buffers.
     pub(crate) fn new(size: usize, budget: usize) -> Arc<Pool> {
         let keep = (budget / 4 / size).clamp(2, 64);
         Arc::new(Pool { size, keep, free: Mutex::new(Vec::new()) })
     }
 
-    /// Bytes of each buffer.
     pub(crate) fn buffer_size(&self) -> usize {
         self.size
     }
 
-    /// A buffer with unspecified content, whose memory `permit` accounts for.
+    /// A buffer with unspecified content, covered by `permit`.
     pub(crate) fn take(self: &Arc<Pool>, permit: Permit) -> Buffer {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let bytes = free.unwrap_or_else(|| vec![0; self.size]);

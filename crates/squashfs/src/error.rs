@@ -1,4 +1,4 @@
-//! How writing an image fails.
+//! Errors of writing an image.
 
 use packline_runtime::TaskError;
 
@@ -8,17 +8,17 @@ pub enum Error {
     /// The source failed.
     #[error(transparent)]
     Source(#[from] packline_tree::Error),
-    /// A codec failed, or was given parameters it cannot take.
+    /// A codec failed, or its parameters are invalid.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
-    /// The sink refused.
+    /// The sink failed.
     #[error("cannot {action} the image at byte {offset}: {cause}")]
     Sink {
         /// `write` or `read back`.
         action: &'static str,
         /// Offset in the image, bytes.
         offset: u64,
-        /// The operating system's answer.
+        /// The system's error.
         #[source]
         cause: std::io::Error,
     },
@@ -33,7 +33,7 @@ pub enum Error {
     /// The pack was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// A bug of ours.
+    /// A bug in this program.
     #[error("internal error: {0}")]
     Internal(String),
 }

@@ -2,14 +2,14 @@
 
 use packline_codec::Spec;
 
-/// Block size when none is chosen, bytes.
+/// Default block size, bytes.
 pub const DEFAULT_BLOCK_SIZE: u32 = 128 * 1024;
 /// Smallest block size of the format, bytes.
 pub const MIN_BLOCK_SIZE: u32 = 4 * 1024;
 /// Largest block size of the format, bytes.
 pub const MAX_BLOCK_SIZE: u32 = 1024 * 1024;
 
-/// How a directory's link count is made up.
+/// How the link count of a directory is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DirectoryLinks {
     /// 2 and the number of subdirectories, as Unix file systems and mksquashfs do.
@@ -46,7 +46,7 @@ pub struct Stored {
     pub fragments: bool,
 }
 
-/// Everything that decides an image's bytes besides its input.
+/// Together with the input they determine an image's bytes.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Codec of data and metadata.
@@ -63,7 +63,7 @@ pub struct Options {
     pub stored: Stored,
     /// Whether an export table (for NFS) is written.
     pub exportable: bool,
-    /// Whether extended attributes are kept.
+    /// Whether extended attributes are stored.
     pub xattrs: bool,
     /// The image is padded with zeros to a multiple of this many bytes; 0 or 1 for no padding.
     pub pad: u32,
@@ -99,7 +99,7 @@ pub struct FileHints {
     pub no_fragment: bool,
     /// Store its blocks uncompressed (its tail end then never shares a fragment block).
     pub no_compress: bool,
-    /// Do not look for the same content elsewhere.
+    /// Do not search for the same content.
     pub no_deduplicate: bool,
     /// Store blocks of zeros as data.
     pub no_sparse: bool,

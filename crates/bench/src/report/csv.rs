@@ -25,7 +25,7 @@ const FIRST: &str = "# packline bench: 1";
 pub struct CsvError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong with it, and what was expected.
+    /// The fault, and the expected form.
     pub what: String,
 }
 
@@ -72,7 +72,7 @@ fn line_of(cause: &csv::Error, otherwise: u64) -> u64 {
     cause.position().map_or(otherwise, csv::Position::line)
 }
 
-/// What is wrong with a row, with the name of the column.
+/// The fault of a row, with the name of the column.
 fn described(cause: &csv::Error) -> String {
     match cause.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {

@@ -1,9 +1,9 @@
 //! The back ends: compressors of the blocks of a chunk.
 
-/// A block's compression, by the byte that names it.
+/// A block's compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackEnd {
-    /// Stored as it is.
+    /// Stored.
     None,
     /// A bzip2 stream.
     Bzip2,
@@ -11,18 +11,18 @@ pub enum BackEnd {
     Lzo,
     /// Raw LZMA1, whose properties are in the magic.
     Lzma,
-    /// A zlib stream, which lrzip calls gzip.
+    /// A zlib stream, called gzip by lrzip.
     Gzip,
     /// A zpaq block.
     Zpaq,
 }
 
 impl BackEnd {
-    /// All there are.
+    /// In the order of lrzip's help.
     pub const ALL: [BackEnd; 6] =
         [BackEnd::None, BackEnd::Bzip2, BackEnd::Lzo, BackEnd::Lzma, BackEnd::Gzip, BackEnd::Zpaq];
 
-    /// The byte that names it.
+    /// Its byte in records.
     pub fn tag(self) -> u8 {
         match self {
             BackEnd::None => 3,
@@ -34,12 +34,12 @@ impl BackEnd {
         }
     }
 
-    /// The one so named, if there is one.
+    /// The back end of a byte, if there is one.
     pub fn of_tag(tag: u8) -> Option<BackEnd> {
         BackEnd::ALL.into_iter().find(|back_end| back_end.tag() == tag)
     }
 
-    /// Its name.
+    /// The name lrzip prints, in lower case.
     pub fn name(self) -> &'static str {
         match self {
             BackEnd::None => "none",

@@ -5,24 +5,24 @@ use super::{Width, width_for};
 /// Smallest size that the head of a chunk declares, bytes.
 const MIN_DECLARED: u64 = 4096;
 
-/// The head of a chunk of format 0.6.
+/// The header of a chunk of format 0.6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHead {
-    /// Width of distances, and of records where nothing is encrypted.
+    /// Width of distances, and of records without encryption.
     pub width: Width,
     /// Whether no chunk follows.
     pub last: bool,
-    /// Bytes of plain data as far as the width shows them, and no less than 4096: for show. None if encrypted.
+    /// Bytes of plain data modulo the width's range, at least 4096: informational. `None` if encrypted.
     pub size: Option<u64>,
 }
 
 impl ChunkHead {
-    /// The head of a chunk of `size` bytes.
+    /// The header of a chunk of `size` bytes.
     pub fn new(size: u64, last: bool, encrypted: bool) -> ChunkHead {
         ChunkHead { width: width_for(size), last, size: (!encrypted).then_some(size.max(MIN_DECLARED)) }
     }
 
-    /// Appends its bytes.
+    /// Appends the head to `out` as it lies in the file.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend([self.width.bytes() as u8, u8::from(self.last)]);
         if let Some(size) = self.size {

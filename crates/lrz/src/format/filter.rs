@@ -7,12 +7,12 @@ pub enum Filter {
     X86,
     /// Targets of calls of 64-bit ARM are absolute.
     Arm64,
-    /// Each byte is the difference from the one so many bytes before, 1 to 4.
+    /// Each byte is the difference from the one this many bytes before, 1 to 4.
     Delta(u8),
 }
 
 impl Filter {
-    /// The filter of a whole chunk that the byte in its head names: 0 is none.
+    /// The filter of a whole chunk by the byte in its header: 0 is none.
     pub fn of_chunk(tag: u8) -> Option<Option<Filter>> {
         match tag {
             0 => Some(None),
@@ -22,7 +22,7 @@ impl Filter {
         }
     }
 
-    /// The filter of a block of LZMA that the tag of its record names.
+    /// The filter of a block of LZMA by the tag of its record.
     pub fn of_block(tag: u8) -> Option<Filter> {
         match tag {
             9 => Some(Filter::X86),
@@ -32,7 +32,7 @@ impl Filter {
         }
     }
 
-    /// Its name.
+    /// The name with the parameter, as a user reads it.
     pub fn name(self) -> String {
         match self {
             Filter::X86 => "x86".into(),

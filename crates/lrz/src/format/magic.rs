@@ -2,21 +2,21 @@
 
 use crate::Error;
 
-/// Bytes of a magic.
+/// Size of a magic, bytes.
 pub const MAGIC_SIZE: usize = 24;
-/// The bytes that a file begins with, of every version.
+/// The first bytes of files of all versions.
 pub const MARK: &[u8; 4] = b"LRZI";
 
-/// The layouts there have been, oldest first.
+/// Layouts, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// 0.4: no chunk head, 8-byte lengths and distances.
+    /// 0.4: no chunk header, 8-byte lengths and distances.
     V4,
-    /// 0.5: a chunk head of one byte.
+    /// 0.5: a chunk header of one byte.
     V5,
     /// 0.6: widths by chunk, an end mark, the chunk's size.
     V6,
-    /// 0.7 of lrzip itself: a byte for a filter in the chunk head, no CRC.
+    /// lrzip's 0.7: a byte for a filter in the chunk header, no CRC.
     V7,
 }
 
@@ -25,16 +25,16 @@ pub enum Dialect {
 pub struct LzmaProps {
     /// `(pb * 5 + lp) * 9 + lc`.
     pub contexts: u8,
-    /// Size of the dictionary, bytes; some files that were written to a pipe say 0.
+    /// Size of the dictionary, bytes; 0 in some files that were written to a pipe.
     pub dict_size: u32,
 }
 
-/// Whether contents are encrypted.
+/// Encryption of the contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
-    /// They are not.
+    /// None.
     None,
-    /// AES-128 in CBC with a key from SHA-512; the salt's first two bytes say how long that was stretched.
+    /// AES-128 in CBC with a key derived by SHA-512; the salt's first two bytes encode the number of rounds.
     Aes128 {
         /// The salt of the file.
         salt: [u8; 8],
@@ -49,22 +49,22 @@ pub enum Protection {
 /// The magic: the start of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Magic {
-    /// Which layout follows.
+    /// Which program's layout the file has.
     pub dialect: Dialect,
-    /// Bytes of plain data, if they were known.
+    /// Bytes of plain data, if known when writing.
     pub size: Option<u64>,
     /// Properties of LZMA blocks, if there are any.
     pub lzma: Option<LzmaProps>,
     /// Whether the file ends with an MD5 of its plain data.
     pub md5: bool,
-    /// Whether it is encrypted.
+    /// Encrypted or not.
     pub protection: Protection,
     /// Bytes 14 and 23, which 0.7 uses.
     pub extra: [u8; 2],
 }
 
 impl Magic {
-    /// Its bytes.
+    /// The head of the file, always of the current version.
     pub fn encode(&self) -> [u8; MAGIC_SIZE] {
         let mut out = [0; MAGIC_SIZE];
         out[..4].copy_from_slice(MARK);
@@ -83,10 +83,10 @@ impl Magic {
         out
     }
 
-    /// What these bytes say.
+    /// Parses a magic.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is no .lrz file, [`Error::Unsupported`] if it is of another layout.
+    /// [`Error::Corrupt`] if it is not a .lrz file, [`Error::Unsupported`] for another layout.
     pub fn decode(bytes: &[u8; MAGIC_SIZE]) -> Result<Magic, Error> {
         if &bytes[..4] != MARK {
             return Err(Error::corrupt(0, format!("{:02x?}", &bytes[..4]), "'LRZI'"));
@@ -110,12 +110,12 @@ impl Magic {
     }
 }
 
-/// Whether the bytes that only flags are in have values that lrzip 0.7 writes.
+/// Whether the flag bytes have values that lrzip 0.7 writes.
 fn is_upstream(bytes: &[u8; MAGIC_SIZE]) -> bool {
     bytes[14] <= 1 && bytes[15] == 0 && bytes[21] <= 1 && [0, 1, 3].contains(&bytes[22]) && bytes[23] <= 1
 }
 
-/// Version 0.7, but not of lrzip: its fork has a layout of its own under the same number.
+/// The error for version 0.7 of lrzip's fork, which has its own layout under the same number.
 pub(crate) fn ambiguous() -> Error {
     Error::Unsupported {
         what: "version 0.7 in a layout that lrzip never wrote; lrzip-next, another program, has one under this number"

@@ -2,29 +2,29 @@
 
 use super::{Dialect, Width};
 
-/// The longest run that one opcode of 0.5 and later can name, bytes.
+/// The longest run of one opcode of 0.5 and later, bytes.
 pub const LONGEST: u64 = 0xffff;
 
-/// One step of putting a chunk together.
+/// One step of reconstructing a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opcode {
-    /// So many bytes of stream 1.
+    /// Copies bytes of stream 1.
     Literal {
         /// Bytes.
         length: u64,
     },
-    /// So many bytes again that stand `distance` back, which may be fewer than their number.
+    /// Repeats earlier bytes; the source may overlap the result.
     Match {
         /// Bytes.
         length: u64,
-        /// Bytes back from where the match begins, 1 at least.
+        /// Bytes back from the start of the match, 1 at least.
         distance: u64,
     },
-    /// The chunk is complete; a CRC of it follows.
+    /// The end of the chunk; its CRC follows.
     End,
 }
 
-/// How wide the numbers of opcodes are.
+/// Widths of the numbers in opcodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpcodeForm {
     length: Width,
@@ -40,17 +40,17 @@ impl OpcodeForm {
         }
     }
 
-    /// Bytes of the shortest opcode, by which a reader knows whether it is a match: a byte and a length.
+    /// Size of an opcode without a distance, bytes: a type byte and a length.
     pub fn head(self) -> usize {
         1 + self.length.bytes()
     }
 
-    /// Bytes that follow the head of a match.
+    /// Size of a match's distance, bytes.
     pub fn tail(self) -> usize {
         self.distance.bytes()
     }
 
-    /// Appends an opcode whose length has room: at most [`LONGEST`].
+    /// Appends an opcode with a length of at most [`LONGEST`].
     pub fn encode(self, opcode: Opcode, out: &mut Vec<u8>) {
         let (tag, length) = match opcode {
             Opcode::Literal { length } => (0, length),
@@ -69,7 +69,7 @@ impl OpcodeForm {
         (self.length.get(&head[1..]), head[0] != 0)
     }
 
-    /// The distance in the bytes after a head.
+    /// Decodes a distance.
     pub fn decode_tail(self, tail: &[u8]) -> u64 {
         self.distance.get(tail)
     }

@@ -1,27 +1,27 @@
-//! The record before each block of a stream, and at the head of it.
+//! The record before each block of a stream, and at its start.
 
 use super::Width;
 
-/// A block's record. The record at a stream's head has no data, and names the first block.
+/// A block's record. The record at a stream's start has no data, and refers to the first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// The byte that names the back end; 3, for none, in a head.
+    /// The byte of the back end; 3, for none, in a stream's first record.
     pub tag: u8,
     /// Bytes in the file.
     pub stored: u64,
     /// Bytes of plain data.
     pub plain: u64,
-    /// Where the record of the stream's next block is, bytes from the chunk's first head record; 0 if there is none.
+    /// Position of the record of the stream's next block, bytes from the chunk's first record; 0 if there is none.
     pub next: u64,
 }
 
 impl Record {
-    /// Bytes of a record.
+    /// Size of a record, bytes.
     pub fn size(width: Width) -> usize {
         1 + 3 * width.bytes()
     }
 
-    /// Appends its bytes.
+    /// Appends the record to `out`; `width` is that of the chunk.
     pub fn encode(&self, width: Width, out: &mut Vec<u8>) {
         out.push(self.tag);
         for number in [self.stored, self.plain, self.next] {
@@ -29,7 +29,7 @@ impl Record {
         }
     }
 
-    /// The record that `bytes`, [`Record::size`] of them, hold.
+    /// Parses a record of [`Record::size`] bytes.
     pub fn decode(width: Width, bytes: &[u8]) -> Record {
         let number = |index: usize| width.get(&bytes[1 + index * width.bytes()..]);
         Record { tag: bytes[0], stored: number(0), plain: number(1), next: number(2) }

@@ -1,36 +1,35 @@
-//! Numbers of a chosen number of bytes.
+//! Numbers of a variable width.
 
-/// How many bytes a number takes, 1 to 8, least significant first.
+/// Bytes of a number, 1 to 8, least significant first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Width(u8);
 
 impl Width {
-    /// Two bytes.
     pub(super) const TWO: Width = Width(2);
-    /// Eight bytes.
+    /// Eight bytes: the widest number of the format.
     pub const FULL: Width = Width(8);
 
-    /// So many bytes, if they are 1 to 8.
+    /// A width of 1 to 8 bytes; `None` for others.
     pub fn new(bytes: u8) -> Option<Width> {
         (1..=8).contains(&bytes).then_some(Width(bytes))
     }
 
-    /// How many bytes.
+    /// 1 to 8.
     pub fn bytes(self) -> usize {
         usize::from(self.0)
     }
 
-    /// The largest number there is room for.
+    /// The largest number of this width.
     pub fn most(self) -> u64 {
         u64::MAX >> (64 - 8 * u32::from(self.0))
     }
 
-    /// Appends a number; what does not fit is cut off.
+    /// Appends a number; higher bytes are cut off.
     pub fn put(self, number: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(&number.to_le_bytes()[..self.bytes()]);
     }
 
-    /// The number at the beginning of `bytes`, which has that many.
+    /// The number at the start of `bytes`, which is long enough.
     pub fn get(self, bytes: &[u8]) -> u64 {
         let mut all = [0; 8];
         all[..self.bytes()].copy_from_slice(&bytes[..self.bytes()]);
@@ -38,7 +37,7 @@ impl Width {
     }
 }
 
-/// The width that lrzip gives a chunk of so many bytes.
+/// lrzip's width for a chunk of `chunk` bytes.
 pub fn width_for(chunk: u64) -> Width {
     let bits = (64 - chunk.leading_zeros()).max(8);
     Width(bits.div_ceil(8) as u8)

@@ -1,8 +1,7 @@
-//! Blocks of both streams, decompressed ahead by the engine and handed out as they are needed.
+//! Blocks of both streams, decompressed ahead by the engine and returned in order.
 //!
-//! Each stream has a share of the memory of its own, and its blocks are used in the order in which they are planned. So the first
-//! block that is waited for is always on its way, or fits; what fits no share at all is decompressed piece by piece by whoever
-//! wants it.
+//! Each stream has its own share of the memory, and its blocks are used in the order of planning. So the first block needed is always in
+//! flight, or fits; a block that exceeds the share is decompressed incrementally by the consumer.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,11 +19,11 @@ use super::{BlockInfo, ChunkInfo};
 use crate::format::BackEnd;
 use crate::{Error, Resources};
 
-/// Bytes of a block that is stored as it is which are read at a time.
+/// Bytes of a stored block that are read at a time.
 const PART: u64 = 4 << 20;
-/// Blocks of stream 0 that are planned ahead, besides the one in use.
+/// Blocks of stream 0 that are planned ahead, besides the current one.
 const OPCODES_AHEAD: usize = 2;
-/// Chunks that are planned ahead, at most.
+/// Maximum number of chunks planned ahead.
 const CHUNKS_AHEAD: usize = 8;
 
 /// A block to decompress, or a part of one to read.
@@ -64,7 +63,7 @@ impl Task for DecodeTask {
             Some((from, size)) => decode::part(&self.bytes, &block, from, size),
             None => decode::whole(&self.bytes, &block, tools, &self.cancel),
         };
-        // An error is one when the block is needed, not before.
+        // An error counts when the block is needed, not before.
         Ok(bytes.map(|bytes| {
             permit.shrink_to(bytes.len());
             Decoded { bytes, _permit: permit }
@@ -82,7 +81,7 @@ impl Task for DecodeTask {
 
 type Slot = Rc<RefCell<Option<Product>>>;
 
-/// Where the products of the jobs in flight go, in the order of the jobs.
+/// Destinations of the results of jobs in flight, in the order of the jobs.
 #[derive(Default)]
 struct Promises(VecDeque<Slot>);
 
@@ -99,7 +98,7 @@ impl Consumer<DecodeTask> for Promises {
 pub(super) enum Piece {
     /// A block, or a part of one.
     Decoded(Decoded),
-    /// A block that has to be decompressed piece by piece, or for which others have to make room.
+    /// A block that must be decompressed incrementally, or for which others must free memory.
     Large(BlockInfo),
 }
 
@@ -112,7 +111,7 @@ enum Planned {
 /// A stream of a chunk, as far as it is planned.
 struct Lane {
     cursor: Cursor,
-    /// A block that is not planned yet, and how many of its bytes are.
+    /// The next block to plan, and how many of its bytes are planned.
     next: Option<(BlockInfo, u64)>,
     ended: bool,
     planned: VecDeque<Planned>,
@@ -123,7 +122,7 @@ impl Lane {
         Lane { cursor: Cursor::new(bytes, chunk, stream), next: None, ended: false, planned: VecDeque::new() }
     }
 
-    /// The block to plan next, and how many of its bytes already are.
+    /// The block to plan next, and how many of its bytes are planned.
     fn peek(&mut self, bytes: &Bytes) -> Option<(BlockInfo, u64)> {
         if self.next.is_none() && !self.ended {
             match self.cursor.advance(bytes) {
@@ -136,30 +135,30 @@ impl Lane {
     }
 }
 
-/// A chunk that is planned, and its two streams.
+/// A planned chunk and its two streams.
 struct Chunk {
     info: ChunkInfo,
     lanes: [Lane; 2],
 }
 
-/// Plans, decompresses and hands out.
+/// Plans, decompresses and returns blocks.
 pub(super) struct Ahead {
     bytes: Arc<Bytes>,
     map: OrderedMap<DecodeTask>,
     promises: Promises,
     budgets: [Budget; 2],
     walk: Walk,
-    /// The chunk in use, and those after it.
+    /// The current chunk and those after it.
     chunks: VecDeque<Chunk>,
-    /// The last chunk that was planned, behind which the next one begins.
+    /// The last planned chunk, after which the next one begins.
     last: Option<ChunkInfo>,
     /// Whether the first chunk is in use.
     started: bool,
-    /// What stops the planning of further chunks: an error, or that there are none.
+    /// Why planning has stopped: an error, or the end of the file.
     stopped: Option<Result<(), Error>>,
-    /// Blocks of stream 1 that are planned, at most.
+    /// Maximum number of planned blocks of stream 1.
     literals_ahead: usize,
-    /// Whether workers take what is planned before it is needed.
+    /// Whether workers start planned jobs before they are needed.
     ahead: bool,
     cancel: CancelToken,
     stats: Option<StatsSink>,
@@ -194,7 +193,7 @@ impl Ahead {
         })
     }
 
-    /// Goes on to the first chunk, or the one after that in use; `None` after the last.
+    /// Advances to the next chunk; `None` after the last.
     pub(super) fn next_chunk(&mut self) -> Result<Option<ChunkInfo>, Error> {
         if std::mem::replace(&mut self.started, true) {
             self.chunks.pop_front();
@@ -224,7 +223,7 @@ impl Ahead {
         }
     }
 
-    /// The chunk after the last that was planned.
+    /// The chunk after the last planned one.
     fn enter(&mut self) -> Result<Option<ChunkInfo>, Error> {
         if let Some(before) = self.last.take() {
             let end = extent(&self.bytes, &before)?;
@@ -233,7 +232,7 @@ impl Ahead {
         self.walk.enter(&self.bytes)
     }
 
-    /// The next bytes of a stream of the chunk in use; `None` at its end.
+    /// The next bytes of a stream of the current chunk; `None` at its end.
     pub(super) fn piece(&mut self, stream: usize) -> Result<Option<Piece>, Error> {
         self.check()?;
         self.plan_ahead()?;
@@ -262,7 +261,7 @@ impl Ahead {
         }
     }
 
-    /// Gives the workers all that there is memory for.
+    /// Submits as many jobs as memory allows.
     fn plan_ahead(&mut self) -> Result<(), Error> {
         let mut index = 0;
         while self.ahead && index < self.chunks.len() {
@@ -280,7 +279,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// Plans one more block of a stream; false if there is none, or no room, which there is for what is `needed` at once.
+    /// Plans one more block of a stream; false if there is none, or no memory. A block `needed` at once is always planned.
     fn plan_one(&mut self, index: usize, stream: usize, needed: bool) -> Result<bool, Error> {
         let ahead = [OPCODES_AHEAD, self.literals_ahead][stream];
         let Some(chunk) = self.chunks.get_mut(index) else { return Ok(false) };
@@ -315,7 +314,7 @@ impl Ahead {
     }
 }
 
-/// Bytes that a block takes while it is decompressed as a whole.
+/// Memory of a block while it is decompressed as a whole, bytes.
 pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
     let plain = if block.back_end == BackEnd::None { 0 } else { block.plain };
     block.size.saturating_add(plain).saturating_add(decode::decoder_memory(bytes, block))
@@ -323,7 +322,7 @@ pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
 
 fn map(bytes: &Arc<Bytes>, resources: &Resources) -> Result<OrderedMap<DecodeTask>, Error> {
     let task = DecodeTask { bytes: Arc::clone(bytes), cancel: resources.cancel.clone() };
-    // Memory is taken from the streams' own budgets before a job is made; the map need not count it again.
+    // Memory is reserved from the streams' own budgets before a job is created; the map need not count it again.
     let config = resources.engine.sized(resources.workers, usize::MAX, &resources.cancel);
     let map = OrderedMap::new(task, config);
     map.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))

@@ -1,4 +1,4 @@
-//! A .lrz file that was opened.
+//! An open .lrz file.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Blocks, ChunkInfo, ReadOptions, Unpacked};
 use crate::format::{Dialect, Magic, ambiguous};
 use crate::{Error, Input, Observer, Resources, Sink, Stream};
 
-/// A .lrz file: opened, and read as far as its first chunk's head.
+/// A .lrz file that was opened and read up to its first chunk's header.
 #[derive(Clone)]
 pub struct Archive {
     bytes: Arc<Bytes>,
@@ -18,7 +18,7 @@ impl Archive {
     /// Opens a file; with the password, if it is encrypted, which takes seconds.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Unsupported`], [`Error::Input`]; [`Error::Password`] if one is needed, or another.
+    /// [`Error::Corrupt`], [`Error::Unsupported`], [`Error::Input`]; [`Error::Password`] if it is missing or wrong.
     pub fn open(input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<Archive, Error> {
         let mut bytes = Bytes::open(input, password)?;
         if bytes.magic.dialect == Dialect::V7 {
@@ -27,7 +27,7 @@ impl Archive {
         Ok(Archive { bytes: Arc::new(bytes) })
     }
 
-    /// What stands at its beginning.
+    /// The head of the file, already checked.
     pub fn magic(&self) -> &Magic {
         &self.bytes.magic
     }
@@ -40,12 +40,12 @@ impl Archive {
         self.bytes.digest()
     }
 
-    /// Its chunks, in order, each read when it is asked for: nothing is decompressed.
+    /// Its chunks, in order, read on demand; nothing is decompressed.
     pub fn chunks(&self) -> Chunks<'_> {
         Chunks::new(&self.bytes)
     }
 
-    /// The blocks of stream 0 or 1 of one of its chunks, in order, each read when it is asked for.
+    /// The blocks of stream 0 or 1 of a chunk, in order, read on demand.
     pub fn blocks(&self, chunk: &ChunkInfo, stream: usize) -> Blocks<'_> {
         Blocks::new(&self.bytes, chunk, stream)
     }
@@ -66,7 +66,7 @@ impl Archive {
         super::decompress::decompress(&self.bytes, target, options, resources, observer)
     }
 
-    /// Decompresses all of it to nowhere.
+    /// Decompresses all of it without output.
     ///
     /// # Errors
     /// Those of [`Archive::decompress`].
@@ -80,8 +80,8 @@ impl Archive {
     }
 }
 
-/// Whether the chunk heads of a file of 0.7 have the byte for a filter. 0.7.1 writes it and 0.7.0 did not, under the same
-/// number; and so does another program, whose files have yet another layout.
+/// Whether the chunk headers of a file of 0.7 have the byte for a filter. 0.7.1 writes it and 0.7.0 did not, under the same number; and
+/// lrzip's fork uses that number for yet another layout.
 fn has_filters(bytes: &mut Bytes) -> Result<bool, Error> {
     for filters in [true, false] {
         bytes.filters = filters;

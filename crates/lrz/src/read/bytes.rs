@@ -1,4 +1,4 @@
-//! A file's bytes: within its bounds, and decrypted.
+//! A file's bytes: bounds-checked and decrypted.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use super::seal::Seal;
 use crate::format::{Dialect, MAGIC_SIZE, Magic, Record, Width};
 use crate::{Error, Input};
 
-/// A file that was opened: what everything else reads from.
+/// An open file, from which everything else reads.
 pub(super) struct Bytes {
     input: Arc<dyn Input>,
     pub(super) magic: Magic,
     pub(super) seal: Seal,
-    /// Whether chunk heads have the byte for a filter: since 0.7.1.
+    /// Whether chunk headers have the byte for a filter: since 0.7.1.
     pub(super) filters: bool,
-    /// Where the first chunk begins.
+    /// Start of the first chunk.
     pub(super) first: u64,
-    /// Where the last chunk has to end.
+    /// Required end of the last chunk.
     pub(super) end: u64,
 }
 
@@ -38,13 +38,13 @@ impl Bytes {
         Ok(Bytes { input, magic, seal: open, filters: magic.dialect == Dialect::V7, first, end })
     }
 
-    /// Fills `into` with what stands at `at`, before the digest.
+    /// Fills `into` with the bytes at `at`, before the digest.
     pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<(), Error> {
         self.check(at, into.len() as u64, "bytes")?;
         self.input.read_at(at, into).map_err(Error::Input)
     }
 
-    /// That so many bytes of `what` stand at `at`.
+    /// Checks that `size` bytes of `what` exist at `at`.
     pub(super) fn check(&self, at: u64, size: u64, what: &str) -> Result<(), Error> {
         match at.checked_add(size) {
             Some(end) if end <= self.end => Ok(()),
@@ -64,7 +64,7 @@ impl Bytes {
         }
     }
 
-    /// Bytes of a record as it stands in the file.
+    /// Size of a record in the file, bytes.
     pub(super) fn record_size(&self, width: Width) -> u64 {
         self.seal.record_size(Record::size(width) as u64)
     }

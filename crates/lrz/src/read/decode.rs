@@ -1,4 +1,4 @@
-//! Decompression of one block: of all of it, or piece by piece.
+//! Decompression of one block: as a whole, or incrementally.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use super::{BlockInfo, unfiltered::Unfiltered};
 use crate::Error;
 use crate::format::BackEnd;
 
-/// Contexts of LZMA where a file says none: those that lrzip always uses.
+/// Contexts of LZMA if a file has none: those that lrzip always uses.
 const LZMA_CONTEXTS: u8 = 0x5d;
-/// The least that a dictionary is, bytes.
+/// Minimum size of a dictionary, bytes.
 const LEAST_DICT: u64 = 4096;
-/// What the model of a zpaq block may take: a little more than the largest of lrzip's three, bytes.
+/// Memory limit of a zpaq block's model: a little more than the largest of lrzip's three, bytes.
 const ZPAQ_MEMORY: u64 = 256 << 20;
 /// Memory of a bzip2 decoder, bytes.
 const BZIP2_MEMORY: u64 = 4 << 20;
-/// Plain data grow by so many bytes at a time, at least.
+/// Minimum growth of the buffer of plain data, bytes.
 const STEP: usize = 1 << 20;
-/// Plain data of one compressed byte, at most: of zlib 1032, of LZO 255.
+/// Maximum plain bytes of one compressed byte: of zlib 1032, of LZO 255.
 const MOST_RATIO: u64 = 1100;
-/// Buffers of a decoder that works piece by piece, bytes.
+/// Buffers of an incremental decoder, bytes.
 pub(super) const PIECE_BUFFERS: u64 = 2 << 20;
 const INPUT_BUFFER: usize = 256 << 10;
 
-/// Bytes that a decoder of a block takes beside what is read and what is made.
+/// Memory of a decoder of a block, without its input and output, bytes.
 pub(super) fn decoder_memory(bytes: &Bytes, block: &BlockInfo) -> u64 {
     match block.back_end {
         BackEnd::None | BackEnd::Lzo | BackEnd::Gzip => 64 << 10,
@@ -39,7 +39,7 @@ pub(super) fn decoder_memory(bytes: &Bytes, block: &BlockInfo) -> u64 {
     }
 }
 
-/// That a block's data could be all that it says: no memory is found, or asked for, to learn that they are not.
+/// Checks that a block's data could decompress to its size, before memory is allocated for it.
 pub(super) fn plausible(block: &BlockInfo) -> Result<(), Error> {
     let bounded = matches!(block.back_end, BackEnd::Gzip | BackEnd::Lzo);
     if bounded && block.plain > block.stored.saturating_mul(MOST_RATIO) {
@@ -48,13 +48,13 @@ pub(super) fn plausible(block: &BlockInfo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a block can be decompressed in pieces: not LZO, whose matches reach anywhere, nor what is only known to be genuine at
-/// its end.
+/// Whether a block can be decompressed incrementally: not LZO, whose matches reach anywhere, nor data that is authenticated only at its
+/// end.
 pub(super) fn in_pieces(bytes: &Bytes, block: &BlockInfo) -> bool {
     block.back_end != BackEnd::Lzo && bytes.seal.in_pieces()
 }
 
-/// The dictionary of a block. lrzip forgets to say it where it writes to a pipe; but no match reaches past its block.
+/// The dictionary of a block. lrzip omits it when writing to a pipe; but no match reaches past its block.
 fn dictionary(bytes: &Bytes, block: &BlockInfo) -> u32 {
     let stated = bytes.magic.lzma.map_or(0, |lzma| u64::from(lzma.dict_size));
     let needed = if stated < LEAST_DICT { block.plain } else { stated.min(block.plain) };
@@ -69,7 +69,7 @@ pub(super) struct Tools {
 
 impl Tools {
     pub(super) fn new() -> Tools {
-        // Block sizes and memory matter to other codecs.
+        // Block sizes and memory matter to other codecs only.
         let decoder = |name| Spec::parse(name).and_then(|spec| spec.decoder(1 << 20, 64 << 20));
         Tools { zlib: decoder("gzip"), lzo: decoder("lzo") }
     }
@@ -140,7 +140,7 @@ fn at_once(
     if size as u64 == block.plain { Ok(plain) } else { Err(wrong(block, &format!("it holds {size} bytes"))) }
 }
 
-/// All that a reader gives, which must be as much as the block says: memory is taken as it comes.
+/// All output of a reader, which must be of the block's size: memory grows with the data.
 fn gather(block: &BlockInfo, reader: &mut dyn Read, cancel: &CancelToken) -> Result<Vec<u8>, Error> {
     let mut plain = Vec::new();
     let size = usize::try_from(block.plain).map_err(|_| too_large(block, block.plain))?;
@@ -166,7 +166,7 @@ pub(super) fn fill(block: &BlockInfo, reader: &mut dyn Read, into: &mut [u8]) ->
     })
 }
 
-/// That a reader has nothing more.
+/// Checks that a reader is at its end.
 pub(super) fn ended(block: &BlockInfo, reader: &mut dyn Read) -> Result<(), Error> {
     match reader.read(&mut [0]) {
         Ok(0) => Ok(()),
@@ -181,7 +181,7 @@ fn wrong(block: &BlockInfo, reason: &dyn std::fmt::Display) -> Error {
     Error::corrupt(block.data, what, format!("{} bytes of plain data", block.plain))
 }
 
-/// An error of a reader: of the file it reads from, carried through the decoder; of memory; or of the data.
+/// Converts an error of a reader: of the underlying file, passed through the decoder; of memory; or of the data.
 fn from_reader(block: &BlockInfo, error: io::Error) -> Error {
     let error = match error.downcast::<Error>() {
         Ok(error) => return error,
@@ -220,8 +220,8 @@ fn reader<'a, R: BufRead + Send + 'a>(
     })
 }
 
-/// Bytes that the decoder of a block takes which is decompressed piece by piece. How much a model of zpaq takes is what is missing
-/// where there is nothing for it.
+/// Memory of the decoder of a block that is decompressed incrementally, bytes. The size of a zpaq model is taken from the error for a limit
+/// of 0.
 pub(super) fn piece_memory(bytes: &Arc<Bytes>, block: &BlockInfo) -> Result<u64, Error> {
     if block.back_end != BackEnd::Zpaq {
         return Ok(decoder_memory(bytes, block));
@@ -232,7 +232,7 @@ pub(super) fn piece_memory(bytes: &Arc<Bytes>, block: &BlockInfo) -> Result<u64,
     }
 }
 
-/// A block's plain data, piece by piece; zpaq in `memory` bytes, the others in [`decoder_memory`].
+/// A block's plain data, incrementally; zpaq in `memory` bytes, the others in [`decoder_memory`].
 pub(super) fn pieces(bytes: &Arc<Bytes>, block: &BlockInfo, memory: u64) -> Result<Box<dyn Read + Send>, Error> {
     let stored = BufReader::with_capacity(INPUT_BUFFER, Stored::new(bytes, block)?);
     let plain = reader(bytes, block, stored, memory)?;

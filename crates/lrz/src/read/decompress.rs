@@ -1,4 +1,4 @@
-//! Decompression of a whole file: chunk after chunk, opcode after opcode.
+//! Decompression of a whole file: chunk by chunk, opcode by opcode.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A chunk being put together.
+/// Reconstruction of a chunk.
 struct Assembly<'a, 't> {
     bytes: &'a Bytes,
     chunk: &'a ChunkInfo,
@@ -76,7 +76,7 @@ struct Assembly<'a, 't> {
     streams: [Stream; 2],
 }
 
-/// An opcode's length and, of a match, its distance. A literal without length is the end.
+/// An opcode's length and, of a match, its distance. A literal of length 0 is the end.
 type Step = (u64, Option<u64>);
 
 impl Assembly<'_, '_> {
@@ -111,7 +111,7 @@ impl Assembly<'_, '_> {
         Ok((length, Some(distance)))
     }
 
-    /// The next opcode, which may be in two blocks.
+    /// The next opcode, which may cross blocks.
     #[cold]
     fn step_across(&mut self) -> Result<Step, Error> {
         let mut bytes = [0; LONGEST_OPCODE];
@@ -179,7 +179,7 @@ impl Assembly<'_, '_> {
         Ok(Some(u32::from_le_bytes(crc)))
     }
 
-    /// That nothing of either stream is left.
+    /// Checks that both streams are at their ends.
     fn check_used(&mut self) -> Result<(), Error> {
         for index in 0..2 {
             if self.streams[index].fill(self.ahead, self.plain)? {

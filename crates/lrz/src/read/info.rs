@@ -1,28 +1,28 @@
-//! Where the chunks and blocks of a file lie, read one at a time.
+//! Positions of the chunks and blocks of a file, read on demand.
 
 use super::bytes::Bytes;
 use crate::Error;
 use crate::format::{BackEnd, Dialect, Filter, Record, Width};
 
-/// What the blocks of a stream's continuation in 0.7 begin with, and its length.
+/// Magic of a further part of a file in 0.7, and the length of its header.
 const CONTINUATION: (&[u8; 4], u64) = (b"LRZC", 24);
 
-/// A chunk, as its head says.
+/// A chunk's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkInfo {
-    /// Where it begins, bytes from the beginning of the file.
+    /// Offset in the file, bytes.
     pub offset: u64,
-    /// Width of its distances, and of its records where nothing is encrypted.
+    /// Width of its distances, and of its records without encryption.
     pub width: Width,
-    /// Whether its head says that no chunk follows, which is for show where the magic has a size; 0.4 and 0.5 do not say.
+    /// Whether the header marks it as the last chunk, which is informational if the magic has a size; `None` in 0.4 and 0.5.
     pub last: Option<bool>,
     /// Bytes of plain data that its head declares. Informative only: lrzip cuts off those of small chunks.
     pub declared: Option<u64>,
     /// Filter to undo once the chunk is decoded.
     pub filter: Option<Filter>,
-    /// Where its first record is; [`Record::next`] counts from here.
+    /// Position of its first record; [`Record::next`] is relative to it.
     pub base: u64,
-    /// The records at the head of stream 0 and stream 1.
+    /// The first records of stream 0 and stream 1.
     pub heads: [Record; 2],
 }
 
@@ -30,41 +30,41 @@ pub struct ChunkInfo {
 const MIN_DECLARED: u64 = 4096;
 
 impl ChunkInfo {
-    /// Bytes of plain data that it may have.
+    /// Upper bound of its plain data, bytes.
     pub(super) fn most(&self) -> u64 {
         self.declared.map_or(self.width.most(), |declared| declared.max(MIN_DECLARED))
     }
 }
 
-/// A block, as its record says.
+/// A block's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockInfo {
-    /// Where its record is, bytes from the beginning of the file.
+    /// Position of its record, bytes from the beginning of the file.
     pub offset: u64,
     /// Its compressor.
     pub back_end: BackEnd,
-    /// What has to be undone after that.
+    /// Filter to reverse after decompression.
     pub filter: Option<Filter>,
     /// Bytes in the file, without what encryption adds.
     pub stored: u64,
     /// Bytes of plain data.
     pub plain: u64,
-    /// Where the record of the stream's next block is, from [`ChunkInfo::base`]; 0 if there is none.
+    /// Position of the record of the stream's next block, from [`ChunkInfo::base`]; 0 if there is none.
     pub next: u64,
-    /// Where its data is, with what encryption adds.
+    /// Position of its data, with what encryption adds.
     pub data: u64,
     /// Bytes there.
     pub size: u64,
 }
 
 impl BlockInfo {
-    /// Where its data ends.
+    /// End of its data.
     pub fn end(&self) -> u64 {
         self.data + self.size
     }
 }
 
-/// The blocks of a stream, in order. After an error there are no more.
+/// The blocks of a stream, in order. Ends after an error.
 #[derive(Clone)]
 pub struct Blocks<'a> {
     bytes: &'a Bytes,
@@ -85,15 +85,15 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// How far a stream's records were read.
+/// Position in a stream's records.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor {
     base: u64,
     width: Width,
     stream: usize,
-    /// Where the next record is, from `base`; 0 at the end.
+    /// Position of the next record, from `base`; 0 at the end.
     next: u64,
-    /// No record of this stream begins before this, from `base`: what keeps records from going round in circles.
+    /// Minimum position of further records of this stream, from `base`, which prevents cycles.
     least: u64,
     /// Bytes of records and data so far.
     spent: u64,
@@ -134,7 +134,7 @@ impl Cursor {
         let Record { stored, plain, next, .. } = record;
         let block = BlockInfo { offset, back_end, filter, stored, plain, next, data, size };
         self.check(&block)?;
-        // The block without data that may stand at the end of stream 1 has no padding where nothing is encrypted.
+        // The empty block that may be at the end of stream 1 has no padding without encryption.
         bytes.check(data, size, "bytes of a block")?;
         Ok(block)
     }
@@ -158,7 +158,7 @@ impl Cursor {
     }
 }
 
-/// What a record's tag stands for.
+/// Back end and filter of a record's tag.
 fn coding(tag: u8, dialect: Dialect) -> Option<(BackEnd, Option<Filter>)> {
     if let Some(back_end) = BackEnd::of_tag(tag) {
         return Some((back_end, None));
@@ -167,7 +167,7 @@ fn coding(tag: u8, dialect: Dialect) -> Option<(BackEnd, Option<Filter>)> {
     Some((BackEnd::Lzma, Some(filter)))
 }
 
-/// The chunks of a file, in order. After an error there are no more.
+/// The chunks of a file, in order. Ends after an error.
 pub struct Chunks<'a> {
     bytes: &'a Bytes,
     walk: Walk,
@@ -203,7 +203,7 @@ impl Iterator for Chunks<'_> {
     }
 }
 
-/// Where a chunk ends: after the last of its blocks.
+/// End of a chunk: the end of the last of its blocks.
 pub(super) fn extent(bytes: &Bytes, chunk: &ChunkInfo) -> Result<u64, Error> {
     let heads = 2 * bytes.record_size(bytes.record_width(chunk.width));
     let mut end = chunk.base + heads;
@@ -221,14 +221,14 @@ pub(super) fn extent(bytes: &Bytes, chunk: &ChunkInfo) -> Result<u64, Error> {
     Ok(end)
 }
 
-/// How far the chunks of a file were read.
+/// Position in the chunks of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk {
-    /// Where the next chunk begins.
+    /// Start of the next chunk.
     at: u64,
-    /// Whether there is no other.
+    /// Whether there are no more.
     ended: bool,
-    /// What the head of the next part says of it, in 0.7.
+    /// The header of the current part, in 0.7.
     part: Option<Part>,
 }
 
@@ -247,7 +247,7 @@ impl Walk {
         Walk { at: bytes.first, ended: false, part: parts.then_some(Part { last: last == 1, end: None }) }
     }
 
-    /// The head of the next chunk; `None` after the last.
+    /// The header of the next chunk; `None` after the last.
     pub(super) fn enter(&mut self, bytes: &Bytes) -> Result<Option<ChunkInfo>, Error> {
         if self.ended {
             return Ok(None);
@@ -262,7 +262,7 @@ impl Walk {
         }
     }
 
-    /// Goes on from the end of a chunk.
+    /// Continues after the end of a chunk.
     pub(super) fn leave(&mut self, bytes: &Bytes, chunk: &ChunkInfo, end: u64) -> Result<(), Error> {
         if let Some(declared) = self.part.and_then(|part| part.end).filter(|&declared| declared != end) {
             return Err(Error::corrupt(
@@ -272,7 +272,7 @@ impl Walk {
             ));
         }
         self.at = end;
-        // lrzip 0.651 calls every chunk the last where it knows the size of the whole beforehand.
+        // lrzip 0.651 marks every chunk as the last if it knows the total size in advance.
         let flag = chunk.last.filter(|_| bytes.magic.size.is_none() || self.part.is_some());
         self.ended = flag.unwrap_or(end == bytes.end);
         if self.ended && end != bytes.end {
@@ -287,7 +287,7 @@ impl Walk {
     }
 }
 
-/// The head of a further part of a file of 0.7.
+/// The header of a further part of a file of 0.7.
 fn continuation(bytes: &Bytes, at: u64) -> Result<Part, Error> {
     let mut head = [0; CONTINUATION.1 as usize];
     bytes.read(at, &mut head)?;
@@ -300,7 +300,7 @@ fn continuation(bytes: &Bytes, at: u64) -> Result<Part, Error> {
     Ok(Part { last: head[20] == 1, end: Some(begin + size) })
 }
 
-/// The head of the chunk at `at`.
+/// The header of the chunk at `at`.
 fn head(bytes: &Bytes, at: u64) -> Result<ChunkInfo, Error> {
     let dialect = bytes.magic.dialect;
     let mut place = Place { bytes, at };
@@ -316,7 +316,7 @@ fn head(bytes: &Bytes, at: u64) -> Result<ChunkInfo, Error> {
     Ok(ChunkInfo { offset: at, width, last, declared, filter, base, heads })
 }
 
-/// The record at the head of a stream.
+/// The first record of a stream.
 fn stream_head(bytes: &Bytes, at: u64, width: Width) -> Result<Record, Error> {
     let record = bytes.record(at, width)?;
     if (record.tag, record.stored, record.plain) != (BackEnd::None.tag(), 0, 0) {
@@ -326,7 +326,7 @@ fn stream_head(bytes: &Bytes, at: u64, width: Width) -> Result<Record, Error> {
     Ok(record)
 }
 
-/// A place in a chunk's head.
+/// Parser of a chunk's header.
 struct Place<'a> {
     bytes: &'a Bytes,
     at: u64,

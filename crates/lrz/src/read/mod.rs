@@ -26,10 +26,10 @@ pub use archive::Archive;
 pub use info::{BlockInfo, Blocks, ChunkInfo, Chunks};
 pub use spooled::spooled;
 
-/// How to read.
+/// Options for reading.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadOptions {
-    /// Compute the MD5 of the plain data even where the file has none to compare it with.
+    /// Compute the MD5 of the plain data even if the file has none to compare with.
     pub md5: bool,
 }
 
@@ -38,10 +38,10 @@ pub struct ReadOptions {
 pub struct Unpacked {
     /// Bytes of plain data.
     pub plain: u64,
-    /// Their MD5, where the file has one or [`ReadOptions::md5`] asked for it.
+    /// Their MD5, if the file has one or [`ReadOptions::md5`] is set.
     pub md5: Option<[u8; 16]>,
-    /// The MD5 that the file has. It is the same, or reading fails.
+    /// The MD5 in the file. A mismatch is an error.
     pub stored_md5: Option<[u8; 16]>,
-    /// Chunks.
+    /// Number of chunks.
     pub chunks: u64,
 }

@@ -1,7 +1,7 @@
-//! Plain data: put together, handed on, and kept for the matches to come.
+//! Plain data: reconstructed, written, and kept for later matches.
 //!
-//! They are made in slabs. A full slab goes to the target and to the sums, and stays as long as there is memory; after that the
-//! target is asked for its bytes, or a file without a name where the target does not have them.
+//! It is collected in slabs. A full slab goes to the target and to the checksums, and stays while there is memory; older bytes are read back
+//! from the target, or from a file without a name if the target does not support that.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,36 +15,36 @@ use super::unfilter::Unfilter;
 use crate::spool::Spool;
 use crate::{Error, Input, Observer, Progress, Resources, Sink};
 
-/// Plain data of the chunk in use.
+/// Plain data of the current chunk.
 pub(super) struct Plain<'t> {
     target: &'t mut dyn Sink,
     observer: &'t mut dyn Observer,
     summing: Summing,
     cancel: CancelToken,
-    /// Bytes of the whole file, if it says so.
+    /// Size of the plain data, if the file states it.
     total: Option<u64>,
-    /// Bytes handed to the target.
+    /// Bytes written to the target.
     written: u64,
-    /// Bytes handed to it before this chunk.
+    /// Bytes written before this chunk.
     before: u64,
-    /// Where in the file the chunk begins.
+    /// Offset of the chunk in the file.
     offset: u64,
-    /// Bytes that the chunk may have.
+    /// Upper bound of the chunk's plain data, bytes.
     bound: u64,
-    /// Full slabs, of which the first begins at byte `first` of the chunk, and the one being filled, which begins at `done`.
+    /// Full slabs, the first of which begins at byte `first` of the chunk, and the one being filled, which begins at `done`.
     slabs: VecDeque<Arc<Vec<u8>>>,
     first: u64,
     current: Vec<u8>,
     done: u64,
-    /// Slabs that are kept, at most, if nothing was given away.
+    /// Maximum number of slabs kept if no memory was lent.
     most: usize,
-    /// Bytes of memory given to blocks.
+    /// Bytes of memory lent to blocks.
     given: usize,
-    /// Buffers to be used again.
+    /// Buffers for reuse.
     spares: Vec<Vec<u8>>,
-    /// What undoes the chunk's filter, and what it left for next time. Matches are among filtered bytes.
+    /// Reverses the chunk's filter; with the bytes not yet processed. Matches refer to filtered bytes.
     filter: Option<(Unfilter, Vec<u8>)>,
-    /// Slabs of this chunk that were dropped, where the target does not have them.
+    /// Evicted slabs of this chunk, if the target cannot be read.
     aside: Spool,
 }
 
@@ -113,7 +113,7 @@ impl<'t> Plain<'t> {
         Ok(())
     }
 
-    /// Appends `length` bytes that stand `distance` back: from 1 to [`Plain::position`].
+    /// Appends `length` bytes from `distance` back: from 1 to [`Plain::position`].
     pub(super) fn repeat(&mut self, distance: u64, mut length: u64) -> Result<(), Error> {
         while length > 0 {
             let from = self.position() - distance;
@@ -134,20 +134,20 @@ impl<'t> Plain<'t> {
         Ok(())
     }
 
-    /// Repeats what begins at `start` of the slab being filled, over and over until there are `size` bytes.
+    /// Repeats the bytes from `start` of the current slab until `size` bytes are appended.
     fn repeat_current(&mut self, start: usize, size: usize) {
         let wanted = self.current.len() + size;
         if let (&[byte], true) = (&self.current[start..], size > 1) {
             return self.current.resize(wanted, byte);
         }
-        // What stands there and what was repeated of it are whole periods: each turn copies twice as much.
+        // The source and its repetitions are whole periods: each step doubles the copied size.
         while self.current.len() < wanted {
             let end = self.current.len().min(start + wanted - self.current.len());
             self.current.extend_from_within(start..end);
         }
     }
 
-    /// Repeats bytes of a full slab; returns how many.
+    /// Repeats bytes of a full slab; returns their number.
     fn repeat_slab(&mut self, from: u64, size: usize) -> usize {
         let slab = &self.slabs[from as usize / SLAB];
         let start = from as usize % SLAB;
@@ -156,7 +156,7 @@ impl<'t> Plain<'t> {
         size
     }
 
-    /// Repeats bytes that are no longer in memory; returns how many.
+    /// Repeats bytes that are no longer in memory; returns their number.
     fn repeat_older(&mut self, from: u64, size: usize) -> Result<usize, Error> {
         let begin = self.current.len();
         self.current.resize(begin + size, 0);
@@ -168,7 +168,7 @@ impl<'t> Plain<'t> {
         Ok(size)
     }
 
-    /// Ends the chunk, whose plain data should have this CRC.
+    /// Ends the chunk and checks its CRC.
     pub(super) fn end(&mut self, crc: Option<u32>) -> Result<(), Error> {
         self.flush(true)?;
         self.summing.end(self.offset, crc)?;
@@ -179,7 +179,7 @@ impl<'t> Plain<'t> {
         Ok(())
     }
 
-    /// The MD5 of everything, if it was asked for.
+    /// The MD5 of everything, if requested.
     pub(super) fn finish(self) -> Result<Option<[u8; 16]>, Error> {
         self.summing.finish()
     }
@@ -193,7 +193,7 @@ impl<'t> Plain<'t> {
         if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// Hands on the slab that was being filled.
+    /// Writes the current slab.
     fn flush(&mut self, last: bool) -> Result<(), Error> {
         self.check()?;
         let next = self.spares.pop().unwrap_or_else(|| Vec::with_capacity(SLAB));
@@ -205,7 +205,7 @@ impl<'t> Plain<'t> {
         self.evict()
     }
 
-    /// That the chunk has no more bytes than it may have, and the file none more than it says.
+    /// Checks that neither the chunk nor the file exceeds its size.
     fn bounded(&self) -> Result<(), Error> {
         let whole = self.before + self.done;
         let (found, most) = match self.total {
@@ -235,7 +235,7 @@ impl<'t> Plain<'t> {
         Ok(())
     }
 
-    /// Drops slabs that there is no memory for.
+    /// Evicts slabs beyond the memory limit.
     fn evict(&mut self) -> Result<(), Error> {
         let most = self.most.saturating_sub(self.given.div_ceil(SLAB)).max(HISTORY_LEAST);
         while self.slabs.len() > most {
@@ -257,17 +257,17 @@ impl<'t> Plain<'t> {
         }
     }
 
-    /// Bytes of memory that blocks can have.
+    /// Memory that can be lent to blocks, bytes.
     pub(super) fn can_give(&self) -> usize {
         self.most.saturating_mul(SLAB).saturating_sub(self.given).saturating_sub(HISTORY_LEAST * SLAB)
     }
 
-    /// Bytes that it has given to blocks.
+    /// Memory lent to blocks, bytes.
     pub(super) fn given(&self) -> usize {
         self.given
     }
 
-    /// Gives so many bytes of memory to a block.
+    /// Lends memory to a block.
     pub(super) fn give_way(&mut self, bytes: usize) -> Result<(), Error> {
         self.given += bytes;
         if bytes > 0 {
@@ -276,14 +276,14 @@ impl<'t> Plain<'t> {
         self.evict()
     }
 
-    /// Takes them back.
+    /// Takes memory back.
     pub(super) fn take_back(&mut self, bytes: usize) -> Result<(), Error> {
         self.given -= bytes;
         Ok(())
     }
 }
 
-/// Whether dropped slabs have to be put aside.
+/// Whether evicted slabs must be stored separately.
 fn is_aside<T>(target: &dyn Sink, filter: &Option<T>) -> bool {
     filter.is_some() || !target.reads_back()
 }

@@ -2,30 +2,30 @@
 
 use crate::{Error, Resources};
 
-/// Bytes of plain data that are handed on at a time.
+/// Bytes of plain data that are written at a time.
 pub(super) const SLAB: usize = 1 << 20;
-/// Slabs that wait for their sums, at most.
+/// Maximum number of slabs waiting for their checksums.
 pub(super) const SUMS_AHEAD: usize = 8;
-/// Slabs of history, at least.
+/// Minimum number of slabs of history.
 pub(super) const HISTORY_LEAST: usize = 2;
-/// Bytes of blocks of a stream, at least.
+/// Minimum memory of the blocks of a stream, bytes.
 const BLOCKS_LEAST: usize = 1 << 20;
-/// Beside blocks and history: slabs under way, buffers, threads' stacks.
+/// Memory besides blocks and history: slabs in flight, buffers, threads' stacks.
 const FIXED: u64 = (SUMS_AHEAD as u64 + 6) << 20;
-/// Bytes of blocks of each stream on their way, where memory has no limit.
+/// Memory of the blocks of each stream in flight without a limit, bytes.
 const BLOCKS_FREELY: u64 = 1 << 30;
 
-/// What decompression takes even if blocks take next to nothing, bytes.
+/// Minimum memory of decompression, bytes.
 const LEAST: u64 = FIXED + 2 * BLOCKS_LEAST as u64 + (HISTORY_LEAST * SLAB) as u64;
 
-/// How much of the memory each part gets, bytes.
+/// The memory of each part, bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     /// The whole limit.
     pub(super) allowed: u64,
     /// Blocks of each stream, being decoded or waiting to be used.
     pub(super) blocks: [usize; 2],
-    /// Slabs of plain data in which matches are found without asking the target.
+    /// Slabs of plain data in which matches are found without reading from the target.
     pub(super) history: usize,
 }
 
@@ -52,17 +52,16 @@ impl Plan {
         Plan { allowed, blocks, history: HISTORY_LEAST + share(4) / SLAB }
     }
 
-    /// Bytes for a block of a stream when history gives way, as it may have done for one of the other that takes `other` bytes.
+    /// Memory available to a block of a stream if the history is reduced, while a block of the other stream uses `other` bytes.
     fn most_for(&self, stream: usize, other: u64) -> u64 {
         let given = other.saturating_sub(self.blocks[1 - stream] as u64);
         let history = (self.history - HISTORY_LEAST).saturating_mul(SLAB);
         (self.blocks[stream].saturating_add(history) as u64).saturating_sub(given)
     }
 
-    /// The least that would have to be allowed for a block of a stream that takes `bytes`, while one of the other
-    /// takes `other`.
+    /// The minimum limit for a block of a stream that needs `bytes`, while one of the other uses `other`.
     pub(super) fn allowed_for(stream: usize, bytes: u64, other: u64) -> u64 {
-        // By halving: parts grow with the whole. Each stream gets an eighth of what is not fixed, at least.
+        // Bisection: the parts grow with the limit. Each stream gets at least an eighth of the variable part.
         let (mut less, mut enough) = (LEAST - 1, LEAST.saturating_add(bytes.saturating_add(other).saturating_mul(8)));
         while enough - less > 1 {
             let middle = less + (enough - less) / 2;

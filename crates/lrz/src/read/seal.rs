@@ -1,4 +1,4 @@
-//! What encryption adds to records, data and digest, and how it comes off.
+//! Encryption of records, data and digest, for reading.
 
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Tag};
@@ -11,27 +11,29 @@ use crate::{Error, Input};
 
 const NONCE: usize = 12;
 const TAG: usize = 16;
-/// Bytes of a record inside: encrypted ones have full width.
+/// Bytes of a decrypted record: encrypted ones have full width.
 const RECORD: usize = 25;
-/// Bytes after the magic that say how the password of a file of 0.7 is stretched.
+/// Bytes after the magic with the key derivation parameters of a file of 0.7.
 const DESCRIPTOR: usize = 32;
-/// Rounds of stretching that lrzip 0.7 accepts, at most.
+/// Maximum rounds of key derivation of lrzip 0.7.
 const ROUNDS_MOST: u32 = 5_000_000;
 
 const WRONG: &str = "the password is wrong, or the file is damaged (expected the password that encrypted it)";
 
 /// The encryption of a file.
 pub(super) enum Seal {
-    /// None.
     Open,
-    /// Of 0.4 to 0.6: each item with a salt before it.
-    Cbc { key: Key, salt: [u8; SALT_SIZE] },
-    /// Of 0.7: each item with a nonce before it and a tag behind, which prove it genuine.
+    /// Of 0.4 to 0.6: each item is preceded by a salt.
+    Cbc {
+        key: Key,
+        salt: [u8; SALT_SIZE],
+    },
+    /// Of 0.7: each item is preceded by a nonce and followed by a tag, which authenticates it.
     Gcm(Box<Gcm>),
 }
 
 impl Seal {
-    /// Stretches the password, which takes seconds.
+    /// Derives the key, which takes seconds.
     pub(super) fn open(magic: &Magic, input: &dyn Input, password: Option<&[u8]>) -> Result<Seal, Error> {
         let needed = || password.ok_or(Error::Password("the file is encrypted (expected a password)"));
         match magic.protection {
@@ -55,7 +57,7 @@ impl Seal {
         if matches!(self, Seal::Gcm(_)) { DESCRIPTOR as u64 } else { 0 }
     }
 
-    /// Bytes in the file of a record that is `plain` bytes long.
+    /// Bytes in the file of a record of `plain` bytes.
     pub(super) fn record_size(&self, plain: u64) -> u64 {
         match self {
             Seal::Open => plain,
@@ -64,7 +66,7 @@ impl Seal {
         }
     }
 
-    /// Bytes in the file of a block's data of `stored` bytes: encrypted ones have 16 at least.
+    /// Bytes in the file of a block's data of `stored` bytes: encrypted data has at least 16.
     pub(super) fn data_size(&self, stored: u64) -> u64 {
         let padded = stored.max(CIPHER_BLOCK as u64);
         match self {
@@ -82,7 +84,7 @@ impl Seal {
         }
     }
 
-    /// The plain bytes of the record that stood at `at`.
+    /// Decrypts the record at `at`.
     pub(super) fn unseal_record<'b>(&self, at: u64, bytes: &'b mut [u8]) -> Result<&'b [u8], Error> {
         match self {
             Seal::Open => Ok(bytes),
@@ -91,7 +93,7 @@ impl Seal {
         }
     }
 
-    /// The plain bytes of a block's data that stood at `at`: `stored` of them.
+    /// Decrypts a block's data at `at`: `stored` bytes.
     pub(super) fn unseal_data(&self, at: u64, mut bytes: Vec<u8>, stored: usize) -> Result<Vec<u8>, Error> {
         let before = match self {
             Seal::Open => 0,
@@ -109,12 +111,12 @@ impl Seal {
         Ok(bytes)
     }
 
-    /// Whether a block's data can be decrypted piece by piece: not if they are only known to be genuine at their end.
+    /// Whether a block's data can be decrypted incrementally: not if it is authenticated only at its end.
     pub(super) fn in_pieces(&self) -> bool {
         !matches!(self, Seal::Gcm(_))
     }
 
-    /// What decrypts a block's data piece by piece, after the bytes that stand before them; nothing if they are plain.
+    /// Incremental decryption of a block's data, from the bytes before it; `None` without encryption.
     pub(super) fn pieces(&self, before: &[u8]) -> Option<Decryption> {
         match self {
             Seal::Cbc { key, .. } => Some(key.decryption(array(before))),
@@ -122,7 +124,7 @@ impl Seal {
         }
     }
 
-    /// Bytes before a block's data: what [`Seal::pieces`] wants.
+    /// Bytes before a block's data, for [`Seal::pieces`].
     pub(super) fn before_data(&self) -> usize {
         match self {
             Seal::Open => 0,
@@ -131,7 +133,7 @@ impl Seal {
         }
     }
 
-    /// The digest that stood at `at`.
+    /// Decrypts the digest at `at`.
     pub(super) fn unseal_digest(&self, at: u64, bytes: &mut [u8]) -> Result<[u8; 16], Error> {
         match self {
             Seal::Open => Ok(array(bytes)),
@@ -143,7 +145,7 @@ impl Seal {
         }
     }
 
-    /// What to say of a record that makes no sense where an encrypted one would if the password were wrong.
+    /// Replaces the error of an invalid record by that of a wrong password if the file is encrypted.
     pub(super) fn nonsense(&self, error: Error) -> Error {
         if self.is_shut() { Error::Password(WRONG) } else { error }
     }
@@ -159,7 +161,7 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     std::array::from_fn(|index| bytes[index])
 }
 
-/// What an item is: part of what its tag vouches for, so that none can take another's place.
+/// The type of an item, which is authenticated too, so that items cannot be exchanged.
 #[derive(Clone, Copy)]
 enum Context {
     Record = 1,
@@ -171,7 +173,7 @@ enum Context {
 pub(super) struct Gcm {
     records: Aes256Gcm,
     rest: Aes256Gcm,
-    /// The first bytes of what tags vouch for besides the item.
+    /// The first bytes of the additional authenticated data.
     label: [u8; 7],
 }
 

@@ -1,4 +1,4 @@
-//! Input that comes through a pipe.
+//! Input through a pipe.
 
 use std::io::{ErrorKind, Read};
 
@@ -7,14 +7,13 @@ use crate::{Error, Input, Resources};
 
 /// Bytes read at a time.
 const STEP: usize = 1 << 20;
-/// Of the memory, the share that input may stay in: one part of so many.
+/// The inverse share of the memory for input.
 const SHARE: u64 = 4;
 
-/// Reads everything that comes, since the records of a .lrz file are not in one direction: into a quarter of the memory, or a
-/// file without a name.
+/// Reads the whole input, since .lrz files need random access: into a quarter of the memory, or a file without a name.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Scratch`], [`Error::Cancelled`]; [`Error::Memory`] if there is no place for such a file.
+/// [`Error::Input`], [`Error::Scratch`], [`Error::Cancelled`]; [`Error::Memory`] if there is no directory for such a file.
 pub fn spooled(from: &mut dyn Read, resources: &Resources) -> Result<impl Input + 'static, Error> {
     let limit = resources.memory.map_or(u64::MAX, |bytes| bytes / SHARE);
     let mut spool = Spool::new(limit, resources.scratch.as_deref());

@@ -1,4 +1,4 @@
-//! A block's data as it comes from the file, decrypted piece by piece.
+//! A block's stored data, decrypted incrementally.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -11,14 +11,13 @@ use crate::{Error, crypt};
 /// Bytes decrypted at a time.
 const PIECE: usize = 64 << 10;
 
-/// Reads a block's data.
 pub(super) struct Stored {
     bytes: Arc<Bytes>,
-    /// Where the next byte is.
+    /// Position of the next byte.
     at: u64,
     /// Bytes left in the file, with padding.
     left: u64,
-    /// Bytes to hand out still, without it.
+    /// Bytes left to return, without padding.
     wanted: u64,
     lock: Option<Lock>,
 }
@@ -46,7 +45,7 @@ impl Stored {
         Ok(into.len())
     }
 
-    /// Decrypts the next piece: whole blocks of the cipher, of which the last two are kept together for the end.
+    /// Decrypts the next piece: whole blocks of the cipher; the last two are held back for the end.
     fn unlock(&mut self, lock: &mut Lock) -> Result<(), Error> {
         let size = if self.left > (PIECE + 2 * CIPHER_BLOCK) as u64 { PIECE } else { self.left as usize };
         lock.piece.resize(size, 0);

@@ -1,4 +1,4 @@
-//! The bytes of a stream, in order, whatever blocks they came in.
+//! The bytes of a stream, across blocks.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use super::plain::Plain;
 use super::plan::{Plan, SLAB};
 use crate::Error;
 
-/// A stream of the chunk in use.
+/// A stream of the current chunk.
 pub(super) struct Stream {
     index: usize,
     bytes: Arc<Bytes>,
     plan: Plan,
     current: Current,
-    /// Bytes of it that were used.
+    /// Number of bytes used.
     at: usize,
     large: Option<Large>,
 }
 
-/// Bytes to be used.
+/// The current bytes.
 enum Current {
     Shared(Decoded),
     Own(Vec<u8>),
 }
 
-/// A block that is decompressed piece by piece.
+/// A block that is decompressed incrementally.
 struct Large {
     block: BlockInfo,
-    /// Nothing if it was decompressed as a whole after all.
+    /// `None` if it was decompressed as a whole.
     reader: Option<Box<dyn Read + Send>>,
-    /// Plain bytes still to come.
+    /// Plain bytes left.
     left: u64,
-    /// Bytes of memory that the plain data gave way for.
+    /// Memory lent by the plain data, bytes.
     given: usize,
 }
 
@@ -44,7 +44,7 @@ impl Stream {
         Stream { index, bytes: Arc::clone(bytes), plan: *plan, current: Current::Own(Vec::new()), at: 0, large: None }
     }
 
-    /// What can be used at once; empty if [`Stream::fill`] has to be asked.
+    /// The available bytes; if empty, call [`Stream::fill`].
     #[inline]
     pub(super) fn ready(&self) -> &[u8] {
         match &self.current {
@@ -53,20 +53,20 @@ impl Stream {
         }
     }
 
-    /// So many bytes of [`Stream::ready`] were used.
+    /// Consumes bytes of [`Stream::ready`].
     #[inline]
     pub(super) fn advance(&mut self, bytes: usize) {
         self.at += bytes;
     }
 
-    /// Gets more, once nothing is ready; false at the end of the stream.
+    /// Makes more bytes available when none are left; false at the end of the stream.
     pub(super) fn fill(&mut self, ahead: &mut Ahead, plain: &mut Plain<'_>) -> Result<bool, Error> {
         while self.ready().is_empty() {
             if self.large.is_some() {
                 self.fill_large(plain)?;
                 continue;
             }
-            // What was used goes before anything new comes.
+            // Used memory is released before more is allocated.
             self.put(Current::Own(Vec::new()));
             match ahead.piece(self.index)? {
                 None => return Ok(false),
@@ -82,7 +82,7 @@ impl Stream {
         self.at = 0;
     }
 
-    /// Makes room for a block that has none in the stream's share.
+    /// Frees memory for a block that exceeds the stream's share.
     fn open(&self, block: BlockInfo, plain: &mut Plain<'_>) -> Result<Large, Error> {
         decode::plausible(&block)?;
         let share = self.plan.blocks[self.index] as u64;
@@ -135,20 +135,19 @@ impl Stream {
         Ok(())
     }
 
-    /// Bytes that a block of the other stream takes, for which history gave way with so many.
+    /// Memory of a block of the other stream, to which the history lent `given` bytes.
     fn of_other(&self, given: usize) -> u64 {
         if given > 0 { (given + self.plan.blocks[1 - self.index]) as u64 } else { 0 }
     }
 
-    /// An error that says how much a decoder needs, as one that says how much has to be allowed, where the other stream was given
-    /// so many bytes.
+    /// Converts the memory needed by a decoder to a memory limit, where the other stream was lent `given` bytes.
     fn of_all_memory(&self, error: Error, given: usize) -> Error {
         let Error::Memory { needed, what, .. } = error else { return error };
         let needed = Plan::allowed_for(self.index, needed + PIECE_BUFFERS, self.of_other(given));
         Error::Memory { allowed: self.plan.allowed, needed, what }
     }
 
-    /// The buffer that was used last, to be used again.
+    /// The last buffer, for reuse.
     fn buffer(&mut self) -> Vec<u8> {
         match std::mem::replace(&mut self.current, Current::Own(Vec::new())) {
             Current::Own(bytes) => {

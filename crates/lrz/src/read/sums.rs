@@ -1,4 +1,4 @@
-//! CRCs of chunks and the MD5 of the whole, on a thread of their own.
+//! CRCs of chunks and the MD5 of the whole, on a separate thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,20 +12,20 @@ use crate::Error;
 /// Input of the sums, in order.
 enum Item {
     Bytes(Arc<Vec<u8>>),
-    /// A chunk, which began at this byte of the file, is complete, and should have this CRC.
+    /// The end of a chunk, which began at this byte of the file, and its expected CRC.
     End {
         offset: u64,
         crc: Option<u32>,
     },
 }
 
-/// The sums of what came so far.
+/// The checksums so far.
 struct Sums {
     md5: Option<Md5>,
     crc: crc32fast::Hasher,
 }
 
-/// A CRC that begins with 0 and is not inverted at the end, by a library that does both.
+/// A CRC that begins with 0 and is not inverted at the end, computed by a library that does both.
 fn crc() -> crc32fast::Hasher {
     crc32fast::Hasher::new_with_initial(u32::MAX)
 }
@@ -65,7 +65,7 @@ impl Sums {
     }
 }
 
-/// Sums what is handed to it, here or on a thread of its own.
+/// Computes checksums, on this thread or on a separate one.
 pub(super) struct Summing {
     place: Place,
 }
@@ -81,7 +81,7 @@ enum Place {
 }
 
 impl Place {
-    /// On a thread of its own; none if the system refuses it.
+    /// Starts a thread; `None` if the system refuses it.
     fn there(sums: Sums) -> Option<Place> {
         let (items, received) = sync_channel(SUMS_AHEAD);
         let thread = Builder::new().name("sums".into()).spawn(move || sums.run(&received)).ok()?;
@@ -90,19 +90,19 @@ impl Place {
 }
 
 impl Summing {
-    /// `md5`: whether to compute it; `thread`: whether to do so elsewhere, if the system starts one more thread.
+    /// `md5`: whether to compute it; `thread`: whether to use a separate thread, if the system allows it.
     pub(super) fn new(md5: bool, thread: bool) -> Summing {
         let sums = || Sums { md5: md5.then(Md5::new), crc: crc() };
         let place = if thread { Place::there(sums()) } else { None };
         Summing { place: place.unwrap_or_else(|| Place::Here(sums())) }
     }
 
-    /// Takes the next plain bytes.
+    /// Adds plain bytes.
     pub(super) fn bytes(&mut self, bytes: Arc<Vec<u8>>) -> Result<(), Error> {
         self.give(Item::Bytes(bytes))
     }
 
-    /// A chunk is complete. Its CRC may be found wrong by this call, or by a later one.
+    /// Ends a chunk. A wrong CRC may be reported by this call, or by a later one.
     pub(super) fn end(&mut self, offset: u64, crc: Option<u32>) -> Result<(), Error> {
         self.give(Item::End { offset, crc })
     }
@@ -125,7 +125,7 @@ impl Summing {
             Place::There { items, .. } if items.send(item).is_ok() => return Ok(()),
             Place::There { .. } | Place::Over => {}
         }
-        // The thread only stops listening when it has something to say.
+        // The thread ends early only with an error.
         match std::mem::replace(&mut self.place, Place::Over) {
             Place::There { thread, .. } => Err(join(thread).err().unwrap_or_else(over)),
             Place::Here(_) | Place::Over => Err(over()),
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_format() {
         for thread in [false, true] {
-            // CRC-32 of "123456789" with 0 to begin with and nothing inverted.
+            // CRC-32 of "123456789" that begins with 0 and is not inverted.
             let md5 = sum(thread, 0x2dfd_2d88).unwrap().unwrap();
             assert_eq!(md5[..4], [0x25, 0xf9, 0xe7, 0x94]);
             let wrong = sum(thread, 1).unwrap_err().to_string();

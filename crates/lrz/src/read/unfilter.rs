@@ -1,23 +1,23 @@
-//! Undoes filters, piece by piece.
+//! Reverses filters incrementally.
 //!
-//! The branch filters are those of LZMA's SDK (Bra86.c, Bra.c; the same as in xz): the encoder replaced the relative target of a
-//! call or jump by the absolute one, counted from the beginning of what was filtered.
+//! The branch filters are those of LZMA's SDK (Bra86.c, Bra.c; the same as in xz): the encoder replaced the relative target of a call or jump
+//! by the absolute one, counted from the start of the filtered data.
 
 use crate::format::Filter;
 
-/// Bytes of an instruction of x86: its opcode and a target of four bytes.
+/// Bytes of an x86 instruction: its opcode and a target of four bytes.
 const X86_LENGTH: usize = 5;
-/// How often a target that still looks like an encoded one is decoded again.
+/// Maximum number of times that a target is decoded again because it still looks encoded.
 const ROUNDS: usize = 8;
 
-/// A filter being undone. Where a piece ends inside what may be an instruction, its last bytes are left for the next.
+/// State of reversing a filter. Bytes at the end of a piece that may begin an instruction are left for the next call.
 pub(super) struct Unfilter {
     filter: Filter,
-    /// Bytes undone so far.
+    /// Bytes processed so far.
     at: u64,
-    /// x86: which of the three bytes before might have been opcodes, the last in bit 0.
+    /// x86: which of the three preceding bytes may have been opcodes, the last in bit 0.
     mask: u32,
-    /// Delta: the bytes before.
+    /// Delta: the preceding bytes.
     before: [u8; 4],
 }
 
@@ -26,7 +26,7 @@ impl Unfilter {
         Unfilter { filter, at: 0, mask: 0, before: [0; 4] }
     }
 
-    /// Undoes it in place, and returns how many bytes are done: all if they are the last.
+    /// Reverses it in place, and returns the number of bytes processed: all if they are the last.
     pub(super) fn undo(&mut self, bytes: &mut [u8], last: bool) -> usize {
         let done = match self.filter {
             Filter::X86 => self.x86(bytes),
@@ -76,11 +76,11 @@ impl Unfilter {
         at
     }
 
-    /// Undoes one instruction; false if it is none.
+    /// Reverses one instruction; false if it is not one.
     fn x86_call(&self, bytes: &mut [u8], address: u64) -> bool {
         let high = |byte: u8| byte == 0 || byte == 0xff;
-        // After three opcodes in a row, or one two and one three before, none is believed; one that is near enough makes its
-        // own operand's byte suspicious.
+        // After three candidates in a row, or one two and one three bytes before, none is an instruction; with a near one, the byte of its
+        // operand is checked.
         let suspicious = match self.mask {
             0 => None,
             1 => Some(3),
@@ -95,7 +95,7 @@ impl Unfilter {
         let mut target = u32::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]).wrapping_sub(here);
         if let Some(index) = suspicious {
             let shift = 8 * (index as u32 - 1);
-            // Twice is enough for what an encoder makes; more only for what none made.
+            // Two rounds suffice for the output of an encoder; more are for invalid data.
             for _ in 0..ROUNDS {
                 if !high((target >> shift) as u8) {
                     break;
@@ -103,7 +103,7 @@ impl Unfilter {
                 target = (target ^ (0x100u32 << shift).wrapping_sub(1)).wrapping_sub(here);
             }
         }
-        // The operand has 25 bits that count; the rest repeats the sign.
+        // The operand has 25 significant bits; the rest repeats the sign.
         target = (target & 0x01ff_ffff) | 0u32.wrapping_sub(target & 0x0100_0000);
         bytes[1..].copy_from_slice(&target.to_le_bytes());
         true
@@ -132,7 +132,7 @@ fn arm64_word(word: u32, address: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Bytes in which every second one might be an opcode, or the high byte of a target.
+    /// Bytes of which every second one might be an opcode, or the high byte of a target.
     fn code() -> Vec<u8> {
         let mut state = 1u32;
         let next = |_| {

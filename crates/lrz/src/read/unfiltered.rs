@@ -1,19 +1,19 @@
-//! Plain data of a block whose filter is undone piece by piece.
+//! Plain data of a block whose filter is reversed incrementally.
 
 use std::io::{self, Read};
 
 use super::unfilter::Unfilter;
 use crate::format::Filter;
 
-/// Bytes filtered at a time.
+/// Bytes processed at a time.
 const PIECE: usize = 64 << 10;
 
-/// A reader of filtered data, unfiltered.
+/// A reader that reverses a filter.
 pub(super) struct Unfiltered<R> {
     inner: R,
     unfilter: Unfilter,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were handed out, and that can be.
+    /// Bytes of the buffer that were returned, and that are available.
     used: usize,
     done: usize,
     ended: bool,

@@ -1,4 +1,4 @@
-//! The compressors of blocks, behind one call.
+//! The compressors of blocks, behind one interface.
 
 use packline_codec::{CodecError, Encoder, MemberEncoder, Outcome, RawLzma, Spec, StreamSpec, ZpaqEncoder};
 
@@ -10,13 +10,13 @@ const GIVEN_AWAY: usize = 32 << 20;
 /// Compressor of blocks.
 #[derive(Debug, Clone)]
 pub(super) enum Coder {
-    /// Nothing.
+    /// None.
     Stored,
-    /// A codec whose blocks are as the format wants them.
+    /// A codec whose blocks have the format's layout.
     Plain(BackEnd, Spec),
     /// bzip2 streams.
     Bzip2(StreamSpec),
-    /// LZMA alone.
+    /// Raw LZMA.
     Lzma(RawLzma),
     /// zpaq, at level 1 to 3.
     Zpaq(u32),
@@ -42,7 +42,7 @@ impl Coder {
         }
     }
 
-    /// A tool for blocks of up to `block` bytes; none if blocks are stored.
+    /// A tool for blocks of up to `block` bytes; `None` if blocks are stored.
     pub(super) fn tool(&self, block: usize) -> Result<Option<Tool>, CodecError> {
         let encoder = match self {
             Coder::Stored => return Ok(None),
@@ -54,7 +54,7 @@ impl Coder {
         Ok(Some(Tool::Encoder(encoder, Vec::new(), block)))
     }
 
-    /// Bytes that a tool for blocks of up to `block` bytes takes; an upper bound.
+    /// Upper bound of the memory of a tool for blocks of up to `block` bytes.
     pub(super) fn memory(&self, block: usize) -> u64 {
         let bytes = match self {
             Coder::Stored => 0,

@@ -8,24 +8,24 @@ use super::probe::Probe;
 use super::seal::{Salt, Seal};
 use crate::{BackEnd, Error, Resources};
 
-/// Shorter blocks are stored, as lrzip does.
+/// Shorter blocks are stored, as in lrzip.
 const SHORTEST: usize = 64;
 
-/// A block on its way to a worker.
+/// A block to be compressed.
 pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
     pub(super) from: Origin,
-    /// What its data is encrypted with, if it is.
+    /// The salt for encryption, if any.
     pub(super) salt: Option<Salt>,
     pub(super) permit: Permit,
 }
 
-/// Where a block belongs.
+/// Position of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin {
     /// 0 for opcodes, 1 for literals.
     pub(super) stream: usize,
-    /// Bytes of the chunk that are put together when the block is used up.
+    /// Bytes of the chunk that can be reconstructed after this block.
     pub(super) reached: u64,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct CompressedBlock {
     pub(super) back_end: BackEnd,
     /// Bytes of plain data.
     pub(super) plain: u64,
-    /// Bytes of compressed data; encryption may have made them more.
+    /// Bytes of compressed data, without what encryption adds.
     pub(super) stored: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) from: Origin,
@@ -43,10 +43,9 @@ pub(super) struct CompressedBlock {
     _permit: Permit,
 }
 
-/// The workers' part of writing.
 pub(super) struct CompressTask {
     pub(super) policy: Policy,
-    /// Bytes of a block, at most.
+    /// Maximum block size, bytes.
     pub(super) block: usize,
     pub(super) seal: Option<Seal>,
 }
@@ -56,7 +55,7 @@ pub(super) struct CompressTask {
 pub(super) struct Tools {
     probe: Option<Probe>,
     tool: Option<Tool>,
-    /// That of opcodes, if they have one of their own.
+    /// The tool for opcodes, if it differs.
     opcodes: Option<Tool>,
 }
 
@@ -120,7 +119,7 @@ impl Task for CompressTask {
     }
 }
 
-/// The map that blocks go through.
+/// The map that compresses blocks.
 pub(super) fn map(
     task: CompressTask,
     workers: usize,

@@ -1,4 +1,4 @@
-//! The two sums of plain data: MD5 of the whole, CRC-32 of a chunk.
+//! The two checksums of plain data: MD5 of the whole, CRC-32 of a chunk.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use packline_longrange::Window;
 
 use super::view::View;
 
-/// Bytes that both sums take in turn, while they are in the processor's caches.
+/// Bytes that both checksums process in turn, while they are in a cache.
 const PIECE: usize = 128 << 10;
 
 /// MD5 of all chunks so far.
@@ -24,7 +24,7 @@ impl Sums {
     /// at the end. `None` if stopped.
     ///
     /// # Errors
-    /// Those of the chunk.
+    /// The chunk cannot be read.
     pub(super) fn chunk(&mut self, view: &View, stop: &dyn Fn() -> bool) -> io::Result<Option<u32>> {
         let mut crc = crc32fast::Hasher::new_with_initial(u32::MAX);
         let mut buffer = vec![0; if view.bytes().is_some() { 0 } else { PIECE }];

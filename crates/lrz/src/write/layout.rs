@@ -1,8 +1,8 @@
-//! Where blocks go: all of stream 0, then all of stream 1, each with a record that says where its stream goes on.
+//! The order of blocks: all of stream 0, then all of stream 1, each with a record that points to the next one of its stream.
 //!
-//! Nothing is ever patched, so that a pipe will do. Two things in front of other data speak of what comes after it: a record
-//! of the next block of its stream, which stands right behind the block, and the head of stream 1 of the end of stream 0. So
-//! stream 0 is kept until all of it is compressed.
+//! Nothing is overwritten, so that a pipe is possible. Two fields refer to later data: a record to the next block of its stream, which
+//! directly follows the block, and the first record of stream 1 to the end of stream 0. So stream 0 is buffered until all of it is
+//! compressed.
 
 use packline_engine::Consumer;
 
@@ -17,26 +17,26 @@ use crate::{BackEnd, Error, Input};
 /// Bytes copied at a time.
 const PIECE: usize = 256 << 10;
 
-/// The blocks of a chunk on their way to the file.
+/// Writes the blocks of a chunk to the file.
 pub(super) struct Layout<'a, 'b> {
     pub(super) out: &'a mut Output<'b>,
     pub(super) seal: Option<&'a Seal>,
     /// Width of the numbers in records.
     pub(super) width: Width,
-    /// The data of stream 0, until all of it is there.
+    /// The data of stream 0, until it is complete.
     pub(super) kept: &'a mut Spool,
-    /// Its records, and how long the data of each is.
+    /// Its records, and the length of the data of each.
     pub(super) waiting: Vec<Waiting>,
-    /// Blocks of each stream that are still to come.
+    /// Blocks of each stream still to come.
     pub(super) left: [u64; 2],
-    /// Where the next record goes, bytes from the first head.
+    /// Position of the next record, bytes from the first one.
     pub(super) position: u64,
     pub(super) sums: &'a mut [StreamSums; 2],
     /// Called with the bytes of the chunk that can be decoded from the blocks written so far.
     pub(super) progress: &'a mut dyn FnMut(u64),
 }
 
-/// A block of stream 0 whose data is kept.
+/// A buffered block of stream 0.
 pub(super) struct Waiting {
     about: About,
     size: usize,
@@ -52,12 +52,12 @@ struct About {
 }
 
 impl Layout<'_, '_> {
-    /// Bytes that a record takes in the file.
+    /// Bytes of a record in the file.
     fn record_size(&self) -> u64 {
         (self.seal.map_or(0, |_| size_of::<Salt>()) + Record::size(self.width)) as u64
     }
 
-    /// Bytes that a block takes in the file, with its record.
+    /// Bytes of a block in the file, with its record.
     fn block_size(&self, about: &About, size: usize) -> u64 {
         self.record_size() + (about.salt.map_or(0, |salt| salt.len()) + size) as u64
     }
@@ -73,7 +73,7 @@ impl Layout<'_, '_> {
         self.out.write(&bytes)
     }
 
-    /// The heads of both streams. All of stream 0 is waiting.
+    /// Writes the first records of both streams. All of stream 0 is buffered.
     fn heads(&mut self) -> Result<(), Error> {
         let first = 2 * self.record_size();
         let stream_0: u64 = self.waiting.iter().map(|waiting| self.block_size(&waiting.about, waiting.size)).sum();
@@ -84,7 +84,7 @@ impl Layout<'_, '_> {
         Ok(())
     }
 
-    /// The record of a block whose data takes `size` bytes and comes next, and the salt of that.
+    /// Writes the record of the next block, whose data has `size` bytes, and the salt of the data.
     fn begin(&mut self, about: About, size: usize, is_last: bool) -> Result<(), Error> {
         self.position += self.block_size(&about, size);
         let next = if is_last { 0 } else { self.position };
@@ -105,7 +105,7 @@ impl Layout<'_, '_> {
         self.kept.clear()
     }
 
-    /// Writes data that was kept.
+    /// Writes buffered data.
     fn copy(&mut self, at: u64, size: usize) -> Result<(), Error> {
         let mut buffer = vec![0; size.min(PIECE)];
         let mut done = 0;

@@ -1,4 +1,4 @@
-//! Stream 1 as it is made: the bytes that opcodes call for, block by block.
+//! Generates stream 1: the literal bytes of the opcodes, block by block.
 
 use super::view::View;
 use crate::format::OpcodeForm;
@@ -8,23 +8,23 @@ use crate::{Error, Input};
 /// Bytes of opcodes read at a time.
 const PIECE: usize = 64 << 10;
 
-/// Follows the opcodes of a chunk and gathers its literals.
+/// Follows the opcodes of a chunk and collects its literals.
 pub(super) struct Literals<'a> {
     opcodes: Opcodes<'a>,
     view: &'a View,
-    /// Bytes of the chunk that are behind.
+    /// Current position in the chunk, bytes.
     position: u64,
-    /// Bytes of the literal at hand that are still to come.
+    /// Bytes left of the current literal.
     pending: u64,
 }
 
 impl<'a> Literals<'a> {
-    /// The literals of a chunk, by opcodes that a [`super::opcodes::Recorder`] made.
+    /// The literals of a chunk, by opcodes of a [`super::opcodes::Recorder`].
     pub(super) fn new(form: OpcodeForm, opcodes: &'a Spool, view: &'a View) -> Literals<'a> {
         Literals { opcodes: Opcodes::new(form, opcodes), view, position: 0, pending: 0 }
     }
 
-    /// The next `size` bytes; there are so many.
+    /// The next `size` bytes; there must be enough.
     pub(super) fn next(&mut self, size: usize) -> Result<Vec<u8>, Error> {
         let mut out = Vec::with_capacity(size);
         while out.len() < size {
@@ -39,7 +39,7 @@ impl<'a> Literals<'a> {
         Ok(out)
     }
 
-    /// Goes on to the next opcode.
+    /// Advances to the next opcode.
     fn step(&mut self) -> Result<(), Error> {
         match self.opcodes.next()? {
             (0, false) => return Err(Error::Internal("the opcodes end before the literals".into())),
@@ -49,7 +49,7 @@ impl<'a> Literals<'a> {
         Ok(())
     }
 
-    /// Bytes of the chunk that are behind.
+    /// Current position in the chunk, bytes.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
@@ -80,7 +80,7 @@ impl<'a> Opcodes<'a> {
         Ok((length, is_match))
     }
 
-    /// Goes past so many bytes; where they stand in the buffer.
+    /// Consumes `bytes` bytes; returns their position in the buffer.
     fn take(&mut self, bytes: usize) -> Result<usize, Error> {
         if self.buffer.len() - self.at < bytes {
             self.refill()?;
@@ -93,7 +93,7 @@ impl<'a> Opcodes<'a> {
         Ok(start)
     }
 
-    /// Keeps what is not used yet, and reads more.
+    /// Moves the unused bytes to the front, and reads more.
     fn refill(&mut self) -> Result<(), Error> {
         self.buffer.drain(..self.at);
         self.at = 0;

@@ -1,6 +1,6 @@
-//! How memory is shared out: a limit on the whole process becomes workers, room for a chunk, and room for blocks in flight.
+//! Distributes a limit on the whole process's memory among workers, the chunk, and blocks in flight.
 //!
-//! None of it changes a byte: what has no room is done with fewer workers, or read again where it lies.
+//! It does not affect the output: with less memory fewer workers run, or data is read again.
 
 use packline_engine::Config;
 use packline_longrange::Settings;
@@ -9,35 +9,35 @@ use packline_runtime::memory::{BASE, Shortage, THREAD, most_workers};
 use super::policy::Policy;
 use crate::{Error, Resources};
 
-/// What the allocator keeps beside so many small pages: a part in so many of theirs, as measured with 4 GB.
+/// The inverse share of the allocator's overhead for many small pages, as measured with 4 GB.
 const ALLOCATOR_SHARE: u64 = 16;
-/// The least that opcodes may take before they go to a file.
+/// Minimum memory of opcodes before they go to a file.
 const OPCODES_LEAST: u64 = 1 << 20;
 /// The part of the limit that opcodes may take.
 const OPCODES_SHARE: u64 = 64;
-/// Opcodes are there twice, plain and compressed.
+/// Opcodes exist twice, plain and compressed.
 const OPCODES_COPIES: u64 = 2;
-/// The least that is worth having in flight where there is memory for it.
+/// Minimum useful memory in flight if the limit allows it.
 const WINDOW_LEAST: u64 = 16 << 20;
-/// Blocks of the smallest size that tools are made for.
+/// Smallest block size of the tools.
 const BLOCK_LEAST: u64 = 4 << 10;
 
-/// The memory that there is, and who wants it.
+/// The memory limit and the demands.
 pub(super) struct Memory<'a> {
     policy: &'a Policy,
-    /// Workers wanted.
+    /// Workers requested.
     workers: usize,
-    /// Whether compressing is work for them.
+    /// Whether compression is done by workers.
     compresses: bool,
     limit: Option<u64>,
-    /// Whether the caller compresses besides the workers.
+    /// Whether the caller compresses too.
     engine: &'a Config,
 }
 
 /// Memory and workers of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
-    /// Workers that look for matches.
+    /// Workers that search for matches.
     pub(super) search_workers: usize,
     /// Workers that compress.
     pub(super) compress_workers: usize,
@@ -51,17 +51,17 @@ impl<'a> Memory<'a> {
         Memory { policy, workers, compresses, limit: resources.memory, engine: &resources.engine }
     }
 
-    /// Whether compressing is work for workers.
+    /// Whether compression is done by workers.
     pub(super) fn compresses(&self) -> bool {
         self.compresses
     }
 
-    /// Bytes of opcodes, plain or compressed, that may be in memory.
+    /// Memory of opcodes, plain or compressed, bytes.
     pub(super) fn opcodes(&self) -> u64 {
         self.limit.map_or(u64::MAX, |limit| (limit / OPCODES_SHARE).max(OPCODES_LEAST))
     }
 
-    /// Bytes of a block of a chunk of `length` bytes, at most.
+    /// Upper bound of the block size of a chunk of `length` bytes.
     pub(super) fn block(&self, length: u64) -> u64 {
         (self.policy.block as u64).min(length.max(BLOCK_LEAST))
     }
@@ -78,7 +78,7 @@ impl<'a> Memory<'a> {
         self.fixed(workers).saturating_add(search).saturating_add(search / ALLOCATOR_SHARE)
     }
 
-    /// What compressing takes when each of the workers has a block, and, if there are several, one more is gathered.
+    /// Memory of compression if each worker has a block, and, with several workers, one more is being read.
     fn compress_bytes(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let tools = self.engine.tool_count(workers) as u64;
@@ -86,12 +86,12 @@ impl<'a> Memory<'a> {
         self.fixed(workers).saturating_add(tools.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }
 
-    /// Bytes in flight, at least.
+    /// Minimum bytes in flight.
     fn least_window(&self, block: u64, workers: usize) -> u64 {
         block * (workers as u64 + u64::from(workers != 1))
     }
 
-    /// How matches are looked for in a chunk of `length` bytes.
+    /// Search settings for a chunk of `length` bytes.
     pub(super) fn settings(&self, length: u64) -> Settings {
         Settings::new(self.policy.level, length).with_least(self.policy.least)
     }
@@ -101,11 +101,11 @@ impl<'a> Memory<'a> {
         self.search_bytes(length, self.workers).max(self.compress_bytes(length, compress_workers))
     }
 
-    /// Bytes of a chunk of up to `most` bytes that may be in memory, beside all workers wanted.
+    /// How much of a chunk of up to `most` bytes may be in memory besides all requested workers, bytes.
     pub(super) fn held(&self, most: u64) -> u64 {
         let Some(limit) = self.limit else { return u64::MAX };
         let fits = |length: u64| self.wanted(length).saturating_add(length) <= limit;
-        // The longest that fits, by halving: what is wanted grows with the length.
+        // The longest that fits, by bisection: the demand grows with the length.
         let (mut fit, mut unfit) = (0, most.min(limit).saturating_add(1));
         while unfit - fit > 1 {
             let middle = fit + (unfit - fit) / 2;
@@ -114,10 +114,10 @@ impl<'a> Memory<'a> {
         fit
     }
 
-    /// Shares memory out for a chunk of `length` bytes, of which `held` are in memory.
+    /// Distributes memory for a chunk of `length` bytes, of which `held` are in memory.
     ///
     /// # Errors
-    /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
+    /// [`Error::Memory`] if not even one worker fits (none, if none is requested).
     pub(super) fn share(&self, length: u64, held: u64) -> Result<Share, Error> {
         let search_workers = self.most(self.workers, length, held, "finding matches", Self::search_bytes)?;
         let wanted = if self.compresses { self.workers } else { 0 };
@@ -125,7 +125,7 @@ impl<'a> Memory<'a> {
         Ok(Share { search_workers, compress_workers, window: self.window(length, held, compress_workers) })
     }
 
-    /// The most workers for which there is memory.
+    /// The maximum number of workers for the memory.
     fn most(
         &self,
         wanted: usize,
@@ -141,7 +141,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Bytes in flight: two blocks for each worker and one to gather, or what there is.
+    /// Bytes in flight: two blocks for each worker and one being read, or what is available.
     fn window(&self, length: u64, held: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let wanted = (2 * workers as u64 * block + block).max(WINDOW_LEAST);
@@ -197,7 +197,7 @@ mod tests {
             for limit in (0..160).map(|step| step * (37 << 20)) {
                 let resources = resources(7, Some(limit));
                 let memory = Memory::new(&policy, &resources, true);
-                // A long chunk is not held unless all of it is.
+                // A long chunk is held in memory only as a whole.
                 let held = if memory.held(CHUNK) >= CHUNK { CHUNK } else { 0 };
                 let Ok(share) = memory.share(CHUNK, held) else { continue };
                 let least = memory.least_window(memory.block(CHUNK), share.compress_workers);

@@ -1,4 +1,4 @@
-//! Writing a .lrz file of format 0.6.
+//! Writes .lrz files of format 0.6.
 //!
 //! The bytes are a function of the input and the options. A chunk is done in phases: `search.rs` finds its matches, which
 //! become the opcodes of stream 0; `literals.rs` gathers what they leave, stream 1; `compress.rs` compresses the blocks of both,

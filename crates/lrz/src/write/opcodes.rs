@@ -1,4 +1,4 @@
-//! Stream 0 as it is made: matches in, opcodes out.
+//! Generates stream 0: converts matches to opcodes.
 
 use packline_longrange::Match;
 
@@ -6,10 +6,10 @@ use crate::Error;
 use crate::format::{LONGEST, Opcode, OpcodeForm};
 use crate::spool::Spool;
 
-/// Bytes gathered before they are put by.
+/// Bytes collected before they are appended to the spool.
 const PIECE: usize = 64 << 10;
 
-/// Turns matches into opcodes.
+/// Converts matches to opcodes.
 pub(super) struct Recorder<'a> {
     form: OpcodeForm,
     out: &'a mut Spool,
@@ -29,12 +29,12 @@ pub(super) struct Counts {
 }
 
 impl<'a> Recorder<'a> {
-    /// Writes to `out`, which has nothing in it.
+    /// Writes to `out`, which is empty.
     pub(super) fn new(form: OpcodeForm, out: &'a mut Spool) -> Recorder<'a> {
         Recorder { form, out, buffer: Vec::with_capacity(2 * PIECE), position: 0, counts: Counts::default() }
     }
 
-    /// Takes the next match: none begins before the end of the one before it.
+    /// Adds the next match: none begins before the end of the previous one.
     pub(super) fn take(&mut self, found: Match) -> Result<(), Error> {
         if found.at < self.position || found.distance == 0 || found.distance > found.at {
             return Err(Error::Internal(format!("{found:?} at byte {} of a chunk", self.position)));
@@ -53,7 +53,7 @@ impl<'a> Recorder<'a> {
         self.run(length, |length| Opcode::Literal { length })
     }
 
-    /// One opcode, or several for a run that is longer than an opcode can say.
+    /// One opcode, or several for a run that is longer than an opcode's limit.
     fn run(&mut self, mut left: u64, opcode: impl Fn(u64) -> Opcode) -> Result<(), Error> {
         while left > 0 {
             let now = left.min(LONGEST);

@@ -1,4 +1,4 @@
-//! What a caller chooses of a .lrz file, each of it a part of what the bytes depend on.
+//! Options of a .lrz file that determine its bytes.
 
 use std::fmt;
 use std::io;
@@ -8,20 +8,20 @@ use packline_longrange::WINDOW_MOST;
 
 use crate::{BackEnd, Error};
 
-/// Where random bytes come from: fills the whole slice, or says why it cannot.
+/// Source of random bytes: fills the whole slice, or returns why it cannot.
 pub type Randomness = Arc<dyn Fn(&mut [u8]) -> io::Result<()> + Send + Sync>;
 
-/// How a file is written. The bytes are a function of the input and of these options.
+/// The output is a function of the input and of these options.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
     /// The compressor of blocks. Default: LZMA.
     pub back_end: BackEnd,
     /// Effort, 1 to 9. Default 7.
     pub level: u32,
-    /// How far matches may reach back, which is also the size of a chunk. Default: [`WindowSize::Default`].
+    /// Maximum distance of matches, which is also the size of a chunk. Default: [`WindowSize::Default`].
     pub window: WindowSize,
-    /// Whether blocks that a cheap test finds incompressible are stored without trying the back end. Never asked of lzo and
-    /// gzip, which are quick themselves. Default: yes.
+    /// Whether blocks that a cheap test finds incompressible are stored without trying the back end. Never used for lzo and gzip, which are
+    /// fast themselves. Default: yes.
     pub probe: bool,
     /// Encrypts contents. Default: no.
     pub password: Option<Password>,
@@ -40,17 +40,17 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// Level when none is chosen, as lrzip's.
+    /// Default level, as in lrzip.
     pub const DEFAULT_LEVEL: u32 = 7;
 }
 
-/// How far matches reach back.
+/// Maximum distance of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WindowSize {
     /// 4 GiB less 64 KiB, so that distances take four bytes.
     #[default]
     Default,
-    /// So many bytes, 1 at least, and 64 GiB at most: more is taken for that.
+    /// 1 byte to 64 GiB; larger values are clamped.
     Bytes(u64),
     /// The whole input, up to 64 GiB at a time.
     Whole,
@@ -60,7 +60,7 @@ impl WindowSize {
     /// Bytes of a chunk.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a window without a byte.
+    /// [`Error::Unsupported`] for a window of 0 bytes.
     pub(super) fn bytes(self) -> Result<u64, Error> {
         match self {
             WindowSize::Default => Ok((4 << 30) - (64 << 10)),
@@ -78,7 +78,7 @@ impl WindowSize {
 pub struct Password {
     /// The password as it was typed, without an end of line.
     pub bytes: Vec<u8>,
-    /// Salts come from here; they must be hard to guess.
+    /// Source of salts; must be unpredictable.
     pub random: Randomness,
 }
 

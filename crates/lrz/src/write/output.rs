@@ -1,8 +1,8 @@
-//! The file as it is appended to.
+//! The output file.
 
 use crate::{Error, Sink};
 
-/// A sink, and how much it has got.
+/// A sink with a byte count.
 pub(super) struct Output<'a> {
     sink: &'a mut dyn Sink,
     written: u64,
@@ -13,13 +13,12 @@ impl<'a> Output<'a> {
         Output { sink, written: 0 }
     }
 
-    /// Appends bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.written += bytes.len() as u64;
         self.sink.append(bytes).map_err(Error::Output)
     }
 
-    /// Replaces bytes, if the sink can.
+    /// Overwrites bytes, if the sink supports it.
     pub(super) fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<bool, Error> {
         self.sink.write_at(at, bytes).map_err(Error::Output)
     }

@@ -1,4 +1,4 @@
-//! What a back end and a level come to: the coder, the size of blocks, the shortest match worth an opcode.
+//! Parameters of a back end and a level: the coder, the block size, the shortest match worth an opcode.
 
 use packline_codec::{CodecError, GzipParams, LzoAlgorithm, LzoParams, RawLzma, Spec, StreamSpec};
 use packline_longrange::Match;
@@ -7,20 +7,19 @@ use super::coder::Coder;
 use crate::format::LzmaProps;
 use crate::{BackEnd, Error, WriteOptions};
 
-/// The levels there are.
 const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
-/// Stored blocks: what a reader takes at once.
+/// Size of stored blocks: what a reader reads at once.
 const STORED_BLOCK: usize = 8 << 20;
-/// lzo and gzip look back less than 64 KiB: a block of many times that loses nothing at its beginning.
+/// lzo and gzip look back less than 64 KiB: a block of many times that loses nothing at its start.
 const SHORT_SIGHTED_BLOCK: usize = 4 << 20;
 /// Longest block of LZMA, bytes.
 const LZMA_BLOCK: usize = 92 << 20;
-/// Back ends that find short repeats cheaply leave to matches what is worth more than an opcode costs them.
+/// Minimum match length for back ends that find short repeats cheaply.
 const LEAST_BEFORE_STRONG: u64 = 48;
 /// Minimum match length worth an opcode; shorter matches are cheaper when the back end finds them itself.
 /// A larger one makes files of mixed content smaller by 0.1 %, and those of many versions of one thing larger by 4 %.
 const LEAST_NEAR: u64 = 64;
-/// gzip finds no more than what stands 32 KiB before, but codes words in less than a byte each.
+/// gzip looks back only 32 KiB, but codes words in less than a byte each.
 const LEAST_BEFORE_GZIP: u64 = 28;
 /// Levels of gzip, whose highest is 12, that opcodes are compressed above literals.
 const ABOVE_FOR_OPCODES: u32 = 3;
@@ -31,15 +30,15 @@ const LEAST_BEFORE_WEAK: u64 = 24;
 #[derive(Debug, Clone)]
 pub(super) struct Policy {
     pub(super) coder: Coder,
-    /// What compresses those of stream 0, where that is not the same.
+    /// The coder of stream 0, if it differs.
     pub(super) opcodes: Option<Coder>,
-    /// Bytes of a block, at most.
+    /// Maximum block size, bytes.
     pub(super) block: usize,
-    /// Bytes of a match, at least.
+    /// Minimum match length, bytes.
     pub(super) least: u64,
-    /// How far back the coder looks, and better, bytes: a match from there has [`LEAST_NEAR`] bytes at least.
+    /// Distance within which the coder itself finds matches better, bytes: matches there need [`LEAST_NEAR`] bytes.
     near: u64,
-    /// Effort of the search for matches.
+    /// Level of the search for matches.
     pub(super) level: u32,
     /// Whether blocks are tested before they are compressed.
     pub(super) probe: bool,
@@ -47,7 +46,7 @@ pub(super) struct Policy {
 
 impl Policy {
     /// # Errors
-    /// [`Error::Unsupported`] if there is no such level.
+    /// [`Error::Unsupported`] for other levels.
     pub(super) fn new(options: &WriteOptions) -> Result<Policy, Error> {
         let level = options.level;
         if !LEVELS.contains(&level) {
@@ -71,7 +70,7 @@ impl Policy {
         found.distance > self.near || found.length >= LEAST_NEAR
     }
 
-    /// Bytes that a worker's tools take, at most, for blocks of up to `block` bytes.
+    /// Upper bound of the memory of a worker's tools for blocks of up to `block` bytes.
     pub(super) fn tools(&self, block: usize) -> u64 {
         self.coder.memory(block) + self.opcodes.as_ref().map_or(0, |coder| coder.memory(block))
     }
@@ -81,12 +80,12 @@ impl Policy {
         !matches!(self.coder, Coder::Stored)
     }
 
-    /// Whether compressing takes much longer than finding matches.
+    /// Whether compression takes much longer than the search for matches.
     pub(super) fn is_slow(&self) -> bool {
         matches!(self.coder, Coder::Bzip2(_) | Coder::Lzma(_) | Coder::Zpaq(_))
     }
 
-    /// What the magic says of LZMA.
+    /// The LZMA properties in the magic.
     pub(super) fn lzma(&self) -> Option<LzmaProps> {
         match &self.coder {
             Coder::Lzma(lzma) => Some(LzmaProps { contexts: lzma.contexts(), dict_size: lzma.dict_size() }),
@@ -95,14 +94,14 @@ impl Policy {
     }
 }
 
-/// Beside a slow back end the search costs little, and what it finds need not be compressed: it is done one level harder, as
-/// long as half a gigabyte is enough for it.
+/// With a slow back end the search costs little, and its matches need not be compressed: it is done one level higher, while half a gigabyte
+/// suffices for it.
 fn effort_before_strong(level: u32) -> u32 {
     if level < 8 { level + 1 } else { level }
 }
 
-/// How far back a coder finds short repeats, and says them better than opcodes do, bytes. The fast levels of LZMA miss too many,
-/// and zpaq would take longer by what is left to it.
+/// Distance within which a coder finds short repeats and codes them better than opcodes do, bytes. The fast levels of LZMA miss too many,
+/// and zpaq would take longer with more input.
 fn reach(coder: &Coder) -> u64 {
     match coder {
         Coder::Lzma(lzma) if lzma.weighs() => u64::from(lzma.dict_size()),
@@ -110,7 +109,7 @@ fn reach(coder: &Coder) -> u64 {
     }
 }
 
-/// The coder and the size of its blocks.
+/// The coder and its block size.
 fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
     Ok(match back_end {
         BackEnd::None => (Coder::Stored, STORED_BLOCK),
@@ -128,7 +127,7 @@ fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
     })
 }
 
-/// Opcodes are few bytes, and up to half of a file of many versions: gzip weighs what it finds in them, which is slow.
+/// Opcodes are few bytes, but up to half of a file of many versions: gzip's optimal parsing, which is slow, pays.
 fn opcodes(back_end: BackEnd, level: u32) -> Option<Coder> {
     (back_end == BackEnd::Gzip).then(|| gzip(level + ABOVE_FOR_OPCODES))
 }
@@ -137,13 +136,13 @@ fn gzip(level: u32) -> Coder {
     Coder::Plain(BackEnd::Gzip, Spec::Gzip(GzipParams { level, ..GzipParams::default() }))
 }
 
-/// Each block begins without a dictionary, so that it should be some times as long. 92 MiB, with an encoder at level 7 and
-/// what comes of the block, fit half a gigabyte.
+/// Each block begins without a dictionary, so it should be several times as long. 92 MiB, with an encoder at level 7 and the block's
+/// output, fit half a gigabyte.
 fn lzma_block(dict_size: u32) -> usize {
     (4 * dict_size as usize).clamp(16 << 20, LZMA_BLOCK)
 }
 
-/// lzo is chosen for its speed; only the highest levels ask for more than that.
+/// lzo is chosen for its speed; only the highest levels favour size.
 fn lzo(level: u32) -> LzoParams {
     match level {
         8.. => LzoParams { algorithm: LzoAlgorithm::Lzo1x999, level },

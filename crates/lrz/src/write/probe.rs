@@ -1,16 +1,16 @@
-//! Whether a block is worth compressing: a look at samples of it, the same for the same bytes.
+//! Estimates whether a block is compressible, by samples: a pure function of its bytes.
 
 use packline_codec::{CodecError, Encoder, Lz4Params, Outcome, Spec};
 
 /// Bytes of a sample.
 const SAMPLE: usize = 4 << 10;
-/// From the beginning of a sample to that of the next, bytes: a sixteenth of a block is looked at.
+/// Distance of two samples, bytes: a sixteenth of a block is examined.
 const STRIDE: usize = 64 << 10;
-/// Bytes that are spread evenly over all values, as those of compressed data are, come this near to the least sum of
-/// squares of their numbers, in hundredths. Less even bytes have something that a model gets hold of.
+/// Uniformly distributed bytes, like those of compressed data, come this near to the minimum of the sum of squares of their counts, in
+/// hundredths. Less uniform bytes are compressible.
 const EVEN: u64 = 103;
 
-/// The test, with what it needs.
+/// The test with its state.
 pub(super) struct Probe {
     lz4: Box<dyn Encoder>,
     buffer: Vec<u8>,
@@ -18,15 +18,15 @@ pub(super) struct Probe {
 
 impl Probe {
     /// # Errors
-    /// For lack of memory.
+    /// Lack of memory.
     pub(super) fn new() -> Result<Probe, CodecError> {
         Ok(Probe { lz4: Spec::Lz4(Lz4Params::default()).encoder(SAMPLE)?, buffer: vec![0; SAMPLE] })
     }
 
-    /// Whether something may come of compressing a block: some sample has repeats, or its bytes are not spread evenly.
+    /// Whether a block may be compressible: some sample has repeats, or its bytes are not uniformly distributed.
     ///
     /// # Errors
-    /// Those of LZ4, which there are none of.
+    /// A failure of LZ4, which does not occur.
     pub(super) fn promises(&mut self, block: &[u8]) -> Result<bool, CodecError> {
         let mut counts = [0u64; 256];
         for sample in block.chunks(STRIDE).map(|stride| &stride[..stride.len().min(SAMPLE)]) {
@@ -39,11 +39,11 @@ impl Probe {
     }
 }
 
-/// Whether bytes that came up so often look random. With few of them chance alone makes them uneven: then they promise.
+/// Whether bytes with these counts look random. With few bytes chance alone makes them uneven: then the result is false.
 fn even(counts: &[u64; 256]) -> bool {
     let total: u64 = counts.iter().sum();
     let squares: u64 = counts.iter().map(|count| count * count).sum();
-    // The least sum is total² / 256; the sum for random bytes is larger by about the total.
+    // The minimum is total² / 256; the sum for random bytes is larger by about the total.
     squares * 256 * 100 <= total * total * EVEN
 }
 
@@ -51,7 +51,7 @@ fn even(counts: &[u64; 256]) -> bool {
 mod tests {
     use super::*;
 
-    /// Bytes that look random and are always the same (xorshift64*).
+    /// Reproducible pseudo-random bytes (xorshift64*).
     fn random(size: usize) -> Vec<u8> {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = || {

@@ -1,4 +1,4 @@
-//! Encryption as the writer needs it: a key, and salts.
+//! Encryption for writing: a key, and salts.
 
 use std::sync::Arc;
 
@@ -7,11 +7,10 @@ use super::options::Password;
 use crate::Error;
 use crate::crypt::{CIPHER_BLOCK, Key, SALT_SIZE};
 
-/// What an item is encrypted with, beside the key.
+/// The salt of an item.
 pub(super) type Salt = [u8; SALT_SIZE];
 
-/// How long passwords are stretched: some 11 million rounds, which is what lrzip takes in 2026; the first byte of a salt is
-/// a shift of the second.
+/// Rounds of key derivation: some 11 million, lrzip's number in 2026; the first byte of a salt is a shift of the second.
 const STRETCH: [u8; 2] = [16, 0xaa];
 
 /// The key of a file.
@@ -23,7 +22,7 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// Stretches the password, which takes a second or so.
+    /// Derives the key, which takes a second or so.
     pub(super) fn new(password: &Password) -> Result<Seal, Error> {
         let mut salt = random_salt(&password.random)?;
         salt[..STRETCH.len()].copy_from_slice(&STRETCH);
@@ -41,7 +40,7 @@ impl Seal {
         random_salt(&self.random)
     }
 
-    /// Encrypts an item; what is shorter than a block of the cipher becomes one. Nothing stays nothing.
+    /// Encrypts an item; items shorter than a block of the cipher are padded to one, empty ones stay empty.
     pub(super) fn close(&self, item: &mut Vec<u8>, salt: Salt) {
         if item.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! The first phase of a chunk: matches are found and become opcodes, while another thread sums the plain bytes.
+//! The first phase of a chunk: matches are found and become opcodes, while another thread computes checksums.
 
 use std::io;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::Error;
 pub(super) struct Search<'a> {
     pub(super) view: &'a View,
     pub(super) settings: &'a Settings,
-    /// Which of the matches found are recorded.
+    /// Which of the matches are recorded.
     pub(super) policy: &'a Policy,
     /// Threads that search; with 0 the caller's does everything.
     pub(super) workers: usize,
     pub(super) cancel: &'a CancelToken,
-    /// Told how far matches are known.
+    /// Called with the position up to which matches are known.
     pub(super) progress: &'a mut dyn FnMut(u64),
 }
 
@@ -35,7 +35,7 @@ impl Search<'_> {
         recorder.finish(self.view.length(), crc)
     }
 
-    /// One after the other.
+    /// Sequentially.
     fn alone(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
         let (view, cancel) = (self.view, self.cancel);
         let summed = sums.chunk(view, &|| cancel.is_cancelled());
@@ -44,7 +44,7 @@ impl Search<'_> {
         Ok(crc)
     }
 
-    /// Both at once; nothing is done if the system starts no thread.
+    /// In parallel; `None` if the system starts no thread.
     fn beside(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<Option<u32>, Error> {
         let (view, cancel, over) = (self.view, self.cancel, AtomicBool::new(false));
         let stop = || cancel.is_cancelled() || over.load(Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl Search<'_> {
             over.fetch_or(found.is_err(), Ordering::Relaxed);
             let summed = thread.join().map_err(|_| Error::Internal("a thread panicked".into()))?;
             match (found, summed) {
-                // Stopped for the other's sake.
+                // Cancelled because of the other's error.
                 (Err(Error::Cancelled), Err(cause)) => Err(view.failed(cause)),
                 (found, summed) => found.and_then(|()| summed_up(view, summed)).map(Some),
             }

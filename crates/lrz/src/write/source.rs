@@ -1,4 +1,4 @@
-//! The input, cut into chunks.
+//! Cuts the input into chunks.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{Error, Input, Resources};
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
 
-/// Writes all of a file, in chunks of `window` bytes.
+/// Writes a whole file, in chunks of `window` bytes.
 pub(super) fn file(
     writer: &mut Writer<'_>,
     input: &Arc<dyn Input>,
@@ -63,12 +63,12 @@ fn read(
     Ok(())
 }
 
-/// The search has ended and its threads with it, so nothing but this thread has the last chunk.
+/// The search has ended with its threads, so only this thread refers to the last chunk.
 fn in_use() -> Error {
     Error::Internal("the last chunk is still in use".into())
 }
 
-/// Writes all of a pipe, in chunks of `window` bytes.
+/// Writes a whole pipe, in chunks of `window` bytes.
 pub(super) fn pipe(
     writer: &mut Writer<'_>,
     stream: &mut (dyn Read + Send),
@@ -125,7 +125,7 @@ impl Pipe<'_> {
     }
 }
 
-/// Reads once, as often as that takes.
+/// Reads once; retries after interruptions.
 fn read_some(stream: &mut dyn Read, into: &mut [u8]) -> Result<usize, Error> {
     loop {
         match stream.read(into) {

@@ -1,4 +1,4 @@
-//! A chunk's plain bytes: in memory, or read where they lie.
+//! A chunk's plain bytes: in memory, or read from the input.
 
 use std::io;
 use std::sync::Arc;
@@ -34,22 +34,22 @@ impl View {
         View { from: From::Input(Arc::clone(input), start), length }
     }
 
-    /// All that was put by.
+    /// All bytes of a spool.
     pub(super) fn spool(spool: &Arc<Spool>) -> View {
         View { length: spool.size(), from: From::Spool(Arc::clone(spool)) }
     }
 
-    /// What a failure to read is.
+    /// Converts an error of reading.
     pub(super) fn failed(&self, cause: io::Error) -> Error {
         match &self.from {
             From::Spool(_) => Error::Scratch(cause),
-            // It was so long when it was opened.
+            // The input was longer when it was opened.
             _ if cause.kind() == io::ErrorKind::UnexpectedEof => Error::Changed,
             _ => Error::Input(cause),
         }
     }
 
-    /// Appends `size` bytes at byte `at` of the chunk.
+    /// Appends `size` bytes from byte `at` of the chunk.
     pub(super) fn append(&self, at: u64, size: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         if let Some(bytes) = self.bytes() {
             let part = usize::try_from(at).ok().and_then(|start| bytes.get(start..start.checked_add(size)?));

@@ -1,4 +1,4 @@
-//! A file from its magic to its digest, one chunk after the other.
+//! Writes a file from its magic to its digest, chunk by chunk.
 
 use packline_engine::OrderedMap;
 use packline_longrange::Window;
@@ -21,7 +21,7 @@ use crate::format::{ChunkHead, Dialect, Magic, OpcodeForm, Protection, Width, wi
 use crate::spool::Spool;
 use crate::{Error, Input, Observer, Progress, Resources, Sink};
 
-/// Where the magic says how much plain data there is.
+/// Position of the plain size in the magic.
 const SIZE_AT: u64 = 6;
 
 /// A file that is being written.
@@ -33,9 +33,9 @@ pub(super) struct Writer<'a> {
     observer: &'a mut dyn Observer,
     sums: Sums,
     written: Written,
-    /// Bytes of plain data in all, if that is known; the magic says so.
+    /// Size of the plain data, if known; it is written to the magic.
     total: Option<u64>,
-    /// Opcodes as they are found, and compressed.
+    /// Opcodes, and their compressed blocks.
     opcodes: Spool,
     kept: Spool,
     warned: bool,
@@ -67,13 +67,13 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// What there is for chunks.
+    /// The memory for chunks.
     pub(super) fn memory(&self) -> Memory<'_> {
         let compresses = self.policy.compresses() || self.seal.is_some();
         Memory::new(&self.policy, self.resources, compresses)
     }
 
-    /// Begins the file. `total`: bytes of plain data, if that is known.
+    /// Begins the file. `total`: bytes of plain data, if known.
     pub(super) fn begin(&mut self, total: Option<u64>) -> Result<(), Error> {
         let protection =
             self.seal.as_ref().map_or(Protection::None, |seal| Protection::Aes128 { salt: seal.file_salt() });
@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
         let width = width_for(length);
         let form = OpcodeForm::new(Dialect::V6, width);
         let literals = self.search(view, form, share)?;
-        // The index was many small pages, and encoders are something else.
+        // The index consisted of many small pages, encoders need large ones.
         packline_codec::give_back_freed();
         let mut head = Vec::new();
         ChunkHead::new(length, is_last, self.seal.is_some()).encode(&mut head);
@@ -116,7 +116,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Finds matches; bytes of literals that they leave. The opcodes are put by.
+    /// Finds matches; returns the bytes of literals. The opcodes go to the spool.
     fn search(&mut self, view: &View, form: OpcodeForm, share: Share) -> Result<u64, Error> {
         self.opcodes.clear()?;
         let settings = self.memory().settings(view.length());
@@ -178,7 +178,7 @@ impl<'a> Writer<'a> {
         }
         self.out.write(&digest)?;
         if self.total.is_none() && self.seal.is_none() {
-            // A pipe is left with a size of 0, which is how the format says that it is not known.
+            // In a pipe the size stays 0, which means unknown.
             self.out.patch(SIZE_AT, &self.written.plain.to_le_bytes())?;
         }
         self.written.stored = self.out.written();
@@ -187,8 +187,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How a stream is cut into blocks of equal size: as few as may be, but where there are several an even number, since most
-/// machines have an even number of processors and the last of them should not wait for one block.
+/// Division of a stream into blocks of equal size: as few as possible, but an even number if several, since most machines have an even
+/// number of processors and the last of them should not wait for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pieces {
     total: u64,
@@ -196,11 +196,11 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// One block at least, which is empty if the stream is.
+    /// At least one block, which is empty if the stream is.
     fn new(total: u64, block: u64) -> Pieces {
         match total.div_ceil(block) {
             count @ (0 | 1) => Pieces { total, count: count.max(1) },
-            // Rounded up, sizes may add up before the last.
+            // Rounded up, the sizes may reach the total before the last block.
             count => Pieces { total, count: total.div_ceil(total.div_ceil(count.next_multiple_of(2))) },
         }
     }
@@ -212,7 +212,7 @@ impl Pieces {
     }
 }
 
-/// The blocks of a chunk on their way to the workers.
+/// Submits the blocks of a chunk.
 struct Feeding<'a> {
     map: &'a mut OrderedMap<CompressTask>,
     seal: Option<&'a Seal>,
@@ -246,7 +246,7 @@ impl Feeding<'_> {
         self.map.drain(layout).map_err(of_fault)
     }
 
-    /// Submits a block, once there is memory for it.
+    /// Submits a block when there is memory for it.
     fn feed(
         &mut self,
         size: usize,

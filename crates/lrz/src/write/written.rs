@@ -1,36 +1,36 @@
 //! Statistics of writing a file.
 
-/// Sums over a file that was written.
+/// Counts of a written file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Written {
     /// Bytes of plain data.
     pub plain: u64,
     /// Bytes of the file.
     pub stored: u64,
-    /// Chunks.
+    /// Number of chunks.
     pub chunks: u64,
-    /// Matches, however many opcodes each took.
+    /// Matches, independent of the number of opcodes of each.
     pub matches: u64,
-    /// Bytes that matches stand for.
+    /// Bytes covered by matches.
     pub match_bytes: u64,
-    /// Runs of literals, however many opcodes each took.
+    /// Runs of literals, independent of the number of opcodes of each.
     pub literals: u64,
     /// Bytes of literals.
     pub literal_bytes: u64,
     /// MD5 of the plain data.
     pub md5: [u8; 16],
-    /// Workers that compressed: fewer than asked for where memory is short. 0 if the caller's thread did it.
+    /// Workers that compressed: fewer than requested if memory is short. 0 if the caller's thread did it.
     pub workers: usize,
     /// Opcodes, and the literals' bytes.
     pub streams: [StreamSums; 2],
 }
 
-/// Sums over the blocks of a stream.
+/// Counts of the blocks of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamSums {
     /// Blocks.
     pub blocks: u64,
-    /// Those of them that are stored as they are.
+    /// Stored blocks.
     pub raw_blocks: u64,
     /// Bytes before compression.
     pub plain: u64,

@@ -20,11 +20,11 @@ pub fn bench(criterion: &mut Criterion) {
 }
 
 fn compress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8]) {
-    let (mut encoder, mut room) = (spec.encoder(BLOCK).expect("its defaults"), vec![0; BLOCK]);
+    let (mut encoder, mut out) = (spec.encoder(BLOCK).expect("its defaults"), vec![0; BLOCK]);
     let mut group = criterion.benchmark_group("compress");
     group.throughput(Throughput::Bytes(BLOCK as u64));
     group.bench_function(BenchmarkId::new(spec.name(), content), |bencher| {
-        bencher.iter(|| encoder.compress(black_box(block), &mut room).expect("a block fits"));
+        bencher.iter(|| encoder.compress(black_box(block), &mut out).expect("a block fits"));
     });
 }
 
@@ -33,10 +33,10 @@ fn decompress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8
     let mut packed = vec![0; BLOCK];
     let outcome = spec.encoder(BLOCK).expect("its defaults").compress(block, &mut packed).expect("a block fits");
     let Outcome::Smaller(length) = outcome else { return };
-    let (mut decoder, mut room) = (spec.decoder(BLOCK, usize::MAX).expect("its defaults"), vec![0; BLOCK]);
+    let (mut decoder, mut out) = (spec.decoder(BLOCK, usize::MAX).expect("its defaults"), vec![0; BLOCK]);
     let mut group = criterion.benchmark_group("decompress");
     group.throughput(Throughput::Bytes(BLOCK as u64));
     group.bench_function(BenchmarkId::new(spec.name(), content), |bencher| {
-        bencher.iter(|| decoder.decompress(black_box(&packed[..length]), &mut room).expect("its own block"));
+        bencher.iter(|| decoder.decompress(black_box(&packed[..length]), &mut out).expect("its own block"));
     });
 }

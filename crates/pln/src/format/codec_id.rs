@@ -1,4 +1,4 @@
-//! The numbers of the codecs, fixed for good.
+//! The numbers of the codecs, fixed for all time.
 
 use packline_codec::Spec;
 
@@ -8,7 +8,7 @@ use crate::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum CodecId {
-    /// Stored as it is.
+    /// Stored.
     None = 0,
     /// A zlib stream.
     Gzip = 1,
@@ -26,7 +26,7 @@ pub enum CodecId {
     Bzip2 = 7,
     /// Huff0 blocks.
     Huff0 = 8,
-    /// Zero runs as OpenZFS writes them.
+    /// Zero runs in the format of OpenZFS.
     Zle = 9,
 }
 
@@ -55,7 +55,7 @@ impl CodecId {
     /// # Errors
     /// [`Error::Unsupported`] if records cannot be compressed with it.
     pub(crate) fn of(spec: &Spec) -> Result<CodecId, Error> {
-        // One decoder for whatever an encoder of LZ4 tries.
+        // One decoder for all encoders of LZ4.
         let name = if spec.name() == "lz4hc" { "lz4" } else { spec.name() };
         Self::ALL.into_iter().find(|id| id.name() == name).ok_or_else(|| Error::Unsupported {
             what: format!("records compressed with {name}"),
@@ -63,7 +63,7 @@ impl CodecId {
         })
     }
 
-    /// Its name, which is that of its codec.
+    /// The name of its codec.
     pub fn name(self) -> &'static str {
         match self {
             CodecId::None => "none",

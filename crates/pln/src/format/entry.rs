@@ -23,7 +23,7 @@ impl Entry {
         into.extend_from_slice(&self.node);
     }
 
-    /// An entry for a record of so many bytes.
+    /// Parses an entry for a record of `logical` bytes.
     fn parse(bytes: &[u8], logical: u32) -> Result<Entry, (String, String)> {
         let stored = Stored::parse(bytes[4], bytes[5], number(&bytes[..4]) as u32, logical)?;
         if bytes[6..8] != [0; 2] {
@@ -45,12 +45,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Bytes of a table of so many entries in the file.
+    /// Size of a table of `entries` entries in the file, bytes.
     pub(crate) fn physical(entries: u64) -> u64 {
         PIECE_BYTES as u64 + entries * ENTRY_BYTES as u64
     }
 
-    /// Its head and its entries.
+    /// Its header and its entries.
     pub(crate) fn encode(&self, group: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.entries.len() * ENTRY_BYTES);
         self.entries.iter().for_each(|entry| entry.encode(&mut bytes));
@@ -58,7 +58,7 @@ impl Table {
         [&head, &*bytes].concat()
     }
 
-    /// The table of a group of a content of this shape, which stands at byte `offset`.
+    /// Parses the table of a group of a content of this shape, at byte `offset`.
     ///
     /// # Errors
     /// [`Error::Corrupt`].

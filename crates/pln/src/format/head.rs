@@ -1,15 +1,15 @@
-//! The head of a file.
+//! The header of a file.
 
 use super::{RecordSize, sum};
 use crate::{Error, Part};
 
-/// Bytes of the head.
+/// Size of the header.
 pub(crate) const HEAD_BYTES: usize = 32;
 /// The version of the format that is written, and the only one that is read.
 pub(crate) const VERSION: u8 = 1;
-/// The 8 bytes that a .pln file begins with, of every version. Bytes that transfers as text would change are among them.
+/// The first 8 bytes of .pln files of every version. They contain bytes that text mode transfers would change.
 pub const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
-/// Bytes that the check is made of.
+/// Number of bytes covered by the check.
 const CHECKED: usize = 24;
 
 /// The fields of the head.
@@ -41,14 +41,14 @@ impl Head {
     }
 
     /// # Errors
-    /// [`Error::Corrupt`]; [`Error::Unsupported`] for a version, or a flag that must be understood, which is not known here.
+    /// [`Error::Corrupt`]; [`Error::Unsupported`] for an unknown version or mandatory flag.
     pub(crate) fn parse(bytes: &[u8; HEAD_BYTES]) -> Result<Head, Error> {
         Head::check_magic(&bytes[..8])?;
         let check: [u8; 8] = sum(&[&bytes[..CHECKED]]);
         if bytes[CHECKED..] != check {
             return Err(wrong(format!("its check is {}", hex(&bytes[CHECKED..])), hex(&check)));
         }
-        // Sound, so it means what it says.
+        // The check is valid, so the version is as written.
         if bytes[8] != VERSION {
             return Err(unsupported(format!("version {} of the format", bytes[8]), format!("version {VERSION}")));
         }

@@ -1,14 +1,14 @@
-//! The index: where the table of each group is.
+//! The index: the position of the table of each group.
 
 use super::head::{hex, number};
 use super::piece::{Kind, Piece};
 use super::{ENTRY_BYTES, HEAD_BYTES, Node, PIECE_BYTES, Root, Shape, Table, Tree};
 use crate::{Error, Part};
 
-/// Where a group is.
+/// Position of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Where its table begins, bytes.
+    /// Start of its table, bytes.
     pub(crate) table: u64,
     /// The node of its content.
     pub(crate) node: Node,
@@ -21,12 +21,12 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Bytes of an index of so many groups in the file.
+    /// Size of an index of `groups` groups in the file, bytes.
     pub(crate) fn physical(groups: u64) -> u64 {
         PIECE_BYTES as u64 + groups * ENTRY_BYTES as u64
     }
 
-    /// Its head and its entries, for a file of so many records.
+    /// Its header and its entries, for a file of `records` records.
     pub(crate) fn encode(&self, records: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.places.len() * ENTRY_BYTES);
         for place in &self.places {
@@ -37,10 +37,10 @@ impl Index {
         [&head, &*bytes].concat()
     }
 
-    /// The index of a file, which begins at byte `offset`.
+    /// Parses the index of a file, at byte `offset`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is not right, or its groups do not lie one behind the other from the head to itself.
+    /// [`Error::Corrupt`] if it is malformed, or its groups do not fill the space from the header to itself.
     pub(crate) fn parse(piece: &Piece, bytes: &[u8], shape: Shape, offset: u64) -> Result<Index, Error> {
         let wrong = |what, expected: &str| Error::corrupt(Part::Index, offset, what, expected);
         piece.check_entries(bytes, Part::Index, offset)?;
@@ -61,7 +61,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Where a group begins.
+    /// Start of a group.
     pub(crate) fn start(&self, group: u64, shape: Shape) -> u64 {
         let before = group.checked_sub(1).and_then(|before| Some((before, self.places.get(before as usize)?)));
         before.map_or(HEAD_BYTES as u64, |(before, place)| place.table + Table::physical(shape.group(before).1))

@@ -1,4 +1,4 @@
-//! The bytes of the format: docs/format/pln.md has them in tables.
+//! The bytes of the format: docs/format/pln.md describes them in tables.
 
 mod codec_id;
 mod entry;

@@ -4,11 +4,11 @@ use super::head::{hex, number};
 use super::{CodecId, ENTRY_BYTES, sum};
 use crate::{Error, Part};
 
-/// Bytes of it.
+/// Size of the header.
 pub(crate) const PIECE_BYTES: usize = 24;
-/// Bytes of it that its check is made of.
+/// Number of its bytes covered by the check.
 const CHECKED: usize = 20;
-/// The flag of records whose zeros at the end are not stored.
+/// The flag of records whose trailing zeros are not stored.
 const SLACK: u8 = 1;
 
 /// Kind of the data after the head. Any two numbers differ in at least three bits, so a kind is recognised despite one wrong bit.
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a piece, or what is most like it: whether it is right is for its check to say.
+    /// The nearest kind of a piece; its check decides whether it is valid.
     pub(crate) fn nearest(bytes: &[u8; PIECE_BYTES]) -> Kind {
         let wrong = |kind: &Kind| (*kind as u8 ^ bytes[0]).count_ones();
         [Kind::Record, Kind::Table, Kind::Index].into_iter().min_by_key(wrong).unwrap_or(Kind::Record)
@@ -31,14 +31,14 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) codec: CodecId,
-    /// Whether zeros at its end are left out.
+    /// Whether trailing zeros are omitted.
     pub(crate) slack: bool,
-    /// Bytes that are stored.
+    /// Bytes stored.
     pub(crate) size: u32,
 }
 
 impl Stored {
-    /// Whether what is stored is the content itself.
+    /// Whether the content itself is stored.
     pub(crate) fn is_plain(&self) -> bool {
         self.codec == CodecId::None && !self.slack
     }
@@ -53,7 +53,7 @@ impl Stored {
         if self.slack { SLACK } else { 0 }
     }
 
-    /// From its fields, for a record of so many bytes.
+    /// Parses the fields for a record of `logical` bytes.
     ///
     /// # Errors
     /// The value found, and the expected one.
@@ -81,29 +81,29 @@ impl Stored {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) kind: Kind,
-    /// Zero but for records.
+    /// Zero except for records.
     codec: u8,
     flags: u8,
-    /// Bytes of content of a record; entries of the others.
+    /// Bytes of content of a record; number of entries of the others.
     pub(crate) logical: u32,
     /// Bytes that follow.
     pub(crate) size: u32,
-    /// Sum of them.
+    /// Checksum of them.
     pub(crate) sum: [u8; 8],
 }
 
 impl Piece {
-    /// The head of a record.
+    /// The header of a record.
     pub(crate) fn record(stored: Stored, logical: u32, sum: [u8; 8]) -> Piece {
         Piece { kind: Kind::Record, codec: stored.codec as u8, flags: stored.flags(), logical, size: stored.size, sum }
     }
 
-    /// The head of so many entries, which are these bytes.
+    /// The header of `count` entries with these bytes.
     pub(super) fn entries(kind: Kind, count: u32, bytes: &[u8]) -> Piece {
         Piece { kind, codec: 0, flags: 0, logical: count, size: bytes.len() as u32, sum: sum(&[bytes]) }
     }
 
-    /// Its bytes. `number`: of the record or the group; of an index how many records there are.
+    /// Its bytes. `number`: of the record or the group; for an index the number of records.
     pub(crate) fn encode(&self, number: u64) -> [u8; PIECE_BYTES] {
         let mut bytes = [0; PIECE_BYTES];
         bytes[..4].copy_from_slice(&[self.kind as u8, self.codec, self.flags, 0]);
@@ -139,7 +139,7 @@ impl Piece {
         Ok(Piece { kind: wanted, codec: bytes[1], flags: bytes[2], logical: field(4), size: field(8), sum })
     }
 
-    /// How a record is stored, which has up to `most` bytes of content.
+    /// How a record is stored, of at most `most` bytes of content.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -152,7 +152,7 @@ impl Piece {
         stored.map_err(|(what, expected)| Error::corrupt(part, offset, what, expected))
     }
 
-    /// Bytes of its entries, of which there must be so many.
+    /// Size of its entries, of which there must be `count`.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -165,7 +165,7 @@ impl Piece {
         Err(Error::corrupt(part, offset, what, format!("{count} entries in {bytes} bytes")))
     }
 
-    /// Checks that these are its entries.
+    /// Checks the checksum of its entries.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -173,7 +173,7 @@ impl Piece {
         self.check_sum(sum(&[bytes]), part, offset)
     }
 
-    /// Checks that what follows has this sum.
+    /// Compares the checksum of the following bytes.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -186,7 +186,7 @@ impl Piece {
     }
 }
 
-/// The check of a piece: its number is in it, so that no piece can be in another's place.
+/// The check of a header: it covers the piece's number, so that pieces cannot be exchanged.
 fn check(bytes: &[u8; PIECE_BYTES], number: u64) -> [u8; 4] {
     sum(&[&number.to_le_bytes(), &bytes[..CHECKED]])
 }

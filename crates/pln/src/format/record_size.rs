@@ -1,22 +1,22 @@
-//! How long records are.
+//! The size of records.
 
 use std::fmt;
 
 use crate::Error;
 
-/// Bytes of content in a record, the last of a file excepted: a power of two from 4 KiB to 16 MiB.
+/// Bytes of content in a record, except the last of a file: a power of two from 4 KiB to 16 MiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordSize {
     log: u8,
 }
 
 impl RecordSize {
-    /// The smallest.
+    /// The minimum.
     pub const MIN: RecordSize = RecordSize { log: 12 };
-    /// The largest.
+    /// The maximum.
     pub const MAX: RecordSize = RecordSize { log: 24 };
 
-    /// Records of so many bytes.
+    /// A size in bytes.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for anything but a power of two from 4 KiB to 16 MiB.
@@ -28,7 +28,7 @@ impl RecordSize {
         })
     }
 
-    /// By the binary logarithm of its bytes.
+    /// From the binary logarithm of its bytes.
     pub(crate) fn from_log(log: u8) -> Option<RecordSize> {
         (Self::MIN.log..=Self::MAX.log).contains(&log).then_some(RecordSize { log })
     }
@@ -45,7 +45,7 @@ impl RecordSize {
 }
 
 impl Default for RecordSize {
-    /// 1 MiB: long enough that a strong codec loses little, short enough for a range to be read fast.
+    /// 1 MiB: large enough for strong codecs, small enough for fast reading of a range.
     fn default() -> RecordSize {
         RecordSize { log: 20 }
     }

@@ -1,4 +1,4 @@
-//! Sums: all are BLAKE3, as it is, cut short, or as a node of the content's tree.
+//! Checksums: all are BLAKE3, whole, truncated, or as a node of the content's tree.
 
 use blake3::Hasher;
 use blake3::hazmat::HasherExt;
@@ -29,7 +29,7 @@ pub(crate) fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
 pub(crate) struct Digest {
     /// Its node in the tree.
     pub(crate) node: Node,
-    /// The root, if it is all of the content. Of the first record alone, since no other can be.
+    /// The root, if it is all of the content. Only for the first record, since no other can be.
     pub(crate) alone: Option<Root>,
 }
 
@@ -43,7 +43,7 @@ impl Digest {
         Digest { node: hasher.finalize_non_root(), alone }
     }
 
-    /// The sum of a record whose payload is its content: no byte is hashed twice.
+    /// The checksum of a record that stores its content: derived without hashing again.
     pub(crate) fn sum(&self) -> [u8; 8] {
         cut(&self.node)
     }

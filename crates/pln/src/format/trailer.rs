@@ -1,20 +1,20 @@
-//! The trailer, which is the end of a file.
+//! The trailer, at the end of a file.
 
 use super::head::{hex, number};
 use super::{HEAD_BYTES, Index, PIECE_BYTES, RECORDS_MOST, RecordSize, Root, Shape, Table, sum};
 use crate::{Error, Part};
 
-/// Bytes of the trailer.
+/// Size of the trailer.
 pub(crate) const TRAILER_BYTES: usize = 72;
-/// What it begins with.
+/// Its first bytes.
 const MAGIC: [u8; 8] = [0x8B, b'p', b'l', b'n', 0x0D, 0x0A, 0x1A, 0x0A];
-/// Bytes that the check is made of.
+/// Number of bytes covered by the check.
 const CHECKED: usize = 64;
 
 /// The fields of the trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trailer {
-    /// Where the index begins, bytes.
+    /// Start of the index, bytes.
     pub(crate) index: u64,
     /// Records.
     pub(crate) records: u64,
@@ -37,7 +37,7 @@ impl Trailer {
         bytes
     }
 
-    /// The trailer that stands at byte `offset`. What it says is possible in a file that ends with it.
+    /// Parses the trailer at byte `offset`, and checks that its values are possible in a file that ends with it.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -60,7 +60,7 @@ impl Trailer {
                 format!("{}, what {logical} bytes come to, and {most} at most", shape.records()),
             );
         }
-        // No more than the file has room for is ever made room for.
+        // Memory is never allocated for more entries than fit into the file.
         let least = least_before(shape);
         let end = index.checked_add(Index::physical(shape.groups()));
         if end != Some(offset) || index < least {
@@ -70,7 +70,7 @@ impl Trailer {
         Ok(trailer)
     }
 
-    /// Checks that the content's root is what it says.
+    /// Compares the content's root.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -82,13 +82,13 @@ impl Trailer {
         Err(Error::corrupt(Part::Trailer, offset, what, hex(found)))
     }
 
-    /// How the content is divided.
+    /// The division of the content.
     pub(crate) fn shape(&self, record_size: RecordSize) -> Shape {
         Shape { record_size, logical: self.logical }
     }
 }
 
-/// Bytes before the index, at least.
+/// Minimum bytes before the index.
 fn least_before(shape: Shape) -> u64 {
     let tables = shape.groups() * Table::physical(0) + Table::physical(shape.records()) - PIECE_BYTES as u64;
     HEAD_BYTES as u64 + shape.records() * PIECE_BYTES as u64 + tables

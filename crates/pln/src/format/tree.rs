@@ -1,23 +1,22 @@
-//! The part of BLAKE3's tree that is above the records.
+//! The part of BLAKE3's tree above the records.
 
 use blake3::hazmat::{Mode, merge_subtrees_non_root, merge_subtrees_root};
 
 use super::{Node, Root};
 use crate::Error;
 
-/// Nodes side by side, joined as far as it is known that others follow them. All but the last have to be of one size, which is a
-/// power of two of chunks.
+/// Adjacent nodes, merged as soon as it is known that others follow. All but the last must have the same size, a power of two of chunks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
-    /// Whole subtrees, the largest first; and the last node.
+    /// Complete subtrees, the largest first; and the last node.
     stack: Vec<Node>,
     count: u64,
 }
 
 impl Tree {
-    /// Puts a node to the right of the others.
+    /// Appends a node at the right.
     pub(crate) fn push(&mut self, node: Node) {
-        // What was kept apart because it might have been the root is joined.
+        // Merges nodes that were kept apart because they might have been the last.
         while self.stack.len() > self.count.count_ones() as usize {
             self.join();
         }
@@ -31,7 +30,7 @@ impl Tree {
         }
     }
 
-    /// The node above all, where they are a part of the content; none if there are no nodes.
+    /// The common node, for a part of the content; `None` without nodes.
     pub(crate) fn node(mut self) -> Option<Node> {
         while self.stack.len() > 1 {
             self.join();
@@ -39,7 +38,7 @@ impl Tree {
         self.stack.pop()
     }
 
-    /// The root, where they are all of the content; none if they are less than two, of which it cannot be made.
+    /// The root, for all of the content; `None` for fewer than two nodes, which do not determine it.
     pub(crate) fn root(&self) -> Option<Root> {
         let mut tree = self.clone();
         while tree.stack.len() > 2 {
@@ -51,10 +50,10 @@ impl Tree {
         }
     }
 
-    /// The root of a content whose records they are. `alone`: the root of the last of them, if it is the first.
+    /// The root of the content of all records. `alone`: the root of the last record, if it is the first.
     ///
     /// # Errors
-    /// [`Error::Internal`] if that is not known although there is one record.
+    /// [`Error::Internal`] if that is unknown although there is one record.
     pub(crate) fn root_of_all(&self, alone: Option<Root>) -> Result<Root, Error> {
         match self.count {
             0 => Ok(*blake3::hash(b"").as_bytes()),

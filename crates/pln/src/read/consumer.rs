@@ -8,14 +8,14 @@ use super::decode::{DecodeTask, Product};
 use crate::format::{Entry, Root};
 use crate::{Error, Observer, Progress, RecordSize, Sink, Span};
 
-/// Zeros, bytes, that are worth a hole where something else stands before them in a record.
+/// Minimum number of zeros for a hole after other data in a record, bytes.
 const HOLE_LEAST: usize = 32 << 10;
 
-/// Bytes of the content that are wanted.
+/// Requested bytes of the content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) start: u64,
-    /// Behind the last; above all that there can be if that is the end of the content.
+    /// Their end; larger than any content if that is the end of the content.
     pub(super) end: u64,
 }
 
@@ -25,12 +25,12 @@ impl Bounds {
         Bounds { start: span.start, end }
     }
 
-    /// Whether these are all bytes of whatever content.
+    /// Whether these are all bytes of any content.
     pub(super) fn are_all(&self) -> bool {
         self.start == 0 && self.end == u64::MAX
     }
 
-    /// Checks that there are such bytes in a content of `size` bytes.
+    /// Checks that a content of `size` bytes contains them.
     ///
     /// # Errors
     /// [`Error::Range`].
@@ -45,7 +45,7 @@ impl Bounds {
 
 /// The purpose of reading.
 pub(super) enum Goal<'a> {
-    /// Content goes to a sink; the first damage ends it.
+    /// Content is written to a sink; the first damage ends reading.
     Content(&'a mut dyn Sink),
     /// Damage is reported, and reading goes on.
     Findings(&'a mut dyn FnMut(&Error)),
@@ -57,15 +57,15 @@ pub(super) struct RecordConsumer<'a> {
     observer: &'a mut dyn Observer,
     record_size: RecordSize,
     bounds: Bounds,
-    /// Bytes of content in all, if that is known.
+    /// Bytes of content in all, if known.
     total: Option<u64>,
-    /// Records that are right, and bytes of their content.
+    /// Valid records, and bytes of their content.
     pub(super) records: u64,
     pub(super) right: u64,
-    /// Bytes handed out.
+    /// Bytes written.
     pub(super) handed: u64,
     pub(super) findings: u64,
-    /// The root of the content, if it is the first record alone that was read last.
+    /// The root of the content, if the first record alone was read last.
     pub(super) alone: Option<Root>,
     /// Entries of valid records, if they are to be compared with a table that follows them.
     pub(super) made: Option<Vec<(u64, Entry)>>,
@@ -95,12 +95,11 @@ impl<'a> RecordConsumer<'a> {
         }
     }
 
-    /// Bytes that are wanted.
     pub(super) fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// Whether a record has wanted bytes.
+    /// Whether a record has requested bytes.
     pub(super) fn wants(&self, number: u64) -> bool {
         let Bounds { start, end } = self.bounds;
         let at = number << self.record_size.log();
@@ -122,7 +121,7 @@ impl<'a> RecordConsumer<'a> {
         }
     }
 
-    /// Hands out what is wanted of a record, of which nothing but zeros stands from byte `zeros` on.
+    /// Writes the requested part of a record, in which only zeros follow from byte `zeros` on.
     fn hand_out(&mut self, number: u64, content: &[u8], zeros: usize) -> Result<(), Error> {
         let Goal::Content(sink) = &mut self.goal else { return Ok(()) };
         let at = number << self.record_size.log();

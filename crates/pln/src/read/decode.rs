@@ -10,10 +10,10 @@ use crate::format::{Digest, Entry, Kind, PIECE_BYTES, Piece, Stored, sum};
 use crate::record_buffer::{RecordBuffer, RecordPool};
 use crate::{CodecId, Error, Input, Part, RecordSize};
 
-/// A record on its way to a worker.
+/// A record to be read.
 pub(super) struct Task {
     pub(super) number: u64,
-    /// Where it begins in the file, bytes.
+    /// Its offset in the file, bytes.
     pub(super) offset: u64,
     /// Bytes of its content.
     pub(super) length: usize,
@@ -21,7 +21,7 @@ pub(super) struct Task {
     pub(super) permit: Permit,
 }
 
-/// Where a record is.
+/// Source of a record.
 pub(super) enum Place {
     /// It has been read: its head, and what is stored.
     Here(Piece, Stored, RecordBuffer),
@@ -37,7 +37,7 @@ pub(super) struct Product {
     _permit: Permit,
 }
 
-/// A record that is right.
+/// A valid record.
 pub(super) struct Good {
     pub(super) content: RecordBuffer,
     /// Where nothing but zeros follows, which are not stored; its length if there are none.
@@ -46,7 +46,6 @@ pub(super) struct Good {
     pub(super) digest: Digest,
 }
 
-/// The workers' part of reading.
 pub(super) struct DecodeTask {
     pub(super) record_size: RecordSize,
     pub(super) pool: RecordPool,
@@ -56,19 +55,19 @@ pub(super) struct DecodeTask {
 #[derive(Default)]
 pub(super) struct Tools {
     decoders: Decoders,
-    /// A record as it is stored.
+    /// The stored bytes of a record.
     stored: Vec<u8>,
 }
 
 /// Bytes of the tools of a worker.
 ///
 /// # Errors
-/// None, unless this program is at fault.
+/// None, except for a bug.
 pub(super) fn tool(record_size: RecordSize) -> Result<u64, Error> {
     Ok((Decoders::memory(record_size)? + PIECE_BYTES + record_size.bytes()) as u64)
 }
 
-/// A record that is being checked.
+/// A record that is being verified.
 struct Check<'a> {
     work: &'a DecodeTask,
     number: u64,
@@ -116,7 +115,7 @@ impl Check<'_> {
         Ok(good)
     }
 
-    /// The head of a record, which has to say what its table says.
+    /// The header of a record, which must agree with its table.
     fn head(&self, bytes: &[u8], entry: Entry) -> Result<Piece, Error> {
         let bytes = bytes.try_into().map_err(|_| Error::Internal("a head is not whole".to_owned()))?;
         let piece = Piece::parse(bytes, (Kind::Record, self.number), self.part(), self.offset)?;
@@ -150,7 +149,7 @@ impl Check<'_> {
         Ok(Good { content: buffer, zeros: made, entry: Entry { stored, node: digest.node }, digest })
     }
 
-    /// Decompresses what is stored; how many bytes that makes.
+    /// Decompresses the stored bytes; returns the length of the content.
     fn unpack(
         &self,
         decoders: &mut Decoders,

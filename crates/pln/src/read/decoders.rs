@@ -7,12 +7,12 @@ use packline_codec::{Decoder, Spec};
 
 use crate::{CodecId, Error, RecordSize};
 
-/// Dictionary that any record may ask for, however short it is, bytes.
+/// Largest dictionary that any record may need, however short it is, bytes.
 const DICTIONARY: usize = 1 << 20;
-/// What decoders take besides.
+/// Memory of decoders without their dictionaries.
 const BESIDES: usize = 512 << 10;
 
-/// A decoder of each codec that has been needed; of those that take much memory the last one.
+/// A decoder of each codec used so far; of those that need much memory only the last one.
 #[derive(Default)]
 pub(super) struct Decoders {
     made: BTreeMap<CodecId, Box<dyn Decoder>>,
@@ -36,10 +36,10 @@ impl Decoders {
         }
     }
 
-    /// Bytes that all of them take.
+    /// Upper bound of the memory of all of them.
     ///
     /// # Errors
-    /// None, unless this program is at fault.
+    /// None, except for a bug.
     pub(super) fn memory(record_size: RecordSize) -> Result<usize, Error> {
         let (mut small, mut large) = (0, 0);
         for codec in CodecId::ALL {
@@ -58,7 +58,7 @@ fn footprint(codec: CodecId, record_size: RecordSize) -> Result<usize, Error> {
     Ok(Spec::parse(codec.name())?.footprint(record_size.bytes()).decoder)
 }
 
-/// Bytes that a decoder may take.
+/// Memory limit of a decoder.
 fn limit(codec: CodecId, record_size: RecordSize) -> Result<usize, Error> {
     Ok(footprint(codec, record_size)?.max(DICTIONARY + BESIDES))
 }

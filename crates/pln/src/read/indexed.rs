@@ -28,7 +28,7 @@ impl IndexedReader<'_, '_> {
     /// Has all wanted records read.
     ///
     /// # Errors
-    /// Damage that is not to be borne with; those of the map.
+    /// Damage that ends reading; errors of the map.
     pub(super) fn run(&mut self) -> Result<(), Error> {
         let (bounds, log) = (self.consumer.bounds(), self.reader.record_size().log());
         let end = bounds.end.min(self.reader.size());
@@ -48,7 +48,7 @@ impl IndexedReader<'_, '_> {
         match self.reader.table(group) {
             Ok(table) => self.records(group, &table),
             Err(error) if error.is_of_file() => {
-                // The records are found by their heads.
+                // Finds the records by their headers.
                 self.walk(group)?;
                 self.map.drain(self.consumer).map_err(of_fault)?;
                 self.consumer.damage(error)

@@ -28,12 +28,12 @@ pub struct Info {
 pub struct Kind {
     /// Their codec.
     pub codec: CodecId,
-    /// Whether zeros at their ends were cut off.
+    /// Whether trailing zeros were removed.
     pub slack: bool,
-    /// How many there are.
+    /// Their number.
     pub records: u64,
     /// Bytes of their content.
     pub logical: u64,
-    /// Bytes that are stored of them.
+    /// Bytes stored for them.
     pub stored: u64,
 }

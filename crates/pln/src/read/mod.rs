@@ -32,18 +32,18 @@ use indexed::IndexedReader;
 use part_reader::{InputStream, PartReader};
 use streaming::StreamingReader;
 
-/// Bytes of a table that is read, and of what was found beside it.
+/// Memory of a table and of the results compared with it.
 const TABLES: u64 = 256 << 10;
 
-/// Decompresses a file, or a span of its content, into a sink, which is not flushed. Each byte has been checked before it is handed
-/// out; long zeros at the end of a record, which are not stored, are not written either where the sink can do without. Of something
-/// with offsets the index leads workers to what is wanted; a stream is read from front to back.
+/// Decompresses a file, or a span of its content, into a sink, which is not flushed. Each byte is verified before it is returned; long runs
+/// of trailing zeros of a record, which are not stored, are skipped if the sink supports it. With random access input workers find the
+/// requested records by the index; a stream is read sequentially.
 ///
-/// A file that is damaged or cut off is decompressed up to the last whole record before that; then comes the error.
+/// A damaged or truncated file is decompressed up to the last complete record before the damage; then the error is returned.
 ///
 /// # Errors
-/// [`Error::Corrupt`] and [`Error::Cut`] with the part and its offset, [`Error::Unsupported`], [`Error::Range`] for a span that is not
-/// within the content, [`Error::Input`], [`Error::Output`], [`Error::Memory`] if not even one worker fits, [`Error::Cancelled`].
+/// [`Error::Corrupt`] and [`Error::Cut`] with the part and its offset, [`Error::Unsupported`], [`Error::Range`] for a span that is not within
+/// the content, [`Error::Input`], [`Error::Output`], [`Error::Memory`] if not even one worker fits, [`Error::Cancelled`].
 pub fn decompress(
     source: Source<'_>,
     span: Span,
@@ -81,7 +81,7 @@ pub fn decompress(
 /// [`Error::Cut`], after which reading goes on where it can.
 ///
 /// # Errors
-/// Those that are not the file's fault, and [`Error::Unsupported`].
+/// Those that are not faults of the file, and [`Error::Unsupported`].
 pub fn verify(
     source: Source<'_>,
     found: &mut dyn FnMut(&Error),
@@ -119,7 +119,7 @@ struct Done {
     findings: u64,
     physical: u64,
     root: Option<Root>,
-    /// Whether all was read that there is.
+    /// Whether the whole file was read.
     ended: bool,
 }
 
@@ -194,7 +194,7 @@ fn read_stream<'a>(
     Ok(Done::new(&consumer, physical, root, ended))
 }
 
-/// The memory that reading takes.
+/// The memory for reading.
 fn demand(size: RecordSize, index: u64) -> Result<Demand, Error> {
     let record = 2 * RecordPool::bytes(size) as u64;
     let tool = decode::tool(size)?;

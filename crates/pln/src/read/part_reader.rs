@@ -9,9 +9,9 @@ use crate::{Error, Input, Part};
 /// Reads the parts of a file from a stream.
 pub(super) struct PartReader<'a> {
     stream: &'a mut dyn io::Read,
-    /// Bytes that have been read.
+    /// Bytes read so far.
     pub(super) at: u64,
-    /// Records that are whole, and bytes of their content.
+    /// Complete records, and bytes of their content.
     pub(super) records: u64,
     pub(super) bytes: u64,
 }
@@ -36,7 +36,7 @@ impl<'a> PartReader<'a> {
         Err(Error::Cut { length: self.at, part, offset, missing, records: self.records, bytes: self.bytes })
     }
 
-    /// The head of a file.
+    /// The header of a file.
     ///
     /// # Errors
     /// As [`PartReader::read`], and [`Error::Corrupt`] if it is that of another kind of file.
@@ -48,7 +48,7 @@ impl<'a> PartReader<'a> {
         read.map(|()| bytes)
     }
 
-    /// The head of the next piece, which is this part.
+    /// The header of the next piece, which is this part.
     ///
     /// # Errors
     /// As [`PartReader::read`].
@@ -70,7 +70,7 @@ impl<'a> PartReader<'a> {
     }
 }
 
-/// Something follows the trailer, which ends at byte `offset`.
+/// The error for data after the trailer, which ends at byte `offset`.
 pub(super) fn behind(offset: u64) -> Error {
     let expected = "the end of the file: concatenated .pln files are not a .pln file";
     Error::corrupt(Part::Behind, offset, "there are more bytes", expected)

@@ -1,4 +1,4 @@
-//! An open file: what its head, its trailer, its index and its tables say.
+//! An open file: header, trailer, index and tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::format::{
 };
 use crate::{Error, Input, Part, RecordSize};
 
-/// An open .pln file: its head, its trailer and its index have been read and agree.
+/// An open .pln file, whose header, trailer and index have been read and are consistent.
 pub struct Reader {
     pub(super) input: Arc<dyn Input>,
     pub(super) trailer: Trailer,
@@ -20,10 +20,10 @@ pub struct Reader {
 /// A group of records.
 pub(super) struct Group {
     pub(super) number: u64,
-    /// The first record, and how many there are.
+    /// The first record, and their number.
     pub(super) first: u64,
     pub(super) count: u64,
-    /// Where it begins, and where its table does, bytes.
+    /// Start of the group and of its table, bytes.
     pub(super) start: u64,
     pub(super) table: u64,
 }
@@ -32,8 +32,8 @@ impl Reader {
     /// Opens a file.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] and [`Error::Cut`] if head, trailer or index are not right, [`Error::Unsupported`] for a version or a flag
-    /// that is not known here, [`Error::Input`].
+    /// [`Error::Corrupt`] and [`Error::Cut`] if header, trailer or index are malformed, [`Error::Unsupported`] for an unknown version or flag,
+    /// [`Error::Input`].
     pub fn open(input: Arc<dyn Input>) -> Result<Reader, Error> {
         let mut stream = super::part_reader::InputStream::new(&*input, 0);
         let head = Head::parse(&super::part_reader::PartReader::new(&mut stream, 0).head()?)?;
@@ -66,18 +66,18 @@ impl Reader {
         self.index.check_root(&self.trailer.root, self.trailer.index)
     }
 
-    /// Reads a head and its entries, of which there have to be so many.
+    /// Reads a header and its entries, of which there must be `count`.
     fn entries(&self, kind: (Kind, u64), count: u64, part: Part, offset: u64) -> Result<(Piece, Vec<u8>), Error> {
         let mut head = [0; PIECE_BYTES];
         self.input.read_at(offset, &mut head).map_err(Error::Input)?;
         let piece = Piece::parse(&head, kind, part, offset)?;
-        // The trailer has seen to it that a file has room for them.
+        // The trailer's check guarantees that they fit into the file.
         let mut bytes = vec![0; piece.entry_bytes(count, part, offset)?];
         self.input.read_at(offset + PIECE_BYTES as u64, &mut bytes).map_err(Error::Input)?;
         Ok((piece, bytes))
     }
 
-    /// Where a group is.
+    /// Position of a group.
     pub(super) fn group(&self, number: u64) -> Result<Group, Error> {
         let (first, count) = self.shape.group(number);
         let place = self.index.places.get(number as usize);
@@ -85,10 +85,10 @@ impl Reader {
         Ok(Group { number, first, count, start: self.index.start(number, self.shape), table })
     }
 
-    /// The table of a group, which agrees with the index.
+    /// The table of a group, checked against the index.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is not right, [`Error::Input`].
+    /// [`Error::Corrupt`] if it is malformed, [`Error::Input`].
     pub(super) fn table(&self, group: &Group) -> Result<Table, Error> {
         let (part, offset) = (Part::Table(group.number), group.table);
         let (piece, bytes) = self.entries((Kind::Table, group.number), group.count, part, offset)?;
@@ -107,7 +107,7 @@ impl Reader {
         }
     }
 
-    /// Checks the root of a file of a single record, which nothing but its content says.
+    /// Checks the root of a file of a single record, which only its content determines.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -125,12 +125,12 @@ impl Reader {
         self.trailer.logical
     }
 
-    /// BLAKE3 of the content, as the trailer has it. The index agrees with it.
+    /// BLAKE3 of the content in the trailer, consistent with the index.
     pub fn blake3(&self) -> [u8; 32] {
         self.trailer.root
     }
 
-    /// Bytes of the index.
+    /// Size of the index.
     pub(super) fn index_bytes(&self) -> u64 {
         Index::physical(self.shape.groups())
     }
@@ -138,7 +138,7 @@ impl Reader {
     /// Summary of the file from its tables; no record is read.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if a table is not right, [`Error::Input`].
+    /// [`Error::Corrupt`] if a table is malformed, [`Error::Input`].
     pub fn info(&self) -> Result<Info, Error> {
         let mut kinds: BTreeMap<(u8, bool), RecordKind> = BTreeMap::new();
         for number in 0..self.shape.groups() {

@@ -1,15 +1,15 @@
 //! A part of the content.
 
-/// Which bytes of the content are wanted; all of them by default.
+/// A range of the content; all of it by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The first.
+    /// The first byte.
     pub start: u64,
-    /// How many; `None` for all that follow.
+    /// Number of bytes; `None` for all that follow.
     pub length: Option<u64>,
 }
 
 impl Span {
-    /// All there are.
+    /// The whole content.
     pub const ALL: Span = Span { start: 0, length: None };
 }

@@ -20,12 +20,12 @@ pub(super) struct StreamingReader<'a, 's, 't> {
     pub(super) pool: RecordPool,
     pub(super) record_size: RecordSize,
     pub(super) cancel: CancelToken,
-    /// Tables so far, whose nodes are right if all of them are.
+    /// Tables so far, whose nodes are valid if `tables_right`.
     places: Vec<Place>,
     tables_right: bool,
-    /// Above the records of all tables.
+    /// Over the records of all tables.
     tree: Tree,
-    /// Whether the last record is shorter than others may be.
+    /// Whether the last record was shorter than the record size.
     short: bool,
 }
 
@@ -65,10 +65,10 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Shape { record_size: self.record_size, logical: self.parts.bytes }
     }
 
-    /// Reads all that is wanted. The root of the content, if it is known, and whether all of the file was read.
+    /// Reads all requested records. Returns the root of the content, if known, and whether the whole file was read.
     ///
     /// # Errors
-    /// Damage behind which nothing can be found, or which is not to be borne with; those of the map.
+    /// Damage after which nothing can be found, or which ends reading; errors of the map.
     pub(super) fn run(&mut self) -> Result<(Option<Root>, bool), Error> {
         self.consumer.made = Some(Vec::new());
         loop {
@@ -102,7 +102,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         }
     }
 
-    /// What comes next, where a record can and something else.
+    /// The likely kind of the next piece, where a record and another kind are possible.
     fn likely(&self, bytes: &[u8; PIECE_BYTES]) -> Kind {
         let other = if self.in_group() == 0 { Kind::Index } else { Kind::Table };
         if Kind::nearest(bytes) == other { other } else { Kind::Record }
@@ -116,7 +116,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         }
     }
 
-    /// Reads a record, and has it decompressed if it is wanted.
+    /// Reads a record, and submits it if it is requested.
     ///
     /// # Errors
     /// As [`StreamingReader::run`].
@@ -139,7 +139,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         self.map.submit(task, self.consumer).map_err(of_fault)
     }
 
-    /// Reads entries behind their head, of which there have to be so many.
+    /// Reads entries after their header, of which there must be `count`.
     fn entries(&mut self, piece: &Piece, count: u64, part: Part, offset: u64) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; piece.entry_bytes(count, part, offset)?];
         self.parts.read(&mut bytes, part, offset)?;
@@ -170,7 +170,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Ok(())
     }
 
-    /// Reads the index, the trailer, and that there is nothing behind it.
+    /// Reads the index, the trailer, and checks that nothing follows.
     fn end(&mut self, bytes: &[u8; PIECE_BYTES], offset: u64) -> Result<Option<Root>, Error> {
         let piece = Piece::parse(bytes, (Kind::Index, self.parts.records), Part::Index, offset)?;
         let bytes = self.entries(&piece, self.group(), Part::Index, offset)?;
@@ -185,7 +185,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Ok(root)
     }
 
-    /// Checks that the index says where the tables were found, and what they come to.
+    /// Checks that the index agrees with the tables found.
     fn check(&self, index: &Index, offset: u64) -> Result<(), Error> {
         for (group, (stated, found)) in index.places.iter().zip(&self.places).enumerate() {
             if stated.table != found.table || (self.tables_right && stated.node != found.node) {
@@ -197,7 +197,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Ok(())
     }
 
-    /// Checks that the trailer says what was found; the root, if that is known.
+    /// Checks that the trailer agrees with the file; returns the root, if known.
     fn trailer(&mut self, trailer: &Trailer, offset: u64) -> Result<Option<Root>, Error> {
         if trailer.logical != self.parts.bytes {
             let (what, expected) = (format!("{} bytes of content", trailer.logical), self.parts.bytes.to_string());
@@ -214,7 +214,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Ok(all.then_some(root))
     }
 
-    /// Reads the records of a group, of which the first is `number`, up to byte `end`, where its table is.
+    /// Reads the `count` records of a group from `number` on, up to byte `end`, the start of its table.
     ///
     /// # Errors
     /// As [`StreamingReader::run`].
@@ -231,7 +231,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     }
 }
 
-/// Checks that a table says what was found of its records.
+/// Checks that a table agrees with its records.
 fn compare(table: Table, made: &[(u64, Entry)], group: u64, offset: u64) -> Result<Table, Error> {
     let stated = |number: u64| table.entries.get(usize::try_from(number - group * GROUP).ok()?);
     match made.iter().find(|(number, found)| stated(*number) != Some(found)) {

@@ -3,25 +3,25 @@
 /// Result of decompression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unpacked {
-    /// Bytes of content handed out.
+    /// Bytes of content written.
     pub bytes: u64,
-    /// Records that were decompressed for that.
+    /// Records decompressed.
     pub records: u64,
-    /// BLAKE3 of the whole content, where all of it was read.
+    /// BLAKE3 of the whole content, if all of it was read.
     pub blake3: Option<[u8; 32]>,
 }
 
 /// Result of verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verified {
-    /// Findings; none if the file is whole and right.
+    /// Findings; 0 if the file is complete and valid.
     pub findings: u64,
-    /// Records that are right.
+    /// Valid records.
     pub records: u64,
     /// Bytes of their content.
     pub bytes: u64,
-    /// Bytes of the file that were read.
+    /// Bytes of the file read.
     pub physical: u64,
-    /// BLAKE3 of the content, where nothing is wrong.
+    /// BLAKE3 of the content, if nothing is wrong.
     pub blake3: Option<[u8; 32]>,
 }

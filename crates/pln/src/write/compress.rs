@@ -9,13 +9,13 @@ use crate::format::{Digest, Piece, Stored, sum};
 use crate::record_buffer::{RecordBuffer, RecordPool};
 use crate::{CodecId, Error, Input, RecordSize};
 
-/// A record on its way to a worker.
+/// A record to be compressed.
 pub(super) struct Task {
     pub(super) number: u64,
     /// Bytes of its content.
     pub(super) length: usize,
     pub(super) content: Content,
-    /// Memory for it, twice.
+    /// Its memory, twice.
     pub(super) permit: Permit,
 }
 
@@ -44,7 +44,6 @@ impl CompressedRecord {
     }
 }
 
-/// The workers' part of writing.
 pub(super) struct CompressTask {
     pub(super) record_size: RecordSize,
     pub(super) codings: Vec<(Coding, CodecId)>,

@@ -1,4 +1,4 @@
-//! The order of a file: records, a table behind each group, the index, the trailer.
+//! The order of a file: records, a table after each group, the index, the trailer.
 
 use packline_engine::Consumer;
 
@@ -11,12 +11,12 @@ use crate::{CodecId, Error, Observer, Progress, Sink};
 pub(super) struct Layout<'a> {
     sink: &'a mut dyn Sink,
     observer: &'a mut dyn Observer,
-    /// Bytes of content in all, if that is known.
+    /// Bytes of content in all, if known.
     total: Option<u64>,
-    /// The group that is not whole.
+    /// The incomplete group.
     table: Table,
     index: Index,
-    /// Above all records.
+    /// Over all records.
     tree: Tree,
     /// The root, if there is one record.
     alone: Option<Root>,

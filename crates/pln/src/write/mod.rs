@@ -1,4 +1,4 @@
-//! Writing a .pln file.
+//! Writes .pln files.
 //!
 //! The bytes are a function of the content and the options. The caller's thread cuts content into records, which workers compress
 //! and hash (`compress.rs`) and which go into the file in their order (`layout.rs`).
@@ -64,7 +64,7 @@ pub fn compress(
     Ok(Written { workers, ..feeding.layout.finish()? })
 }
 
-/// The memory that writing takes.
+/// The memory for writing.
 fn demand(options: &WriteOptions) -> Result<Demand, Error> {
     let size = options.record_size.bytes();
     options.codings.iter().try_for_each(|coding| coding.validate(size))?;
@@ -90,7 +90,7 @@ struct Feeding<'a> {
 }
 
 impl Feeding<'_> {
-    /// Feeds all of something with offsets, which workers read.
+    /// Submits all records of random access input, which workers read.
     fn input(&mut self, input: &Arc<dyn Input>) -> Result<(), Error> {
         let (length, size) = (input.size(), self.record_size.bytes());
         for number in 0..length.div_ceil(size as u64) {
@@ -104,7 +104,7 @@ impl Feeding<'_> {
         }
     }
 
-    /// Feeds all that a stream gives.
+    /// Submits all records of a stream.
     fn stream(&mut self, stream: &mut dyn io::Read) -> Result<(), Error> {
         let size = self.record_size.bytes();
         loop {

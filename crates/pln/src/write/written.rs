@@ -9,10 +9,10 @@ pub struct Written {
     pub physical: u64,
     /// Records.
     pub records: u64,
-    /// Records that are stored as they are, but for slack.
+    /// Records that are stored, possibly with slack.
     pub stored_records: u64,
     /// BLAKE3 of the content.
     pub blake3: [u8; 32],
-    /// Workers that there was memory for; 0 if the caller's thread did everything.
+    /// Workers allowed by memory; 0 if the caller's thread did everything.
     pub workers: usize,
 }

@@ -1,30 +1,30 @@
-//! Which codecs an image can be compressed with: there are more than SquashFS 4.0 has numbers for.
+//! The codecs of SquashFS 4.0, a subset of those of the codec crate.
 
 use packline_codec::{CodecError, Spec};
 
 use crate::format::compressor::number;
 
-/// The names of the codecs that SquashFS has, and `none`, in the order in which they are listed to a user.
+/// The names of SquashFS's codecs, and `none`, in the order of listings.
 pub const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo"];
 
-/// Reads a codec as [`Spec::parse`] does.
+/// Parses a codec as [`Spec::parse`] does.
 ///
 /// # Errors
-/// As there, and [`CodecError::NotOfFormat`] for a codec that SquashFS does not have.
+/// As there, and [`CodecError::NotOfFormat`] for a codec that SquashFS does not support.
 pub fn parse_codec(text: &str) -> Result<Spec, CodecError> {
     let spec = Spec::parse(text).map_err(ours)?;
     check_codec(&spec).map(|()| spec)
 }
 
-/// As [`Spec::help`], for the codecs that SquashFS has.
+/// As [`Spec::help`], for SquashFS's codecs.
 ///
 /// # Errors
-/// If it does not have this one.
+/// SquashFS does not support the codec.
 pub fn codec_help(name: &str) -> Result<String, CodecError> {
     parse_codec(name).and_then(|_| Spec::help(name))
 }
 
-/// Checks that SquashFS has a codec.
+/// Checks that SquashFS supports a codec.
 ///
 /// # Errors
 /// [`CodecError::NotOfFormat`] if not.
@@ -32,12 +32,12 @@ pub fn check_codec(spec: &Spec) -> Result<(), CodecError> {
     number(spec).map(drop)
 }
 
-/// The error that SquashFS does not have a codec.
+/// The error for a codec that SquashFS does not support.
 pub(crate) fn no_number(spec: &Spec) -> CodecError {
     CodecError::NotOfFormat { codec: spec.name(), format: "SquashFS", known: CODECS.join(", ") }
 }
 
-/// An error that lists all codecs lists those of SquashFS only.
+/// Reduces the list of codecs in an error to those of SquashFS.
 fn ours(error: CodecError) -> CodecError {
     match error {
         CodecError::UnknownCodec { found, .. } => CodecError::UnknownCodec { found, known: CODECS.join(", ") },

@@ -1,8 +1,8 @@
-//! The compressor's number in the superblock, and the block of its options that may follow.
+//! The compressor's number in the superblock, and the optional block of its options.
 //!
-//! SquashFS 4.0. The options are one stored metadata block right after the superblock. Only lz4 needs it always; the others have
-//! it when an option is not the format's default. The kernel reads it for xz (dictionary size) and lz4 (a version it checks);
-//! for the rest it informs tools and people.
+//! SquashFS 4.0. The options are one stored metadata block right after the superblock. lz4 always needs it; the others have it when an
+//! option differs from the format's default. The kernel reads it for xz (dictionary size) and lz4 (a version it checks); for the rest it
+//! is informational.
 
 pub(crate) mod decode;
 
@@ -21,11 +21,10 @@ pub(crate) const STORED: u16 = 1 << 15;
 /// The only version of the lz4 options: raw blocks.
 pub(crate) const LZ4_LEGACY: u32 = 1;
 
-/// The number of a codec in the superblock. An image whose blocks are all stored needs none: it says gzip, which every
-/// reader knows.
+/// The number of a codec in the superblock. An image whose blocks are all stored has that of gzip, which every reader supports.
 ///
 /// # Errors
-/// [`Error::Codec`] if SquashFS does not have the codec.
+/// [`Error::Codec`] if SquashFS does not support the codec.
 pub fn compressor_id(codec: &Spec) -> Result<u16, Error> {
     Ok(number(codec)?)
 }
@@ -42,11 +41,10 @@ pub(crate) fn number(codec: &Spec) -> Result<u16, CodecError> {
     })
 }
 
-/// The compressor options block, header included; empty if the image has none.
+/// The compressor options block with its header; empty if the image has none.
 ///
 /// # Errors
-/// [`Error::Codec`] if xz cannot have the dictionary size that was asked for with blocks of this size, or if SquashFS does
-/// not have the codec.
+/// [`Error::Codec`] if xz does not support the dictionary size with blocks of this size, or if SquashFS does not support the codec.
 pub fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
     let words = match &options.codec {
         Spec::None | Spec::Lzma(_) => None,
@@ -60,7 +58,7 @@ pub fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
     Ok(words.map_or_else(Vec::new, |payload| block(&payload)))
 }
 
-/// Where the data area starts: right after the superblock and the compressor options, bytes.
+/// Start of the data area: right after the superblock and the compressor options, bytes.
 ///
 /// # Errors
 /// As [`options_block`].
@@ -75,7 +73,7 @@ fn block(payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Level u32, window u16, strategies u16. The format knows levels up to 9; a higher one of ours is the best there is.
+/// Level u32, window u16, strategies u16. The format has levels up to 9; higher ones are stored as 9.
 fn gzip(params: &GzipParams) -> Option<Vec<u8>> {
     let level = params.level.min(GzipParams::MAX_ZLIB_LEVEL);
     let strategies = params.strategies.iter().fold(0, |all, strategy| all | bit(strategy));
@@ -130,7 +128,7 @@ fn zstd(params: &ZstdParams) -> Option<Vec<u8>> {
     (level != ZstdParams::DEFAULT_LEVEL).then(|| level.to_le_bytes().to_vec())
 }
 
-/// The codec lists its choices in the order of the format's numbers; a test holds it to that.
+/// The codec lists its choices in the order of the format's numbers, as a test verifies.
 fn place<T: Choice>(choice: T) -> usize {
     T::ALL.iter().position(|other| *other == choice).unwrap_or(0)
 }

@@ -1,11 +1,11 @@
-//! Directory listings, and the index that lets the kernel look names up without reading all of a long one.
+//! Directory listings, and the index for look-ups in long ones.
 //!
-//! A listing is a sequence of runs. A run has a header, number of entries less one u32, start of the inode block u32, inode
-//! number u32, and up to 256 entries whose inodes all lie in that block: offset of the inode in the raw block u16, its number less
-//! the header's i16, basic type u16, length of the name less one u16, name. Entries stand in the order of their names' bytes.
+//! A listing is a sequence of runs. A run has a header, number of entries less one u32, start of the inode block u32, inode number u32,
+//! and up to 256 entries whose inodes are all in that block: offset of the inode in the raw block u16, its number less the header's i16,
+//! basic type u16, length of the name less one u16, name. Entries are sorted by the bytes of their names.
 //!
-//! A listing longer than a metadata block gets an index: for each further block, the first run that starts in it. So a look-up
-//! reads one or two blocks, however long the listing is; a shorter listing would gain nothing, and its inode would grow.
+//! A listing longer than a metadata block gets an index: for each further block, the first run that starts in it. So a look-up reads one
+//! or two blocks for any length; a shorter listing would gain nothing, and its inode would grow.
 
 pub(crate) mod listing;
 
@@ -19,13 +19,13 @@ use crate::write::numbering::{Numbering, display_path};
 
 const MOST_ENTRIES: u32 = 256;
 const HEADER_BYTES: usize = 12;
-/// Longest name that the format can hold, bytes.
+/// Longest name in the format, bytes.
 const LONGEST_NAME: usize = 256;
 
 /// A listing that was written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing {
-    /// Where it starts in the directory table.
+    /// Its start in the directory table.
     pub(crate) start: Position,
     /// Length, bytes.
     pub(crate) length: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Listing {
     pub(crate) first_index: usize,
 }
 
-/// A run that a listing's index names.
+/// A run in a listing's index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Index {
     /// Offset of the run in the listing, bytes.
@@ -42,10 +42,10 @@ pub(crate) struct Index {
     pub(crate) first: NodeId,
 }
 
-/// Where the inodes of entries lie, by number less one.
+/// Positions of inodes by number less one.
 pub(crate) type InodePlaces = Vec<Position>;
 
-/// The listings of one level of directories, and the means to write them.
+/// Writes the listings of one level of directories.
 pub(crate) struct Listings<'t> {
     tree: &'t Tree,
     numbering: &'t Numbering,
@@ -58,13 +58,13 @@ pub(crate) struct Listings<'t> {
     run: Run,
 }
 
-/// The run that is being gathered.
+/// The run under construction.
 #[derive(Default)]
 struct Run {
     first: Option<NodeId>,
-    /// Index of the metadata block that its inodes lie in.
+    /// Index of the metadata block of its inodes.
     block: usize,
-    /// The inode number that entries count from.
+    /// The inode number that entries are relative to.
     base: u32,
     count: u32,
     entries: Vec<u8>,
@@ -94,19 +94,19 @@ impl Run {
 }
 
 impl<'t> Listings<'t> {
-    /// Listings that go to the stream `table` and name inodes in the stream `inodes`.
+    /// Listings that go to the stream `table`, of inodes in the stream `inodes`.
     pub(crate) fn new(tree: &'t Tree, numbering: &'t Numbering, table: StreamId, inodes: StreamId) -> Listings<'t> {
         let run = Run::default();
         Listings { tree, numbering, table, inodes, listings: Vec::new(), indices: Vec::new(), run }
     }
 
-    /// Forgets the listings of a level whose inodes have been written.
+    /// Removes the listings of a level whose inodes have been written.
     pub(crate) fn clear(&mut self) {
         self.listings.clear();
         self.indices.clear();
     }
 
-    /// The index entries of the listing at a place in `listings`.
+    /// The index entries of the listing at an index of `listings`.
     pub(crate) fn indices_of(&self, place: usize) -> &[Index] {
         let end = self.listings.get(place + 1).map_or(self.indices.len(), |next| next.first_index);
         &self.indices[self.listings[place].first_index..end]
@@ -153,7 +153,7 @@ impl<'t> Listings<'t> {
         Ok(())
     }
 
-    /// Writes the gathered run, if there is one.
+    /// Writes the current run, if there is one.
     fn end_run(&mut self, out: &mut Metadata<'_>) -> Result<(), Error> {
         let Some(first) = self.run.first.take() else { return Ok(()) };
         self.index(out.position(self.table), first);
@@ -166,7 +166,7 @@ impl<'t> Listings<'t> {
         out.put(self.table, &self.run.entries)
     }
 
-    /// Notes a run that starts at `position` if it is the first one in its block, and not in the listing's first.
+    /// Adds a run that starts at `position` to the index if it is the first one in its block, and not in the listing's first.
     fn index(&mut self, position: Position, first: NodeId) {
         let Some(listing) = self.listings.last() else { return };
         let before = self.indices[listing.first_index..].last().map_or(0, |index| u64::from(index.offset));
@@ -177,10 +177,10 @@ impl<'t> Listings<'t> {
     }
 }
 
-/// An offset in the inode or directory table, which other tables name in 32 bits.
+/// Converts an offset in the inode or directory table to 32 bits.
 ///
 /// # Errors
-/// [`Error::Limit`] if it is 4 GiB or more.
+/// [`Error::Limit`] for 4 GiB or more.
 pub(crate) fn table_offset(offset: u64, table: &str) -> Result<u32, Error> {
     u32::try_from(offset).map_err(|_| Error::Limit {
         what: format!("the {table} table reaches {offset} bytes"),
@@ -188,7 +188,7 @@ pub(crate) fn table_offset(offset: u64, table: &str) -> Result<u32, Error> {
     })
 }
 
-/// The basic type of what a name stands for.
+/// The basic type of a name's inode.
 pub(crate) fn type_of(tree: &Tree, node: NodeId) -> Type {
     match tree.content(tree.inode(node)) {
         Content::File(_) => Type::File,
@@ -209,11 +209,11 @@ mod tests {
     use crate::write::metadata::Place;
     use crate::write::metadata::tests::Storing;
 
-    /// A directory of files with these names, whose inodes lie `step` bytes apart.
+    /// A directory of files with these names, whose inodes are `step` bytes apart.
     struct Made {
         listing: Listing,
         indices: Vec<Index>,
-        /// The directory table, headers of its blocks left out.
+        /// The directory table, without headers of its blocks.
         table: Vec<u8>,
     }
 

@@ -1,7 +1,7 @@
-//! Inodes as they stand in the inode table: a basic form, and an extended one for what the basic one cannot say.
+//! Inodes in the inode table: a basic form, and an extended one for values that do not fit the basic one.
 //!
-//! SquashFS 4.0, all numbers little-endian. Every inode starts with type u16, permissions u16, index of the owner u16, of
-//! the group u16, modification time u32, number u32. What follows depends on the type; see the functions here.
+//! SquashFS 4.0, all numbers little-endian. Every inode starts with type u16, permissions u16, index of the owner u16, of the group u16,
+//! modification time u32, number u32. The rest depends on the type; see the functions here.
 
 pub(crate) mod decode;
 
@@ -14,16 +14,16 @@ use crate::{Error, FileLayout};
 pub(crate) const NO_XATTR: u32 = u32::MAX;
 /// No fragment block.
 pub(crate) const NO_FRAGMENT: u32 = u32::MAX;
-/// Added to a basic type to get the extended one.
+/// Difference of the extended type to the basic one.
 pub(crate) const EXTENDED: u16 = 7;
 /// What the size of a directory counts beyond its listing: two entries and a byte that are not stored.
 pub(crate) const UNSTORED: u32 = 3;
-/// Most entries that the index of a directory can have.
+/// Maximum number of index entries of a directory.
 pub(crate) const MOST_INDICES: usize = u16::MAX as usize;
 /// Longest listing, bytes.
 pub(crate) const LONGEST_LISTING: u64 = (u32::MAX - UNSTORED) as u64;
 
-/// Basic type of an inode, as listings name it too.
+/// Basic type of an inode, also used in listings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Type {
@@ -64,7 +64,7 @@ impl Common {
         out.put_u32(self.number);
     }
 
-    /// An index of extended attributes, where the extended form has it last.
+    /// Appends the index of extended attributes, the last field of most extended forms.
     fn finish(&self, out: &mut Vec<u8>) {
         if self.has_xattr() {
             out.put_u32(self.xattr);
@@ -72,7 +72,7 @@ impl Common {
     }
 }
 
-/// Seconds since 1970 as the format counts them: times before or after its 32 bits become the nearest it has.
+/// Seconds since 1970, clamped to the format's 32 bits.
 pub(crate) fn clamp_time(seconds: i64) -> u32 {
     seconds.clamp(0, i64::from(u32::MAX)) as u32
 }
@@ -126,8 +126,7 @@ pub(crate) fn ipc(out: &mut Vec<u8>, common: &Common, kind: Type) {
     common.finish(out);
 }
 
-/// A device number as the kernel's `new_encode_dev` packs it: 12 bits of major in bits 8 to 19, 20 bits of minor
-/// around them.
+/// A device number as packed by the kernel's `new_encode_dev`: 12 bits of major in bits 8 to 19, 20 bits of minor around them.
 ///
 /// # Errors
 /// [`Error::Limit`] if either part has more bits; `entry` gives the path for the message.
@@ -142,13 +141,12 @@ pub(crate) fn encode_device(device: Device, entry: &dyn Fn() -> String) -> Resul
     Ok(device_number(device))
 }
 
-/// A device number as the format stores it: minor bits 0 to 7, major, the other minor bits. More bits than
-/// there is room for (12 and 20) run into each other.
+/// A device number as stored: minor bits 0 to 7, major, the other minor bits. Bits beyond the limits (12 and 20) overlap.
 pub fn device_number(Device { major, minor }: Device) -> u32 {
     major << 8 | minor & 0xff | (minor & !0xff) << 12
 }
 
-/// Where a directory's listing lies.
+/// Position of a directory's listing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListingPlace {
     /// Start of its first block, bytes from the start of the directory table.

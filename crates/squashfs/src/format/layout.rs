@@ -1,9 +1,9 @@
-//! Where the data of an image lies: block lists, files and fragment blocks, as the data area was written.
+//! Positions of the data of an image: block lists, files and fragment blocks.
 
 /// Marks a data or fragment block size word as stored, not compressed (SquashFS 4.0: bit 24).
 pub const STORED_BLOCK: u32 = 1 << 24;
 
-/// Where a tail end lies.
+/// Position of a tail end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TailPlace {
     /// Index into [`DataLayout::fragments`].
@@ -12,7 +12,7 @@ pub struct TailPlace {
     pub offset: u32,
 }
 
-/// Where one file's content lies. Files with the same content may share everything.
+/// Position of a file's content. Files with the same content may share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLayout {
     /// File size, bytes, holes included.
@@ -38,7 +38,7 @@ pub struct FragmentBlock {
     pub size_word: u32,
 }
 
-/// The data area as written: everything inodes and the fragment table need to know of it.
+/// The data area as written: input for inodes and the fragment table.
 #[derive(Debug, Default)]
 pub struct DataLayout {
     /// Files in the order they were added; the payload of a file in the tree is an index into this.

@@ -1,4 +1,4 @@
-//! The structures of SquashFS 4.0 as bytes: each is encoded and decoded by the same module.
+//! The structures of SquashFS 4.0 as bytes: each is encoded and decoded in the same module.
 
 pub(crate) mod codecs;
 pub(crate) mod compressor;

@@ -13,18 +13,18 @@ use crate::{Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options};
 
 /// Length of the superblock, bytes.
 pub(crate) const SUPERBLOCK_BYTES: u64 = 96;
-/// The start of a table that the image does not have.
+/// The start of a missing table.
 pub(crate) const NO_TABLE: u64 = u64::MAX;
 
 const MAGIC: u32 = 0x7371_7368;
-/// The bytes that an image begins with.
+/// The first bytes of an image.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
-/// The magic of an image that was streamed: its superblock is at its end, and has to be moved before it can be read.
+/// The magic of a streamed image: its superblock is at its end, and must be moved before reading.
 const STREAMED: u32 = 0x5351_5348;
-/// Compressors that have a number: 1 to this.
+/// Compressors are numbered from 1 to this.
 const COMPRESSORS: u16 = 6;
 
-/// What the flags word says. The kernel looks at [`flags::OPTIONS`] only; the others inform tools and people.
+/// The flags. The kernel reads [`flags::OPTIONS`] only; the others are informational.
 pub(crate) mod flags {
     /// The inode table is stored, not compressed.
     pub(crate) const STORED_INODES: u16 = 1;
@@ -50,7 +50,7 @@ pub(crate) mod flags {
     pub(crate) const STORED_IDS: u16 = 1 << 11;
 }
 
-/// Everything the superblock says.
+/// The fields of the superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
     /// Number of inodes.
@@ -86,7 +86,7 @@ pub struct Superblock {
 }
 
 impl Superblock {
-    /// The 96 bytes as they stand in the image.
+    /// The encoded 96 bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(SUPERBLOCK_BYTES as usize);
         for word in [MAGIC, self.inodes, self.created, self.block_size, self.fragments] {
@@ -102,12 +102,12 @@ impl Superblock {
         out
     }
 
-    /// Reads the 96 bytes, and checks what can be checked without the rest of the image: the magic, the version, the block
-    /// size, the counts and the order of the tables.
+    /// Parses the 96 bytes, and checks them as far as possible without the rest of the image: the magic, the version, the block size, the
+    /// counts and the order of the tables.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] for what is no SquashFS image or breaks a rule, [`ReadError::Unsupported`] for another version
-    /// or byte order, a streamed image, or an unknown compressor.
+    /// [`ReadError::Corrupt`] if it is not a SquashFS image or breaks a rule, [`ReadError::Unsupported`] for another version or byte order, a
+    /// streamed image, or an unknown compressor.
     pub fn decode(bytes: &[u8; SUPERBLOCK_BYTES as usize]) -> Result<Superblock, ReadError> {
         let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
@@ -157,7 +157,7 @@ impl Superblock {
         self.check_order()
     }
 
-    /// The tables that there are, in the order in which they have to stand; the place of each start in the superblock.
+    /// The existing tables in their required order; the offset of each start in the superblock.
     fn order(&self) -> [(&'static str, u64, u64, bool); 6] {
         [
             ("inode table", 64, self.inode_table, true),
@@ -247,7 +247,7 @@ pub(crate) fn option_flags(options: &Options) -> u16 {
 pub(crate) mod tests {
     use super::*;
 
-    /// One that keeps all rules.
+    /// A valid superblock.
     pub(crate) fn sound() -> Superblock {
         sample()
     }

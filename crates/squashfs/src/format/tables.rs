@@ -1,8 +1,8 @@
-//! The tables that are found through an index: fragments, exports, ids.
+//! The tables with an index: fragments, exports, ids.
 //!
-//! Each is a run of metadata blocks, and right after them their absolute offsets as a u64 each. The superblock names the
-//! offset of that index. The kernel works out from the counts how long an index must be, and refuses an image in which the
-//! next table does not start exactly there.
+//! Each is a sequence of metadata blocks, followed by their absolute offsets as a u64 each. The superblock contains the offset of that
+//! index. The kernel computes the length of an index from the counts, and rejects an image in which the next table does not start
+//! exactly at its end.
 
 pub(crate) mod decode;
 
@@ -10,12 +10,12 @@ use crate::format::wire::Put;
 use crate::write::metadata::{Closed, Metadata, Place, Position, StreamId};
 use crate::{Error, FragmentBlock};
 
-/// Where a table ended up, absolute offsets in the image.
+/// Position of a table, absolute offsets in the image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableEnd {
-    /// What the superblock names: the index.
+    /// The index, whose offset is in the superblock.
     pub(crate) start: u64,
-    /// First byte after it.
+    /// Its end.
     pub(crate) end: u64,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn write_fragments(
     })
 }
 
-/// References to all inodes in the order of their numbers, a u64 each: where NFS file handles are looked up.
+/// References to all inodes in the order of their numbers, a u64 each, for look-ups of NFS file handles.
 pub(crate) fn write_exports(
     out: &mut Metadata<'_>,
     offset: u64,

@@ -1,6 +1,6 @@
 //! Little-endian numbers, as the format stores them.
 
-/// Appends numbers in the byte order of the format.
+/// Appends little-endian numbers.
 pub(crate) trait Put {
     /// Appends two bytes.
     fn put_u16(&mut self, value: u16);

@@ -1,9 +1,9 @@
-//! Extended attributes: whole sets are stored once, and long values that recur are stored once.
+//! Extended attributes: equal sets are stored once, and long values that recur are stored once.
 //!
-//! SquashFS 4.0. The key-value table holds, for each set, its attributes one after the other: prefix u16, length of the rest of
-//! the name u16, the rest of the name, length of the value u32, value. If bit 8 of the prefix is set, the value is 8 bytes long
-//! and refers to a length and value elsewhere in the table. The set table has 16 bytes for each set: reference to its first
-//! attribute u64, their number u32, their bytes u32. An inode names a set by its index.
+//! SquashFS 4.0. The key-value table holds, for each set, its attributes: prefix u16, length of the rest of the name u16, the rest of the
+//! name, length of the value u32, value. If bit 8 of the prefix is set, the value is 8 bytes long and refers to a length and value
+//! elsewhere in the table. The set table has 16 bytes for each set: reference to its first attribute u64, their number u32, their bytes
+//! u32. An inode refers to a set by its index.
 
 pub(crate) mod decode;
 
@@ -17,18 +17,18 @@ use crate::format::tables::TableEnd;
 use crate::format::wire::Put;
 use crate::write::metadata::{Closed, Metadata, Place, Position, StreamId, reference};
 
-/// Name prefixes the format knows, in the order of their numbers.
+/// Name prefixes of the format, in the order of their numbers.
 pub(crate) const PREFIXES: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];
 /// Marks a value that is stored elsewhere.
 pub(crate) const OUT_OF_LINE: u16 = 1 << 8;
-/// Length of a reference to a value, bytes: what is not longer is never stored elsewhere.
+/// Length of a reference to a value, bytes: shorter values are always stored in place.
 const REFERENCE_BYTES: usize = 8;
 /// A value that has not been written yet.
 const UNWRITTEN: u64 = u64::MAX;
 
-/// The sets of extended attributes of an image, each once.
+/// The distinct sets of extended attributes of an image.
 ///
-/// Holds the bytes of each different name and value once, and 8 bytes for each attribute of each different set.
+/// Stores each distinct name and value once, and 8 bytes for each attribute of each distinct set.
 #[derive(Default)]
 pub struct XattrTable {
     /// Prefix number and the rest of the name.
@@ -44,12 +44,12 @@ impl XattrTable {
         XattrTable::default()
     }
 
-    /// The index of a set, which is added if it is new; `u32::MAX` for the empty set. Attributes are stored in the order
-    /// of their names, whatever order they come in. `entry` is the path they belong to, for messages.
+    /// Adds a set if it is new, and returns its index; `u32::MAX` for the empty set. Attributes are stored in the order of their names.
+    /// `entry` is the path they belong to, for messages.
     ///
     /// # Errors
-    /// [`Error::Limit`] if a name has a prefix or a length that the format cannot store (see
-    /// [`XattrTable::is_supported`]), if the set takes 4 GiB or more, or if there are 2^32 - 1 sets already.
+    /// [`Error::Limit`] if a name has a prefix or a length that the format cannot store (see [`XattrTable::is_supported`]), if the set takes
+    /// 4 GiB or more, or if there are 2^32 - 1 sets already.
     pub fn add(&mut self, xattrs: &[Xattr], entry: &[u8]) -> Result<u32, Error> {
         if xattrs.is_empty() {
             return Ok(NO_XATTR);
@@ -76,17 +76,17 @@ impl XattrTable {
         self.sets.count() as u32
     }
 
-    /// Whether there is no set.
+    /// Whether no table was written, the usual case.
     pub fn is_empty(&self) -> bool {
         self.sets.count() == 0
     }
 
-    /// Bytes held, for a memory budget.
+    /// Memory, bytes.
     pub fn memory(&self) -> usize {
         self.keys.memory() + self.values.memory() + self.sets.memory()
     }
 
-    /// Writes the key-value table and the set table from `offset` on, then the index that the superblock names.
+    /// Writes the key-value table and the set table from `offset` on, then the index for the superblock.
     pub(crate) fn write(&self, out: &mut Metadata<'_>, offset: u64, stored: bool) -> Result<TableEnd, Error> {
         let table = out.open(Place::Sink(offset), stored);
         let places = self.write_values(out, table)?;
@@ -103,7 +103,7 @@ impl XattrTable {
         Ok(TableEnd { start, end: start + index.len() as u64 })
     }
 
-    /// The key-value table. Returns where each set starts, and where the last one ends.
+    /// Writes the key-value table. Returns the start of each set, and the end of the last one.
     fn write_values(&self, out: &mut Metadata<'_>, table: StreamId) -> Result<Vec<Position>, Error> {
         let mut written = vec![UNWRITTEN; self.values.count()];
         let mut places = Vec::with_capacity(self.sets.count() + 1);
@@ -117,7 +117,7 @@ impl XattrTable {
         Ok(places)
     }
 
-    /// One attribute. `written` says where its value was written first.
+    /// Writes one attribute. `written`: the first position of each value.
     fn write_pair(
         &self,
         out: &mut Metadata<'_>,
@@ -168,7 +168,7 @@ fn pairs(set: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
     set.chunks_exact(8).map(move |pair| (number(&pair[..4]), number(&pair[4..])))
 }
 
-/// A name as it is stored: the number of its prefix, and the rest.
+/// A name as stored: the number of its prefix, and the rest.
 fn key(name: &[u8]) -> Option<Vec<u8>> {
     let number = PREFIXES.iter().position(|prefix| name.starts_with(prefix))?;
     let rest = &name[PREFIXES[number].len()..];
@@ -193,7 +193,7 @@ fn unsupported(name: &[u8], entry: &[u8]) -> Error {
     }
 }
 
-/// Byte strings, each once, numbered in the order they first came.
+/// Distinct byte strings, numbered in the order of first occurrence.
 #[derive(Default)]
 struct Interner {
     bytes: Vec<u8>,
@@ -214,7 +214,7 @@ impl Interner {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>() + self.table.allocation_size()
     }
 
-    /// The number of a string, which is added if it is new.
+    /// Adds a string if it is new, and returns its number.
     fn intern(&mut self, bytes: &[u8], entry: &[u8]) -> Result<u32, Error> {
         let Interner { bytes: all, ends, table } = self;
         let hash = hash(bytes);
@@ -237,7 +237,7 @@ fn slice<'a>(bytes: &'a [u8], ends: &[usize], index: usize) -> &'a [u8] {
     &bytes[start..ends[index]]
 }
 
-/// Nobody can choose names that all hash alike, as with the usual fast hashes of a fixed seed.
+/// A keyed hash, so that an attacker cannot choose names with equal hashes.
 fn hash(bytes: &[u8]) -> u64 {
     let digest = blake3::hash(bytes);
     digest.as_bytes().iter().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte))

@@ -1,4 +1,4 @@
-//! Data and fragment blocks: where they lie, and how one is decoded.
+//! Data and fragment blocks: their positions, and decoding of single ones.
 
 use packline_codec::{CodecError, Decoder};
 
@@ -6,11 +6,10 @@ use super::metadata::Cursor;
 use super::{FileData, Image, ReadError};
 use crate::STORED_BLOCK;
 
-/// Memory that a decoder may take beside twice what blocks of this image need: legacy lzma streams name dictionaries that are
-/// larger than their block.
+/// Memory of a decoder besides twice the need of this image's blocks: legacy lzma streams may declare dictionaries larger than their block.
 const DECODER_SLACK: usize = 8 << 20;
 
-/// Where a stored block lies.
+/// Position of a stored block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockPlace {
     /// Offset, bytes from the start of the image.
@@ -22,8 +21,8 @@ pub struct BlockPlace {
 }
 
 impl BlockPlace {
-    /// The place that a size word and an offset name: bit 24 of the word is set for a block that is not compressed, the
-    /// bits below are the bytes stored. Checked to lie within the image; `what` calls the block in messages.
+    /// The position given by a size word and an offset: bit 24 of the word is set for a stored block, the bits below are the bytes stored.
+    /// Checked to be within the image; `what` names the block in messages.
     pub(crate) fn of_word(image: &Image, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
         let stored = word & (STORED_BLOCK - 1);
         let block_size = image.superblock().block_size;
@@ -50,19 +49,19 @@ impl BlockPlace {
 /// One block of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
-    /// Where it lies; `None` for a block of zeros that is not stored.
+    /// Its position; `None` for a block of zeros that is not stored.
     pub place: Option<BlockPlace>,
-    /// Bytes of the file in it: the block size, but for the last of a file.
+    /// Bytes of the file in it: the block size, except for the last of a file.
     pub length: u32,
 }
 
-/// The blocks of one file, without its tail end in a fragment block. A clone goes on from where the original was. Each block is
-/// checked to lie within the image. Ends after the first error.
+/// The blocks of one file, without its tail end in a fragment block. A clone continues from the original's position. Each block is checked
+/// to be within the image. Ends after the first error.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     image: Image,
     words: Cursor,
-    /// Where the next stored block lies.
+    /// Offset of the next stored block.
     offset: u64,
     /// Bytes of the file before the next block.
     position: u64,
@@ -83,7 +82,7 @@ impl Blocks {
         self.position
     }
 
-    /// Bytes of the file from the next block on, or from the one that failed; the tail end is not counted.
+    /// Bytes of the file from the next block on, or from the one that failed; without the tail end.
     pub fn remaining(&self) -> u64 {
         self.end - self.position
     }
@@ -119,7 +118,7 @@ impl Iterator for Blocks {
     }
 }
 
-/// A block that is not compressed has the length that it has in the file.
+/// A stored block has the length of its part of the file.
 fn check_stored(place: BlockPlace, length: u32) -> Result<(), ReadError> {
     if place.compressed || place.stored == length {
         return Ok(());
@@ -128,11 +127,11 @@ fn check_stored(place: BlockPlace, length: u32) -> Result<(), ReadError> {
     Err(ReadError::corrupt(place.offset, what, format!("{length} bytes")))
 }
 
-/// Reads and decompresses single blocks: the tool of one thread. It holds one stored block beside its decoder.
+/// Reads and decompresses single blocks; for use by one thread. Holds one stored block beside its decoder.
 pub struct BlockDecoder {
     image: Image,
     decoder: Box<dyn Decoder>,
-    /// Stored bytes of the blocks at hand.
+    /// Stored bytes of the current blocks.
     stored: Vec<u8>,
 }
 
@@ -146,7 +145,7 @@ impl BlockDecoder {
     /// A decoder for an image's codec.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] if there is no memory for it.
+    /// [`ReadError::Unsupported`] for lack of memory.
     pub fn new(image: &Image) -> Result<BlockDecoder, ReadError> {
         let block_size = image.superblock().block_size as usize;
         let limit = 2 * image.codec().footprint(block_size).decoder + DECODER_SLACK;
@@ -177,7 +176,7 @@ impl BlockDecoder {
         Ok(())
     }
 
-    /// Reads a part of a block that is not compressed, from byte `start` of it on.
+    /// Reads a part of a stored block, from byte `start` of it on.
     ///
     /// # Errors
     /// [`ReadError::Input`]; [`ReadError::Internal`] if it is compressed or has no such part.
@@ -197,7 +196,7 @@ impl BlockDecoder {
         check_length(place, length, out.len())
     }
 
-    /// Decodes a block of at most the length of `out`; how many bytes came of it.
+    /// Decodes a block of at most the length of `out`; returns its length.
     pub(super) fn fragment_into(&mut self, place: BlockPlace, out: &mut [u8]) -> Result<usize, ReadError> {
         if !place.compressed && place.stored as usize <= out.len() {
             let length = place.stored as usize;
@@ -213,7 +212,7 @@ impl BlockDecoder {
         self.image.store().read(offset, &mut self.stored)
     }
 
-    /// Decodes the block that lies `at` in the bytes loaded last; how many bytes came of it.
+    /// Decodes the block at index `at` of the loaded bytes; returns its length.
     pub(super) fn unpack(&mut self, place: BlockPlace, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
         let stored = &self.stored[at..at + place.stored as usize];
         if place.compressed {
@@ -225,7 +224,7 @@ impl BlockDecoder {
     }
 }
 
-/// A data block holds as much as its place in the file says.
+/// Checks that a data block has the length of its part of the file.
 pub(super) fn check_length(place: BlockPlace, found: usize, expected: usize) -> Result<(), ReadError> {
     if found == expected {
         return Ok(());

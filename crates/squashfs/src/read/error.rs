@@ -1,4 +1,4 @@
-//! How reading an image fails: where, what was found, and what should have been there.
+//! Errors of reading an image.
 
 use std::sync::Arc;
 
@@ -7,36 +7,36 @@ use packline_runtime::TaskError;
 /// Why an image, or a part of it, could not be read. Offsets count from the first byte of the image (its superblock).
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
-    /// The image breaks a rule of the format. The image's fault.
+    /// The image breaks a rule of the format.
     #[error("{what} at byte {offset} (expected {expected})")]
     Corrupt {
-        /// Where the faulty structure lies, bytes.
+        /// Offset of the faulty structure, bytes.
         offset: u64,
         /// Description of the fault, with the value found.
         what: String,
         /// Description of valid content.
         expected: String,
     },
-    /// The image asks for something this reader does not have (a version, a compressor).
+    /// The image uses an unsupported feature (a version, a compressor).
     #[error("{what} (expected {expected})")]
     Unsupported {
-        /// What it asks for.
+        /// The feature.
         what: String,
         /// Supported values.
         expected: String,
     },
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot read at byte {offset}: {cause}")]
     Input {
         /// Offset, bytes.
         offset: u64,
-        /// The operating system's answer.
+        /// The system's error.
         cause: Arc<std::io::Error>,
     },
     /// Cancelled from outside.
     #[error("cancelled")]
     Cancelled,
-    /// A bug of ours.
+    /// A bug in this program.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -47,12 +47,12 @@ impl ReadError {
         ReadError::Corrupt { offset, what: what.into(), expected: expected.into() }
     }
 
-    /// Something that is no fault, but not supported.
+    /// The error for an unsupported feature.
     pub(crate) fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         ReadError::Unsupported { what: what.into(), expected: expected.into() }
     }
 
-    /// The system's answer to reading at `offset`.
+    /// The error of reading at `offset`.
     pub(crate) fn input(offset: u64, cause: std::io::Error) -> ReadError {
         ReadError::Input { offset, cause: Arc::new(cause) }
     }

@@ -1,4 +1,4 @@
-//! An open image: its superblock and tables, and lazily everything else.
+//! An open image: its superblock and tables; everything else is read on demand.
 
 use packline_codec::Spec;
 use packline_tree::Xattr;
@@ -16,12 +16,12 @@ use crate::format::xattr::decode as xattr;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where in its input an image starts.
+/// Start of an image in its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// At this byte.
     At(u64),
-    /// At byte 0, or else at the first superblock that is found.
+    /// At byte 0, or else at the first superblock found.
     Find,
 }
 
@@ -30,7 +30,7 @@ pub enum Origin {
 pub struct Opening {
     /// Where it starts.
     pub origin: Origin,
-    /// Bytes of decompressed metadata that are kept, at most; at least one metadata block is.
+    /// Size of the cache of decompressed metadata, bytes; at least one metadata block is cached.
     pub metadata_cache: usize,
 }
 
@@ -55,10 +55,10 @@ impl fmt::Debug for Image {
 }
 
 impl Image {
-    /// Opens an image: reads and checks the superblock and where the tables lie.
+    /// Opens an image: reads and checks the superblock and the positions of the tables.
     ///
     /// # Errors
-    /// [`ReadError`] for what is no image, not of version 4.0, or breaks a rule.
+    /// [`ReadError`] if it is not an image of version 4.0, or breaks a rule.
     pub fn open(input: Arc<dyn Input>, opening: Opening) -> Result<Image, ReadError> {
         let (origin, superblock) = start(input.as_ref(), opening.origin)?;
         let codec = compressor::decode::codec(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
@@ -82,7 +82,7 @@ impl Image {
         self.inner.store.origin()
     }
 
-    /// The codec, with the parameters that the image's compressor options say (defaults where it says nothing).
+    /// The codec, with the parameters in the image's compressor options (defaults where it has none).
     pub fn codec(&self) -> &Spec {
         self.inner.store.codec()
     }
@@ -106,18 +106,18 @@ impl Image {
         self.inode_with(&mut self.inode_cursor(place), at)
     }
 
-    /// The entries of a directory; an error if `directory` is none.
+    /// The entries of a directory.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if `directory` is none. Faults of the listing come with its entries.
+    /// [`ReadError::Corrupt`] if `directory` is not a directory. Faults of the listing are returned with its entries.
     pub fn entries(&self, directory: &Inode) -> Result<Listing, ReadError> {
         self.directory(directory).map(|data| self.listing(data))
     }
 
-    /// One entry of a directory by its name, found through the index where there is one.
+    /// The entry of a directory by name, found through the index where there is one.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if `directory` is none, or its listing breaks a rule before the name; [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if `directory` is not a directory, or its listing breaks a rule before the name; [`ReadError::Input`].
     pub fn lookup(&self, directory: &Inode, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
         let data = self.directory(directory)?;
         let mut listing = self.listing(data);
@@ -127,10 +127,10 @@ impl Image {
         directory::lookup(listing, self.inode_cursor(data.index), data, name)
     }
 
-    /// The inode at a canonical path (the empty path is the root); symbolic links are not followed.
+    /// The inode at a canonical path (the empty path is the root); symbolic links are not followed. `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`Image::lookup`] and [`Image::inode`]. A path that leads nowhere is none.
+    /// As [`Image::lookup`] and [`Image::inode`].
     pub fn resolve(&self, path: &[u8]) -> Result<Option<Inode>, ReadError> {
         let mut inode = self.inode(self.root())?;
         for name in path.split(|byte| *byte == b'/').filter(|_| !path.is_empty()) {
@@ -146,7 +146,7 @@ impl Image {
     /// The inode of a directory entry.
     ///
     /// # Errors
-    /// As [`Image::inode`]; [`ReadError::Corrupt`] if the inode is not of the type that the entry says.
+    /// As [`Image::inode`]; [`ReadError::Corrupt`] if the inode's type differs from the entry's.
     pub fn entry_inode(&self, entry: &DirEntry) -> Result<Inode, ReadError> {
         let DirEntry { inode, number, kind, .. } = *entry;
         let found = self.inode(inode)?;
@@ -170,10 +170,10 @@ impl Image {
         Blocks::new(self, file)
     }
 
-    /// Where a fragment block lies; an error if there is none of this index.
+    /// Position of a fragment block.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if there is none of this index, or it is no block within the image; [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if there is none with this index, or it is not within the image; [`ReadError::Input`].
     pub fn fragment(&self, index: u32) -> Result<BlockPlace, ReadError> {
         let Some(table) = self.inner.tables.fragments.as_ref().filter(|table| u64::from(index) < table.count) else {
             let count = self.inner.superblock.fragments;
@@ -204,12 +204,12 @@ impl Image {
         entry.read_u64().map(|reference| Some(InodeRef(reference)))
     }
 
-    /// Where data blocks may start.
+    /// Start of the data area.
     pub(crate) fn data_start(&self) -> u64 {
         self.inner.data_start
     }
 
-    /// Where the tables lie.
+    /// Positions of the tables.
     pub(crate) fn tables(&self) -> &Tables {
         &self.inner.tables
     }
@@ -219,7 +219,7 @@ impl Image {
         &self.inner.store
     }
 
-    /// A cursor that stands at a file's first size word: `read_u32` reads one after the other, [`FileData::blocks`] in all.
+    /// A cursor at a file's first size word: read [`FileData::blocks`] of them by `read_u32`.
     pub(crate) fn words(&self, file: &FileData) -> Cursor {
         self.inode_cursor(file.words)
     }
@@ -229,7 +229,7 @@ impl Image {
         Cursor::new(&self.inner.store, self.inner.tables.inodes, place)
     }
 
-    /// Reads an inode with a cursor that is kept: neighbours lie in the same block.
+    /// Reads an inode with a reused cursor: neighbours are in the same block.
     pub(crate) fn inode_with(&self, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
         let Inner { superblock, tables, ids, .. } = self.inner.as_ref();
         inode_decode::decode(&Rules { superblock, tables, ids }, cursor, at)
@@ -250,14 +250,14 @@ impl Image {
         }
     }
 
-    /// Without a root there is nothing to be read.
+    /// Opening fails without a readable root.
     fn check_root(&self) -> Result<(), ReadError> {
         let root = self.inode(self.root())?;
         self.directory(&root).map(drop)
     }
 }
 
-/// Where the image starts, and its superblock.
+/// The start of the image, and its superblock.
 fn start(input: &dyn Input, origin: Origin) -> Result<(u64, Superblock), ReadError> {
     match origin {
         Origin::At(offset) => superblock(input, offset).map(|superblock| (offset, superblock)),

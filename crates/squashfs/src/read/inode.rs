@@ -1,16 +1,16 @@
-//! Inodes as the reader hands them out.
+//! Inodes returned by the reader.
 
 use packline_tree::{Device, Meta};
 
 use super::metadata::MetaPlace;
 use crate::TailPlace;
 
-/// Where an inode lies: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names
-/// of one inode have the same reference: this, not the number, is an inode's identity.
+/// Position of an inode: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names of one inode
+/// have the same reference: this, not the number, identifies an inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InodeRef(pub u64);
 
-/// Basic type, as directory entries have it too.
+/// Basic type, also used in directory entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum NodeType {
@@ -24,7 +24,7 @@ pub enum NodeType {
 }
 
 impl NodeType {
-    /// The type of a number, as inodes and directory entries have it: 1 to 7.
+    /// The type of a number in inodes and directory entries: 1 to 7.
     pub(crate) fn of(number: u16) -> Option<NodeType> {
         use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
         let all = [Directory, File, Symlink, BlockDevice, CharDevice, Fifo, Socket];
@@ -35,23 +35,23 @@ impl NodeType {
 /// One inode.
 #[derive(Debug, Clone)]
 pub struct Inode {
-    /// Where it lies.
+    /// Its position.
     pub at: InodeRef,
     /// Permissions (12 bits), owner, group, time.
     pub meta: Meta,
     /// Inode number, 1 to the number of inodes.
     pub number: u32,
-    /// Names that the image says it has; 1 for a basic file.
+    /// Number of names in the inode; 1 for a basic file.
     pub links: u32,
     /// Index of its set of extended attributes.
     pub xattr: Option<u32>,
     /// Whether it has the extended form.
     pub extended: bool,
-    /// What it is.
+    /// Type and type-specific data.
     pub node: Node,
 }
 
-/// What an inode is, and what only that has.
+/// Type-specific part of an inode.
 #[derive(Debug, Clone)]
 pub enum Node {
     /// A directory.
@@ -70,12 +70,12 @@ pub enum Node {
     Socket,
 }
 
-/// Where a regular file's content lies. Its block list is read lazily, by [`Image::blocks`](super::Image::blocks).
+/// Position of a regular file's content. Its block list is read on demand, by [`Image::blocks`](super::Image::blocks).
 #[derive(Debug, Clone)]
 pub struct FileData {
     /// Size in bytes, holes included.
     pub size: u64,
-    /// Bytes in holes, as the inode says (informs only).
+    /// Bytes in holes, by the inode (informational).
     pub sparse: u64,
     /// Offset of the first data block, bytes.
     pub start: u64,
@@ -83,22 +83,22 @@ pub struct FileData {
     pub blocks: u64,
     /// The tail end, if it is in a fragment block.
     pub tail: Option<TailPlace>,
-    /// Where the size words are.
+    /// Position of the size words.
     pub(crate) words: MetaPlace,
 }
 
-/// Where a directory's listing lies.
+/// Position of a directory's listing.
 #[derive(Debug, Clone)]
 pub struct DirData {
     /// Length of the listing, bytes (the inode's size less 3).
     pub length: u32,
-    /// Number of the parent's inode, as the inode says.
+    /// Number of the parent's inode, by the inode.
     pub parent: u32,
     /// Number of index entries.
     pub indices: u16,
-    /// Where the listing is.
+    /// Position of the listing.
     pub(crate) listing: MetaPlace,
-    /// Where the index is.
+    /// Position of the index.
     pub(crate) index: MetaPlace,
 }
 

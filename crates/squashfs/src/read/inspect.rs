@@ -1,8 +1,7 @@
-//! What only those want to know who look at how an image is built: where tables lie, and fields of inodes that say nothing of
-//! the tree.
+//! Details of an image's layout: positions of tables, and fields of inodes that do not affect the tree.
 //!
-//! SquashFS 4.0; the layout of inodes and of a directory's index is described where they are written, in `inode.rs` and
-//! `directory.rs` of the crate.
+//! SquashFS 4.0; the layout of inodes and of a directory's index is described where they are written, in `inode.rs` and `directory.rs` of
+//! the crate.
 
 use super::metadata::{Area, Cursor};
 use super::{DirData, Image, Inode, Node, ReadError};
@@ -10,35 +9,35 @@ use crate::format::inode::NO_XATTR;
 use crate::format::superblock::SUPERBLOCK_BYTES;
 use crate::format::tables::decode::Indexed;
 
-/// Where a part of an image lies, bytes from the start of the image.
+/// Position of a part of an image, bytes from the start of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TablePlace {
-    /// What it is.
+    /// Name of the part.
     pub name: &'static str,
     /// First byte.
     pub start: u64,
-    /// First byte after it, its index included if it has one.
+    /// Its end, index included.
     pub end: u64,
-    /// Number of entries, where the table says it.
+    /// Number of entries, if the table states it.
     pub entries: Option<u64>,
 }
 
-/// Fields of an inode as they stand in the image.
+/// Fields of an inode as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawInode {
-    /// Permissions, and above them four bits that nothing needs: those of the type, or none.
+    /// Permissions, and above them four unused bits: those of the type, or none.
     pub mode: u16,
     /// Index of the owner in the id table.
     pub uid_index: u16,
     /// Index of the group in the id table.
     pub gid_index: u16,
-    /// Index of the fragment block and offset in it, whatever they are: of regular files.
+    /// Index of the fragment block and offset in it, as stored: of regular files.
     pub fragment: Option<(u32, u32)>,
-    /// Index of a set of extended attributes, also where the image has no table of them; 0xffffffff for none.
+    /// Index of a set of extended attributes, even if the image has no table of them; 0xffffffff for none.
     pub xattr: u32,
 }
 
-/// Where a listing lies.
+/// Position of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListingPlace {
     /// Start of its metadata block, bytes from the start of the directory table.
@@ -50,7 +49,7 @@ pub struct ListingPlace {
 /// One entry of a directory's index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEntry {
-    /// Where the run that it leads to starts, bytes from the start of the listing.
+    /// Start of its run, bytes from the start of the listing.
     pub position: u32,
     /// Start of the run's metadata block, bytes from the start of the directory table.
     pub block: u32,
@@ -66,7 +65,7 @@ pub struct DirIndex {
 }
 
 impl Image {
-    /// Where the data area and the tables lie, in the order in which they are found from the start of the image to its end.
+    /// The positions of the data area and the tables, in order.
     pub fn table_places(&self) -> Vec<TablePlace> {
         let tables = self.tables();
         let plain = |area: Area| TablePlace { name: area.name, start: area.start, end: area.end, entries: None };
@@ -83,7 +82,7 @@ impl Image {
         places
     }
 
-    /// Reads the fields of an inode that say nothing of the tree.
+    /// Reads the fields of an inode that do not affect the tree.
     ///
     /// # Errors
     /// As [`Image::inode`].
@@ -101,7 +100,7 @@ impl Image {
         Ok(RawInode { mode, uid_index, gid_index, fragment, xattr })
     }
 
-    /// Where a directory's listing lies.
+    /// Position of a directory's listing.
     pub fn listing_place(&self, directory: &DirData) -> ListingPlace {
         let start = self.tables().directories.start;
         ListingPlace { block: directory.listing.block.saturating_sub(start), offset: directory.listing.offset }
@@ -129,8 +128,7 @@ fn raw_fragment(cursor: &mut Cursor, extended: bool) -> Result<(u32, u32), ReadE
     Ok((cursor.read_u32()?, cursor.read_u32()?))
 }
 
-/// The last word of an extended inode before its lists. The cursor stands behind the common part, in a file's behind the
-/// fragment.
+/// The last word of an extended inode before its lists. The cursor is after the common part, in a file after the fragment.
 fn raw_xattr(cursor: &mut Cursor, node: &Node) -> Result<u32, ReadError> {
     let before = match node {
         Node::File(_) => 0,
@@ -146,7 +144,7 @@ fn raw_xattr(cursor: &mut Cursor, node: &Node) -> Result<u32, ReadError> {
 impl DirIndex {
     fn entry(&mut self) -> Result<IndexEntry, ReadError> {
         let [position, block, length] = [self.cursor.read_u32()?, self.cursor.read_u32()?, self.cursor.read_u32()?];
-        // The format lets names have 256 bytes.
+        // The format allows names of 256 bytes.
         if length > 255 {
             let place = self.cursor.place();
             let what = format!("directory index entry with a name of {} bytes", u64::from(length) + 1);

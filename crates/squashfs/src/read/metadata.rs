@@ -1,4 +1,4 @@
-//! Metadata blocks: decompressed when needed, kept in a bounded cache, read across their borders.
+//! Metadata blocks: decompressed on demand, cached within a limit, read across block boundaries.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,37 +8,37 @@ use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
 use super::metadata_cache::Cache;
 use super::{Input, ReadError};
 
-/// Most bytes a decoder may take: more than any sound image needs, far less than a hostile one asks for.
+/// Memory limit of a decoder: more than any sound image needs, far less than a hostile one could require.
 pub(super) const DECODER_MEMORY: usize = 64 << 20;
-/// Set in the header of a block that is stored.
+/// Set in the header of a stored block.
 const STORED: u16 = 1 << 15;
 /// Length of a block's header, bytes.
 const HEADER_BYTES: u64 = 2;
 /// Shortest block there can be, bytes: a header and a byte.
 const SHORTEST: u64 = HEADER_BYTES + 1;
 
-/// A place in a table of metadata blocks.
+/// A position in a table of metadata blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MetaPlace {
-    /// Where the block's header is, bytes from the start of the image.
+    /// Position of the block's header, bytes from the start of the image.
     pub(crate) block: u64,
     /// Offset in the decompressed block.
     pub(crate) offset: u16,
 }
 
-/// The part of an image that a table of metadata blocks takes: each of its blocks must lie in it.
+/// The range of a table of metadata blocks: each of its blocks must be within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Area {
     /// Its name in messages.
     pub(crate) name: &'static str,
     /// First byte.
     pub(crate) start: u64,
-    /// First byte after it.
+    /// End.
     pub(crate) end: u64,
 }
 
 impl Area {
-    /// The place that a reference names: start of a block from the start of the table << 16, and offset in it.
+    /// The position of a reference: start of a block from the start of the table << 16, and offset in it.
     pub(crate) fn place(&self, reference: u64) -> MetaPlace {
         MetaPlace { block: self.start.saturating_add(reference >> 16), offset: reference as u16 }
     }
@@ -53,7 +53,7 @@ impl Area {
 pub(crate) struct MetaBlock {
     /// 1 to 8192 bytes.
     pub(crate) bytes: Vec<u8>,
-    /// Where the next block's header is, bytes from the start of the image.
+    /// Position of the next block's header, bytes from the start of the image.
     pub(crate) next: u64,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// For the image that starts at byte `origin` of `input`; keeps `cache` bytes of metadata.
+    /// For the image that starts at byte `origin` of `input`; caches `cache` bytes of metadata.
     pub(super) fn new(input: Arc<dyn Input>, origin: u64, codec: Spec, cache: usize) -> Store {
         Store { input, origin, codec, cache: Cache::new(cache), tools: Mutex::new(Vec::new()) }
     }
@@ -100,7 +100,7 @@ impl Store {
         &self.codec
     }
 
-    /// Fills `buffer` with what is at byte `offset` of the image.
+    /// Fills `buffer` from byte `offset` of the image.
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
         let place = self.origin.saturating_add(offset);
         self.input.read_at(place, buffer).map_err(|cause| ReadError::input(offset, cause))
@@ -173,14 +173,13 @@ fn bad_block(area: &Area, offset: u64, cause: &CodecError) -> ReadError {
     ReadError::corrupt(offset, what, "a sound block of at most 8192 bytes")
 }
 
-/// Reads a table from a place on, across the borders of blocks. Holds the present block, so that what follows takes no lock. A
-/// clone goes on from where the original was. A block in the middle may be short, as the kernel allows; none may lie outside
-/// the table's area.
+/// Reads a table from a position on, across blocks. Holds the current block, so that further reads take no lock. A clone continues from the
+/// original's position. A block in the middle may be short, as the kernel allows; none may be outside the table's area.
 #[derive(Clone)]
 pub(crate) struct Cursor {
     store: Arc<Store>,
     area: Area,
-    /// Header of the present block.
+    /// Header of the current block.
     block: u64,
     /// Offset in it, decompressed.
     offset: usize,
@@ -204,7 +203,7 @@ impl Cursor {
         &self.area
     }
 
-    /// Goes to another place of the table.
+    /// Seeks to another position of the table.
     pub(crate) fn seek(&mut self, place: MetaPlace) {
         let offset = usize::from(place.offset);
         if place.block != self.block || self.held.as_ref().is_some_and(|held| offset >= held.bytes.len()) {
@@ -213,7 +212,7 @@ impl Cursor {
         (self.block, self.offset) = (place.block, offset);
     }
 
-    /// Where the next byte is.
+    /// Position of the next byte.
     pub(crate) fn place(&self) -> MetaPlace {
         match &self.held {
             Some(held) if self.offset == held.bytes.len() => MetaPlace { block: held.next, offset: 0 },
@@ -221,7 +220,7 @@ impl Cursor {
         }
     }
 
-    /// Lets go of the present block; it is looked up again when it is needed.
+    /// Releases the current block; it is looked up again when needed.
     pub(crate) fn release(&mut self) {
         let place = self.place();
         self.held = None;
@@ -233,7 +232,7 @@ impl Cursor {
         self.area.space(self.block)
     }
 
-    /// Reads so many bytes.
+    /// Reads `N` bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ReadError> {
         let mut out = [0; N];
         self.read_exact(&mut out)?;
@@ -245,7 +244,7 @@ impl Cursor {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Reads a little-endian number of four bytes: the size words of a file are such.
+    /// Reads a little-endian number of four bytes, such as a size word.
     pub(crate) fn read_u32(&mut self) -> Result<u32, ReadError> {
         self.array().map(u32::from_le_bytes)
     }
@@ -280,7 +279,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Appends `length` bytes to `out`, which grows only as they come.
+    /// Appends `length` bytes to `out`, which grows only as they are read.
     pub(crate) fn read_to(&mut self, length: u64, out: &mut Vec<u8>) -> Result<(), ReadError> {
         let mut left = length;
         while left > 0 {
@@ -293,7 +292,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Passes over `length` bytes.
+    /// Skips `length` bytes.
     pub(crate) fn skip(&mut self, length: u64) -> Result<(), ReadError> {
         let mut left = length;
         while left > 0 {
@@ -310,7 +309,7 @@ impl Cursor {
         Ok(self.held.as_ref().map_or(&[], |held| &held.bytes[self.offset..]))
     }
 
-    /// Makes the held block one that has a byte at the offset.
+    /// Loads the block that contains the current offset.
     fn advance(&mut self) -> Result<(), ReadError> {
         if let Some(held) = &self.held {
             if self.offset < held.bytes.len() {

@@ -9,13 +9,13 @@ use super::metadata::MetaBlock;
 
 /// Memory of a block besides its bytes, approximate.
 const OVERHEAD: usize = 128;
-/// Parts with a lock of their own, where there are blocks enough for them.
+/// Maximum number of shards, each with its own lock.
 const MOST_SHARDS: usize = 16;
-/// Fewest blocks in a part that are worth one more part.
+/// Minimum number of blocks per shard.
 const BLOCKS_A_SHARD: usize = 8;
 
-/// Keeps blocks by the offset of their header. When a part is full, the block that was not asked for since the hand last came
-/// by makes room (the clock algorithm).
+/// Caches blocks by the offset of their header. A full shard evicts the first block that was not used since the clock last passed (the
+/// clock algorithm).
 pub(super) struct Cache {
     shards: Vec<Mutex<Shard>>,
 }
@@ -35,7 +35,7 @@ struct Slot {
 }
 
 impl Cache {
-    /// Keeps up to `bytes` of blocks, and one at least.
+    /// Caches up to `bytes` of blocks, and at least one.
     pub(super) fn new(bytes: usize) -> Cache {
         let blocks = (bytes / (METADATA_BLOCK_SIZE + OVERHEAD)).max(1);
         let shards = (blocks / BLOCKS_A_SHARD).clamp(1, MOST_SHARDS);
@@ -43,12 +43,12 @@ impl Cache {
         Cache { shards: std::iter::repeat_with(shard).take(shards).collect() }
     }
 
-    /// The block at `offset`, if it is kept.
+    /// The block at `offset`, if it is cached.
     pub(super) fn get(&self, offset: u64) -> Option<Arc<MetaBlock>> {
         self.shard(offset).lock().unwrap_or_else(PoisonError::into_inner).get(offset)
     }
 
-    /// Keeps a block.
+    /// Adds a block.
     pub(super) fn put(&self, offset: u64, block: &Arc<MetaBlock>) {
         self.shard(offset).lock().unwrap_or_else(PoisonError::into_inner).put(offset, block);
     }

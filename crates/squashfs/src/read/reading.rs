@@ -1,4 +1,4 @@
-//! Contents of many files, decoded ahead on workers and handed out in the order they were asked for.
+//! Contents of many files, decoded ahead on workers and returned in the order of requests.
 
 mod fragment_cache;
 mod plan;
@@ -25,18 +25,18 @@ pub use self::uses::FragmentUses;
 use self::work::DecodeTask;
 use super::{FileData, Image, ReadError};
 
-/// What the machine gives. Nothing of it changes what is handed out.
+/// Resources for reading; they do not affect the result.
 #[derive(Debug, Clone, Default)]
 pub struct ReadSettings {
     /// Worker threads; 0 decodes on the caller's thread.
     pub workers: usize,
-    /// Bytes of decoded blocks on their way at once.
+    /// Limit of decoded bytes in flight.
     pub window: usize,
-    /// Bytes of fragment blocks that are kept for files still to come.
+    /// Memory of fragment blocks cached for later files, bytes.
     pub fragments: usize,
-    /// Where fragment blocks go, decoded, that are needed again and that memory has no room for: into a file without a name in
-    /// this directory. It never holds more than is decoded and still needed, nor more than 64 MiB or 64 times the image's
-    /// size. Without a directory, or if it takes no file, such a block is decoded again.
+    /// Directory of a file without a name for decoded fragment blocks that are needed again and exceed the memory. It never holds more than
+    /// the blocks that are decoded and still needed, nor more than 64 MiB or 64 times the image's size. Without a directory, or if the file
+    /// fails, such a block is decoded again.
     pub scratch: Option<PathBuf>,
     /// Stops the reading when set.
     pub cancel: CancelToken,
@@ -44,37 +44,36 @@ pub struct ReadSettings {
     pub engine: Config,
 }
 
-/// One file to read, or something (a directory, a link) that only keeps its place in the order.
+/// One file to read, or an entry (a directory, a link) that only keeps its place in the order.
 #[derive(Debug, Clone)]
 pub struct Request<T> {
-    /// Given back with [`Event::Begin`].
+    /// Returned with [`Event::Begin`].
     pub tag: T,
     /// The content wanted.
     pub file: Option<FileData>,
-    /// Bytes that the tag refers to (a path, attributes): memory that the window counts while the tag waits.
+    /// Memory of the tag's data (a path, attributes), bytes, which counts in the window while the tag waits.
     pub weight: usize,
 }
 
 /// Results of the requests, in their order.
 #[derive(Debug)]
 pub enum Event<T> {
-    /// A request begins; what follows up to the next `Begin` is its content, in order, [`FileData::size`] bytes in all.
+    /// A request begins; its content follows until the next `Begin`, in order, [`FileData::size`] bytes in all.
     Begin(T),
     /// Bytes of content.
     Data(Chunk),
-    /// So many zeros that are not stored.
+    /// This number of zeros that are not stored.
     Hole(u64),
-    /// So many bytes that could not be read, and why. What follows is read all the same.
+    /// Content that could not be read. The following content is read all the same.
     Failed {
         /// Bytes of content that are missing.
         length: u64,
-        /// Why.
+        /// The cause.
         error: ReadError,
     },
 }
 
-/// Decoded bytes. Holds its share of the memory budget until it is dropped: who keeps many for long makes the reading take more
-/// memory than its window.
+/// Decoded bytes. Holds its share of the memory budget until it is dropped: keeping many makes the reading exceed its window.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     decoded: Arc<Decoded>,
@@ -89,10 +88,10 @@ impl Deref for Chunk {
     }
 }
 
-/// How often fragment blocks were decoded so far.
+/// Counters of fragment blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FragmentCounts {
-    /// Decoded, or on their way to it.
+    /// Decoded, or in flight.
     pub decoded: u64,
     /// Written to the scratch file.
     pub spilled: u64,
@@ -104,7 +103,7 @@ pub struct Reading<'r, T> {
     map: OrderedMap<DecodeTask>,
     promises: Promises,
     cancel: CancelToken,
-    /// Whether workers take what is planned ahead of what is asked for.
+    /// Whether workers start planned jobs before they are needed.
     ahead: bool,
     stats: Option<StatsSink>,
 }
@@ -117,7 +116,7 @@ impl<T> Drop for Reading<'_, T> {
     }
 }
 
-/// Where the products of the jobs in flight go, in the order of the jobs.
+/// Destinations of the results of jobs in flight, in the order of the jobs.
 #[derive(Default)]
 struct Promises(VecDeque<Rc<Slot>>);
 
@@ -134,18 +133,18 @@ impl Consumer<DecodeTask> for Promises {
 enum Front {
     /// There is none.
     Nothing,
-    /// It waits for a run that still gathers blocks.
+    /// It waits for an incomplete run.
     Open,
     /// It waits for a job in flight.
     Waiting,
     /// Its fragment block was spilled and cannot be read back.
     Lost,
-    /// It can be handed out.
+    /// Its result is available.
     Ready,
 }
 
 impl<'r, T> Reading<'r, T> {
-    /// Starts to read. `requests` is asked a window ahead of what is handed out.
+    /// Starts to read. `requests` is consumed a window ahead of the results.
     ///
     /// # Errors
     /// [`ReadError::Internal`] if the system refuses to start threads.
@@ -169,8 +168,8 @@ impl<'r, T> Reading<'r, T> {
     /// The next event; `None` after the last.
     ///
     /// # Errors
-    /// An error that `requests` gave, in its place, after which reading may go on; [`ReadError::Cancelled`]. What cannot be
-    /// decoded is [`Event::Failed`], no error.
+    /// An error of `requests`, in its place, after which reading may continue; [`ReadError::Cancelled`]. Content that cannot be decoded is
+    /// [`Event::Failed`], not an error.
     pub fn next_event(&mut self) -> Result<Option<Event<T>>, ReadError> {
         loop {
             if self.cancel.is_cancelled() {
@@ -198,7 +197,7 @@ impl<'r, T> Reading<'r, T> {
         }
     }
 
-    /// Gives the workers all that there is memory for.
+    /// Submits as many jobs as memory allows.
     fn plan_ahead(&mut self) -> Result<(), ReadError> {
         while self.ahead && !self.plan.is_ended() && self.plan.has_space() && !self.cancel.is_cancelled() {
             self.plan_one()?;
@@ -206,7 +205,7 @@ impl<'r, T> Reading<'r, T> {
         Ok(())
     }
 
-    /// Goes on gathering blocks for the run that is waited for, or sends it off.
+    /// Adds blocks to the run that is waited for, or submits it.
     fn fill_run(&mut self) -> Result<(), ReadError> {
         if !self.plan.is_ended() && self.plan.has_space() {
             return self.plan_one();
@@ -241,7 +240,7 @@ impl<'r, T> Reading<'r, T> {
         }
     }
 
-    /// Takes the next step, or a part of it; `None` if it cannot be had after all.
+    /// Takes the next step, or a part of it; `None` if it is lost.
     fn take(&mut self) -> Option<Result<Event<T>, ReadError>> {
         let event = match self.plan.steps.front_mut()? {
             Step::Blocks { run, pieces } => {
@@ -264,12 +263,12 @@ impl<'r, T> Reading<'r, T> {
         })
     }
 
-    /// How many workers there are: fewer than asked for where the system starts no more.
+    /// Number of workers: fewer than requested if the system starts no more.
     pub fn workers(&self) -> usize {
         self.map.workers()
     }
 
-    /// How often fragment blocks were decoded so far.
+    /// Fragment blocks decoded and spilled so far.
     pub fn fragment_counts(&self) -> FragmentCounts {
         FragmentCounts { decoded: self.plan.decoded, spilled: self.plan.scratch.written() }
     }
@@ -290,7 +289,7 @@ fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
 
 fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
     let task = DecodeTask { image: image.clone() };
-    // The plan takes memory from a budget of its own, before it makes a job; the map need not count it again.
+    // Memory is reserved from the plan's own budget before a job is created; the map need not count it again.
     let config = settings.engine.sized(settings.workers, usize::MAX, &settings.cancel);
     let map = OrderedMap::new(task, config);
     map.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))

@@ -1,9 +1,8 @@
-//! Decoded fragment blocks that memory has no room for, in a file without a name.
+//! A file without a name for decoded fragment blocks that exceed the memory.
 //!
-//! A block that has to give way although files to come need it is written once, decoded; of those files each reads its own bytes
-//! from here. The file is made when the first block comes, and holds no more blocks than are still needed: a place is used again
-//! once the last file of its block is through. It saves time and nothing else, so whatever goes wrong with it is no error: the
-//! block is decoded again.
+//! An evicted block that later files need is written once, decoded; each of those files reads its own bytes from here. The file is created
+//! with the first block, and holds no more blocks than are still needed: a slot is reused after the last file of its block. It only saves
+//! time, so failures of the file are not errors: the block is decoded again.
 
 use std::fs::File;
 use std::io;
@@ -16,22 +15,22 @@ use packline_runtime::unnamed_temp_file;
 
 use super::Image;
 
-/// The file grows to so many times the size of the image, at most: what is more compresses so well that decoding it again is
-/// little more than filling memory, and no small image fills a disk.
+/// Limit of the file relative to the image: larger content compresses so well that decoding it again is cheap, and no small image can fill
+/// a disk.
 const IMAGES_MOST: u64 = 64;
-/// The file may grow to so many bytes in any case.
+/// Minimum limit of the file, bytes.
 const BYTES_LEAST: u64 = 64 << 20;
 
-/// The file, and which of its places are free. All places are of one block's size. Any thread may write to it and read from it.
+/// The file, and its free slots. All slots have the size of one block. Any thread may write to it and read from it.
 #[derive(Debug)]
 pub struct Scratch {
     block: usize,
     directory: Option<PathBuf>,
-    /// Made with the first block; none if that failed.
+    /// Created with the first block; `None` if that failed.
     file: OnceLock<Option<File>>,
-    /// Whether it has taken all that was written so far.
+    /// Whether all writes so far succeeded.
     sound: AtomicBool,
-    /// Places, at most.
+    /// Maximum number of slots.
     most: u32,
     places: Mutex<Places>,
     /// Blocks written so far.
@@ -40,9 +39,9 @@ pub struct Scratch {
 
 #[derive(Debug, Default)]
 struct Places {
-    /// Places that have been used.
+    /// Slots used so far.
     used: u32,
-    /// Those of them that are free again.
+    /// Those that are free again.
     free: Vec<u32>,
 }
 
@@ -57,7 +56,7 @@ impl Places {
     }
 }
 
-/// A block in the file. Its place is free again when this is dropped.
+/// A block in the file. Its slot is freed when this is dropped.
 #[derive(Debug)]
 pub struct SpilledBlock {
     scratch: Arc<Scratch>,
@@ -72,7 +71,7 @@ impl Scratch {
         Scratch::sized(directory, superblock.block_size as usize, superblock.bytes_used)
     }
 
-    /// `block`: bytes of a block, at most; `image`: bytes of the image.
+    /// `block`: maximum size of a block; `image`: size of the image, bytes.
     pub(super) fn sized(directory: Option<PathBuf>, block: usize, image: u64) -> Arc<Scratch> {
         let bytes = image.saturating_mul(IMAGES_MOST).max(BYTES_LEAST);
         let most = u32::try_from(bytes / block as u64).unwrap_or(u32::MAX);
@@ -117,7 +116,7 @@ impl Scratch {
         self.sound.load(Ordering::Relaxed)
     }
 
-    /// Places are right whatever a thread that panicked was about to do.
+    /// The slots are consistent even if a thread panicked.
     fn places(&self) -> MutexGuard<'_, Places> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,7 +142,7 @@ impl SpilledBlock {
     /// Reads from byte `start` of the block on.
     ///
     /// # Errors
-    /// Those of the file, also if it ends too early.
+    /// Those of the file, also if it is too short.
     pub fn read(&self, start: usize, out: &mut [u8]) -> io::Result<()> {
         let file = self.scratch.file().ok_or(io::ErrorKind::NotFound)?;
         file.read_exact_at(out, self.offset() + start as u64)
@@ -162,13 +161,13 @@ impl Drop for SpilledBlock {
 
 #[cfg(test)]
 impl Scratch {
-    /// From now on the file refuses what is written.
+    /// Makes further writes fail.
     pub(super) fn break_writing(&self) {
         let read_only = File::open("/dev/null").unwrap();
         assert!(self.file.set(Some(read_only)).is_ok(), "nothing has been written yet");
     }
 
-    /// What has been written is gone, and there is no more room.
+    /// Makes reads fail, and leaves no space.
     pub(super) fn break_reading(&self) {
         self.file().unwrap().set_len(0).unwrap();
         self.sound.store(false, Ordering::Relaxed);

@@ -7,11 +7,11 @@ use super::{DirData, Image, Inode, InodeRef, Listing, Node, ReadError};
 use crate::format::directory::listing::Listed;
 use hashbrown::HashTable;
 
-/// Directories that a walk finds, at most: 57 MB of references while their table grows the last time. Tens of millions of
-/// directories fit into a few megabytes, compressed, and would take all memory.
+/// Maximum number of directories of a walk: 57 MB of references when their table last grows. Tens of millions of directories fit into a few
+/// megabytes, compressed, and would exhaust memory.
 pub const MOST_DIRECTORIES: usize = (4 << 20) / 8 * 7;
 
-/// One name in the tree.
+/// An entry of the tree.
 #[derive(Debug, Clone)]
 pub struct Visit {
     /// Canonical path: the names from the root joined by slashes; empty for the root. At most 65,535 bytes.
@@ -20,20 +20,20 @@ pub struct Visit {
     pub inode: Inode,
 }
 
-/// Walks depth first without recursion. A directory that is found twice (a loop, a second name) is an error and is not
-/// entered. After an error the walk goes on beside what is broken; but it ends after [`MOST_DIRECTORIES`].
+/// Walks depth first without recursion. A directory that is found twice (a loop, a second name) is an error and is not entered. After an
+/// error the walk continues with the next entry; but it ends after [`MOST_DIRECTORIES`].
 ///
 /// Holds a reference of 8 bytes for each directory found so far (12 to 20 MB for a million), and some 200 bytes for each level.
 #[derive(Debug)]
 pub struct Walk {
     image: Image,
     inodes: Cursor,
-    /// Path of the entry that was found last.
+    /// Path of the last entry returned.
     path: Vec<u8>,
     levels: Vec<Level>,
-    /// Where the walk starts, until it has started.
+    /// The start, until the first entry is returned.
     start: Option<InodeRef>,
-    /// The directory that was returned last and is entered next.
+    /// The last directory returned, which is entered next.
     ahead: Option<DirData>,
     found: HashTable<u64>,
 }
@@ -49,14 +49,14 @@ struct Level {
 type Fault = (Vec<u8>, ReadError);
 
 impl Walk {
-    /// A walk that starts with the inode at `from`, called `path`, and goes on below it.
+    /// A walk that starts with the inode at `from`, with the path `path`, and continues below it.
     pub fn new(image: &Image, from: InodeRef, path: Vec<u8>) -> Walk {
         let inodes = image.inode_cursor(image.tables().inodes.place(from.0));
         let (levels, found) = (Vec::new(), HashTable::new());
         Walk { image: image.clone(), inodes, path, levels, start: Some(from), ahead: None, found }
     }
 
-    /// Does not enter the directory that was returned last.
+    /// Skips the content of the last directory returned.
     pub fn prune(&mut self) {
         self.ahead = None;
     }
@@ -94,7 +94,7 @@ impl Walk {
         Ok(inode)
     }
 
-    /// Remembers a directory, to be entered next.
+    /// Records a directory, to be entered next.
     fn note(&mut self, inode: &Inode) -> Result<(), ReadError> {
         let Node::Directory(directory) = &inode.node else { return Ok(()) };
         let offset = self.inodes.area().place(inode.at.0).block;
@@ -134,7 +134,7 @@ impl Walk {
 }
 
 impl Iterator for Walk {
-    /// An error comes with the path at which it was met.
+    /// An error is returned with its path.
     type Item = Result<Visit, (Vec<u8>, ReadError)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -153,7 +153,7 @@ impl Iterator for Walk {
     }
 }
 
-/// An entry must not say of an inode that it is something else.
+/// Checks that an entry's type is that of its inode.
 pub(super) fn check_kind(listed: &Listed, inode: &Inode) -> Result<(), ReadError> {
     if inode.node_type() == listed.kind {
         return Ok(());

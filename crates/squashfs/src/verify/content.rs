@@ -1,4 +1,4 @@
-//! Contents: every block that a file has decodes to the length it must have.
+//! Contents: every block of a file decodes to its required length.
 
 use std::cell::Cell;
 
@@ -31,7 +31,7 @@ pub(super) fn check(
                 }
                 report.totals.blocks += stored.count() as u64;
             }
-            // What breaks the walk has been found in the tables already, but for what only a walk can find.
+            // Faults of the tree have already been reported with the tables, except those that only a walk can find.
             Err((path, error)) if report.totals.faults == 0 => report.unread(Some(&path), error)?,
             Err(_) => {}
         }
@@ -61,7 +61,7 @@ pub(super) fn check(
 
 type Found = Result<(Vec<u8>, FileData), (Vec<u8>, ReadError)>;
 
-/// The regular files that the tree leads to, each under its first name.
+/// The regular files of the tree, each under its first name.
 fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = Found> + 'f {
     let mut seen = vec![0u64; inodes.records.len() / 64 + 1];
     Walk::new(image, image.root(), Vec::new()).filter_map(move |visit| {

@@ -1,13 +1,13 @@
-//! Fields of inodes that reading passes over: what they say must still be true of the rest.
+//! Fields of inodes that reading ignores: they must still be consistent.
 
 use super::finding::Report;
 use crate::format::inode::{NO_FRAGMENT, NO_XATTR};
 use crate::read::{FileData, Image, Inode, Node, NodeType, ReadError};
 
-/// Bits of the permissions that are the type's in other file systems.
+/// Bits of the permissions that hold the type in other file systems.
 const TYPE_BITS: u16 = 0xf000;
 
-/// Checks what an inode says beside the tree. `offset` is that of its metadata block.
+/// Checks an inode's fields beside the tree. `offset` is that of its metadata block.
 pub(super) fn check(image: &Image, inode: &Inode, offset: u64, report: &mut Report<'_>) -> Result<(), ReadError> {
     let raw = image.raw_inode(inode)?;
     let bits = raw.mode & TYPE_BITS;
@@ -38,7 +38,7 @@ fn file_fields(image: &Image, inode: &Inode, (file, tail): (&FileData, bool), of
     }
 }
 
-/// As POSIX systems number types.
+/// The type in POSIX's numbering.
 fn type_bits(kind: NodeType) -> u16 {
     match kind {
         NodeType::Fifo => 0o010_000,

@@ -7,31 +7,31 @@ use crate::read::ReadError;
 pub enum Severity {
     /// Breaks a rule of the format, or cannot be read.
     Fault,
-    /// Legal, but nothing asks for it.
+    /// Legal, but unusual.
     Note,
 }
 
-/// Something that is wrong, or odd.
+/// A fault or an oddity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How much it matters.
+    /// Fault or note.
     pub severity: Severity,
     /// The file concerned, if it is one file's content.
     pub path: Option<Vec<u8>>,
-    /// Where it is, bytes from the start of the image.
+    /// Offset from the start of the image, bytes.
     pub offset: u64,
     /// What was found.
     pub what: String,
-    /// What would have been right; for a note what would have been usual.
+    /// Description of valid values; for a note, of usual ones.
     pub expected: String,
 }
 
 /// Receives the findings of verification. Every call comes on the caller's thread, in an order that depends on the image
 /// alone.
 pub trait Examiner {
-    /// Something was found.
+    /// Called for each finding.
     fn found(&mut self, finding: Finding);
-    /// So many bytes of content have been read of so many in all.
+    /// `content` bytes of content of `total` have been read.
     fn advance(&mut self, _content: u64, _total: u64) {}
 }
 
@@ -50,7 +50,7 @@ pub struct Verified {
     pub metadata_blocks: u64,
     /// Bytes of metadata, decompressed.
     pub metadata_bytes: u64,
-    /// Stored data blocks, each as often as a file has it.
+    /// Stored data blocks, counted for each file that contains them.
     pub blocks: u64,
     /// Fragment blocks.
     pub fragments: u64,
@@ -62,28 +62,28 @@ pub struct Verified {
     pub notes: u64,
 }
 
-/// Findings on their way to the examiner, and the totals.
+/// Passes findings to the examiner, and counts.
 pub(super) struct Report<'x> {
     pub(super) totals: Verified,
     pub(super) examiner: &'x mut dyn Examiner,
 }
 
 impl Report<'_> {
-    /// A rule of the format is broken.
+    /// Reports a violated rule.
     pub(super) fn fault(&mut self, offset: u64, what: String, expected: impl Into<String>) {
         self.totals.faults += 1;
         let expected = expected.into();
         self.examiner.found(Finding { severity: Severity::Fault, path: None, offset, what, expected });
     }
 
-    /// Something is legal but odd.
+    /// Reports something legal but unusual.
     pub(super) fn note(&mut self, offset: u64, what: String, expected: impl Into<String>) {
         self.totals.notes += 1;
         let expected = expected.into();
         self.examiner.found(Finding { severity: Severity::Note, path: None, offset, what, expected });
     }
 
-    /// Something could not be read; goes on unless that is not the image's fault.
+    /// Reports something unreadable; returns errors that are not faults of the image.
     pub(super) fn unread(&mut self, path: Option<&[u8]>, error: ReadError) -> Result<(), ReadError> {
         let (offset, what, expected) = match error {
             ReadError::Corrupt { offset, what, expected } => (offset, what, expected),

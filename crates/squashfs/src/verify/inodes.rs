@@ -1,11 +1,11 @@
-//! The inode table from its first inode to its last: each is sound, and each number there once.
+//! All inodes of the inode table: each is valid, and each number occurs once.
 
 use super::finding::Report;
 use super::{VerifySettings, check_cancelled, fields};
 use crate::read::metadata::{Cursor, MetaPlace};
 use crate::read::{Image, Inode, InodeRef, Node, NodeType, ReadError};
 
-/// Inodes between two looks at whether to stop.
+/// Inodes between two checks for cancellation.
 const LOOK: u64 = 1 << 12;
 
 /// Record of an inode.
@@ -13,7 +13,7 @@ const LOOK: u64 = 1 << 12;
 pub(super) struct Record {
     /// Its reference in the lower 48 bits, its type above.
     packed: u64,
-    /// Of a directory the number of its parent, as it says itself; of anything else the number of its names likewise.
+    /// Of a directory its parent's number in the inode; of anything else the number of its names in the inode.
     pub(super) says: u32,
     /// Of a directory the number of the one it was found in, of anything else the number of names found.
     pub(super) found: u32,
@@ -30,7 +30,7 @@ impl Record {
         Record { packed: inode.at.0 & 0xffff_ffff_ffff | (inode.node_type() as u64) << 48, says, found: 0 }
     }
 
-    /// Where the inode is; none if there is none of this number.
+    /// Its position; `None` if there is no inode with this number.
     pub(super) fn at(&self) -> Option<InodeRef> {
         (self.packed != u64::MAX).then_some(InodeRef(self.packed & 0xffff_ffff_ffff))
     }
@@ -45,7 +45,7 @@ impl Record {
 #[derive(Debug)]
 pub(super) struct Uses {
     pub(super) fragments: Vec<bool>,
-    /// Owners and groups, sorted, and whether there are files of theirs.
+    /// Owners and groups, sorted, and whether they are used.
     pub(super) ids: Vec<(u32, bool)>,
     pub(super) xattrs: Vec<bool>,
 }
@@ -55,12 +55,12 @@ pub(super) struct Uses {
 pub(super) struct Inodes {
     pub(super) records: Vec<Record>,
     pub(super) uses: Uses,
-    /// A listing could not be read to its end: names are missing that may be in it.
+    /// A listing could not be read completely: its names may be missing.
     pub(super) names_missing: bool,
 }
 
 impl Inodes {
-    /// Reads the table twice: first to see how many inodes there really are, so that memory is taken for those alone.
+    /// Reads the table twice: first to count the inodes, so that memory is allocated for existing ones only.
     pub(super) fn read(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<Inodes, ReadError> {
         let (mut count, mut tails, mut sets) = (0, 0, 0);
         let outcome = each(image, settings, |inode, _| {
@@ -95,7 +95,7 @@ impl Inodes {
         Ok(inodes)
     }
 
-    /// The record of a number; none if it is not among those the image says it has.
+    /// The record of a number; `None` if it exceeds the image's number of inodes.
     pub(super) fn get(&self, number: u32) -> Option<&Record> {
         self.records.get((number as usize).checked_sub(1)?).filter(|record| record.at().is_some())
     }
@@ -160,7 +160,7 @@ fn each(image: &Image, settings: &VerifySettings, mut visit: impl FnMut(&Inode, 
     Ok(())
 }
 
-/// Passes over what follows an inode: size words, or a directory's index.
+/// Skips the lists after an inode: size words, or a directory's index.
 fn pass_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
     match &inode.node {
         Node::File(file) => cursor.skip(file.blocks * 4),

@@ -1,10 +1,10 @@
-//! The tree as a whole: everything has a name, hangs together, and has as many names as it says.
+//! The tree as a whole: every inode has a name, is reachable, and has the stated number of names.
 
 use super::finding::Report;
 use super::inodes::{Inodes, Record};
 use crate::read::{Image, InodeRef, NodeType};
 
-/// Checks what the listings left behind in the records.
+/// Checks the records after all listings were read.
 pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
     let attached = attached(image, inodes);
     let table = image.tables().inodes;
@@ -52,8 +52,8 @@ fn names(number: u32, record: &Record, offset: u64, report: &mut Report<'_>) {
     }
 }
 
-/// For each directory whether a way leads up from it that ends (at the root, or at a directory without a name, which is
-/// reported by itself), instead of going round.
+/// For each directory whether the chain of its parents ends (at the root, or at a directory without a name, which is reported separately)
+/// instead of being a cycle.
 fn attached(image: &Image, inodes: &Inodes) -> Vec<bool> {
     let mut ends = vec![false; inodes.records.len()];
     let mut way: Vec<usize> = Vec::new();
@@ -65,7 +65,7 @@ fn attached(image: &Image, inodes: &Inodes) -> Vec<bool> {
             way.push(index);
             at = parent(&inodes.records[index], image.root());
         }
-        // It goes round only if it came back to the way itself: what an earlier way left unended stays so.
+        // A cycle only if the chain came back to itself: chains that reach an earlier cycle keep its result.
         let sound = at.is_none_or(|index| ends[index]);
         way.drain(..).for_each(|index| ends[index] = sound);
     }

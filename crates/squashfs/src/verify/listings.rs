@@ -1,12 +1,12 @@
-//! Every listing: its entries name inodes that are there and are what the entries say, and its index leads into it.
+//! Every listing: its entries refer to existing inodes of the stated types, and its index is valid.
 
 use super::finding::Report;
 use super::inodes::Inodes;
 use super::{VerifySettings, check_cancelled};
 use crate::read::{DirData, DirEntry, Image, Inode, Node, NodeType, ReadError};
 
-/// Reads the listings of all directories. `room` is the decompressed length of the directory table: listings do not overlap in
-/// it, so they have no more bytes in all; false if they do, and looking at the tree could take for ever.
+/// Reads the listings of all directories. `room` is the decompressed length of the directory table: listings do not overlap in it, so their
+/// total length is bounded; false if it is exceeded, when walking the tree could take for ever.
 pub(super) fn check(
     image: &Image,
     inodes: &mut Inodes,
@@ -93,7 +93,7 @@ impl Listing<'_, '_> {
         self.report.fault(offset, what, expected);
     }
 
-    /// Where the listing's first metadata block is.
+    /// Offset of the listing's first metadata block.
     fn offset(&self) -> u64 {
         match &self.inode.node {
             Node::Directory(directory) => directory.listing.block,
@@ -101,7 +101,7 @@ impl Listing<'_, '_> {
         }
     }
 
-    /// Each entry of the index leads to the first entry of a run, of the name that it says.
+    /// Each index entry refers to the first entry of a run, with its name.
     fn index(&mut self, directory: &DirData) -> Result<(), ReadError> {
         for entry in self.image.directory_index(directory) {
             let entry = match entry {

@@ -1,4 +1,4 @@
-//! Every metadata block of every table: it decompresses, is full unless it is the last, and the next one follows at once.
+//! Every metadata block of every table: it decompresses, is full unless it is the last, and the next one follows directly.
 
 use packline_codec::METADATA_BLOCK_SIZE;
 
@@ -8,7 +8,7 @@ use crate::format::tables::decode::Indexed;
 use crate::read::metadata::Area;
 use crate::read::{Image, ReadError};
 
-/// Checks all tables; the decompressed length of the directory table, bytes.
+/// Checks all tables; returns the decompressed length of the directory table, bytes.
 pub(super) fn all(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<u64, ReadError> {
     let tables = image.tables();
     let mut scan = Scan { image, settings, report };
@@ -31,7 +31,7 @@ struct Scan<'s, 'x> {
 }
 
 impl Scan<'_, '_> {
-    /// Goes from block to block; the decompressed length of all that were sound, bytes.
+    /// Checks all blocks; returns the decompressed length of the valid ones, bytes.
     fn table(&mut self, area: &Area, index: Option<&Indexed>) -> Result<u64, ReadError> {
         let (mut at, mut total, mut number) = (area.start, 0, 0);
         while at < area.end {
@@ -62,7 +62,7 @@ impl Scan<'_, '_> {
         Ok(total)
     }
 
-    /// A block that does not decompress still says where the next one is.
+    /// The position of the next block, which is known even if a block does not decompress.
     fn next_of_broken(&mut self, area: &Area, at: u64) -> Result<Option<u64>, ReadError> {
         let mut header = [0; 2];
         if at + 2 > area.end || self.image.store().read(at, &mut header).is_err() {
@@ -73,7 +73,7 @@ impl Scan<'_, '_> {
         Ok((length > 0 && length <= METADATA_BLOCK_SIZE as u64 && next <= area.end).then_some(next))
     }
 
-    /// The index of a table leads to each of its blocks.
+    /// Checks that a table's index refers to each of its blocks.
     fn index_entry(&mut self, index: &Indexed, number: u64, at: u64) -> Result<(), ReadError> {
         let place = index.index + number * 8;
         if place >= index.end_of_index() {

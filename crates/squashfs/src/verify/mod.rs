@@ -1,6 +1,6 @@
-//! Verification: every byte of an image is read, and every rule of the format checked.
+//! Verification: reads every byte of an image, and checks every rule of the format.
 //!
-//! Faults are reported and worked around as far as possible. The order of the report follows the image: superblock and tables,
+//! Faults are reported, and verification continues as far as possible. The order of the report follows the image: superblock and tables,
 //! the tree, contents in the order of the tree.
 
 mod content;
@@ -25,15 +25,15 @@ use crate::read::{Image, ReadError, ReadSettings};
 pub struct VerifySettings {
     /// For reading contents.
     pub reading: ReadSettings,
-    /// Bytes for what is noted of inodes, at most: about 17 for each inode.
+    /// Memory for records of inodes, bytes: about 17 for each inode.
     pub records: usize,
 }
 
-/// Reads all of an image and tells `examiner` what is wrong with it.
+/// Reads all of an image and reports faults to `examiner`.
 ///
 /// # Errors
-/// Those that are not the image's fault: [`ReadError::Cancelled`], [`ReadError::Unsupported`] if there is no decoder or the image
-/// has more inodes than `settings` have room for, [`ReadError::Internal`].
+/// Those that are not faults of the image: [`ReadError::Cancelled`], [`ReadError::Unsupported`] if there is no decoder or the image has
+/// more inodes than `settings` allow, [`ReadError::Internal`].
 pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Examiner) -> Result<Verified, ReadError> {
     let mut report = Report { totals: Verified::default(), examiner };
     tables::superblock(image, &mut report)?;

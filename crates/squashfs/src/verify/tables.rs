@@ -10,12 +10,12 @@ use crate::format::xattr::decode::{MeasuredSet, measured_set};
 use crate::read::metadata::Cursor;
 use crate::read::{BlockDecoder, Image, ReadError};
 
-/// Bytes behind an image that are looked at.
+/// Bytes after an image that are examined.
 const BEHIND: u64 = 1 << 20;
 /// Bytes of extended attributes that are read beyond sixteen times the image's length: sets do not overlap, only values do.
 const XATTR_SPACE: u64 = 64 << 20;
 
-/// What flags and numbers of the superblock say of the rest, and what is behind the image.
+/// Checks flags and numbers of the superblock, and the bytes after the image.
 pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
     let block = image.superblock();
     let has = |flag: u16| block.flags & flag != 0;
@@ -48,7 +48,7 @@ fn padding(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Tables that inodes refer to, and who of them is referred to.
+/// Checks the tables that inodes refer to, and finds unused entries.
 pub(super) fn used(
     image: &Image,
     uses: &Uses,
@@ -65,7 +65,7 @@ pub(super) fn used(
     Ok(())
 }
 
-/// Entry: start u64, size word u32, u32 that is not used. Blocks that no file needs are decoded here, the others with the files.
+/// Entry: start u64, size word u32, unused u32. Unused blocks are decoded here, the others with the files.
 fn fragments(
     image: &Image,
     table: &Indexed,
@@ -167,7 +167,7 @@ fn xattrs(
     Ok(())
 }
 
-/// The last word of the table's header, which is not used.
+/// The last word of the table's header, which is unused.
 fn spare_xattr_word(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
     let (at, mut word) = (image.superblock().xattr_table.saturating_add(12), [0; 4]);
     match image.store().read(at, &mut word) {
@@ -178,7 +178,7 @@ fn spare_xattr_word(image: &Image, report: &mut Report<'_>) -> Result<(), ReadEr
     Ok(())
 }
 
-/// A set has each name once, and says how many bytes it takes.
+/// Checks that a set has each name once, and states its size.
 fn measure(index: u32, set: &MeasuredSet, tables: &XattrTables, report: &mut Report<'_>) {
     let start = tables.sets.area.start;
     if ![set.stored, set.listed].contains(&u64::from(set.stated)) {
@@ -193,7 +193,7 @@ fn measure(index: u32, set: &MeasuredSet, tables: &XattrTables, report: &mut Rep
     }
 }
 
-/// The export table leads to the inode of each number.
+/// Checks that the export table refers to the inode of each number.
 pub(super) fn exports(
     image: &Image,
     inodes: &Inodes,

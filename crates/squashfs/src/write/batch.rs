@@ -1,4 +1,4 @@
-//! What one slab hands on: its blocks in jobs of a size worth handing over, in order with everything else.
+//! The output of one slab: its blocks in jobs of suitable size, in order with everything else.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::buffer::Buffer;
 use crate::write::run_matcher::Copies;
 use crate::write::work::{BlockRef, CompressTask, Job, Packed};
 
-/// Raw bytes that make a job worth the hand-over.
+/// Raw bytes of a job that make its submission worthwhile.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
 
-/// The blocks of one slab on their way to the compress stage.
+/// Collects the blocks of one slab for the compress stage.
 pub(crate) struct Batch<'a> {
     next: &'a mut Outbox<CompressTask>,
     buffer: Arc<Buffer>,
@@ -23,7 +23,7 @@ pub(crate) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// `products` accounts for what comes of the slab's pieces.
+    /// `products` covers the results of the slab's pieces.
     pub(crate) fn new(next: &'a mut Outbox<CompressTask>, buffer: Buffer, products: Permit) -> Batch<'a> {
         Batch { next, buffer: Arc::new(buffer), products, blocks: Vec::new(), bytes: 0, stored: false }
     }
@@ -33,12 +33,12 @@ impl<'a> Batch<'a> {
         &self.buffer.bytes()[range]
     }
 
-    /// Takes `bytes` of the memory that was reserved for what comes of a piece; dropped, they are free again.
+    /// Takes `bytes` of the memory reserved for a piece's result; dropping the permit frees them.
     pub(crate) fn take_memory(&mut self, bytes: usize) -> Permit {
         self.products.split(bytes)
     }
 
-    /// A block to compress, or to store as it is.
+    /// Adds a block to compress, or to store.
     pub(crate) fn block(&mut self, ordinal: u32, range: Range<usize>, stored: bool) {
         if self.stored != stored {
             self.flush();
@@ -51,25 +51,25 @@ impl<'a> Batch<'a> {
         self.blocks.push(BlockRef { ordinal, range });
     }
 
-    /// Blocks to be written again.
+    /// Adds blocks to be written again.
     pub(crate) fn copies(&mut self, copies: Copies) {
         if copies.count > 0 {
             self.pass(Packed::Copies { from: copies.from, to: copies.to, count: copies.count });
         }
     }
 
-    /// Something that is ready to be committed.
+    /// Adds a result that is ready to be committed.
     pub(crate) fn pass(&mut self, packed: Packed) {
         self.in_order().pass(packed);
     }
 
-    /// The way on for what is not a block of this slab, after all that came before it.
+    /// The outbox for items other than blocks of this slab, after everything before them.
     pub(crate) fn in_order(&mut self) -> &mut Outbox<CompressTask> {
         self.flush();
         self.next
     }
 
-    /// Hands on what has gathered; called last, too.
+    /// Submits the collected blocks; must be called at the end, too.
     pub(crate) fn flush(&mut self) {
         if self.blocks.is_empty() {
             return;

@@ -1,19 +1,19 @@
 //! The stored blocks of an image, by number and by content.
 //!
-//! Stored blocks are numbered in the order in which they are decided on, which is the order in which they are written.
-//! The blocks that one file brings form a *run*: consecutive numbers, consecutive places in the image. A file whose
-//! blocks equal part of a run, in order, needs no blocks of its own: SquashFS only says where a file's first block lies.
+//! Stored blocks are numbered in the order of decisions, which is the order in which they are written. The new blocks of one file form a
+//! *run*: consecutive numbers, consecutive positions in the image. A file whose blocks equal part of a run, in order, needs no blocks of
+//! its own: SquashFS only stores the position of a file's first block.
 //!
-//! Three questions are answered in constant time: which block has this content; is there a run that starts with this list
-//! of blocks ([`Blocks::run_with_prefix`], by a digest of the list, so that no chain of candidates is ever searched);
-//! and does this run go on with this block.
+//! Three queries take constant time: which block has this content; is there a run that starts with this list of blocks
+//! ([`Blocks::run_with_prefix`], by a digest of the list, so that no chain of candidates is ever searched); and does this run continue
+//! with this block.
 
 use hashbrown::HashTable;
 
 use crate::Error;
 use crate::write::digest::Digest;
 
-/// Where a stored block lies: written when it is committed.
+/// Position of a stored block, known when it is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Absolute offset in the image.
@@ -49,14 +49,14 @@ impl Blocks {
         self.count
     }
 
-    /// Says that the next block is the first of a run.
+    /// Marks the next block as the first of a run.
     pub(crate) fn start_run(&mut self) {
         let word = self.count as usize / 64;
         self.run_starts.resize(self.run_starts.len().max(word + 1), 0);
         self.run_starts[word] |= 1 << (self.count % 64);
     }
 
-    /// Adds a block and returns its number; the first block with a content is the one found for it.
+    /// Adds a block and returns its number; the first block of equal ones is found by content.
     pub(crate) fn push(&mut self, digest: Option<Digest>) -> Result<u32, Error> {
         let number = self.count;
         self.count = number.checked_add(1).filter(|&count| count < u32::MAX).ok_or_else(too_many_blocks)?;
@@ -82,24 +82,24 @@ impl Blocks {
         self.by_digest.find(digest.bits(), |&number| self.digests[number as usize] == *digest).copied()
     }
 
-    /// Whether the block at `number` has this content and goes on the run of the one before it.
+    /// Whether the block at `number` has this content and continues the run of the one before it.
     pub(crate) fn goes_on(&self, number: u32, digest: &Digest) -> bool {
         !self.starts_run(number) && self.digest(number).as_ref() == Some(digest)
     }
 
-    /// The first run that starts with the list of blocks whose chained digest this is: the number of its first block.
+    /// The number of the first block of the first run that starts with the list of blocks with this chained digest.
     pub(crate) fn run_with_prefix(&self, chain: &Digest) -> Option<u32> {
         self.prefixes.find(chain.bits(), |prefix| prefix.chain == *chain).map(|prefix| prefix.run)
     }
 
-    /// Notes that a run starts with this list of blocks, unless an earlier one does.
+    /// Records that a run starts with this list of blocks, unless an earlier one does.
     pub(crate) fn add_prefix(&mut self, chain: Digest, run: u32) {
         if self.run_with_prefix(&chain).is_none() {
             self.prefixes.insert_unique(chain.bits(), Prefix { chain, run }, |prefix| prefix.chain.bits());
         }
     }
 
-    /// Notes where the next block in the order of commits lies.
+    /// Records the position of the next block in the order of commits.
     pub(crate) fn committed(&mut self, number: u32, place: Place) -> Result<(), Error> {
         if number as usize != self.starts.len() {
             return Err(Error::Internal(format!("block {number} was committed after {} blocks", self.starts.len())));
@@ -109,13 +109,13 @@ impl Blocks {
         Ok(())
     }
 
-    /// Where a committed block lies.
+    /// Position of a committed block.
     pub(crate) fn place(&self, number: u32) -> Option<Place> {
         let start = *self.starts.get(number as usize)?;
         Some(Place { start, size_word: *self.size_words.get(number as usize)? })
     }
 
-    /// Bytes of memory held.
+    /// Memory, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.digests.capacity() * size_of::<Digest>()
             + self.starts.capacity() * 12
@@ -123,7 +123,7 @@ impl Blocks {
             + self.prefixes.allocation_size()
     }
 
-    /// Gives back what only deduplication needs.
+    /// Frees the memory that only deduplication needs.
     pub(crate) fn forget_content(&mut self) {
         self.digests = Vec::new();
         self.by_digest = HashTable::new();

@@ -13,9 +13,9 @@ use crate::{Error, STORED_BLOCK};
 pub(crate) struct DataWriter {
     pub(crate) decisions: Decisions,
     pub(crate) sink: Box<dyn Sink>,
-    /// Where the next bytes go, absolute.
+    /// Offset of the next bytes, absolute.
     pub(crate) position: u64,
-    /// Files may ask to start at a multiple of this many bytes.
+    /// Files may request to start at a multiple of this many bytes.
     pub(crate) alignment: u64,
     scratch: Vec<u8>,
 }
@@ -26,7 +26,7 @@ impl DataWriter {
         DataWriter { decisions, sink, position: start, alignment, scratch: Vec::new() }
     }
 
-    /// Appends bytes and returns where they start.
+    /// Appends bytes and returns their offset.
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         let start = self.position;
         write(&mut *self.sink, start, bytes)?;
@@ -100,7 +100,7 @@ impl Sequencer<HashTask, CompressTask> for DataWriter {
     }
 }
 
-/// Writes to a sink; an error says where.
+/// Writes to a sink; errors contain the offset.
 pub(crate) fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
     match sink.write_at(offset, bytes) {
         Ok(true) => Ok(()),

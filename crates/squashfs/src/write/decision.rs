@@ -1,4 +1,4 @@
-//! The in-order decisions: what of each file is stored, shared, packed into a fragment block or left out as a hole.
+//! The in-order decisions: which parts of each file are stored, shared, packed into a fragment block or left out as holes.
 
 use packline_engine::Outbox;
 
@@ -12,27 +12,27 @@ use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, Piece, Rules};
 use crate::write::work::{CompressTask, Hashed, Packed, PieceHash};
 
-/// Stands for a stored block in the size words until its size is known; a hole is 0 from the start.
+/// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
 
 /// Savings of deduplication and holes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// Files whose whole content was stored already, without empty ones.
+    /// Files whose whole content was already stored, without empty ones.
     pub duplicate_files: u64,
     /// Bytes of content in those files.
     pub duplicate_bytes: u64,
-    /// Blocks that were in the image already, copied ones included.
+    /// Blocks that were already in the image, copied ones included.
     pub duplicate_blocks: u64,
-    /// Blocks of those that had to be written again, compressed as they were.
+    /// Those that had to be written again, in compressed form.
     pub copied_blocks: u64,
-    /// Tail ends that were in a fragment block already.
+    /// Tail ends that were already in a fragment block.
     pub duplicate_tails: u64,
     /// Bytes left out as holes.
     pub sparse_bytes: u64,
 }
 
-/// The file that is being decided on.
+/// The current file.
 #[derive(Debug)]
 struct Current {
     file: u32,
@@ -89,7 +89,7 @@ impl Decisions {
         Ok(())
     }
 
-    /// Bytes of memory held.
+    /// Memory, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.blocks.memory()
             + self.fragments.memory()
@@ -213,7 +213,7 @@ impl Decisions {
         }
     }
 
-    /// Hands on the fragment block that is still open, after the last file.
+    /// Submits the open fragment block, after the last file.
     pub(crate) fn close(&mut self, next: &mut Outbox<CompressTask>) {
         if let Some(rest) = self.fragments.close() {
             rest.hand_on(self.stored_fragments, next);
@@ -221,7 +221,7 @@ impl Decisions {
     }
 }
 
-/// Memory that was reserved for what comes of a piece of `length` bytes.
+/// Memory reserved for the result of a piece of `length` bytes.
 pub(crate) fn reserved(piece: Piece, length: usize) -> usize {
     match piece {
         Piece::Block => length,
@@ -230,7 +230,7 @@ pub(crate) fn reserved(piece: Piece, length: usize) -> usize {
     }
 }
 
-/// Puts the sizes of a file's blocks, and where they start, into the layout.
+/// Puts the sizes and the start of a file's blocks into the layout.
 fn settle(file: &mut FileLayout, sizes: &mut [u32], blocks: &Blocks) -> Result<(), Error> {
     let Some(run) = file.start.checked_sub(1) else { return Ok(()) };
     let place = |number: u64| {
@@ -253,7 +253,7 @@ fn too_large(size: u64) -> Error {
     }
 }
 
-/// The rules of a file that asks for nothing special.
+/// The rules of a file without flags.
 impl Default for Rules {
     fn default() -> Rules {
         Rules { deduplicate: true, sparse: true, stored: false, align: false }

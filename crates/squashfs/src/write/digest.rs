@@ -1,7 +1,7 @@
-//! Content digests: what decides that two pieces of content are the same.
+//! Content digests, by which equal content is recognised.
 
-/// The first 192 bits of a BLAKE3 hash. Nobody can make two contents with the same digest, so equal digests are taken
-/// for equal content and nothing is read back to compare.
+/// The first 192 bits of a BLAKE3 hash, which is collision resistant: equal digests are taken for equal content and nothing is read back to
+/// compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest([u8; 24]);
 
@@ -9,15 +9,15 @@ impl Digest {
     /// The start of every chain.
     pub(crate) const EMPTY: Digest = Digest([0; 24]);
 
-    /// The digest of a block or tail end. `stored` sets content that must not be compressed apart, so that it never
-    /// shares a place with the same content compressed.
+    /// The digest of a block or tail end. `stored` distinguishes content that must not be compressed, so that it is never shared with the
+    /// same content compressed.
     pub(crate) fn of(content: &[u8], stored: bool) -> Digest {
         let mut digest = Digest::first_bytes(&blake3::hash(content));
         digest.0[23] ^= u8::from(stored);
         digest
     }
 
-    /// The digest of a list of blocks: of the list so far, and one more block.
+    /// Extends the digest of a list of blocks by one block.
     pub(crate) fn chain(&self, next: &Digest) -> Digest {
         let mut both = [0; 48];
         both[..24].copy_from_slice(&self.0);
@@ -25,7 +25,7 @@ impl Digest {
         Digest::first_bytes(&blake3::hash(&both))
     }
 
-    /// 64 bits to place it in a hash table.
+    /// 64 bits as a hash for tables.
     pub(crate) fn bits(&self) -> u64 {
         let mut low = [0; 8];
         low.copy_from_slice(&self.0[..8]);
@@ -39,8 +39,8 @@ impl Digest {
     }
 }
 
-/// Whether all bytes are zero. Compares the content with itself, one byte on, which the C library does with the widest
-/// instructions there are and stops at the first difference.
+/// Whether all bytes are zero. Compares the content with itself, shifted by one byte, by the C library's memcmp, which is vectorised and
+/// stops at the first difference.
 pub(crate) fn is_zero(content: &[u8]) -> bool {
     match content.split_first() {
         Some((0, rest)) => rest == &content[..rest.len()],

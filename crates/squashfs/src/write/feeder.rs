@@ -1,4 +1,4 @@
-//! Cuts contents into blocks and tail ends, straight into the slabs that go through the pipeline.
+//! Cuts contents into blocks and tail ends, read directly into the slabs of the pipeline.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
 use crate::{Error, Fragments};
 
-/// A slab holds at least so many bytes, so that small files share one.
+/// Minimum size of a slab, so that small files share one.
 const MIN_SLAB: usize = 256 * 1024;
-/// A slab has at most so many pieces.
+/// Maximum number of pieces of a slab.
 const MAX_ITEMS: usize = 2048;
 
 /// Bytes of one slab for a block size.
@@ -22,13 +22,12 @@ pub(crate) fn slab_size(block_size: u32) -> usize {
     (block_size as usize).max(MIN_SLAB)
 }
 
-/// Memory that one slab can come to: its bytes, and what becomes of them (a tail end is copied into a fragment block,
-/// and compressed there).
+/// Memory that one slab needs at most: its bytes, and their results (a tail end is copied into a fragment block, and compressed there).
 pub(crate) fn slab_memory(block_size: u32) -> usize {
     3 * slab_size(block_size)
 }
 
-/// One file on its way into slabs.
+/// A file to be cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileCut {
     pub(crate) file: u32,
@@ -37,7 +36,7 @@ pub(crate) struct FileCut {
     pub(crate) tails: Fragments,
 }
 
-/// The slab that is being filled.
+/// The current slab.
 #[derive(Debug)]
 pub(crate) struct Feeder {
     block_size: usize,
@@ -45,14 +44,14 @@ pub(crate) struct Feeder {
     open: Option<Slab>,
 }
 
-/// How far a file is.
+/// Progress of a file.
 struct Cursor {
     cut: FileCut,
     /// Bytes not yet cut into pieces.
     left: u64,
-    /// Zero bytes the source announced and that are not yet taken.
+    /// Announced zeros that are not yet consumed.
     hole: u64,
-    /// Bytes in the slab behind the last piece.
+    /// Bytes in the slab after the last piece.
     loose: usize,
 }
 
@@ -145,7 +144,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// Reads once, as much as fits in whole pieces, behind the last piece.
+    /// Reads once, as much as fits in whole pieces, after the last piece.
     fn fill(&mut self, at: &mut Cursor, source: &mut dyn Source) -> Result<(), Error> {
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
         let start = slab.filled + at.loose;

@@ -1,4 +1,4 @@
-//! Fragment blocks: tail ends packed together in the order in which they come, each content once.
+//! Fragment blocks: tail ends packed together in input order, each content once.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Tail {
     place: TailPlace,
 }
 
-/// A fragment block in memory; the permit accounts for its compressed form.
+/// A fragment block in memory; the permit covers its compressed form.
 #[derive(Debug)]
 pub(crate) struct FragmentBuffer {
     index: u32,
@@ -28,7 +28,7 @@ pub(crate) struct FragmentBuffer {
 }
 
 impl FragmentBuffer {
-    /// Hands the block on: to be compressed, or to be written as it is.
+    /// Submits the block: to be compressed, or to be stored.
     pub(crate) fn hand_on(self, stored: bool, next: &mut Outbox<CompressTask>) {
         let FragmentBuffer { index, raw, length, permit } = self;
         if stored {
@@ -39,7 +39,7 @@ impl FragmentBuffer {
     }
 }
 
-/// All fragment blocks so far, and the one that is being filled.
+/// All fragment blocks so far, and the open one.
 #[derive(Debug)]
 pub(crate) struct Fragments {
     block_size: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    /// `window` bounds the memory of the line, bytes.
+    /// `window` bounds the memory of the pipeline, bytes.
     pub(crate) fn new(block_size: u32, window: usize) -> Fragments {
         Fragments {
             block_size: block_size as usize,
@@ -63,14 +63,14 @@ impl Fragments {
         }
     }
 
-    /// Where a tail end with this content lies already.
+    /// Position of an existing tail end with this content.
     pub(crate) fn find(&self, digest: &Digest) -> Option<TailPlace> {
         let found = self.by_digest.find(digest.bits(), |&tail| self.tails[tail as usize].digest == *digest)?;
         Some(self.tails[*found as usize].place)
     }
 
-    /// Puts a tail end into the open fragment block. If it does not fit there, that block is closed first and returned.
-    /// `permit` accounts for the raw copy and its compressed form.
+    /// Adds a tail end to the open fragment block. If it does not fit, that block is closed first and returned. `permit` covers the raw
+    /// copy and its compressed form.
     pub(crate) fn place(
         &mut self,
         content: &[u8],
@@ -91,17 +91,17 @@ impl Fragments {
         self.open.take()
     }
 
-    /// Notes where a fragment block was written.
+    /// Records the position of a fragment block.
     pub(crate) fn committed(&mut self, index: u32, block: FragmentBlock) {
         self.table[index as usize] = block;
     }
 
-    /// The fragment table; what only packing needs is given back.
+    /// The fragment table; frees the memory that only packing needs.
     pub(crate) fn into_table(self) -> Vec<FragmentBlock> {
         self.table
     }
 
-    /// Bytes of memory held, without the open block (its permit accounts for it).
+    /// Memory, bytes, without the open block (its permit covers it).
     pub(crate) fn memory(&self) -> usize {
         self.tails.capacity() * size_of::<Tail>()
             + self.by_digest.allocation_size()

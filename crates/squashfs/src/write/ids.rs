@@ -1,4 +1,4 @@
-//! The id table: every user and group number once, inodes refer to them by a 16-bit index.
+//! The id table: every user and group number once; inodes refer to them by a 16-bit index.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// The index of a user or group number, which is added if it is new. `entry` gives the path of the entry it belongs
-    /// to, for the message.
+    /// Adds a user or group number if it is new, and returns its index. `entry` gives the path of its entry, for the message.
     ///
     /// # Errors
     /// [`Error::Limit`] if the image already has 65,535 others.

@@ -1,4 +1,4 @@
-//! The inode and directory tables, written side by side: level by level, entries' inodes and then the listings of them.
+//! The inode and directory tables, written together: level by level, the inodes of entries and then their listings.
 
 use packline_tree::{Content, NodeId};
 
@@ -11,16 +11,16 @@ use crate::write::metadata_area::Source;
 use crate::write::numbering::{display_path, is_directory};
 use crate::{Error, FileLayout};
 
-/// Block sizes of a file that are put into the table at once: a file may have far more than should be in memory twice.
+/// Block sizes of a file that are added at a time: a file may have too many to be in memory twice.
 const SIZES_AT_ONCE: usize = 2048;
 
 /// The tables as written.
 pub(crate) struct InodeTables {
     /// The inode table, in the sink.
     pub(crate) inodes: Closed,
-    /// The directory table, held.
+    /// The directory table, in memory.
     pub(crate) directories: Closed,
-    /// Where each inode lies in the inode table, by number less one.
+    /// Position of each inode in the inode table, by number less one.
     pub(crate) places: InodePlaces,
     /// The ids that inodes refer to.
     pub(crate) ids: Ids,
@@ -28,7 +28,7 @@ pub(crate) struct InodeTables {
     pub(crate) root: u64,
 }
 
-/// Writes the inode table from the end of the data area on, and makes the directory table.
+/// Writes the inode table from the end of the data area on, and builds the directory table.
 pub(crate) fn write_inodes(out: &mut Metadata<'_>, source: &Source<'_>) -> Result<InodeTables, Error> {
     let stored = source.options.stored.inodes;
     let inodes = out.open(Place::Sink(source.data.end), stored);
@@ -51,7 +51,7 @@ struct Writer<'a> {
     directories: StreamId,
     /// Listings of the level below the one whose entries are being written.
     listings: Listings<'a>,
-    /// Place in `listings` of the next directory that comes.
+    /// Index in `listings` of the next directory.
     next: usize,
     places: InodePlaces,
     ids: Ids,
@@ -67,7 +67,7 @@ impl Writer<'_> {
         self.write_inode(out, self.source.tree.root())
     }
 
-    /// The inodes of everything in the directories of a level.
+    /// Writes the inodes of all entries of the directories of a level.
     fn write_entries(&mut self, out: &mut Metadata<'_>, level: usize) -> Result<(), Error> {
         for &directory in self.source.numbering.level(level) {
             for &child in self.source.tree.children(directory) {
@@ -89,7 +89,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether a name's inode has not been written yet, as a further name of it.
+    /// Whether a name's inode has not been written yet through another name.
     fn is_next(&self, node: NodeId) -> bool {
         self.source.numbering.of(self.source.tree, node) as usize == self.places.len() + 1
     }
@@ -190,7 +190,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Where the listing of the next directory lies. An empty listing lies nowhere, so its place need not be waited for.
+    /// Position of the next directory's listing. An empty listing has none, so it need not be waited for.
     fn listing_place(&self, out: &mut Metadata<'_>) -> Result<ListingPlace, Error> {
         let listing = self.listings.listings[self.next];
         let indices = self.listings.indices_of(self.next).len() as u16;
@@ -200,7 +200,7 @@ impl Writer<'_> {
         Ok(ListingPlace { block, offset: offset_of(start), length: listing.length, indices })
     }
 
-    /// The index of the next directory, after its inode.
+    /// Writes the index of the next directory, after its inode.
     fn write_index(&mut self, out: &mut Metadata<'_>) -> Result<(), Error> {
         let listing = self.listings.listings[self.next];
         for index in self.listings.indices_of(self.next) {

@@ -1,11 +1,11 @@
-//! Metadata streams: entries are cut into blocks of 8 KiB, compressed by the workers, and come back in order.
+//! Metadata streams: entries are cut into blocks of 8 KiB, compressed by the workers, and returned in order.
 //!
-//! A metadata block is a little-endian u16 header and its payload. Bits 0 to 14 of the header are the payload's length,
-//! bit 15 is set if it is stored. Every block but the last of a table stands for exactly 8192 bytes. Other tables refer
-//! to an entry by the offset of its block's header from the start of its table, and its offset in the raw block.
+//! A metadata block is a little-endian u16 header and its payload. Bits 0 to 14 of the header are the payload's length, bit 15 is set if
+//! it is stored. Every block but the last of a table contains exactly 8192 bytes. Other tables refer to an entry by the offset of its
+//! block's header from the start of its table, and its offset in the raw block.
 //!
-//! Several streams can be open at once. They share one window of blocks in flight, and a block's start is waited for
-//! only when someone asks for it, so that workers compress one table while entries of the next are being made.
+//! Several streams can be open at once. They share one window of blocks in flight, and a block's start is waited for only when it is
+//! needed, so that workers compress one table while entries of the next are being made.
 
 use std::collections::VecDeque;
 
@@ -14,33 +14,33 @@ use crate::{Error, MetadataCompressor, Sink};
 
 /// Raw length of a metadata block, bytes.
 pub(crate) const BLOCK_BYTES: usize = 8192;
-/// Blocks in flight before some are taken back: 2 MiB of raw metadata, enough to keep 64 workers busy.
+/// Blocks in flight before some are collected: 2 MiB of raw metadata, enough to keep 64 workers busy.
 const WINDOW: usize = 256;
-/// Longest block the format has: header and a stored payload.
+/// Longest block of the format: header and a stored payload.
 const LONGEST: usize = BLOCK_BYTES + 2;
 
-/// A place in a stream: raw bytes from its start.
+/// A position in a stream: raw bytes from its start.
 pub(crate) type Position = u64;
 
-/// Names a stream of one [`Metadata`].
+/// Identifies a stream of one [`Metadata`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StreamId(usize);
 
-/// Where the finished blocks of a stream go.
+/// Destination of the finished blocks of a stream.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// To the sink, the first one at this offset.
     Sink(u64),
-    /// Nowhere yet: they are kept until the stream is closed.
+    /// In memory until the stream is closed.
     Held(Vec<u8>),
 }
 
 /// A stream that has ended.
 #[derive(Debug)]
 pub(crate) struct Closed {
-    /// Starts of the blocks, bytes from the start of the table, and after the last one the table's length.
+    /// Starts of the blocks, bytes from the start of the table, and the table's length at the end.
     pub(crate) starts: Vec<u64>,
-    /// The table itself, if it was held.
+    /// The table itself, if it was in memory.
     pub(crate) held: Vec<u8>,
 }
 
@@ -61,12 +61,12 @@ impl Closed {
     }
 }
 
-/// Joins the start of a block and an offset in it.
+/// Combines the start of a block and an offset in it.
 pub(crate) fn reference(start: u64, position: Position) -> u64 {
     start << 16 | u64::from(offset_of(position))
 }
 
-/// Index of the block that a position lies in.
+/// Index of the block that contains a position.
 pub(crate) fn block_of(position: Position) -> usize {
     (position / BLOCK_BYTES as u64) as usize
 }
@@ -108,14 +108,14 @@ impl<'a> Metadata<'a> {
         Metadata { compressor, sink, streams: Vec::new(), in_flight: VecDeque::new() }
     }
 
-    /// Opens a stream; `stored` asks for no compression.
+    /// Opens a stream; `stored`: without compression.
     pub(crate) fn open(&mut self, place: Place, stored: bool) -> StreamId {
         let raw = Vec::with_capacity(BLOCK_BYTES);
         self.streams.push(Stream { place, stored, raw, submitted: 0, starts: vec![0] });
         StreamId(self.streams.len() - 1)
     }
 
-    /// Where the next byte of a stream will stand.
+    /// Position of the next byte of a stream.
     pub(crate) fn position(&self, id: StreamId) -> Position {
         self.streams[id.0].position()
     }
@@ -134,8 +134,7 @@ impl<'a> Metadata<'a> {
         Ok(())
     }
 
-    /// Start of the block that `position` lies in or would lie in, bytes from the start of the table. Waits for the
-    /// blocks before it.
+    /// Start of the block that contains or would contain `position`, bytes from the start of the table. Waits for the blocks before it.
     pub(crate) fn start_of(&mut self, id: StreamId, position: Position) -> Result<u64, Error> {
         let block = block_of(position);
         while self.streams[id.0].starts.len() <= block {
@@ -144,7 +143,7 @@ impl<'a> Metadata<'a> {
         Ok(self.streams[id.0].starts[block])
     }
 
-    /// Hands on the last, short block of a stream and waits for all of it.
+    /// Submits the last, short block of a stream and waits for all of it.
     pub(crate) fn close(&mut self, id: StreamId) -> Result<Closed, Error> {
         if !self.streams[id.0].raw.is_empty() {
             self.submit(id)?;
@@ -160,7 +159,7 @@ impl<'a> Metadata<'a> {
         Ok(Closed { starts: std::mem::take(&mut stream.starts), held })
     }
 
-    /// Writes bytes that are no metadata block straight to the sink.
+    /// Writes bytes that are not a metadata block to the sink.
     pub(crate) fn write_plain(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         write(self.sink, offset, bytes)
     }
@@ -177,7 +176,7 @@ impl<'a> Metadata<'a> {
         Ok(())
     }
 
-    /// Takes the next finished block and puts it where its stream wants it.
+    /// Collects the next finished block and writes it to its destination.
     fn settle_one(&mut self) -> Result<(), Error> {
         let (id, block) = match (self.in_flight.pop_front(), self.compressor.next()?) {
             (Some(id), Some(block)) => (id, block),
@@ -212,7 +211,7 @@ fn check(block: &[u8]) -> Result<(), Error> {
 pub(crate) mod tests {
     use super::*;
 
-    /// Stores every block, and gives it back only when asked.
+    /// Stores every block, and returns it on request.
     #[derive(Default)]
     pub(crate) struct Storing(VecDeque<Vec<u8>>);
 

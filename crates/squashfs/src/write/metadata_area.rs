@@ -1,9 +1,8 @@
-//! Everything after the data: inode and directory tables, the tables found through an index, padding, and at last the
-//! superblock.
+//! Everything after the data: inode and directory tables, the tables with an index, padding, and finally the superblock.
 //!
-//! The kernel wants the tables in this order, each right after the one before: inodes, directories, fragments, exports,
-//! ids, xattrs. Inode blocks go to the sink as they are finished; the directory table grows at the same time, so it is
-//! held, compressed, until the inode table has ended.
+//! The kernel requires the tables in this order, without gaps: inodes, directories, fragments, exports, ids, xattrs. Inode blocks go to
+//! the sink as they are finished; the directory table grows at the same time, so it is kept in memory, compressed, until the inode table
+//! has ended.
 
 use packline_tree::Tree;
 
@@ -15,7 +14,7 @@ use crate::write::metadata::Metadata;
 use crate::write::numbering::Numbering;
 use crate::{DataLayout, Error, MetadataCompressor, Options, Sink, XattrTable};
 
-/// How an image ended: sizes and counts for a summary.
+/// Sizes and counts of an image for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImageEnd {
     /// Length of the image without padding, bytes, as its superblock says.
@@ -41,13 +40,13 @@ pub struct ImageEnd {
 /// Writes all that follows the data area, from [`DataLayout::end`] on, and then the superblock and the compressor's
 /// options: the image is complete. The output depends on the arguments alone, not on how `compressor` works.
 ///
-/// The payload of a file in `tree` is an index into [`DataLayout::files`], and its attribute set one into `xattrs`.
-/// Holds about 16 bytes for each inode and the compressed directory table; takes time in proportion to the tree.
+/// The payload of a file in `tree` is an index into [`DataLayout::files`], and its attribute set one into `xattrs`. Holds about 16 bytes for
+/// each inode and the compressed directory table; takes time in proportion to the tree.
 ///
 /// # Errors
-/// [`Error::Limit`] if the tree does not fit into the format, with the entry's path: too many ids, a device number or a
-/// directory too large, tables of 4 GiB or more. [`Error::Sink`] if the sink refuses, and what `press` returns.
-/// [`Error::Internal`] if the tree names a file or a set that is not there.
+/// [`Error::Limit`] if the tree exceeds the format, with the entry's path: too many ids, a device number or a directory too large,
+/// tables of 4 GiB or more. [`Error::Sink`] if the sink fails, and errors of `press`. [`Error::Internal`] if the tree refers to a
+/// missing file or set.
 pub fn write_metadata(
     compressor: &mut dyn MetadataCompressor,
     sink: &mut dyn Sink,
@@ -91,7 +90,7 @@ pub(crate) struct Source<'a> {
     pub(crate) xattrs: Option<&'a XattrTable>,
 }
 
-/// The tables after the directory table. Returns the superblock that names them and the end of the image.
+/// Writes the tables after the directory table. Returns the superblock with their positions and the end of the image.
 fn write_tables(
     out: &mut Metadata<'_>,
     source: &Source<'_>,
@@ -123,7 +122,7 @@ fn write_tables(
     Ok((superblock, xattrs.end))
 }
 
-/// The superblock as far as it does not depend on where tables went.
+/// The superblock without the positions of tables.
 fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblock, Error> {
     let options = source.options;
     let optional = [(source.xattrs.is_none(), flags::NO_XATTRS), (!options_block(options)?.is_empty(), flags::OPTIONS)];
@@ -148,7 +147,7 @@ fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblo
     })
 }
 
-/// Zeros up to a multiple of `unit`. Returns the length of the image with them.
+/// Writes zeros up to a multiple of `unit`. Returns the length of the image with them.
 fn write_padding(out: &mut Metadata<'_>, length: u64, unit: u32) -> Result<u64, Error> {
     const ZEROS: [u8; 4096] = [0; 4096];
     let padded = length.next_multiple_of(u64::from(unit.max(1)));

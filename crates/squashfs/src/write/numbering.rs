@@ -1,14 +1,13 @@
-//! The order of inodes: which number each gets, which is also its place in the inode table.
+//! The numbers of inodes, which are also their order in the inode table.
 //!
-//! Two things are wanted of the order. The entries of one directory should stand together and in the order of their
-//! names, subdirectories among them, for then a listing needs one header for many entries and the numbers in it count
-//! up by one. And a directory's inode names the place of its listing, which names the places of its entries' inodes: so
-//! all of these must come before it.
+//! The order has two requirements. The entries of one directory should be adjacent and in the order of their names, including
+//! subdirectories, so that a listing needs one header for many entries and their numbers increase by one. And a directory's inode
+//! contains the position of its listing, which contains the positions of its entries' inodes: so all of these must precede it.
 //!
-//! The order of levels gives both. From the deepest directories to the root, level by level, the entries of each
-//! directory follow one another; the root comes last. Between two levels lie all listings of the lower one. Within a
-//! level no block waits for another, so that workers can compress them side by side; a post-order walk of the tree
-//! would have the same listings, but each block would wait for the one before it.
+//! The order of levels satisfies both. From the deepest directories to the root, level by level, the entries of each directory follow one
+//! another; the root comes last. Between two levels are all listings of the lower one. Within a level no block depends on another, so
+//! that workers can compress them in parallel; a post-order walk of the tree would give the same listings, but each block would depend
+//! on the one before it.
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Content, NodeId, Tree};
@@ -18,12 +17,12 @@ use crate::Error;
 /// Numbers of inodes, 1 to their count, and the directories level by level.
 #[derive(Debug)]
 pub(crate) struct Numbering {
-    /// All directories: the root, then those in it, then those one level below, and so on. Those of one level stand in
-    /// the order of their parents and their names.
+    /// All directories: the root, then those in it, then those one level below, and so on. Those of one level are in the order of their
+    /// parents and their names.
     directories: Vec<NodeId>,
-    /// Where each level starts in `directories`, and at last their number.
+    /// Start of each level in `directories`, and their number at the end.
     levels: Vec<usize>,
-    /// Number of each inode, by its place in the tree's array.
+    /// Number of each inode, by its index in the tree.
     numbers: Vec<u32>,
     count: u32,
 }
@@ -32,8 +31,8 @@ impl Numbering {
     /// Numbers all inodes of a tree. Takes time and memory in proportion to the tree, and no recursion.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there are so many inodes that the number after the last, which the root's inode names as
-    /// its parent, does not fit into 32 bits.
+    /// [`Error::Limit`] if there are so many inodes that the number after the last, which the root's inode has as its parent, does not fit
+    /// into 32 bits.
     pub(crate) fn new(tree: &Tree) -> Result<Numbering, Error> {
         let (directories, levels) = directories(tree);
         let numbers = vec![0; tree.inode_count()];
@@ -55,12 +54,12 @@ impl Numbering {
         &self.directories[self.levels[level]..self.levels[level + 1]]
     }
 
-    /// The inode number of what a name stands for.
+    /// The inode number of a name.
     pub(crate) fn of(&self, tree: &Tree, node: NodeId) -> u32 {
         self.numbers[tree.inode(node).index()]
     }
 
-    /// The inode number of a directory's parent; for the root the number after the last one, as mksquashfs writes it.
+    /// The inode number of a directory's parent; for the root the number after the last one, as in mksquashfs.
     pub(crate) fn of_parent(&self, tree: &Tree, node: NodeId) -> u32 {
         if node == tree.root() { self.count + 1 } else { self.of(tree, tree.parent(node)) }
     }
@@ -79,7 +78,7 @@ impl Numbering {
         Ok(())
     }
 
-    /// Gives the next number to an inode; one with several names is numbered where the first of them comes.
+    /// Gives the next number to an inode; one with several names is numbered at the first of them.
     fn number(&mut self, tree: &Tree, node: NodeId) -> Result<(), Error> {
         let number = &mut self.numbers[tree.inode(node).index()];
         if *number != 0 {
@@ -95,7 +94,7 @@ impl Numbering {
     }
 }
 
-/// Directories level by level, and where the levels start.
+/// Directories level by level, and the starts of the levels.
 fn directories(tree: &Tree) -> (Vec<NodeId>, Vec<usize>) {
     let mut all = vec![tree.root()];
     let mut levels = vec![0];
@@ -112,7 +111,7 @@ fn directories(tree: &Tree) -> (Vec<NodeId>, Vec<usize>) {
     (all, levels)
 }
 
-/// Whether a name stands for a directory.
+/// Whether a name is a directory.
 pub(crate) fn is_directory(tree: &Tree, node: NodeId) -> bool {
     matches!(tree.content(tree.inode(node)), Content::Dir)
 }
@@ -157,7 +156,7 @@ mod tests {
             ("a/z/1", file()),
             ("a/y", Kind::HardLink(b"b/x/2".to_vec())),
         ]);
-        // Number, and that of the parent. The file with two names has one number, of the level where it comes first.
+        // Number, and that of the parent. The file with two names has one number, of the level of its first.
         let expected = [
             ("a/z/1", 1, 3),
             ("a/y", 2, 6),

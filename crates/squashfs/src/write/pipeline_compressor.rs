@@ -1,4 +1,4 @@
-//! Metadata blocks on the same pipeline as the data, so that the same workers compress them.
+//! Metadata blocks in the same pipeline as the data, so that the same workers compress them.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use packline_runtime::of_fault;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed, stored_metadata};
 use crate::{Error, MetadataCompressor};
 
-/// The pipeline once all data is written, as a compressor of metadata blocks.
+/// The pipeline as a compressor of metadata blocks, once all data is written.
 pub(crate) struct PipelineCompressor<'a> {
     pipeline: &'a mut BlockPipeline,
     done: Done,
     pending: usize,
 }
 
-/// Collects what the pipeline has finished.
+/// Collects the pipeline's results.
 #[derive(Default)]
 struct Done(VecDeque<Vec<u8>>);
 

@@ -1,10 +1,10 @@
 //! Finds out whether the file being read is in the image already, block by block, without waiting for its end and without
 //! keeping its bytes.
 //!
-//! As long as every block so far equals a run of stored blocks, nothing is stored. If a block breaks the match, the blocks
-//! matched so far are copied, compressed as they are, to where the file's own run starts; from there on each block is
-//! copied if its content is known, and compressed if not. So a duplicate costs its hashes, whatever its size, and a file
-//! with a changed end costs copies of its beginning, and memory never enters into the decision.
+//! While every block so far equals a run of stored blocks, nothing is stored. If a block breaks the match, the blocks matched so far are
+//! copied, in compressed form, to the start of the file's own run; from there on each block is copied if its content is known, and
+//! compressed if not. So a duplicate of any size costs only its hashes, a file with a changed end costs copies of its beginning, and the
+//! decision does not depend on memory.
 
 use crate::Error;
 use crate::write::blocks::Blocks;
@@ -13,9 +13,9 @@ use crate::write::digest::Digest;
 /// Action for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Nothing: it goes on matching a run.
+    /// None: it continues the match.
     Matched,
-    /// First copy `copies` blocks from `from` on, to `to` on (none if 0); then compress the block as number `block`.
+    /// First copy `copies` blocks from `from` to `to` (none if 0); then compress the block as number `block`.
     Compress { copies: Copies, block: u32 },
     /// Copy blocks; the block itself is the last of them.
     Copy { copies: Copies, block: Copies },
@@ -72,7 +72,7 @@ impl RunMatcher {
         !self.shared && self.count > 0
     }
 
-    /// Takes the next block that is not a hole.
+    /// Processes the next block that is not a hole.
     pub(crate) fn step(&mut self, blocks: &mut Blocks, digest: Option<Digest>) -> Result<Step, Error> {
         let Some(digest) = digest else {
             let copies = self.break_match(blocks)?;
@@ -97,7 +97,7 @@ impl RunMatcher {
         })
     }
 
-    /// A run that holds the file so far and this block.
+    /// A run that contains the file so far and this block.
     fn find(&self, blocks: &Blocks, chain: &Digest, digest: &Digest) -> Option<u32> {
         let longer = || blocks.goes_on(self.run + self.count, digest).then_some(self.run);
         let anywhere = || if self.count == 0 { blocks.with_content(digest) } else { longer() };

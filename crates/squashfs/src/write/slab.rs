@@ -1,7 +1,7 @@
 //! Slabs: the raw bytes that go through the pipeline, several pieces of content in one buffer.
 //!
-//! One slab holds a large block, or many small ones and tail ends, so that handing a tiny file over costs no more than a
-//! memory copy. Pieces lie in the order in which they were read.
+//! One slab holds a large block, or many small ones and tail ends, so that submitting a tiny file costs no more than a memory copy. Pieces
+//! are in the order of reading.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(crate) enum Piece {
     Block,
     /// A tail end for a fragment block.
     Tail,
-    /// So many blocks of zeros that take no bytes; the last may be a short one.
+    /// This number of blocks of zeros without bytes; the last may be a short one.
     Holes(u64),
 }
 
@@ -25,9 +25,8 @@ pub(crate) enum Piece {
 pub(crate) struct Item {
     /// The file, by the order in which files were added.
     pub(crate) file: u32,
-    /// What it is.
     pub(crate) piece: Piece,
-    /// Where its bytes lie in the slab.
+    /// Its bytes in the slab.
     pub(crate) range: Range<usize>,
     /// How it may be stored.
     pub(crate) rules: Rules,
@@ -48,15 +47,15 @@ pub(crate) struct Rules {
     pub(crate) align: bool,
 }
 
-/// A buffer with pieces of content, on its way to the hash stage.
+/// A buffer with pieces of content for the hash stage.
 #[derive(Debug)]
 pub(crate) struct Slab {
-    /// The bytes; given back to the pool when the last user is done.
+    /// The bytes; returned to the pool after the last use.
     pub(crate) buffer: Buffer,
     /// Bytes in use.
     pub(crate) filled: usize,
     /// The pieces, in order.
     pub(crate) items: Vec<Item>,
-    /// Memory for what the pieces turn into: their compressed form, and the copy of tail ends in a fragment block.
+    /// Memory for the results of the pieces: their compressed form, and the copy of tail ends in a fragment block.
     pub(crate) products: Permit,
 }

@@ -1,4 +1,4 @@
-//! The work of the two stages: hash pieces of content, compress blocks.
+//! The tasks of the two stages: hash pieces of content, compress blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,16 +30,16 @@ pub(crate) struct HashTask;
 pub(crate) struct CompressTask {
     codec: Spec,
     block_size: u32,
-    /// Buffers for what comes of one job.
+    /// Buffers for the results of jobs.
     products: Arc<Pool>,
 }
 
 /// The hash of one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PieceHash {
-    /// Nothing but zeros, and zeros may be a hole.
+    /// Only zeros, which may become a hole.
     Zero,
-    /// Content, with its digest if anyone may ask for it.
+    /// Content, with its digest if it may be needed.
     Content(Option<Digest>),
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) struct PackedBlock {
     pub(crate) block: BlockRef,
-    /// Where it lies in the job's product; `None` if it did not get smaller.
+    /// Its range in the job's product; `None` if it did not get smaller.
     pub(crate) compressed: Option<Range<usize>>,
 }
 
@@ -82,9 +82,9 @@ pub(crate) struct PackedBlock {
 pub(crate) enum Packed {
     /// Data blocks, compressed where that made them smaller.
     Blocks { raw: Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock> },
-    /// Data blocks to store as they are.
+    /// Data blocks to store.
     Raw { buffer: Arc<Buffer>, blocks: Vec<BlockRef> },
-    /// So many blocks whose bytes stand in the image already, to be written once more.
+    /// Existing blocks of the image to be written once more.
     Copies { from: u32, to: u32, count: u32 },
     /// A fragment block, the first `length` bytes of a buffer.
     Fragment { index: u32, bytes: Buffer, length: usize, stored: bool },
@@ -94,7 +94,7 @@ pub(crate) enum Packed {
     Metadata(Vec<u8>),
 }
 
-/// State of one worker: encoders, made when first needed, and a buffer for compressed metadata.
+/// State of one worker: encoders, created on first use, and a buffer for compressed metadata.
 #[derive(Default)]
 pub(crate) struct Tool {
     data: Option<Box<dyn Encoder>>,
@@ -234,7 +234,7 @@ impl CompressTask {
     }
 }
 
-/// A metadata block as it stands, behind a header that says so.
+/// A stored metadata block with its header.
 pub(crate) fn stored_metadata(raw: &[u8]) -> Vec<u8> {
     with_header(raw.len() as u16 | STORED_METADATA, raw)
 }

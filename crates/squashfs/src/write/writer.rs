@@ -1,4 +1,4 @@
-//! Writes an image: entries and contents go in one after the other, tables and superblock follow at the end.
+//! Writes an image: entries and contents in sequence, tables and superblock at the end.
 
 use packline_codec::Spec;
 use packline_engine::{CancelToken, Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
@@ -17,7 +17,7 @@ use crate::{
     write_metadata,
 };
 
-/// How often the memory of the tree is looked at, in entries.
+/// Number of entries between two checks of the tree's memory.
 const MEMORY_CHECK: u64 = 256;
 /// No extended attributes.
 const NO_XATTRS: u32 = u32::MAX;
@@ -27,9 +27,9 @@ const NO_XATTRS: u32 = u32::MAX;
 pub struct WriteResources {
     /// Worker threads; 0 does everything on the caller's thread.
     pub workers: usize,
-    /// Bytes of content in flight at most, see [`min_window`]; less works, with one slab at a time.
+    /// Limit of content in flight, bytes, see [`min_window`]; with less, one slab at a time is processed.
     pub window: usize,
-    /// Bytes that pipeline and tree may take together. When the tree grows the pipeline gets less; an error when nothing is left.
+    /// Bytes that pipeline and tree may use together. When the tree grows the pipeline gets less; an error when nothing is left.
     pub memory: usize,
     /// Stops the work when set.
     pub cancel: CancelToken,
@@ -40,13 +40,13 @@ pub struct WriteResources {
 /// Defaults of an image.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// Attributes of the root and of directories that are only implied, until an entry says otherwise.
+    /// Attributes of the root and of implied directories, until an entry replaces them.
     pub defaults: Meta,
     /// The input's name in error messages.
     pub input: String,
 }
 
-/// The smallest window with which all workers have something to do, bytes.
+/// The smallest window that occupies all workers, bytes.
 pub fn min_window(block_size: u32) -> usize {
     slab_memory(block_size) + 2 * block_size as usize
 }
@@ -65,9 +65,9 @@ pub struct Progress {
 /// Entries by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Regular files, hard links not counted again.
+    /// Regular files, without hard links.
     pub files: u64,
-    /// Directories that the input named.
+    /// Directories with entries in the input.
     pub directories: u64,
     /// Symbolic links.
     pub symlinks: u64,
@@ -114,7 +114,7 @@ pub struct Writer {
     input: String,
     counts: Counts,
     progress: Progress,
-    /// Memory of the pipeline that the tree has taken.
+    /// Memory of the pipeline that the tree uses.
     tree_reservation: Permit,
 }
 
@@ -153,8 +153,8 @@ impl Writer {
     /// Adds an entry; the content of a regular file is read from `source`, whose current entry it must be.
     ///
     /// # Errors
-    /// The first in the order of the input: of the source, the codec, the sink, the format's limits. After an error the
-    /// image cannot be completed.
+    /// The first in the order of the input: of the source, the codec, the sink, the format's limits. After an error the image cannot be
+    /// completed.
     pub fn add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
         match self.try_add(entry, hints, source) {
             Ok(()) => Ok(()),
@@ -167,10 +167,10 @@ impl Writer {
         Progress { image_bytes: self.data.position, ..self.progress }
     }
 
-    /// Finishes the image: what is under way, the tables, the superblock.
+    /// Finishes the image: data in flight, the tables, the superblock.
     ///
     /// # Errors
-    /// As [`Writer::add`]; and hard links that lead nowhere.
+    /// As [`Writer::add`]; and hard links without a target.
     pub fn finish(mut self) -> Result<Summary, Error> {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
@@ -196,7 +196,7 @@ impl Writer {
         })
     }
 
-    /// Ends the data area and shows its layout.
+    /// Ends the data area and returns its layout.
     #[cfg(test)]
     pub(crate) fn finish_data_for_tests(mut self) -> Result<crate::DataLayout, Error> {
         self.finish_data()?;
@@ -249,7 +249,7 @@ impl Writer {
         }
     }
 
-    /// Lets the tree take memory from the pipeline once both together would exceed the limit.
+    /// Moves memory from the pipeline to the tree once both together would exceed the limit.
     fn lend_memory(&mut self) -> Result<(), Error> {
         let tree = self.namespace.memory() + self.xattrs.memory() + self.data.decisions.memory();
         let wanted = (tree + self.resources.window).saturating_sub(self.resources.memory);
@@ -279,7 +279,7 @@ impl Writer {
         self.pipeline.drain(&mut self.data).map_err(of_fault)
     }
 
-    /// An error of what is in flight comes first: it belongs to an earlier piece of the input.
+    /// An error of data in flight comes first: it belongs to an earlier part of the input.
     fn first_error(&mut self, error: Error) -> Error {
         let earlier = self.feeder.flush(&mut self.pipeline, &mut self.data);
         let earlier = earlier.and_then(|()| self.pipeline.drain(&mut self.data).map_err(of_fault));

@@ -11,17 +11,17 @@ use crate::format::compressor::{LZ4_LEGACY, STORED};
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
 use crate::read::ReadError;
 
-/// Longest options that any compressor has had, bytes: what follows is passed over.
+/// Longest options of any compressor, bytes: further bytes are ignored.
 const LONGEST: usize = 64;
 
 /// Reads bytes of the image at an offset.
 type ReadAt<'r> = &'r dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>;
 
-/// The codec of an image, with what its options say.
+/// The codec of an image, with its options.
 ///
 /// # Errors
-/// [`ReadError::Corrupt`] for options that are too short or say what the kernel refuses, [`ReadError::Unsupported`] for another
-/// version of lz4; those of `read`.
+/// [`ReadError::Corrupt`] for options that are too short or rejected by the kernel, [`ReadError::Unsupported`] for another version of lz4;
+/// those of `read`.
 pub(crate) fn codec(
     superblock: &Superblock,
     read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
@@ -37,13 +37,13 @@ pub(crate) fn codec(
         Spec::Lzo(params) => lzo(params, &Options::new(&bytes, 8)?),
         Spec::Lz4(params) => lz4(params, &Options::new(&bytes, 8)?)?,
         Spec::Zstd(params) => zstd(params, &Options::new(&bytes, 4)?),
-        // Has no options, or is none that an image can name.
+        // Has no options, or has no number in SquashFS.
         Spec::None | Spec::Lzma(_) | Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle => {}
     }
     Ok(codec)
 }
 
-/// What an image's options say that no compressor has, and what would be right: decoders pass over it.
+/// Invalid options that decoders ignore, and their valid values.
 ///
 /// # Errors
 /// As [`codec`].
@@ -84,7 +84,7 @@ pub(crate) fn oddities(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Where the data area starts: behind the superblock and the options.
+/// Start of the data area: after the superblock and the options.
 ///
 /// # Errors
 /// As [`codec`].
@@ -100,7 +100,7 @@ pub(crate) fn data_start(
     Ok(SUPERBLOCK_BYTES + 2 + u64::from(u16::from_le_bytes(header) & !STORED))
 }
 
-/// The codec of a number that the superblock's check has let pass.
+/// The codec of a number that passed the superblock's check.
 fn default(number: u16) -> Spec {
     match number {
         2 => Spec::Lzma(LzmaParams::default()),
@@ -165,7 +165,7 @@ fn gzip(params: &mut GzipParams, options: &Options<'_>) {
 fn xz(params: &mut XzParams, options: &Options<'_>, block_size: u32) -> Result<(), ReadError> {
     let size = options.word(0);
     let lowest = size & size.wrapping_neg();
-    // 2^n, or 2^n + 2^(n+1): so the kernel wants it.
+    // 2^n, or 2^n + 2^(n+1), as the kernel requires.
     if size == 0 || size != lowest && u64::from(size) != u64::from(lowest) * 3 {
         return Err(fault(format!("xz dictionary of {size} bytes"), "2^n or 2^n + 2^(n+1)"));
     }
@@ -184,7 +184,7 @@ fn lzo(params: &mut LzoParams, options: &Options<'_>) {
     }
 }
 
-/// Version u32, flags u32, and in newer images four bytes more.
+/// Version u32, flags u32, and in newer images four more bytes.
 fn lz4(params: &mut Lz4Params, options: &Options<'_>) -> Result<(), ReadError> {
     let version = options.word(0);
     if version != LZ4_LEGACY {

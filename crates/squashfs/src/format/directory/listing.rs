@@ -1,21 +1,21 @@
-//! Directory listings, read one entry at a time.
+//! Directory listings, read entry by entry.
 //!
-//! SquashFS 4.0; the layout of listings is described where they are encoded, in the parent module.
+//! SquashFS 4.0; the parent module describes the layout where it is encoded.
 
 use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 use crate::read::{DirData, InodeRef, NodeType, ReadError};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Most entries a run can have.
+/// Maximum number of entries of a run.
 const MOST_ENTRIES: u32 = 256;
 /// Length of a run's header, bytes.
 const HEADER_BYTES: u32 = 12;
 /// Length of an entry without its name, bytes.
 const ENTRY_BYTES: u32 = 8;
-/// Longest name, bytes: what Linux allows. The format could store one byte more.
+/// Longest name, bytes: Linux's limit. The format could store one byte more.
 const LONGEST_NAME: usize = 255;
-/// Bytes of a decompressed metadata block, at most.
+/// Maximum size of a decompressed metadata block, bytes.
 const BLOCK_BYTES: u16 = 8192;
 /// Length of an entry of a directory's index without its name, bytes.
 const INDEX_BYTES: usize = 12;
@@ -27,9 +27,9 @@ pub struct DirEntry {
     pub name: Vec<u8>,
     /// Its inode.
     pub inode: InodeRef,
-    /// The inode's number, as the entry says.
+    /// The inode's number in the entry.
     pub number: u32,
-    /// The inode's type, as the entry says.
+    /// The inode's type in the entry.
     pub kind: NodeType,
 }
 
@@ -41,14 +41,14 @@ pub(crate) struct Listed {
     pub(crate) kind: NodeType,
 }
 
-/// The run whose entries are being read.
+/// The current run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
-    /// Entries that are left.
+    /// Entries left.
     entries: u32,
     /// Start of the inodes' metadata block, bytes from the start of the inode table.
     block: u32,
-    /// The inode number that entries count from.
+    /// The inode number that entries are relative to.
     base: u32,
 }
 
@@ -56,10 +56,10 @@ struct Run {
 #[derive(Debug)]
 pub struct Listing {
     cursor: Cursor,
-    /// Bytes of the listing that are left.
+    /// Bytes of the listing left.
     left: u32,
     run: Run,
-    /// The name read last, empty before the first.
+    /// The last name read, empty before the first.
     name: Vec<u8>,
 }
 
@@ -70,12 +70,12 @@ impl Listing {
         Listing { cursor, left: directory.length, run: Run::default(), name: Vec::new() }
     }
 
-    /// The name of the entry that was read last.
+    /// The name of the last entry read.
     pub(crate) fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// Lets go of metadata until the next entry is wanted.
+    /// Releases its metadata block until the next entry is read.
     pub(crate) fn release(&mut self) {
         self.cursor.release();
     }
@@ -146,7 +146,7 @@ impl Listing {
         Ok(())
     }
 
-    /// Counts bytes off the length of the listing.
+    /// Subtracts bytes from the remaining length.
     fn take(&mut self, bytes: u32) -> Result<(), ReadError> {
         let left = self.left.checked_sub(bytes);
         let place = self.cursor.place();
@@ -161,7 +161,7 @@ impl Listing {
         DirEntry { name: self.name.clone(), inode, number, kind }
     }
 
-    /// The entry of a name, which must not have been passed.
+    /// The entry of a name that has not been passed.
     pub(crate) fn find(&mut self, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
         while let Some(listed) = self.step() {
             let listed = listed?;
@@ -174,8 +174,7 @@ impl Listing {
         Ok(None)
     }
 
-    /// Goes forward to where the index says a run starts: `position` bytes after the start of the listing, in the metadata
-    /// block at `block`.
+    /// Skips to the start of a run in the index: `position` bytes after the start of the listing, in the metadata block at `block`.
     fn jump(&mut self, directory: &DirData, (position, block): (u32, u64)) {
         let offset = (u64::from(directory.listing.offset) + u64::from(position)) % u64::from(BLOCK_BYTES);
         self.cursor.seek(MetaPlace { block, offset: offset as u16 });
@@ -184,7 +183,7 @@ impl Listing {
 }
 
 impl Listing {
-    /// The first name of the run that an entry of the index leads to; none if it leads nowhere.
+    /// The first name of the run of an index entry; `None` if the position is invalid.
     pub(crate) fn name_at(mut self, directory: &DirData, (position, block): (u32, u64)) -> Option<Vec<u8>> {
         if position >= directory.length {
             return None;
@@ -202,8 +201,8 @@ impl Iterator for Listing {
     }
 }
 
-/// The entry of a name, found through the directory's index: `inodes` is a cursor of the inode table. The index only says where
-/// to start; if it leads to something that is no listing, the whole listing is read.
+/// Finds the entry of a name by the directory's index: `inodes` is a cursor of the inode table. If the index is invalid, the whole listing
+/// is read.
 pub(crate) fn lookup(
     mut listing: Listing,
     inodes: Cursor,
@@ -236,7 +235,7 @@ fn from_index(
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let (position, block, length) = (word(0), listing.area().start + u64::from(word(4)), word(8) as usize + 1);
         let mut first = [0; LONGEST_NAME];
-        // An index that is no index is of no use, but no harm is done: the listing has all.
+        // An invalid index does no harm: the listing is complete without it.
         let Some(first) = first.get_mut(..length) else { return Ok(None) };
         inodes.read_exact(first)?;
         if *first > *name {

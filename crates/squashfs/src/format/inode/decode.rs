@@ -1,4 +1,4 @@
-//! Inodes decoded from the inode table, and everything checked that can be checked without reading further.
+//! Decodes inodes and checks them as far as possible without reading further.
 //!
 //! SquashFS 4.0; the layout of each form is described where it is encoded, in the parent module. What the kernel lets
 //! pass is let pass: a number of links that is not checked, a tail end of no bytes, the place of an empty listing.
@@ -14,7 +14,7 @@ use crate::read::{DirData, FileData, Inode, InodeRef, Node, NodeType, ReadError}
 
 /// Longest target of a symbolic link, bytes.
 const LONGEST_TARGET: u32 = 65_535;
-/// Bytes of a decompressed metadata block, at most.
+/// Maximum size of a decompressed metadata block, bytes.
 const BLOCK_BYTES: u16 = 8192;
 
 /// Tables that inodes are checked against.
@@ -53,7 +53,7 @@ pub(crate) fn decode(rules: &Rules<'_>, cursor: &mut Cursor, at: InodeRef) -> Re
     decoder.inode(kind, at)
 }
 
-/// An inode that is being read.
+/// Decoder of an inode.
 struct Decoder<'d> {
     rules: &'d Rules<'d>,
     cursor: &'d mut Cursor,
@@ -108,7 +108,7 @@ impl Decoder<'_> {
         }
         let sets = self.rules.tables.xattrs.as_ref();
         match sets {
-            // The kernel, too, passes over an index where there is no table.
+            // The kernel, too, ignores an index without a table.
             None => Ok(None),
             Some(tables) if u64::from(index) < tables.sets.count => Ok(Some(index)),
             Some(tables) => {
@@ -166,7 +166,7 @@ impl Decoder<'_> {
         Ok(Body { links, xattr, node: Node::File(FileData { size, sparse, start, blocks, tail, words }) })
     }
 
-    /// The place of the tail end; none if there is no byte of it.
+    /// The position of the tail end; `None` if it is empty.
     fn tail(&self, size: u64, fragment: u32, offset: u32) -> Result<Option<TailPlace>, ReadError> {
         let Superblock { block_size, fragments, .. } = *self.rules.superblock;
         if fragment == NO_FRAGMENT {
@@ -183,7 +183,7 @@ impl Decoder<'_> {
         Ok((length > 0).then_some(TailPlace { fragment, offset }))
     }
 
-    /// The size words must find room in the inode table, however well it is compressed, and the blocks in the image.
+    /// The size words must fit the inode table, at any compression ratio, and the blocks the image.
     fn check_extent(&self, size: u64, start: u64, blocks: u64) -> Result<(), ReadError> {
         let space = self.cursor.space() / 4;
         if i64::try_from(size).is_err() || blocks > space {

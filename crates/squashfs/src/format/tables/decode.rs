@@ -1,5 +1,5 @@
-//! Where the tables of an image lie, checked as the kernel checks it: each index is as long as its count says and is followed
-//! at once by what comes next; and the tables that are found through an index.
+//! The positions of the tables of an image, checked as the kernel does: each index has the length given by its count and is directly
+//! followed by the next table; and the tables with an index.
 
 use packline_codec::METADATA_BLOCK_SIZE;
 
@@ -8,7 +8,7 @@ use crate::read::ReadError;
 use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 use std::sync::Arc;
 
-/// Bytes of an index that are kept: those of 67 million fragments. What lies beyond is read when it is needed.
+/// Bytes of an index that are cached: those of 67 million fragments. The rest is read when needed.
 const KEPT_BYTES: u64 = 1 << 20;
 /// Longest metadata block as stored, header included, bytes.
 const LONGEST: u64 = METADATA_BLOCK_SIZE as u64 + 2;
@@ -24,11 +24,11 @@ pub(crate) struct Indexed {
     pub(crate) area: Area,
     /// Number of entries.
     pub(crate) count: u64,
-    /// Bytes an entry.
+    /// Size of an entry, bytes.
     width: u64,
-    /// Where the index starts; it ends with the last whole offset.
+    /// Start of the index; it ends with the last whole offset.
     pub(crate) index: u64,
-    /// The first offsets of the index.
+    /// The cached offsets of the index.
     kept: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct XattrTables {
     pub(crate) sets: Indexed,
 }
 
-/// Where everything is that is made of metadata blocks.
+/// Positions of all tables of metadata blocks.
 #[derive(Debug)]
 pub(crate) struct Tables {
     /// Inodes.
@@ -58,16 +58,16 @@ pub(crate) struct Tables {
     pub(crate) xattrs: Option<XattrTables>,
 }
 
-/// What an index is made of.
+/// Expected index.
 struct Plan {
     name: &'static str,
     /// Its start.
     index: u64,
     count: u64,
     width: u64,
-    /// Where what follows it starts.
+    /// Start of the next table.
     next: u64,
-    /// Whether it must end exactly there, its offsets ascend, and each block be short enough. The kernel does not ask that of
+    /// Whether it must end exactly there, its offsets ascend, and each block be short enough. The kernel does not require that for
     /// fragments.
     strict: bool,
 }
@@ -159,7 +159,7 @@ impl Plan {
         (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64)
     }
 
-    /// Reads the index in pieces, checks all of it and keeps the first piece.
+    /// Reads the index in pieces, checks all of it and caches the first piece.
     fn load(&self, store: &Store, end: u64) -> Result<Vec<u64>, ReadError> {
         let mut first = Vec::new();
         let mut before = None;
@@ -178,7 +178,7 @@ impl Plan {
         Ok(first)
     }
 
-    /// One offset, which stands at `place` after that of `before`.
+    /// Checks one offset, at `place`, after `before`.
     fn check(&self, place: u64, before: Option<u64>, start: u64, end: u64) -> Result<(), ReadError> {
         let near = |before: u64| start > before && (!self.strict || start - before <= LONGEST);
         let follows = before.is_none_or(|before| !self.strict || near(before));
@@ -200,12 +200,12 @@ impl Plan {
 }
 
 impl Indexed {
-    /// First byte after the index.
+    /// End of the index.
     pub(crate) fn end_of_index(&self) -> u64 {
         self.index + (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64) * 8
     }
 
-    /// A cursor at an entry; the caller has checked that there is one.
+    /// A cursor at an existing entry.
     pub(crate) fn at(&self, store: &Arc<Store>, entry: u64) -> Result<Cursor, ReadError> {
         let byte = entry * self.width;
         let block = self.block(store, byte / METADATA_BLOCK_SIZE as u64)?;
@@ -213,7 +213,7 @@ impl Indexed {
         Ok(Cursor::new(store, self.area, MetaPlace { block, offset }))
     }
 
-    /// Where the block of this number starts.
+    /// Start of the block with this number.
     pub(crate) fn block(&self, store: &Store, number: u64) -> Result<u64, ReadError> {
         if let Some(start) = self.kept.get(number as usize) {
             return Ok(*start);

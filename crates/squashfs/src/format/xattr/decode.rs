@@ -1,6 +1,6 @@
 //! Extended attributes read from their tables.
 //!
-//! SquashFS 4.0; the layout of the tables is described where they are encoded, in the parent module.
+//! SquashFS 4.0; the parent module describes the layout of the tables where they are encoded.
 
 use packline_tree::Xattr;
 
@@ -10,24 +10,24 @@ use crate::read::ReadError;
 use crate::read::metadata::{Cursor, MetaPlace, Store};
 use std::sync::Arc;
 
-/// Most bytes of names and values of one set. Linux allows 64 KiB of names, and as much for each value; the format allows more,
-/// and a few bytes of it could ask for all memory.
+/// Limit of the names and values of one set, bytes. Linux allows 64 KiB of names, and as much for each value; the format allows more, and a
+/// few bytes could cause any amount.
 const MOST_BYTES: u64 = 16 << 20;
 /// Overhead charged for an attribute besides its bytes, so that a set of many small ones is bounded too.
 const OVERHEAD: u64 = 64;
-/// Length of the reference that stands for a value stored elsewhere, bytes.
+/// Length of a reference to a value stored elsewhere, bytes.
 const REFERENCE_BYTES: u32 = 8;
 /// Prefix, length of the name and length of the value, bytes.
 const HEADERS: u64 = 8;
 
-/// The attributes of a set, and how many bytes it says and has.
+/// The attributes of a set, with its stated and actual sizes.
 pub(crate) struct MeasuredSet {
     pub(crate) xattrs: Vec<Xattr>,
     /// Bytes that the set's entry says its names and values take, with their headers.
     pub(crate) stated: u32,
     /// Bytes that they take where they stand: what squashfs-tools-ng and packline write.
     pub(crate) stored: u64,
-    /// Bytes of full names, each with a NUL, and values, wherever they stand: what mksquashfs writes.
+    /// Bytes of full names, each with a NUL, and values, wherever stored: what mksquashfs writes.
     pub(crate) listed: u64,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn read_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> 
     measured_set(store, tables, index).map(|set| set.xattrs)
 }
 
-/// The attributes of a set, measured.
+/// The attributes of a set, with their sizes.
 pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<MeasuredSet, ReadError> {
     let count = tables.sets.count;
     if u64::from(index) >= count {
@@ -55,12 +55,12 @@ pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32)
     Ok(MeasuredSet { xattrs, stated, stored: set.stored, listed })
 }
 
-/// A set that is being read.
+/// Reader of a set.
 struct Set<'s> {
     cursor: Cursor,
-    /// Bytes that may still come.
+    /// Bytes left of the limit.
     left: u64,
-    /// Bytes of names and values so far, with their headers, where they stand.
+    /// Bytes of names and values so far, with their headers, where they are stored.
     stored: u64,
     tables: &'s XattrTables,
     store: &'s Arc<Store>,

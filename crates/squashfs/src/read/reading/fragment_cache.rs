@@ -21,7 +21,7 @@ pub(super) struct FragmentCache {
     block_size: usize,
     uses: NextUses,
     blocks: BTreeMap<u32, (Distance, Rc<Slot>)>,
-    /// The same blocks by when they are needed.
+    /// The same blocks by their next use.
     order: BTreeSet<(Distance, u32)>,
     /// Spilled blocks that are needed again.
     spilled: BTreeMap<u32, Rc<Slot>>,
@@ -53,7 +53,7 @@ impl FragmentCache {
         FragmentCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
     }
 
-    /// The next use, in the order of the files. `place`: where the block lies, if the image has it.
+    /// Plans the next use, in the order of the files. `place`: the block's position, if the image has it.
     pub(super) fn take(&mut self, fragment: u32, place: Option<BlockPlace>) -> Use {
         let next = self.uses.advance();
         if let Some(slot) = self.take_spilled(fragment, next) {
@@ -163,9 +163,9 @@ mod tests {
     fn the_block_needed_last_goes() {
         let order = [1, 2, 3, 1, 2, 3, 1];
         assert_eq!(decoded(3, uses(&order), &order), 3);
-        // 3 has to go for 1 and 2, and comes back once.
+        // 3 is evicted for 1 and 2, and decoded again once.
         assert_eq!(decoded(2, uses(&order), &order), 4);
-        // The least recently used one would always be the wrong one.
+        // Evicting the least recently used one would always be wrong.
         assert_eq!(decoded(2, FragmentUses::new(), &order), 7);
     }
 
@@ -210,7 +210,7 @@ mod tests {
         assert!((2..=6).contains(&decoded(4, uses(&[1, 2, 1]), &order)));
     }
 
-    /// The least number of decodings there can be, by trying everything.
+    /// The minimum number of decodings, by trying everything.
     fn least(order: &[u32], limit: usize, held: &BTreeSet<u32>) -> usize {
         let Some((first, rest)) = order.split_first() else { return 0 };
         let cost = usize::from(!held.contains(first));

@@ -1,4 +1,4 @@
-//! The plan: requests become steps to hand out in order, and jobs for what has to be decoded.
+//! The plan: requests become steps to return in order, and jobs for blocks to decode.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,27 +16,27 @@ use crate::TailPlace;
 use crate::buffer::Pool;
 use crate::read::{Block, BlockPlace, Blocks, Image, ReadError, Scratch};
 
-/// Decoded bytes of small blocks that make one job.
+/// Decoded bytes of small blocks per job.
 const RUN_BYTES: usize = 256 << 10;
-/// Blocks that make one job, at most.
+/// Maximum number of blocks per job.
 const RUN_BLOCKS: usize = 256;
-/// Holes that are passed over at one go.
+/// Maximum number of holes joined in one step.
 const HOLES_AT_ONCE: usize = 4096;
 /// Memory of a job besides the bytes it decodes.
 const JOB_OVERHEAD: usize = 512;
-/// What a step takes, with the tag that may come with it.
+/// Memory of a step, with its tag.
 const STEP_BYTES: usize = 512;
-/// Steps that may always be planned ahead.
+/// Minimum number of steps planned ahead.
 const STEPS_LEAST: usize = 64;
 
 /// The requests, in order.
 pub(super) type Requests<'r, T> = Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>;
 
-/// One thing to hand out.
+/// One result to return.
 pub(super) enum Step<T> {
     Begin {
         tag: T,
-        /// For what the tag refers to.
+        /// For the tag's data.
         _permit: Permit,
     },
     Hole(u64),
@@ -46,7 +46,7 @@ pub(super) enum Step<T> {
     },
     /// The requests failed here.
     Refused(ReadError),
-    /// Blocks of one file that follow each other, from a run.
+    /// Consecutive blocks of one file, from a run.
     Blocks {
         run: Rc<Slot>,
         pieces: Range<usize>,
@@ -55,7 +55,7 @@ pub(super) enum Step<T> {
     Tail(Tail),
 }
 
-/// A job and where its product goes.
+/// A job and the destination of its result.
 pub(super) type Order = (Job, Rc<Slot>);
 
 /// The part of the current file that is not planned yet.
@@ -65,7 +65,7 @@ struct Present {
     tail_length: usize,
 }
 
-/// Blocks that are gathered for one job.
+/// Blocks collected for one job.
 struct Run {
     slot: Rc<Slot>,
     blocks: Vec<Wanted>,
@@ -84,12 +84,12 @@ pub(super) struct Plan<'r, T> {
     pub(super) steps: VecDeque<Step<T>>,
     present: Option<Present>,
     run: Option<Run>,
-    /// Memory taken for the next job.
+    /// Memory reserved for the next job.
     spare: Permit,
     run_limit: usize,
     runs: Arc<Pool>,
     fragments: Arc<Pool>,
-    /// Fragment blocks that were given out to be decoded.
+    /// Fragment blocks submitted for decoding.
     pub(super) decoded: u64,
     ended: bool,
 }
@@ -120,7 +120,7 @@ impl<'r, T> Plan<'r, T> {
         }
     }
 
-    /// Whether there is nothing more to plan.
+    /// Whether everything is planned.
     pub(super) fn is_ended(&self) -> bool {
         self.ended
     }
@@ -150,7 +150,7 @@ impl<'r, T> Plan<'r, T> {
         self.spare.merge(self.budget.take(missing));
     }
 
-    /// Plans the next block, holes, tail end or request; a job that is complete by that.
+    /// Plans the next block, holes, tail end or request; returns a job if that completed one.
     pub(super) fn advance(&mut self) -> Option<Order> {
         let Some(mut present) = self.present.take() else {
             self.begin_next();
@@ -164,7 +164,7 @@ impl<'r, T> Plan<'r, T> {
                     return self.stored(place, length as usize);
                 }
                 Some(Err(error)) => {
-                    // The block list broke off: what is left of it is missing.
+                    // The block list ended with an error: the rest of it is missing.
                     self.steps.push_back(Step::Failed { length: present.blocks.remaining(), error });
                     return self.tail(&present);
                 }
@@ -198,7 +198,7 @@ impl<'r, T> Plan<'r, T> {
         }
     }
 
-    /// A stored block joins the run, or starts the next one.
+    /// Adds a stored block to the run, or starts the next one.
     fn stored(&mut self, place: BlockPlace, length: usize) -> Option<Order> {
         let full = self.run.as_ref().is_some_and(|run| !run.takes(length, place.stored as usize, self.run_limit));
         let order = if full { self.close_run() } else { None };
@@ -215,13 +215,13 @@ impl<'r, T> Plan<'r, T> {
         order
     }
 
-    /// Gives out the run that is being gathered.
+    /// Submits the current run.
     pub(super) fn close_run(&mut self) -> Option<Order> {
         let run = self.run.take()?;
         Some((Job { blocks: run.blocks, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
     }
 
-    /// Whether `slot` is that of the run that is being gathered.
+    /// Whether `slot` is that of the current run.
     pub(super) fn is_open(&self, slot: &Rc<Slot>) -> bool {
         self.run.as_ref().is_some_and(|run| Rc::ptr_eq(&run.slot, slot))
     }

@@ -1,4 +1,4 @@
-//! A promise of decoded blocks: steps of the plan refer to it before it is kept.
+//! Destination of a job's result: steps of the plan refer to it before it is available.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::ops::Range;
@@ -10,11 +10,11 @@ use packline_engine::{Budget, Permit};
 use crate::buffer::Buffer;
 use crate::read::{BlockPlace, Image, ReadError, Scratch, SpilledBlock};
 
-/// Decoded bytes with the memory they take, shared by all who still need them.
+/// Decoded bytes with their memory, shared by all steps that need them.
 #[derive(Debug)]
 pub(super) struct Decoded {
     bytes: Bytes,
-    /// Their share of the window; none while they are counted as kept.
+    /// Their share of the window; `None` while they count as cached.
     permit: Mutex<Option<Permit>>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Decoded {
 enum Bytes {
     /// Decoded bytes of a job.
     Buffer(Buffer),
-    /// A tail end that was read by itself.
+    /// A tail end that was read alone.
     Own(Vec<u8>),
 }
 
@@ -52,7 +52,7 @@ impl Decoded {
 pub(super) struct Piece {
     /// Its bytes.
     pub(super) range: Range<usize>,
-    /// Why it has none.
+    /// The error, if it failed.
     pub(super) error: Option<ReadError>,
 }
 
@@ -60,15 +60,15 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) decoded: Arc<Decoded>,
-    /// Its blocks, in the order of the job; where none failed they follow each other without a gap.
+    /// Its blocks, in the order of the job; adjacent unless one failed.
     pub(super) pieces: Vec<Piece>,
 }
 
-/// Where the product of a job will be.
+/// Destination of the result of a job.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     state: RefCell<State>,
-    /// Whether its memory is counted as that of a block that is kept.
+    /// Whether its memory counts as that of a cached block.
     kept: Cell<bool>,
     /// Spill file that the product goes to when it is ready; none if it stays in memory.
     spill_to: RefCell<Option<Arc<Scratch>>>,
@@ -81,11 +81,11 @@ enum State {
     /// The job is not done.
     #[default]
     Promised,
-    /// The product is here.
+    /// The result is available.
     Here(Product),
     /// The block is in the scratch file.
     SpilledBlock(SpilledBlock),
-    /// The block stands in the image as it is.
+    /// The block is stored in the image.
     Stored(BlockPlace),
     /// The block was spilled, and is broken.
     Broken(Box<ReadError>),
@@ -102,11 +102,11 @@ impl State {
 /// State of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// There is nothing yet.
+    /// Not available yet.
     Promised,
-    /// What it is for can be had.
+    /// Available.
     Filled,
-    /// What it was for has to be decoded again.
+    /// Must be decoded again.
     Lost,
 }
 
@@ -124,12 +124,12 @@ impl Slot {
         }
     }
 
-    /// The product, if it is here.
+    /// The result, if it is available.
     pub(super) fn product(&self) -> Option<Ref<'_, Product>> {
         Ref::filter_map(self.state.borrow(), State::product).ok()
     }
 
-    /// Puts the product in; a slot that has one keeps it.
+    /// Stores the result; an existing one is kept.
     pub(super) fn fill(&self, product: Product) {
         if self.stage() != Stage::Promised {
             return;
@@ -144,12 +144,12 @@ impl Slot {
         };
     }
 
-    /// Whether its memory is counted as that of a block that is kept.
+    /// Sets whether its memory counts as that of a cached block.
     pub(super) fn set_kept(&self, kept: bool) {
         self.kept.set(kept);
     }
 
-    /// It is kept no longer: if someone still needs it, its memory is the window's from now on.
+    /// Removes it from the cache: if a step still needs it, its memory counts in the window from now on.
     pub(super) fn let_go(self: Rc<Slot>, budget: &Budget, bytes: usize) {
         if !self.kept.replace(false) {
             return;
@@ -165,8 +165,7 @@ impl Slot {
         self.block.is_some_and(|block| !block.compressed)
     }
 
-    /// Its bytes are to be had elsewhere from now on, or as soon as they are there: it takes no more memory, but what others hold
-    /// of it.
+    /// Spills it, now or when the result arrives; it uses no more memory except for bytes that others hold.
     pub(super) fn stow(&self, scratch: &Arc<Scratch>, budget: &Budget, bytes: usize) {
         self.kept.set(false);
         let Some(put) = self.product().map(|product| {
@@ -192,12 +191,12 @@ impl Slot {
         scratch.put(&product.decoded.bytes()[piece.range.clone()]).map_or(State::Lost, State::SpilledBlock)
     }
 
-    /// What it was for is to be decoded again.
+    /// Marks it to be decoded again.
     pub(super) fn promise_again(&self) {
         *self.state.borrow_mut() = State::Promised;
     }
 
-    /// Bytes of the fragment block it is of.
+    /// Size of its fragment block.
     ///
     /// # Errors
     /// Why it has none.
@@ -214,7 +213,7 @@ impl Slot {
         }
     }
 
-    /// Bytes that hold `range` of the fragment block, and where they do. `None` if they cannot be had back: then it is lost.
+    /// Bytes that contain `range` of the fragment block, and the range in them. `None` if they cannot be read back: then it is lost.
     pub(super) fn bytes(
         &self,
         range: Range<usize>,
@@ -232,7 +231,7 @@ impl Slot {
         Some((own, 0..range.len()))
     }
 
-    /// Reads from where the block was put; nothing if that fails.
+    /// Reads a spilled block; empty if that fails.
     fn fetch(&self, range: Range<usize>, image: &Image) -> Vec<u8> {
         let mut bytes = vec![0; range.len()];
         let read = match &*self.state.borrow() {

@@ -1,4 +1,4 @@
-//! A tail end that is to be handed out, from a fragment block.
+//! A tail end to return, from a fragment block.
 
 use std::rc::Rc;
 
@@ -11,19 +11,18 @@ use crate::read::{BlockPlace, Image, ReadError};
 
 /// A tail end.
 pub(super) struct Tail {
-    /// Where its fragment block is, or will be.
+    /// Destination of its fragment block.
     pub(super) slot: Rc<Slot>,
-    /// Where in that it is.
+    /// Position in that.
     pub(super) place: TailPlace,
-    /// Where the fragment block lies.
+    /// Position of the fragment block.
     pub(super) block: BlockPlace,
     /// Bytes.
     pub(super) length: usize,
 }
 
 impl Tail {
-    /// What comes of it, if its fragment block could be decoded and reaches that far; `None` if the block was put away and
-    /// cannot be had back.
+    /// Its event, from its decoded fragment block, which must be long enough; `None` if the block was spilled and cannot be read back.
     pub(super) fn event<T>(&self, image: &Image, budget: &Budget) -> Option<Event<T>> {
         let failed = |error| Some(Event::Failed { length: self.length as u64, error });
         let whole = match self.slot.length() {

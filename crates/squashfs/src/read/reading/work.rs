@@ -1,4 +1,4 @@
-//! Reading an image on workers: fetches stored blocks and decodes them.
+//! The workers' task for reading: fetches stored blocks and decodes them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::read::{BlockDecoder, BlockPlace, Image, ReadError};
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
     pub(super) place: BlockPlace,
-    /// Where its bytes go.
+    /// Destination of its bytes.
     pub(super) range: Range<usize>,
     /// Whether it must fill the range.
     pub(super) exact: bool,
@@ -68,13 +68,12 @@ fn decode(decoder: &mut BlockDecoder, job: Job) -> Product {
     Product { decoded: Decoded::new(buffer, job.permit), pieces }
 }
 
-/// Whether one block lies right behind the other.
+/// Whether two blocks are adjacent.
 fn adjoin(one: &Wanted, other: &Wanted) -> bool {
     one.place.offset + u64::from(one.place.stored) == other.place.offset
 }
 
-/// Decodes blocks that lie side by side with one read. If that fails each is read by itself, so that no block is lost for the
-/// sake of its neighbour.
+/// Decodes adjacent blocks with one read. If that fails each is read separately, so that a fault does not affect its neighbours.
 fn decode_group(decoder: &mut BlockDecoder, group: &[Wanted], out: &mut [u8], pieces: &mut Vec<Piece>) {
     let stored: usize = group.iter().map(|wanted| wanted.place.stored as usize).sum();
     let together = group.len() > 1 && decoder.load(group[0].place.offset, stored).is_ok();

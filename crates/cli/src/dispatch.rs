@@ -7,7 +7,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use packline_runtime::escape;
 
-use crate::args::parser::{parser_of, with_help_and_version, without_digits};
+use crate::args::parser::{bare_parser_of, parser_of, with_help_and_version, without_digits};
 use crate::args::{Entry, Invocation};
 use crate::commands::{bench, cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
 use crate::compat::lrzip;
@@ -113,9 +113,10 @@ pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
 /// Parses and runs; `called` begins each message.
 fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &mut Io) -> u8 {
     let usage_status = command.compat.usage_status();
-    let mut parser = parser_of(command);
-    let typed = without_digits(command.digits, words);
-    match parser.try_get_matches_from_mut(with_name(command.name, &typed)) {
+    let mut parser = bare_parser_of(command);
+    let typed = with_name(command.name, &without_digits(command.digits, words));
+    // Help, and errors that quote it, come from the whole parser.
+    match parser.try_get_matches_from_mut(&typed).or_else(|_| parser_of(command).try_get_matches_from(&typed)) {
         Ok(matches) => match run_parsed(command, &Invocation::new(command.name, words, &parser, matches), io) {
             Ok(()) => 0,
             Err(failure) => report(&failure, called, usage_status, io),

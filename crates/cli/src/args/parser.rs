@@ -8,18 +8,25 @@ use super::value::range_of;
 use super::{Compat, Entry};
 use crate::ui::exit_status;
 
-/// The parser of a command.
+/// The parser of a command, with all that help, manual page and completions show.
 pub fn parser_of(entry: &Entry) -> Command {
+    bare_parser_of(entry).mut_args(with_range_and_default).after_help(format!(
+        "{}\n\n{}",
+        (entry.details)(),
+        exit_status::text(entry.compat)
+    ))
+}
+
+/// The same without what only help shows: it takes a fifth less time to make, at the start of every command.
+pub fn bare_parser_of(entry: &Entry) -> Command {
     let drop_in = entry.compat.is_drop_in();
     let command = (entry.augment)(Command::new(entry.name))
         .bin_name(full_name(entry))
         .version(env!("CARGO_PKG_VERSION"))
         .infer_long_args(drop_in)
         .args_override_self(drop_in)
-        .mut_args(|argument| finished(argument, drop_in))
-        .visible_aliases(entry.aliases.iter().copied())
-        .after_help(format!("{}\n\n{}", (entry.details)(), exit_status::text(entry.compat)));
-    with_help_and_version(command)
+        .visible_aliases(entry.aliases.iter().copied());
+    with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command })
 }
 
 /// What a user types to run it.
@@ -45,15 +52,19 @@ pub fn with_help_and_version(command: Command) -> Command {
     command.arg(advanced.help("Print this help with the options for tuning and tests, and exit"))
 }
 
+/// Lets the value of a drop-in's option begin with a hyphen, as getopt does.
+fn with_hyphens(argument: Arg) -> Arg {
+    let option = argument.get_action().takes_values() && !argument.is_positional();
+    if option && !argument.is_require_equals_set() { argument.allow_hyphen_values(true) } else { argument }
+}
+
 /// Appends range and default to the help of an argument, in that order.
-fn finished(argument: Arg, drop_in: bool) -> Arg {
+fn with_range_and_default(argument: Arg) -> Arg {
     let help = help_of(&argument);
     if !argument.get_action().takes_values() {
         return argument.help(help);
     }
-    let hyphens = drop_in && !argument.is_positional() && !argument.is_require_equals_set();
-    let hyphens = hyphens || argument.is_allow_hyphen_values_set();
-    argument.help(help).hide_possible_values(true).hide_default_value(true).allow_hyphen_values(hyphens)
+    argument.help(help).hide_possible_values(true).hide_default_value(true)
 }
 
 fn help_of(argument: &Arg) -> String {

@@ -9,7 +9,7 @@ use crate::write::blocks::Blocks;
 use crate::write::digest::Digest;
 use crate::write::fragments::Fragments;
 use crate::write::run_matcher::{RunMatcher, Step};
-use crate::write::slab::{Item, Piece, Rules};
+use crate::write::slab::{Item, Piece};
 use crate::write::work::{CompressTask, Hashed, Packed, PieceHash};
 
 /// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
@@ -250,12 +250,5 @@ fn too_large(size: u64) -> Error {
     Error::Limit {
         what: format!("a file of {size} bytes has too many blocks"),
         expected: format!("at most {}", u32::MAX),
-    }
-}
-
-/// The rules of a file without flags.
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules { deduplicate: true, sparse: true, stored: false, align: false }
     }
 }

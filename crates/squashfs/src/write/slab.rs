@@ -47,6 +47,13 @@ pub(crate) struct Rules {
     pub(crate) align: bool,
 }
 
+/// The rules of a file without flags.
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { deduplicate: true, sparse: true, stored: false, align: false }
+    }
+}
+
 /// A buffer with pieces of content for the hash stage.
 #[derive(Debug)]
 pub(crate) struct Slab {

@@ -1,8 +1,14 @@
 //! Threads that the system refuses: how many more this process may start, and the error if it needs one.
 
+use std::fs::metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Builder, scope};
+use std::thread::{Builder, scope, sleep};
+use std::time::Duration;
+
+/// Milliseconds to wait at most for threads that have ended.
+const PATIENCE: u32 = 100;
 
 /// The error of starting a thread, with advice.
 #[must_use]
@@ -15,14 +21,23 @@ pub fn refused(cause: &io::Error) -> io::Error {
 /// them before it returns.
 #[must_use]
 pub fn startable(most: usize) -> usize {
+    let before = running();
     let gate = Mutex::new(());
-    scope(|scope| {
+    let count = scope(|scope| {
         // No thread ends before the last is counted.
         let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
         let count = (0..most).take_while(|_| Builder::new().spawn_scoped(scope, || drop(gate.lock())).is_ok()).count();
         drop(closed);
         count
-    })
+    });
+    // A thread counts against the limit until the kernel has removed it, some time after it has ended for this process.
+    (0..PATIENCE).take_while(|_| running() > before).for_each(|_| sleep(Duration::from_millis(1)));
+    count
+}
+
+/// Threads of this process in the kernel's count, plus a constant; `None` without /proc.
+fn running() -> Option<u64> {
+    Some(metadata("/proc/self/task").ok()?.nlink())
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use crate::{Error, Setting, report};
 
 /// A program whose command line is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the programs")]
 pub enum ProgramKind {
     Packline,
     Mksquashfs,

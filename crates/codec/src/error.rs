@@ -3,7 +3,6 @@
 use thiserror::Error;
 
 /// Why a codec could not be created or could not process a block.
-#[allow(missing_docs)] // fields whose names say all
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CodecError {

@@ -3,6 +3,8 @@
 //! Each takes an image that is open ([`OpenedImage`]) or says where it is ([`ImagePlace`]), and [`Resources`]: workers
 //! and a limit of memory, from which [`ReadDemand::plan`] makes the sizes of windows and caches.
 
+#![warn(missing_docs)]
+
 mod cat;
 mod content_kind;
 

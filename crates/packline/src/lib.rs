@@ -31,6 +31,8 @@
 //! # }
 //! ```
 
+#![warn(missing_docs)]
+
 mod attribute_overrides;
 mod changes;
 mod codecs;

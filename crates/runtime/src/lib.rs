@@ -1,6 +1,8 @@
 //! What all containers share and no container owns: resources, outputs, temporary files, progress. Knows no codec, file
 //! format or container.
 
+#![warn(missing_docs)]
+
 mod error;
 pub mod escape;
 mod fault;

@@ -5,8 +5,6 @@
 //! alone, and [`views`] checks that common programs see the same tree in an image. [`mount`], [`extract`] and [`peer`] run them. [`tools`]
 //! finds the programs that a test needs, and skips it by name where one is missing.
 
-#![allow(missing_docs)] // used by the tests of this workspace only
-
 mod clock;
 mod environment;
 pub mod extract;

@@ -12,7 +12,6 @@ pub struct InodeRef(pub u64);
 
 /// Basic type, also used in directory entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum NodeType {
     Directory,
     File,

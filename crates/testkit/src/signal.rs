@@ -23,13 +23,17 @@ fn named(name: &str) -> Option<Signal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
     use std::os::unix::process::ExitStatusExt;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn process_ends_by_the_signal_sent() {
         for (name, number) in [("INT", 2), ("TERM", 15), ("KILL", 9)] {
-            let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+            // The tests may run with SIGINT ignored, as background jobs of a shell do, and a child inherits that.
+            let program = ["--default-signal=INT", "sh", "-c", "echo; exec sleep 600"];
+            let mut child = Command::new("env").args(program).stdout(Stdio::piped()).spawn().unwrap();
+            child.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
             send(name, child.id()).unwrap();
             assert_eq!(child.wait().unwrap().signal(), Some(number), "{name}");
         }

@@ -2,7 +2,7 @@
 
 use crate::{fuzz, golden, models, shell, tidy};
 
-/// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice.
+/// Stops at the first failure. All checks use one profile, so that nothing is compiled twice.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;
     tidy::run()?;

@@ -106,7 +106,6 @@ fn report_drift(corpus: &Corpus, drift: &[String], strict: bool) -> Result<(), S
     Ok(())
 }
 
-/// Replaces the pinned manifest.
 fn write_pins(corpus: &Corpus, manifest: &Manifest) -> Result<(), String> {
     let path = shell::root().join(format!("bench/corpora/{}.txt", corpus.name));
     shell::write(&path, &format!("# {}: {}\n{manifest}", corpus.name, corpus.source))

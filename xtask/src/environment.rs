@@ -3,12 +3,10 @@
 
 use std::path::PathBuf;
 
-/// The arguments after the program's name.
 pub fn arguments() -> impl Iterator<Item = String> {
     std::env::args().skip(1)
 }
 
-/// cargo's target directory.
 pub fn target_directory() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::shell::root().join("target"), PathBuf::from)
 }

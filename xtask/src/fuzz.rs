@@ -11,7 +11,6 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=yes";
 
-/// Default duration of each target's run.
 pub const SECONDS: u32 = 30;
 
 /// Builds all targets and runs one.
@@ -36,7 +35,6 @@ fn side_by_side(programs: &Path, names: &[String], seconds: u32) -> Result<(), S
     })
 }
 
-/// The names of the targets, one for each file.
 fn targets() -> Result<Vec<String>, String> {
     let files = shell::files(&shell::root().join("fuzz/fuzz_targets"))?;
     let names: Vec<String> =

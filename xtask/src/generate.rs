@@ -4,7 +4,6 @@ use clap::ValueEnum;
 use packline_testkit::generate;
 use std::io::{self, BufWriter, Write};
 
-/// A generated tar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// Small files, all different

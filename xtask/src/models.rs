@@ -3,7 +3,6 @@
 
 use crate::{environment, shell};
 
-/// Runs both checkers.
 pub fn run() -> Result<(), String> {
     loom()?;
     under("shuttle", "schedules")

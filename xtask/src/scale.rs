@@ -78,7 +78,6 @@ impl Checks {
         }
     }
 
-    /// The path of a program's image.
     fn image(&self, program: &str) -> Result<String, String> {
         shell::text(&self.directory.join(format!("{program}.sqfs"))).map(str::to_owned)
     }

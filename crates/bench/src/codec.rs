@@ -20,8 +20,6 @@ const DEFAULT_LIMIT: u64 = 256 << 20;
 /// Bytes that the process takes besides contents and codecs.
 const PROCESS: u64 = 24 << 20;
 
-/// Measures.
-///
 /// # Errors
 /// The input cannot be read, or there is too little memory.
 pub fn run(settings: &CodecSettings, session: &mut Session<'_>) -> Result<Outcome, Error> {
@@ -91,7 +89,7 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// All codecs at all block sizes; the failures, and why not all were measured.
+    /// Measures all codecs at all block sizes. Returns the failures, and why not all were measured.
     fn all(
         &mut self,
         content: &Content,

@@ -12,7 +12,6 @@ pub enum Stdout {
     Log,
     /// To /dev/null.
     Discarded,
-    /// To a file.
     File(PathBuf),
 }
 
@@ -29,19 +28,16 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// A program without arguments.
     pub fn new(program: impl AsRef<OsStr>) -> CommandLine {
         let words = vec![program.as_ref().to_owned()];
         CommandLine { words, stdin: None, stdout: Stdout::Log, status_1_is_a_result: false }
     }
 
-    /// Adds arguments.
     pub fn with<T: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = T>) -> CommandLine {
         self.words.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
         self
     }
 
-    /// Sets the file on standard input.
     pub fn stdin(mut self, path: impl Into<PathBuf>) -> CommandLine {
         self.stdin = Some(path.into());
         self

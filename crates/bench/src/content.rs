@@ -50,12 +50,10 @@ impl Content {
         }
     }
 
-    /// Bytes in memory.
     pub fn bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Whether the limit left contents out.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
@@ -132,7 +130,6 @@ impl Content {
     }
 }
 
-/// Contents in blocks.
 pub struct Blocks<'a> {
     whole: Vec<&'a [u8]>,
     tails: Vec<u8>,

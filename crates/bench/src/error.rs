@@ -5,13 +5,11 @@ use std::path::Path;
 
 use packline_runtime::escape::Escape;
 
-/// Error of a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A setting that cannot be carried out.
     #[error("{reason}")]
     Setting {
-        /// Which setting.
         setting: Setting,
         /// The fault, and the expected form.
         reason: String,

@@ -1,4 +1,4 @@
-//! What every benchmark puts into its report.
+//! The parts of a report that all benchmarks share.
 
 use crate::program::Program;
 use crate::report::{Input, Measured, Report, Storage, binary_bytes};

@@ -44,7 +44,6 @@ impl Source {
         Ok(Source::Tar { path: whole, compressed: decompress::detect(&head) != decompress::Format::Plain })
     }
 
-    /// Its absolute path.
     pub fn path(&self) -> &Path {
         match self {
             Source::Tar { path, .. } | Source::Directory { path } => path,
@@ -72,7 +71,7 @@ impl Source {
     }
 }
 
-/// The name of a path without directories; the path itself if there is none.
+/// The last name of a path; the path itself if there is none.
 pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

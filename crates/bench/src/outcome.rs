@@ -4,10 +4,8 @@ use crate::Error;
 use crate::report::Report;
 use crate::runner::Runner;
 
-/// The result of a benchmark.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was measured.
     pub report: Report,
     /// Wrong results and failed runs, in the report too, but there each on one line.
     pub failures: Vec<String>,
@@ -31,7 +29,7 @@ impl Outcome {
         Outcome::partial(report, runner.failures, ended, interrupted, (runner.done, planned))
     }
 
-    /// The outcome after so many runs of those planned.
+    /// The outcome after `done` runs of those planned.
     pub(crate) fn partial(
         mut report: Report,
         failures: Vec<String>,

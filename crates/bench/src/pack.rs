@@ -23,8 +23,6 @@ use crate::{Against, Error, Session, Setting};
 /// Wall times on a medium are not quite comparable.
 const SYNCED: &str = "packline ends when its image is on the medium (fsync); most others end before.";
 
-/// Measures.
-///
 /// # Errors
 /// Something fails before the first run.
 pub fn run(settings: &PackSettings, session: &mut Session<'_>) -> Result<Outcome, Error> {
@@ -98,7 +96,6 @@ pub fn refuse_idle(plan: &Plan, programs: &[Program], against: &Against) -> Resu
     }
 }
 
-/// Checks what packers made.
 struct PackVerifier {
     source: Source,
     /// Of a tar.

@@ -11,7 +11,7 @@ use crate::input::Source;
 use crate::program::{Program, ProgramKind, words};
 use crate::report::Tails;
 
-/// What all programs of a case are to do.
+/// The work that all programs of a case do.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameters<'a> {
     pub codec: &'a Spec,
@@ -23,10 +23,10 @@ pub struct Parameters<'a> {
     pub memory: Option<u64>,
 }
 
-/// Why a program cannot do that.
+/// A program does not support a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// What it does not support, empty for anything at all; `None` for the codec.
+    /// The unsupported part, empty for the whole case; `None` for the codec.
     pub with: Option<&'static str>,
     pub reason: String,
 }

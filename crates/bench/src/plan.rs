@@ -40,7 +40,6 @@ impl BenchCase {
     }
 }
 
-/// All cases of a benchmark.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     pub cases: Vec<BenchCase>,
@@ -52,7 +51,7 @@ pub struct Plan {
 struct LeftOut {
     label: String,
     reason: String,
-    /// What it is left out with; empty if it is left out of everything.
+    /// The parts of cases that it does not support; empty if it is left out of all cases.
     with: Vec<String>,
 }
 

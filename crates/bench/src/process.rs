@@ -121,9 +121,6 @@ fn failed(line: &CommandLine, what: &str) -> Error {
 }
 
 /// The BLAKE3 digest of a file.
-///
-/// # Errors
-/// It cannot be read.
 pub fn digest(path: &Path) -> Result<blake3::Hash, Error> {
     let refused = |cause| Error::file("read", path, &cause);
     let (mut file, mut buffer) = (File::open(path).map_err(refused)?, vec![0; BUFFER]);

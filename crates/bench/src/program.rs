@@ -36,7 +36,6 @@ pub const PACKERS: &[ProgramKind] = &[Mksquashfs, Tar2sqfs, Gensquashfs, Zstd, X
 pub const UNPACKERS: &[ProgramKind] = &[Unsquashfs, Rdsquashfs, Sqfs2tar];
 
 impl ProgramKind {
-    /// The program's name.
     pub fn name(self) -> &'static str {
         match self {
             Packline => "packline",
@@ -130,7 +129,7 @@ impl Program {
         Program { kind: Packline, label: "packline".to_owned(), path, version }
     }
 
-    /// Whether it is that, rather than a competitor (which may be another build of packline).
+    /// Whether it is the packline that is measured, rather than a competitor (which may be another build of packline).
     pub fn is_packline(&self) -> bool {
         self.kind == Packline && self.label == Packline.name()
     }

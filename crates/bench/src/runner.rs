@@ -56,7 +56,6 @@ pub trait Verifier {
 
 /// Why a run does not count.
 enum Rejection {
-    /// The program failed.
     Failed(Error),
     /// Its output is wrong, or could not be compared.
     Wrong(Error),

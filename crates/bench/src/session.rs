@@ -9,13 +9,10 @@ use crate::{Error, Interruption};
 
 /// Everything outside the settings that a benchmark uses.
 pub struct Session<'a> {
-    /// The machine and the clock.
     pub machine: Machine,
     /// Temporary files in being; removed if the process is interrupted.
     pub temporaries: Temporaries,
-    /// Stops the benchmark from another thread.
     pub interruption: Interruption,
-    /// Where progress is shown.
     pub progress: &'a mut dyn Progress,
 }
 
@@ -32,7 +29,6 @@ pub struct Machine {
     pub memory_limit: Option<u64>,
     /// Peak resident memory of this process so far, bytes.
     pub peak_memory: fn() -> Option<u64>,
-    /// The clock.
     pub clock: Clock,
 }
 

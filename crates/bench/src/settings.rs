@@ -23,8 +23,6 @@ pub enum Benchmark {
 }
 
 impl Benchmark {
-    /// Measures.
-    ///
     /// # Errors
     /// [`Error`] if nothing could be measured. Later failures are in the [`Outcome`].
     pub fn run(&self, session: &mut Session<'_>) -> Result<Outcome, Error> {
@@ -49,14 +47,11 @@ impl Benchmark {
     }
 }
 
-/// Settings that all benchmarks share.
 #[derive(Debug, Clone)]
 pub struct Runs {
-    /// The command line, for the report.
     pub command: String,
     /// Runs that count, at least 1.
     pub runs: usize,
-    /// Runs before those that count.
     pub warmups: usize,
     /// Memory limit, bytes: of each program, or of this process where that measures.
     pub memory: Option<u64>,
@@ -67,13 +62,10 @@ pub struct Runs {
 /// Settings of benchmarks that start programs.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// Runs and memory.
     pub runs: Runs,
     /// Numbers of workers to measure, rising.
     pub jobs: Vec<usize>,
-    /// The competitors.
     pub against: Against,
-    /// Directory for temporary files.
     pub work_dir: PathBuf,
     /// Whether the first wrong result ends the benchmark and leaves the temporary files.
     pub keep: bool,
@@ -83,14 +75,10 @@ pub struct Comparison {
     pub storage_bytes: Option<u64>,
 }
 
-/// Settings of [`Benchmark::Pack`].
 #[derive(Debug, Clone)]
 pub struct PackSettings {
-    /// Runs and competitors.
     pub comparison: Comparison,
-    /// The input of packing.
     pub source: PackSource,
-    /// Codecs of SquashFS.
     pub codecs: Vec<Spec>,
     /// Block sizes, bytes: powers of two from 4 KiB to 1 MiB.
     pub block_sizes: Vec<u64>,
@@ -98,7 +86,6 @@ pub struct PackSettings {
     pub tails: Vec<Tails>,
 }
 
-/// The input of packing.
 #[derive(Debug, Clone)]
 pub enum PackSource {
     /// A directory or a tar.
@@ -107,10 +94,8 @@ pub enum PackSource {
     Synthetic(Synthetic),
 }
 
-/// Settings of [`Benchmark::Unpack`].
 #[derive(Debug, Clone)]
 pub struct UnpackSettings {
-    /// Runs and competitors.
     pub comparison: Comparison,
     /// A SquashFS image.
     pub image: PathBuf,
@@ -118,14 +103,11 @@ pub struct UnpackSettings {
     pub tasks: Vec<Task>,
 }
 
-/// Settings of [`Benchmark::Codec`].
 #[derive(Debug, Clone)]
 pub struct CodecSettings {
-    /// Runs and memory.
     pub runs: Runs,
     /// A directory, a tar or any other file.
     pub input: PathBuf,
-    /// Codecs.
     pub codecs: Vec<Spec>,
     /// Block sizes, bytes.
     pub block_sizes: Vec<u64>,
@@ -133,12 +115,10 @@ pub struct CodecSettings {
     pub limit: Option<u64>,
 }
 
-/// Settings of [`Benchmark::Storage`].
 #[derive(Debug, Clone)]
 pub struct StorageSettings {
     /// Runs; only the command is used.
     pub runs: Runs,
-    /// The directory that is measured.
     pub directory: PathBuf,
     /// Bytes written and read; without it 1 GiB, or a tenth of what is free.
     pub bytes: Option<u64>,

@@ -26,8 +26,6 @@ const PASSES: usize = 3;
 /// Compression ratios for which the report gives the ceiling.
 const RATIOS: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
 
-/// Measures a directory.
-///
 /// # Errors
 /// It cannot be written or read.
 pub fn run(settings: &StorageSettings, session: &mut Session<'_>) -> Result<Report, Error> {

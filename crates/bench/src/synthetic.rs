@@ -39,7 +39,6 @@ impl Filling {
     }
 }
 
-/// A generated tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synthetic {
     /// Name for the report.
@@ -51,7 +50,6 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Writes it as a tar.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         self.write_to(&mut BufWriter::new(File::create_new(path)?))
     }

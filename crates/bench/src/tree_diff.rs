@@ -20,7 +20,6 @@ const SHOWN: usize = 5;
 /// Attributes of an implicit directory that its program chooses.
 const CHOSEN: [&str; 3] = ["mode", "mtime", "owner"];
 
-/// Two trees, each in an image or a directory.
 pub struct TreeDiff<'a> {
     pub old: &'a Path,
     pub new: &'a Path,

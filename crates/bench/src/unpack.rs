@@ -32,8 +32,6 @@ struct Image {
     sockets: u64,
 }
 
-/// Measures.
-///
 /// # Errors
 /// Something fails before the first run.
 pub fn run(settings: &UnpackSettings, session: &mut Session<'_>) -> Result<Outcome, Error> {
@@ -151,7 +149,6 @@ fn unpack_line(
     if program.kind.is_serial() && jobs != 1 { Err(Unsupported::new(SERIAL.0, SERIAL.1)) } else { Ok(line) }
 }
 
-/// Checks what was unpacked.
 struct UnpackVerifier {
     image: Image,
     /// The digest of the first tar of packline.

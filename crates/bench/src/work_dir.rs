@@ -20,7 +20,6 @@ pub struct WorkDir {
 }
 
 impl WorkDir {
-    /// Creates a directory in `parent`.
     pub fn new(parent: &Path, temporaries: &Temporaries) -> Result<WorkDir, Error> {
         let whole = fs::canonicalize(parent).map_err(|cause| Error::file("open", parent, &cause))?;
         let mut refusal = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
@@ -37,12 +36,11 @@ impl WorkDir {
         Err(Error::file("make a directory in", parent, &refusal))
     }
 
-    /// The path of `name` in it.
     pub fn at(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Does not remove it; its path.
+    /// Keeps the directory. Returns its path.
     pub fn keep(&self) -> &Path {
         let _: Result<(), std::convert::Infallible> = self.temporaries.settle(&self.path, |_| Ok(()));
         &self.path

@@ -13,7 +13,6 @@ pub enum FindError<E> {
         at: u64,
         /// Bytes requested.
         length: usize,
-        /// The error of [`Window::read`](crate::Window::read).
         source: io::Error,
     },
     /// `stop` returned true.
@@ -22,7 +21,6 @@ pub enum FindError<E> {
     /// The window is longer than [`WINDOW_MOST`](crate::WINDOW_MOST): the caller must divide it.
     #[error("a window of {length} bytes is too long (at most {most} are searched at once)")]
     TooLong {
-        /// The window's length in bytes.
         length: u64,
         /// The longest window in bytes.
         most: u64,

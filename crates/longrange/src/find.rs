@@ -62,10 +62,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches what is left over more closely, if that is little enough, and gives what was found in both passes.
+    /// Searches the gaps between the matches more closely, if they are small enough, and passes on the matches of both passes.
     ///
-    /// Where nearly everything is a repeat, what is left over is all that there is of it: the first occurrence of
-    /// everything. Short repeats are found there with little work.
+    /// Where nearly everything is a repeat, the gaps hold the first occurrence of everything. Short repeats are found there with little
+    /// work.
     fn again<E>(
         &self,
         settings: &Settings,

@@ -15,9 +15,7 @@ use crate::workers::Workers;
 /// A sample and the previous one with the same fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// Position of the sample.
     pub(crate) at: u64,
-    /// Position of its predecessor.
     pub(crate) before: u64,
 }
 

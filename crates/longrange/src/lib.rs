@@ -50,7 +50,6 @@ pub use window::Window;
 pub struct Match {
     /// Offset of the repeat in the window.
     pub at: u64,
-    /// Length.
     pub length: u64,
     /// Distance back to the equal bytes.
     pub distance: u64,

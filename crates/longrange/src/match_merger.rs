@@ -36,7 +36,6 @@ impl<'a, E> MatchMerger<'a, E> {
         self.pending.replace(rest).map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Taken))
     }
 
-    /// Passes on the last match.
     pub(crate) fn finish(self) -> Result<(), FindError<E>> {
         self.pending.map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Taken))
     }

@@ -36,7 +36,6 @@ pub(crate) struct Pile {
 }
 
 impl Pile {
-    /// Adds an entry.
     pub(crate) fn push(&mut self, entry: u64, pool: &PagePool) {
         match self.pages.last_mut() {
             Some(page) if page.len() < PAGE => page.push(entry),
@@ -88,7 +87,6 @@ impl Piles {
         Self { pool: Arc::clone(pool), piles: (0..count).map(|_| Pile::default()).collect() }
     }
 
-    /// Adds an entry to pile `number`.
     pub(crate) fn push(&mut self, number: usize, entry: u64) {
         if let Some(pile) = self.piles.get_mut(number) {
             pile.push(entry, &self.pool);
@@ -105,7 +103,6 @@ impl Piles {
     }
 }
 
-/// Takes a pile.
 pub(crate) fn taken(place: &Mutex<Pile>) -> Pile {
     std::mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner))
 }

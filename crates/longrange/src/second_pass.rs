@@ -17,7 +17,6 @@ impl<'a, E> Keeper<'a, E> {
         Self { capacity, kept: Some(Vec::with_capacity(capacity)), each }
     }
 
-    /// Adds the next match.
     pub(crate) fn add(&mut self, next: Match) -> Result<(), E> {
         match &mut self.kept {
             Some(kept) if kept.len() < self.capacity => {
@@ -49,7 +48,6 @@ impl Uncovered {
         Self { matches, length }
     }
 
-    /// The matches.
     pub(crate) fn matches(&self) -> &[Match] {
         &self.matches
     }

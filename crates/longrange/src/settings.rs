@@ -106,12 +106,10 @@ impl Settings {
         Self { least: least.max(SHORT_WINDOW as u64), ..self }
     }
 
-    /// Bytes of a sample.
     pub(crate) fn sample(&self) -> usize {
         self.sample
     }
 
-    /// The length of the window in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
@@ -179,7 +177,6 @@ impl Settings {
         Self { length, ..self.clone() }
     }
 
-    /// Number of segments.
     pub(crate) fn segments(&self) -> usize {
         self.length.div_ceil(SEGMENT) as usize
     }

@@ -7,7 +7,7 @@ use std::io;
 /// How long everything takes, in rounds of a loop (1 to 2 ns each).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Idle {
-    /// What the caller does before it feeds an item.
+    /// The caller's work before each item.
     pub read: u64,
     /// Hashing an item.
     pub hash: u64,
@@ -19,20 +19,20 @@ pub struct Idle {
     pub sink: u64,
 }
 
-/// An item on its way: its number, what has been made of it, its memory.
+/// An item in flight: its number, the result so far, its memory.
 pub struct Item {
     number: u64,
     made: u64,
     _permit: Permit,
 }
 
-/// What has arrived so far, as a number that hangs on every item and on their order.
+/// A sum that depends on every result and on their order.
 struct Sink {
     rounds: u64,
     sum: u64,
 }
 
-/// Takes time, and gives a number that hangs on every round.
+/// Takes time, and returns a number that depends on every round.
 fn spin(seed: u64, rounds: u64) -> u64 {
     (0..rounds).fold(seed, |sum, round| mixed(sum, std::hint::black_box(round)))
 }
@@ -41,13 +41,10 @@ fn mixed(sum: u64, more: u64) -> u64 {
     (sum ^ more).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// The first stage of [`Idle`].
 pub struct Hash(Idle);
 
-/// The second stage of [`Idle`].
 pub struct Compress(Idle);
 
-/// A pipeline of both.
 pub type IdlePipeline = Pipeline<Hash, Compress>;
 
 impl Task for Hash {
@@ -90,19 +87,12 @@ impl Sequencer<Hash, Compress> for Sink {
 }
 
 impl Idle {
-    /// A pipeline of this work.
-    ///
-    /// # Errors
-    /// The system refuses to start a thread.
     pub fn pipeline(self, config: Config) -> io::Result<IdlePipeline> {
         Pipeline::new(Hash(self), Compress(self), config)
     }
 
     /// Sends `items` items of `bytes` bytes each through a pipeline of this work. Returns a number that depends on every result and
     /// on their order.
-    ///
-    /// # Errors
-    /// Those of the pipeline, for example that it was cancelled.
     pub fn send(&self, pipeline: &mut IdlePipeline, items: u64, bytes: usize) -> Result<u64, Fault<Infallible>> {
         let mut sink = Sink { rounds: self.sink, sum: 0 };
         for number in 0..items {

@@ -1,4 +1,4 @@
-//! What the benchmarks of hot functions work on: blocks, trees and images that are generated, the same on every machine.
+//! Inputs of the benchmarks of hot functions: generated blocks, trees and images, the same on every machine.
 
 mod idle;
 
@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The attributes of an entry without its own.
+/// The attributes of entries that have none of their own.
 pub const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 /// Bytes of decompressed metadata that a reader keeps.
 const METADATA_CACHE: usize = 1 << 20;
@@ -49,9 +49,6 @@ pub fn noise(length: usize) -> Vec<u8> {
 }
 
 /// Packs a tar in memory into an image in memory.
-///
-/// # Errors
-/// The fault of the tar or of the writer, as text.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
     let sink = Rc::new(RefCell::new(Vec::new()));
     let resources = WriteResources {
@@ -73,9 +70,6 @@ pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, St
 }
 
 /// Opens an image in memory, with an empty cache.
-///
-/// # Errors
-/// What the reader says, as text.
 pub fn open(image: Vec<u8>) -> Result<Image, String> {
     let opening = Opening { origin: Origin::At(0), metadata_cache: METADATA_CACHE };
     Image::open(Arc::new(image), opening).map_err(|cause| cause.to_string())

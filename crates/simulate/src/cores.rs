@@ -53,7 +53,6 @@ impl<T> Cores<T> {
         self.rate();
     }
 
-    /// Time at which the next task ends if none starts before.
     pub fn next_end(&self) -> Option<f64> {
         let ends = self.kinds.iter().filter_map(|sharing| {
             let left = (sharing.ends.next_key()? - sharing.done).max(0.0);
@@ -122,7 +121,7 @@ mod tests {
         let mut cores = Cores::new(&Machine::ideal(1, Costs::FREE), [0.0; 3]);
         cores.start(0.0, Kind::Hash, 10.0, "short");
         cores.start(0.0, Kind::Compress, 30.0, "long");
-        // Both at half speed till 20; then 20 are left of the long one, alone.
+        // Both run at half speed until 20; then 20 are left of the long one, alone.
         assert_eq!(ends(&mut cores), [(20.0, "short"), (40.0, "long")]);
         assert_eq!((cores.busy(Kind::Hash), cores.busy(Kind::Compress)), (20.0, 40.0));
     }
@@ -142,7 +141,7 @@ mod tests {
         let mut cores = Cores::new(&machine, [0.0; 3]);
         cores.start(0.0, Kind::Hash, 10.0, "one");
         cores.start(0.0, Kind::Hash, 20.0, "two");
-        // Half speed for both till 20, then full speed for the 10 that are left.
+        // Half speed for both until 20, then full speed for the 10 that are left.
         assert_eq!(ends(&mut cores), [(20.0, "one"), (30.0, "two")]);
     }
 

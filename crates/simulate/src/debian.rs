@@ -3,7 +3,6 @@
 use crate::random::Random;
 use crate::workload::{Block, Item, Workload};
 
-/// Bytes of a block.
 pub const BLOCK: f64 = 131_072.0;
 /// Mean number of full blocks of a file that has any.
 const RUN: f64 = 6.6;
@@ -110,7 +109,6 @@ pub struct Compression {
     pub demand: f64,
 }
 
-/// The workload of packing the tree.
 pub fn tree(handling: &Handling, compression: &Compression) -> Workload {
     let filled = 0.0;
     let mut tree = Tree {

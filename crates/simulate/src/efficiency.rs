@@ -6,10 +6,6 @@
 use crate::published::{Column, MACHINE, MAX_JOBS, TABLE, scale};
 use crate::setup::Setup;
 
-/// The table's rows in Markdown.
-///
-/// # Errors
-/// See [`Setup::run`].
 pub fn table() -> Result<Vec<String>, String> {
     let head = "| codec | workers | packline s | efficiency | tar2sqfs s (published) | efficiency |\n|---|---|---|---|---|---|";
     let mut lines = vec![head.to_owned()];

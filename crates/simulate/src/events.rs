@@ -24,7 +24,6 @@ impl<T> Default for Events<T> {
 }
 
 impl<T> Events<T> {
-    /// Schedules an event.
     pub fn at(&mut self, key: f64, event: T) {
         self.heap.push(Reverse(Timed { key, order: self.scheduled, event }));
         self.scheduled += 1;
@@ -34,12 +33,10 @@ impl<T> Events<T> {
         self.heap.peek().map(|Reverse(timed)| timed.key)
     }
 
-    /// Removes the next event.
     pub fn pop(&mut self) -> Option<(f64, T)> {
         self.heap.pop().map(|Reverse(timed)| (timed.key, timed.event))
     }
 
-    /// The number of scheduled events.
     pub fn len(&self) -> usize {
         self.heap.len()
     }

@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 /// A simulated thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
-    /// The thread that reads, decides and commits.
     Caller,
-    /// A worker, by number.
     Worker(usize),
 }
 
@@ -22,7 +20,6 @@ pub struct Lock {
 /// Counters of all locks of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LockCounts {
-    /// Times a lock was taken.
     pub taken: u64,
     /// Times a lock was taken after waiting for another holder.
     pub contended: u64,

@@ -3,7 +3,6 @@
 /// Cores that become slower the more of them are active.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// Physical cores.
     pub cores: usize,
     /// Hardware threads a core.
     pub threads: usize,

@@ -25,7 +25,6 @@ pub const MAX_JOBS: usize = 16;
 /// Bytes of the image without compression.
 const BYTES: f64 = 6_542_389_248.0;
 
-/// One codec's column.
 #[derive(Debug)]
 pub struct Column {
     pub name: &'static str,
@@ -96,10 +95,6 @@ pub const COSTS: Costs = Costs {
 pub const MACHINE: Machine =
     Machine { cores: 8, threads: 2, fall: 0.06, knee: 1.0, sibling: 0.722, sibling_fall: 5.36, costs: COSTS };
 
-/// A codec's column.
-///
-/// # Errors
-/// There is none of that name.
 pub fn column(name: &str) -> Result<&'static Column, String> {
     let names: Vec<&str> = TABLE.iter().map(|column| column.name).collect();
     TABLE
@@ -114,15 +109,11 @@ pub fn scale(work: &Workload) -> f64 {
 }
 
 impl Column {
-    /// The workload; [`scale`] is its size relative to the table's.
     pub fn workload(&self) -> Workload {
         debian::tree(&HANDLING, &self.compression)
     }
 
     /// Simulated seconds for the table's tree.
-    ///
-    /// # Errors
-    /// See [`Setup::run`].
     pub fn seconds(&self, work: &Workload, setup: &Setup) -> Result<(f64, Outcome), String> {
         let outcome = setup.run(&MACHINE, work)?;
         Ok((outcome.wall / 1e9 * scale(work), outcome))

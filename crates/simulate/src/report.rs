@@ -76,7 +76,6 @@ pub fn csv(answers: &[Answer]) -> String {
     std::iter::once(COLUMNS.join(",")).chain(lines).map(|line| line + "\n").collect()
 }
 
-/// An array of objects.
 pub fn json(answers: &[Answer]) -> String {
     let value = |text: String| match text.parse::<f64>().ok().and_then(serde_json::Number::from_f64) {
         Some(number) => serde_json::Value::Number(number),

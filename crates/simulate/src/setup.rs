@@ -12,7 +12,6 @@ use clap::ValueEnum;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CallerKind {
     Packline,
-    /// squashfs-tools-ng 1.1.0.
     Toolsng,
 }
 
@@ -35,7 +34,6 @@ const TOOLSNG_ITEMS: usize = 10;
 const MIN_BYTES: f64 = (16 << 20) as f64;
 
 impl Setup {
-    /// tools-ng 1.1.0.
     pub fn toolsng(workers: usize) -> Self {
         let (design, caller, window) = (DesignName::Fifo, CallerKind::Toolsng, Self::items(workers));
         Self { workers, design, queues: 1, wake: Wake::Broadcast, caller, window }
@@ -53,13 +51,10 @@ impl Setup {
         (workers as f64 * 8.0 * block).max(MIN_BYTES)
     }
 
-    /// tools-ng's window.
     pub fn items(workers: usize) -> Window {
         Window::Items(TOOLSNG_ITEMS * workers)
     }
 
-    /// Simulates one run.
-    ///
     /// # Errors
     /// The caller of tools-ng is given a window in bytes, which it does not support.
     pub fn run(&self, machine: &Machine, work: &Workload) -> Result<Outcome, String> {

@@ -53,7 +53,7 @@ fn many_workers_leave_the_callers_path() {
     work.tail = 40.0;
     for &design in DesignName::value_variants() {
         let setup = Setup { design, ..Setup::packline(16, 100.0) };
-        // Everything is hidden behind the caller's work except the last compress job: the last hash job runs while the item before is
+        // All is hidden behind the caller's work except the last compress job: the last hash job runs while the item before is
         // committed.
         close(run(&setup, &free(16), &work).wall, 50.0 * 15.0 + 40.0 + 4.0);
     }
@@ -79,7 +79,7 @@ fn a_slow_head_holds_up_a_small_window() {
     (0..3).for_each(|_| work.add(Item { hash: 10.0, ..ITEM }, &[BLOCK]));
     let small = Setup { window: Window::Items(2), ..Setup::packline(2, 100.0) };
     let outcome = run(&small, &free(2), &work);
-    // The second is done at 10, but the third and fourth come in when the first is out: at 100, side by side.
+    // The second is done at 10, but the third and fourth enter only when the first is written, at 100, and run side by side.
     close(outcome.wall, 110.0);
     close(outcome.stalled, 90.0);
     assert_eq!(outcome.peak_bytes, 200.0);

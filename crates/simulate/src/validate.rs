@@ -6,7 +6,6 @@ use crate::setup::Setup;
 /// Largest difference allowed between simulated and published times, percent.
 pub const MAX_ERROR: f64 = 5.0;
 
-/// One point of the published table.
 #[derive(Debug, PartialEq)]
 pub struct Point {
     pub codec: &'static str,
@@ -28,9 +27,6 @@ impl Point {
 }
 
 /// The points of a codec's column at these numbers of jobs.
-///
-/// # Errors
-/// See [`Setup::run`].
 pub fn points(column: &Column, jobs: &[usize]) -> Result<Vec<Point>, String> {
     let work = column.workload();
     let point = |&jobs: &usize| {
@@ -49,9 +45,6 @@ pub fn serial(column: &Column) -> Point {
 }
 
 /// The table's rows in Markdown, and the points that differ by more than [`MAX_ERROR`].
-///
-/// # Errors
-/// See [`Setup::run`].
 pub fn table() -> Result<(Vec<String>, Vec<Point>), String> {
     let mut lines =
         vec!["| codec | jobs | published s | simulated s | difference % | |\n|---|---|---|---|---|---|".to_owned()];

@@ -46,7 +46,6 @@ impl World<'_> {
         self.cores.start(self.now, kind, first + cost, Agent::Worker(worker));
     }
 
-    /// A worker's task on its core has ended.
     pub(super) fn stage_over(&mut self, worker: usize) {
         let state = &mut self.workers[worker];
         if std::mem::take(&mut state.waking) {

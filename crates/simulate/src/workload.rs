@@ -14,9 +14,7 @@ pub struct Item {
     pub decide: f64,
     /// Whether its block is its own content, so that both stages could be one job.
     pub whole: bool,
-    /// Index of its first [`Block`].
     pub first: usize,
-    /// Number of its blocks.
     pub blocks: usize,
 }
 

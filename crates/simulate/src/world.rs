@@ -18,7 +18,6 @@ pub enum Wake {
     Broadcast,
 }
 
-/// One simulated run.
 pub struct World<'a> {
     pub(super) costs: Costs,
     pub(super) wake: Wake,

@@ -47,7 +47,6 @@ pub struct DirectoryOptions {
     pub xattrs: bool,
     /// Whether files with several names are detected; if not, each name is a file of its own.
     pub hard_links: bool,
-    /// How other file systems are treated.
     pub mount_points: MountPoints,
     /// Names that are left out, with all below them; never the root.
     pub excludes: Patterns,
@@ -81,7 +80,6 @@ impl Default for DirectoryOptions {
     }
 }
 
-/// A directory, and everything in it.
 pub struct DirectorySource {
     feed: Feed<Scanner>,
 }

@@ -8,18 +8,14 @@ pub type Bytes = Vec<u8>;
 /// One extended attribute: full name with its prefix (`user.mime_type`) and value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Xattr {
-    /// Full name, prefix included.
     pub name: Bytes,
-    /// Value, any bytes.
     pub value: Bytes,
 }
 
 /// A device number, split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Device {
-    /// Major number.
     pub major: u32,
-    /// Minor number.
     pub minor: u32,
 }
 
@@ -28,22 +24,16 @@ pub struct Device {
 pub enum Kind {
     /// A regular file; its size in bytes, holes included.
     File {
-        /// Size in bytes, holes included.
         size: u64,
     },
-    /// A directory.
     Dir,
     /// A symbolic link; its target unchanged.
     Symlink(Bytes),
     /// A further name of an inode; the canonical path of another name of it, which may come before or after.
     HardLink(Bytes),
-    /// A block device.
     BlockDevice(Device),
-    /// A character device.
     CharDevice(Device),
-    /// A named pipe.
     Fifo,
-    /// A Unix socket.
     Socket,
 }
 
@@ -52,20 +42,16 @@ pub enum Kind {
 pub struct Meta {
     /// The lower 12 bits of `st_mode`: permissions, set-uid, set-gid, sticky.
     pub mode: u16,
-    /// Owner.
     pub uid: u32,
-    /// Group.
     pub gid: u32,
     /// Modification time, whole seconds since 1970, rounded down; may be negative.
     pub mtime: i64,
 }
 
-/// One entry of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Canonical path: components joined by single slashes, no leading or trailing slash, no `.` and no `..`. The root is the empty path.
     pub path: Bytes,
-    /// Type and type-specific data.
     pub kind: Kind,
     /// Ignored for a [`Kind::HardLink`].
     pub meta: Meta,

@@ -4,17 +4,14 @@ use std::path::PathBuf;
 
 use packline_runtime::escape::Escape;
 
-/// Why a source could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A system call failed.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Io {
-        /// The file or directory.
         path: PathBuf,
         /// The failed action, as a phrase: `cannot open`.
         action: &'static str,
-        /// The system's error.
         #[source]
         cause: std::io::Error,
     },
@@ -27,33 +24,19 @@ pub enum Error {
         entry: Vec<u8>,
         /// Byte offset in the (decompressed) input where the faulty structure starts.
         offset: u64,
-        /// The fault, with the value found.
         what: String,
-        /// Description of valid values.
         expected: String,
     },
     /// An entry is not acceptable (a hard link to nothing, a name too long).
     #[error("{input}: {entry}: {what} (expected {expected})", entry = .entry.escaped())]
-    Entry {
-        /// The input's name as the user gave it.
-        input: String,
-        /// The entry's path.
-        entry: Vec<u8>,
-        /// The fault.
-        what: String,
-        /// Description of valid entries.
-        expected: String,
-    },
+    Entry { input: String, entry: Vec<u8>, what: String, expected: String },
     /// A line of a text input (a pack file, a sort file, an xattr file) is malformed or impossible.
     #[error("{input}: line {line}: {what} (expected {expected})")]
     Line {
-        /// The input's name as the user gave it.
         input: String,
         /// Line number, from 1.
         line: u64,
-        /// The fault, with the words found.
         what: String,
-        /// Description of valid lines.
         expected: String,
     },
 }

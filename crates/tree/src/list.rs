@@ -14,7 +14,6 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -38,25 +38,18 @@ pub enum PackKind {
         /// Path of its content on the host, relative to the pack directory.
         location: Bytes,
     },
-    /// A directory.
     Dir,
-    /// A symbolic link; its target.
     Symlink(Bytes),
     /// A further name of an inode; the canonical path of another name of it, which may come before or after.
     HardLink(Bytes),
-    /// A block device.
     BlockDevice(Device),
-    /// A character device.
     CharDevice(Device),
-    /// A named pipe.
     Fifo,
-    /// A Unix socket.
     Socket,
     /// The entries below a directory of the host.
     Glob(PackGlob),
 }
 
-/// A line of a pack file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackLine {
     /// Line number, from 1.
@@ -69,7 +62,6 @@ pub struct PackLine {
     pub uid: Option<u32>,
     /// Group; `None` where a glob uses that of the host.
     pub gid: Option<u32>,
-    /// Type and type-specific data.
     pub kind: PackKind,
 }
 

@@ -12,13 +12,11 @@ pub const MAX_TARGET: usize = 65_535;
 /// Why a path is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
-    /// It is empty.
     #[error("the name is empty")]
     Empty,
     /// It contains a NUL byte, which no file system can store.
     #[error("the name holds a NUL byte")]
     Nul,
-    /// It contains `..`.
     #[error("the name holds a `..` component")]
     Parent,
     /// A component is longer than [`MAX_COMPONENT`].

@@ -18,7 +18,6 @@ use crate::Bytes;
 use crate::path::MAX_PATH;
 use program::Program;
 
-/// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     text: Bytes,
@@ -38,25 +37,18 @@ enum Scope {
 /// Why a text is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternFault {
-    /// It is empty.
     #[error("the pattern is empty (expected a name or a path)")]
     Empty,
-    /// It is longer than any path.
     #[error("the pattern has {0} bytes (expected at most {MAX_PATH})")]
     Long(usize),
-    /// A component is `..`.
     #[error("the pattern has a '..' component (expected a path inside the tree)")]
     Parent,
-    /// An opening bracket or brace is not closed.
     #[error("'{0}' is not closed (expected '{1}', or \\{first} for the character itself)", first = .0.chars().next().unwrap_or_default())]
     Open(String, char),
-    /// It ends in a backslash.
     #[error("the pattern ends in '\\' (expected a character after it, or \\\\ for the character itself)")]
     Backslash,
-    /// A set matches no byte that a name can contain.
     #[error("'{0}' matches no character of a name (expected characters, or ranges from low to high, without '/')")]
     Set(String),
-    /// A character class does not exist.
     #[error(
         "there is no class '[:{0}:]' (expected alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, upper or xdigit)"
     )]
@@ -80,12 +72,10 @@ impl Pattern {
         Ok(Pattern { text: text.to_vec(), scope, directories_only, program })
     }
 
-    /// The pattern as given.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Whether it matches directories only.
     pub fn directories_only(&self) -> bool {
         self.directories_only
     }

@@ -21,17 +21,12 @@ impl Patterns {
         Patterns::default()
     }
 
-    /// Adds a pattern.
-    ///
-    /// # Errors
-    /// The text is not a valid pattern.
     pub fn add(&mut self, text: &[u8]) -> Result<(), PatternFault> {
         let pattern = Pattern::new(text)?;
         self.0.push(Arc::new(Given { pattern, matched: AtomicBool::new(false) }));
         Ok(())
     }
 
-    /// Whether no pattern was added.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -65,7 +60,6 @@ impl Patterns {
         above(path).fold(own, |found, above| found | self.matches(above, true))
     }
 
-    /// Whether each has matched.
     pub fn all_matched(&self) -> bool {
         self.unmatched().next().is_none()
     }

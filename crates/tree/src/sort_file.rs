@@ -20,7 +20,6 @@ pub use sort::Sorted;
 use crate::pack_file::lines::lines;
 use crate::{Bytes, Error};
 
-/// Flags of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileFlags {
     /// Start the file's data at a multiple of the device block size.
@@ -35,12 +34,10 @@ pub struct FileFlags {
     pub no_sparse: bool,
 }
 
-/// Priority and flags of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FilePlace {
     /// Lower ones are packed first; 0 for files without a line.
     pub priority: i64,
-    /// Flags.
     pub flags: FileFlags,
 }
 
@@ -55,7 +52,6 @@ pub enum Matching {
     GlobAcross,
 }
 
-/// A line of a sort file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortRule {
     /// Line number, from 1.
@@ -64,11 +60,9 @@ pub struct SortRule {
     pub place: FilePlace,
     /// Canonical path in the image, or a pattern of one.
     pub path: Bytes,
-    /// How `path` is compared.
     pub matching: Matching,
 }
 
-/// A sort file.
 #[derive(Debug, Clone, Default)]
 pub struct SortFile {
     input: String,
@@ -85,7 +79,6 @@ impl SortFile {
         Ok(SortFile { input: input.to_owned(), rules })
     }
 
-    /// The lines, in order.
     pub fn rules(&self) -> &[SortRule] {
         &self.rules
     }

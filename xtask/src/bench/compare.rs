@@ -23,7 +23,6 @@ struct Change {
     wall: Option<f64>,
     peak: Option<f64>,
     size: Option<f64>,
-    /// Names of the ratios above their limits.
     worse: Vec<&'static str>,
 }
 
@@ -161,7 +160,6 @@ fn over(new: f64, old: f64) -> Option<f64> {
     (new > 0.0 && old > 0.0).then(|| new / old)
 }
 
-/// The names of the ratios above their limits.
 fn worse(ratios: &[(&'static str, Option<f64>, f64)]) -> Vec<&'static str> {
     ratios.iter().filter(|(_, ratio, max)| ratio.is_some_and(|ratio| ratio > *max)).map(|(name, ..)| *name).collect()
 }

@@ -31,7 +31,6 @@ pub struct Options {
     offsets: bool,
 }
 
-/// A file that is read at offsets.
 struct Offsets(File, u64);
 
 impl Window for Offsets {

@@ -1,6 +1,5 @@
 //! A description of this machine in one line.
 
-/// Processors and kernel.
 pub fn description() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

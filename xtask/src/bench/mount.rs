@@ -42,13 +42,11 @@ pub struct Options {
     binary: options::Binary,
 }
 
-/// A program that mounts images.
 struct Mounter<'s> {
     name: &'s str,
     argv: Vec<String>,
 }
 
-/// All runs of one program and task.
 struct Row {
     task: String,
     program: String,

@@ -22,7 +22,6 @@ pub struct Options {
     forwarded: Vec<String>,
 }
 
-/// Runs `packline bench WHAT`.
 pub fn run(what: &str, options: &Options) -> Result<(), String> {
     let input = options.input.clone().unwrap_or_else(corpus::archive);
     if !input.exists() {

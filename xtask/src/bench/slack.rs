@@ -56,7 +56,6 @@ struct Run {
     physical: u64,
 }
 
-/// All runs of a case.
 struct Row {
     record: &'static str,
     size: usize,

@@ -48,14 +48,12 @@ enum Peer {
     Lrzip,
 }
 
-/// A program and codec to measure.
 struct Candidate {
     label: String,
     compress: Job,
     decompress: Job,
 }
 
-/// All runs of a candidate.
 struct Row {
     label: String,
     size: u64,

@@ -7,7 +7,6 @@ use super::{debian, registries, synthetic};
 /// Makes a corpus in the staging directory. Returns the packages it was made from.
 pub type Recipe = fn(&Staging) -> Result<Vec<Part>, String>;
 
-/// One data set.
 pub struct Corpus {
     pub name: &'static str,
     /// The name of its file.
@@ -34,7 +33,6 @@ impl Corpus {
         format!("{}.manifest", self.name)
     }
 
-    /// The committed manifest.
     pub fn pinned(&self) -> Result<Manifest, String> {
         Manifest::parse(self.pins).map_err(|cause| format!("bench/corpora/{}.txt: {cause}", self.name))
     }

@@ -11,7 +11,6 @@ use std::process::Command;
 /// Modification time of all entries, seconds since 1970.
 const TIME: &str = "1700000000";
 
-/// The staging directory of one corpus.
 pub struct Staging<'c> {
     pub corpus: &'c Corpus,
     /// The final directory.

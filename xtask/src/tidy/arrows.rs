@@ -21,7 +21,6 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("microbench", &["testkit", "packline", "engine", "codec", "tree", "squashfs", "lrz", "pln", "longrange"]),
 ];
 
-/// Checks every crate's manifest.
 pub fn check(root: &Path) -> Result<Vec<String>, String> {
     let mut violations = Vec::new();
     let crates = std::fs::read_dir(root.join("crates")).map_err(|cause| format!("crates: {cause}"))?;

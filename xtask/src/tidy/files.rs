@@ -13,7 +13,6 @@ const UNSAFE_IN: [&str; 2] = ["crates/codec/", "crates/cli/src/host/closed_strea
 /// Extensions of the text files that are checked.
 const TEXT: [&str; 5] = ["rs", "md", "toml", "yml", "sh"];
 
-/// Checks every file below `root`.
 pub fn check(root: &Path) -> Result<Vec<String>, String> {
     let mut violations = Vec::new();
     for path in shell::files(root)? {

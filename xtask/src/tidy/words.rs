@@ -39,7 +39,6 @@ const UNCHECKED: [&str; 1] = ["crates/cli/"];
 /// The file with these lists.
 const OWN: &str = "xtask/src/tidy/words.rs";
 
-/// Checks every Rust file below `root`.
 pub fn check(root: &Path) -> Result<Vec<String>, String> {
     let mut violations = Vec::new();
     for path in shell::files(root)? {

@@ -19,7 +19,6 @@ mod row;
 /// The first line: the kind of file, and the version of its layout.
 const FIRST: &str = "# packline bench: 1";
 
-/// Error of reading CSV.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct CsvError {
@@ -29,7 +28,6 @@ pub struct CsvError {
     pub what: String,
 }
 
-/// The report as CSV.
 pub fn csv(report: &Report) -> String {
     let mut writer = csv::WriterBuilder::new().comment(Some(b'#')).has_headers(false).from_writer(Vec::new());
     // Writing to memory does not fail, and every row has the same fields.

@@ -40,13 +40,9 @@ pub(super) struct Figures<'a> {
 /// Figures of packline over those of a competitor, as far as both have them.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Against {
-    /// Processor time.
     pub cpu: Option<Spread>,
-    /// Wall time.
     pub wall: Option<Spread>,
-    /// Bytes of image.
     pub size: Option<f64>,
-    /// Peak memory.
     pub peak: Option<f64>,
 }
 
@@ -72,7 +68,6 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// The figures of all configurations.
 pub(super) fn figures(report: &Report) -> Vec<Figures<'_>> {
     report.measured.iter().map(|measured| Figures::of(measured, report)).collect()
 }

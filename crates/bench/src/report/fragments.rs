@@ -10,7 +10,6 @@ use super::{Case, Tails, Task};
 /// One treatment of tail ends, of one codec, block size and program.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Way {
-    /// Bytes of image.
     image_bytes: u64,
     /// Speed-up at the most jobs that all ways have.
     speedup: Option<f64>,

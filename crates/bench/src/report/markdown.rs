@@ -5,7 +5,6 @@ use super::table::Table;
 use super::verdict::verdict;
 use super::{Report, fragments, tables};
 
-/// The report as Markdown.
 pub fn markdown(report: &Report) -> String {
     let figures = figures(report);
     let mut out = heading(report);

@@ -6,11 +6,8 @@ use super::{Case, Measured, Report};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} differs: {found:?} (expected {expected:?}, as in the first report)")]
 pub struct MergeError {
-    /// What differs.
     pub what: String,
-    /// Its value in the report that is merged.
     pub found: String,
-    /// Its value in the first report.
     pub expected: String,
 }
 

@@ -16,10 +16,8 @@ pub enum Task {
 }
 
 impl Task {
-    /// All tasks.
     pub const ALL: [Task; 3] = [Task::Pack, Task::Unpack, Task::Tar];
 
-    /// The word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Task::Pack => "pack",
@@ -44,10 +42,8 @@ pub enum Tails {
 }
 
 impl Tails {
-    /// All treatments.
     pub const ALL: [Tails; 4] = [Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments, Tails::Unknown];
 
-    /// The word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Tails::Fragments => "fragments",
@@ -85,13 +81,11 @@ words!(Tails, "tails");
 /// One configuration that was measured.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Case {
-    /// The work.
     pub task: Task,
     /// The codec as `packline` writes it: `zstd`, `zstd:level=3`.
     pub codec: String,
     /// Block size, bytes; 0 where the format has none.
     pub block_size: u64,
-    /// Treatment of tail ends.
     pub tails: Tails,
     /// The program: a [`Program::name`]. `packline` is the one that others are compared with.
     pub program: String,
@@ -134,7 +128,6 @@ impl Serialize for Cost {
 /// A configuration with its measured runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
-    /// The configuration.
     #[serde(flatten)]
     pub case: Case,
     /// Bytes of content, to which ratio and throughput refer.
@@ -153,7 +146,6 @@ pub struct CodecSpeed {
     pub codec: String,
     /// Block size, bytes.
     pub block_size: u64,
-    /// Blocks.
     pub blocks: u64,
     /// Blocks that did not get smaller, which are stored uncompressed.
     pub not_smaller: u64,
@@ -203,10 +195,8 @@ impl Storage {
     }
 }
 
-/// The input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Input {
-    /// Its name, without directories.
     pub name: String,
     /// Bytes of the file, or of all files in the directory.
     pub bytes: u64,
@@ -215,7 +205,6 @@ pub struct Input {
 /// A measured program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Program {
-    /// Its name in the cases.
     pub name: String,
     /// The first line of its version.
     pub version: String,
@@ -230,7 +219,6 @@ pub struct Report {
     pub date: String,
     /// Processors, kernel, memory, in a line.
     pub machine: String,
-    /// The input.
     pub input: Input,
     /// The measured programs, packline first.
     pub programs: Vec<Program>,
@@ -239,10 +227,8 @@ pub struct Report {
     /// The configurations: of each task, codec, block size and treatment of tails packline first, then by rising jobs.
     #[serde(skip)]
     pub measured: Vec<Measured>,
-    /// Codecs in memory.
     #[serde(skip)]
     pub codecs: Vec<CodecSpeed>,
-    /// The storage, if it was measured.
     #[serde(skip)]
     pub storage: Option<Storage>,
     /// Why not all of the plan was measured; `None` if the report is complete.

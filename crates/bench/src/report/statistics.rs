@@ -7,11 +7,9 @@ use super::{Case, Cost, Measured};
 /// Smallest, median and largest number of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// The smallest.
     pub least: f64,
     /// The middle one; for an even count the mean of the two in the middle.
     pub median: f64,
-    /// The largest.
     pub most: f64,
 }
 
@@ -40,12 +38,10 @@ impl Measured {
         Spread::of(self.runs.iter().map(number))
     }
 
-    /// Wall seconds.
     pub fn wall(&self) -> Spread {
         self.spread(|cost| cost.wall)
     }
 
-    /// Processor seconds.
     pub fn cpu(&self) -> Spread {
         self.spread(Cost::cpu)
     }
@@ -94,7 +90,7 @@ pub fn scaling(measured: &Measured, all: &[Measured]) -> Scaling {
 /// Figures of packline over those of a competitor; under 1 packline needs less.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Versus {
-    /// Processor time: the ratio of medians, and the smallest and largest ratio of runs of the same round.
+    /// Ratio of processor times: that of the medians, and the smallest and largest of runs of the same round.
     pub cpu: Spread,
     /// Wall time, likewise.
     pub wall: Spread,

@@ -1,21 +1,17 @@
 //! A table of words and numbers, before it is Markdown or HTML.
 
-/// A column.
 #[derive(Clone)]
 pub(super) struct Column {
-    /// Its heading.
     pub head: String,
     /// Whether its cells are numbers, which are aligned right.
     pub number: bool,
 }
 
 impl Column {
-    /// A column of words.
     pub(super) fn text(head: &str) -> Column {
         Column { head: head.into(), number: false }
     }
 
-    /// A column of numbers.
     pub(super) fn number(head: &str) -> Column {
         Column { head: head.into(), number: true }
     }

@@ -5,7 +5,6 @@ use super::number;
 use super::table::{Column, Table};
 use super::{CodecSpeed, Report, Spread, Tails};
 
-/// The runs of one task and block size.
 pub(super) fn runs(group: &Group) -> Table {
     let mut columns = ["Codec", "Tails", "Program"].map(Column::text).to_vec();
     columns.extend(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packline_longrange::{Match, Settings, Window, find};
 
-/// Bytes that no one can tell from noise, the same for the same seed.
+/// Bytes without repeats, the same for the same seed.
 pub fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
     let mut word = || {
@@ -43,7 +43,7 @@ pub fn like_files(length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A window that is not in memory, as far as anyone can see.
+/// A window that is read at offsets instead of held in memory.
 #[derive(Clone)]
 pub struct Offsets(pub Vec<u8>);
 
@@ -57,7 +57,6 @@ impl Window for Offsets {
     }
 }
 
-/// All that is found.
 pub fn found<W: Window + Clone + 'static>(window: &W, settings: &Settings, workers: usize) -> Vec<Match> {
     let mut matches = Vec::new();
     let each = &mut |next| {
@@ -68,12 +67,11 @@ pub fn found<W: Window + Clone + 'static>(window: &W, settings: &Settings, worke
     matches
 }
 
-/// How many bytes the matches have.
 pub fn covered(matches: &[Match]) -> u64 {
     matches.iter().map(|found| found.length).sum()
 }
 
-/// In order, apart, joined, long enough, and byte for byte what stands before.
+/// Matches are in order, apart, joined, long enough, and equal to the bytes at their distance.
 pub fn check(bytes: &[u8], matches: &[Match], least: u64) {
     let mut last = Match { at: 0, length: 0, distance: 0 };
     for found in matches {

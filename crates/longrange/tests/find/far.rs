@@ -5,7 +5,7 @@ use packline_longrange::{Match, Settings, Window};
 
 const GIB: u64 = 1 << 30;
 
-/// Zeros, but for islands of bytes.
+/// Zeros with a few ranges of other bytes.
 #[derive(Clone)]
 struct Sea {
     length: u64,
@@ -35,7 +35,7 @@ impl Window for Sea {
 fn a_copy_five_gib_on_is_found() {
     let island = noise(300_000, 1);
     let (here, there, size) = (1_000_001, 5 * GIB + 77_777, island.len() as u64);
-    // What follows differs, so that the match ends with the island.
+    // The next byte differs, so that the match ends with the range.
     let (first, second) = ([&island[..], &[1]].concat(), [&island[..], &[2]].concat());
     let sea = Sea { length: 5 * GIB + (1 << 20), islands: vec![(here, first), (there, second)] };
     let matches = found(&sea, &Settings::new(1, sea.length), 2);

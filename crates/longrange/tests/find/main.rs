@@ -82,7 +82,7 @@ fn what_is_little_is_searched_closely() {
     let settings = Settings::new(7, bytes.len() as u64);
     let matches = found(&bytes, &settings, 1);
     check(&bytes, &matches, 32);
-    // The original, each piece once, and one in some thirty more of them for which no sample was taken.
+    // The original, each piece once, and about one in thirty of the other copies, for which no sample was taken.
     let fresh = 700_000 + 700 * 44;
     let left = bytes.len() as u64 - covered(&matches);
     assert!((fresh..fresh + 12 * 700 * 44 / 20).contains(&left), "{left} bytes are left over");
@@ -111,7 +111,7 @@ fn longer_periods_are_covered() {
         let matches = found(&bytes, &Settings::new(9, MIB as u64), 2);
         check(&bytes, &matches, 32);
         let missed = MIB as u64 - covered(&matches) - period as u64;
-        // Up to the first sample that is there twice, as long as none was.
+        // Up to the first sample that occurs twice, as long as there was none.
         assert!(missed < 2000, "period {period}: {missed} bytes missed");
     }
 }

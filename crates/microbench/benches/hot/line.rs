@@ -1,4 +1,4 @@
-//! What the engine costs for a job that does nothing.
+//! The engine's cost for a job that does nothing.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use packline_engine::Config;

@@ -1,4 +1,4 @@
-//! Repeats of a window: an archive of programs that come twice, text, noise, and nothing but zeros.
+//! Repeats in a window: an archive with every program twice, text, noise, and zeros.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use packline_longrange::{Settings, find};

@@ -1,4 +1,4 @@
-//! Packing in memory with codec none, so that what is measured is everything but the codec.
+//! Packing in memory with codec none: everything but the codec.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use packline_microbench::pack;
@@ -9,15 +9,15 @@ use std::io;
 type Generator = fn(&mut dyn io::Write) -> io::Result<()>;
 
 const INPUTS: [(&str, Generator); 5] = [
-    // Zeros are found and nothing of them is hashed.
+    // Zeros are found, and not hashed.
     ("zeros", |sink| generate::zero_files(sink, 4, 8 << 20)),
-    // Each block is hashed, decided, copied.
+    // Each block is hashed, decided and copied.
     ("blocks", |sink| generate::noise_files(sink, 4, 8 << 20)),
     // Each file but those of the first copy is a duplicate.
     ("duplicates", |sink| generate::duplicated(sink, 100, 8)),
     // Tail ends: a hash and a place in a fragment block for each file.
     ("tails", |sink| generate::many_files(sink, 20_000)),
-    // Names, inodes and listings alone.
+    // Names, inodes and listings only.
     ("metadata", |sink| generate::flat_directory(sink, 20_000)),
 ];
 

@@ -16,7 +16,6 @@ const SCANS: usize = 2_000;
 /// The value at which the other thread stops.
 const OVER: u64 = u64::MAX;
 
-/// A value on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Padded(AtomicU64);

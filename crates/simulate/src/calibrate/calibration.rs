@@ -29,7 +29,6 @@ pub struct Calibration {
 pub struct Woken {
     /// Sleeping threads before the call.
     pub sleepers: usize,
-    /// Duration of the call.
     pub call_ns: f64,
     /// From the end of the call until the first woken thread runs; 0 if it ran earlier.
     pub latency_ns: f64,
@@ -86,7 +85,6 @@ impl Calibration {
         ((many.call_ns - few.call_ns) / sleepers).max(0.0)
     }
 
-    /// The machine, with its processors as cores.
     pub fn machine(&self) -> Machine {
         let slowest = self.speeds.last().copied().unwrap_or(1.0);
         Machine { fall: (1.0 - slowest).clamp(0.0, 0.9), ..Machine::ideal(self.processors, self.costs()) }

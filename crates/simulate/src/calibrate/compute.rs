@@ -10,7 +10,7 @@ use std::thread;
 const STEPS: u64 = 500_000;
 const ROUNDS: usize = 41;
 
-/// Steps a microsecond of the median of `threads` threads that run at the same time.
+/// Steps a microsecond: the median of `threads` threads that run at the same time.
 pub fn speed(threads: usize) -> f64 {
     let start = Barrier::new(threads);
     thread::scope(|scope| {

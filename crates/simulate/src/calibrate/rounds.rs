@@ -2,7 +2,6 @@
 
 use crate::host;
 
-/// Rounds of one measurement.
 const ROUNDS: usize = 15;
 
 pub fn median(mut figures: Vec<f64>) -> f64 {

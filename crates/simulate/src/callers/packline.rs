@@ -1,7 +1,7 @@
 //! packline's caller: reads, submits the hash stage, decides in order, submits the compress stage, commits in order.
 //!
 //! The rules are those of `crates/engine`. After each item the caller commits and decides the results that are ready at the
-//! heads of both lanes, one of each in turn. It sleeps only for memory or at the end. It is woken when a quarter of a lane is
+//! heads of both lanes, in turn. It sleeps only for memory or at the end. It is woken when a quarter of a lane is
 //! ready, as long as two jobs a worker remain, or when a quarter of the window is free. Hash jobs go to the queues in turn,
 //! compress jobs to the queue of the worker that hashed their input. Compress jobs precede all hash jobs. Each item in flight
 //! has a fixed overhead.
@@ -55,7 +55,7 @@ enum Stage {
     Block,
 }
 
-/// Results in order; tickets count from 0.
+/// The results of a stage in order; tickets count from 0.
 #[derive(Debug, Default)]
 struct Lane {
     slots: VecDeque<bool>,

@@ -23,7 +23,6 @@ pub struct Choice {
 }
 
 pub trait Design {
-    /// The number of queues.
     fn queues(&self) -> usize;
     /// The queue of a worker, where several workers share one.
     fn home(&self, _worker: usize) -> usize {
@@ -34,9 +33,7 @@ pub trait Design {
     fn push(&mut self, queue: usize, entry: Entry);
     /// The queue for a worker's next job; `held` returns whether a queue is locked.
     fn choose(&mut self, worker: usize, held: &dyn Fn(usize) -> bool) -> Choice;
-    /// Removes a job from a queue. Returns its number.
     fn pop(&mut self, queue: usize) -> Option<usize>;
-    /// Jobs in all queues.
     fn pending(&self) -> usize;
     /// Cost of a queue operation, nanoseconds, of a design without locks.
     fn lock_free(&self, _worker: Option<usize>, _queue: usize) -> Option<f64> {

@@ -16,7 +16,6 @@ impl Order {
         self.0.peek().map(|Reverse(entry)| *entry)
     }
 
-    /// Removes the first entry.
     pub fn pop(&mut self) -> Option<Entry> {
         self.0.pop().map(|Reverse(entry)| entry)
     }

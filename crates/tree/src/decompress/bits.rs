@@ -10,7 +10,6 @@ pub(super) fn bits(bytes: &[u8], at: usize, count: u32) -> Option<u64> {
     Some(value >> excess & ((1u64 << count) - 1))
 }
 
-/// A writer of bits.
 #[derive(Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,

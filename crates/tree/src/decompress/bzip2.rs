@@ -96,7 +96,7 @@ impl Splitter<'_> {
         Ok(())
     }
 
-    /// Goes over the header of the next stream; false at the end of the input. Zeros between streams are skipped.
+    /// Reads the header of the next stream; false at the end of the input. Zeros between streams are skipped.
     fn stream_header(&mut self) -> Result<bool, Stop> {
         loop {
             self.window.need(4)?;
@@ -121,7 +121,7 @@ impl Splitter<'_> {
         Stop::Data(corrupt(Format::Bzip2, what, self.window.offset + (bit / 8) as u64))
     }
 
-    /// Takes what starts at bit `start`: dispatches a block and returns the bit of the next one, or `None` at the stream's end.
+    /// Processes what starts at bit `start`: dispatches a block and returns the bit of the next one, or `None` at the stream's end.
     fn block(&mut self, start: usize) -> Result<Option<usize>, Stop> {
         self.window.need(start.div_ceil(8) + LOOK_AHEAD)?;
         match bits(&self.window.bytes, start, MARK_BITS as u32) {

@@ -6,22 +6,18 @@ use std::io::{self, Read};
 /// Bytes that are looked at: a tar's magic ends at 265, and a v7 tar is known by its checksum in the first 512.
 const HEAD: usize = 512;
 
-/// A compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// None, or none that is known.
     Plain,
     /// gzip (RFC 1952).
     Gzip,
-    /// xz.
     Xz,
     /// lzma, the format of the old LZMA utilities; it has no magic and is guessed from plausible fields.
     Lzma,
-    /// lzip.
     Lzip,
     /// zstd (RFC 8878), a skippable frame in front included.
     Zstd,
-    /// bzip2.
     Bzip2,
     /// lz4 frames.
     Lz4,

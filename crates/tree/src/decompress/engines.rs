@@ -8,12 +8,9 @@ use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 use super::lz4::{Lz4, Lz4Legacy};
 use super::{Format, Limits};
 
-/// The result of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Bytes taken from the input.
     pub consumed: usize,
-    /// Bytes put into the output.
     pub produced: usize,
     /// The stream has ended, its checksums are right.
     pub ended: bool,
@@ -27,7 +24,7 @@ pub(super) type Failure = (Wrong, usize);
 
 /// A decoder of one stream (member, frame).
 pub(super) trait Engine {
-    /// Goes on with `input` into `output`, neither need be used up. `last`: no input follows.
+    /// Decodes more of `input` into `output`; neither need be used up. `last`: no input follows.
     fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure>;
     /// False where the number of consumed bytes is not the place of an error; the stream's start is named then.
     fn counts(&self) -> bool {
@@ -35,7 +32,6 @@ pub(super) trait Engine {
     }
 }
 
-/// A decoder for the next stream of a format.
 pub(super) fn engine(format: Format, limits: &Limits) -> Result<Box<dyn Engine>, Wrong> {
     Ok(match format {
         Format::Gzip => Box::new(Gzip(flate2::Decompress::new_gzip(15))),

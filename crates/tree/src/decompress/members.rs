@@ -96,7 +96,7 @@ impl Feed<'_> {
         Ok(())
     }
 
-    /// Goes to the next stream over zeros; false at the end of the input.
+    /// Skips zeros up to the next stream; false at the end of the input.
     fn find_stream(&mut self, format: Format) -> io::Result<bool> {
         loop {
             if self.bytes().len() < MAGIC {

@@ -20,7 +20,6 @@ pub(super) struct Ordered {
 }
 
 impl Ordered {
-    /// Reads the pipes that come through `pipes`.
     pub fn new(format: Format, pipes: Receiver<Option<PipeReader>>) -> Self {
         Self { format, pipes, current: None, over: None }
     }

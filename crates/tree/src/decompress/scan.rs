@@ -2,14 +2,14 @@
 
 use super::Format;
 
-/// The content of a field.
+/// The scanner's next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// Skip so many bytes, then read a field of so many.
     Field { skip: u64, length: usize },
     /// Skip so many bytes; then the stream has ended and another magic may follow.
     Boundary { skip: u64 },
-    /// Nothing that it knows: the rest has to be taken as one.
+    /// The data is not known to the scanner: the rest has to be decoded as one piece.
     Lost,
 }
 
@@ -25,10 +25,10 @@ enum Field {
     BgzfHeader,
 }
 
-/// How far the scanner got with the bytes it was given.
+/// The result of scanning some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// All were looked at.
+    /// All bytes were scanned.
     More,
     /// A stream ends here.
     Boundary,

@@ -124,7 +124,7 @@ impl Dispatcher {
         self.decoding.submit(Job { base, input, output }, &mut |()| Ok(())).map_err(|_| abandoned())
     }
 
-    /// An error in its place, after all that came before.
+    /// Delivers an error after all that came before.
     pub fn fail(&mut self, error: io::Error) -> io::Result<()> {
         let (output, reader) = self.spares.pipe(1);
         output.finish(Err(error));
@@ -223,7 +223,7 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// Sends bytes on to the decoder, which begins with the first. One that found an error reads no more; the rest of the input
+    /// Passes bytes on to the decoder, which begins with the first. A decoder that found an error reads no more; the rest of the input
     /// is not needed then.
     fn stream(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sent += bytes.len() as u64;

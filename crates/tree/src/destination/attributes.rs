@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::refusal::{Refusal, Tried};
 use crate::Xattr;
 
-/// The attributes of an open file.
+/// Sets the attributes of an open file.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
     fd: BorrowedFd<'a>,
@@ -18,14 +18,12 @@ pub struct Attributes<'a> {
     place: bool,
 }
 
-/// Why an extended attribute was not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum XattrRefusal {
     /// The file system does not support this namespace.
     Unsupported,
     /// The process lacks the privilege, or this type of file has no such attributes.
     Forbidden,
-    /// Any other error.
     Other(Refusal),
 }
 
@@ -56,9 +54,6 @@ impl<'a> Attributes<'a> {
     }
 
     /// Changes permissions, all 12 bits, regardless of the umask. Not for symbolic links, which have none.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn set_mode(self, mode: u16) -> Result<(), Refusal> {
         let mode = Mode::from_raw_mode(u32::from(mode & 0o7777));
         if self.place {
@@ -88,9 +83,6 @@ impl<'a> Attributes<'a> {
     }
 
     /// Sets the times of access and modification, seconds since 1970.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn set_time(self, seconds: i64) -> Result<(), Refusal> {
         let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
         let times = Timestamps { last_access: time, last_modification: time };

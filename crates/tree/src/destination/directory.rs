@@ -27,9 +27,7 @@ const PRIVATE: u32 = 0o600;
 /// Identifies a file while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
-    /// Device number of its file system.
     pub device: u64,
-    /// Number of its inode.
     pub inode: u64,
 }
 
@@ -274,9 +272,6 @@ impl Directory {
     }
 
     /// Whether it has no entries except `ignored`.
-    ///
-    /// # Errors
-    /// The directory cannot be listed.
     pub fn is_empty_but(&self, ignored: &[u8]) -> Result<bool, Refusal> {
         for entry in Dir::read_from(&self.fd).tried("cannot list")? {
             let entry = entry.tried("cannot list")?;
@@ -288,18 +283,11 @@ impl Directory {
         Ok(true)
     }
 
-    /// Identifies the directory.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn id(&self) -> Result<FileId, Refusal> {
         Ok(FileId::of(&self.stat()?))
     }
 
     /// The user id of its owner.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn owner(&self) -> Result<u32, Refusal> {
         Ok(self.stat()?.st_uid)
     }
@@ -327,7 +315,6 @@ impl Directory {
         rustix::fs::syncfs(&self.fd).tried("cannot sync")
     }
 
-    /// For setting its attributes.
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::open(self.fd.as_fd())
     }

@@ -9,7 +9,6 @@ use super::attributes::Attributes;
 use super::directory::FileId;
 use super::refusal::{Refusal, Tried};
 
-/// An open regular file.
 #[derive(Debug)]
 pub struct DestinationFile {
     fd: OwnedFd,
@@ -45,9 +44,6 @@ impl DestinationFile {
     }
 
     /// Makes a range a hole. On file systems without this, zeros are written.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn punch(&self, offset: u64, length: u64) -> Result<(), Refusal> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         match rustix::fs::fallocate(&self.fd, flags, offset, length) {
@@ -56,10 +52,6 @@ impl DestinationFile {
         }
     }
 
-    /// Writes zeros.
-    ///
-    /// # Errors
-    /// As [`write_at`](Self::write_at).
     pub fn write_zeros(&self, offset: u64, length: u64) -> Result<(), Refusal> {
         static ZEROS: [u8; 65_536] = [0; 65_536];
         let mut done = 0;
@@ -72,9 +64,6 @@ impl DestinationFile {
     }
 
     /// Clones the content of `source`, sharing its blocks; false if the file system does not support that.
-    ///
-    /// # Errors
-    /// The system call fails for another reason.
     pub fn share(&self, source: &DestinationFile) -> Result<bool, Refusal> {
         match rustix::fs::ioctl_ficlone(&self.fd, &source.fd) {
             Ok(()) => Ok(true),
@@ -84,9 +73,6 @@ impl DestinationFile {
     }
 
     /// Copies the content of `source`, `size` bytes, with its holes.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn copy(&self, source: &DestinationFile, size: u64) -> Result<(), Refusal> {
         let mut at = 0;
         while let Some((start, end)) = source.data_after(at, size)? {
@@ -127,15 +113,10 @@ impl DestinationFile {
         Ok(())
     }
 
-    /// Identifies the file.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn id(&self) -> Result<FileId, Refusal> {
         Ok(FileId::of(&rustix::fs::fstat(&self.fd).tried("cannot look at it")?))
     }
 
-    /// For setting its attributes.
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::open(self.fd.as_fd())
     }

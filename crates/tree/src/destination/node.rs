@@ -15,7 +15,6 @@ impl DestinationNode {
         DestinationNode { fd }
     }
 
-    /// For setting its attributes.
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::place(self.fd.as_fd())
     }

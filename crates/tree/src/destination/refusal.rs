@@ -25,7 +25,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The failed action.
     pub fn action(&self) -> &'static str {
         match self {
             Refusal::Os(action, _) => action,
@@ -37,7 +36,6 @@ impl Refusal {
         }
     }
 
-    /// The system's error, if there was one.
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Refusal::Os(_, errno) => Some(*errno),
@@ -60,7 +58,6 @@ impl Refusal {
         }
     }
 
-    /// Adds the path.
     pub fn at(&self, path: &Path) -> Error {
         Error::Io { path: path.to_owned(), action: self.action(), cause: self.cause() }
     }

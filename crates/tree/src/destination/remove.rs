@@ -100,9 +100,6 @@ impl Directory {
     }
 
     /// Another handle of the directory.
-    ///
-    /// # Errors
-    /// The system call fails.
     pub fn again(&self) -> Result<Directory, Refusal> {
         Directory::at(self, c".")
     }
@@ -118,9 +115,6 @@ impl Directory {
     }
 
     /// Removes the directory `name` with its content.
-    ///
-    /// # Errors
-    /// As [`clear`](Self::clear).
     pub fn remove_tree(&self, name: &[u8]) -> Result<(), Refusal> {
         self.open_to_clear(name)?.clear()?;
         match rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR) {

@@ -21,7 +21,6 @@ pub(super) struct Batch {
     bytes: usize,
 }
 
-/// One entry of a batch.
 pub(super) struct Item {
     pub found: Found,
     /// Where its content is in the batch's data.

@@ -11,7 +11,7 @@ use crate::Error;
 /// A failure with one file. Small, and made where its path is not at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The operation, and the operating system's answer.
+    /// The operation, and the operating system's error.
     Os(&'static str, Errno),
     /// The file has another size than when it was listed: found, expected.
     Size(u64, u64),
@@ -19,7 +19,7 @@ pub(crate) enum Fault {
     Replaced,
     /// Under its name there is something of another kind than when it was listed: what it was, what it is.
     Kind(FileType, FileType),
-    /// A type of file that no one knows; `st_mode`.
+    /// An unknown type of file; `st_mode`.
     Type(u32),
 }
 
@@ -46,7 +46,7 @@ impl Fault {
     }
 }
 
-/// Puts a phrase to the operating system's answer.
+/// Adds the operation to the operating system's error.
 pub(super) trait Tried<T> {
     fn tried(self, action: &'static str) -> Result<T, Fault>;
 }

@@ -18,7 +18,6 @@ use crate::{Bytes, Entry, Error, Extent};
 
 /// Lists entries in order.
 pub(crate) trait Finder {
-    /// The next entry, or `None` after the last.
     fn find(&mut self) -> Result<Option<Found>, Error>;
 }
 
@@ -42,7 +41,7 @@ enum Current {
 }
 
 impl<F: Finder> Feed<F> {
-    /// `root` is what entries' paths are put to in messages; `window` bytes of content are read ahead at most.
+    /// `root` precedes entries' paths in messages; `window` bytes of content are read ahead at most.
     pub fn new(finder: F, root: &Path, readers: usize, window: usize) -> Self {
         let readers = if readers > 0 { Readers::start(readers, root).ok() } else { None };
         let ahead = readers.map(|readers| Ahead::new(readers, window));

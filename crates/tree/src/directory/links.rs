@@ -12,7 +12,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// The path at which the file was met before; if it was not, `path` is remembered.
+    /// The path at which the file was found before; if it was not, `path` is remembered.
     pub fn meet(&mut self, id: FileId, path: &[u8]) -> Option<Bytes> {
         let known = self.first.get(&id).cloned();
         if known.is_none() {

@@ -1,4 +1,4 @@
-//! Workers that read batches ahead of the caller, in order. What they give does not depend on their number or speed.
+//! Workers that read batches ahead of the caller, in order. The result does not depend on their number or speed.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,7 +18,6 @@ pub(super) struct Readers {
     root: PathBuf,
 }
 
-/// Reads a batch.
 struct Load {
     root: PathBuf,
 }

@@ -12,7 +12,6 @@ pub const NAME_MAX: usize = 255;
 /// Most symbolic links followed for the parent directories of one path (Linux's limit).
 pub const LINK_HOPS_MAX: u32 = 40;
 
-/// The fault of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// Length in bytes of the path, or of a hard link's target.
@@ -51,7 +50,6 @@ pub enum Fault {
 pub struct NamespaceError {
     /// The entry's path; empty for the root.
     pub entry: Bytes,
-    /// The fault.
     pub fault: Fault,
 }
 
@@ -72,7 +70,6 @@ impl NamespaceError {
 }
 
 impl Fault {
-    /// Description of the fault.
     pub fn what(&self) -> String {
         match self {
             Self::PathTooLong(length) => format!("path of {length} bytes"),

@@ -8,17 +8,12 @@ use crate::{Device, Meta};
 pub enum Content<'a> {
     /// A regular file: the payload it was added with.
     File(u32),
-    /// A directory; see [`Tree::children`].
     Dir,
     /// A symbolic link: its target unchanged.
     Symlink(&'a [u8]),
-    /// A block device.
     BlockDevice(Device),
-    /// A character device.
     CharDevice(Device),
-    /// A named pipe.
     Fifo,
-    /// A Unix socket.
     Socket,
 }
 
@@ -48,7 +43,6 @@ impl Tree {
         self.store.memory() + (self.children.capacity() + self.starts.capacity()) * size_of::<u32>()
     }
 
-    /// The root directory.
     pub fn root(&self) -> NodeId {
         ROOT
     }
@@ -88,7 +82,6 @@ impl Tree {
         self.store.path(node)
     }
 
-    /// The inode of a name.
     pub fn inode(&self, node: NodeId) -> InodeId {
         self.store.node(node).inode
     }
@@ -98,7 +91,6 @@ impl Tree {
         self.store.inode(inode).meta()
     }
 
-    /// Type-specific data of an inode.
     pub fn content(&self, inode: InodeId) -> Content<'_> {
         let inode = self.store.inode(inode);
         match inode.kind {

@@ -4,7 +4,6 @@ use super::lines::{Place, quote};
 use super::words::Words;
 use crate::{Bytes, Error, Kind};
 
-/// A set of inode types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TypeSet(u8);
 
@@ -12,7 +11,6 @@ pub struct TypeSet(u8);
 const TYPE_LETTERS: [u8; 7] = *b"fdlbcps";
 
 impl TypeSet {
-    /// Every type.
     pub const ALL: TypeSet = TypeSet(0x7f);
 
     /// Whether entries of this kind are in the set. A hard link counts as a regular file.
@@ -50,7 +48,6 @@ pub enum GlobPattern {
 /// A parsed `glob` line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackGlob {
-    /// Types of entries to add.
     pub types: TypeSet,
     /// Whether mount points and everything below them are skipped.
     pub one_file_system: bool,

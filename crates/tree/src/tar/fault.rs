@@ -8,7 +8,6 @@ use crate::Error;
 /// Position of an error: the offset of the structure and, where known, the entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// The name of the input.
     pub input: &'a str,
     /// The entry's name, empty if unknown.
     pub entry: &'a [u8],

@@ -12,13 +12,11 @@ use packline_runtime::escape::Escape;
 pub(super) struct Member<'a> {
     /// The member's own header.
     pub header: &'a Header,
-    /// Values of PAX records.
     pub pax: Pax,
     /// Its raw name, for messages and for the path.
     pub name: Bytes,
     /// The name of a GNU `K` record.
     pub long_link: Option<Bytes>,
-    /// Name of the input.
     pub input: &'a str,
     /// Offset of the header, bytes.
     pub offset: u64,

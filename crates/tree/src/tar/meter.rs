@@ -17,12 +17,10 @@ impl Meter {
         Self { consumed: Arc::default(), total }
     }
 
-    /// Bytes read so far.
     pub fn consumed(&self) -> u64 {
         self.consumed.load(Ordering::Relaxed)
     }
 
-    /// Bytes in all, where known.
     pub fn total(&self) -> Option<u64> {
         self.total
     }

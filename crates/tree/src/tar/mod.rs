@@ -40,7 +40,6 @@ pub fn is_header(head: &[u8]) -> bool {
     head.first_chunk().is_some_and(|block| header::Header::new(block).is_some())
 }
 
-/// Options for reading a tar.
 #[derive(Debug, Clone, Default)]
 pub struct TarOptions {
     /// The input's name for messages: the path as the user gave it, or `standard input`.
@@ -53,7 +52,6 @@ pub struct TarOptions {
 }
 
 impl TarOptions {
-    /// Options for an input of this name.
     pub fn named(input_name: impl Into<String>) -> Self {
         Self { input_name: input_name.into(), ..Self::default() }
     }

@@ -54,8 +54,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     options.output.write("schedule", &table::csv(&rows), &page(&rows))
 }
 
-/// Runs a workload with each variant, round by round, every second round in reverse order, so that changes of the machine and the
-/// order favour no variant.
+/// Runs a workload with each variant, in rounds, every second one in reverse order, so that neither changes of the machine nor the
+/// order favour a variant.
 fn compare(name: &str, task: &Task, variants: &[Variant], runs: usize, directory: &Path) -> Result<Vec<Row>, String> {
     let mut rows: Vec<Row> = variants.iter().map(|variant| Row::new(name, variant.name)).collect();
     // This run warms up memory and page cache, and its hash is the expected one.

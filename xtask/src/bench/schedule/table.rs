@@ -3,7 +3,6 @@
 use super::cost::Cost;
 use std::fmt::Write;
 
-/// All runs of a workload with one variant.
 #[derive(Debug)]
 pub struct Row {
     pub workload: String,

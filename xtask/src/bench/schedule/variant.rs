@@ -23,7 +23,6 @@ pub const VARIANTS: [Variant; 5] = [
     Variant { help_out: true, ..queues("help-out", QueueDomain::Llc, Policy::Earliest) },
 ];
 
-/// The variant of that name.
 pub fn parse(name: &str) -> Result<Variant, String> {
     let known = VARIANTS.into_iter().find(|variant| variant.name == name);
     known.ok_or_else(|| format!("expected one of {}", VARIANTS.map(|variant| variant.name).join(", ")))

@@ -10,7 +10,6 @@ use clap::Args;
 use packline_microbench::Idle;
 use std::path::{Path, PathBuf};
 
-/// The default block size.
 const BLOCK: u32 = 128 << 10;
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -66,7 +65,6 @@ pub const WORKLOADS: [Workload; 19] = [
     ("none-4x", |set| Ok(set.synthetic(set.prose(256), "none", BLOCK, 4))),
 ];
 
-/// The workload of that name.
 pub fn parse(name: &str) -> Result<Workload, String> {
     let known = WORKLOADS.into_iter().find(|(known, _)| *known == name);
     known.ok_or_else(|| format!("expected one of {}", WORKLOADS.map(|(name, _)| name).join(", ")))

@@ -41,7 +41,6 @@ fn finite(column: &str, value: Option<f64>) -> Result<f64, String> {
 }
 
 impl Row {
-    /// The names of the fields.
     pub(super) const COLUMNS: [&'static str; 22] = [
         "kind",
         "task",
@@ -67,7 +66,6 @@ impl Row {
         "direct",
     ];
 
-    /// All rows of a report.
     pub(super) fn all(report: &Report) -> impl Iterator<Item = Row> {
         let measured = report.measured.iter().flat_map(Row::of_measured);
         measured.chain(report.codecs.iter().flat_map(Row::of_codec)).chain(report.storage.as_ref().map(Row::of_storage))

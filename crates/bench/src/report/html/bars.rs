@@ -11,7 +11,7 @@ pub(super) struct Bar {
     pub value: f64,
     /// The least and the most of the runs.
     pub range: Option<(f64, f64)>,
-    /// The value as text.
+    /// The value as it is printed.
     pub text: String,
     /// Its colour, as a class.
     pub class: &'static str,

@@ -7,7 +7,6 @@ use super::svg::{Place, TEXT, text_width};
 pub(super) struct Area(pub f64, pub f64, pub f64, pub f64);
 
 impl Area {
-    /// Whether two overlap.
     pub(super) fn meets(self, other: Area) -> bool {
         self.0 < other.2 && other.0 < self.2 && self.1 < other.3 && other.1 < self.3
     }

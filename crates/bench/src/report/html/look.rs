@@ -6,7 +6,6 @@ use super::svg::Place;
 pub(super) struct Look {
     /// Colour and shape; `None`: the colour of text, and a circle.
     pub hue: Option<usize>,
-    /// Dashes; 0 is a solid line.
     pub dash: usize,
     pub hollow: bool,
 }

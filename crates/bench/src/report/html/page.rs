@@ -12,7 +12,6 @@ const STYLE: &str = include_str!("style.css");
 const DARK: &str = include_str!("dark.css");
 const SCRIPT: &str = include_str!("theme.js");
 
-/// The report as HTML.
 pub fn html(report: &Report) -> String {
     let title = match report.input.name.as_str() {
         "" => "Benchmark".to_string(),

@@ -9,7 +9,6 @@ use super::svg::{Anchor, Place, Svg, TEXT};
 pub(super) struct Dot {
     pub look: Look,
     pub label: String,
-    /// Tooltip.
     pub title: String,
     /// Speed, more is better; above zero.
     pub speed: f64,

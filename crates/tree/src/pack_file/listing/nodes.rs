@@ -8,7 +8,6 @@ use crate::{Bytes, Entry, Error, HostFile, Kind, Meta};
 /// Permissions of every symbolic link.
 const SYMLINK_MODE: u16 = 0o777;
 
-/// An entry of a listing.
 #[derive(Debug)]
 pub(super) struct Node {
     pub kind: Kind,

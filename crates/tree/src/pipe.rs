@@ -37,11 +37,12 @@ impl Spares {
 
     fn take(&self) -> Vec<u8> {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| vec![0; CHUNK])
+        let Some(mut buffer) = spare else { return vec![0; CHUNK] };
+        buffer.resize(CHUNK, 0);
+        buffer
     }
 
-    fn give(&self, mut buffer: Vec<u8>) {
-        buffer.resize(CHUNK, 0);
+    fn give(&self, buffer: Vec<u8>) {
         let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if spares.len() < SPARES {
             spares.push(buffer);

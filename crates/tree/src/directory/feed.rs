@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::ahead::{Ahead, Next};
 use super::batch::Item;
@@ -25,7 +26,7 @@ pub(crate) trait Finder {
 pub(crate) struct Feed<F> {
     finder: F,
     ahead: Option<Ahead>,
-    root: PathBuf,
+    root: Arc<Path>,
     xattrs: XattrReader,
     current: Current,
     /// The current file's place: its path below the root, or its path on this machine.
@@ -43,12 +44,13 @@ enum Current {
 impl<F: Finder> Feed<F> {
     /// `root` precedes entries' paths in messages; `window` bytes of content are read ahead at most.
     pub fn new(finder: F, root: &Path, readers: usize, window: usize) -> Self {
-        let readers = if readers > 0 { Readers::start(readers, root).ok() } else { None };
+        let root: Arc<Path> = root.into();
+        let readers = if readers > 0 { Readers::start(readers, &root).ok() } else { None };
         let ahead = readers.map(|readers| Ahead::new(readers, window));
         Self {
             finder,
             ahead,
-            root: root.to_owned(),
+            root,
             xattrs: XattrReader::default(),
             current: Current::Nothing,
             name: Bytes::new(),

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use packline_engine::{Config, OrderedMap, Task};
 
@@ -15,12 +16,11 @@ use crate::Error;
 pub(super) struct Readers {
     map: OrderedMap<Load>,
     loaded: VecDeque<Batch>,
-    root: PathBuf,
+    root: Arc<Path>,
 }
 
-struct Load {
-    root: PathBuf,
-}
+/// The root of all paths.
+struct Load(Arc<Path>);
 
 impl Task for Load {
     type In = Batch;
@@ -33,7 +33,7 @@ impl Task for Load {
     }
 
     fn run(&self, xattrs: &mut XattrReader, mut batch: Batch) -> Result<Batch, Infallible> {
-        batch.load(xattrs, &self.root);
+        batch.load(xattrs, &self.0);
         Ok(batch)
     }
 }
@@ -41,10 +41,10 @@ impl Task for Load {
 impl Readers {
     /// Starts `count` threads, or as many as the operating system grants; with none the caller reads everything. A batch that no
     /// thread has begun when the caller needs it is read by the caller.
-    pub fn start(count: usize, root: &Path) -> io::Result<Self> {
+    pub fn start(count: usize, root: &Arc<Path>) -> io::Result<Self> {
         let config = Config { help_out: true, ..Config::new(count, usize::MAX) };
-        let map = OrderedMap::new(Load { root: root.to_owned() }, config)?;
-        Ok(Self { map, loaded: VecDeque::new(), root: root.to_owned() })
+        let map = OrderedMap::new(Load(Arc::clone(root)), config)?;
+        Ok(Self { map, loaded: VecDeque::new(), root: Arc::clone(root) })
     }
 
     pub fn submit(&mut self, batch: Batch) -> Result<(), Error> {

@@ -22,6 +22,9 @@ use crate::{Bytes, Entry, Error, Kind, PATH_MAX};
 /// How many directories on the way down are kept open.
 const OPEN_DIRECTORIES: usize = 64;
 
+/// The directory that an entry is in, where its name starts in its path, and its attributes.
+type Examined = (Arc<OwnedFd>, usize, Stat);
+
 /// A walk under way.
 pub(crate) struct Scanner {
     root: PathBuf,
@@ -68,26 +71,25 @@ impl Scanner {
             return self.enter(directory, &stat).map(Some);
         }
         while self.advance()? {
-            if self.options.passes_over(&self.path) || self.excludes() {
+            if self.options.passes_over(&self.path) {
                 continue;
             }
-            if let Some(found) = self.visit()? {
+            // Examined before the patterns are compared only if they need it: an entry that is left out need not be accessible.
+            let early = self.options.excludes.distinguish_directories().then(|| self.examine());
+            let directory = matches!(&early, Some(Ok((_, _, stat))) if is_directory(stat));
+            if self.options.excludes.matches(&self.path, directory) {
+                continue;
+            }
+            let examined = early.unwrap_or_else(|| self.examine())?;
+            if let Some(found) = self.visit(examined)? {
                 return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// Whether the entry at `path` is left out. It is examined only if its type counts; if it is not left out, a fault in that
-    /// is met again.
-    fn excludes(&mut self) -> bool {
-        let examine = self.options.excludes.distinguish_directories();
-        let directory = examine && self.stat().is_ok_and(|(_, _, stat)| is_directory(&stat));
-        self.options.excludes.matches(&self.path, directory)
-    }
-
-    /// The directory that the entry at `path` is in, where its name starts in the path, and what it is.
-    fn stat(&mut self) -> Result<(Arc<OwnedFd>, usize, Stat), Fault> {
+    /// Examines the entry at `path`.
+    fn examine(&mut self) -> Result<Examined, Fault> {
         let top = self.stack.last_mut().ok_or(Fault::Replaced)?;
         let start = if top.path_length == 0 { 0 } else { top.path_length + 1 };
         let directory = Arc::clone(top.directory(None)?);
@@ -119,8 +121,7 @@ impl Scanner {
         }
     }
 
-    fn visit(&mut self) -> Result<Option<Found>, Fault> {
-        let (directory, start, stat) = self.stat()?;
+    fn visit(&mut self, (directory, start, stat): Examined) -> Result<Option<Found>, Fault> {
         if self.skips(&stat) {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::figures::Figures;
 use super::number;
-use super::table::{Column, Table};
+use super::table::{Column, Table, number as n, words as w};
 use super::{Case, Tails, Task};
 
 /// One treatment of tail ends, of one codec, block size and program.
@@ -106,26 +106,35 @@ fn way_of(figures: &[&Figures], jobs: usize) -> Option<Way> {
 
 /// The comparison as a table, if there is one.
 pub(super) fn table(all: &[Fragments]) -> Option<Table> {
-    if all.is_empty() {
-        return None;
-    }
-    let mut columns = vec![Column::text("Codec"), Column::text("Block"), Column::text("Program")];
-    columns.extend(["MB, fragments", "MB, no tail packing", "MB, no fragments", "Saved %", "Jobs"].map(Column::number));
-    columns.extend(["Speed-up, fragments", "Speed-up, no tail packing", "Speed-up, no fragments"].map(Column::number));
-    columns.extend(["Wall s, fragments", "Wall s, no tail packing", "Wall s, no fragments"].map(Column::number));
-    Some(Table::new(columns, all.iter().map(row).collect()))
+    let columns: [Column<Fragments>; 14] = [
+        w("Codec", |found| found.codec.to_owned()),
+        w("Block", |found| number::block_size(found.block_size)),
+        w("Program", |found| found.program.to_owned()),
+        n("MB, fragments", |found| megabytes(found.fragments)),
+        n("MB, no tail packing", |found| megabytes(found.no_tail_packing)),
+        n("MB, no fragments", |found| megabytes(found.no_fragments)),
+        n("Saved %", |found| found.saved.map(number::percent).unwrap_or_default()),
+        n("Jobs", |found| if found.jobs > 0 { found.jobs.to_string() } else { String::new() }),
+        n("Speed-up, fragments", |found| speedup(found.fragments)),
+        n("Speed-up, no tail packing", |found| speedup(found.no_tail_packing)),
+        n("Speed-up, no fragments", |found| speedup(found.no_fragments)),
+        n("Wall s, fragments", |found| wall(found.fragments)),
+        n("Wall s, no tail packing", |found| wall(found.no_tail_packing)),
+        n("Wall s, no fragments", |found| wall(found.no_fragments)),
+    ];
+    (!all.is_empty()).then(|| Table::new(all, columns))
 }
 
-fn row(found: &Fragments) -> Vec<String> {
-    let ways =
-        |cell: fn(&Way) -> Option<String>| found.ways().map(|way| way.as_ref().and_then(cell).unwrap_or_default());
-    let mut cells = vec![found.codec.to_owned(), number::block_size(found.block_size), found.program.to_owned()];
-    cells.extend(ways(|way| Some(number::megabytes(way.image_bytes as f64))));
-    cells.push(found.saved.map(number::percent).unwrap_or_default());
-    cells.push(if found.jobs > 0 { found.jobs.to_string() } else { String::new() });
-    cells.extend(ways(|way| way.speedup.map(number::ratio)));
-    cells.extend(ways(|way| way.wall_s.map(number::short)));
-    cells
+fn megabytes(way: Option<Way>) -> String {
+    way.map(|way| number::megabytes(way.image_bytes as f64)).unwrap_or_default()
+}
+
+fn speedup(way: Option<Way>) -> String {
+    way.and_then(|way| way.speedup).map(number::ratio).unwrap_or_default()
+}
+
+fn wall(way: Option<Way>) -> String {
+    way.and_then(|way| way.wall_s).map(number::short).unwrap_or_default()
 }
 
 /// The effect in words, of packline if that was measured; empty without figures.

@@ -1,7 +1,7 @@
 //! The report as Markdown, with tables aligned in the source too.
 
 use super::figures::{figures, groups};
-use super::table::Table;
+use super::table::{self, Table};
 use super::verdict::verdict;
 use super::{Report, fragments, tables};
 
@@ -16,7 +16,12 @@ pub fn markdown(report: &Report) -> String {
     }
     let ways = fragments::fragments(&figures);
     section(&mut out, "Fragments", &fragments::verdict(&ways), fragments::table(&ways));
-    section(&mut out, "Codecs in memory", "Megabytes (10^6) a second on one core.", tables::codecs(&report.codecs));
+    section(
+        &mut out,
+        "Codecs in memory",
+        "Megabytes (10^6) a second on one core.",
+        tables::codecs(&report.codecs, false),
+    );
     list(&mut out, "Notes", &report.notes);
     out
 }
@@ -56,26 +61,12 @@ fn section(out: &mut String, title: &str, words: &str, table: Option<Table>) {
 
 /// The table, each column as wide as its widest cell.
 fn aligned(table: &Table) -> String {
-    let heads: Vec<String> = table.columns.iter().map(|column| escaped(&column.head)).collect();
-    let rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
-    let width = |at: usize| {
-        let cells = rows.iter().map(|row| row[at].chars().count());
-        cells.chain([heads[at].chars().count(), 3]).max().unwrap_or(3)
-    };
-    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
-    let line = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).zip(&table.columns).map(|((cell, &width), column)| {
-            if column.number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-        });
-        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
-    };
-    let rule: Vec<String> = widths
-        .iter()
-        .zip(&table.columns)
-        .map(|(&width, column)| if column.number { format!("{}:", "-".repeat(width - 1)) } else { "-".repeat(width) })
-        .collect();
-    let rows: String = rows.iter().map(|row| line(row)).collect();
-    format!("{}{}{rows}", line(&heads), line(&rule))
+    let mut lines = table.lines(escaped);
+    let widths: Vec<usize> = table::widths(&lines).into_iter().map(|width| width.max(3)).collect();
+    let rule =
+        |(&width, &number): (&usize, &bool)| "-".repeat(width - usize::from(number)) + if number { ":" } else { "" };
+    lines.insert(1, widths.iter().zip(&table.numbers).map(rule).collect());
+    lines.iter().map(|cells| format!("| {} |\n", table.padded(cells, &widths).join(" | "))).collect()
 }
 
 /// Text escaped for Markdown, on one line.

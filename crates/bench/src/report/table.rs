@@ -1,43 +1,63 @@
-//! A table of words and numbers, before it is Markdown or HTML.
+//! A table of words and numbers, before it is text, Markdown or HTML.
 
-#[derive(Clone)]
-pub(super) struct Column {
-    pub head: String,
-    /// Whether its cells are numbers, which are aligned right.
-    pub number: bool,
+/// A column of a table of `T`: its heading, whether its cells are numbers, and the cell of a row.
+pub(super) type Column<T> = (&'static str, bool, fn(&T) -> String);
+
+/// A column of words.
+pub(super) const fn words<T>(head: &'static str, cell: fn(&T) -> String) -> Column<T> {
+    (head, false, cell)
 }
 
-impl Column {
-    pub(super) fn text(head: &str) -> Column {
-        Column { head: head.into(), number: false }
-    }
-
-    pub(super) fn number(head: &str) -> Column {
-        Column { head: head.into(), number: true }
-    }
+/// A column of numbers, which are aligned right.
+pub(super) const fn number<T>(head: &'static str, cell: fn(&T) -> String) -> Column<T> {
+    (head, true, cell)
 }
 
 /// A table without its empty columns.
 pub(super) struct Table {
-    /// The columns that are not empty.
-    pub columns: Vec<Column>,
+    pub heads: Vec<&'static str>,
+    /// Whether each column is one of numbers.
+    pub numbers: Vec<bool>,
     /// A cell for each column.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Of rows that have a cell for each column; columns empty in all rows are left out.
-    pub(super) fn new(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Table {
-        let filled: Vec<bool> = (0..columns.len())
-            .map(|at| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty())))
-            .collect();
-        let rows = rows.into_iter().map(|row| kept(row, &filled)).collect();
-        Table { columns: kept(columns, &filled), rows }
+    /// A row for each item; columns empty in all rows are left out.
+    pub(super) fn new<T>(items: &[T], columns: impl IntoIterator<Item = Column<T>>) -> Table {
+        let mut table = Table { heads: Vec::new(), numbers: Vec::new(), rows: vec![Vec::new(); items.len()] };
+        for (head, number, cell) in columns {
+            let cells: Vec<String> = items.iter().map(cell).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                table.heads.push(head);
+                table.numbers.push(number);
+                table.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+            }
+        }
+        table
+    }
+
+    /// The headings and the rows, escaped.
+    pub(super) fn lines(&self, escaped: fn(&str) -> String) -> Vec<Vec<String>> {
+        let heads = self.heads.iter().map(|head| escaped(head)).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect());
+        std::iter::once(heads).chain(rows).collect()
+    }
+
+    /// The cells of a line, padded to the widths of their columns, characters.
+    pub(super) fn padded(&self, cells: &[String], widths: &[usize]) -> Vec<String> {
+        let pad = |((cell, &width), &number): ((&String, &usize), &bool)| match number {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        };
+        cells.iter().zip(widths).zip(&self.numbers).map(pad).collect()
     }
 }
 
-fn kept<T>(cells: Vec<T>, filled: &[bool]) -> Vec<T> {
-    cells.into_iter().zip(filled).filter(|(_, filled)| **filled).map(|(cell, _)| cell).collect()
+/// The characters of the widest cell of each column.
+pub(super) fn widths(lines: &[Vec<String>]) -> Vec<usize> {
+    let columns = lines.first().map_or(0, Vec::len);
+    (0..columns).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect()
 }
 
 #[cfg(test)]
@@ -46,10 +66,10 @@ mod tests {
 
     #[test]
     fn empty_columns_are_left_out() {
-        let columns = vec![Column::text("a"), Column::number("b"), Column::number("c")];
-        let rows = vec![vec!["x".into(), "".into(), "".into()], vec!["y".into(), "".into(), "3".into()]];
-        let table = Table::new(columns, rows);
-        assert_eq!(table.columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+        let columns: [Column<[&str; 3]>; 3] =
+            [words("a", |row| row[0].into()), number("b", |row| row[1].into()), number("c", |row| row[2].into())];
+        let table = Table::new(&[["x", "", ""], ["y", "", "3"]], columns);
+        assert_eq!(table.heads, ["a", "c"]);
         assert_eq!(table.rows, [["x", ""], ["y", "3"]]);
     }
 }

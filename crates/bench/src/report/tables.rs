@@ -1,73 +1,68 @@
-//! The report's tables, which Markdown and HTML both show.
+//! The report's tables and facts, which several formats show.
 
 use super::figures::{Figures, Group};
-use super::number;
-use super::table::{Column, Table};
-use super::{CodecSpeed, Report, Spread, Tails};
+use super::table::{Column, Table, number as n, words as w};
+use super::{CodecSpeed, Report, Spread, Tails, number};
 
-pub(super) fn runs(group: &Group) -> Table {
-    let mut columns = ["Codec", "Tails", "Program"].map(Column::text).to_vec();
-    columns.extend(
-        ["Jobs", "Wall s", "Worst s", "CPU s", "Peak MB", "Image bytes", "Ratio %", "MB/s"].map(Column::number),
-    );
-    columns.extend(["Speed-up", "Efficiency %", "Ceiling MB/s"].map(Column::number));
-    columns.extend(["CPU, ours:peer", "Wall, ours:peer", "Size, ours:peer"].map(Column::number));
-    Table::new(columns, group.figures.iter().map(|one| run(one)).collect())
+fn shown(number: Option<f64>, show: fn(f64) -> String) -> String {
+    number.map(show).unwrap_or_default()
 }
 
-fn run(one: &Figures) -> Vec<String> {
-    let case = &one.measured.case;
-    let shown = |number: Option<f64>, show: fn(f64) -> String| number.map(show).unwrap_or_default();
-    let spread = |found: Option<Spread>| found.map(number::spread_ratio).unwrap_or_default();
-    vec![
-        case.codec.clone(),
-        tails(case.tails).into(),
-        case.program.clone(),
-        case.jobs.to_string(),
-        shown(one.wall.map(|wall| wall.median), number::short),
-        shown(one.wall.map(|wall| wall.most), number::short),
-        shown(one.cpu.map(|cpu| cpu.median), number::short),
-        shown(one.peak.map(|peak| peak as f64), number::megabytes),
-        one.ratio.map(|_| number::grouped(one.measured.image_bytes)).unwrap_or_default(),
-        shown(one.ratio, number::percent),
-        shown(one.throughput, number::megabytes),
-        shown(one.speedup, number::ratio),
-        shown(one.efficiency, |share| number::short(share * 100.0)),
-        shown(one.ceiling, number::megabytes),
-        spread(one.versus.and_then(|versus| versus.cpu)),
-        spread(one.versus.and_then(|versus| versus.wall)),
-        shown(one.versus.and_then(|versus| versus.size), |ratio| format!("{ratio:.3}")),
-    ]
+fn median(spread: Option<Spread>, show: fn(f64) -> String) -> String {
+    shown(spread.map(|spread| spread.median), show)
+}
+
+fn ratio(versus: Option<Spread>) -> String {
+    versus.map(number::spread_ratio).unwrap_or_default()
+}
+
+fn size(one: &Figures) -> String {
+    shown(one.versus.and_then(|versus| versus.size), |ratio| format!("{ratio:.3}"))
+}
+
+/// The runs of one task and block size.
+pub(super) fn runs(group: &Group) -> Table {
+    let columns: [Column<&Figures>; 17] = [
+        w("Codec", |one| one.measured.case.codec.clone()),
+        w("Tails", |one| tails(one.measured.case.tails).into()),
+        w("Program", |one| one.measured.case.program.clone()),
+        n("Jobs", |one| one.measured.case.jobs.to_string()),
+        n("Wall s", |one| median(one.wall, number::short)),
+        n("Worst s", |one| shown(one.wall.map(|wall| wall.most), number::short)),
+        n("CPU s", |one| median(one.cpu, number::short)),
+        n("Peak MB", |one| shown(one.peak.map(|peak| peak as f64), number::megabytes)),
+        n("Image bytes", |one| one.ratio.map(|_| number::grouped(one.measured.image_bytes)).unwrap_or_default()),
+        n("Ratio %", |one| shown(one.ratio, number::percent)),
+        n("MB/s", |one| shown(one.throughput, number::megabytes)),
+        n("Speed-up", |one| shown(one.speedup, number::ratio)),
+        n("Efficiency %", |one| shown(one.efficiency, |share| number::short(share * 100.0))),
+        n("Ceiling MB/s", |one| shown(one.ceiling, number::megabytes)),
+        n("CPU, ours:peer", |one| ratio(one.versus.and_then(|versus| versus.cpu))),
+        n("Wall, ours:peer", |one| ratio(one.versus.and_then(|versus| versus.wall))),
+        n("Size, ours:peer", |one| size(one)),
+    ];
+    Table::new(&group.figures, columns)
 }
 
 /// The same with fewer columns, for a terminal. Tail ends are named if several treatments were measured.
 pub(super) fn short_runs(group: &Group) -> Table {
-    let mut columns = ["Codec", "Tails", "Program"].map(Column::text).to_vec();
-    columns.extend(["Jobs", "Wall s", "CPU s", "Peak MB", "Ratio %", "MB/s"].map(Column::number));
-    columns.extend(["Wall÷", "CPU÷", "Size÷"].map(Column::number));
+    let columns: [Column<&Figures>; 12] = [
+        w("Codec", |one| one.measured.case.codec.clone()),
+        w("Tails", |one| tails(one.measured.case.tails).into()),
+        w("Program", |one| one.measured.case.program.clone()),
+        n("Jobs", |one| one.measured.case.jobs.to_string()),
+        n("Wall s", |one| median(one.wall, number::short)),
+        n("CPU s", |one| median(one.cpu, number::short)),
+        n("Peak MB", |one| shown(one.peak.map(|peak| peak as f64), number::megabytes)),
+        n("Ratio %", |one| shown(one.ratio, number::percent)),
+        n("MB/s", |one| shown(one.throughput, number::megabytes)),
+        n("Wall÷", |one| median(one.versus.and_then(|versus| versus.wall), number::ratio)),
+        n("CPU÷", |one| median(one.versus.and_then(|versus| versus.cpu), number::ratio)),
+        n("Size÷", |one| size(one)),
+    ];
     let first = group.figures.first().map(|one| one.measured.case.tails);
     let ways = group.figures.iter().any(|one| Some(one.measured.case.tails) != first);
-    Table::new(columns, group.figures.iter().map(|one| short_run(one, ways)).collect())
-}
-
-fn short_run(one: &Figures, ways: bool) -> Vec<String> {
-    let case = &one.measured.case;
-    let shown = |number: Option<f64>, show: fn(f64) -> String| number.map(show).unwrap_or_default();
-    let median = |spread: Option<Spread>| spread.map(|spread| spread.median);
-    vec![
-        case.codec.clone(),
-        if ways { tails(case.tails).into() } else { String::new() },
-        case.program.clone(),
-        case.jobs.to_string(),
-        shown(median(one.wall), number::short),
-        shown(median(one.cpu), number::short),
-        shown(one.peak.map(|peak| peak as f64), number::megabytes),
-        shown(one.ratio, number::percent),
-        shown(one.throughput, number::megabytes),
-        shown(median(one.versus.and_then(|versus| versus.wall)), number::ratio),
-        shown(median(one.versus.and_then(|versus| versus.cpu)), number::ratio),
-        shown(one.versus.and_then(|versus| versus.size), |ratio| format!("{ratio:.3}")),
-    ]
+    Table::new(&group.figures, columns.into_iter().filter(|(head, ..)| ways || *head != "Tails"))
 }
 
 /// The words for a treatment of tail ends; empty for formats without blocks.
@@ -80,51 +75,28 @@ pub(super) fn tails(tails: Tails) -> &'static str {
     }
 }
 
-/// The codecs in memory, if any were measured.
-pub(super) fn codecs(codecs: &[CodecSpeed]) -> Option<Table> {
-    let mut columns = ["Codec", "Block"].map(Column::text).to_vec();
-    columns.extend(["Blocks", "Not smaller %", "Ratio %"].map(Column::number));
-    columns.extend(["Compress MB/s", "slowest–fastest", "Decompress MB/s", "slowest–fastest"].map(Column::number));
-    (!codecs.is_empty()).then(|| Table::new(columns, codecs.iter().map(codec).collect()))
+/// The codecs in memory, if any were measured; with fewer columns if `is_short`, for a terminal.
+pub(super) fn codecs(codecs: &[CodecSpeed], is_short: bool) -> Option<Table> {
+    let columns: [Column<CodecSpeed>; 9] = [
+        w("Codec", |one| one.codec.clone()),
+        w("Block", |one| number::block_size(one.block_size)),
+        n("Blocks", |one| number::grouped(one.blocks)),
+        n("Not smaller %", |one| shown(one.not_smaller_share(), number::percent)),
+        n("Ratio %", |one| shown(one.ratio(), number::percent)),
+        n("Compress MB/s", |one| median(one.compress_speed(), number::megabytes)),
+        n("slowest–fastest", |one| range(one.compress_speed())),
+        n("Decompress MB/s", |one| median(one.decompress_speed(), number::megabytes)),
+        n("slowest–fastest", |one| range(one.decompress_speed())),
+    ];
+    let long = ["Blocks", "Not smaller %", "slowest–fastest"];
+    let columns = columns.into_iter().filter(|(head, ..)| !(is_short && long.contains(head)));
+    (!codecs.is_empty()).then(|| Table::new(codecs, columns))
 }
 
-fn codec(one: &CodecSpeed) -> Vec<String> {
-    let percent = |share: Option<f64>| share.map(number::percent).unwrap_or_default();
-    let median = |speed: Option<Spread>| speed.map(|speed| number::megabytes(speed.median)).unwrap_or_default();
-    let range = |speed: Option<Spread>| {
-        let wide = speed.filter(|speed| speed.least < speed.most);
-        wide.map(|speed| format!("{}–{}", number::megabytes(speed.least), number::megabytes(speed.most)))
-            .unwrap_or_default()
-    };
-    vec![
-        one.codec.clone(),
-        number::block_size(one.block_size),
-        number::grouped(one.blocks),
-        percent(one.not_smaller_share()),
-        percent(one.ratio()),
-        median(one.compress_speed()),
-        range(one.compress_speed()),
-        median(one.decompress_speed()),
-        range(one.decompress_speed()),
-    ]
-}
-
-/// The same for a terminal.
-pub(super) fn short_codecs(codecs: &[CodecSpeed]) -> Option<Table> {
-    let mut columns = ["Codec", "Block"].map(Column::text).to_vec();
-    columns.extend(["Ratio %", "Compress MB/s", "Decompress MB/s"].map(Column::number));
-    (!codecs.is_empty()).then(|| Table::new(columns, codecs.iter().map(short_codec).collect()))
-}
-
-fn short_codec(one: &CodecSpeed) -> Vec<String> {
-    let median = |speed: Option<Spread>| speed.map(|speed| number::megabytes(speed.median)).unwrap_or_default();
-    vec![
-        one.codec.clone(),
-        number::block_size(one.block_size),
-        one.ratio().map(number::percent).unwrap_or_default(),
-        median(one.compress_speed()),
-        median(one.decompress_speed()),
-    ]
+fn range(speed: Option<Spread>) -> String {
+    let wide = speed.filter(|speed| speed.least < speed.most);
+    let ends = wide.map(|speed| [speed.least, speed.most].map(number::megabytes).join("–"));
+    ends.unwrap_or_default()
 }
 
 /// The speed of the storage, in a sentence.

@@ -1,7 +1,7 @@
 //! The report for a terminal: the summary first, then the figures, in at most 100 columns.
 
 use super::figures::{figures, groups};
-use super::table::Table;
+use super::table::{self, Table};
 use super::verdict::verdict;
 use super::{Report, fragments, tables};
 
@@ -30,7 +30,7 @@ pub fn text(report: &Report) -> String {
         out.push('\n');
         list(&mut out, "", &[ways]);
     }
-    section(&mut out, "Codecs in memory, on one core", tables::short_codecs(&report.codecs));
+    section(&mut out, "Codecs in memory, on one core", tables::codecs(&report.codecs, true));
     out.push('\n');
     facts(&mut out, report);
     list(&mut out, "- ", &report.notes);
@@ -83,27 +83,21 @@ fn wrap(out: &mut String, sentence: &str) {
 
 /// The table in columns; if it is too wide, the widest text columns are truncated.
 fn aligned(table: &Table) -> String {
-    let heads: Vec<String> = table.columns.iter().map(|column| column.head.clone()).collect();
-    let rows = std::iter::once(&heads).chain(&table.rows);
-    let rows: Vec<Vec<String>> = rows.map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
-    let widths = widths(table, &rows);
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).zip(&table.columns).map(|((cell, &width), column)| {
-            let cell = cut(cell, width);
-            if column.number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-        });
-        let line = cells.collect::<Vec<_>>().join(&" ".repeat(GAP));
+    let lines = table.lines(escaped);
+    let widths = widths(table, &lines);
+    let line = |cells: &Vec<String>| {
+        let cells: Vec<String> = cells.iter().zip(&widths).map(|(cell, &width)| cut(cell, width)).collect();
+        let line = table.padded(&cells, &widths).join(&" ".repeat(GAP));
         format!("{}\n", cut(line.trim_end(), WIDTH))
     };
-    rows.iter().map(line).collect()
+    lines.iter().map(line).collect()
 }
 
-fn widths(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
-    let widest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let mut widths: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+fn widths(table: &Table, lines: &[Vec<String>]) -> Vec<usize> {
+    let mut widths = table::widths(lines);
     let available = WIDTH.saturating_sub(GAP * widths.len().saturating_sub(1));
     while widths.iter().sum::<usize>() > available {
-        let words = widths.iter_mut().zip(&table.columns).filter(|(_, column)| !column.number);
+        let words = widths.iter_mut().zip(&table.numbers).filter(|(_, number)| !**number);
         match words.map(|(width, _)| width).max().filter(|width| **width > WORDS_LEAST) {
             Some(width) => *width -= 1,
             None => break,

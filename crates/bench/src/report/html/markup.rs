@@ -1,6 +1,6 @@
 //! Text and tables as HTML.
 
-use crate::report::table::{Column, Table};
+use crate::report::table::Table;
 
 /// Headings up to this length are not wrapped.
 const SHORT: usize = 8;
@@ -26,20 +26,15 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// A table that scrolls horizontally if it is wider than the page.
 pub(super) fn table(table: &Table) -> String {
-    let class = |at: usize| if table.columns[at].number { "n" } else { "w" };
-    let head = |(at, column): (usize, &Column)| {
-        let short = if column.head.len() <= SHORT { " short" } else { "" };
-        format!("<th scope=\"col\" class=\"{}{short}\">{}</th>", class(at), escaped(&column.head))
+    let class = |number: &bool| if *number { "n" } else { "w" };
+    let head = |(head, number): (&&str, &bool)| {
+        let short = if head.len() <= SHORT { " short" } else { "" };
+        format!("<th scope=\"col\" class=\"{}{short}\">{}</th>", class(number), escaped(head))
     };
-    let heads: String = table.columns.iter().enumerate().map(head).collect();
-    let row = |row: &Vec<String>| {
-        let cells: String = row
-            .iter()
-            .enumerate()
-            .map(|(at, cell)| format!("<td class=\"{}\">{}</td>", class(at), escaped(cell)))
-            .collect();
-        format!("<tr>{cells}</tr>\n")
-    };
+    let heads: String = table.heads.iter().zip(&table.numbers).map(head).collect();
+    let cell = |(cell, number): (&String, &bool)| format!("<td class=\"{}\">{}</td>", class(number), escaped(cell));
+    let row =
+        |row: &Vec<String>| format!("<tr>{}</tr>\n", row.iter().zip(&table.numbers).map(cell).collect::<String>());
     let rows: String = table.rows.iter().map(row).collect();
     format!(
         "<div class=\"table\" tabindex=\"0\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"

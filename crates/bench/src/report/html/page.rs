@@ -23,7 +23,7 @@ pub fn html(report: &Report) -> String {
         groups.iter().map(|group| (group.title(), section(group, &palette))).collect();
     sections.extend(fragments_section(&figures));
     sections.extend(
-        tables::codecs(&report.codecs)
+        tables::codecs(&report.codecs, false)
             .map(|rows| ("Codecs in memory".to_string(), speeds::speeds(&report.codecs) + &table(&rows))),
     );
     sections.extend(notes(report));

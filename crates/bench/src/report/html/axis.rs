@@ -20,34 +20,36 @@ pub(super) enum Scale {
 impl Scale {
     /// From zero to the largest number; on a log scale from about the smallest.
     pub(super) fn from_zero(numbers: impl IntoIterator<Item = f64>) -> Scale {
-        match range(numbers) {
-            None => Scale::Linear(0.0, 1.0),
-            Some((least, most)) if most / least > WIDE => Scale::powers(least, most),
-            Some((_, most)) => Scale::Linear(0.0, rounded_up(most, step(most, 4.0))),
-        }
+        Scale::of(numbers, Scale::powers, |_, most| Scale::Linear(0.0, rounded_up(most, step(most, 4.0))))
     }
 
     /// From about the smallest to about the largest number.
     pub(super) fn around(numbers: impl IntoIterator<Item = f64>) -> Scale {
-        match range(numbers) {
-            None => Scale::Linear(0.0, 1.0),
-            Some((least, most)) if most / least > WIDE => Scale::powers(least, most),
-            Some((least, most)) => {
-                let margin = ((most - least) * 0.08).max(most * 0.04);
-                Scale::Linear((least - margin).max(0.0), most + margin)
-            }
-        }
+        Scale::of(numbers, Scale::powers, |least, most| {
+            let margin = ((most - least) * 0.08).max(most * 0.04);
+            Scale::Linear((least - margin).max(0.0), most + margin)
+        })
     }
 
     /// From the smallest to the largest number with a small margin, for numbers that are all ticks, such as jobs.
     pub(super) fn close(numbers: impl IntoIterator<Item = f64>) -> Scale {
+        let powers = |least, most| Scale::Powers(least / 1.15, most * 1.15);
+        Scale::of(numbers, powers, |least, most| {
+            let margin = ((most - least) * 0.05).max(least * 0.05);
+            Scale::Linear(least - margin, most + margin)
+        })
+    }
+
+    /// `powers` or `linear` of the smallest and the largest number.
+    fn of(
+        numbers: impl IntoIterator<Item = f64>,
+        powers: fn(f64, f64) -> Scale,
+        linear: fn(f64, f64) -> Scale,
+    ) -> Scale {
         match range(numbers) {
             None => Scale::Linear(0.0, 1.0),
-            Some((least, most)) if most / least > WIDE => Scale::Powers(least / 1.15, most * 1.15),
-            Some((least, most)) => {
-                let margin = ((most - least) * 0.05).max(least * 0.05);
-                Scale::Linear(least - margin, most + margin)
-            }
+            Some((least, most)) if most / least > WIDE => powers(least, most),
+            Some((least, most)) => linear(least, most),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::axis::Scale;
 use super::frame::Frame;
-use super::look::Look;
+use super::palette::Look;
 use super::svg::Svg;
 use crate::report::number;
 
@@ -20,26 +20,8 @@ pub(super) struct Point {
     pub range: Option<(f64, f64)>,
 }
 
-/// The ideal line of a chart.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Ideal {
-    None,
-    /// The number of jobs over the fewest jobs.
-    Proportional,
-    /// The same for any number of jobs.
-    Level(f64),
-}
-
-impl Ideal {
-    /// Its value at `jobs`, where all numbers of jobs are `all`.
-    fn at(self, all: &[usize], jobs: f64) -> Option<f64> {
-        match self {
-            Ideal::None => None,
-            Ideal::Proportional => Some(jobs / all.first().map_or(1, |&first| first.max(1)) as f64),
-            Ideal::Level(level) => Some(level),
-        }
-    }
-}
+/// The ideal line of a chart: its value by the number of jobs over the fewest jobs.
+pub(super) type Ideal = Option<fn(f64) -> f64>;
 
 /// State that all panels of a chart share.
 #[derive(Clone)]
@@ -63,13 +45,9 @@ impl Chart {
         let drawn = points.iter().flat_map(|point| [point.value, point.range.map_or(point.value, |range| range.1)]);
         let mut numbers: Vec<f64> = drawn.collect();
         let most = numbers.iter().copied().fold(0.0, f64::max);
-        match ideal {
-            Ideal::None => {}
-            Ideal::Level(level) => numbers.push(level),
-            // More space for the ideal line would squeeze the measured lines.
-            Ideal::Proportional => numbers
-                .extend(ideal.at(&jobs, jobs.last().map_or(1.0, |&jobs| jobs as f64)).map(|at| at.min(most * 1.5))),
-        }
+        let times = jobs.last().map_or(1.0, |&last| last as f64 / fewest(&jobs));
+        // More space for the ideal line would squeeze the measured lines.
+        numbers.extend(ideal.map(|ideal| ideal(times).min(most * 1.5).max(ideal(1.0))));
         Chart { jobs, scale: Scale::from_zero(numbers), title: title.into(), ideal }
     }
 
@@ -93,7 +71,7 @@ impl Chart {
         let (Some(&first), Some(&last)) = (self.jobs.first(), self.jobs.last()) else { return };
         // The line is straight only if both scales are alike, so it is drawn in steps, up to the end of the scale.
         let at = |step: i32| first as f64 + (last - first) as f64 * f64::from(step) / 96.0;
-        let points = (0..=96).map(at).filter_map(|jobs| Some((jobs, self.ideal.at(&self.jobs, jobs)?)));
+        let points = (0..=96).map(at).filter_map(|jobs| Some((jobs, self.ideal?(jobs / fewest(&self.jobs)))));
         let places: Vec<_> = points
             .take_while(|(_, ideal)| *ideal <= self.scale.most() * 1.000_001)
             .map(|(jobs, ideal)| frame.place(jobs, ideal))
@@ -108,6 +86,10 @@ impl Chart {
             svg.titled(&title, |svg| svg.marker(line.look, place));
         }
     }
+}
+
+fn fewest(jobs: &[usize]) -> f64 {
+    jobs.first().map_or(1, |&first| first.max(1)) as f64
 }
 
 fn draw_line(svg: &mut Svg, frame: &Frame, line: &Line) {

@@ -46,11 +46,14 @@ pub(super) fn figure(title: &str, drawn: &str, reading: &str) -> String {
     format!("<figure><h3>{}</h3>\n{drawn}<figcaption>{}</figcaption></figure>\n", escaped(title), escaped(reading))
 }
 
-/// Small charts with titles, side by side.
-pub(super) fn panels(panels: &[(String, String)]) -> String {
+/// Small charts with titles, side by side, with a heading and a caption; nothing without charts.
+pub(super) fn panels(title: &str, legend: &str, panels: &[(String, String)], reading: &str) -> String {
+    if panels.is_empty() {
+        return String::new();
+    }
     let panel =
         |(title, svg): &(String, String)| format!("<div class=\"panel\"><h4>{}</h4>{svg}</div>\n", escaped(title));
-    beside(&panels.iter().map(panel).collect::<Vec<_>>())
+    figure(title, &(legend.to_owned() + &beside(&panels.iter().map(panel).collect::<Vec<_>>())), reading)
 }
 
 /// Elements side by side.

@@ -18,7 +18,7 @@ pub fn html(report: &Report) -> String {
         name => format!("Benchmark: {name}"),
     };
     let figures = figures(report);
-    let (groups, palette) = (groups(&figures), Palette::of(&figures));
+    let (groups, palette) = (groups(&figures), Palette::of(report.measured.iter().map(|one| &one.case)));
     let mut sections: Vec<(String, String)> =
         groups.iter().map(|group| (group.title(), section(group, &palette))).collect();
     sections.extend(fragments_section(&figures));
@@ -36,7 +36,7 @@ pub fn html(report: &Report) -> String {
         escaped(&title),
         style(),
         header(report, &title),
-        contents(&sections) + &alarm(report) + &sentences(report, &figures) + &in_short(&figures),
+        contents(&sections) + &alarm(report) + &list("verdict", &verdict(report, &figures)) + &in_short(&figures),
     )
 }
 
@@ -83,10 +83,10 @@ fn alarm(report: &Report) -> String {
     if all.is_empty() { all } else { format!("<div class=\"alarm\" role=\"alert\">\n{all}</div>\n") }
 }
 
-fn sentences(report: &Report, figures: &[Figures]) -> String {
-    let items: String =
-        verdict(report, figures).iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
-    if items.is_empty() { items } else { format!("<ul class=\"verdict\">\n{items}</ul>\n") }
+/// A list; nothing without sentences.
+fn list(class: &str, sentences: &[String]) -> String {
+    let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
+    if items.is_empty() { items } else { format!("<ul class=\"{class}\">\n{items}</ul>\n") }
 }
 
 fn section<'g>(group: &'g Group<'g, 'g>, palette: &'g Palette<'g>) -> String {
@@ -103,8 +103,7 @@ fn fragments_section(figures: &[Figures]) -> Option<(String, String)> {
 }
 
 fn notes(report: &Report) -> Option<(String, String)> {
-    let items: String = report.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
-    (!items.is_empty()).then(|| ("Notes".into(), format!("<ul class=\"notes\">\n{items}</ul>\n")))
+    (!report.notes.is_empty()).then(|| ("Notes".into(), list("notes", &report.notes)))
 }
 
 /// The smallest image, the fastest run and the least processor time of packing, each with its program.

@@ -1,21 +1,63 @@
-//! Colours of a page: one colour is one program in every chart, or one codec if there is one program.
+//! Colours, shapes and dashes of series: one colour is one program in every chart, or one codec if there is one program.
 
-use super::look::{COLOURS, Look};
-use crate::report::figures::Figures;
+use super::svg::Place;
 use crate::report::{Case, Tails};
 
-/// Colours, shapes and dashes, the same on the whole page.
+/// Number of colours; a ninth series has the first colour with another shape.
+const COLOURS: usize = 8;
+const DASHES: usize = 4;
+
+/// The look of a series, distinguished by shape and dashes too, not by colour alone.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// Colour and shape; `None`: the colour of text, and a circle.
+    hue: Option<usize>,
+    /// The treatment of tail ends: 0 is a solid line and a filled marker.
+    way: usize,
+}
+
+impl Look {
+    /// The colour of text, without a meaning.
+    pub(super) const NEUTRAL: Look = Look { hue: None, way: 0 };
+
+    pub(super) fn colour_class(self) -> String {
+        self.hue.map_or("cx".into(), |hue| format!("c{}", hue % COLOURS))
+    }
+
+    pub(super) fn line_class(self) -> String {
+        format!("l {} d{}", self.colour_class(), self.way % DASHES)
+    }
+
+    pub(super) fn marker_class(self) -> String {
+        format!("m {}{}", self.colour_class(), if self.way > 0 { " hollow" } else { "" })
+    }
+
+    /// The corners of the marker around a position; none for a circle.
+    pub(super) fn outline(self, (x, y): Place) -> Option<Vec<Place>> {
+        let corners: &[Place] = match self.hue.unwrap_or(0) % 6 {
+            0 => return None,
+            1 => &[(-3.6, -3.6), (3.6, -3.6), (3.6, 3.6), (-3.6, 3.6)],
+            2 => &[(0.0, -4.8), (4.6, 3.4), (-4.6, 3.4)],
+            3 => &[(0.0, -5.2), (5.2, 0.0), (0.0, 5.2), (-5.2, 0.0)],
+            4 => &[(0.0, 4.8), (4.6, -3.4), (-4.6, -3.4)],
+            _ => &[(0.0, -4.9), (4.7, -1.5), (2.9, 4.0), (-2.9, 4.0), (-4.7, -1.5)],
+        };
+        Some(corners.iter().map(|(right, down)| (x + right, y + down)).collect())
+    }
+}
+
+/// The programs, codecs and treatments of tail ends of some configurations, in their order. Those of the whole page choose the
+/// looks, which are the same in all charts.
 pub(super) struct Palette<'p> {
-    programs: Vec<&'p str>,
-    codecs: Vec<&'p str>,
-    ways: Vec<Tails>,
+    pub programs: Vec<&'p str>,
+    pub codecs: Vec<&'p str>,
+    pub ways: Vec<Tails>,
 }
 
 impl<'p> Palette<'p> {
-    /// For all configurations of the page.
-    pub(super) fn of(figures: &[Figures<'p>]) -> Palette<'p> {
+    pub(super) fn of(cases: impl IntoIterator<Item = &'p Case>) -> Palette<'p> {
         let mut found = Palette { programs: vec![], codecs: vec![], ways: vec![] };
-        for case in figures.iter().map(|one| &one.measured.case) {
+        for case in cases {
             push_new(&mut found.programs, case.program.as_str());
             push_new(&mut found.codecs, case.codec.as_str());
             push_new(&mut found.ways, case.tails);
@@ -29,24 +71,24 @@ impl<'p> Palette<'p> {
 
     pub(super) fn look(&self, case: &Case) -> Look {
         let hue = match self.is_of_codecs() {
-            true => self.codecs.iter().position(|codec| *codec == case.codec),
-            false => self.programs.iter().position(|program| *program == case.program),
+            true => place(&self.codecs, &case.codec.as_str()),
+            false => place(&self.programs, &case.program.as_str()),
         };
-        Look::of(hue.unwrap_or(0), self.way(case.tails))
+        Look { hue: Some(hue), ..self.look_of_way(case.tails) }
     }
 
     pub(super) fn look_of_program(&self, program: &str) -> Look {
-        Look::of(self.programs.iter().position(|known| *known == program).unwrap_or(0), 0)
+        Look { hue: Some(place(&self.programs, &program)), way: 0 }
     }
 
     /// The look of a treatment of tail ends, for any program.
     pub(super) fn look_of_way(&self, tails: Tails) -> Look {
-        Look { hue: None, ..Look::of(0, self.way(tails)) }
+        Look { hue: None, way: place(&self.ways, &tails) }
     }
+}
 
-    fn way(&self, tails: Tails) -> usize {
-        self.ways.iter().position(|way| *way == tails).unwrap_or(0)
-    }
+fn place<T: PartialEq>(list: &[T], item: &T) -> usize {
+    list.iter().position(|known| known == item).unwrap_or(0)
 }
 
 /// Adds an item unless it is in the list.

@@ -3,7 +3,8 @@
 use super::axis::Scale;
 use super::frame::Frame;
 use super::labels::{Area, placed};
-use super::look::Look;
+use super::markup::figure;
+use super::palette::Look;
 use super::svg::{Anchor, Place, Svg, TEXT};
 
 pub(super) struct Dot {
@@ -16,10 +17,21 @@ pub(super) struct Dot {
     pub size: f64,
 }
 
-/// The chart twice, for wide and for narrow pages.
-pub(super) fn pareto(dots: &[Dot], label: &str, x_title: &str, y_title: &str) -> String {
-    let draw = |class, width, height| drawn(dots, (width, height), (x_title, y_title), (class, label));
-    draw("chart wide", 960.0, 460.0) + &draw("chart narrow", 360.0, 380.0)
+/// The words of a chart: for screen readers, and the titles of the axes.
+pub(super) struct Words {
+    pub label: String,
+    pub x: &'static str,
+    pub y: &'static str,
+}
+
+/// A figure with the chart twice, for wide and for narrow pages; nothing for fewer than two points.
+pub(super) fn pareto(title: &str, legend: &str, dots: &[Dot], words: &Words, reading: &str) -> String {
+    if dots.len() < 2 {
+        return String::new();
+    }
+    let wide = drawn(dots, 960.0, 460.0, words).finish("chart wide", &words.label);
+    let narrow = drawn(dots, 360.0, 380.0, words).finish("chart narrow", &words.label);
+    figure(title, &format!("{legend}{wide}{narrow}"), reading)
 }
 
 /// Whether each is on the Pareto frontier: no other is as good in both and better in one.
@@ -30,17 +42,12 @@ pub(super) fn frontier(dots: &[Dot]) -> Vec<bool> {
     dots.iter().map(|dot| !dots.iter().any(|other| beats(other, dot))).collect()
 }
 
-fn drawn(
-    dots: &[Dot],
-    (width, height): Place,
-    (x_title, y_title): (&str, &str),
-    (class, label): (&str, &str),
-) -> String {
+fn drawn(dots: &[Dot], width: f64, height: f64, words: &Words) -> Svg {
     let x = Scale::from_zero(dots.iter().map(|dot| dot.speed));
     let y = Scale::around(dots.iter().map(|dot| dot.size));
     let frame = Frame::inside(width, height, x, y);
     let mut svg = Svg::new(width, height);
-    frame.draw(&mut svg, &x.ticks(), x_title, y_title);
+    frame.draw(&mut svg, &x.ticks(), words.x, words.y);
     svg.text("better", Anchor::End, (frame.right, 12.0), "better: right and down ↘");
     let best = frontier(dots);
     draw_frontier(&mut svg, &frame, dots, &best);
@@ -49,7 +56,7 @@ fn drawn(
         svg.titled(&dot.title, |svg| svg.marker(dot.look, places[index]));
     }
     draw_labels(&mut svg, &frame, dots, &best, &places);
-    svg.finish(class, label)
+    svg
 }
 
 /// Those on the frontier first, which are labelled first and drawn last.

@@ -1,13 +1,12 @@
 //! The charts of one task and block size.
 
-use super::legend::legend;
 use super::lines::{Chart, Ideal, Line, Point};
-use super::look::Look;
-use super::markup::{beside, figure, panels};
-use super::palette::{Palette, push_new};
-use super::pareto::{Dot, pareto};
+use super::markup::{beside, escaped, figure, panels};
+use super::palette::{Look, Palette};
+use super::pareto::{Dot, Words, pareto};
+use super::svg::Svg;
 use crate::report::figures::{Figures, Group};
-use crate::report::{Case, Tails, number, tables};
+use crate::report::{Case, number, tables};
 
 /// Most series of one chart; with more, each codec has a chart.
 const FEW: usize = 6;
@@ -15,10 +14,10 @@ const FEW: usize = 6;
 /// The series of a group. Lists are in the order of the report.
 pub(super) struct Series<'g> {
     group: &'g Group<'g, 'g>,
+    /// Of the page.
     palette: &'g Palette<'g>,
-    codecs: Vec<&'g str>,
-    programs: Vec<&'g str>,
-    ways: Vec<Tails>,
+    /// Of the group.
+    names: Palette<'g>,
     /// One case of each series; its number of jobs has no meaning.
     all: Vec<&'g Case>,
 }
@@ -29,16 +28,14 @@ fn same_series(left: &Case, right: &Case) -> bool {
 
 impl<'g> Series<'g> {
     pub(super) fn of(group: &'g Group<'g, 'g>, palette: &'g Palette<'g>) -> Series<'g> {
-        let mut found = Series { group, palette, codecs: vec![], programs: vec![], ways: vec![], all: vec![] };
-        for case in group.figures.iter().map(|one| &one.measured.case) {
-            push_new(&mut found.codecs, case.codec.as_str());
-            push_new(&mut found.programs, case.program.as_str());
-            push_new(&mut found.ways, case.tails);
-            if !found.all.iter().any(|other| same_series(other, case)) {
-                found.all.push(case);
+        let cases = || group.figures.iter().map(|one| &one.measured.case);
+        let mut all: Vec<&Case> = Vec::new();
+        for case in cases() {
+            if !all.iter().any(|other| same_series(other, case)) {
+                all.push(case);
             }
         }
-        found
+        Series { group, palette, names: Palette::of(cases()), all }
     }
 
     /// Whether all series are in one chart, distinguished by colour; otherwise each codec has a chart.
@@ -53,10 +50,10 @@ impl<'g> Series<'g> {
     /// The words that distinguish a case from the others of the group.
     pub(super) fn name(&self, case: &Case, with_program: bool) -> String {
         let mut words = vec![case.codec.as_str()];
-        if with_program && self.programs.len() > 1 {
+        if with_program && self.names.programs.len() > 1 {
             words.push(&case.program);
         }
-        if self.ways.len() > 1 && !tables::tails(case.tails).is_empty() {
+        if self.names.ways.len() > 1 && !tables::tails(case.tails).is_empty() {
             words.push(tables::tails(case.tails));
         }
         words.join(" · ")
@@ -67,10 +64,11 @@ impl<'g> Series<'g> {
         if self.few() {
             return self.all.iter().map(|case| (self.look(case), self.name(case, true))).collect();
         }
-        let programs = self.programs.iter().map(|program| (self.palette.look_of_program(program), program.to_string()));
-        let ways = self.ways.iter().map(|way| (self.palette.look_of_way(*way), tables::tails(*way).to_string()));
-        let mut key: Vec<_> = programs.filter(|_| self.programs.len() > 1).collect();
-        key.extend(ways.filter(|(_, name)| self.ways.len() > 1 && !name.is_empty()));
+        let programs =
+            self.names.programs.iter().map(|program| (self.palette.look_of_program(program), program.to_string()));
+        let ways = self.names.ways.iter().map(|way| (self.palette.look_of_way(*way), tables::tails(*way).to_string()));
+        let mut key: Vec<_> = programs.filter(|_| self.names.programs.len() > 1).collect();
+        key.extend(ways.filter(|(_, name)| self.names.ways.len() > 1 && !name.is_empty()));
         key
     }
 
@@ -96,17 +94,14 @@ impl<'g> Series<'g> {
     /// Size against speed, if there are two points or more.
     pub(super) fn pareto(&self) -> String {
         let dots: Vec<Dot> = self.at_most_jobs().into_iter().filter_map(|one| self.dot(one)).collect();
-        if dots.len() < 2 {
-            return String::new();
-        }
-        let drawn = legend(&self.key(), false)
-            + &pareto(&dots, "Image size against throughput", "MB of content a second", "image, % of content");
+        let label = "Image size against throughput".into();
+        let words = Words { label, x: "MB of content a second", y: "image, % of content" };
         let reading = format!(
             "Each configuration {}, by median wall time. Right is faster, down is smaller; what lies on the stepped line is beaten \
              by nothing else in both, everything above and left of it is. The size axis need not start at zero.",
             self.jobs_words()
         );
-        figure("Size against speed", &drawn, &reading)
+        pareto("Size against speed", &legend(&self.key(), false), &dots, &words, &reading)
     }
 
     fn dot(&self, one: &Figures) -> Option<Dot> {
@@ -139,9 +134,9 @@ impl<'g> Series<'g> {
         let speedup = |one: &Figures| one.speedup.map(|speedup| point(one, speedup));
         let efficiency = |one: &Figures| one.efficiency.map(|share| point(one, share * 100.0));
         let charts = [
-            self.chart("Wall time by jobs", "seconds", Ideal::None, &wall, WALL),
-            self.chart("Speed-up by jobs", "times as fast", Ideal::Proportional, &speedup, SPEEDUP),
-            self.chart("Efficiency by jobs", "% of ideal", Ideal::Level(100.0), &efficiency, EFFICIENCY),
+            self.chart("Wall time by jobs", "seconds", None, &wall, WALL),
+            self.chart("Speed-up by jobs", "times as fast", Some(|times| times), &speedup, SPEEDUP),
+            self.chart("Efficiency by jobs", "% of ideal", Some(|_| 100.0), &efficiency, EFFICIENCY),
         ];
         match self.few() {
             true => legend(&self.key(), true) + &beside(&charts),
@@ -179,9 +174,9 @@ impl<'g> Series<'g> {
             (codec.to_string(), chart.panel(&of, &format!("{title}, {codec}")))
         };
         let has_points = |codec: &&&str| lines.iter().any(|(of, line)| of == *codec && !line.points.is_empty());
-        let drawn: Vec<(String, String)> = self.codecs.iter().filter(has_points).map(panel).collect();
+        let drawn: Vec<(String, String)> = self.names.codecs.iter().filter(has_points).map(panel).collect();
         let scales = if own { "Each codec has a scale of its own." } else { "All codecs have the same scale." };
-        figure(title, &(legend(&self.key(), true) + &panels(&drawn)), &format!("{reading} {scales}"))
+        panels(title, &legend(&self.key(), true), &drawn, &format!("{reading} {scales}"))
     }
 
     fn line(&self, case: &Case, point: &dyn Fn(&Figures) -> Option<Point>) -> Line {
@@ -190,6 +185,22 @@ impl<'g> Series<'g> {
         points.sort_by_key(|point| point.jobs);
         Line { look: self.look(case), name: self.name(case, true), points }
     }
+}
+
+/// A legend of markers, on lines if `lines`; empty for fewer than two entries.
+fn legend(entries: &[(Look, String)], lines: bool) -> String {
+    if entries.len() < 2 {
+        return String::new();
+    }
+    let entry = |(look, name): &(Look, String)| {
+        let mut svg = Svg::new(34.0, 14.0);
+        if lines {
+            svg.line(&look.line_class(), (1.0, 7.0), (33.0, 7.0));
+        }
+        svg.marker(*look, (17.0, 7.0));
+        format!("<li>{}<span>{}</span></li>\n", svg.finish("swatch", ""), escaped(name))
+    };
+    format!("<ul class=\"key\">\n{}</ul>\n", entries.iter().map(entry).collect::<String>())
 }
 
 const WALL: &str =

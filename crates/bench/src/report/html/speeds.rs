@@ -1,9 +1,9 @@
 //! Codecs in memory: speed on one core, and size.
 
 use super::bars::{Bar, bars};
-use super::look::Look;
-use super::markup::{figure, panels};
-use super::pareto::{Dot, pareto};
+use super::markup::panels;
+use super::palette::Look;
+use super::pareto::{Dot, Words, pareto};
 use crate::report::{CodecSpeed, Spread, number};
 
 pub(super) fn speeds(codecs: &[CodecSpeed]) -> String {
@@ -30,13 +30,9 @@ fn speed_bars(title: &str, codecs: &[&CodecSpeed]) -> String {
         (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "MB a second", None, title)))
     };
     let drawn = [chart("Compress", &CodecSpeed::compress_speed), chart("Decompress", &CodecSpeed::decompress_speed)];
-    let drawn: Vec<(String, String)> = drawn.into_iter().flatten().collect();
-    if drawn.is_empty() {
-        return String::new();
-    }
     let reading = "Megabytes (10^6) of content a second of one processor, the median of the runs; longer is better. Whiskers reach \
                    from the slowest run to the fastest. Where speeds differ more than thirtyfold the scale is one of powers, and squares mark the speeds.";
-    figure(title, &panels(&drawn), reading)
+    panels(title, "", &drawn.into_iter().flatten().collect::<Vec<_>>(), reading)
 }
 
 fn bar(label: &str, speed: Spread) -> Bar {
@@ -51,10 +47,8 @@ fn size_against_speed(title: &str, codecs: &[&CodecSpeed]) -> String {
         Some(Dot { look: Look::NEUTRAL, label: codec.codec.clone(), title, speed, size })
     };
     let dots: Vec<Dot> = codecs.iter().filter_map(dot).filter(|dot| dot.size > 0.0).collect();
-    if dots.len() < 2 {
-        return String::new();
-    }
     let reading =
         "Right compresses faster, down gets smaller; what lies on the stepped line is beaten by nothing else in both.";
-    figure(title, &pareto(&dots, title, "MB compressed a second, one core", "stored, % of content"), reading)
+    let words = Words { label: title.into(), x: "MB compressed a second, one core", y: "stored, % of content" };
+    pareto(title, "", &dots, &words, reading)
 }

@@ -1,7 +1,7 @@
 //! A drawing as SVG. Colours are classes, so that they follow the theme of the page.
 
-use super::look::Look;
 use super::markup::escaped;
+use super::palette::Look;
 
 /// A position in the drawing, from its top left.
 pub(super) type Place = (f64, f64);
@@ -59,7 +59,7 @@ impl Svg {
 
     /// A marker of a series, centred at a position.
     pub(super) fn marker(&mut self, look: Look, place: Place) {
-        let class = format!("m {}{}", look.colour_class(), if look.hollow { " hollow" } else { "" });
+        let class = look.marker_class();
         match look.outline(place) {
             None => {
                 let (x, y) = (coordinate(place.0), coordinate(place.1));

@@ -1,7 +1,7 @@
 //! packline beside each competitor: bars of the ratios.
 
 use super::bars::{Bar, bars};
-use super::markup::{figure, panels};
+use super::markup::panels;
 use super::palette::push_new;
 use super::section::Series;
 use crate::report::figures::{Against, Figures};
@@ -32,16 +32,13 @@ fn beside(series: &Series, peer: &str, compared: &[(&Figures, Against)]) -> Stri
         chart("Wall time", 2, &|against| against.wall),
         chart("Image size", 3, &|against| against.size.map(exact)),
     ];
-    let drawn: Vec<(String, String)> = charts.into_iter().flatten().collect();
-    if drawn.is_empty() {
-        return String::new();
-    }
     let reading = format!(
         "packline's figure divided by {peer}'s, {}: a bar that ends before the line at 1, filled, means that packline needs less; \
          an empty one that it needs more. Whiskers reach from the smallest to the largest ratio of runs made side by side.",
         series.jobs_words()
     );
-    figure(&format!("packline beside {peer}"), &panels(&drawn), &reading)
+    let charts: Vec<(String, String)> = charts.into_iter().flatten().collect();
+    panels(&format!("packline beside {peer}"), "", &charts, &reading)
 }
 
 fn bar(label: String, ratio: Spread, digits: usize) -> Bar {

@@ -57,7 +57,7 @@ impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Finder for List<I> {
             Some(HostFile { path, id }) => (Place::At(path), id),
             None => (Place::Nowhere, None),
         };
-        Ok(Some(Found { entry, place, id, sparse: true, wants_xattrs: false }))
+        Ok(Some(Found { entry, place, id, shared: false, sparse: true, wants_xattrs: false }))
     }
 }
 

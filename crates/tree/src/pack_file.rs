@@ -19,7 +19,6 @@ mod fields;
 mod glob_line;
 pub(crate) mod lines;
 mod listing;
-mod scan;
 pub(crate) mod words;
 
 pub use glob_line::{GlobPattern, PackGlob, TypeSet};

@@ -32,6 +32,8 @@ pub(crate) struct Found {
     pub place: Place,
     /// The file it must be, if that is known.
     pub id: Option<FileId>,
+    /// It has several names and is no directory.
+    pub shared: bool,
     /// Holes are worth asking for.
     pub sparse: bool,
     /// Extended attributes are wanted and not there yet.

@@ -56,7 +56,12 @@ impl Scanner {
     }
 
     pub fn next(&mut self) -> Result<Option<Found>, Error> {
-        self.step().map_err(|fault| fault.at(&join(&self.root, &self.path)))
+        self.next_entering(&mut |_| true)
+    }
+
+    /// The next; a directory is entered, or even opened, only if `enters` returns true for its path. The root always is.
+    pub fn next_entering(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Error> {
+        self.step(enters).map_err(|fault| fault.at(&join(&self.root, &self.path)))
     }
 
     /// The next with its extended attributes.
@@ -66,7 +71,7 @@ impl Scanner {
         Ok(Some(found))
     }
 
-    fn step(&mut self) -> Result<Option<Found>, Fault> {
+    fn step(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Fault> {
         if let Some((directory, stat)) = self.start.take() {
             return self.enter(directory, &stat).map(Some);
         }
@@ -81,7 +86,7 @@ impl Scanner {
                 continue;
             }
             let examined = early.unwrap_or_else(|| self.examine())?;
-            if let Some(found) = self.visit(examined)? {
+            if let Some(found) = self.visit(examined, enters)? {
                 return Ok(Some(found));
             }
         }
@@ -121,11 +126,15 @@ impl Scanner {
         }
     }
 
-    fn visit(&mut self, (directory, start, stat): Examined) -> Result<Option<Found>, Fault> {
+    fn visit(
+        &mut self,
+        (directory, start, stat): Examined,
+        enters: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Option<Found>, Fault> {
         if self.skips(&stat) {
             return Ok(None);
         }
-        if is_directory(&stat) {
+        if is_directory(&stat) && enters(&self.path) {
             let opened = open_directory(&directory, &self.path[start..]);
             let opened = opened.map_err(|fault| turned(fault, &directory, &self.path[start..], &stat))?;
             return self.enter_found(opened, &stat).map(Some);
@@ -160,7 +169,7 @@ impl Scanner {
         let foreign = self.options.mount_points == MountPoints::Empty && stat.st_dev != self.device;
         let length = self.path.len();
         self.push(if foreign { Frame::empty(directory, stat, length) } else { Frame::list(directory, stat, length)? });
-        Ok(Found { entry, place: Place::Nowhere, id: None, sparse: false, wants_xattrs: false })
+        Ok(Found { entry, place: Place::Nowhere, id: None, shared: false, sparse: false, wants_xattrs: false })
     }
 
     fn push(&mut self, frame: Frame) {
@@ -170,9 +179,11 @@ impl Scanner {
         }
     }
 
-    /// Anything but a directory.
+    /// Anything but a directory that is entered.
     fn found(&mut self, directory: Arc<OwnedFd>, name_start: usize, stat: &Stat) -> Result<Found, Fault> {
-        let kind = match self.first_path(stat) {
+        let shared = stat.st_nlink > 1 && !is_directory(stat);
+        let first = if shared && self.options.hard_links { self.links.meet(stat::id(stat), &self.path) } else { None };
+        let kind = match first {
             Some(first) => Kind::HardLink(first),
             None => read_kind(&directory, &self.path[name_start..], stat)?,
         };
@@ -180,12 +191,7 @@ impl Scanner {
         let entry = Entry { path: self.path.clone(), kind, meta: stat::meta(stat), xattrs: Vec::new() };
         let place = if again { Place::Nowhere } else { Place::In(directory) };
         let (id, sparse) = (Some(stat::id(stat)), stat::is_sparse(stat));
-        Ok(Found { entry, place, id, sparse, wants_xattrs: self.options.xattrs && !again })
-    }
-
-    fn first_path(&mut self, stat: &Stat) -> Option<Bytes> {
-        let several = self.options.hard_links && stat.st_nlink > 1;
-        if several { self.links.meet(stat::id(stat), &self.path) } else { None }
+        Ok(Found { entry, place, id, shared, sparse, wants_xattrs: self.options.xattrs && !again })
     }
 }
 
@@ -216,4 +222,63 @@ fn read_kind(directory: &OwnedFd, name: &[u8], stat: &Stat) -> Result<Kind, Faul
 fn turned(fault: Fault, directory: &OwnedFd, name: &[u8], listed: &Stat) -> Fault {
     let now = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
     fault.unless_turned(FileType::from_raw_mode(listed.st_mode), now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir_all(at("b/c/d")).unwrap();
+        fs::write(at("b/c/z"), "zz").unwrap();
+        fs::write(at("b.x"), "").unwrap();
+        std::os::unix::fs::symlink("b/c", at("a")).unwrap();
+        fs::hard_link(at("b/c/z"), at("b/y")).unwrap();
+        folder
+    }
+
+    fn entries(base: &Path, enters: fn(&[u8]) -> bool) -> Vec<Found> {
+        let mut scan = Scanner::open(base, DirectoryOptions { hard_links: false, ..Default::default() }).unwrap();
+        assert_eq!(scan.next().unwrap().unwrap().entry.path, b"");
+        std::iter::from_fn(|| scan.next_entering(&mut |path| enters(path)).unwrap()).collect()
+    }
+
+    fn paths(base: &Path, enters: fn(&[u8]) -> bool) -> Vec<String> {
+        let paths = entries(base, enters).into_iter().map(|found| String::from_utf8(found.entry.path).unwrap());
+        paths.collect()
+    }
+
+    #[test]
+    fn directories_come_before_what_is_in_them() {
+        let folder = tree();
+        assert_eq!(paths(folder.path(), |_| true), ["a", "b", "b/c", "b/c/d", "b/c/z", "b/y", "b.x"]);
+        assert_eq!(paths(folder.path(), |path| path != b"b/c"), ["a", "b", "b/c", "b/y", "b.x"]);
+        assert_eq!(paths(folder.path(), |_| false), ["a", "b", "b.x"]);
+        assert_eq!(paths(&folder.path().join("a"), |_| true), ["d", "z"]);
+    }
+
+    #[test]
+    fn kinds_and_shared_inodes_are_seen() {
+        let folder = tree();
+        let found = entries(folder.path(), |_| true);
+        assert_eq!(found[0].entry.kind, Kind::Symlink(b"b/c".into()));
+        assert_eq!(found[1].entry.kind, Kind::Dir);
+        assert_eq!(found[4].entry.kind, Kind::File { size: 2 });
+        assert!(found[4].shared && found[5].shared && found[4].id == found[5].id);
+        assert!(!found[6].shared);
+    }
+
+    #[test]
+    fn what_is_no_directory_is_refused() {
+        let folder = tree();
+        for name in ["b.x", "none"] {
+            let Err(error) = Scanner::open(&folder.path().join(name), DirectoryOptions::default()) else {
+                panic!("{name}")
+            };
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
 }

@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::nodes::{Node, parent};
+use super::nodes::{Node, Nodes, parent};
 use super::{Listing, PackLine};
+use crate::directory::{FileId, Found, Scanner};
 use crate::pack_file::lines::quote;
-use crate::pack_file::scan::{Found, Scan, ScanOptions};
 use crate::pack_file::{GlobPattern, PackGlob};
-use crate::{Bytes, Error, Glob, HostFile, Kind, Slash};
+use crate::{Bytes, DirectoryOptions, Error, Glob, HostFile, Kind, MountPoints, Slash};
 
 /// State of a glob.
 struct Taking<'a> {
@@ -18,7 +18,7 @@ struct Taking<'a> {
     glob: &'a PackGlob,
     pattern: Option<Pattern>,
     /// Path in the image of the first name of each inode with several names.
-    names: BTreeMap<(u64, u64), Bytes>,
+    names: BTreeMap<FileId, Bytes>,
 }
 
 enum Pattern {
@@ -42,43 +42,49 @@ impl Listing {
 
     /// Adds the entries below a directory of the host below the line's path.
     fn take(&mut self, directory: &Path, line: &PackLine, glob: &PackGlob) -> Result<(), Error> {
-        let options = ScanOptions { one_file_system: glob.one_file_system, recurse: glob.recurse };
-        let mut scan = Scan::new(directory, options)?;
+        let mount_points = if glob.one_file_system { MountPoints::Skip } else { MountPoints::Enter };
+        let options =
+            DirectoryOptions { xattrs: false, hard_links: false, mount_points, ..DirectoryOptions::default() };
+        let mut scan = Scanner::open(directory, options)?;
+        scan.next()?;
         let mut taking =
             Taking { line, glob, pattern: glob.pattern.as_ref().map(Pattern::new), names: BTreeMap::new() };
-        while let Some(found) = scan.next()? {
-            let path = below(&line.path, &found.relative);
+        loop {
             // A glob adds only directories that match: entries in others are skipped.
-            let reached = parent(&path).is_some_and(|parent| self.nodes.is_dir(parent));
-            if reached && taking.takes(&path, &found) {
-                let node = taking.node(&path, found, self.defaults.mtime);
+            let mut enters = |relative: &[u8]| {
+                let path = below(&line.path, relative);
+                glob.recurse && (self.nodes.is_dir(&path) || taking.takes(&self.nodes, &path, &Kind::Dir))
+            };
+            let Some(found) = scan.next_entering(&mut enters)? else { return Ok(()) };
+            let path = below(&line.path, &found.entry.path);
+            if taking.takes(&self.nodes, &path, &found.entry.kind) {
+                let node = taking.node(&path, found, directory, self.defaults.mtime);
                 self.add(line.line, &path, node)?;
-            } else if found.kind == Kind::Dir && !self.nodes.is_dir(&path) {
-                scan.skip();
             }
         }
-        Ok(())
     }
 }
 
 impl Taking<'_> {
-    fn takes(&self, path: &[u8], found: &Found) -> bool {
-        self.glob.types.contains(&found.kind) && self.pattern.as_ref().is_none_or(|pattern| pattern.matches(path))
+    fn takes(&self, nodes: &Nodes, path: &[u8], kind: &Kind) -> bool {
+        let reached = parent(path).is_some_and(|parent| nodes.is_dir(parent));
+        let matches = || self.pattern.as_ref().is_none_or(|pattern| pattern.matches(path));
+        reached && self.glob.types.contains(kind) && matches()
     }
 
-    fn node(&mut self, path: &[u8], found: Found, mtime: i64) -> Node {
-        let mtime = if self.glob.keep_time { found.meta.mtime } else { mtime };
-        let meta = self.line.meta(found.meta, mtime);
+    fn node(&mut self, path: &[u8], found: Found, directory: &Path, mtime: i64) -> Node {
+        let mtime = if self.glob.keep_time { found.entry.meta.mtime } else { mtime };
+        let meta = self.line.meta(found.entry.meta, mtime);
         if let Some(first) = self.first_name(path, &found) {
             return Node { meta, ..Node::new(Kind::HardLink(first)) };
         }
-        let host = matches!(found.kind, Kind::File { .. }).then(|| HostFile::from(found.host));
-        Node { meta, host, ..Node::new(found.kind) }
+        let host = found.size().map(|_| HostFile::from(found.host_path(directory)));
+        Node { meta, host, ..Node::new(found.entry.kind) }
     }
 
     /// The path that an earlier name of the same inode has in the image.
     fn first_name(&mut self, path: &[u8], found: &Found) -> Option<Bytes> {
-        let inode = found.shared.filter(|_| self.glob.hard_links)?;
+        let inode = found.id.filter(|_| found.shared && self.glob.hard_links)?;
         let first = self.names.get(&inode).cloned();
         if first.is_none() {
             self.names.insert(inode, path.to_vec());

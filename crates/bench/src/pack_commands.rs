@@ -47,159 +47,142 @@ impl From<String> for Unsupported {
 /// Why a program without threads is left out of cases with several jobs.
 pub const SERIAL: (&str, &str) = ("more than 1 job", "it works on one thread");
 
-/// The command line that makes `program` pack `source` into the file `output`. packline prints its summary to the file `summary`.
-///
-/// # Errors
-/// Why the program cannot do it.
-pub fn pack_line(
-    program: &Program,
-    parameters: &Parameters<'_>,
-    source: &Source,
-    output: &Path,
-    summary: &Path,
-) -> Result<CommandLine, Unsupported> {
-    if program.kind.is_serial() && parameters.jobs != 1 {
-        return Err(Unsupported::new(SERIAL.0, SERIAL.1));
-    }
-    match program.kind {
-        ProgramKind::Packline => Ok(packline(program, parameters, source, output, summary)),
-        ProgramKind::Mksquashfs => mksquashfs(program, parameters, source, output),
-        ProgramKind::Tar2sqfs => tar2sqfs(program, parameters, source, output),
-        ProgramKind::Gensquashfs => gensquashfs(program, parameters, source, output),
-        ProgramKind::Mkdwarfs => mkdwarfs(program, parameters, source, output),
-        _ => stream(program, parameters, source, output),
-    }
+/// A program that packs `source` into the file `output`.
+pub struct Packing<'a> {
+    pub program: &'a Program,
+    pub parameters: Parameters<'a>,
+    pub source: &'a Source,
+    pub output: &'a Path,
 }
 
-fn packline(
-    program: &Program,
-    parameters: &Parameters<'_>,
-    source: &Source,
-    output: &Path,
-    summary: &Path,
-) -> CommandLine {
-    let fragments = match parameters.tails {
-        Tails::NoFragments => "never",
-        Tails::NoTailPacking => "small",
-        Tails::Fragments | Tails::Unknown => "always",
-    };
-    let (codec, block, jobs) =
-        (parameters.codec.to_string(), parameters.block_size.to_string(), parameters.jobs.to_string());
-    let line = CommandLine::new(&program.path).with(["pack"]).with([source.path(), output]);
-    let line = line.with(["-c", &codec, "-b", &block, "-j", &jobs, "--fragments", fragments, "--quiet", "--json"]);
-    let memory = parameters.memory.map(|bytes| words(&["--mem".to_owned(), bytes.to_string()]));
-    line.with(memory.unwrap_or_default()).stdout(Stdout::File(summary.to_path_buf()))
-}
-
-fn mksquashfs(
-    program: &Program,
-    parameters: &Parameters<'_>,
-    source: &Source,
-    output: &Path,
-) -> Result<CommandLine, Unsupported> {
-    let tails: &[&str] = match parameters.tails {
-        Tails::NoFragments => &["-no-fragments"],
-        // Not packing tail ends is its default.
-        Tails::NoTailPacking => &[],
-        Tails::Fragments | Tails::Unknown => &["-always-use-fragments"],
-    };
-    let line = CommandLine::new(&program.path);
-    let line = match source {
-        Source::Tar { compressed: true, .. } => return Err(Unsupported::new("", "it reads no compressed tar")),
-        Source::Tar { path, .. } => line.with([Path::new("-"), output]).with(["-tar"]).stdin(path),
-        Source::Directory { path } => line.with([path.as_path(), output]),
-    };
-    let (block, jobs) = (parameters.block_size.to_string(), parameters.jobs.to_string());
-    let line = line.with(["-noappend", "-no-progress", "-quiet", "-no-exports", "-b", &block, "-processors", &jobs]);
-    let memory = parameters.memory.map(|bytes| words(&["-mem".to_owned(), format!("{}K", bytes >> 10)]));
-    Ok(line.with(tails).with(codec_options::mksquashfs(parameters.codec)?).with(memory.unwrap_or_default()))
-}
-
-fn tar2sqfs(
-    program: &Program,
-    parameters: &Parameters<'_>,
-    source: &Source,
-    output: &Path,
-) -> Result<CommandLine, Unsupported> {
-    let Source::Tar { path, .. } = source else {
-        return Err(Unsupported::new("", "it packs only tars (gensquashfs packs directories)"));
-    };
-    Ok(CommandLine::new(&program.path).with(["-q", "-f"]).with(tools_ng(parameters)?).with([output]).stdin(path))
-}
-
-fn gensquashfs(
-    program: &Program,
-    parameters: &Parameters<'_>,
-    source: &Source,
-    output: &Path,
-) -> Result<CommandLine, Unsupported> {
-    let Source::Directory { path } = source else {
-        return Err(Unsupported::new("", "it packs only directories (tar2sqfs packs tars)"));
-    };
-    let line = CommandLine::new(&program.path).with(["-q", "-f", "-k", "-x", "-D"]).with([path]);
-    Ok(line.with(tools_ng(parameters)?).with([output]))
-}
-
-/// The options of both packers of squashfs-tools-ng.
-fn tools_ng(parameters: &Parameters<'_>) -> Result<Vec<OsString>, Unsupported> {
-    if parameters.memory.is_some() {
-        return Err(Unsupported::new("", "its memory cannot be limited"));
-    }
-    let tails: &[&str] = match parameters.tails {
-        Tails::NoFragments => {
-            return Err(Unsupported::new("no-fragments", "it always packs small files into fragment blocks"));
+impl Packing<'_> {
+    /// The command line. packline prints its summary to the file `summary`.
+    ///
+    /// # Errors
+    /// Why the program cannot do it.
+    pub fn line(&self, summary: &Path) -> Result<CommandLine, Unsupported> {
+        if self.program.kind.is_serial() && self.parameters.jobs != 1 {
+            return Err(Unsupported::new(SERIAL.0, SERIAL.1));
         }
-        Tails::NoTailPacking => &["-T"],
-        Tails::Fragments | Tails::Unknown => &[],
-    };
-    let (block, jobs) = (parameters.block_size.to_string(), parameters.jobs.to_string());
-    let mut line = words(&codec_options::tools_ng(parameters.codec)?);
-    line.extend(words(&["-b", &block, "-j", &jobs]));
-    line.extend(words(tails));
-    Ok(line)
-}
-
-fn mkdwarfs(
-    program: &Program,
-    parameters: &Parameters<'_>,
-    source: &Source,
-    output: &Path,
-) -> Result<CommandLine, Unsupported> {
-    let Source::Directory { path } = source else { return Err(Unsupported::new("", "it packs only directories")) };
-    let line = CommandLine::new(&program.path).with(["--no-progress", "--force", "-i"]).with([path.as_path()]);
-    let line = line.with([Path::new("-o"), output]).with(["-N", &parameters.jobs.to_string()]);
-    let memory = parameters.memory.map(|bytes| words(&["-L".to_owned(), format!("{}k", bytes >> 10)]));
-    Ok(line.with(codec_options::mkdwarfs(parameters.codec)?).with(memory.unwrap_or_default()))
-}
-
-/// Programs that compress one file.
-fn stream(
-    program: &Program,
-    parameters: &Parameters<'_>,
-    source: &Source,
-    output: &Path,
-) -> Result<CommandLine, Unsupported> {
-    let Source::Tar { path, .. } = source else {
-        return Err(Unsupported::new("", "it compresses a file, not a directory"));
-    };
-    if parameters.memory.is_some() {
-        return Err(Unsupported::new("", "its memory is not limited here"));
-    }
-    let (line, jobs) = (CommandLine::new(&program.path), parameters.jobs.to_string());
-    let threads = format!("-T{jobs}");
-    let line = match program.kind {
-        ProgramKind::Zstd => line.with(["-q", "-c", &threads]).with(codec_options::zstd(parameters.codec)?),
-        ProgramKind::Xz => line.with(["-q", "-c", &threads]).with(codec_options::xz(parameters.codec)?),
-        ProgramKind::Gzip => line.with(["-c"]).with(codec_options::gzip(parameters.codec)?),
-        ProgramKind::Pigz => line.with(["-c", "-p", &jobs]).with(codec_options::gzip(parameters.codec)?),
-        ProgramKind::Lrzip => {
-            // It seeks in the file.
-            let line = line.with(["-Q", "-f", "-p", &jobs]).with(codec_options::lrzip(parameters.codec)?);
-            return Ok(line.with([Path::new("-o"), output, path]));
+        match self.program.kind {
+            ProgramKind::Packline => Ok(self.packline(summary)),
+            ProgramKind::Mksquashfs => self.mksquashfs(),
+            ProgramKind::Tar2sqfs => self.tar2sqfs(),
+            ProgramKind::Gensquashfs => self.gensquashfs(),
+            ProgramKind::Mkdwarfs => self.mkdwarfs(),
+            _ => self.stream(),
         }
-        _ => return Err(Unsupported::new("", "it does not pack")),
-    };
-    Ok(line.stdin(path).stdout(Stdout::File(output.to_path_buf())))
+    }
+
+    fn packline(&self, summary: &Path) -> CommandLine {
+        let fragments = match self.parameters.tails {
+            Tails::NoFragments => "never",
+            Tails::NoTailPacking => "small",
+            Tails::Fragments | Tails::Unknown => "always",
+        };
+        let (codec, block, jobs) = (
+            self.parameters.codec.to_string(),
+            self.parameters.block_size.to_string(),
+            self.parameters.jobs.to_string(),
+        );
+        let line = CommandLine::new(&self.program.path).with(["pack"]).with([self.source.path(), self.output]);
+        let line = line.with(["-c", &codec, "-b", &block, "-j", &jobs, "--fragments", fragments, "--quiet", "--json"]);
+        let memory = self.parameters.memory.map(|bytes| words(&["--mem".to_owned(), bytes.to_string()]));
+        line.with(memory.unwrap_or_default()).stdout(Stdout::File(summary.to_path_buf()))
+    }
+
+    fn mksquashfs(&self) -> Result<CommandLine, Unsupported> {
+        let tails: &[&str] = match self.parameters.tails {
+            Tails::NoFragments => &["-no-fragments"],
+            // Not packing tail ends is its default.
+            Tails::NoTailPacking => &[],
+            Tails::Fragments | Tails::Unknown => &["-always-use-fragments"],
+        };
+        let line = CommandLine::new(&self.program.path);
+        let line = match self.source {
+            Source::Tar { compressed: true, .. } => return Err(Unsupported::new("", "it reads no compressed tar")),
+            Source::Tar { path, .. } => line.with([Path::new("-"), self.output]).with(["-tar"]).stdin(path),
+            Source::Directory { path } => line.with([path.as_path(), self.output]),
+        };
+        let (block, jobs) = (self.parameters.block_size.to_string(), self.parameters.jobs.to_string());
+        let line =
+            line.with(["-noappend", "-no-progress", "-quiet", "-no-exports", "-b", &block, "-processors", &jobs]);
+        let memory = self.parameters.memory.map(|bytes| words(&["-mem".to_owned(), format!("{}K", bytes >> 10)]));
+        Ok(line.with(tails).with(codec_options::mksquashfs(self.parameters.codec)?).with(memory.unwrap_or_default()))
+    }
+
+    fn tar2sqfs(&self) -> Result<CommandLine, Unsupported> {
+        let Source::Tar { path, .. } = self.source else {
+            return Err(Unsupported::new("", "it packs only tars (gensquashfs packs directories)"));
+        };
+        Ok(CommandLine::new(&self.program.path)
+            .with(["-q", "-f"])
+            .with(self.tools_ng()?)
+            .with([self.output])
+            .stdin(path))
+    }
+
+    fn gensquashfs(&self) -> Result<CommandLine, Unsupported> {
+        let Source::Directory { path } = self.source else {
+            return Err(Unsupported::new("", "it packs only directories (tar2sqfs packs tars)"));
+        };
+        let line = CommandLine::new(&self.program.path).with(["-q", "-f", "-k", "-x", "-D"]).with([path]);
+        Ok(line.with(self.tools_ng()?).with([self.output]))
+    }
+
+    /// The options of both packers of squashfs-tools-ng.
+    fn tools_ng(&self) -> Result<Vec<OsString>, Unsupported> {
+        if self.parameters.memory.is_some() {
+            return Err(Unsupported::new("", "its memory cannot be limited"));
+        }
+        let tails: &[&str] = match self.parameters.tails {
+            Tails::NoFragments => {
+                return Err(Unsupported::new("no-fragments", "it always packs small files into fragment blocks"));
+            }
+            Tails::NoTailPacking => &["-T"],
+            Tails::Fragments | Tails::Unknown => &[],
+        };
+        let (block, jobs) = (self.parameters.block_size.to_string(), self.parameters.jobs.to_string());
+        let mut line = words(&codec_options::tools_ng(self.parameters.codec)?);
+        line.extend(words(&["-b", &block, "-j", &jobs]));
+        line.extend(words(tails));
+        Ok(line)
+    }
+
+    fn mkdwarfs(&self) -> Result<CommandLine, Unsupported> {
+        let Source::Directory { path } = self.source else {
+            return Err(Unsupported::new("", "it packs only directories"));
+        };
+        let line = CommandLine::new(&self.program.path).with(["--no-progress", "--force", "-i"]).with([path.as_path()]);
+        let line = line.with([Path::new("-o"), self.output]).with(["-N", &self.parameters.jobs.to_string()]);
+        let memory = self.parameters.memory.map(|bytes| words(&["-L".to_owned(), format!("{}k", bytes >> 10)]));
+        Ok(line.with(codec_options::mkdwarfs(self.parameters.codec)?).with(memory.unwrap_or_default()))
+    }
+
+    /// Programs that compress one file.
+    fn stream(&self) -> Result<CommandLine, Unsupported> {
+        let Source::Tar { path, .. } = self.source else {
+            return Err(Unsupported::new("", "it compresses a file, not a directory"));
+        };
+        if self.parameters.memory.is_some() {
+            return Err(Unsupported::new("", "its memory is not limited here"));
+        }
+        let (line, jobs) = (CommandLine::new(&self.program.path), self.parameters.jobs.to_string());
+        let threads = format!("-T{jobs}");
+        let line = match self.program.kind {
+            ProgramKind::Zstd => line.with(["-q", "-c", &threads]).with(codec_options::zstd(self.parameters.codec)?),
+            ProgramKind::Xz => line.with(["-q", "-c", &threads]).with(codec_options::xz(self.parameters.codec)?),
+            ProgramKind::Gzip => line.with(["-c"]).with(codec_options::gzip(self.parameters.codec)?),
+            ProgramKind::Pigz => line.with(["-c", "-p", &jobs]).with(codec_options::gzip(self.parameters.codec)?),
+            ProgramKind::Lrzip => {
+                // It seeks in the file.
+                let line = line.with(["-Q", "-f", "-p", &jobs]).with(codec_options::lrzip(self.parameters.codec)?);
+                return Ok(line.with([Path::new("-o"), self.output, path]));
+            }
+            _ => return Err(Unsupported::new("", "it does not pack")),
+        };
+        Ok(line.stdin(path).stdout(Stdout::File(self.output.to_path_buf())))
+    }
 }
 
 /// The command line that decompresses the output of a program that compresses one file; `None` for programs that make images.
@@ -222,7 +205,8 @@ mod tests {
         let program = Program { kind, label: kind.name().into(), path: kind.name().into(), version: String::new() };
         let codec = Spec::parse(codec).unwrap();
         let parameters = Parameters { codec: &codec, block_size: 4096, tails, jobs: 3, memory: None };
-        pack_line(&program, &parameters, source, Path::new("OUT"), Path::new("SUMMARY")).map(|line| line.quoted())
+        let packing = Packing { program: &program, parameters, source, output: Path::new("OUT") };
+        packing.line(Path::new("SUMMARY")).map(|line| line.quoted())
     }
 
     fn tar() -> Source {

@@ -7,7 +7,7 @@ use packline_codec::Spec;
 use crate::PackSettings;
 use crate::command_line::CommandLine;
 use crate::input::Source;
-use crate::pack_commands::{Parameters, Unsupported, pack_line};
+use crate::pack_commands::{Packing, Parameters, Unsupported};
 use crate::program::Program;
 use crate::report::{Case, Tails, Task, push_new, short_block_size};
 
@@ -120,7 +120,7 @@ pub fn pack_plan(programs: &[Program], settings: &PackSettings, source: &Source,
                 let mut competitors = Vec::new();
                 for (index, program) in programs.iter().enumerate().filter(|(_, program)| takes_part(program)) {
                     let (output, summary) = (output(index), directory.join(PACK_SUMMARY));
-                    match pack_line(program, &parameters, source, &output, &summary) {
+                    match (Packing { program, parameters, source, output: &output }).line(&summary) {
                         Ok(line) => {
                             let case = pack_case(program, &parameters);
                             competitors.push(Competitor { case, program: index, line, output: Some(output) });

@@ -11,46 +11,27 @@ pub struct Answer {
     pub outcome: Outcome,
 }
 
-/// Names of the columns, in the order of [`Answer::fields`].
-const COLUMNS: [&str; 15] = [
-    "workers",
-    "design",
-    "wall_s",
-    "speedup",
-    "efficiency",
-    "caller",
-    "worker",
-    "jobs",
-    "locks",
-    "contended",
-    "skipped",
-    "longest_wait_us",
-    "wakes",
-    "peak_mib",
-    "stalled_s",
-];
-
 impl Answer {
-    /// One row as text; `one` is the wall time with one worker (see [`one`]).
-    fn fields(&self, one: f64) -> [String; 15] {
+    /// The columns of a row, each with its name; `one` is the wall time with one worker (see [`one`]).
+    fn fields(&self, one: f64) -> [(&'static str, String); 15] {
         let Outcome { wall, caller, workers, jobs, locks, wakes, peak_bytes, stalled } = &self.outcome;
         let speedup = one / wall;
         [
-            self.workers.to_string(),
-            self.design.name(),
-            format!("{:.4}", wall / 1e9),
-            format!("{speedup:.3}"),
-            format!("{:.3}", speedup / self.workers as f64),
-            format!("{caller:.3}"),
-            format!("{workers:.3}"),
-            jobs.to_string(),
-            locks.taken.to_string(),
-            locks.contended.to_string(),
-            locks.skipped.to_string(),
-            format!("{:.1}", locks.longest / 1e3),
-            wakes.to_string(),
-            format!("{:.1}", peak_bytes / f64::from(1 << 20)),
-            format!("{:.4}", stalled / 1e9),
+            ("workers", self.workers.to_string()),
+            ("design", self.design.name()),
+            ("wall_s", format!("{:.4}", wall / 1e9)),
+            ("speedup", format!("{speedup:.3}")),
+            ("efficiency", format!("{:.3}", speedup / self.workers as f64)),
+            ("caller", format!("{caller:.3}")),
+            ("worker", format!("{workers:.3}")),
+            ("jobs", jobs.to_string()),
+            ("locks", locks.taken.to_string()),
+            ("contended", locks.contended.to_string()),
+            ("skipped", locks.skipped.to_string()),
+            ("longest_wait_us", format!("{:.1}", locks.longest / 1e3)),
+            ("wakes", wakes.to_string()),
+            ("peak_mib", format!("{:.1}", peak_bytes / f64::from(1 << 20))),
+            ("stalled_s", format!("{:.4}", stalled / 1e9)),
         ]
     }
 }
@@ -61,19 +42,24 @@ fn one(answers: &[Answer], design: DesignName) -> f64 {
     same.min_by_key(|answer| answer.workers).map_or(0.0, |answer| answer.outcome.wall * answer.workers as f64)
 }
 
-fn rows(answers: &[Answer]) -> impl Iterator<Item = [String; 15]> + '_ {
+fn rows(answers: &[Answer]) -> impl Iterator<Item = [(&'static str, String); 15]> + '_ {
     answers.iter().map(|answer| answer.fields(one(answers, answer.design)))
 }
 
+/// The names of the columns and then each row, joined by `between`.
+fn lines(answers: &[Answer], between: &str) -> Vec<String> {
+    let head = rows(answers).take(1).map(|fields| fields.map(|(name, _)| name).join(between));
+    head.chain(rows(answers).map(|fields| fields.map(|(_, value)| value).join(between))).collect()
+}
+
 pub fn markdown(answers: &[Answer]) -> String {
-    let head = format!("| {} |\n|{}", COLUMNS.join(" | "), "---|".repeat(COLUMNS.len()));
-    let lines = rows(answers).map(|fields| format!("| {} |", fields.join(" | ")));
-    std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = lines(answers, " | ").into_iter().map(|line| format!("| {line} |")).collect();
+    lines.insert(1, format!("|{}", "---|".repeat(15)));
+    lines.join("\n")
 }
 
 pub fn csv(answers: &[Answer]) -> String {
-    let lines = rows(answers).map(|fields| fields.join(","));
-    std::iter::once(COLUMNS.join(",")).chain(lines).map(|line| line + "\n").collect()
+    lines(answers, ",").join("\n") + "\n"
 }
 
 pub fn json(answers: &[Answer]) -> String {
@@ -81,9 +67,8 @@ pub fn json(answers: &[Answer]) -> String {
         Some(number) => serde_json::Value::Number(number),
         None => serde_json::Value::String(text),
     };
-    let object = |fields: [String; 15]| {
-        let pairs = COLUMNS.iter().zip(fields).map(|(name, text)| ((*name).to_owned(), value(text)));
-        serde_json::Value::Object(pairs.collect())
+    let object = |fields: [(&str, String); 15]| {
+        serde_json::Value::Object(fields.map(|(name, text)| (name.to_owned(), value(text))).into_iter().collect())
     };
     format!("{:#}\n", serde_json::Value::Array(rows(answers).map(object).collect()))
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::fs::SeekFrom;
 use rustix::io::{Errno, retry_on_intr};
 
 use super::attributes::Attributes;
@@ -41,26 +41,6 @@ impl DestinationFile {
     /// The system call fails (too large for the file system).
     pub fn set_size(&self, size: u64) -> Result<(), Refusal> {
         retry_on_intr(|| rustix::fs::ftruncate(&self.fd, size)).tried("cannot set the size")
-    }
-
-    /// Makes a range a hole. On file systems without this, zeros are written.
-    pub fn punch(&self, offset: u64, length: u64) -> Result<(), Refusal> {
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        match rustix::fs::fallocate(&self.fd, flags, offset, length) {
-            Err(Errno::NOTSUP) => self.write_zeros(offset, length),
-            other => other.tried("cannot make a hole"),
-        }
-    }
-
-    pub fn write_zeros(&self, offset: u64, length: u64) -> Result<(), Refusal> {
-        static ZEROS: [u8; 65_536] = [0; 65_536];
-        let mut done = 0;
-        while done < length {
-            let piece = (length - done).min(ZEROS.len() as u64);
-            self.write_at(&ZEROS[..piece as usize], offset + done)?;
-            done += piece;
-        }
-        Ok(())
     }
 
     /// Clones the content of `source`, sharing its blocks; false if the file system does not support that.

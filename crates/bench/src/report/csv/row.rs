@@ -41,30 +41,9 @@ fn finite(column: &str, value: Option<f64>) -> Result<f64, String> {
 }
 
 impl Row {
-    pub(super) const COLUMNS: [&'static str; 22] = [
-        "kind",
-        "task",
-        "codec",
-        "block_size",
-        "tails",
-        "program",
-        "jobs",
-        "run",
-        "content_bytes",
-        "image_bytes",
-        "wall_s",
-        "user_s",
-        "system_s",
-        "peak_bytes",
-        "blocks",
-        "not_smaller",
-        "decompressed_bytes",
-        "compress_s",
-        "decompress_s",
-        "read_bytes_per_s",
-        "write_bytes_per_s",
-        "direct",
-    ];
+    pub(super) const COLUMNS: &'static str = "kind,task,codec,block_size,tails,program,jobs,run,content_bytes,image_bytes,\
+         wall_s,user_s,system_s,peak_bytes,blocks,not_smaller,decompressed_bytes,compress_s,decompress_s,\
+         read_bytes_per_s,write_bytes_per_s,direct";
 
     pub(super) fn all(report: &Report) -> impl Iterator<Item = Row> {
         let measured = report.measured.iter().flat_map(Row::of_measured);

@@ -1,7 +1,9 @@
 //! Applies the size rules of [`Encoder`] for all codecs: a result is smaller than its source, or it is not used.
 
-use crate::names::MAX_BLOCK_SIZE;
 use crate::{CodecError, Encoder, Outcome};
+
+/// Largest block of any codec, bytes: half the range of a C `int`, the narrowest size type of the libraries.
+const MAX_BLOCK_SIZE: usize = 1 << 30;
 
 pub(crate) trait Compressor: Send {
     /// Compresses `src` (2 bytes or more) into `out`, which is one byte shorter than `src`. `None` if it does not fit.

@@ -4,14 +4,20 @@ use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use crate::bounded::Compressor;
 use crate::item::{Printed, items};
-use crate::names::BZIP2;
 use crate::{CodecError, Decoder};
+
+pub(crate) const NAME: &str = "bzip2";
+
+pub(crate) const HELP: &str = "\
+bzip2: one bzip2 stream per block
+  level=1..9         sorts up to level * 100,000 bytes together (default 9); also compression-level=
+";
 
 const KNOWN: &str = "level";
 /// The library's default: how soon sorting of repetitive data falls back to the slower algorithm with a bounded time.
-const WORK_FACTOR: u32 = 0;
+pub(crate) const WORK_FACTOR: u32 = 0;
 /// Bytes sorted together, per level.
-const LEVEL_BYTES: usize = 100_000;
+pub(crate) const LEVEL_BYTES: usize = 100_000;
 
 /// Parameters of bzip2.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +32,7 @@ impl Bzip2Params {
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = Bzip2Params::default();
-        for item in items(BZIP2, list) {
+        for item in items(NAME, list) {
             match item.key {
                 "level" | "compression-level" => params.level = item.number(1..=Self::MAX_LEVEL)?,
                 _ => return Err(item.unknown(KNOWN)),
@@ -46,12 +52,12 @@ impl Bzip2Params {
             return Ok(());
         }
         let (found, expected) = (format!("level={}", self.level), "1 to 9".to_owned());
-        Err(CodecError::Conflict { codec: BZIP2, found, expected })
+        Err(CodecError::Conflict { codec: NAME, found, expected })
     }
 
     /// The lowest level that sorts a block of `size` bytes as a whole, because both sides allocate by the level. Run-length coding turns
     /// four bytes into five before sorting, and 19 bytes are kept free.
-    fn level_for(&self, size: usize) -> u32 {
+    pub(crate) fn level_for(&self, size: usize) -> u32 {
         let needed = (size + size / 4 + 20).div_ceil(LEVEL_BYTES);
         needed.clamp(1, self.level as usize) as u32
     }
@@ -63,15 +69,13 @@ impl Default for Bzip2Params {
     }
 }
 
-/// Memory of an encoder for a block of `size` bytes (bzip2(1), "Memory management").
-pub(crate) fn encoder_memory(params: &Bzip2Params, size: usize) -> usize {
-    (400 << 10) + 8 * LEVEL_BYTES * params.level_for(size) as usize
+/// Memory of an encoder at a level, bytes (bzip2(1), "Memory management").
+pub(crate) fn encoder_memory(level: u32) -> usize {
+    (400 << 10) + 8 * LEVEL_BYTES * level as usize
 }
 
-/// Memory of a decoder: the largest level's, because the level is in the block.
-pub(crate) fn decoder_memory() -> usize {
-    (100 << 10) + 4 * LEVEL_BYTES * Bzip2Params::MAX_LEVEL as usize
-}
+/// Memory of a decoder, bytes: the largest level's, because the level is in the block.
+pub(crate) const DECODER_MEMORY: usize = (100 << 10) + 4 * LEVEL_BYTES * Bzip2Params::MAX_LEVEL as usize;
 
 /// Creates the library's state for each block: it cannot be reused.
 pub(crate) struct Bzip2Encoder(Bzip2Params);
@@ -95,7 +99,7 @@ impl Compressor for Bzip2Encoder {
             match status {
                 Ok(Status::StreamEnd) => return Ok(Some(coder.total_out() as usize)),
                 Ok(_) if went_on => {}
-                _ => return Err(CodecError::Library { codec: BZIP2, function: "BZ2_bzCompress", code: 0 }),
+                _ => return Err(CodecError::Library { codec: NAME, function: "BZ2_bzCompress", code: 0 }),
             }
         }
     }
@@ -105,7 +109,7 @@ pub(crate) struct Bzip2Decoder;
 
 impl Decoder for Bzip2Decoder {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let bad = |reason| CodecError::Malformed { codec: BZIP2, size: src.len(), reason };
+        let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
         let mut coder = Decompress::new(false);
         loop {
             let (taken, made) = (coder.total_in() as usize, coder.total_out() as usize);
@@ -114,10 +118,10 @@ impl Decoder for Bzip2Decoder {
             match status {
                 Ok(Status::StreamEnd) if coder.total_in() as usize == src.len() => break,
                 Ok(Status::StreamEnd) => return Err(bad("bytes after the end of the stream")),
-                Ok(Status::MemNeeded) => return Err(CodecError::OutOfMemory { codec: BZIP2 }),
+                Ok(Status::MemNeeded) => return Err(CodecError::OutOfMemory { codec: NAME }),
                 Ok(_) if went_on => {}
                 Ok(_) if made == dst.len() => {
-                    return Err(CodecError::TooLong { codec: BZIP2, size: src.len(), capacity: dst.len() });
+                    return Err(CodecError::TooLong { codec: NAME, size: src.len(), capacity: dst.len() });
                 }
                 Ok(_) => return Err(bad("ends too early")),
                 Err(_) => return Err(bad("not a bzip2 stream, or its checksum is wrong")),

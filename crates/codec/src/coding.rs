@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::item::no_items;
-use crate::{CodecError, Decoder, Encoder, Footprint, Spec, help, names, slack};
+use crate::{CodecError, Decoder, Encoder, Footprint, Spec, none, slack};
 
 /// Separates `slack` from the codec that compresses the rest.
 const THEN: char = '+';
@@ -24,7 +24,7 @@ pub struct Coding {
 impl Coding {
     /// The names that a coding may start with: `slack` and all codecs.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        std::iter::once(names::SLACK).chain(Spec::names().iter().copied())
+        std::iter::once(slack::NAME).chain(Spec::names().iter().copied())
     }
 
     /// Parses `slack`, `slack+CODEC` or `CODEC`, with [`Spec::parse`] for the codec.
@@ -32,12 +32,12 @@ impl Coding {
     /// # Errors
     /// Quotes the invalid part and names valid ones.
     pub fn parse(text: &str) -> Result<Coding, CodecError> {
-        let (first, rest) = text.split_once(THEN).unwrap_or((text, names::NONE));
+        let (first, rest) = text.split_once(THEN).unwrap_or((text, none::NAME));
         let (name, list) = first.split_once(':').unwrap_or((first, ""));
-        if name != names::SLACK {
+        if name != slack::NAME {
             return Spec::parse(text).map(Coding::from).map_err(with_slack);
         }
-        no_items(names::SLACK, list)?;
+        no_items(slack::NAME, list)?;
         Ok(Coding { slack: true, spec: Spec::parse(rest)? })
     }
 
@@ -46,7 +46,7 @@ impl Coding {
     /// # Errors
     /// There is no such name.
     pub fn help(name: &str) -> Result<String, CodecError> {
-        if name == names::SLACK { Ok(help::SLACK.to_owned()) } else { Spec::help(name).map_err(with_slack) }
+        if name == slack::NAME { Ok(slack::HELP.to_owned()) } else { Spec::help(name).map_err(with_slack) }
     }
 
     /// The part of a record that the codec compresses: all of it, or the bytes before the trailing zeros.
@@ -94,8 +94,8 @@ impl fmt::Display for Coding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.slack, &self.spec) {
             (false, spec) => write!(f, "{spec}"),
-            (true, Spec::None) => f.write_str(names::SLACK),
-            (true, spec) => write!(f, "{}{THEN}{spec}", names::SLACK),
+            (true, Spec::None) => f.write_str(slack::NAME),
+            (true, spec) => write!(f, "{}{THEN}{spec}", slack::NAME),
         }
     }
 }

@@ -2,9 +2,15 @@
 
 use crate::bounded::Compressor;
 use crate::item::{Printed, items};
-use crate::names::LZMA;
 use crate::xz::{Format, LzmaModel, Settings, Stream, decode, encode};
 use crate::{CodecError, Decoder};
+
+pub(crate) const NAME: &str = "lzma";
+
+pub(crate) const HELP: &str = "\
+lzma: LZMA in the legacy .lzma format; current Linux kernels do not read it in SquashFS
+  level=0..9         effort (default 5); also preset=
+";
 
 const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
 
@@ -24,17 +30,17 @@ impl LzmaParams {
 
     /// The dictionary size for blocks of up to `block_size` bytes, bytes.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
-        self.model.dict_size(LZMA, block_size)
+        self.model.dict_size(NAME, block_size)
     }
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = LzmaParams::default();
-        for item in items(LZMA, list) {
+        for item in items(NAME, list) {
             if !params.model.take(&item)? {
                 return Err(item.unknown(KNOWN));
             }
         }
-        params.model.check(LZMA)?;
+        params.model.check(NAME)?;
         Ok(params)
     }
 
@@ -59,7 +65,7 @@ pub(crate) struct LzmaEncoder {
 impl LzmaEncoder {
     /// An encoder with dictionaries up to `dict_limit` bytes.
     pub(crate) fn new(params: &LzmaParams, dict_limit: u32) -> Self {
-        LzmaEncoder { stream: Stream::new(LZMA), settings: Settings::new(&params.model, dict_limit) }
+        LzmaEncoder { stream: Stream::new(NAME), settings: Settings::new(&params.model, dict_limit) }
     }
 }
 
@@ -84,7 +90,7 @@ pub(crate) struct LzmaDecoder {
 impl LzmaDecoder {
     /// A decoder that uses at most `memory` bytes.
     pub(crate) fn new(memory: usize) -> Self {
-        LzmaDecoder { stream: Stream::new(LZMA), memory: memory.max(1) as u64 }
+        LzmaDecoder { stream: Stream::new(NAME), memory: memory.max(1) as u64 }
     }
 }
 

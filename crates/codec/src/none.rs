@@ -1,8 +1,13 @@
 //! The codec that leaves blocks as they are.
 
 use crate::bounded::Compressor;
-use crate::names::NONE;
 use crate::{CodecError, Decoder};
+
+pub(crate) const NAME: &str = "none";
+
+pub(crate) const HELP: &str = "\
+none: blocks are stored as they are; no parameters
+";
 
 /// Compresses nothing: every block is stored.
 pub(crate) struct Stored;
@@ -16,7 +21,7 @@ impl Compressor for Stored {
 impl Decoder for Stored {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
         let capacity = dst.len();
-        let too_long = CodecError::TooLong { codec: NONE, size: src.len(), capacity };
+        let too_long = CodecError::TooLong { codec: NAME, size: src.len(), capacity };
         dst.get_mut(..src.len()).ok_or(too_long)?.copy_from_slice(src);
         Ok(src.len())
     }

@@ -3,7 +3,7 @@
 use liblzma_sys as sys;
 
 use crate::bounded::{Bounded, Compressor, check_block_size};
-use crate::names::LZMA;
+use crate::lzma::NAME;
 use crate::xz::{Search, Stream, encoded, encoder_usage, options};
 use crate::{CodecError, Encoder};
 
@@ -31,7 +31,7 @@ impl RawLzma {
         if (1..=9).contains(&level) {
             return Ok(RawLzma { level });
         }
-        Err(CodecError::Conflict { codec: LZMA, found: format!("level={level}"), expected: "1 to 9".to_owned() })
+        Err(CodecError::Conflict { codec: NAME, found: format!("level={level}"), expected: "1 to 9".to_owned() })
     }
 
     /// The contexts as the first byte of a .lzma file: `(pb * 5 + lp) * 9 + lc`.
@@ -63,8 +63,8 @@ impl RawLzma {
     /// # Errors
     /// [`CodecError::BlockSize`] if the size is out of range.
     pub fn encoder(&self, block_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
-        check_block_size(LZMA, block_size)?;
-        Ok(Bounded::boxed(BareEncoder { stream: Stream::new(LZMA), lzma: *self }, block_size))
+        check_block_size(NAME, block_size)?;
+        Ok(Bounded::boxed(BareEncoder { stream: Stream::new(NAME), lzma: *self }, block_size))
     }
 
     /// Upper bound of the memory of an encoder for blocks of up to `block_size` bytes. Tables are counted whole, since large pages become

@@ -1,5 +1,12 @@
 //! slack: trailing zeros of a record are not stored. The stored view is a prefix of the record.
 
+pub(crate) const NAME: &str = "slack";
+
+pub(crate) const HELP: &str = "\
+slack: trailing zeros of a record are not stored; no parameters
+  slack+CODEC        the rest is compressed by CODEC, such as slack+lz4 or slack+zstd:level=3
+";
+
 /// Bytes examined at a time: eight of the widest vectors.
 const STRIDE: usize = 256;
 /// Bytes examined from their start, once [`MANY`] zeros were found.

@@ -11,15 +11,20 @@ use crate::item::no_items;
 use crate::lz4::{Lz4Decoder, Lz4Encoder};
 use crate::lzma::{LzmaDecoder, LzmaEncoder};
 use crate::lzo::{LzoDecoder, LzoEncoder};
-use crate::names::{self, METADATA_BLOCK_SIZE};
 use crate::none::Stored;
 use crate::xz::{DictSize, XzDecoder, XzEncoder};
 use crate::zle::{ZleDecoder, ZleEncoder};
 use crate::zstd::{ZstdDecoder, ZstdEncoder};
 use crate::{
     Bzip2Params, CodecError, Decoder, Encoder, Footprint, GzipParams, Lz4Params, LzmaParams, LzoParams, XzParams,
-    ZstdParams, footprint, help,
+    ZstdParams, bzip2, gzip, huff0, lz4, lzma, lzo, none, xz, zle, zstd,
 };
+
+/// Size of a metadata block of the containers that have such, bytes; [`Spec::metadata_encoder`] is made for it.
+pub const METADATA_BLOCK_SIZE: usize = 8 * 1024;
+
+/// Allowance for allocator overhead and small structures of an encoder or decoder, bytes.
+const OVERHEAD: usize = 4 * 1024;
 
 /// A codec with its parameters, written `NAME[:key=value,flag,...]`.
 ///
@@ -49,24 +54,36 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// The names of all codecs. A container may support only some.
+    /// The names of all codecs, in the order of listings. A container may support only some.
     pub fn names() -> &'static [&'static str] {
-        names::ALL
+        &[
+            none::NAME,
+            gzip::NAME,
+            xz::NAME,
+            lzma::NAME,
+            zstd::NAME,
+            lz4::NAME,
+            lz4::HC_NAME,
+            lzo::NAME,
+            bzip2::NAME,
+            huff0::NAME,
+            zle::NAME,
+        ]
     }
 
     /// The name of this codec.
     pub fn name(&self) -> &'static str {
         match self {
-            Spec::None => names::NONE,
-            Spec::Gzip(_) => names::GZIP,
-            Spec::Xz(_) => names::XZ,
-            Spec::Lzma(_) => names::LZMA,
-            Spec::Zstd(_) => names::ZSTD,
-            Spec::Lz4(_) => names::LZ4,
-            Spec::Lzo(_) => names::LZO,
-            Spec::Bzip2(_) => names::BZIP2,
-            Spec::Huff0 => names::HUFF0,
-            Spec::Zle => names::ZLE,
+            Spec::None => none::NAME,
+            Spec::Gzip(_) => gzip::NAME,
+            Spec::Xz(_) => xz::NAME,
+            Spec::Lzma(_) => lzma::NAME,
+            Spec::Zstd(_) => zstd::NAME,
+            Spec::Lz4(_) => lz4::NAME,
+            Spec::Lzo(_) => lzo::NAME,
+            Spec::Bzip2(_) => bzip2::NAME,
+            Spec::Huff0 => huff0::NAME,
+            Spec::Zle => zle::NAME,
         }
     }
 
@@ -80,17 +97,17 @@ impl Spec {
     /// squashfs-tools are accepted. Errors as for [`Spec::parse`].
     pub fn parse_with_name(name: &str, list: &str) -> Result<Spec, CodecError> {
         match name {
-            names::NONE => no_items(names::NONE, list).map(|()| Spec::None),
-            names::GZIP => GzipParams::parse(list).map(Spec::Gzip),
-            names::XZ => XzParams::parse(list).map(Spec::Xz),
-            names::LZMA => LzmaParams::parse(list).map(Spec::Lzma),
-            names::ZSTD => ZstdParams::parse(list).map(Spec::Zstd),
-            names::LZ4 => Lz4Params::parse(list).map(Spec::Lz4),
-            names::LZ4HC => Lz4Params::parse_hc(list).map(Spec::Lz4),
-            names::LZO => LzoParams::parse(list).map(Spec::Lzo),
-            names::BZIP2 => Bzip2Params::parse(list).map(Spec::Bzip2),
-            names::HUFF0 => no_items(names::HUFF0, list).map(|()| Spec::Huff0),
-            names::ZLE => no_items(names::ZLE, list).map(|()| Spec::Zle),
+            none::NAME => no_items(none::NAME, list).map(|()| Spec::None),
+            gzip::NAME => GzipParams::parse(list).map(Spec::Gzip),
+            xz::NAME => XzParams::parse(list).map(Spec::Xz),
+            lzma::NAME => LzmaParams::parse(list).map(Spec::Lzma),
+            zstd::NAME => ZstdParams::parse(list).map(Spec::Zstd),
+            lz4::NAME => Lz4Params::parse(list).map(Spec::Lz4),
+            lz4::HC_NAME => Lz4Params::parse_hc(list).map(Spec::Lz4),
+            lzo::NAME => LzoParams::parse(list).map(Spec::Lzo),
+            bzip2::NAME => Bzip2Params::parse(list).map(Spec::Bzip2),
+            huff0::NAME => no_items(huff0::NAME, list).map(|()| Spec::Huff0),
+            zle::NAME => no_items(zle::NAME, list).map(|()| Spec::Zle),
             _ => Err(unknown(name)),
         }
     }
@@ -98,7 +115,21 @@ impl Spec {
     /// A description of a codec's parameters for users: meaning, range and default of each, in lines of up to 100 columns. An error if
     /// there is no such codec.
     pub fn help(name: &str) -> Result<String, CodecError> {
-        help::text(name).ok_or_else(|| unknown(name))
+        let parts: &[&str] = match name {
+            none::NAME => &[none::HELP],
+            gzip::NAME => &[gzip::HELP],
+            xz::NAME => &[xz::HELP, xz::MODEL_HELP, xz::FILTERS_HELP],
+            lzma::NAME => &[lzma::HELP, xz::MODEL_HELP],
+            zstd::NAME => &[zstd::HELP],
+            lz4::NAME => &[lz4::HELP],
+            lz4::HC_NAME => &[lz4::HC_HELP],
+            lzo::NAME => &[lzo::HELP],
+            bzip2::NAME => &[bzip2::HELP],
+            huff0::NAME => &[huff0::HELP],
+            zle::NAME => &[zle::HELP],
+            _ => return Err(unknown(name)),
+        };
+        Ok(parts.concat())
     }
 
     /// Checks the parameters for blocks of up to `block_size` bytes.
@@ -107,8 +138,8 @@ impl Spec {
         match self {
             Spec::None | Spec::Huff0 | Spec::Zle => Ok(()),
             Spec::Gzip(params) => params.check(),
-            Spec::Xz(params) => params.model.check(names::XZ).and(params.dict_size(block_size).map(drop)),
-            Spec::Lzma(params) => params.model.check(names::LZMA).and(params.dict_size(block_size).map(drop)),
+            Spec::Xz(params) => params.model.check(xz::NAME).and(params.dict_size(block_size).map(drop)),
+            Spec::Lzma(params) => params.model.check(lzma::NAME).and(params.dict_size(block_size).map(drop)),
             Spec::Zstd(params) => params.check(),
             Spec::Lz4(params) => params.check(),
             Spec::Lzo(params) => params.check(),
@@ -158,7 +189,7 @@ impl Spec {
     /// error if every input needs more memory.
     pub fn decoder(&self, block_size: usize, memory_limit: usize) -> Result<Box<dyn Decoder>, CodecError> {
         check_block_size(self.name(), block_size)?;
-        let needed = footprint::fixed_decoder(self);
+        let needed = self.decoder_memory();
         if needed > memory_limit {
             let (needed, limit) = (needed as u64, memory_limit as u64);
             return Err(CodecError::Memory { codec: self.name(), needed, limit });
@@ -180,7 +211,34 @@ impl Spec {
     /// Upper bounds of the memory of one encoder and one decoder for blocks of up to `block_size` bytes, in bytes. The decoder's holds for
     /// blocks of this codec's encoder.
     pub fn footprint(&self, block_size: usize) -> Footprint {
-        footprint::of(self, block_size)
+        let encoder = match self {
+            Spec::None | Spec::Zle => 0,
+            Spec::Gzip(params) => gzip::encoder_memory(params, block_size),
+            Spec::Xz(params) => xz::encoder_memory(params, block_size),
+            Spec::Lzma(params) => params.model.encoder_memory(block_size),
+            Spec::Zstd(params) => zstd::encoder_memory(params, block_size),
+            Spec::Lz4(params) => lz4::state_size(params.hc),
+            Spec::Lzo(params) => LzoEncoder::memory(params),
+            Spec::Huff0 => Huff0Encoder::MEMORY,
+            Spec::Bzip2(params) => bzip2::encoder_memory(params.level_for(block_size)),
+        };
+        let dict = match self {
+            Spec::Xz(XzParams { model, .. }) | Spec::Lzma(LzmaParams { model }) => model.decoder_dict(block_size),
+            _ => 0,
+        };
+        Footprint { encoder: OVERHEAD + encoder, decoder: OVERHEAD + self.decoder_memory() + dict }
+    }
+
+    /// Memory of a decoder that does not depend on its input, bytes.
+    fn decoder_memory(&self) -> usize {
+        match self {
+            Spec::None | Spec::Zle | Spec::Lz4(_) | Spec::Lzo(_) => 0,
+            Spec::Huff0 => Huff0Decoder::MEMORY,
+            Spec::Bzip2(_) => bzip2::DECODER_MEMORY,
+            Spec::Gzip(_) => gzip::DECODER_MEMORY,
+            Spec::Xz(_) | Spec::Lzma(_) => xz::DECODER_MEMORY,
+            Spec::Zstd(_) => zstd::decoder_memory(),
+        }
     }
 }
 
@@ -210,5 +268,5 @@ impl FromStr for Spec {
 }
 
 fn unknown(name: &str) -> CodecError {
-    CodecError::UnknownCodec { found: name.to_owned(), known: names::ALL.join(", ") }
+    CodecError::UnknownCodec { found: name.to_owned(), known: Spec::names().join(", ") }
 }

@@ -43,10 +43,10 @@ impl StreamFormat {
     /// The name that [`StreamSpec::parse`] accepts.
     pub fn name(self) -> &'static str {
         match self {
-            StreamFormat::Gzip => "gzip",
-            StreamFormat::Xz => "xz",
-            StreamFormat::Zstd => "zstd",
-            StreamFormat::Bzip2 => "bzip2",
+            StreamFormat::Gzip => crate::gzip::NAME,
+            StreamFormat::Xz => crate::xz::NAME,
+            StreamFormat::Zstd => crate::zstd::NAME,
+            StreamFormat::Bzip2 => crate::bzip2::NAME,
         }
     }
 
@@ -116,10 +116,10 @@ impl StreamSpec {
     /// Upper bound of the memory of one encoder, bytes, without the member that it returns.
     pub fn memory(&self) -> usize {
         match self.format {
-            StreamFormat::Gzip => gzip::memory(self.level),
+            StreamFormat::Gzip => crate::gzip::Deflater::memory(self.level),
             StreamFormat::Xz => xz::memory(self.level),
             StreamFormat::Zstd => zstd::memory(self.level, self.chunk()),
-            StreamFormat::Bzip2 => bzip2::memory(self.level),
+            StreamFormat::Bzip2 => crate::bzip2::encoder_memory(self.level),
         }
     }
 

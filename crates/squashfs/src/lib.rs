@@ -11,8 +11,7 @@ pub mod verify;
 mod write;
 
 pub use error::Error;
-pub use format::codecs::{CODECS, check_codec, codec_help, parse_codec};
-pub use format::compressor::{compressor_id, data_start, options_block};
+pub use format::compressor::{CODECS, check_codec, codec_help, data_start, parse_codec};
 pub use format::inode::device_number;
 pub use format::layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace};
 pub use format::superblock::{MAGIC_BYTES, Superblock};

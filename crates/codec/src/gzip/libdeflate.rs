@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
 
+use super::NAME;
 use crate::bounded::Compressor;
-use crate::names::GZIP;
 use crate::{CodecError, Decoder};
 
 /// Each call starts from cleared tables.
@@ -22,12 +22,19 @@ impl Deflater {
     pub(crate) fn new(level: u32) -> Result<Self, CodecError> {
         // SAFETY: any level may be passed; a level out of range gives null.
         let context = unsafe { sys::libdeflate_alloc_compressor(level as c_int) };
-        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: GZIP })?;
+        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: NAME })?;
         Ok(Deflater { context })
     }
-}
 
-impl Deflater {
+    /// Memory of a context, bytes (libdeflate 1.26: hash chains up to level 9, binary trees and the parser's cost table above).
+    pub(crate) fn memory(level: u32) -> usize {
+        match level {
+            1 => 300 << 10,
+            2..=9 => 1 << 20,
+            _ => 10 << 20,
+        }
+    }
+
     /// Compresses `src` to a gzip member (RFC 1952) without name or time; `None` if that does not fit `out`.
     pub(crate) fn gzip(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         // SAFETY: as in `try_compress`.
@@ -75,7 +82,7 @@ impl Inflater {
     pub(crate) fn new() -> Result<Self, CodecError> {
         // SAFETY: no precondition; null when memory is short.
         let context = unsafe { sys::libdeflate_alloc_decompressor() };
-        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: GZIP })?;
+        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: NAME })?;
         Ok(Inflater { context })
     }
 
@@ -102,12 +109,12 @@ impl Inflater {
 impl Decoder for Inflater {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
         let (size, capacity) = (src.len(), dst.len());
-        let bad = |reason| Err(CodecError::Malformed { codec: GZIP, size, reason });
+        let bad = |reason| Err(CodecError::Malformed { codec: NAME, size, reason });
         match self.inflate(src, dst) {
             (sys::libdeflate_result_LIBDEFLATE_SUCCESS, taken, made) if taken == size => Ok(made),
             (sys::libdeflate_result_LIBDEFLATE_SUCCESS, ..) => bad("bytes follow the end of the stream"),
             (sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE, ..) => {
-                Err(CodecError::TooLong { codec: GZIP, size, capacity })
+                Err(CodecError::TooLong { codec: NAME, size, capacity })
             }
             _ => bad("not a whole zlib stream, or its checksum is wrong"),
         }

@@ -1,7 +1,7 @@
 //! The parameters of gzip.
 
+use super::NAME;
 use crate::item::{Printed, items};
-use crate::names::GZIP;
 use crate::set::{Choice, Set};
 use crate::{CodecError, set};
 
@@ -86,7 +86,7 @@ impl GzipParams {
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = GzipParams::default();
-        for item in items(GZIP, list) {
+        for item in items(NAME, list) {
             match item.key {
                 "level" | "compression-level" => params.level = item.number(1..=Self::MAX_LEVEL)?,
                 "window" | "window-size" => params.window = item.number(8..=15)?,
@@ -159,7 +159,7 @@ impl GzipParams {
 
     fn conflict(&self, key: &str, value: impl std::fmt::Display, expected: &str) -> CodecError {
         let found = format!("{key}={value} in '{}'", self.print());
-        CodecError::Conflict { codec: GZIP, found, expected: expected.to_owned() }
+        CodecError::Conflict { codec: NAME, found, expected: expected.to_owned() }
     }
 }
 

@@ -39,11 +39,22 @@ impl Compressor for Leveled {
 }
 
 /// libdeflate's levels for blocks up to [`SMALL`] and above; `None` where the other one is used for both.
-pub(crate) fn contexts(level: u32, block_size: usize) -> [Option<u32>; 2] {
+fn contexts(level: u32, block_size: usize) -> [Option<u32>; 2] {
     if level != GzipParams::DEFAULT_LEVEL {
         return [None, Some(level)];
     }
     [Some(SMALL_LEVEL), (block_size > SMALL).then_some(level)]
+}
+
+/// Memory of an encoder for blocks of up to `block_size` bytes.
+pub(crate) fn encoder_memory(params: &GzipParams, block_size: usize) -> usize {
+    let levels = contexts(params.level, block_size).into_iter().flatten();
+    let libdeflate = if params.uses_libdeflate() { levels.map(Deflater::memory).sum() } else { 0 };
+    // zlib's zconf.h: (1 << (windowBits + 2)) + (1 << (memLevel + 9)), plus its state.
+    let strategies = params.zlib_strategies().len();
+    let zlib = if strategies == 0 { 0 } else { (1 << (params.window.max(9) + 2)) + (1 << 17) + 16 * 1024 };
+    let spare = if strategies + usize::from(libdeflate > 0) > 1 { block_size } else { 0 };
+    libdeflate + zlib + spare
 }
 
 pub(crate) struct Trial {

@@ -6,10 +6,9 @@ use std::ptr::NonNull;
 
 use libz_sys as sys;
 
-use super::Strategy;
+use super::{NAME, Strategy};
 use crate::CodecError;
 use crate::bounded::Compressor;
-use crate::names::GZIP;
 
 /// zlib's `DEF_MEM_LEVEL`, which other packers use.
 const MEMORY_LEVEL: c_int = 8;
@@ -49,7 +48,7 @@ impl Zlib {
                 let stream = NonNull::from(Box::leak(memory)).cast();
                 Ok(Zlib { stream, level, strategy: Strategy::Default })
             }
-            sys::Z_MEM_ERROR => Err(CodecError::OutOfMemory { codec: GZIP }),
+            sys::Z_MEM_ERROR => Err(CodecError::OutOfMemory { codec: NAME }),
             code => Err(failed("deflateInit2", code)),
         }
     }
@@ -117,5 +116,5 @@ fn number(strategy: Strategy) -> c_int {
 }
 
 fn failed(function: &'static str, code: c_int) -> CodecError {
-    CodecError::Library { codec: GZIP, function, code: i64::from(code) }
+    CodecError::Library { codec: NAME, function, code: i64::from(code) }
 }

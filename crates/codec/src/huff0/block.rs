@@ -6,7 +6,7 @@ use super::kernel::Kernel;
 use super::lengths::Lengths;
 use super::table::{Tables, USUAL_LOG};
 use super::weights::{self, Weights};
-use super::{HUFF0, Huff0Block, Huff0Streams, MAX_BLOCK, USED_BITS, decode, fast, flat};
+use super::{Huff0Block, Huff0Streams, MAX_BLOCK, NAME, USED_BITS, decode, fast, flat};
 use crate::CodecError;
 
 /// Minimum size for four streams: below it the jump table costs more than it saves, and cannot be recognised.
@@ -88,7 +88,7 @@ pub(super) fn decompress(
     tables: &mut Tables,
 ) -> Result<(), CodecError> {
     let size = block.len();
-    let malformed = |reason| CodecError::Malformed { codec: HUFF0, size, reason };
+    let malformed = |reason| CodecError::Malformed { codec: NAME, size, reason };
     if out.len() > MAX_BLOCK {
         return Err(malformed("a block of more than 128 KiB"));
     }

@@ -1,6 +1,6 @@
 //! A sequence of blocks with headers.
 
-use super::{HUFF0, Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, MAX_BLOCK};
+use super::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, MAX_BLOCK, NAME};
 use crate::CodecError;
 
 const STORED: u64 = 0;
@@ -60,14 +60,14 @@ fn head(out: &mut [u8], value: u64, size: usize) -> Option<usize> {
 }
 
 pub(super) fn decompress(decoder: &mut Huff0Decoder, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-    let malformed = |reason| CodecError::Malformed { codec: HUFF0, size: src.len(), reason };
+    let malformed = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
     if src.is_empty() {
         return Err(malformed("no block"));
     }
     let (mut rest, mut made, capacity) = (src, 0, dst.len());
     while !rest.is_empty() {
         let block = Block::split(&mut rest).map_err(malformed)?;
-        let too_long = CodecError::TooLong { codec: HUFF0, size: src.len(), capacity };
+        let too_long = CodecError::TooLong { codec: NAME, size: src.len(), capacity };
         let out = dst.get_mut(made..made + block.size).ok_or(too_long)?;
         block.decompress(decoder, out)?;
         made += block.size;

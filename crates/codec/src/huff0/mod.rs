@@ -68,7 +68,12 @@ use crate::{CodecError, Decoder, Encoder, Outcome};
 use kernel::Kernel;
 use table::Tables;
 
-const HUFF0: &str = "huff0";
+pub(crate) const NAME: &str = "huff0";
+
+pub(crate) const HELP: &str = "\
+huff0: entropy coding of bytes, without matches: Huff0 blocks of up to 128 KiB; no parameters
+";
+
 /// Maximum code length when reading, bits.
 const MAX_BITS: u32 = 12;
 /// Maximum code length when writing, bits, as in other encoders.

@@ -2,9 +2,8 @@
 
 use std::os::raw::{c_char, c_int, c_void};
 
-use super::Lz4Params;
+use super::{Lz4Params, NAME};
 use crate::bounded::Compressor;
-use crate::names::LZ4;
 use crate::{CodecError, Decoder};
 
 // Functions of the library (lz4 1.10, `lz4.h` and `lz4hc.h`) that its crate links but does not declare.
@@ -74,7 +73,7 @@ pub(crate) struct Lz4Decoder;
 
 impl Decoder for Lz4Decoder {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let bad = |reason| CodecError::Malformed { codec: LZ4, size: src.len(), reason };
+        let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
         let size = c_int::try_from(src.len()).map_err(|_| bad("longer than 2^31 bytes"))?;
         let capacity = c_int::try_from(dst.len()).unwrap_or(c_int::MAX);
         // SAFETY: source and destination are valid for the lengths given and do not overlap; the function checks all accesses against them.

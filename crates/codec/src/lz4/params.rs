@@ -1,8 +1,8 @@
 //! The parameters of lz4.
 
+use super::{HC_NAME, NAME};
 use crate::CodecError;
 use crate::item::{Printed, items};
-use crate::names::{LZ4, LZ4HC};
 
 const KNOWN: &str = "hc, level, acceleration";
 
@@ -26,7 +26,7 @@ impl Lz4Params {
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = Lz4Params::default();
         let (mut level, mut acceleration) = (None, None);
-        for item in items(LZ4, list) {
+        for item in items(NAME, list) {
             match item.key {
                 "hc" => {
                     item.flag()?;
@@ -51,7 +51,7 @@ impl Lz4Params {
     /// Parses the list of `lz4hc`, which is lz4 with `hc`.
     pub(crate) fn parse_hc(list: &str) -> Result<Self, CodecError> {
         let mut params = Lz4Params { hc: true, ..Lz4Params::default() };
-        for item in items(LZ4HC, list) {
+        for item in items(HC_NAME, list) {
             match item.key {
                 "level" | "compression-level" => params.level = item.number(1..=Self::MAX_LEVEL)?,
                 _ => return Err(item.unknown("level")),
@@ -89,5 +89,5 @@ impl Default for Lz4Params {
 }
 
 fn conflict(found: String, expected: &str) -> CodecError {
-    CodecError::Conflict { codec: LZ4, found, expected: expected.to_owned() }
+    CodecError::Conflict { codec: NAME, found, expected: expected.to_owned() }
 }

@@ -1,9 +1,9 @@
 //! Decompresses LZO1X with all bounds checks, instruction by instruction.
 
+use super::NAME;
 use super::form::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
 use super::stretch::{self, Reached};
 use crate::CodecError;
-use crate::names::LZO;
 
 /// Literals of a run whose length is not in its first byte, less what follows.
 const LONG_RUN: usize = 18;
@@ -34,8 +34,8 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
     let (size, capacity) = (src.len(), dst.len());
     let mut machine = Machine { src, dst, read: 0, written: 0, run: 0 };
     machine.run().map_err(|wrong| match wrong {
-        Wrong::Malformed(reason) => CodecError::Malformed { codec: LZO, size, reason },
-        Wrong::TooLong => CodecError::TooLong { codec: LZO, size, capacity },
+        Wrong::Malformed(reason) => CodecError::Malformed { codec: NAME, size, reason },
+        Wrong::TooLong => CodecError::TooLong { codec: NAME, size, capacity },
     })?;
     Ok(machine.written)
 }

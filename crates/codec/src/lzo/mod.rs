@@ -20,9 +20,18 @@ use parse::Optimal;
 
 use crate::bounded::Compressor;
 use crate::item::{Printed, items};
-use crate::names::LZO;
 use crate::set::Choice;
 use crate::{CodecError, Decoder};
+
+pub(crate) const NAME: &str = "lzo";
+
+pub(crate) const HELP: &str = "\
+lzo: raw LZO1X blocks
+  algorithm=NAME     lzo1x_1, lzo1x_1_11, lzo1x_1_12, lzo1x_1_15 or lzo1x_999 (default)
+  level=1..9         with lzo1x_999 only (default 8); also compression-level=
+All of these write the same format. Those called lzo1x_1 are fast and take the first match they find (the last
+two digits are the size of their table); lzo1x_999 searches for the shortest encoding of a block.
+";
 
 const KNOWN: &str = "algorithm, level";
 
@@ -79,7 +88,7 @@ impl LzoParams {
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = LzoParams::default();
         let mut level = None;
-        for item in items(LZO, list) {
+        for item in items(NAME, list) {
             match item.key {
                 "algorithm" => params.algorithm = item.choice()?,
                 "level" | "compression-level" => level = Some(item.number(1..=9)?),
@@ -118,7 +127,7 @@ impl Default for LzoParams {
 }
 
 fn conflict(found: String, expected: &str) -> CodecError {
-    CodecError::Conflict { codec: LZO, found, expected: expected.to_owned() }
+    CodecError::Conflict { codec: NAME, found, expected: expected.to_owned() }
 }
 
 pub(crate) enum LzoEncoder {

@@ -4,19 +4,11 @@ use bzip2::{Action, Compress, Compression, Status};
 
 use super::did_not_fit;
 use crate::CodecError;
-
-const BZIP2: &str = "bzip2";
-/// The library's default: how soon sorting of repetitive data falls back to the slower algorithm with a bounded time.
-const WORK_FACTOR: u32 = 0;
+use crate::bzip2::{LEVEL_BYTES, NAME, WORK_FACTOR};
 
 /// Slightly less than a block, which holds 100,000 bytes a level less 19 after runs of four became five.
 pub(super) fn chunk(level: u32) -> usize {
-    level as usize * 100_000 - 100
-}
-
-/// Memory of an encoder (bzip2(1), "Memory Management").
-pub(super) fn memory(level: u32) -> usize {
-    (400 << 10) + 8 * 100_000 * level as usize
+    level as usize * LEVEL_BYTES - 100
 }
 
 pub(super) struct Encoder {
@@ -43,7 +35,7 @@ impl Encoder {
             match status {
                 Ok(Status::StreamEnd) => return Ok(bytes),
                 Ok(_) if bytes.len() < bytes.capacity() => {}
-                _ => return Err(did_not_fit(BZIP2, "BZ2_bzCompress")),
+                _ => return Err(did_not_fit(NAME, "BZ2_bzCompress")),
             }
         }
     }

@@ -2,13 +2,7 @@
 
 use super::did_not_fit;
 use crate::CodecError;
-use crate::gzip::{Deflater, gzip_bound};
-use crate::names::GZIP;
-
-/// Memory of an encoder (libdeflate 1.26: hash chains up to level 9, binary trees and a cost table above).
-pub(super) fn memory(level: u32) -> usize {
-    if level < 10 { 1 << 20 } else { 10 << 20 }
-}
+use crate::gzip::{Deflater, NAME, gzip_bound};
 
 pub(super) struct Encoder(Deflater);
 
@@ -20,7 +14,7 @@ impl Encoder {
     pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, CodecError> {
         let mut bytes = vec![0; gzip_bound(chunk.len())];
         let size = self.0.gzip(chunk, &mut bytes);
-        bytes.truncate(size.ok_or_else(|| did_not_fit(GZIP, "libdeflate_gzip_compress"))?);
+        bytes.truncate(size.ok_or_else(|| did_not_fit(NAME, "libdeflate_gzip_compress"))?);
         Ok(bytes)
     }
 }

@@ -6,8 +6,7 @@
 
 use super::did_not_fit;
 use crate::CodecError;
-use crate::names::XZ;
-use crate::xz::{Code, Format, LzmaModel, Settings, Stream, encoder_memory};
+use crate::xz::{Code, Format, LzmaModel, NAME, Settings, Stream};
 
 /// Bytes of a stream header, and of a stream footer.
 const EDGE: usize = 12;
@@ -30,7 +29,7 @@ pub(super) fn dictionary(level: u32) -> usize {
 }
 
 pub(super) fn memory(level: u32) -> usize {
-    (64 << 10) + encoder_memory(&settings(level), dictionary(level) as u32)
+    settings(level).memory()
 }
 
 fn settings(level: u32) -> Settings {
@@ -53,7 +52,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new(level: u32) -> Encoder {
-        Encoder { stream: Stream::new(XZ), settings: settings(level) }
+        Encoder { stream: Stream::new(NAME), settings: settings(level) }
     }
 
     /// Compresses a block; empty for an empty chunk.
@@ -66,11 +65,11 @@ impl Encoder {
         match self.stream.encode(Format::Xz(None), &options, chunk, &mut whole)? {
             Code::Ended { written, .. } => whole.truncate(written),
             Code::Refused(code) => {
-                return Err(CodecError::Library { codec: XZ, function: "lzma_code", code: code.into() });
+                return Err(CodecError::Library { codec: NAME, function: "lzma_code", code: code.into() });
             }
-            Code::Full | Code::Short => return Err(did_not_fit(XZ, "lzma_code")),
+            Code::Full | Code::Short => return Err(did_not_fit(NAME, "lzma_code")),
         }
-        with_sizes(whole, chunk.len() as u64).ok_or_else(|| did_not_fit(XZ, "lzma_stream_encoder"))
+        with_sizes(whole, chunk.len() as u64).ok_or_else(|| did_not_fit(NAME, "lzma_stream_encoder"))
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::did_not_fit;
 use crate::bounded::Compressor;
-use crate::names::ZSTD;
-use crate::zstd::{ZstdEncoder, bound, encoder_memory};
+use crate::zstd::{NAME, ZstdEncoder, bound, encoder_memory};
 use crate::{CodecError, ZstdParams};
 
 /// Twice the window of the library for large inputs (zstd 1.5, lib/compress/clevels.h), 4 MiB at least.
@@ -31,7 +30,7 @@ impl Encoder {
     pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, CodecError> {
         let mut bytes = vec![0; bound(chunk.len())];
         let size = self.0.try_compress(chunk, &mut bytes)?;
-        bytes.truncate(size.ok_or_else(|| did_not_fit(ZSTD, "ZSTD_compress2"))?);
+        bytes.truncate(size.ok_or_else(|| did_not_fit(NAME, "ZSTD_compress2"))?);
         Ok(bytes)
     }
 }

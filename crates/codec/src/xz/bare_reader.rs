@@ -8,7 +8,7 @@ use liblzma_sys as sys;
 use super::settings::{Search, options};
 use super::stream::bare;
 use crate::CodecError;
-use crate::names::LZMA;
+use crate::lzma::NAME;
 
 /// The filter's flag that accepts an end mark (lzma/lzma12.h, `LZMA_LZMA1EXT_ALLOW_EOPM`).
 const MAY_HAVE_END_MARK: u32 = 1;
@@ -40,7 +40,7 @@ impl<R: BufRead> RawLzmaReader<R> {
     /// # Errors
     /// Invalid or unsupported contexts; lack of memory.
     pub fn new(source: R, contexts: u8, dict_size: u32, size: u64) -> Result<RawLzmaReader<R>, CodecError> {
-        let bad = |reason| CodecError::Malformed { codec: LZMA, size: 5, reason };
+        let bad = |reason| CodecError::Malformed { codec: NAME, size: 5, reason };
         if contexts >= CONTEXTS {
             return Err(bad("invalid literal contexts"));
         }
@@ -61,15 +61,15 @@ impl<R: BufRead> RawLzmaReader<R> {
         // SAFETY: the stream is initialised; options and filters live during the call, which copies them.
         match unsafe { sys::lzma_raw_decoder(&mut reader.stream, bare(&options).as_ptr()) } {
             sys::lzma_ret_LZMA_OK => Ok(reader),
-            sys::lzma_ret_LZMA_MEM_ERROR => Err(CodecError::OutOfMemory { codec: LZMA }),
+            sys::lzma_ret_LZMA_MEM_ERROR => Err(CodecError::OutOfMemory { codec: NAME }),
             _ => Err(bad("its contexts are not supported")),
         }
     }
 
     fn failed(&self, code: sys::lzma_ret) -> io::Error {
-        let bad = |reason| CodecError::Malformed { codec: LZMA, size: self.taken, reason };
+        let bad = |reason| CodecError::Malformed { codec: NAME, size: self.taken, reason };
         let error = match code {
-            sys::lzma_ret_LZMA_MEM_ERROR => CodecError::OutOfMemory { codec: LZMA },
+            sys::lzma_ret_LZMA_MEM_ERROR => CodecError::OutOfMemory { codec: NAME },
             sys::lzma_ret_LZMA_BUF_ERROR => bad("ends too early"),
             _ => bad("damaged"),
         };

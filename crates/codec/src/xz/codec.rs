@@ -2,9 +2,8 @@
 
 use liblzma_sys as sys;
 
-use super::{Bcj, Code, Format, Settings, Stream, XzParams, encoder_usage};
+use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams};
 use crate::bounded::{Compressor, keep_smallest};
-use crate::names::XZ;
 use crate::{CodecError, Decoder};
 
 pub(crate) struct XzEncoder {
@@ -22,7 +21,7 @@ impl XzEncoder {
         let variants = variants(params);
         let spare = vec![0; if variants.len() > 1 { block_size } else { 0 }];
         let settings = Settings::new(&params.model, dict_limit);
-        XzEncoder { stream: Stream::new(XZ), settings, variants, spare }
+        XzEncoder { stream: Stream::new(NAME), settings, variants, spare }
     }
 }
 
@@ -68,9 +67,10 @@ pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, Code
     }
 }
 
-/// Memory of an encoder for dictionaries up to `dict_limit`, bytes, without its spare buffer.
-pub(crate) fn encoder_memory(settings: &Settings, dict_limit: u32) -> usize {
-    encoder_usage(&settings.options(dict_limit as usize))
+/// Memory of an encoder for blocks of up to `block_size` bytes.
+pub(crate) fn encoder_memory(params: &XzParams, block_size: usize) -> usize {
+    let spare = if params.filters.is_empty() { 0 } else { block_size };
+    spare + params.model.encoder_memory(block_size)
 }
 
 pub(crate) struct XzDecoder {
@@ -81,7 +81,7 @@ pub(crate) struct XzDecoder {
 impl XzDecoder {
     /// A decoder that uses at most `memory` bytes.
     pub(crate) fn new(memory: usize) -> Self {
-        XzDecoder { stream: Stream::new(XZ), memory: memory.max(1) as u64 }
+        XzDecoder { stream: Stream::new(NAME), memory: memory.max(1) as u64 }
     }
 }
 

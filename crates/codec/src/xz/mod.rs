@@ -18,5 +18,31 @@ pub use model::LzmaModel;
 pub use params::{Bcj, XzParams};
 
 pub(crate) use codec::{XzDecoder, XzEncoder, decode, encode, encoded, encoder_memory};
+pub(crate) use model::DECODER_MEMORY;
 pub(crate) use settings::{Search, Settings, options};
 pub(crate) use stream::{Code, Format, Stream, encoder_usage};
+
+pub(crate) const NAME: &str = "xz";
+
+pub(crate) const HELP: &str = "\
+xz: LZMA2 in .xz streams with a CRC-32
+  level=0..9         effort (default 6); also preset=
+";
+
+/// Help on the parameters of [`LzmaModel`].
+pub(crate) const MODEL_HELP: &str = "\
+  extreme            search longer for a little less; also e
+  dictsize=SIZE      bytes with K or M, or a share of the block size with % (default 100%): 8K to 1M, and
+                     2^n or 2^n+2^(n+1) bytes, such as 75% or 48K; also dict-size=
+  lc=0..4            literal context bits (default 3); lc and lp together at most 4
+  lp=0..4            literal position bits (default 0)
+  pb=0..4            position bits (default 2)
+";
+
+pub(crate) const FILTERS_HELP: &str = "\
+filters for machine code: each block is compressed without and with each filter named, and the smallest
+result is kept; metadata is compressed without
+  x86 powerpc ia64 arm armthumb sparc
+  arm64 riscv        Linux reads these since 6.12
+also accepted: bcj=FILTER
+";

@@ -1,8 +1,12 @@
 //! The parameters that xz and lzma share.
 
-use super::DictSize;
+use super::{DictSize, Settings};
 use crate::CodecError;
 use crate::item::{Item, Printed};
+use crate::spec::METADATA_BLOCK_SIZE;
+
+/// Memory of a decoder without its dictionary, bytes (liblzma's own estimate).
+pub(crate) const DECODER_MEMORY: usize = 96 * 1024;
 
 /// LZMA search effort and contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,5 +81,17 @@ impl LzmaModel {
             found: format!("dictsize={} with blocks of {block_size} bytes", self.dict_size),
             expected: "2^n or 2^n+2^(n+1) bytes, from 8K to 1M, such as 75%, 50%, 37.5%".to_owned(),
         })
+    }
+
+    /// Memory of an encoder for blocks of up to `block_size` bytes, without a spare buffer.
+    pub(crate) fn encoder_memory(&self, block_size: usize) -> usize {
+        let dict_size = self.dict_size.resolve(block_size).unwrap_or(DictSize::MAX);
+        Settings::new(self, dict_size).memory()
+    }
+
+    /// Memory of a decoder for blocks of up to `block_size` bytes, and for metadata blocks, beyond [`DECODER_MEMORY`].
+    pub(crate) fn decoder_dict(&self, block_size: usize) -> usize {
+        let dict_size = self.dict_size.resolve(block_size).unwrap_or(DictSize::MAX);
+        METADATA_BLOCK_SIZE.max(dict_size as usize)
     }
 }

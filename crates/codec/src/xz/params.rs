@@ -1,9 +1,8 @@
 //! The parameters of xz.
 
-use super::LzmaModel;
+use super::{LzmaModel, NAME};
 use crate::CodecError;
 use crate::item::{Printed, items};
-use crate::names::XZ;
 use crate::set::{Choice, Set, find};
 
 const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb, x86, powerpc, ia64, arm, armthumb, sparc, arm64, riscv";
@@ -62,12 +61,12 @@ impl XzParams {
 
     /// The largest dictionary of blocks of up to `block_size` bytes, bytes: the memory that a decoder needs.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
-        self.model.dict_size(XZ, block_size)
+        self.model.dict_size(NAME, block_size)
     }
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = XzParams::default();
-        for item in items(XZ, list) {
+        for item in items(NAME, list) {
             if params.model.take(&item)? {
                 continue;
             }
@@ -80,7 +79,7 @@ impl XzParams {
             }
             params.filters.insert(filter);
         }
-        params.model.check(XZ)?;
+        params.model.check(NAME)?;
         Ok(params)
     }
 

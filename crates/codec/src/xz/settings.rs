@@ -2,10 +2,13 @@
 
 use liblzma_sys as sys;
 
-use super::LzmaModel;
+use super::{LzmaModel, encoder_usage};
 
 /// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 const MIN_DICT: usize = 4096;
+
+/// Memory missing from liblzma's own estimate, bytes: probabilities of the encoder and the state of the stream.
+const STATE: usize = 64 * 1024;
 
 /// Encoder settings of a [`LzmaModel`].
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +43,11 @@ impl Settings {
         let useful = size.max(MIN_DICT).next_power_of_two();
         let search = if self.extreme { extreme(self.level) } else { plain(self.level, useful) };
         options(useful.min(self.dict_limit as usize) as u32, [self.lc, self.lp, self.pb], search)
+    }
+
+    /// Memory of an encoder, bytes, without a spare buffer.
+    pub(crate) fn memory(&self) -> usize {
+        STATE + encoder_usage(&self.options(self.dict_limit as usize))
     }
 }
 

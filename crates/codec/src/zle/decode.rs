@@ -1,7 +1,6 @@
 //! Expands runs of zeros with wide writes where the destination has space.
 
-use super::{MOST_ZEROS, N};
-use crate::names::ZLE;
+use super::{MOST_ZEROS, N, NAME};
 use crate::{CodecError, Decoder};
 
 pub(crate) struct ZleDecoder;
@@ -10,8 +9,8 @@ impl Decoder for ZleDecoder {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
         let capacity = dst.len();
         decode(src, dst).map_err(|fault| match fault {
-            Fault::Cut => CodecError::Malformed { codec: ZLE, size: src.len(), reason: "ends within a run of bytes" },
-            Fault::TooLong => CodecError::TooLong { codec: ZLE, size: src.len(), capacity },
+            Fault::Cut => CodecError::Malformed { codec: NAME, size: src.len(), reason: "ends within a run of bytes" },
+            Fault::TooLong => CodecError::TooLong { codec: NAME, size: src.len(), capacity },
         })
     }
 }

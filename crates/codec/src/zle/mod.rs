@@ -18,6 +18,12 @@ mod window;
 pub(crate) use decode::ZleDecoder;
 pub(crate) use encode::ZleEncoder;
 
+pub(crate) const NAME: &str = "zle";
+
+pub(crate) const HELP: &str = "\
+zle: run-length coding of zeros, as in OpenZFS; no parameters
+";
+
 /// Most bytes after one token, and the first token of a run of zeros.
 const N: usize = 64;
 /// Most zeros of one token.

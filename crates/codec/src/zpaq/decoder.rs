@@ -1,8 +1,8 @@
 //! Decompresses whole blocks.
 
+use super::NAME;
 use super::fault::Fault;
 use super::reader::ZpaqReader;
-use crate::names::ZPAQ;
 use crate::{CodecError, Decoder};
 
 /// Decompresses ZPAQ streams, as [`ZpaqReader`] does.
@@ -25,7 +25,7 @@ impl Decoder for ZpaqDecoder {
         // Nothing may follow, and the end must be valid.
         match reader.fill(&mut [0]).map_err(codec)? {
             0 => Ok(size),
-            _ => Err(CodecError::TooLong { codec: ZPAQ, size: src.len(), capacity: dst.len() }),
+            _ => Err(CodecError::TooLong { codec: NAME, size: src.len(), capacity: dst.len() }),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Compresses blocks: one segment without a name, a comment or a checksum, and no post-processing.
 
+use super::NAME;
 use super::coder::Coder;
 use super::fault::Fault;
 use super::known::{HEADERS, Max, Mid, Min};
@@ -7,7 +8,6 @@ use super::model::memory_of_level;
 use super::predictor::Predictor;
 use super::source::Source;
 use crate::bounded::{Bounded, Compressor};
-use crate::names::ZPAQ;
 use crate::{CodecError, Encoder, Footprint, Outcome};
 
 /// Start of a block: the name of the format, its level, and the type of its programs.
@@ -57,7 +57,7 @@ fn check(level: u32) -> Result<(), CodecError> {
         return Ok(());
     }
     let (parameter, found) = ("level".to_owned(), level.to_string());
-    Err(CodecError::Value { codec: ZPAQ, parameter, found, expected: "1 to 3".to_owned() })
+    Err(CodecError::Value { codec: NAME, parameter, found, expected: "1 to 3".to_owned() })
 }
 
 struct ZpaqCompressor {

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use super::NAME;
 use crate::CodecError;
-use crate::names::ZPAQ;
 
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -28,9 +28,9 @@ impl Fault {
     pub(super) fn into_codec(self, size: u64, memory: u64) -> CodecError {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         match self {
-            Fault::Bad(reason) => CodecError::Malformed { codec: ZPAQ, size, reason },
-            Fault::Memory(needed) => CodecError::Memory { codec: ZPAQ, needed, limit: memory },
-            Fault::Read(_) => CodecError::Malformed { codec: ZPAQ, size, reason: "can not be read" },
+            Fault::Bad(reason) => CodecError::Malformed { codec: NAME, size, reason },
+            Fault::Memory(needed) => CodecError::Memory { codec: NAME, needed, limit: memory },
+            Fault::Read(_) => CodecError::Malformed { codec: NAME, size, reason: "can not be read" },
         }
     }
 }

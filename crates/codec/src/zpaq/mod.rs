@@ -34,3 +34,5 @@ mod tests;
 pub use decoder::ZpaqDecoder;
 pub use encoder::ZpaqEncoder;
 pub use reader::ZpaqReader;
+
+const NAME: &str = "zpaq";

@@ -6,11 +6,10 @@ use std::ptr::NonNull;
 use zstd_sys as sys;
 use zstd_sys::ZSTD_cParameter as Parameter;
 
-use super::ZstdParams;
 use super::table::{self, Search};
+use super::{NAME, ZstdParams};
 use crate::CodecError;
 use crate::bounded::Compressor;
-use crate::names::ZSTD;
 
 /// Smallest size class, binary logarithm: the library's smallest window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
 const MIN_SIZE_LOG: u32 = 10;
@@ -132,7 +131,7 @@ impl Context {
         let mut memory = vec![0u64; size.div_ceil(size_of::<u64>())];
         // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
         let raw = unsafe { sys::ZSTD_initStaticCCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
-        let failed = CodecError::Library { codec: ZSTD, function: "ZSTD_initStaticCCtx", code: 0 };
+        let failed = CodecError::Library { codec: NAME, function: "ZSTD_initStaticCCtx", code: 0 };
         Ok(Context { raw: NonNull::new(raw).ok_or(failed)?, _memory: memory })
     }
 
@@ -191,7 +190,7 @@ fn is_full(code: usize) -> bool {
 pub(super) fn check(function: &'static str, code: usize) -> Result<(), CodecError> {
     if is_error(code) {
         let code = (code as isize) as i64; // the library's errors are small negative numbers
-        return Err(CodecError::Library { codec: ZSTD, function, code });
+        return Err(CodecError::Library { codec: NAME, function, code });
     }
     Ok(())
 }

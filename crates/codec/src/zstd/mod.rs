@@ -11,3 +11,11 @@ pub use params::ZstdParams;
 
 pub(crate) use context::{ZstdEncoder, bound, encoder_memory};
 pub(crate) use reader::{ZstdDecoder, decoder_memory};
+
+pub(crate) const NAME: &str = "zstd";
+
+pub(crate) const HELP: &str = "\
+zstd: one frame per block
+  level=1..22        effort (default 15); also compression-level=
+  level=-131072..-1  faster than 1, and larger
+";

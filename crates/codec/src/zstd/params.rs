@@ -1,8 +1,8 @@
 //! The parameters of zstd.
 
+use super::NAME;
 use crate::CodecError;
 use crate::item::{Printed, items};
-use crate::names::ZSTD;
 
 const KNOWN: &str = "level";
 
@@ -23,7 +23,7 @@ impl ZstdParams {
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = ZstdParams::default();
-        for item in items(ZSTD, list) {
+        for item in items(NAME, list) {
             match item.key {
                 "level" | "compression-level" => {
                     params.level = item.number(Self::MIN_LEVEL..=Self::MAX_LEVEL)?;
@@ -46,7 +46,7 @@ impl ZstdParams {
             return Ok(());
         }
         Err(CodecError::Value {
-            codec: ZSTD,
+            codec: NAME,
             parameter: "level".to_owned(),
             found: self.level.to_string(),
             expected: "a whole number from -131072 to -1 or from 1 to 22".to_owned(),

@@ -5,8 +5,9 @@ use std::ptr::NonNull;
 
 use zstd_sys as sys;
 
+use super::NAME;
 use super::context::is_error;
-use crate::names::{METADATA_BLOCK_SIZE, ZSTD};
+use crate::spec::METADATA_BLOCK_SIZE;
 use crate::{CodecError, Decoder};
 
 /// Memory of a decoder.
@@ -31,7 +32,7 @@ impl ZstdDecoder {
         let mut memory = vec![0u64; decoder_memory().div_ceil(size_of::<u64>())];
         // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
         let raw = unsafe { sys::ZSTD_initStaticDCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
-        let failed = CodecError::Library { codec: ZSTD, function: "ZSTD_initStaticDCtx", code: 0 };
+        let failed = CodecError::Library { codec: NAME, function: "ZSTD_initStaticDCtx", code: 0 };
         let raw = NonNull::new(raw).ok_or(failed)?;
         let window = block_size.next_power_of_two().max(METADATA_BLOCK_SIZE);
         Ok(ZstdDecoder { raw, _memory: memory, window_limit: window as u64 })
@@ -39,10 +40,10 @@ impl ZstdDecoder {
 
     /// Checks that `src` is one frame that readers with little memory can decode.
     fn check(&self, src: &[u8]) -> Result<(), CodecError> {
-        let bad = |reason| CodecError::Malformed { codec: ZSTD, size: src.len(), reason };
+        let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
         let header = header(src).ok_or_else(|| bad("not a zstd frame"))?;
         if header.windowSize > self.window_limit {
-            return Err(CodecError::Memory { codec: ZSTD, needed: header.windowSize, limit: self.window_limit });
+            return Err(CodecError::Memory { codec: NAME, needed: header.windowSize, limit: self.window_limit });
         }
         if header.dictID != 0 {
             return Err(bad("needs a dictionary"));
@@ -84,9 +85,9 @@ impl Decoder for ZstdDecoder {
         let code = unsafe { sys::ZSTD_getErrorCode(made) };
         Err(match code {
             sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall => {
-                CodecError::TooLong { codec: ZSTD, size: src.len(), capacity: dst.len() }
+                CodecError::TooLong { codec: NAME, size: src.len(), capacity: dst.len() }
             }
-            _ => CodecError::Malformed { codec: ZSTD, size: src.len(), reason: "damaged" },
+            _ => CodecError::Malformed { codec: NAME, size: src.len(), reason: "damaged" },
         })
     }
 }

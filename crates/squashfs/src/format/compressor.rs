@@ -1,6 +1,6 @@
-//! The compressor's number in the superblock, and the optional block of its options.
+//! The codecs of SquashFS 4.0, a subset of those of the codec crate: their numbers in the superblock, and the optional block of options.
 //!
-//! SquashFS 4.0. The options are one stored metadata block right after the superblock. lz4 always needs it; the others have it when an
+//! The options are one stored metadata block right after the superblock. lz4 always needs it; the others have it when an
 //! option differs from the format's default. The kernel reads it for xz (dictionary size) and lz4 (a version it checks); for the rest it
 //! is informational.
 
@@ -11,25 +11,58 @@ use packline_codec::{
     ZstdParams,
 };
 
-use crate::format::codecs::no_number;
 use crate::format::superblock::SUPERBLOCK_BYTES;
 use crate::format::wire::Put;
 use crate::{Error, Options};
+
+/// The names of SquashFS's codecs, and `none`, in the order of listings.
+pub const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo"];
 
 /// Marks a metadata block as stored.
 pub(crate) const STORED: u16 = 1 << 15;
 /// The only version of the lz4 options: raw blocks.
 pub(crate) const LZ4_LEGACY: u32 = 1;
 
-/// The number of a codec in the superblock. An image whose blocks are all stored has that of gzip, which every reader supports.
+/// Parses a codec as [`Spec::parse`] does.
 ///
 /// # Errors
-/// [`Error::Codec`] if SquashFS does not support the codec.
-pub fn compressor_id(codec: &Spec) -> Result<u16, Error> {
-    Ok(number(codec)?)
+/// As there, and [`CodecError::NotOfFormat`] for a codec that SquashFS does not support.
+pub fn parse_codec(text: &str) -> Result<Spec, CodecError> {
+    let spec = Spec::parse(text).map_err(ours)?;
+    check_codec(&spec).map(|()| spec)
 }
 
-pub(crate) fn number(codec: &Spec) -> Result<u16, CodecError> {
+/// As [`Spec::help`], for SquashFS's codecs.
+///
+/// # Errors
+/// SquashFS does not support the codec.
+pub fn codec_help(name: &str) -> Result<String, CodecError> {
+    parse_codec(name).and_then(|_| Spec::help(name))
+}
+
+/// Reduces the list of codecs in an error to those of SquashFS.
+fn ours(error: CodecError) -> CodecError {
+    match error {
+        CodecError::UnknownCodec { found, .. } => CodecError::UnknownCodec { found, known: CODECS.join(", ") },
+        other => other,
+    }
+}
+
+/// The error for a codec that SquashFS does not support.
+fn no_number(spec: &Spec) -> CodecError {
+    CodecError::NotOfFormat { codec: spec.name(), format: "SquashFS", known: CODECS.join(", ") }
+}
+
+/// Checks that SquashFS supports a codec.
+///
+/// # Errors
+/// [`CodecError::NotOfFormat`] if not.
+pub fn check_codec(codec: &Spec) -> Result<(), CodecError> {
+    compressor_id(codec).map(drop)
+}
+
+/// The number of a codec in the superblock. An image whose blocks are all stored has that of gzip, which every reader supports.
+pub(crate) fn compressor_id(codec: &Spec) -> Result<u16, CodecError> {
     Ok(match codec {
         Spec::None | Spec::Gzip(_) => 1,
         Spec::Lzma(_) => 2,
@@ -45,7 +78,7 @@ pub(crate) fn number(codec: &Spec) -> Result<u16, CodecError> {
 ///
 /// # Errors
 /// [`Error::Codec`] if xz does not support the dictionary size with blocks of this size, or if SquashFS does not support the codec.
-pub fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
+pub(crate) fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
     let words = match &options.codec {
         Spec::None | Spec::Lzma(_) => None,
         Spec::Gzip(params) => gzip(params),
@@ -182,6 +215,23 @@ mod tests {
         assert_eq!(options_block(&options("xz", 4096)).unwrap(), b"");
         let block = options_block(&options("xz:x86", 4096)).unwrap();
         assert_eq!(block, b"\x08\x80\0\x20\0\0\x01\0\0\0");
+    }
+
+    #[test]
+    fn each_name_is_a_codec_that_has_a_number_or_is_refused_with_those_that_have() {
+        for &name in Spec::names() {
+            let read = parse_codec(name);
+            let is_ours = CODECS.contains(&name) || name == "lz4hc";
+            assert_eq!(read.is_ok(), is_ours, "{name}");
+            assert_eq!(codec_help(name).is_ok(), is_ours, "{name}");
+            if let Err(error) = read {
+                let expected = format!("SquashFS has no {name} (expected one of none, gzip, xz, lzma, zstd, lz4, lzo)");
+                assert_eq!(error.to_string(), expected);
+            }
+        }
+        assert_eq!(parse_codec("lz4hc"), Spec::parse("lz4:hc"));
+        assert_eq!(parse_codec("gzip:level=0"), Spec::parse("gzip:level=0"));
+        assert!(!parse_codec("brotli").unwrap_err().to_string().contains("zle"));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The structures of SquashFS 4.0 as bytes: each is encoded and decoded in the same module.
 
-pub(crate) mod codecs;
 pub(crate) mod compressor;
 pub(crate) mod directory;
 pub(crate) mod inode;

@@ -5,7 +5,7 @@ use packline_engine::{CancelToken, Config, Permit, Pipeline, QueueStats, Stats, 
 use packline_runtime::of_fault;
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
-use crate::format::codecs::check_codec;
+use crate::format::compressor::check_codec;
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::{Decisions, Saved};
 use crate::write::feeder::{Feeder, FileCut, slab_memory};

@@ -214,6 +214,7 @@ fn fault(what: String, expected: &str) -> ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::compressor::{compressor_id, options_block};
     use crate::format::superblock::tests::sound;
 
     /// The codec that a block after the superblock says.
@@ -242,8 +243,8 @@ mod tests {
             "lz4:hc",
         ] {
             let spec: Spec = text.parse().unwrap();
-            let id = crate::compressor_id(&spec).unwrap();
-            let block = crate::options_block(&crate::Options::new(spec)).unwrap();
+            let id = compressor_id(&spec).unwrap();
+            let block = options_block(&crate::Options::new(spec)).unwrap();
             assert_eq!(stated(id, &block).unwrap(), text);
         }
     }

@@ -129,12 +129,9 @@ impl ReadPlan {
     pub(crate) fn settings(&self, resources: &Resources) -> ReadSettings {
         let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
         ReadSettings {
-            workers: self.workers,
-            window: self.window.min(asked),
             fragments: self.fragments,
             scratch: resources.scratch.clone(),
-            cancel: resources.cancel.clone(),
-            engine: resources.engine.clone(),
+            engine: resources.engine.sized(self.workers, self.window.min(asked), &resources.cancel),
         }
     }
 }

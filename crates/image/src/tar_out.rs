@@ -185,7 +185,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let (destination, out) = Destination::open(target, &temporaries)?;
     let mut settings = plan.read.settings(&resources);
     // One pool for both, so that no more threads run than were asked for.
-    let pool = settings.engine.sized(settings.workers, 0, &resources.cancel).pool();
+    let pool = settings.engine.pool();
     let pool = pool.map_err(|cause| opened.fault(ReadError::Internal(format!("cannot start the workers: {cause}"))))?;
     settings.engine.pool = Some(pool.clone());
     let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;

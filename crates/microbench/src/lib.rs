@@ -4,9 +4,9 @@ mod idle;
 
 pub use idle::Idle;
 
-use packline_engine::{CancelToken, Config};
+use packline_engine::Config;
 use packline_squashfs::read::{Image, Opening, Origin};
-use packline_squashfs::{FileHints, Options, Start, WriteResources, Writer};
+use packline_squashfs::{FileHints, Options, Start, Writer};
 use packline_testkit::Random;
 use packline_tree::Meta;
 use packline_tree::Source;
@@ -51,16 +51,10 @@ pub fn noise(length: usize) -> Vec<u8> {
 /// Packs a tar in memory into an image in memory.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
     let sink = Rc::new(RefCell::new(Vec::new()));
-    let resources = WriteResources {
-        workers,
-        window: WINDOW,
-        memory: usize::MAX,
-        cancel: CancelToken::new(),
-        engine: Config::default(),
-    };
-    let start = Start { defaults: META, input: "generated".into() };
+    let start = Start { defaults: META, input: "generated".into(), memory: usize::MAX };
     let as_text = |cause: packline_squashfs::Error| cause.to_string();
-    let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), resources, start).map_err(as_text)?;
+    let mut writer =
+        Writer::new(Box::new(sink.clone()), options.clone(), Config::new(workers, WINDOW), start).map_err(as_text)?;
     let mut source = TarSource::new(tar, TarOptions::named("generated"));
     while let Some(entry) = source.next_entry().map_err(|cause| cause.to_string())? {
         writer.add(&entry, FileHints::default(), &mut source).map_err(as_text)?;

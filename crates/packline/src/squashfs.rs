@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use packline_codec::METADATA_BLOCK_SIZE;
 use packline_runtime::OutputFile;
-use packline_squashfs::{FileHints, Options, Sink, Start, Summary, WriteResources, Writer};
+use packline_squashfs::{FileHints, Options, Sink, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
 use crate::memory::Plan;
@@ -56,15 +56,9 @@ fn write_to(
     sink: Box<dyn Sink>,
     source: &mut ObservedSource<'_>,
 ) -> Result<Summary, packline_squashfs::Error> {
-    let resources = WriteResources {
-        workers: job.plan.workers,
-        window: job.plan.window,
-        memory: job.plan.shared,
-        cancel: job.resources.cancel,
-        engine: job.resources.engine,
-    };
-    let start = Start { defaults: job.defaults, input: job.input };
-    let mut writer = Writer::new(sink, job.options, resources, start)?;
+    let config = job.resources.engine.sized(job.plan.workers, job.plan.window, &job.resources.cancel);
+    let start = Start { defaults: job.defaults, input: job.input, memory: job.plan.shared };
+    let mut writer = Writer::new(sink, job.options, config, start)?;
     let mut hints = job.hints;
     while let Some(entry) = source.next_entry()? {
         let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use packline_codec::Spec;
-use packline_engine::{CancelToken, Config};
+use packline_engine::Config;
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
-use crate::{FileHints, Options, Start, WriteResources, Writer};
+use crate::{FileHints, Options, Start, Writer};
 
 /// Their block size, bytes.
 pub(crate) const BLOCK: usize = 4096;
@@ -45,17 +45,6 @@ pub(crate) fn file(path: &str, bytes: &[u8]) -> (Entry, Vec<u8>) {
     (entry(path, Kind::File { size: bytes.len() as u64 }), bytes.to_vec())
 }
 
-/// No threads: the reference.
-pub(crate) fn serial() -> WriteResources {
-    WriteResources {
-        workers: 0,
-        window: 1 << 20,
-        memory: usize::MAX,
-        cancel: CancelToken::new(),
-        engine: Config::default(),
-    }
-}
-
 /// An image of entries, each with its content.
 pub(crate) fn image(
     entries: impl IntoIterator<Item = (Entry, Vec<u8>)>,
@@ -66,9 +55,8 @@ pub(crate) fn image(
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
     change(&mut options);
-    let resources = serial();
-    let start = Start { defaults: META, input: "test".into() };
-    let mut writer = Writer::new(Box::new(sink.clone()), options, resources, start).unwrap();
+    let start = Start { defaults: META, input: "test".into(), memory: usize::MAX };
+    let mut writer = Writer::new(Box::new(sink.clone()), options, Config::new(0, 1 << 20), start).unwrap();
     for (entry, bytes) in entries {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
     }

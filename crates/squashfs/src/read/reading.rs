@@ -28,19 +28,13 @@ use super::{FileData, Image, ReadError};
 /// Resources for reading; they do not affect the result.
 #[derive(Debug, Clone, Default)]
 pub struct ReadSettings {
-    /// Worker threads; 0 decodes on the caller's thread.
-    pub workers: usize,
-    /// Limit of decoded bytes in flight.
-    pub window: usize,
     /// Memory of fragment blocks cached for later files, bytes.
     pub fragments: usize,
     /// Directory of a file without a name for decoded fragment blocks that are needed again and exceed the memory. It never holds more than
     /// the blocks that are decoded and still needed, nor more than 64 MiB or 64 times the image's size. Without a directory, or if the file
     /// fails, such a block is decoded again.
     pub scratch: Option<PathBuf>,
-    /// Stops the reading when set.
-    pub cancel: CancelToken,
-    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
+    /// Workers, cancellation and scheduling; the budget limits decoded bytes in flight.
     pub engine: Config,
 }
 
@@ -160,7 +154,7 @@ impl<'r, T> Reading<'r, T> {
             ahead: map.workers() > 0,
             map,
             promises: Promises::default(),
-            cancel: settings.cancel.clone(),
+            cancel: settings.engine.cancel.clone(),
             stats: settings.engine.stats.clone(),
         })
     }
@@ -290,7 +284,6 @@ fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
 fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
     let task = DecodeTask { image: image.clone() };
     // Memory is reserved from the plan's own budget before a job is created; the map need not count it again.
-    let config = settings.engine.sized(settings.workers, usize::MAX, &settings.cancel);
-    let map = OrderedMap::new(task, config);
+    let map = OrderedMap::new(task, Config { budget: usize::MAX, ..settings.engine.clone() });
     map.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))
 }

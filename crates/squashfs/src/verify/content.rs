@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use super::VerifySettings;
 use super::finding::Report;
 use super::inodes::Inodes;
+use super::{VerifySettings, check_cancelled};
 use crate::read::{Event, FileData, FragmentUses, Image, Node, ReadError, Reading, Request, Walk};
 
 /// Reads all files in the order of the tree, each inode once.
@@ -17,9 +17,7 @@ pub(super) fn check(
     let total = Cell::new(0u64);
     let mut uses = FragmentUses::new();
     for file in files(image, inodes) {
-        if settings.reading.cancel.is_cancelled() {
-            return Err(ReadError::Cancelled);
-        }
+        check_cancelled(settings)?;
         match file {
             Ok((path, file)) => {
                 uses.note(Some(&file));

@@ -50,5 +50,5 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
 
 /// Fails if the cancel token is set.
 fn check_cancelled(settings: &VerifySettings) -> Result<(), ReadError> {
-    if settings.reading.cancel.is_cancelled() { Err(ReadError::Cancelled) } else { Ok(()) }
+    if settings.reading.engine.cancel.is_cancelled() { Err(ReadError::Cancelled) } else { Ok(()) }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use packline_engine::Config;
 use packline_tree::{Entry, Kind, Xattr};
 
 use super::*;
@@ -23,8 +24,8 @@ fn open(bytes: &[u8]) -> Result<Image, ReadError> {
 }
 
 fn settings(workers: usize) -> VerifySettings {
-    let (window, fragments) = (1 << 20, 1 << 20);
-    VerifySettings { reading: ReadSettings { workers, window, fragments, ..ReadSettings::default() }, records: 1 << 20 }
+    let reading = ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(workers, 1 << 20) };
+    VerifySettings { reading, records: 1 << 20 }
 }
 
 fn verified(bytes: &[u8], workers: usize) -> (Verified, Vec<Finding>) {
@@ -222,7 +223,7 @@ fn more_inodes_than_there_is_memory_for_are_refused() {
 #[test]
 fn a_cancelled_verification_stops() {
     let settings = settings(2);
-    settings.reading.cancel.cancel();
+    settings.reading.engine.cancel.cancel();
     let image = open(&image("gzip")).unwrap();
     assert!(matches!(verify(&image, &settings, &mut Notes::default()), Err(ReadError::Cancelled)));
 }

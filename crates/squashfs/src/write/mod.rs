@@ -39,4 +39,4 @@ mod writer;
 pub use decision::Saved;
 pub use metadata_area::{ImageEnd, write_metadata};
 pub use metadata_compressor::MetadataCompressor;
-pub use writer::{Counts, Progress, Start, Summary, WriteResources, Writer, min_window};
+pub use writer::{Counts, Progress, Start, Summary, Writer, min_window};

@@ -3,14 +3,12 @@
 use std::io;
 
 use packline_codec::Spec;
-use packline_engine::{CancelToken, Config};
+use packline_engine::Config;
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
 use crate::test_image::Shared;
-use crate::{
-    DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, WriteResources, Writer, data_start,
-};
+use crate::{DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start};
 
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
@@ -55,12 +53,8 @@ impl Source for Content<'_> {
     }
 }
 
-fn resources(workers: usize, window: usize) -> WriteResources {
-    WriteResources { workers, window, memory: usize::MAX, cancel: CancelToken::new(), engine: Config::default() }
-}
-
-fn serial() -> WriteResources {
-    resources(0, 0)
+fn start(memory: usize) -> Start {
+    Start { defaults: META, input: "test".into(), memory }
 }
 
 fn options(codec: &str) -> Options {
@@ -69,9 +63,8 @@ fn options(codec: &str) -> Options {
     options
 }
 
-fn writer(sink: &Shared, options: &Options, resources: WriteResources) -> Writer {
-    let start = Start { defaults: META, input: "test".into() };
-    Writer::new(Box::new(sink.clone()), options.clone(), resources, start).unwrap()
+fn writer(sink: &Shared, options: &Options, config: Config) -> Writer {
+    Writer::new(Box::new(sink.clone()), options.clone(), config, start(usize::MAX)).unwrap()
 }
 
 fn add(
@@ -91,12 +84,12 @@ fn add(
 fn pack(
     files: &[(Vec<u8>, FileHints)],
     options: &Options,
-    resources: WriteResources,
+    config: Config,
     step: usize,
     hole: usize,
 ) -> (Vec<u8>, DataLayout) {
     let sink = Shared::default();
-    let mut writer = writer(&sink, options, resources);
+    let mut writer = writer(&sink, options, config);
     for (number, (bytes, hints)) in files.iter().enumerate() {
         add(&mut writer, number, bytes, *hints, step, hole).unwrap();
     }
@@ -106,9 +99,9 @@ fn pack(
 }
 
 /// A whole image.
-fn image(files: &[(Vec<u8>, FileHints)], options: &Options, resources: WriteResources, step: usize) -> Vec<u8> {
+fn image(files: &[(Vec<u8>, FileHints)], options: &Options, config: Config, step: usize) -> Vec<u8> {
     let sink = Shared::default();
-    let mut writer = writer(&sink, options, resources);
+    let mut writer = writer(&sink, options, config);
     for (number, (bytes, hints)) in files.iter().enumerate() {
         add(&mut writer, number, bytes, *hints, step, usize::MAX).unwrap();
     }
@@ -197,7 +190,7 @@ proptest! {
         let mut options = options("lz4");
         options.fragments = if never { Fragments::Never } else { Fragments::Always };
         options.deduplicate = deduplicate;
-        let (image, layout) = pack(&files, &options, resources(2, 1 << 20), step, hole);
+        let (image, layout) = pack(&files, &options, Config::new(2, 1 << 20), step, hole);
         for (number, (bytes, _)) in files.iter().enumerate() {
             prop_assert!(content(&image, &layout, number, &options.codec) == *bytes, "file {}", number);
         }
@@ -212,7 +205,7 @@ proptest! {
         step in 1usize..3 * BLOCK,
     ) {
         let options = options("lz4");
-        prop_assert!(image(&files, &options, resources(workers, window), step) == image(&files, &options, serial(), 999));
+        prop_assert!(image(&files, &options, Config::new(workers, window), step) == image(&files, &options, Config::new(0, 0), 999));
     }
 }
 
@@ -220,8 +213,8 @@ proptest! {
 fn duplicates_cost_nothing() {
     let options = options("lz4");
     let long = [text(1, BLOCK), text(2, BLOCK), text(3, 77)].concat();
-    let once = pack(&[same(&long)], &options, resources(2, 0), 999, usize::MAX).0;
-    let twice = pack(&[same(&long), same(&long)], &options, resources(2, 0), 999, usize::MAX).0;
+    let once = pack(&[same(&long)], &options, Config::new(2, 0), 999, usize::MAX).0;
+    let twice = pack(&[same(&long), same(&long)], &options, Config::new(2, 0), 999, usize::MAX).0;
     assert_eq!(once, twice);
 }
 
@@ -229,7 +222,7 @@ fn duplicates_cost_nothing() {
 fn files_that_start_alike_stay_apart() {
     let options = options("lz4");
     let files = [1, 2, 3].map(|end| same(&[text(9, BLOCK), text(end, BLOCK)].concat()));
-    let (image, layout) = pack(&files, &options, resources(2, 0), 999, usize::MAX);
+    let (image, layout) = pack(&files, &options, Config::new(2, 0), 999, usize::MAX);
     for (number, (bytes, _)) in files.iter().enumerate() {
         assert_eq!(content(&image, &layout, number, &options.codec), *bytes);
     }
@@ -252,7 +245,7 @@ fn holes_take_no_place_and_no_time() {
         }
     }
     let sink = Shared::default();
-    let mut writer = writer(&sink, &options, resources(1, 0));
+    let mut writer = writer(&sink, &options, Config::new(1, 0));
     let entry = Entry { path: b"hole".to_vec(), kind: Kind::File { size }, meta: META, xattrs: Vec::new() };
     writer.add(&entry, FileHints::default(), &mut Empty(false)).unwrap();
     let layout = writer.finish_data_for_tests().unwrap();
@@ -263,7 +256,7 @@ fn holes_take_no_place_and_no_time() {
 #[test]
 fn a_failing_source_is_named() {
     let sink = Shared::default();
-    let mut writer = writer(&sink, &options("lz4"), resources(2, 0));
+    let mut writer = writer(&sink, &options("lz4"), Config::new(2, 0));
     add(&mut writer, 0, &text(1, 3 * BLOCK), FileHints::default(), 999, usize::MAX).unwrap();
     let kind = Kind::File { size: 3 * BLOCK as u64 };
     let entry = Entry { path: b"broken".to_vec(), kind, meta: META, xattrs: Vec::new() };
@@ -284,9 +277,8 @@ fn a_full_sink_is_named_with_its_offset() {
             Err(io::Error::from(io::ErrorKind::StorageFull))
         }
     }
-    for resources in [resources(2, 0), resources(0, 0)] {
-        let start = Start { defaults: META, input: "test".into() };
-        let mut writer = Writer::new(Box::new(Full), options("gzip"), resources, start).unwrap();
+    for config in [Config::new(2, 0), Config::new(0, 0)] {
+        let mut writer = Writer::new(Box::new(Full), options("gzip"), config, start(usize::MAX)).unwrap();
         let added = add(&mut writer, 0, &text(1, BLOCK), FileHints::default(), 999, usize::MAX);
         let error = added.and_then(|()| writer.finish().map(drop)).unwrap_err();
         assert!(error.to_string().starts_with("cannot write the image at byte 96: "), "{error}");
@@ -296,9 +288,8 @@ fn a_full_sink_is_named_with_its_offset() {
 #[test]
 fn a_tree_too_large_for_the_memory_says_so() {
     let sink = Shared::default();
-    let mut resources = resources(0, 1 << 20);
-    resources.memory = 2 << 20;
-    let mut writer = writer(&sink, &options("lz4"), resources);
+    let config = Config::new(0, 1 << 20);
+    let mut writer = Writer::new(Box::new(sink.clone()), options("lz4"), config, start(2 << 20)).unwrap();
     let result = (0..100_000).try_for_each(|number| add(&mut writer, number, b"", FileHints::default(), 1, usize::MAX));
     let error = result.unwrap_err().to_string();
     assert!(error.contains("larger memory limit"), "{error}");

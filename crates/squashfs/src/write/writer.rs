@@ -1,7 +1,7 @@
 //! Writes an image: entries and contents in sequence, tables and superblock at the end.
 
 use packline_codec::Spec;
-use packline_engine::{CancelToken, Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
+use packline_engine::{Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
 use packline_runtime::of_fault;
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
@@ -22,28 +22,15 @@ const MEMORY_CHECK: u64 = 256;
 /// No extended attributes.
 const NO_XATTRS: u32 = u32::MAX;
 
-/// Workers, memory and scheduling of a [`Writer`]. They do not change a byte of the image.
-#[derive(Debug, Clone)]
-pub struct WriteResources {
-    /// Worker threads; 0 does everything on the caller's thread.
-    pub workers: usize,
-    /// Limit of content in flight, bytes, see [`min_window`]; with less, one slab at a time is processed.
-    pub window: usize,
-    /// Bytes that pipeline and tree may use together. When the tree grows the pipeline gets less; an error when nothing is left.
-    pub memory: usize,
-    /// Stops the work when set.
-    pub cancel: CancelToken,
-    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
-    pub engine: Config,
-}
-
-/// Defaults of an image.
+/// What a [`Writer`] needs besides the image's options.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// Attributes of the root and of implied directories, until an entry replaces them.
     pub defaults: Meta,
     /// The input's name in error messages.
     pub input: String,
+    /// Bytes that pipeline and tree may use together. When the tree grows the pipeline gets less; an error when nothing is left.
+    pub memory: usize,
 }
 
 /// The smallest window that occupies all workers, bytes.
@@ -110,8 +97,9 @@ pub struct Writer {
     namespace: Namespace,
     xattrs: XattrTable,
     options: Options,
-    resources: WriteResources,
-    input: String,
+    start: Start,
+    /// Limit of content in flight, bytes.
+    window: usize,
     counts: Counts,
     progress: Progress,
     /// Memory of the pipeline that the tree uses.
@@ -119,31 +107,27 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts an image in an empty sink.
+    /// Starts an image in an empty sink. `config` does not change a byte of it; its budget limits content in flight, see [`min_window`]; with
+    /// less, one slab at a time is processed.
     ///
     /// # Errors
     /// [`Error::Limit`] if the block size is not a power of two in the format's range, [`Error::Codec`] if SquashFS does
     /// not have the codec or it cannot take its parameters with it, [`Error::Internal`] if threads cannot be started.
-    pub fn new(
-        sink: Box<dyn Sink>,
-        options: Options,
-        resources: WriteResources,
-        start: Start,
-    ) -> Result<Writer, Error> {
+    pub fn new(sink: Box<dyn Sink>, options: Options, config: Config, start: Start) -> Result<Writer, Error> {
         check_block_size(options.block_size)?;
         check_codec(&options.codec)?;
         options.codec.validate(options.block_size as usize)?;
-        let decisions =
-            Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), resources.window);
+        let window = config.budget;
+        let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), window);
         Ok(Writer {
-            pipeline: pipeline(&options, &resources)?,
+            pipeline: pipeline(&options, config)?,
             data: DataWriter::new(decisions, sink, data_start(&options)?, options.pad),
-            feeder: Feeder::new(options.block_size, resources.window),
+            feeder: Feeder::new(options.block_size, window),
             namespace: Namespace::new(start.defaults),
             xattrs: XattrTable::new(),
             options,
-            resources,
-            input: start.input,
+            start,
+            window,
             counts: Counts::default(),
             progress: Progress::default(),
             tree_reservation: Permit::detached(0),
@@ -175,11 +159,11 @@ impl Writer {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
         }
-        let Writer { mut pipeline, data, namespace, xattrs, options, counts, progress, input, .. } = self;
+        let Writer { mut pipeline, data, namespace, xattrs, options, counts, progress, start, .. } = self;
         let DataWriter { decisions, mut sink, position, .. } = data;
         let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
         let layout = decisions.into_layout(position)?;
-        let tree = namespace.finish().map_err(|error| error.in_input(&input))?;
+        let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
         let mut compressor = PipelineCompressor::new(&mut pipeline);
         let end = write_metadata(&mut compressor, &mut *sink, &tree, &layout, &xattrs, &options)?;
         Ok(Summary {
@@ -213,7 +197,7 @@ impl Writer {
             _ => None,
         };
         let payload = file.map_or(0, |(number, _)| number);
-        self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.input))?;
+        self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
         self.count(entry);
         if let Some((number, size)) = file {
             let cut = FileCut { file: number, size, rules: self.rules(hints), tails: self.tails(hints) };
@@ -252,14 +236,14 @@ impl Writer {
     /// Moves memory from the pipeline to the tree once both together would exceed the limit.
     fn lend_memory(&mut self) -> Result<(), Error> {
         let tree = self.namespace.memory() + self.xattrs.memory() + self.data.decisions.memory();
-        let wanted = (tree + self.resources.window).saturating_sub(self.resources.memory);
+        let wanted = (tree + self.window).saturating_sub(self.start.memory);
         let minimum = min_window(self.options.block_size);
-        if wanted > 0 && tree + minimum > self.resources.memory {
+        if wanted > 0 && tree + minimum > self.start.memory {
             return Err(Error::Limit {
                 what: format!(
                     "{}: the tree of {} entries so far takes {tree} bytes of memory, more than the {} there are with \
                      {minimum} for the pipeline",
-                    self.input, self.progress.entries, self.resources.memory
+                    self.start.input, self.progress.entries, self.start.memory
                 ),
                 expected: "a larger memory limit".into(),
             });
@@ -290,9 +274,8 @@ impl Writer {
     }
 }
 
-fn pipeline(options: &Options, resources: &WriteResources) -> Result<BlockPipeline, Error> {
-    let compress = CompressTask::new(options.codec.clone(), options.block_size, resources.window);
-    let config = resources.engine.sized(resources.workers, resources.window, &resources.cancel);
+fn pipeline(options: &Options, config: Config) -> Result<BlockPipeline, Error> {
+    let compress = CompressTask::new(options.codec.clone(), options.block_size, config.budget);
     let pipeline = Pipeline::new(HashTask, compress, config);
     pipeline.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packline_engine::CancelToken;
+use packline_engine::Config;
 use packline_squashfs::read::{
     BlockDecoder, Event, FileData, FragmentUses, Image, Inode, Node, Opening, Origin, ReadError, ReadSettings, Reading,
     Request, Visit, Walk,
@@ -107,8 +107,7 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
     let requests = files
         .iter()
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));
-    let cancel = CancelToken::default();
-    let settings = ReadSettings { workers, window: 4 << 20, fragments: 2 << 20, cancel, ..ReadSettings::default() };
+    let settings = ReadSettings { fragments: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20) };
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings).unwrap();
     let (mut faults, mut path, mut left, mut events) = (Vec::new(), Vec::new(), ENOUGH, 200_000);
     while let Some(event) = reading.next_event().unwrap() {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use crate::others;
-use packline_engine::CancelToken;
+use packline_engine::Config;
 use packline_squashfs::read::{FileInput, Image, Opening, Origin, ReadSettings};
 use packline_squashfs::verify::{Examiner, Finding, Severity, VerifySettings, verify};
 
@@ -22,8 +22,7 @@ impl Examiner for Notes {
 fn is_sound(path: &Path) {
     let input = Arc::new(FileInput::new(File::open(path).unwrap()).unwrap());
     let image = Image::open(input, Opening { origin: Origin::At(0), metadata_cache: 1 << 20 }).unwrap();
-    let cancel = CancelToken::new();
-    let reading = ReadSettings { workers: 2, window: 4 << 20, fragments: 4 << 20, cancel, ..ReadSettings::default() };
+    let reading = ReadSettings { fragments: 4 << 20, scratch: None, engine: Config::new(2, 4 << 20) };
     let mut notes = Notes::default();
     let totals = verify(&image, &VerifySettings { reading, records: 1 << 20 }, &mut notes).unwrap();
     let faults: Vec<&Finding> = notes.0.iter().filter(|finding| finding.severity == Severity::Fault).collect();

@@ -3,52 +3,16 @@
 use std::sync::Arc;
 use std::thread;
 
-use packline_codec::Spec;
-use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
 use super::*;
 use crate::read::{Node, Opening, Origin, Walk};
-use crate::test_image::{Shared, serial};
-use crate::{FileHints, Options, Start, Writer};
+use crate::test_image::{self, BLOCK};
 
-const BLOCK: usize = 4096;
-const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
-
-struct Content<'a>(&'a [u8]);
-
-impl Source for Content<'_> {
-    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
-        Ok(None)
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
-        let count = buffer.len().min(self.0.len());
-        buffer[..count].copy_from_slice(&self.0[..count]);
-        self.0 = &self.0[count..];
-        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
-    }
-
-    fn progress(&self) -> (u64, Option<u64>) {
-        (0, None)
-    }
-}
-
-/// An image of files, the block size being 4 KiB.
+/// An image of files.
 fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
-    let sink = Shared::default();
-    let mut options = Options::new(Spec::parse(codec).unwrap());
-    options.block_size = BLOCK as u32;
-    let resources = serial();
-    let start = Start { defaults: META, input: "test".into() };
-    let mut writer = Writer::new(Box::new(sink.clone()), options, resources, start).unwrap();
-    for (number, bytes) in files.iter().enumerate() {
-        let kind = Kind::File { size: bytes.len() as u64 };
-        let entry = Entry { path: format!("f{number:05}").into_bytes(), kind, meta: META, xattrs: Vec::new() };
-        writer.add(&entry, FileHints::default(), &mut Content(bytes)).unwrap();
-    }
-    writer.finish().unwrap();
-    sink.take()
+    let files = files.iter().enumerate().map(|(number, bytes)| test_image::file(&format!("f{number:05}"), bytes));
+    test_image::image(files, codec, |_| {})
 }
 
 fn open(bytes: Vec<u8>) -> (Image, Vec<FileData>) {

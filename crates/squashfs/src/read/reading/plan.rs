@@ -97,17 +97,18 @@ pub(super) struct Plan<'r, T> {
 impl<'r, T> Plan<'r, T> {
     pub(super) fn new(image: &Image, requests: Requests<'r, T>, uses: FragmentUses, settings: &ReadSettings) -> Self {
         let block = image.superblock().block_size as usize;
-        let run_limit = RUN_BYTES.min(settings.window / 16).max(block);
-        let runs = Pool::new(run_limit, settings.window / 2);
+        let window = settings.engine.budget;
+        let run_limit = RUN_BYTES.min(window / 16).max(block);
+        let runs = Pool::new(run_limit, window / 2);
         let one_size = run_limit == block;
-        let fragments = if one_size { Arc::clone(&runs) } else { Pool::new(block, settings.window / 2) };
+        let fragments = if one_size { Arc::clone(&runs) } else { Pool::new(block, window / 2) };
         let scratch = Scratch::new(settings.scratch.clone(), image);
         Plan {
             image: image.clone(),
             requests,
             cache: FragmentCache::new(settings.fragments, block, uses, Arc::clone(&scratch)),
             scratch,
-            budget: Budget::new(settings.window),
+            budget: Budget::new(window),
             steps: VecDeque::new(),
             present: None,
             run: None,

@@ -57,7 +57,7 @@ fn files(image: &Image) -> Vec<FileData> {
 }
 
 fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
-    ReadSettings { workers, window, fragments, ..ReadSettings::default() }
+    ReadSettings { fragments, scratch: None, engine: Config::new(workers, window) }
 }
 
 /// What a file came to: its bytes, with what failed as spans.
@@ -302,7 +302,7 @@ fn a_cancelled_reading_stops() {
         let settings = settings(workers, 1 << 20, 0);
         let mut reading = Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings).unwrap();
         assert!(reading.next_event().unwrap().is_some());
-        settings.cancel.cancel();
+        settings.engine.cancel.cancel();
         assert!(matches!(reading.next_event(), Err(ReadError::Cancelled)));
     }
 }

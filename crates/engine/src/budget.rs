@@ -25,7 +25,6 @@ struct Meter {
 }
 
 impl Budget {
-    /// A budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self::with_waker(limit, Arc::new(CallerWaker::default()))
@@ -43,7 +42,6 @@ impl Budget {
         Self { meter: Arc::new(meter) }
     }
 
-    /// The limit in bytes.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.meter.limit
@@ -69,7 +67,6 @@ impl Budget {
         self.permit(bytes.min(usize::MAX - before))
     }
 
-    /// Takes `bytes` if they fit.
     #[must_use]
     pub fn try_take(&self, bytes: usize) -> Option<Permit> {
         self.try_take_beside(bytes, 0)
@@ -93,11 +90,11 @@ impl Budget {
         };
         let low = free.min(limit - limit / 4);
         self.meter.wake_below.store(low.saturating_add(1), Ordering::SeqCst);
-        sync::store_then_look();
+        sync::store_then_load();
         self.used() > low
     }
 
-    /// Takes the request of `want` back.
+    /// Withdraws the request of [`Budget::wait_for`].
     pub(crate) fn cancel_wait(&self) {
         self.meter.wake_below.store(0, Ordering::SeqCst);
     }
@@ -112,12 +109,12 @@ impl Meter {
     fn add(&self, bytes: usize, limit: usize) -> Option<usize> {
         let grow = |used: usize| Some(used.saturating_add(bytes)).filter(|&sum| sum <= limit);
         let before = self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, grow).ok()?;
-        self.peaks(before.saturating_add(bytes));
+        self.raise_peak(before.saturating_add(bytes));
         Some(before)
     }
 
-    /// Notes a peak. Most sums are none, and looking costs less than writing.
-    fn peaks(&self, used: usize) {
+    /// Raises the peak. Most sums are no new peak, and a load costs less than a write.
+    fn raise_peak(&self, used: usize) {
         if used > self.peak.load(Ordering::Relaxed) {
             self.peak.fetch_max(used, Ordering::Relaxed);
         }
@@ -126,7 +123,7 @@ impl Meter {
     /// Gives `bytes` back and wakes the caller if it waits for them.
     fn release(&self, bytes: usize) {
         let left = self.used.fetch_sub(bytes, Ordering::SeqCst) - bytes;
-        sync::store_then_look();
+        sync::store_then_load();
         if left < self.wake_below.load(Ordering::SeqCst) {
             self.waker.notify();
         }
@@ -148,7 +145,6 @@ impl Permit {
         Self { meter: None, bytes }
     }
 
-    /// Its size in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes

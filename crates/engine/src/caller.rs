@@ -1,4 +1,4 @@
-//! What every pipeline has on its caller's thread: memory, waiting, counters, cancellation.
+//! The caller's side of every pipeline: memory, waiting, counters, cancellation.
 
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ use crate::{
     Budget, CancelToken, Config, EventKind, Fault, Permit, Pool, QueueStats, RunStats, Stats, StatsSink, WorkerStats,
 };
 
-/// The caller's side of a pipeline.
 pub(crate) struct Caller {
     pool: Pool,
     pipeline: u64,
@@ -35,13 +34,14 @@ pub(crate) struct Caller {
 
 /// The stages of a pipeline, as its caller waits for them.
 pub(crate) trait Waiting {
-    /// Whether the caller should sleep: nothing is here that it waits for. Asks the workers to wake it.
+    /// Asks the workers to wake the caller; false if a result that it waits for is here already.
     fn wait_for(&self, busy: usize) -> bool;
-    /// The job whose result comes next, if there is one.
+    /// The first job whose result has not been taken, if there is one.
     fn head(&self, pipeline: u64) -> Option<(Owner, u64)>;
     /// Runs a job on the caller's thread.
     fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>);
-    /// Bytes of the engine's own for what is in flight; 0 if nothing is.
+    /// Bytes of the engine's structures for what is in flight; 0 if nothing is. Counted so that a million jobs of a few bytes each do
+    /// not take many times the memory they reserved.
     fn overhead(&self) -> usize;
 }
 
@@ -171,12 +171,10 @@ impl Caller {
         }
     }
 
-    /// Counters of each run queue of the pool.
     pub(crate) fn queue_stats(&self) -> Vec<QueueStats> {
         self.core().queue_stats().0
     }
 
-    /// Counters of each worker of the pool.
     pub(crate) fn worker_stats(&self) -> Vec<WorkerStats> {
         self.core().worker_stats()
     }

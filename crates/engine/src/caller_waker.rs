@@ -25,7 +25,7 @@ impl CallerWaker {
     pub(crate) fn prepare(&self) {
         *sync::lock(&self.sleeper) = Some(Parker::here());
         self.armed.store(true, Ordering::SeqCst);
-        sync::store_then_look();
+        sync::store_then_load();
     }
 
     /// Ends a sleep, or withdraws the announcement.

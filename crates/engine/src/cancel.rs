@@ -13,7 +13,6 @@ pub struct CancelToken {
 }
 
 impl CancelToken {
-    /// A token that is not set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -24,7 +23,6 @@ impl CancelToken {
         self.flag.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the token is set.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.flag.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! What one thread needs to run the jobs of one stage: the task, and a tool of the thread's own.
+//! The task of a stage, and the tool with which one thread runs its jobs.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::task::Outcome;
 use crate::{Fault, Task};
 
-/// What the caller of a stage and the workers share.
+/// Shared by the caller of a stage and the workers.
 pub(crate) struct Shared<T: Task> {
     pub(crate) task: T,
     pub(crate) waker: Arc<CallerWaker>,
@@ -27,7 +27,6 @@ impl<T: Task> Shared<T> {
 pub(crate) trait AnyStage: Send + Sync {
     /// A [`WorkerContext`] for the current thread.
     fn context(self: Arc<Self>) -> Box<dyn Any>;
-    /// Whether the stage has ended.
     fn is_closed(&self) -> bool;
 }
 

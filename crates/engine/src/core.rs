@@ -1,4 +1,4 @@
-//! What the workers of a pool and the pipelines on it share.
+//! State that the workers of a pool and the pipelines on it share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct Core {
     count: AtomicUsize,
     /// Number of pipelines closed so far.
     closed_epoch: AtomicU64,
-    /// The workers end.
+    /// Whether the workers are to end.
     closed: AtomicBool,
     /// Notified by a worker that has seen a closed pipeline.
     seen: (Mutex<()>, Condvar),
@@ -33,7 +33,6 @@ pub(crate) struct Core {
     number: u64,
 }
 
-/// The stages of a pipeline.
 pub(crate) type Stages = Vec<(StageName, Arc<dyn AnyStage>)>;
 
 struct Pipelines {
@@ -43,7 +42,6 @@ struct Pipelines {
 }
 
 impl Core {
-    /// The core of a pool of `workers` workers.
     pub(crate) fn new(workers: usize, scheduling: &Scheduling, tracer: Option<Arc<dyn Tracer>>) -> Self {
         let queues = scheduling.queues(workers);
         let count = queues.iter().max().map_or(1, |last| last + 1);
@@ -65,12 +63,10 @@ impl Core {
         &self.workers[number - 1].0
     }
 
-    /// Number of workers.
     pub(crate) fn workers(&self) -> usize {
         self.workers.len()
     }
 
-    /// The source of time, and the recipient of events.
     pub(crate) fn tracer(&self) -> Option<&dyn Tracer> {
         self.tracer.as_deref()
     }
@@ -149,7 +145,6 @@ impl Core {
         self.scheduler.wake_all();
     }
 
-    /// Queues a job.
     pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<JobRef>) {
         self.scheduler.push(queue, owner, entry);
     }
@@ -169,7 +164,6 @@ impl Core {
         self.scheduler.stats()
     }
 
-    /// Counters of the workers.
     pub(crate) fn worker_stats(&self) -> Vec<WorkerStats> {
         self.workers.iter().map(|worker| worker.0.stats()).collect()
     }

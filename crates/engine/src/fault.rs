@@ -12,8 +12,7 @@ pub enum Fault<E> {
     /// The cancel token was set.
     #[error("cancelled")]
     Cancelled,
-    /// The pipeline was used again after it had failed, and the error was returned then, or after a step of the caller
-    /// panicked.
+    /// The pipeline was used again after it had returned an error, or after a step of the caller panicked.
     #[error("internal error: the pipeline has already stopped")]
     Stopped,
 }

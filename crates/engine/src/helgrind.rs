@@ -1,5 +1,5 @@
-//! The standard library's locks and atomics, with a word to helgrind about each (`--cfg helgrind`): it knows neither futexes nor
-//! what an atomic orders, and would take whatever they guard for a race.
+//! The standard library's locks and atomics, annotated for helgrind (`--cfg helgrind`): it knows neither futexes nor the ordering
+//! of atomics, and would report what they guard as races.
 //!
 //! It learns what the language promises and no more: a relaxed access orders nothing. No function here is inlined, so that the
 //! accesses to the atomics themselves, which are no races, are distinguished from all others by where they are (see
@@ -14,17 +14,16 @@ fn annotate<T>(of: &T, what: Annotation) {
     annotate_memory(std::ptr::from_ref(of).cast_mut().cast(), what);
 }
 
-/// What the thread did so far comes before what any does after [`after`] of the same value.
+/// What this thread has done happens before what any thread does after it calls [`after`] with the same value.
 pub(crate) fn before<T>(value: &T) {
     annotate(value, Annotation::HappensBefore);
 }
 
-/// See [`before`].
 pub(crate) fn after<T>(value: &T) {
     annotate(value, Annotation::HappensAfter);
 }
 
-/// A lock whose holders helgrind knows, and in what order anybody holds several.
+/// A lock that tells helgrind which thread holds it, and so in what order a thread holds several.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 
@@ -34,7 +33,7 @@ pub(crate) struct MutexGuard<'a, T> {
     held: sync::MutexGuard<'a, T>,
 }
 
-/// What helgrind knows of a held lock.
+/// Helgrind's record of a held lock.
 struct LockAnnotation<'a, T>(&'a Mutex<T>);
 
 impl<T> Drop for LockAnnotation<'_, T> {
@@ -82,7 +81,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// What orders the sleepers on it is the lock.
+/// Needs no annotation: the lock orders its sleepers.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(sync::Condvar);
 

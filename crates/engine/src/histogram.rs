@@ -23,13 +23,11 @@ impl Histogram {
         self.longest = self.longest.max(ns);
     }
 
-    /// Adds what `other` counted.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(other.counts.iter()).for_each(|(mine, theirs)| *mine += theirs);
         self.longest = self.longest.max(other.longest);
     }
 
-    /// The longest.
     pub(crate) fn longest(&self) -> u64 {
         self.longest
     }

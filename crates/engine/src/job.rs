@@ -1,4 +1,4 @@
-//! A job as workers see it: something of some stage that can be run.
+//! A job as workers see it, whatever its stage.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use crate::slot::Slot;
 use crate::task::Outcome;
 use crate::{Event, EventKind, JobFacts, Task, Tracer, sync};
 
-/// A job of any stage.
 pub(crate) trait Job: Send + Sync {
     /// Runs it in a context of its stage, and fills its slot, whatever happens.
     fn run(self: Arc<Self>, context: &mut dyn Any, job: &JobContext<'_>);
@@ -38,7 +37,7 @@ pub(crate) struct JobContext<'a> {
 }
 
 impl<'a> JobContext<'a> {
-    /// Splits what was taken from a queue into the job and what is known of it.
+    /// Splits a taken job into the job itself and its context.
     pub(crate) fn new(core: &'a Core, worker: usize, home: usize, taken: Taken<JobRef>) -> (JobRef, Self) {
         let Taken { owner, entry, queue, now } = taken;
         let Entry { key, ticket, item, queued, job } = entry;

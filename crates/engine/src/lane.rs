@@ -31,7 +31,6 @@ pub(crate) struct Lane<T: Task> {
 }
 
 impl<T: Task> Lane<T> {
-    /// An empty lane.
     pub(crate) fn new() -> Self {
         Self { entries: VecDeque::new(), used: VecDeque::new(), tickets: 0, origin: Origin::default() }
     }
@@ -94,27 +93,22 @@ impl<T: Task> Lane<T> {
         }
     }
 
-    /// The origin of the slot taken last.
     pub(crate) fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The ticket of the next entry.
     pub(crate) fn next_ticket(&self) -> u64 {
         self.tickets
     }
 
-    /// The ticket of the head.
     pub(crate) fn head_ticket(&self) -> u64 {
         self.tickets - self.entries.len() as u64
     }
 
-    /// Entries in the lane.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nothing is in the lane.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -142,7 +136,6 @@ impl<T: Task> Lane<T> {
         self.entries.truncate(length);
     }
 
-    /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
     }

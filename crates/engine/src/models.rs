@@ -1,4 +1,4 @@
-//! Models of the engine's worker-overs under loom: every order of their steps, up to a bound of preemptions. A wake-up
+//! Models of the hand-overs between the engine's threads under loom: every order of their steps, up to a bound of preemptions. A wake-up
 //! that can be lost is a deadlock, which loom reports.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p packline-engine --release --lib models`
@@ -36,29 +36,29 @@ fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// What the workers of a model queue_per: jobs, an end, and how many jobs they took.
-struct Yard {
+/// What the workers of a model share: jobs, an end, and the sum of the jobs they took.
+struct Run {
     scheduler: Scheduler<usize>,
     ended: AtomicBool,
     taken: AtomicUsize,
 }
 
-impl Yard {
+impl Run {
     fn new(scheduler: Scheduler<usize>) -> Arc<Self> {
         Arc::new(Self { scheduler, ended: AtomicBool::new(false), taken: AtomicUsize::new(0) })
     }
 
     /// A worker that takes jobs, each worth its number, until it has `enough` or the end comes.
     fn worker(self: &Arc<Self>, queue: usize, enough: usize) -> thread::JoinHandle<()> {
-        let yard = Arc::clone(self);
+        let run = Arc::clone(self);
         thread::spawn(move || {
             let (worker, parker) = (WorkerState::new(queue), WorkerParker::current(queue));
             let taking = Taking { worker: &worker, clock: None };
-            let changed = || yard.ended.load(Ordering::SeqCst);
+            let changed = || run.ended.load(Ordering::SeqCst);
             let mut count = 0;
             while count < enough && !changed() {
-                if let Some(taken) = yard.scheduler.next(&taking, &parker, &changed) {
-                    yard.taken.fetch_add(taken.entry.job, Ordering::SeqCst);
+                if let Some(taken) = run.scheduler.next(&taking, &parker, &changed) {
+                    run.taken.fetch_add(taken.entry.job, Ordering::SeqCst);
                     count += 1;
                 }
             }
@@ -82,12 +82,12 @@ fn schedulers(queues: usize) -> &'static [fn() -> Scheduler<usize>] {
 fn a_worker_that_falls_asleep_finds_every_job() {
     for scheduler in schedulers(1) {
         check(3, move || {
-            let yard = Yard::new(scheduler());
-            let worker = yard.worker(0, 2);
-            yard.scheduler.push(0, OWNER, entry(0, 1));
-            yard.scheduler.push(0, OWNER, entry(1, 10));
+            let run = Run::new(scheduler());
+            let worker = run.worker(0, 2);
+            run.scheduler.push(0, OWNER, entry(0, 1));
+            run.scheduler.push(0, OWNER, entry(1, 10));
             worker.join().unwrap();
-            assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
+            assert_eq!(run.taken.load(Ordering::SeqCst), 11);
         });
     }
 }
@@ -96,13 +96,13 @@ fn a_worker_that_falls_asleep_finds_every_job() {
 fn two_jobs_reach_two_workers_though_only_one_searches() {
     for scheduler in schedulers(1) {
         check(2, move || {
-            let yard = Yard::new(scheduler());
+            let run = Run::new(scheduler());
             // Each takes one job and ends: if the second sleeper were not woken, it would sleep for ever.
-            let workers = [yard.worker(0, 1), yard.worker(0, 1)];
-            yard.scheduler.push(0, OWNER, entry(0, 1));
-            yard.scheduler.push(0, OWNER, entry(1, 10));
+            let workers = [run.worker(0, 1), run.worker(0, 1)];
+            run.scheduler.push(0, OWNER, entry(0, 1));
+            run.scheduler.push(0, OWNER, entry(1, 10));
             workers.into_iter().for_each(|worker| worker.join().unwrap());
-            assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
+            assert_eq!(run.taken.load(Ordering::SeqCst), 11);
         });
     }
 }
@@ -111,12 +111,12 @@ fn two_jobs_reach_two_workers_though_only_one_searches() {
 fn a_queue_that_is_passed_by_loses_nothing() {
     for scheduler in schedulers(2) {
         check(2, move || {
-            let yard = Yard::new(scheduler());
-            let workers = [yard.worker(0, 1), yard.worker(1, 1)];
-            yard.scheduler.push(1, OWNER, entry(0, 1));
-            yard.scheduler.push(1, OWNER, entry(1, 10));
+            let run = Run::new(scheduler());
+            let workers = [run.worker(0, 1), run.worker(1, 1)];
+            run.scheduler.push(1, OWNER, entry(0, 1));
+            run.scheduler.push(1, OWNER, entry(1, 10));
             workers.into_iter().for_each(|worker| worker.join().unwrap());
-            assert_eq!(yard.taken.load(Ordering::SeqCst), 11);
+            assert_eq!(run.taken.load(Ordering::SeqCst), 11);
         });
     }
 }
@@ -125,9 +125,9 @@ fn a_queue_that_is_passed_by_loses_nothing() {
 fn the_end_reaches_a_worker_that_falls_asleep() {
     for scheduler in schedulers(1) {
         check(3, move || {
-            let yard = Yard::new(scheduler());
-            let worker = yard.worker(0, usize::MAX);
-            yard.end();
+            let run = Run::new(scheduler());
+            let worker = run.worker(0, usize::MAX);
+            run.end();
             worker.join().unwrap();
         });
     }

@@ -3,12 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::caller::{Caller, Waiting};
+use crate::caller::Caller;
 use crate::caller_waker::CallerWaker;
-use crate::core::Core;
-use crate::job::JobRef;
-use crate::scheduler::job_queues::Owner;
-use crate::scheduler::run_queue::Taken;
 use crate::stage::Stage;
 use crate::submitter::Submitter;
 use crate::{Class, Config, EventKind, Fault, Permit, Pool, StageName, Stats, Task};
@@ -45,24 +41,6 @@ pub struct OrderedMap<T: Task> {
     stage: Stage<T>,
     submitter: Submitter,
     caller: Caller,
-}
-
-impl<T: Task> Waiting for Stage<T> {
-    fn wait_for(&self, busy: usize) -> bool {
-        Stage::wait_for(self, busy)
-    }
-
-    fn head(&self, pipeline: u64) -> Option<(Owner, u64)> {
-        Stage::head(self, pipeline)
-    }
-
-    fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>) {
-        Stage::run(self, core, home, taken);
-    }
-
-    fn overhead(&self) -> usize {
-        Stage::overhead(self)
-    }
 }
 
 impl<T: Task> OrderedMap<T> {
@@ -167,7 +145,6 @@ impl<T: Task> OrderedMap<T> {
         self.caller.core().workers()
     }
 
-    /// Counters so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.caller.stats(&self.caller.counts)

@@ -150,17 +150,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
     /// # Errors
     /// See [`Pipeline`].
     pub fn settle(&mut self, steps: &mut dyn Sequencer<H, C>) -> Result<(), Fault<H::Error>> {
-        self.call(0, |pipeline| pipeline.decide_until(steps, |pipeline| pipeline.stages.hash.lane.is_empty()))
-    }
-
-    /// Waits until at least one more item is decided, if any is in flight, and decides and commits what is ready.
-    ///
-    /// # Errors
-    /// See [`Pipeline`].
-    pub fn advance(&mut self, steps: &mut dyn Sequencer<H, C>) -> Result<(), Fault<H::Error>> {
-        let decided = self.caller.counts.decided;
-        let done = |pipeline: &Self| pipeline.caller.counts.decided > decided || pipeline.stages.hash.lane.is_empty();
-        self.call(0, |pipeline| pipeline.decide_until(steps, done))
+        self.call(0, |pipeline| pipeline.decide_all(steps))
     }
 
     /// Submits jobs to the second stage that belong to no item (what is left at the end, metadata), after everything decided so
@@ -178,24 +168,21 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
     /// See [`Pipeline`].
     pub fn drain(&mut self, steps: &mut dyn Sequencer<H, C>) -> Result<(), Fault<H::Error>> {
         self.call(0, |pipeline| {
-            pipeline.decide_until(steps, |pipeline| pipeline.stages.hash.lane.is_empty())?;
+            pipeline.decide_all(steps)?;
             pipeline.commit_all(steps)
         })
     }
 
-    /// Counters so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.caller.stats(&self.counts())
     }
 
-    /// Counters of each run queue of the pool.
     #[must_use]
     pub fn queue_stats(&self) -> Vec<QueueStats> {
         self.caller.queue_stats()
     }
 
-    /// Counters of each worker of the pool.
     #[must_use]
     pub fn worker_stats(&self) -> Vec<WorkerStats> {
         self.caller.worker_stats()
@@ -225,15 +212,11 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         hash.submit(&next.submitter, Class::Normal, origin, item);
     }
 
-    /// Decides and commits until `done`.
-    fn decide_until(
-        &mut self,
-        steps: &mut dyn Sequencer<H, C>,
-        done: impl Fn(&Self) -> bool,
-    ) -> Result<(), Fault<H::Error>> {
+    /// Decides and commits until every item is decided.
+    fn decide_all(&mut self, steps: &mut dyn Sequencer<H, C>) -> Result<(), Fault<H::Error>> {
         loop {
             self.turn(steps)?;
-            if done(self) {
+            if self.stages.hash.lane.is_empty() {
                 return Ok(());
             }
             self.caller.wait(&mut self.stages, None)?;

@@ -81,7 +81,7 @@ impl Side {
     }
 }
 
-/// A worker that is moved by worker, with the job it has taken and not yet run.
+/// A worker that is moved step by step, with the job it has taken and not yet run.
 struct TestWorker<'a> {
     worker: Worker<'a>,
     number: usize,
@@ -111,7 +111,7 @@ fn scheduling(dice: &mut Dice) -> Scheduling {
     }
 }
 
-/// Runs the pipelines of `sides` to their ends in the order that `dice` say.
+/// Runs the pipelines of `sides` to their ends in the order that `dice` give.
 fn play(pool: &Pool, sides: &mut [Side], dice: &mut Dice) {
     let core = pool.core();
     let mut workers: Vec<TestWorker<'_>> = (1..=core.workers()).map(|number| TestWorker::new(core, number)).collect();

@@ -66,18 +66,15 @@ impl Pool {
         Self { threads: Arc::new(Threads { core, handles: Vec::new() }) }
     }
 
-    /// Number of workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.core().workers()
     }
 
-    /// Number of run queues.
     pub(crate) fn queues(&self) -> usize {
         self.core().scheduler.queues.len()
     }
 
-    /// What the workers and the pipelines share.
     pub(crate) fn core(&self) -> &Core {
         &self.threads.core
     }

@@ -49,7 +49,6 @@ pub(crate) fn limit_of(budget: &Budget) -> usize {
 }
 
 impl RunStats {
-    /// Adds other counters.
     pub fn add(&mut self, other: &RunStats) {
         self.pipeline.add(&other.pipeline);
         self.budget = self.budget.max(other.budget);

@@ -100,7 +100,6 @@ impl<J> Scheduler<J> {
         (stats, waits)
     }
 
-    /// Number of sleeping workers.
     #[cfg(test)]
     pub(crate) fn sleepers(&self) -> usize {
         self.idle.sleepers()

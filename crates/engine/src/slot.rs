@@ -42,7 +42,6 @@ enum Content<T: Task> {
 }
 
 impl<T: Task> Slot<T> {
-    /// A slot with a job in it.
     pub(crate) fn new(job: T::In) -> Self {
         let content = Mutex::new(Content::Job(job));
         Self { state: AtomicU8::new(PENDING), ran_at: AtomicU32::new(0), content }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::caller::Waiting;
 use crate::caller_waker::CallerWaker;
 use crate::context::{Shared, WorkerContext};
 use crate::core::Core;
-use crate::job::JobContext;
-use crate::job::JobRef;
+use crate::job::{JobContext, JobRef};
 use crate::lane::Lane;
 use crate::scheduler::job_queues::Owner;
 use crate::scheduler::run_queue::Taken;
@@ -25,13 +25,12 @@ pub(crate) struct Stage<T: Task> {
 }
 
 impl<T: Task> Stage<T> {
-    /// A stage without jobs.
     pub(crate) fn new(name: StageName, task: T, waker: &Arc<CallerWaker>) -> Self {
         let context = WorkerContext::new(Shared::new(task, Arc::clone(waker)));
         Self { name, lane: Lane::new(), context }
     }
 
-    /// The task and what workers need of it.
+    /// The task and what its workers share with the caller.
     pub(crate) fn shared(&self) -> &Arc<Shared<T>> {
         &self.context.shared
     }
@@ -52,31 +51,28 @@ impl<T: Task> Stage<T> {
         self.lane.take_ready()
     }
 
-    /// Runs a job of this stage on the caller's thread.
-    pub(crate) fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>) {
+    /// Makes workers run no further job of this stage.
+    pub(crate) fn close(&self) {
+        self.shared().closed.store(true, Ordering::SeqCst);
+    }
+}
+
+impl<T: Task> Waiting for Stage<T> {
+    fn wait_for(&self, busy: usize) -> bool {
+        self.lane.is_empty() || self.lane.wait_for(busy)
+    }
+
+    fn head(&self, pipeline: u64) -> Option<(Owner, u64)> {
+        (!self.lane.is_empty()).then(|| (Owner { pipeline, name: self.name }, self.lane.head_ticket()))
+    }
+
+    fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>) {
         let (job, context) = JobContext::new(core, 0, home, taken);
         job.run(&mut self.context, &context);
     }
 
-    /// Whether the caller should sleep: no result is here that it waits for. Asks the workers to wake it.
-    pub(crate) fn wait_for(&self, busy: usize) -> bool {
-        self.lane.is_empty() || self.lane.wait_for(busy)
-    }
-
-    /// The first job whose result has not been taken, if there is one.
-    pub(crate) fn head(&self, pipeline: u64) -> Option<(Owner, u64)> {
-        (!self.lane.is_empty()).then(|| (Owner { pipeline, name: self.name }, self.lane.head_ticket()))
-    }
-
-    /// Bytes of the engine's own for the jobs of this stage. Counted so that a million jobs of a few bytes each do not take many
-    /// times the memory they reserved.
-    pub(crate) fn overhead(&self) -> usize {
+    fn overhead(&self) -> usize {
         self.lane.len() * (size_of::<T::In>() + size_of::<T::Out>() + ENTRY_BYTES)
-    }
-
-    /// Has workers run no further job of this stage.
-    pub(crate) fn close(&self) {
-        self.shared().closed.store(true, Ordering::SeqCst);
     }
 }
 

@@ -49,7 +49,6 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Adds the counters of another pipeline.
     pub(crate) fn add(&mut self, other: &Stats) {
         let Stats { bytes_in_flight, peak_bytes, longest_wait_ns, p999_wait_ns, .. } = *self;
         *self = Stats {
@@ -83,7 +82,6 @@ impl Stats {
     }
 }
 
-/// Counters of one run queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// Jobs taken from it.
@@ -103,7 +101,6 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
-    /// Adds the counters of another queue.
     pub(crate) fn add(&mut self, other: &QueueStats) {
         self.jobs += other.jobs;
         self.locks += other.locks;
@@ -115,7 +112,6 @@ impl QueueStats {
     }
 }
 
-/// Counters of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerStats {
     /// Its own queue.

@@ -16,7 +16,6 @@ pub(crate) struct Submitter {
 }
 
 impl Submitter {
-    /// For pipeline `pipeline`, which begins at `time`.
     pub(crate) fn new(pool: Pool, pipeline: u64, time: u64) -> Self {
         // Pipelines begin at different queues.
         let queue = pipeline as usize % pool.queues();
@@ -44,7 +43,6 @@ impl Submitter {
         Origin { item: Some(item), time: self.next_time(), queue: self.queue }
     }
 
-    /// Queues a job.
     pub(crate) fn push(&self, name: StageName, class: Class, origin: Origin, ticket: u64, job: JobRef) {
         let core = self.pool.core();
         let (key, queued) = (Key::new(class, origin.time), core.now());

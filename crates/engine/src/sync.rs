@@ -37,7 +37,7 @@ mod real {
     }
 }
 
-/// What the standard library promises of parking, made of a lock. loom loses a wake-up when its thread is waiting for a
+/// Parking with the guarantees of the standard library's, built from a lock. loom loses a wake-up when its thread is waiting for a
 /// lock, and shuttle ends sleeps for no reason, for ever if its schedule is unfair.
 #[cfg(any(loom, shuttle))]
 mod parker {
@@ -109,12 +109,12 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Stands between a thread's store of what it did and its look at what others did, both sequentially consistent.
+/// Called between a thread's store and its load of what other threads store, both sequentially consistent.
 ///
 /// Those two accesses are enough for the hardware and the language. loom takes them for acquire and release only, and
 /// knows the order from fences.
 #[inline]
-pub(crate) fn store_then_look() {
+pub(crate) fn store_then_load() {
     #[cfg(loom)]
     atomic::fence(atomic::Ordering::SeqCst);
 }

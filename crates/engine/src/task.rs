@@ -6,9 +6,7 @@ use crate::Fault;
 ///
 /// The result of [`Task::run`] depends on its input alone: never on the worker, on earlier calls or on time.
 pub trait Task: Send + Sync + 'static {
-    /// The input.
     type In: Send + 'static;
-    /// The result.
     type Out: Send + 'static;
     /// Why `run` can fail; also the error of the caller's own steps.
     type Error: Send + 'static;

@@ -52,7 +52,6 @@ pub struct Event {
 /// The facts recorded of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobFacts {
-    /// Its stage.
     pub stage: StageName,
     /// Its class when it was taken.
     pub class: Class,

@@ -11,7 +11,6 @@ use crate::scheduler::run_queue::Taken;
 use crate::scheduler::worker_parker::WorkerParker;
 use crate::scheduler::worker_state::{Taking, WorkerState};
 
-/// One worker of a pool.
 pub(crate) struct Worker<'a> {
     core: &'a Core,
     state: &'a WorkerState,
@@ -57,7 +56,6 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs a job.
     pub(crate) fn run_job(&mut self, taken: Taken<JobRef>) {
         let (job, context) = JobContext::new(self.core, self.number, self.state.queue, taken);
         match self.context(context.owner) {

@@ -40,7 +40,7 @@ impl IdleWorkers {
 
     /// Wakes a worker for a job that was just added to `queue`, if one is needed. Costs one load otherwise.
     pub(crate) fn notify(&self, queue: usize) {
-        sync::store_then_look();
+        sync::store_then_load();
         if needs_wake(self.state_word.0.load(Ordering::SeqCst)) {
             let mut state = sync::lock(&self.state);
             let parker = if state.searching { None } else { state.take_sleeper(queue) };
@@ -71,7 +71,7 @@ impl IdleWorkers {
         wake(parker);
         if !woken {
             // A job added since, by a thread that still saw a searcher, has not woken anybody.
-            sync::store_then_look();
+            sync::store_then_load();
             if let Some(queue) = any() {
                 self.notify(queue);
             }
@@ -85,7 +85,7 @@ impl IdleWorkers {
         state.searching &= !was_searcher;
         state.sleepers.push(Arc::clone(parker));
         self.publish(state);
-        sync::store_then_look();
+        sync::store_then_load();
         if ready() && self.remove_sleeper(parker) {
             return false;
         }
@@ -119,7 +119,6 @@ impl IdleWorkers {
         self.state_word.0.store(state.sleepers.len() * 2 + usize::from(state.searching), Ordering::SeqCst);
     }
 
-    /// Number of sleepers.
     #[cfg(test)]
     pub(crate) fn sleepers(&self) -> usize {
         sync::lock(&self.state).sleepers.len()

@@ -79,7 +79,7 @@ impl<J> JobQueue<J> {
         Self { owner, class, head: Key::NONE, jobs: VecDeque::new() }
     }
 
-    /// Puts a job in its place: at the end, but for jobs whose class was changed late.
+    /// Inserts a job by its key: at the end, except for a job whose class was changed.
     fn insert(&mut self, entry: Entry<J>) {
         match self.jobs.back() {
             Some(last) if (last.key, last.ticket) > (entry.key, entry.ticket) => {
@@ -88,29 +88,28 @@ impl<J> JobQueue<J> {
             }
             _ => self.jobs.push_back(entry),
         }
-        self.look();
+        self.update_head();
     }
 
     fn pop(&mut self) -> Option<Entry<J>> {
         let entry = self.jobs.pop_front();
-        self.look();
+        self.update_head();
         entry
     }
 
     fn remove(&mut self, ticket: u64) -> Option<Entry<J>> {
         let at = self.jobs.iter().position(|job| job.ticket == ticket)?;
         let entry = self.jobs.remove(at);
-        self.look();
+        self.update_head();
         entry
     }
 
-    fn look(&mut self) {
+    fn update_head(&mut self) {
         self.head = self.jobs.front().map_or(Key::NONE, |job| job.key);
     }
 }
 
 impl<J> JobQueues<J> {
-    /// No jobs.
     pub(crate) fn new() -> Self {
         let vacant = || JobQueue::new(VACANT, Class::Normal);
         Self { pair: [vacant(), vacant()], more: Vec::new(), len: 0 }
@@ -124,7 +123,6 @@ impl<J> JobQueues<J> {
         self.pair.iter_mut().chain(&mut self.more)
     }
 
-    /// Jobs in all queues.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -134,7 +132,6 @@ impl<J> JobQueues<J> {
         self.iter().map(|queue| queue.head).min().unwrap_or(Key::NONE)
     }
 
-    /// Adds a job.
     pub(crate) fn push(&mut self, owner: Owner, entry: Entry<J>) {
         let class = entry.key.class();
         self.queue(owner, class).insert(entry);
@@ -150,7 +147,7 @@ impl<J> JobQueues<J> {
         }
     }
 
-    /// Puts a queue where one is vacant: its place among all.
+    /// Adds a queue, in a vacant place if there is one; returns its index.
     fn add(&mut self, queue: JobQueue<J>) -> usize {
         if let Some(at) = self.pair.iter().position(|queue| queue.owner == VACANT) {
             self.pair[at] = queue;
@@ -177,7 +174,7 @@ impl<J> JobQueues<J> {
         Some(taken)
     }
 
-    /// Makes the owner's job `ticket` one that is due now; whether it is here and was not so already.
+    /// Moves the owner's job `ticket` to [`Class::Now`]; false if it is not here or has that class already.
     pub(crate) fn promote(&mut self, owner: Owner, ticket: u64) -> bool {
         let mut later = self.iter_mut().filter(|queue| queue.owner == owner && queue.class != Class::Now);
         let found = later.find_map(|queue| queue.remove(ticket));
@@ -220,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_stands_before_what_is_not() {
+    fn what_is_decided_comes_before_what_is_not() {
         let mut queues = JobQueues::new();
         (2..5).for_each(|item| queues.push(HASH, entry(Class::Normal, item, item)));
         // Items 0 and 1 are decided: three jobs, two of them of one item.
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_leaves_with_its_jobs_only() {
+    fn a_pipeline_leaves_with_its_jobs_only() {
         let mut queues = JobQueues::new();
         let other = Owner { pipeline: 2, ..HASH };
         (0..3).for_each(|n| queues.push(HASH, entry(Class::Normal, n, n)));

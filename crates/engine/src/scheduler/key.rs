@@ -50,7 +50,6 @@ impl Key {
         Self::new(class, self.time())
     }
 
-    /// Its class.
     pub(crate) fn class(self) -> Class {
         match self.0 >> TIME_BITS {
             0 => Class::Now,
@@ -58,7 +57,6 @@ impl Key {
         }
     }
 
-    /// Its virtual time.
     pub(crate) fn time(self) -> u64 {
         self.0 & Self::time_mask()
     }
@@ -67,12 +65,10 @@ impl Key {
         (1 << TIME_BITS) - 1
     }
 
-    /// For an atomic.
     pub(crate) fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// From an atomic.
     pub(crate) fn from_bits(bits: u64) -> Self {
         Self(bits)
     }

@@ -20,12 +20,10 @@ impl<J> Queues<J> {
         Self { queues: (0..count.max(1)).map(|_| RunQueue::new()).collect(), policy }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// Adds a job to a queue.
     pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<J>) {
         self.queues[queue].push(owner, entry);
     }
@@ -42,8 +40,8 @@ impl<J> Queues<J> {
 
     /// Takes a job by the policy, unless none is visible.
     ///
-    /// A queue whose lock is held is passed by: what stood first in it is being taken. Only when all that have jobs
-    /// are held does the taking wait for one, the earliest.
+    /// A queue whose lock is held is skipped: its first job is being taken. Only if all queues with jobs are held does the worker
+    /// wait for a lock, that of the earliest job.
     pub(crate) fn take(&self, taking: &Taking<'_>) -> Option<Taken<J>> {
         if self.len() == 1 {
             let queue = &self.queues[0];
@@ -94,22 +92,20 @@ impl<J> Queues<J> {
         with_jobs.map(|(_, queue)| queue).find_map(|queue| self.queues[queue].take_of(pipeline, queue, taking))
     }
 
-    /// Makes a job due now, if it is still queued; the queue it is in.
+    /// Moves a job to [`Class::Now`](crate::Class::Now), if it is still queued; returns its queue.
     pub(crate) fn promote(&self, owner: Owner, ticket: u64) -> Option<usize> {
         (0..self.len()).find(|&queue| !self.queues[queue].is_empty() && self.queues[queue].promote(owner, ticket))
     }
 
-    /// Drops every job of `pipeline`.
     pub(crate) fn clear(&self, pipeline: u64) {
         self.queues.iter().for_each(|queue| queue.clear(pipeline));
     }
 
-    /// Drops every job.
     pub(crate) fn clear_all(&self) {
         self.queues.iter().for_each(RunQueue::clear_all);
     }
 
-    /// What each counted, with how long all jobs waited.
+    /// Counters of each queue, and how long all jobs waited.
     pub(crate) fn stats(&self) -> (Vec<QueueStats>, Histogram) {
         let mut waits = Histogram::default();
         let stats = self.queues.iter().map(|queue| queue.stats(&mut waits)).collect();
@@ -117,7 +113,7 @@ impl<J> Queues<J> {
     }
 }
 
-/// A queue as a thread saw it that searches for the earliest job.
+/// A queue with its earliest job, as a searching thread sees it without the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     key: Key,
@@ -139,7 +135,7 @@ mod tests {
         Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job: time }
     }
 
-    /// What a taking at queue `own` gets, one job after the other.
+    /// The jobs that a worker of queue `own` takes, in their order.
     fn taken(queues: &Queues<u64>, own: usize) -> Vec<u64> {
         let worker = WorkerState::new(own);
         let taking = Taking { worker: &worker, clock: None };

@@ -26,7 +26,6 @@ pub(crate) struct RunQueue<J> {
 struct Published {
     /// Key of the earliest job.
     best: AtomicU64,
-    /// Jobs in the queue.
     len: AtomicUsize,
     /// The latest virtual time of a job that was taken.
     begun: AtomicU64,
@@ -58,7 +57,6 @@ pub(crate) struct Taken<J> {
 }
 
 impl<J> RunQueue<J> {
-    /// An empty queue.
     pub(crate) fn new() -> Self {
         let published = Published {
             best: AtomicU64::new(Key::NONE.to_bits()),
@@ -83,7 +81,6 @@ impl<J> RunQueue<J> {
         self.best() == Key::NONE
     }
 
-    /// Jobs in the queue.
     pub(crate) fn len(&self) -> usize {
         self.published.len.load(Ordering::Relaxed)
     }
@@ -93,7 +90,6 @@ impl<J> RunQueue<J> {
         self.published.begun.load(Ordering::Relaxed)
     }
 
-    /// Adds a job.
     pub(crate) fn push(&self, owner: Owner, entry: Entry<J>) {
         let mut inner = self.lock();
         inner.jobs_by_stage.push(owner, entry);
@@ -147,7 +143,7 @@ impl<J> RunQueue<J> {
         Some(Taken { owner, entry, queue, now })
     }
 
-    /// Makes a job due now, if it is here.
+    /// Moves a job to [`Class::Now`](crate::Class::Now); false if it is not here or has that class already.
     pub(crate) fn promote(&self, owner: Owner, ticket: u64) -> bool {
         let mut inner = self.lock();
         let promoted = inner.jobs_by_stage.promote(owner, ticket);
@@ -155,7 +151,6 @@ impl<J> RunQueue<J> {
         promoted
     }
 
-    /// Drops every job of `pipeline`.
     pub(crate) fn clear(&self, pipeline: u64) {
         let mut inner = self.lock();
         let gone = inner.jobs_by_stage.remove(pipeline);
@@ -165,7 +160,6 @@ impl<J> RunQueue<J> {
         drop(gone);
     }
 
-    /// Drops every job.
     pub(crate) fn clear_all(&self) {
         let mut inner = self.lock();
         let gone = inner.jobs_by_stage.remove_all();
@@ -174,7 +168,7 @@ impl<J> RunQueue<J> {
         drop(gone);
     }
 
-    /// What it counted; how long jobs waited goes into `waits` as well.
+    /// Its counters; also adds how long jobs waited to `waits`.
     pub(crate) fn stats(&self, waits: &mut Histogram) -> QueueStats {
         let inner = sync::lock(&self.inner);
         waits.merge(&inner.waits);
@@ -234,7 +228,7 @@ mod tests {
         queue.push(owner, entry(8, 45));
         assert_eq!((queue.best(), queue.len(), queue.begun()), (Key::new(Class::Normal, 7), 2, 0));
         assert_eq!(queue.take(1, &taking).map(|taken| taken.entry.job), Some(7));
-        assert_eq!((queue.len(), queue.begun(), worker.stage()), (1, 7, 3));
+        assert_eq!((queue.len(), queue.begun(), worker.pipeline()), (1, 7, 3));
         assert!(queue.take_of(4, 0, &taking).is_none());
         assert_eq!(queue.take_of(3, 0, &taking).map(|taken| taken.entry.job), Some(8));
         let stats = queue.stats(&mut Histogram::default());

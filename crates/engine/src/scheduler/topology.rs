@@ -1,4 +1,4 @@
-//! How many run queues there are and whose they are: what the workers' processors share.
+//! Which workers share a run queue: those whose processors share a core, a cache or a package.
 
 /// What the processors of the workers of one run queue have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,14 +10,13 @@ pub enum QueueDomain {
     /// The last level of cache, which holds what one of its workers has just touched.
     #[default]
     Llc,
-    /// The package.
     Package,
     /// The machine: one queue.
     All,
 }
 
 impl QueueDomain {
-    /// Every way, from most queues to one.
+    /// All, from most queues to one.
     pub const EVERY: [Self; 5] = [Self::None, Self::Smt, Self::Llc, Self::Package, Self::All];
 
     /// Its name: `none`, `smt`, `llc`, `package` or `all`.
@@ -35,7 +34,7 @@ impl QueueDomain {
     /// The one of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::EVERY.into_iter().find(|share| share.name() == name)
+        Self::EVERY.into_iter().find(|domain| domain.name() == name)
     }
 }
 
@@ -50,7 +49,6 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Both.
     pub const EVERY: [Self; 2] = [Self::Earliest, Self::Local];
 
     /// Its name: `earliest` or `local`.
@@ -72,11 +70,9 @@ impl Policy {
 /// Location of a processor. The numbers are only compared for equality; each is unique in the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuLocation {
-    /// The core.
     pub core: usize,
     /// The last level of cache.
     pub cache: usize,
-    /// The package.
     pub package: usize,
 }
 
@@ -87,30 +83,31 @@ pub struct CpuLocation {
 /// the earliest job there is, and has to fetch the block from afar, where a pinned one would wait for its processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    sites: Vec<CpuLocation>,
+    locations: Vec<CpuLocation>,
 }
 
 impl Topology {
-    /// Worker `n`, counted from 0, is at `sites[n % sites.len()]`. Without sites all are in one place.
+    /// Worker `n`, counted from 0, is at `locations[n % locations.len()]`; without locations all workers are in one place.
     #[must_use]
-    pub fn new(sites: Vec<CpuLocation>) -> Self {
-        Self { sites }
+    pub fn new(locations: Vec<CpuLocation>) -> Self {
+        Self { locations }
     }
 
     /// The queue of each of `workers` workers, numbered from 0 in the order of their first workers.
     #[must_use]
-    pub fn queues(&self, share: QueueDomain, workers: usize) -> Vec<usize> {
+    pub fn queues(&self, domain: QueueDomain, workers: usize) -> Vec<usize> {
         let mut domains = Vec::new();
-        (0..workers).map(|worker| number(&mut domains, self.domain(share, worker))).collect()
+        (0..workers).map(|worker| number(&mut domains, self.domain(domain, worker))).collect()
     }
 
-    fn domain(&self, share: QueueDomain, worker: usize) -> usize {
-        let site = worker.checked_rem(self.sites.len()).map_or_else(CpuLocation::default, |index| self.sites[index]);
-        match share {
+    fn domain(&self, domain: QueueDomain, worker: usize) -> usize {
+        let location =
+            worker.checked_rem(self.locations.len()).map_or_else(CpuLocation::default, |index| self.locations[index]);
+        match domain {
             QueueDomain::None => worker,
-            QueueDomain::Smt => site.core,
-            QueueDomain::Llc => site.cache,
-            QueueDomain::Package => site.package,
+            QueueDomain::Smt => location.core,
+            QueueDomain::Llc => location.cache,
+            QueueDomain::Package => location.package,
             QueueDomain::All => 0,
         }
     }
@@ -130,13 +127,13 @@ mod tests {
 
     /// Two packages of two caches of two cores of two threads, in the order Linux numbers them: all first threads first.
     fn sixteen() -> Topology {
-        let site = |n: usize| CpuLocation { core: n % 8, cache: n % 8 / 2, package: n % 8 / 4 };
-        Topology::new((0..16).map(site).collect())
+        let location = |n: usize| CpuLocation { core: n % 8, cache: n % 8 / 2, package: n % 8 / 4 };
+        Topology::new((0..16).map(location).collect())
     }
 
     #[test]
     fn each_way_to_share_gives_its_number_of_queues() {
-        let count = |share| sixteen().queues(share, 16).into_iter().max().map(|last| last + 1);
+        let count = |domain| sixteen().queues(domain, 16).into_iter().max().map(|last| last + 1);
         assert_eq!(QueueDomain::EVERY.map(count), [Some(16), Some(8), Some(4), Some(2), Some(1)]);
         assert_eq!(sixteen().queues(QueueDomain::Smt, 10)[8..], [0, 1]);
         assert_eq!(sixteen().queues(QueueDomain::Package, 40)[32..], [0, 0, 0, 0, 1, 1, 1, 1]);
@@ -144,15 +141,15 @@ mod tests {
 
     #[test]
     fn an_unknown_machine_is_one_place() {
-        for share in [QueueDomain::Smt, QueueDomain::Llc, QueueDomain::Package, QueueDomain::All] {
-            assert_eq!(Topology::default().queues(share, 3), [0, 0, 0]);
+        for domain in [QueueDomain::Smt, QueueDomain::Llc, QueueDomain::Package, QueueDomain::All] {
+            assert_eq!(Topology::default().queues(domain, 3), [0, 0, 0]);
         }
         assert_eq!(Topology::default().queues(QueueDomain::None, 3), [0, 1, 2]);
     }
 
     #[test]
     fn names_lead_back() {
-        assert!(QueueDomain::EVERY.iter().all(|&share| QueueDomain::from_name(share.name()) == Some(share)));
+        assert!(QueueDomain::EVERY.iter().all(|&domain| QueueDomain::from_name(domain.name()) == Some(domain)));
         assert!(Policy::EVERY.iter().all(|&policy| Policy::from_name(policy.name()) == Some(policy)));
         assert_eq!((QueueDomain::from_name("numa"), Policy::from_name("")), (None, None));
     }

@@ -19,7 +19,6 @@ pub(crate) enum WakeReason {
 pub(crate) struct WorkerParker {
     reason: AtomicU8,
     parker: Parker,
-    /// The worker's own queue.
     queue: usize,
 }
 
@@ -33,7 +32,6 @@ impl WorkerParker {
         Arc::new(Self { reason: AtomicU8::new(NONE), parker: Parker::here(), queue })
     }
 
-    /// The worker's own queue.
     pub(crate) fn queue(&self) -> usize {
         self.queue
     }

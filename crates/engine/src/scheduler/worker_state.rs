@@ -8,10 +8,10 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct WorkerState {
     /// The thread's own queue.
     pub(crate) queue: usize,
-    /// Id of the stage whose job this thread took last (0 = none). Stored while holding the queue lock: a closer that drained
-    /// the queues under those locks therefore sees every worker that still runs one of its jobs.
-    stage: AtomicU64,
-    /// Number of closed stages that this thread has seen.
+    /// Number of the pipeline whose job this thread took last; 0 for none. Stored while holding the queue lock: a closer that
+    /// drained the queues under those locks therefore sees every worker that still runs one of its jobs.
+    pipeline: AtomicU64,
+    /// Number of closed pipelines that this thread has seen.
     seen_epoch: AtomicU64,
     jobs: AtomicU64,
     parks: AtomicU64,
@@ -22,37 +22,34 @@ impl WorkerState {
     /// A thread whose own queue is `queue`.
     pub(crate) fn new(queue: usize) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { queue, stage: zero(), seen_epoch: zero(), jobs: zero(), parks: zero(), idle_ns: zero() }
+        Self { queue, pipeline: zero(), seen_epoch: zero(), jobs: zero(), parks: zero(), idle_ns: zero() }
     }
 
-    /// Id of the stage whose job it took last.
     #[cfg(test)]
-    pub(crate) fn stage(&self) -> u64 {
-        self.stage.load(Ordering::SeqCst)
+    pub(crate) fn pipeline(&self) -> u64 {
+        self.pipeline.load(Ordering::SeqCst)
     }
 
-    /// Whether it may be running a job of `stage`, which is one of the first `epoch` closed stages.
-    pub(crate) fn may_run(&self, stage: u64, epoch: u64) -> bool {
-        self.stage.load(Ordering::SeqCst) == stage && self.seen_epoch() < epoch
+    /// Whether it may be running a job of `pipeline`, which is one of the first `epoch` closed ones.
+    pub(crate) fn may_run(&self, pipeline: u64, epoch: u64) -> bool {
+        self.pipeline.load(Ordering::SeqCst) == pipeline && self.seen_epoch() < epoch
     }
 
-    /// Number of closed stages that it has seen.
+    /// Number of closed pipelines that it has seen.
     pub(crate) fn seen_epoch(&self) -> u64 {
         self.seen_epoch.load(Ordering::SeqCst)
     }
 
-    /// Records that it has seen the first `epoch` closed stages.
+    /// Records that it has seen the first `epoch` closed pipelines.
     pub(crate) fn set_seen_epoch(&self, epoch: u64) {
         self.seen_epoch.store(epoch, Ordering::SeqCst);
     }
 
-    /// Records that it has taken a job of `stage`.
-    pub(crate) fn begin_job(&self, stage: u64) {
-        self.stage.store(stage, Ordering::Relaxed);
+    pub(crate) fn begin_job(&self, pipeline: u64) {
+        self.pipeline.store(pipeline, Ordering::Relaxed);
         add(&self.jobs, 1);
     }
 
-    /// Counts a sleep.
     pub(crate) fn count_park(&self) {
         add(&self.parks, 1);
     }
@@ -62,7 +59,6 @@ impl WorkerState {
         add(&self.idle_ns, ns);
     }
 
-    /// Its counters.
     pub(crate) fn stats(&self) -> crate::WorkerStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         crate::WorkerStats {

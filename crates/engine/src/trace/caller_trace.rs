@@ -17,7 +17,6 @@ pub(crate) struct CallerTrace {
 }
 
 impl CallerTrace {
-    /// For pipeline number `pipeline` on pool number `pool`.
     pub(crate) fn new(tracer: Option<Arc<dyn Tracer>>, pool: u64, pipeline: u64) -> Self {
         Self { tracer, pool, pipeline, left: None, waited_ns: 0 }
     }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use packline_codec::{CodecError, Decoder, Encoder, Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, Outcome};
+use packline_codec::{CodecError, Decoder, Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, Outcome, Spec};
 
 /// Guard after the destination.
 const BEHIND: [u8; 16] = [0xa5; 16];
@@ -39,7 +39,8 @@ fn content(bytes: &[u8], streams: Huff0Streams) {
             guarded(bytes.len(), |dst| Huff0Decoder::new().decompress_block(&packed[..size], dst, streams));
         assert!(read.is_ok() && back == bytes);
     }
-    let (outcome, packed) = guarded(bytes.len(), |dst| Huff0Encoder::new().compress(bytes, dst).expect("it fits"));
+    let mut encoder = Spec::Huff0.encoder(bytes.len().max(1)).expect("a size in range");
+    let (outcome, packed) = guarded(bytes.len(), |dst| encoder.compress(bytes, dst).expect("it fits"));
     if let Outcome::Smaller(size) = outcome {
         let (read, back) = guarded(bytes.len(), |dst| Huff0Decoder::new().decompress(&packed[..size], dst));
         assert!(read == Ok(bytes.len()) && back == bytes);

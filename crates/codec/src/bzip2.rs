@@ -19,7 +19,6 @@ pub(crate) const WORK_FACTOR: u32 = 0;
 /// Bytes sorted together, per level.
 pub(crate) const LEVEL_BYTES: usize = 100_000;
 
-/// Parameters of bzip2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bzip2Params {
     /// Sort block size in units of 100,000 bytes, 1 to 9. Default 9.

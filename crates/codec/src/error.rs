@@ -6,7 +6,6 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// The codec name is unknown.
     #[error("unknown codec '{found}' (expected one of {known})")]
     UnknownCodec {
         /// The name as typed.
@@ -14,7 +13,6 @@ pub enum CodecError {
         /// The known names, separated by commas.
         known: String,
     },
-    /// The container format does not support the codec.
     #[error("{format} has no {codec} (expected one of {known})")]
     NotOfFormat {
         codec: &'static str,
@@ -22,7 +20,6 @@ pub enum CodecError {
         /// The codecs of that format, separated by commas.
         known: String,
     },
-    /// The parameter name is unknown.
     #[error("{codec}: unknown parameter '{found}' (expected one of {known})")]
     UnknownParameter {
         codec: &'static str,
@@ -67,7 +64,6 @@ pub enum CodecError {
         /// The encoder's block size, bytes.
         limit: usize,
     },
-    /// The destination is shorter than the source.
     #[error("destination of {found} bytes (expected at least {expected}, the size of the block)")]
     DestinationTooSmall {
         /// The destination's size, bytes.
@@ -75,13 +71,11 @@ pub enum CodecError {
         /// The minimum size, bytes.
         expected: usize,
     },
-    /// The compressed data is malformed.
     #[error("{codec}: bad compressed data of {size} bytes: {reason}")]
     Malformed {
         codec: &'static str,
         /// The size of the compressed data, bytes.
         size: usize,
-        /// Description of the fault.
         reason: &'static str,
     },
     /// The compressed data expands to more than the destination holds.
@@ -102,14 +96,12 @@ pub enum CodecError {
         /// Memory allowed, bytes.
         limit: u64,
     },
-    /// The system is out of memory.
     #[error("{codec}: out of memory")]
     OutOfMemory { codec: &'static str },
     /// A library call failed although its documentation rules that out: a bug in this crate or in the library.
     #[error("{codec}: {function} failed with code {code}")]
     Library {
         codec: &'static str,
-        /// The library's function.
         function: &'static str,
         /// Its return value.
         code: i64,

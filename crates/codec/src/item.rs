@@ -42,7 +42,6 @@ impl<'a> Item<'a> {
         self.value.ok_or_else(|| self.wrong("", format!("{}=VALUE, {expected}", self.key)))
     }
 
-    /// An integer in a range.
     pub(crate) fn number<T>(&self, range: RangeInclusive<T>) -> Result<T, CodecError>
     where
         T: FromStr + PartialOrd + Display,
@@ -86,7 +85,6 @@ impl Printed {
         }
     }
 
-    /// Adds `name` if it is set.
     pub(crate) fn flag(&mut self, name: &str, set: bool) {
         if set {
             self.0.push(name.to_owned());

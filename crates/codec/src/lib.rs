@@ -23,7 +23,7 @@ mod raw_lzma;
 mod set;
 #[allow(unsafe_code)] // memory from the system
 mod slabs;
-pub mod slack;
+mod slack;
 mod spec;
 mod stream;
 mod traits;
@@ -48,5 +48,5 @@ pub use spec::{METADATA_BLOCK_SIZE, Spec};
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
 pub use traits::{Decoder, Encoder, Footprint, Outcome};
 pub use xz::{Bcj, DictSize, LzmaModel, Percent, RawLzmaReader, XzParams};
-pub use zpaq::{ZpaqDecoder, ZpaqEncoder, ZpaqReader};
+pub use zpaq::{ZpaqEncoder, ZpaqReader};
 pub use zstd::ZstdParams;

@@ -17,15 +17,12 @@ const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
 /// The content's size in the header.
 const SIZE_FIELD: std::ops::Range<usize> = 5..13;
 
-/// Parameters of lzma.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzmaParams {
-    /// Search and contexts.
     pub model: LzmaModel,
 }
 
 impl LzmaParams {
-    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 5;
 
     /// The dictionary size for blocks of up to `block_size` bytes, bytes.

@@ -31,7 +31,6 @@ impl Mapping {
         Ok(Mapping { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, length })
     }
 
-    /// Its first byte.
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.start
     }
@@ -73,7 +72,6 @@ impl LargePages {
         Ok(LargePages { place, _mapping: mapping })
     }
 
-    /// Its first byte.
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.place
     }

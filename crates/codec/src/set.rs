@@ -11,7 +11,6 @@ pub trait Choice: Copy + PartialEq + 'static {
     fn name(self) -> &'static str;
 }
 
-/// A set of [`Choice`]s.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Set<T> {
     bits: u16,
@@ -19,20 +18,16 @@ pub struct Set<T> {
 }
 
 impl<T: Choice> Set<T> {
-    /// The empty set.
     pub const EMPTY: Set<T> = Set { bits: 0, of: PhantomData };
 
-    /// Whether `choice` is a member.
     pub fn contains(self, choice: T) -> bool {
         self.bits & bit(choice) != 0
     }
 
-    /// Adds `choice`.
     pub fn insert(&mut self, choice: T) {
         self.bits |= bit(choice);
     }
 
-    /// Whether there is no member.
     pub fn is_empty(self) -> bool {
         self.bits == 0
     }

@@ -36,7 +36,6 @@ struct State {
     pieces: Vec<Mapping>,
 }
 
-/// Address of a buffer.
 #[derive(Debug)]
 struct Place(NonNull<u8>);
 

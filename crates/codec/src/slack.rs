@@ -16,7 +16,7 @@ const MANY: usize = 64 << 10;
 
 /// The record without its trailing zeros: empty if all bytes are zeros, all of it if the last is not. Nothing is copied, and only trailing
 /// zeros and one byte before them are read.
-pub fn trim(record: &[u8]) -> &[u8] {
+pub(crate) fn trim(record: &[u8]) -> &[u8] {
     &record[..length(record)]
 }
 

@@ -31,7 +31,6 @@ const OVERHEAD: usize = 4 * 1024;
 /// [`Spec::parse`] parses and `Display` writes it, without the parameters that have their default value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spec {
-    /// No compression.
     None,
     /// DEFLATE in a zlib wrapper.
     Gzip(GzipParams),
@@ -39,7 +38,6 @@ pub enum Spec {
     Xz(XzParams),
     /// LZMA in legacy .lzma.
     Lzma(LzmaParams),
-    /// Zstandard.
     Zstd(ZstdParams),
     /// Raw LZ4.
     Lz4(Lz4Params),
@@ -71,7 +69,6 @@ impl Spec {
         ]
     }
 
-    /// The name of this codec.
     pub fn name(&self) -> &'static str {
         match self {
             Spec::None => none::NAME,

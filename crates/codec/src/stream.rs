@@ -23,16 +23,11 @@ use std::str::FromStr;
 use crate::CodecError;
 use crate::item::{Printed, items};
 
-/// A format of compressed streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFormat {
-    /// gzip.
     Gzip,
-    /// xz.
     Xz,
-    /// Zstandard.
     Zstd,
-    /// bzip2.
     Bzip2,
 }
 
@@ -98,7 +93,6 @@ impl StreamSpec {
         Ok(spec)
     }
 
-    /// The format.
     pub fn format(&self) -> StreamFormat {
         self.format
     }
@@ -221,7 +215,6 @@ impl StreamEnd {
         }
     }
 
-    /// The bytes of the end.
     pub fn bytes(self) -> Vec<u8> {
         self.index.map(xz::Index::finish).unwrap_or_default()
     }

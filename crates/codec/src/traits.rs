@@ -5,7 +5,7 @@ use crate::CodecError;
 /// Result of compressing a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The compressed block is in the first so many bytes of the destination, fewer than the source's.
+    /// Bytes of the compressed block, at the start of the destination; fewer than the source's.
     Smaller(usize),
     /// The block does not get smaller: store it. The destination's content is unspecified.
     NotSmaller,

@@ -14,7 +14,6 @@ pub enum Strategy {
     Default,
     /// Fewer short matches, for filtered data.
     Filtered,
-    /// No matches.
     Huffman,
     /// Matches at distance 1 only.
     Rle,
@@ -37,7 +36,6 @@ impl Choice for Strategy {
     }
 }
 
-/// The library that compresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GzipEngine {
     /// libdeflate where it supports the parameters, else zlib.
@@ -61,7 +59,6 @@ impl Choice for GzipEngine {
     }
 }
 
-/// Parameters of gzip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GzipParams {
     /// Effort, 1 to 12; zlib supports up to 9. Default 9.
@@ -70,18 +67,15 @@ pub struct GzipParams {
     pub window: u32,
     /// Strategies to try on each block; the smallest result is kept. Empty means the default one.
     pub strategies: Set<Strategy>,
-    /// The library that compresses.
     pub engine: GzipEngine,
 }
 
 impl GzipParams {
-    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 9;
     /// Default window, binary logarithm.
     pub const DEFAULT_WINDOW: u32 = 15;
     /// Largest level of zlib, and of other packers.
     pub const MAX_ZLIB_LEVEL: u32 = 9;
-    /// Largest level.
     pub const MAX_LEVEL: u32 = 12;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {

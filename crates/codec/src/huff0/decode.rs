@@ -11,9 +11,7 @@ pub(super) const JUMP: usize = 6;
 /// One stream of a block: its range in the block, how much of it is read, and the output range left to fill.
 #[derive(Debug)]
 pub(super) struct Lane {
-    /// Start in the block.
     pub(super) start: usize,
-    /// End in the block.
     pub(super) end: usize,
     /// Unread bits; negative after reading beyond the start.
     pub(super) left: isize,

@@ -9,7 +9,6 @@ pub(super) const SYMBOLS: usize = 256;
 pub(super) struct Lengths {
     /// By symbol, bits.
     pub(super) of: [u8; SYMBOLS],
-    /// The maximum.
     pub(super) longest: u32,
     /// The last symbol that occurs.
     pub(super) last: usize,

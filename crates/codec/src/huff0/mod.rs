@@ -24,7 +24,7 @@
 //!
 //! # Blocks with headers
 //!
-//! The format of [`Encoder`] and [`Decoder`]: one or more blocks up to the end of the data. This encoder puts 131,072 bytes of content into
+//! The format of [`Spec::Huff0`](crate::Spec::Huff0): one or more blocks up to the end of the data. This encoder puts 131,072 bytes of content into
 //! all blocks but the last; the decoder accepts any size. A block begins with a little-endian number of 3 or 5 bytes:
 //!
 //! | bits | content |
@@ -64,7 +64,7 @@ mod weights;
 mod wide;
 
 use crate::bounded::Compressor;
-use crate::{CodecError, Decoder, Encoder, Outcome};
+use crate::{CodecError, Decoder};
 use kernel::Kernel;
 use table::Tables;
 
@@ -84,7 +84,7 @@ const MAX_BLOCK: usize = 128 << 10;
 /// Result of compressing a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Huff0Block {
-    /// The block is in the first so many bytes of the destination, fewer than the source's.
+    /// Bytes of the block, at the start of the destination; fewer than the source's.
     Compressed(usize),
     /// All bytes are this one; the destination is unchanged.
     SingleSymbol(u8),
@@ -101,7 +101,7 @@ pub enum Huff0Streams {
     Four,
 }
 
-/// Compresses with Huff0: single blocks ([`Huff0Encoder::compress_block`]), or, as an [`Encoder`], up to 4 GiB as blocks with headers.
+/// Compresses with Huff0: single blocks ([`Huff0Encoder::compress_block`]), or, by [`Spec::Huff0`](crate::Spec::Huff0), blocks with headers.
 #[derive(Debug, Clone)]
 pub struct Huff0Encoder {
     kernel: Kernel,
@@ -139,18 +139,6 @@ impl Default for Huff0Encoder {
 impl Compressor for Huff0Encoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         frame::compress(self, src, out)
-    }
-}
-
-impl Encoder for Huff0Encoder {
-    fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
-        let found = dst.len();
-        let short = CodecError::DestinationTooSmall { found, expected: src.len() };
-        let out = dst.get_mut(..src.len().saturating_sub(1)).ok_or(short)?;
-        if src.is_empty() {
-            return Ok(Outcome::NotSmaller);
-        }
-        Ok(self.try_compress(src, out)?.map_or(Outcome::NotSmaller, Outcome::Smaller))
     }
 }
 

@@ -6,7 +6,6 @@ use crate::item::{Printed, items};
 
 const KNOWN: &str = "hc, level, acceleration";
 
-/// Parameters of lz4.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lz4Params {
     /// Whether to compress slower and better; the decoder is the same.

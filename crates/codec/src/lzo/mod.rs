@@ -72,17 +72,14 @@ impl Choice for LzoAlgorithm {
     }
 }
 
-/// Parameters of lzo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzoParams {
-    /// The algorithm.
     pub algorithm: LzoAlgorithm,
     /// Search effort of [`LzoAlgorithm::Lzo1x999`], 1 to 9. Default 8.
     pub level: u32,
 }
 
 impl LzoParams {
-    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 8;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {

@@ -26,9 +26,7 @@ pub(crate) struct Optimal {
 
 /// How far the output has come.
 struct Progress {
-    /// Position.
     at: usize,
-    /// State there.
     state: usize,
     /// Start of the literals not yet written.
     done: usize,
@@ -102,7 +100,6 @@ fn look<const KEYS: u32>(search: &mut Search, spots: &mut [Spot], effort: &Effor
 }
 
 impl Progress {
-    /// Writes a match.
     fn take(&mut self, src: &[u8], found: Match, out: &mut Writer) -> Option<()> {
         out.step(&src[self.done..self.at], found)?;
         let end = self.at + found.length;

@@ -8,7 +8,6 @@ const READ: usize = 40;
 /// Most bytes that it writes.
 const WRITTEN: usize = 64;
 
-/// Progress of a decoder.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reached {
     /// Bytes read.

@@ -41,7 +41,6 @@ fn settings(level: u32) -> Settings {
 pub(super) struct BlockSizes {
     /// Header, compressed data and check, without padding.
     unpadded: u64,
-    /// Content.
     content: u64,
 }
 

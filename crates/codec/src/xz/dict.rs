@@ -15,7 +15,6 @@ pub struct Percent {
 }
 
 impl Percent {
-    /// 100 percent.
     pub const ALL: Percent = Percent { millionths: WHOLE };
 
     /// This share of `size` bytes, rounded down.
@@ -50,7 +49,6 @@ pub enum DictSize {
     Block,
     /// A share of a block.
     Share(Percent),
-    /// A number of bytes.
     Bytes(u32),
 }
 

@@ -14,13 +14,11 @@ pub enum Bcj {
     X86,
     /// PowerPC, big endian.
     PowerPc,
-    /// Itanium.
     Ia64,
     /// ARM, 32-bit instructions, little endian.
     Arm,
     /// ARM Thumb, little endian.
     ArmThumb,
-    /// SPARC.
     Sparc,
     /// ARM, 64 bits. Supported by Linux since 6.12.
     Arm64,
@@ -46,17 +44,14 @@ impl Choice for Bcj {
     }
 }
 
-/// Parameters of xz.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XzParams {
-    /// Search and contexts.
     pub model: LzmaModel,
     /// Filters to try on each block besides none; the smallest result is kept.
     pub filters: Set<Bcj>,
 }
 
 impl XzParams {
-    /// Default level.
     pub const DEFAULT_LEVEL: u32 = 6;
 
     /// The largest dictionary of blocks of up to `block_size` bytes, bytes: the memory that a decoder needs.

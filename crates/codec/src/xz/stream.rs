@@ -20,7 +20,6 @@ pub(crate) enum Format {
 /// LZMA1 with an optional end mark (lzma/lzma12.h, `LZMA_FILTER_LZMA1EXT`), which the crate does not declare.
 const LZMA1EXT: sys::lzma_vli = 0x4000_0000_0000_0002;
 
-/// Result of coding.
 pub(crate) enum Code {
     /// The stream ended.
     Ended {
@@ -29,7 +28,6 @@ pub(crate) enum Code {
         /// Bytes written to the destination.
         written: usize,
     },
-    /// The destination is full.
     Full,
     /// The source ended before the stream did.
     Short,

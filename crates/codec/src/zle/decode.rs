@@ -15,7 +15,6 @@ impl Decoder for ZleDecoder {
     }
 }
 
-/// Fault of a block.
 enum Fault {
     /// Fewer bytes follow a token than its count.
     Cut,

@@ -75,7 +75,6 @@ impl<'a> Coder<'a> {
         }
     }
 
-    /// Codes a byte.
     #[inline]
     pub(super) fn byte(&mut self, model: &mut impl Predictor, byte: u8) -> Result<(), Fault> {
         self.bit(0, 0);

@@ -7,11 +7,9 @@ use crate::CodecError;
 
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Malformed.
     Bad(&'static str),
     /// A model needs this many bytes, more than allowed.
     Memory(u64),
-    /// The source failed.
     Read(io::Error),
 }
 
@@ -24,7 +22,6 @@ impl Fault {
         }
     }
 
-    /// As an error of a codec.
     pub(super) fn into_codec(self, size: u64, memory: u64) -> CodecError {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         match self {

@@ -143,7 +143,6 @@ impl Arrays {
     }
 }
 
-/// A block's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     /// The arrays of the program that computes contexts.

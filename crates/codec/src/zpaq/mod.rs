@@ -13,7 +13,6 @@
 
 mod coder;
 mod component;
-mod decoder;
 mod encoder;
 mod fault;
 mod general;
@@ -31,7 +30,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use decoder::ZpaqDecoder;
 pub use encoder::ZpaqEncoder;
 pub use reader::ZpaqReader;
 

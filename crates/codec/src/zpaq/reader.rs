@@ -17,10 +17,10 @@ use super::source::Source;
 /// Optional tag before a block, by which blocks are found among other data.
 const TAG: [u8; 13] = [0x37, 0x6B, 0x53, 0x74, 0xA0, 0x31, 0x83, 0xD3, 0x8C, 0xB2, 0x28, 0xB0, 0xD3];
 
-/// The models of all blocks together may use this multiple of the memory allowed for one,
+/// The models of all blocks together may use this multiple of the memory allowed for one, and [`WORTH`].
 const FREE: u64 = 16;
 
-/// and this many bytes for each compressed byte: initialising a model of 240 MiB takes longer than decoding a few bytes with it.
+/// Bytes of memory that the models may use in addition for each compressed byte: initialising a model of 240 MiB takes longer than decoding a few bytes with it.
 const WORTH: u64 = 256 * 1024;
 
 /// The next part of the stream.

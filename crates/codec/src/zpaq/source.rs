@@ -4,7 +4,6 @@ use std::io::{ErrorKind, Read};
 
 use super::fault::Fault;
 
-/// Buffer size.
 const BUFFER: usize = 64 * 1024;
 
 pub(super) struct Source<R> {

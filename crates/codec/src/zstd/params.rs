@@ -6,7 +6,6 @@ use crate::item::{Printed, items};
 
 const KNOWN: &str = "level";
 
-/// Parameters of zstd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZstdParams {
     /// Effort, -131072 to -1 (ever faster) or 1 to 22. Default 15.
@@ -14,7 +13,6 @@ pub struct ZstdParams {
 }
 
 impl ZstdParams {
-    /// Default level.
     pub const DEFAULT_LEVEL: i32 = 15;
     /// The fastest level.
     pub const MIN_LEVEL: i32 = -131_072;

@@ -1,9 +1,7 @@
 //! Huff0 against zstd, whose literals have the same format, in both directions.
 
 use crate::common::{KINDS, MEMORY, content};
-use packline_codec::{
-    CodecError, Decoder, Encoder, Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, Outcome, Spec,
-};
+use packline_codec::{CodecError, Decoder, Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams, Outcome, Spec};
 use proptest::prelude::*;
 
 const MAX: usize = 128 << 10;
@@ -242,7 +240,7 @@ proptest! {
         let mut numbers = crate::common::Numbers::new(seed);
         let src: Vec<u8> = (0..size).map(|_| (0..power).map(|_| numbers.below(symbols)).min().unwrap_or(0) as u8).collect();
         let mut packed = vec![0; size];
-        if let Outcome::Smaller(length) = Huff0Encoder::new().compress(&src, &mut packed).unwrap() {
+        if let Outcome::Smaller(length) = Spec::Huff0.encoder(size).unwrap().compress(&src, &mut packed).unwrap() {
             prop_assert!(length < size);
             let mut back = vec![0; size];
             prop_assert_eq!(Huff0Decoder::new().decompress(&packed[..length], &mut back), Ok(size));
@@ -263,7 +261,7 @@ proptest! {
     ) {
         let src = content(kind, size, 11);
         let mut packed = vec![0; size];
-        if let Outcome::Smaller(length) = Huff0Encoder::new().compress(&src, &mut packed).unwrap() {
+        if let Outcome::Smaller(length) = Spec::Huff0.encoder(size).unwrap().compress(&src, &mut packed).unwrap() {
             packed.truncate(length);
             for (place, byte) in &places {
                 *place.get_mut(&mut packed) = *byte;

@@ -46,7 +46,6 @@ impl Cm {
         stretch(self.slots[self.at] >> 17)
     }
 
-    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, bit: u32) {
         correct(&mut self.slots[self.at], self.limit, bit);

@@ -33,7 +33,6 @@ impl Icm {
         i32::from(self.logits[usize::from(self.state)])
     }
 
-    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, nibble: usize, bit: u32) {
         self.rows.set(nibble, next(self.state, bit));
@@ -83,7 +82,6 @@ impl Isse {
         self.logit
     }
 
-    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, nibble: usize, bit: u32) {
         let error = miss(bit, self.logit);

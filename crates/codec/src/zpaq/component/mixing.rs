@@ -47,7 +47,6 @@ impl<const LANES: usize> Mix<LANES> {
         self.logit
     }
 
-    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, guesses: &[i32; LANES], bit: u32) {
         let error = (miss(bit, self.logit) * self.rate) >> 4;
@@ -86,7 +85,6 @@ impl Mix2 {
         self.logit
     }
 
-    /// Updates with the coded bit.
     #[inline]
     pub(in crate::zpaq) fn update(&mut self, bit: u32) {
         let error = (miss(bit, self.logit) * self.rate) >> 5;

@@ -41,7 +41,6 @@ impl<const REST: usize> Chain<REST> {
         }
     }
 
-    /// Updates with the coded bit.
     #[inline]
     pub(super) fn update(&mut self, nibble: usize, bit: u32) {
         self.first.update(nibble, bit);

@@ -5,20 +5,17 @@ use packline_runtime::TaskError;
 /// Why an image could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The source failed.
     #[error(transparent)]
     Source(#[from] packline_tree::Error),
     /// A codec failed, or its parameters are invalid.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
-    /// The sink failed.
     #[error("cannot {action} the image at byte {offset}: {cause}")]
     Sink {
         /// `write` or `read back`.
         action: &'static str,
         /// Offset in the image, bytes.
         offset: u64,
-        /// The system's error.
         #[source]
         cause: std::io::Error,
     },
@@ -30,7 +27,6 @@ pub enum Error {
         /// The format's limit.
         expected: String,
     },
-    /// The pack was cancelled.
     #[error("cancelled")]
     Cancelled,
     /// A bug in this program.

@@ -42,7 +42,6 @@ pub struct Stored {
     pub xattrs: bool,
     /// Data blocks.
     pub data: bool,
-    /// Fragment blocks.
     pub fragments: bool,
 }
 

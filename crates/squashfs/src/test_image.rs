@@ -9,11 +9,11 @@ use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
 use crate::{FileHints, Options, Start, Writer};
 
-/// Their block size, bytes.
+/// Block size of the test images, bytes.
 pub(crate) const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 
-/// An image that a test can still see after the writer has gone.
+/// An image that a test can still access after the writer is dropped.
 pub(crate) type Shared = Rc<RefCell<Vec<u8>>>;
 
 struct Content(Vec<u8>, usize);

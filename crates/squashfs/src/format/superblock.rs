@@ -50,10 +50,8 @@ pub(crate) mod flags {
     pub(crate) const STORED_IDS: u16 = 1 << 11;
 }
 
-/// The fields of the superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
-    /// Number of inodes.
     pub inodes: u32,
     /// Time of creation, seconds since 1970.
     pub created: u32,
@@ -65,7 +63,6 @@ pub struct Superblock {
     pub compressor: u16,
     /// Flags, see the format.
     pub flags: u16,
-    /// Number of ids.
     pub ids: u16,
     /// Reference of the root inode.
     pub root: u64,

@@ -2,11 +2,8 @@
 
 /// Appends little-endian numbers.
 pub(crate) trait Put {
-    /// Appends two bytes.
     fn put_u16(&mut self, value: u16);
-    /// Appends four bytes.
     fn put_u32(&mut self, value: u32);
-    /// Appends eight bytes.
     fn put_u64(&mut self, value: u64);
 }
 

@@ -46,7 +46,6 @@ impl BlockPlace {
     }
 }
 
-/// One block of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     /// Its position; `None` for a block of zeros that is not stored.

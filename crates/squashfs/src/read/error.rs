@@ -20,7 +20,6 @@ pub enum ReadError {
     /// The image uses an unsupported feature (a version, a compressor).
     #[error("{what} (expected {expected})")]
     Unsupported {
-        /// The feature.
         what: String,
         /// Supported values.
         expected: String,
@@ -30,10 +29,8 @@ pub enum ReadError {
     Input {
         /// Offset, bytes.
         offset: u64,
-        /// The system's error.
         cause: Arc<std::io::Error>,
     },
-    /// Cancelled from outside.
     #[error("cancelled")]
     Cancelled,
     /// A bug in this program.
@@ -42,17 +39,14 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// A rule of the format is broken at `offset`.
     pub(crate) fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         ReadError::Corrupt { offset, what: what.into(), expected: expected.into() }
     }
 
-    /// The error for an unsupported feature.
     pub(crate) fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         ReadError::Unsupported { what: what.into(), expected: expected.into() }
     }
 
-    /// The error of reading at `offset`.
     pub(crate) fn input(offset: u64, cause: std::io::Error) -> ReadError {
         ReadError::Input { offset, cause: Arc::new(cause) }
     }

@@ -92,7 +92,6 @@ impl Image {
         &self.inner.ids
     }
 
-    /// The root directory.
     pub fn root(&self) -> InodeRef {
         InodeRef(self.inner.superblock.root)
     }
@@ -184,7 +183,6 @@ impl Image {
         BlockPlace::of_word(self, offset, word, "a fragment block")
     }
 
-    /// Whether the image has an export table.
     pub fn has_exports(&self) -> bool {
         self.inner.tables.exports.is_some()
     }
@@ -204,12 +202,10 @@ impl Image {
         entry.read_u64().map(|reference| Some(InodeRef(reference)))
     }
 
-    /// Start of the data area.
     pub(crate) fn data_start(&self) -> u64 {
         self.inner.data_start
     }
 
-    /// Positions of the tables.
     pub(crate) fn tables(&self) -> &Tables {
         &self.inner.tables
     }

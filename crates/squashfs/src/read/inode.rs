@@ -31,10 +31,8 @@ impl NodeType {
     }
 }
 
-/// One inode.
 #[derive(Debug, Clone)]
 pub struct Inode {
-    /// Its position.
     pub at: InodeRef,
     /// Permissions (12 bits), owner, group, time.
     pub meta: Meta,
@@ -53,19 +51,13 @@ pub struct Inode {
 /// Type-specific part of an inode.
 #[derive(Debug, Clone)]
 pub enum Node {
-    /// A directory.
     Directory(DirData),
-    /// A regular file.
     File(FileData),
     /// A symbolic link: its target, 1 to 65,535 bytes without NUL.
     Symlink(Vec<u8>),
-    /// A block device.
     BlockDevice(Device),
-    /// A character device.
     CharDevice(Device),
-    /// A named pipe.
     Fifo,
-    /// A Unix socket.
     Socket,
 }
 

@@ -14,7 +14,6 @@ use crate::format::tables::decode::Indexed;
 pub struct TablePlace {
     /// Name of the part.
     pub name: &'static str,
-    /// First byte.
     pub start: u64,
     /// Its end, index included.
     pub end: u64,

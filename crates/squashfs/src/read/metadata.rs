@@ -33,7 +33,6 @@ pub(crate) struct Area {
     pub(crate) name: &'static str,
     /// First byte.
     pub(crate) start: u64,
-    /// End.
     pub(crate) end: u64,
 }
 
@@ -95,7 +94,6 @@ impl Store {
         self.input.size().saturating_sub(self.origin)
     }
 
-    /// The image's codec.
     pub(super) fn codec(&self) -> &Spec {
         &self.codec
     }
@@ -198,7 +196,6 @@ impl Cursor {
         Cursor { store: Arc::clone(store), area, block: place.block, offset: usize::from(place.offset), held: None }
     }
 
-    /// The area it reads.
     pub(crate) fn area(&self) -> &Area {
         &self.area
     }
@@ -254,7 +251,6 @@ impl Cursor {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Fills `out`.
     #[inline]
     pub(crate) fn read_exact(&mut self, out: &mut [u8]) -> Result<(), ReadError> {
         if let Some(held) = &self.held
@@ -292,7 +288,6 @@ impl Cursor {
         Ok(())
     }
 
-    /// Skips `length` bytes.
     pub(crate) fn skip(&mut self, length: u64) -> Result<(), ReadError> {
         let mut left = length;
         while left > 0 {

@@ -43,12 +43,10 @@ impl Cache {
         Cache { shards: std::iter::repeat_with(shard).take(shards).collect() }
     }
 
-    /// The block at `offset`, if it is cached.
     pub(super) fn get(&self, offset: u64) -> Option<Arc<MetaBlock>> {
         self.shard(offset).lock().unwrap_or_else(PoisonError::into_inner).get(offset)
     }
 
-    /// Adds a block.
     pub(super) fn put(&self, offset: u64, block: &Arc<MetaBlock>) {
         self.shard(offset).lock().unwrap_or_else(PoisonError::into_inner).put(offset, block);
     }

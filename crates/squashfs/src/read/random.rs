@@ -1,8 +1,8 @@
-//! Contents read at any offset, from many threads: decoded blocks are kept in a bounded cache and sequential readers are
-//! served ahead of their requests.
+//! Contents read at any offset, by many threads: decoded blocks are kept in a bounded cache, and blocks are decoded ahead of sequential
+//! readers.
 //!
-//! Memory: the cache's bytes hold all decoded blocks, those on their way too. Beyond that each thread that decodes has a
-//! decoder and a block as it is stored, and each thread that reads may hold on to one block that the cache has let go.
+//! Memory: the cache's bytes cover all decoded blocks, those in flight too. In addition each thread that decodes has a decoder and a
+//! stored block, and each thread that reads may hold one block that was evicted.
 
 mod ahead;
 mod cache;
@@ -22,7 +22,7 @@ use decoder_pool::{Decoded, DecoderPool};
 pub use open::OpenFile;
 use open::Piece;
 
-/// Buffers that are kept for blocks to come, at most; their memory is taken from the cache's, no more than a quarter of it.
+/// Maximum number of free buffers; their memory is a part of the cache's, at most a quarter of it.
 const SPARE: usize = 8;
 
 /// Limits of random access. None of them changes what is read.
@@ -41,7 +41,7 @@ pub struct Files {
     image: Image,
     core: Arc<Core>,
     ahead: Ahead,
-    /// Requests that are being answered.
+    /// Requests in progress.
     busy: AtomicUsize,
 }
 
@@ -91,8 +91,8 @@ impl Files {
         found.inspect_err(|_| out.clear())
     }
 
-    /// The same without a copy where it can be: `take` gets the bytes, from the cache if they lie in one block, otherwise
-    /// gathered in `scratch`.
+    /// The same without a copy where possible: `take` gets the bytes, from the cache if they are in one block, otherwise gathered in
+    /// `scratch`.
     ///
     /// # Errors
     /// As [`Files::read`]; `take` is then not called.
@@ -109,7 +109,7 @@ impl Files {
             return Ok(take(&[]));
         }
         let busy = Busy::new(&self.busy);
-        // Where others are answering too, the processors have enough to do: help would only be a detour.
+        // Help for a request pays only while no other request occupies the processors.
         if busy.alone {
             let last = file.block_of(offset + length as u64 - 1);
             self.ahead.help(file, file.block_of(offset) + 1..last + 1);
@@ -142,8 +142,7 @@ impl Files {
         Ok(())
     }
 
-    /// The bytes of a piece in its block. A block that a sequential reader is through with will not be asked for again: the
-    /// reader has it, and later requests find it in the reader's cache.
+    /// The bytes of a piece in its block. Releases a block that a sequential reader has read to its end: it will not be asked for again.
     fn bytes_of<'b>(&self, block: &'b Decoded, piece: &Piece, file: &OpenFile) -> Result<&'b [u8], ReadError> {
         if let Some(wanted) = piece.wanted
             && wanted.length == Some(piece.range.end as u32)
@@ -154,19 +153,9 @@ impl Files {
         }
         block.bytes().get(piece.range.clone()).ok_or_else(|| piece.outside(block.bytes().len()))
     }
-
-    /// Bytes of decoded blocks in the cache or on their way there.
-    pub fn cached(&self) -> usize {
-        self.core.cache.used()
-    }
-
-    /// Blocks decoded so far, by any thread.
-    pub fn decoded(&self) -> u64 {
-        self.core.decoders.decoded()
-    }
 }
 
-/// One of the requests that are being answered.
+/// One request in progress.
 struct Busy<'f> {
     among: &'f AtomicUsize,
     alone: bool,

@@ -62,7 +62,6 @@ pub enum Event<T> {
     Failed {
         /// Bytes of content that are missing.
         length: u64,
-        /// The cause.
         error: ReadError,
     },
 }

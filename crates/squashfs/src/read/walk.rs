@@ -16,7 +16,6 @@ pub const MOST_DIRECTORIES: usize = (4 << 20) / 8 * 7;
 pub struct Visit {
     /// Canonical path: the names from the root joined by slashes; empty for the root. At most 65,535 bytes.
     pub path: Vec<u8>,
-    /// The entry.
     pub inode: Inode,
 }
 

@@ -14,13 +14,11 @@ pub enum Severity {
 /// A fault or an oddity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Fault or note.
     pub severity: Severity,
     /// The file concerned, if it is one file's content.
     pub path: Option<Vec<u8>>,
     /// Offset from the start of the image, bytes.
     pub offset: u64,
-    /// What was found.
     pub what: String,
     /// Description of valid values; for a note, of usual ones.
     pub expected: String,
@@ -46,19 +44,15 @@ pub struct Verified {
     pub directories: u64,
     /// Names, the root's not counted.
     pub names: u64,
-    /// Metadata blocks.
     pub metadata_blocks: u64,
     /// Bytes of metadata, decompressed.
     pub metadata_bytes: u64,
     /// Stored data blocks, counted for each file that contains them.
     pub blocks: u64,
-    /// Fragment blocks.
     pub fragments: u64,
     /// Bytes of content, holes included; a file with several names counts once.
     pub content: u64,
-    /// Faults.
     pub faults: u64,
-    /// Notes.
     pub notes: u64,
 }
 

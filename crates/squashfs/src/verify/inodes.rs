@@ -13,9 +13,9 @@ const LOOK: u64 = 1 << 12;
 pub(super) struct Record {
     /// Its reference in the lower 48 bits, its type above.
     packed: u64,
-    /// Of a directory its parent's number in the inode; of anything else the number of its names in the inode.
+    /// As the inode says: a directory's parent, the number of names of anything else.
     pub(super) says: u32,
-    /// Of a directory the number of the one it was found in, of anything else the number of names found.
+    /// As found in listings: a directory's parent, the number of names of anything else.
     pub(super) found: u32,
 }
 

@@ -84,7 +84,7 @@ impl Feeder {
         }
     }
 
-    /// Hands on the slab that is being filled, if there is anything in it.
+    /// Submits the open slab, if it has any content.
     pub(crate) fn flush(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
         match self.open.take() {
             Some(slab) if !slab.items.is_empty() => send(slab, pipeline, data),
@@ -116,7 +116,7 @@ impl Feeder {
         Ok(true)
     }
 
-    /// Sees to it that the next piece fits into the open slab.
+    /// Makes sure that the next piece fits into the open slab.
     fn ensure_slab(&mut self, at: &Cursor, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
         let piece = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
         let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;

@@ -33,7 +33,6 @@ impl Ids {
         Ok(index)
     }
 
-    /// Number of ids.
     pub(crate) fn count(&self) -> u16 {
         self.values.len() as u16
     }

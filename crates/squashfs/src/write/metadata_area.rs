@@ -27,7 +27,6 @@ pub struct ImageEnd {
     pub directory_table: u64,
     /// Length of all other tables with their indices, bytes.
     pub other_tables: u64,
-    /// Number of inodes.
     pub inodes: u32,
     /// Number of fragment blocks.
     pub fragments: u32,

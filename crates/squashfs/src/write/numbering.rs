@@ -31,7 +31,7 @@ impl Numbering {
     /// Numbers all inodes of a tree. Takes time and memory in proportion to the tree, and no recursion.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there are so many inodes that the number after the last, which the root's inode has as its parent, does not fit
+    /// [`Error::Limit`] if the number after the last inode, which the root's inode has as its parent, does not fit
     /// into 32 bits.
     pub(crate) fn new(tree: &Tree) -> Result<Numbering, Error> {
         let (directories, levels) = directories(tree);
@@ -64,7 +64,6 @@ impl Numbering {
         if node == tree.root() { self.count + 1 } else { self.of(tree, tree.parent(node)) }
     }
 
-    /// Number of inodes.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -111,12 +110,10 @@ fn directories(tree: &Tree) -> (Vec<NodeId>, Vec<usize>) {
     (all, levels)
 }
 
-/// Whether a name is a directory.
 pub(crate) fn is_directory(tree: &Tree, node: NodeId) -> bool {
     matches!(tree.content(tree.inode(node)), Content::Dir)
 }
 
-/// A path for a message.
 pub(crate) fn display_path(tree: &Tree, node: NodeId) -> String {
     let path = tree.path(node);
     if path.is_empty() { "the root directory".into() } else { path.escaped() }

@@ -98,7 +98,6 @@ fn pack(
     (image, layout)
 }
 
-/// A whole image.
 fn image(files: &[(Vec<u8>, FileHints)], options: &Options, config: Config, step: usize) -> Vec<u8> {
     let sink = Shared::default();
     let mut writer = writer(&sink, options, config);

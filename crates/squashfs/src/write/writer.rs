@@ -56,7 +56,6 @@ pub struct Counts {
     pub files: u64,
     /// Directories with entries in the input.
     pub directories: u64,
-    /// Symbolic links.
     pub symlinks: u64,
     /// Further names of inodes.
     pub hard_links: u64,
@@ -81,15 +80,11 @@ pub struct Summary {
     pub data_bytes: u64,
     /// Tables, sizes and the end of the image.
     pub end: ImageEnd,
-    /// Counters of the pipeline.
     pub pipeline: Stats,
-    /// Counters of each run queue.
     pub queues: Vec<QueueStats>,
-    /// Counters of each worker.
     pub workers: Vec<WorkerStats>,
 }
 
-/// Writes one image.
 pub struct Writer {
     pipeline: BlockPipeline,
     data: DataWriter,
@@ -146,7 +141,6 @@ impl Writer {
         }
     }
 
-    /// Counters so far.
     pub fn progress(&self) -> Progress {
         Progress { image_bytes: self.data.position, ..self.progress }
     }

@@ -9,7 +9,7 @@ use packline_squashfs::read::{
 };
 use packline_testkit::hostile::{self, Expect};
 
-/// Bytes of contents that are read of one image, at most: some have more than anyone can read.
+/// Bytes of contents that are read of one image, at most: some claim to have very many.
 const ENOUGH: u64 = 8 << 20;
 /// Names that are looked up again by their path, and files read by themselves, of one image, at most.
 const SAMPLE: usize = 300;

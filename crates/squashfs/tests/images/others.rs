@@ -5,12 +5,12 @@ use std::process::Command;
 
 use packline_testkit::{generate, plant, tools};
 
-/// What each program can write.
+/// The codecs that each program can write.
 pub const MKSQUASHFS: [&str; 5] = ["gzip", "xz", "lzo", "lz4", "zstd"];
 pub const GENSQUASHFS: [&str; 6] = ["gzip", "xz", "lzo", "lz4", "zstd", "lzma"];
 pub const TAR2SQFS: [&str; 5] = MKSQUASHFS;
 
-/// Makes a source of the tree of `seed` and of what `add` adds, an image of it with each codec, and has `look` look at it.
+/// Makes a source directory of the tree of `seed` and of what `add` adds, an image of it with each codec, and calls `look` with each.
 pub fn each(
     program: &str,
     codecs: &[&str],

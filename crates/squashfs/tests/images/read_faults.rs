@@ -14,7 +14,7 @@ fn open(bytes: Vec<u8>) -> Result<Image, ReadError> {
     Image::open(Arc::new(bytes), Opening { origin: Origin::At(0), metadata_cache: 1 << 16 })
 }
 
-/// A file, a link and two directories; metadata that is not compressed, so that it can be changed where it stands.
+/// A file, a link and two directories; metadata that is not compressed, so that it can be changed in place.
 fn nodes() -> Vec<Node> {
     vec![
         Node::dir("").xattr("user.k", "v"),
@@ -36,7 +36,7 @@ fn long(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Where the first inode, and where the first listing is.
+/// Offset of the first inode.
 fn inodes(bytes: &[u8]) -> usize {
     long(bytes, 64) + 2
 }

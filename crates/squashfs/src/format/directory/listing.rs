@@ -25,7 +25,6 @@ const INDEX_BYTES: usize = 12;
 pub struct DirEntry {
     /// Its name: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`; greater than the name before it.
     pub name: Vec<u8>,
-    /// Its inode.
     pub inode: InodeRef,
     /// The inode's number in the entry.
     pub number: u32,
@@ -44,7 +43,6 @@ pub(crate) struct Listed {
 /// The current run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
-    /// Entries left.
     entries: u32,
     /// Start of the inodes' metadata block, bytes from the start of the inode table.
     block: u32,

@@ -37,24 +37,20 @@ pub(crate) struct Indexed {
 pub(crate) struct XattrTables {
     /// Names and values.
     pub(crate) values: Area,
-    /// The sets.
     pub(crate) sets: Indexed,
 }
 
 /// Positions of all tables of metadata blocks.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    /// Inodes.
     pub(crate) inodes: Area,
     /// Listings.
     pub(crate) directories: Area,
-    /// Fragment blocks.
     pub(crate) fragments: Option<Indexed>,
     /// Inodes by number.
     pub(crate) exports: Option<Indexed>,
     /// Owners and groups.
     pub(crate) ids: Indexed,
-    /// Extended attributes.
     pub(crate) xattrs: Option<XattrTables>,
 }
 

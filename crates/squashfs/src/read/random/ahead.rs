@@ -13,10 +13,10 @@ use super::{Core, OpenFile};
 
 /// Requests of one reader may overtake each other by this many bytes, or twice their length, and are still in order.
 const SLACK: u64 = 128 << 10;
-/// Requests in order after which a reader is believed to go on so.
-const BELIEVED: u32 = 2;
+/// Requests in order after which a reader counts as sequential.
+const SEQUENTIAL_FROM: u32 = 2;
 
-/// How one file is being read.
+/// The pattern of the requests for one file.
 #[derive(Debug, Default)]
 pub(super) struct Pattern {
     /// End of the furthest request.
@@ -25,11 +25,11 @@ pub(super) struct Pattern {
     streak: u32,
     /// The block up to which workers have been asked.
     asked: u64,
-    /// How many readers are sequential, of whom this is one.
+    /// Counts this reader among the sequential ones.
     among: Option<Share>,
 }
 
-/// One of a number of things, while it is.
+/// Counts one reader while it exists.
 #[derive(Debug)]
 struct Share(Arc<AtomicUsize>);
 
@@ -48,7 +48,7 @@ impl Drop for Share {
 
 impl Pattern {
     pub(super) fn is_sequential(&self) -> bool {
-        self.streak >= BELIEVED
+        self.streak >= SEQUENTIAL_FROM
     }
 
     #[cfg(test)]
@@ -70,8 +70,8 @@ impl Pattern {
         continues
     }
 
-    /// The blocks to decode now, `most` or fewer ahead: the longer the streak, the more. Forgets them. Several at once, when
-    /// half of what was asked for is used up: waking a worker for each block would cost more.
+    /// The blocks to decode now, at most `most` ahead of the reader: the longer the streak, the more. They are not returned again. Several
+    /// blocks at once, when half of those asked for are used up: waking a worker for each block would cost more.
     fn due(&mut self, most: u64, block_size: u64, blocks: u64) -> Range<u64> {
         let next = self.end.div_ceil(block_size);
         let window = most.min(1 << self.streak.min(32));
@@ -89,7 +89,7 @@ impl Pattern {
 struct Job {
     wanted: Wanted,
     block: u64,
-    /// The file's reader is through with the blocks before this one.
+    /// The file's reader has passed the blocks before this one.
     through: Arc<AtomicU64>,
     /// [`Class::Now`] for a block that a request waits for.
     class: Class,
@@ -98,12 +98,12 @@ struct Job {
 }
 
 impl Job {
-    /// Whether the reader was faster, and has no more use for the block.
+    /// Whether the reader has passed the block already.
     fn is_passed(&self) -> bool {
         self.block < self.through.load(Ordering::Relaxed)
     }
 
-    /// Whether `most` jobs were submitted since: the one that was submitted first is needed least.
+    /// Whether more than `most` jobs were submitted since: the oldest job is needed least.
     fn is_surplus(&self, submitted: u64, most: u64) -> bool {
         self.class != Class::Now && submitted - self.number > most
     }
@@ -160,7 +160,7 @@ impl Ahead {
         Ahead { map, core: Arc::clone(core), most, submitted, readers, follows }
     }
 
-    /// Has workers decode the further blocks of one request, before those that no request waits for.
+    /// Makes workers decode the further blocks of one request, before blocks that no request waits for.
     pub(super) fn help(&self, file: &OpenFile, blocks: Range<u64>) {
         let most = self.most.max(1) as u64;
         self.ask(file, blocks.start..blocks.end.min(blocks.start + most), Class::Now);
@@ -191,7 +191,7 @@ impl Ahead {
         self.ask(file, due, Class::Normal);
     }
 
-    /// Errors in the block list are left for the reader to meet.
+    /// Ignores errors in the block list: the reader will get them.
     fn ask(&self, file: &OpenFile, blocks: Range<u64>, class: Class) {
         let Some(map) = &self.map else { return };
         for block in blocks {

@@ -1,6 +1,6 @@
-//! Decoded blocks: found by their place in the image, decoded once however many want them, and bounded in bytes.
+//! Decoded blocks, by their position in the image: each is decoded once for any number of readers, and their bytes are bounded.
 //!
-//! The block used longest ago goes first. Those that a sequential reader has released are evicted soon even if there is room: their
+//! The least recently used block is evicted first. Those that a sequential reader has released are evicted soon even if there is room: their
 //! buffers, which the processor's caches still hold, are then used for the blocks to come instead of ever new ones. One lock
 //! guards all; it is held for a look-up, never while a block is decoded.
 
@@ -13,19 +13,18 @@ use super::Core;
 use super::decoder_pool::{Decoded, lock};
 use crate::read::{BlockPlace, ReadError};
 
-/// Bytes that a remembered error counts for.
+/// Bytes that a cached error counts as.
 const FAULT: usize = 512;
-/// Released blocks that are kept: their requests may overtake each other.
+/// Released blocks that are kept, because requests may overtake each other.
 const RELEASED: usize = 8;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
 
-/// A block as it is asked for. Images may have blocks that overlap, so the place alone would not identify them.
+/// A block as it is asked for. Blocks of an image may overlap, so the position alone does not identify one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// Where it lies.
     pub(super) place: BlockPlace,
-    /// Bytes it must have; `None` for a fragment block.
+    /// Its decoded length, bytes; `None` for a fragment block.
     pub(super) length: Option<u32>,
 }
 
@@ -69,7 +68,7 @@ enum Held {
 
 /// The state of a block that was looked up.
 pub(super) enum Found {
-    /// It, or the error of decoding it.
+    /// The block, or the error of decoding it.
     Here(Outcome),
     /// Another thread decodes it.
     Coming(Arc<InFlight>),
@@ -85,7 +84,7 @@ struct Slot {
     older: u32,
 }
 
-/// The slots, in a list from the one used last to the one to go first. Blocks in flight are not on it.
+/// The slots, in a list from the most to the least recently used. Blocks in flight are not on it.
 struct State {
     table: HashTable<u32>,
     slots: Vec<Option<Slot>>,
@@ -97,7 +96,6 @@ struct State {
     used: usize,
 }
 
-/// The cache.
 pub(super) struct Cache {
     capacity: usize,
     block_size: usize,
@@ -105,21 +103,22 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// A cache of at most `capacity` bytes, which must be room for two blocks.
+    /// A cache of at most `capacity` bytes, at least two blocks.
     pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
         let (table, slots, free, released) = (HashTable::new(), Vec::new(), Vec::new(), VecDeque::new());
         let state = State { table, slots, free, newest: NONE, oldest: NONE, released, used: 0 };
         Cache { capacity, block_size, state: Mutex::new(state) }
     }
 
+    #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         lock(&self.state).used
     }
 
-    /// Looks for a block, and books it for the caller if it is not there.
+    /// Looks a block up, and reserves it for the caller if it is absent.
     pub(super) fn ask(&self, wanted: Wanted) -> Found {
         let mut state = lock(&self.state);
-        let Some(at) = state.find(wanted) else { return Found::Yours(self.book(&mut state, wanted)) };
+        let Some(at) = state.find(wanted) else { return Found::Yours(self.reserve(&mut state, wanted)) };
         match state.held(at) {
             Some(Held::Coming(in_flight)) => Found::Coming(Arc::clone(in_flight)),
             Some(Held::Here(outcome)) => {
@@ -131,14 +130,14 @@ impl Cache {
         }
     }
 
-    /// Books a block if it is neither there nor on its way, and there is room that is not taken by blocks on their way; and if
-    /// it is not `passed`, which is called while no thread can release the block.
+    /// Reserves a block if it is neither cached nor in flight, if the blocks in flight leave space for it, and if it is not `passed`,
+    /// which is called while no thread can release the block.
     pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
         let mut state = lock(&self.state);
         if state.find(wanted).is_some() || passed() || !state.make_space(self.capacity, self.block_size) {
             return None;
         }
-        Some(self.book(&mut state, wanted))
+        Some(self.reserve(&mut state, wanted))
     }
 
     /// Whether a block is cached or in flight.
@@ -146,16 +145,16 @@ impl Cache {
         lock(&self.state).find(wanted).is_some()
     }
 
-    fn book(&self, state: &mut State, wanted: Wanted) -> Arc<InFlight> {
-        // A reader is served even if all room is taken by blocks on their way: there is at most one a thread.
+    fn reserve(&self, state: &mut State, wanted: Wanted) -> Arc<InFlight> {
+        // A reader is served even if blocks in flight take all the space: there is at most one a thread.
         state.make_space(self.capacity, self.block_size);
         let in_flight = Arc::new(InFlight::default());
         state.insert(wanted, Held::Coming(Arc::clone(&in_flight)), self.block_size);
         in_flight
     }
 
-    /// Keeps the result of a block that was booked, and wakes the threads that wait for it. What may go away by itself (an error
-    /// of the device) is not remembered.
+    /// Stores the result of a reserved block, and wakes the threads that wait for it. Errors that may be temporary (of the device) are
+    /// not cached.
     pub(super) fn deliver(&self, wanted: Wanted, in_flight: &InFlight, outcome: &Outcome) {
         let mut state = lock(&self.state);
         if let Some(at) = state.find(wanted) {
@@ -167,7 +166,7 @@ impl Cache {
                 Err(_) => drop(state.remove(at)),
             }
         }
-        // The bound holds for what a decoder made larger than asked, too.
+        // A decoded block may be larger than what was reserved.
         state.make_space(self.capacity, 0);
         drop(state);
         in_flight.complete(outcome);
@@ -219,16 +218,16 @@ impl State {
         self.table.insert_unique(wanted.hash(), at, hash);
     }
 
-    /// A block on its way arrives.
+    /// Stores the result of a block in flight.
     fn settle(&mut self, at: u32, outcome: Outcome, cost: usize) {
         let Some(slot) = self.slot_mut(at) else { return };
-        let booked = std::mem::replace(&mut slot.cost, cost);
+        let reserved = std::mem::replace(&mut slot.cost, cost);
         slot.held = Held::Here(outcome);
-        self.used = self.used - booked + cost;
+        self.used = self.used - reserved + cost;
         self.link_newest(at);
     }
 
-    /// Removes a block if it is there and not on its way.
+    /// Removes a block if it is cached and not in flight.
     fn evict(&mut self, wanted: Wanted) -> Option<Held> {
         let at = self.find(wanted)?;
         if !matches!(self.held(at), Some(Held::Here(_))) {
@@ -307,7 +306,7 @@ impl Core {
         }
     }
 
-    /// Decodes a block that was booked.
+    /// Decodes a reserved block.
     pub(super) fn decode(&self, wanted: Wanted, in_flight: Arc<InFlight>) -> Outcome {
         let mut duty = Duty { core: self, wanted, in_flight, outcome: None };
         let outcome = self.decoders.decode(wanted).map(Arc::new);

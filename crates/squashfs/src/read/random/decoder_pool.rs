@@ -1,4 +1,4 @@
-//! Where blocks are decoded: decoders and buffers, used again by whichever thread needs them.
+//! Decoders and buffers for blocks, reused by all threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,16 +8,15 @@ use packline_codec::{SlabBuffer, Slabs};
 use super::cache::Wanted;
 use crate::read::{BlockDecoder, Image, ReadError};
 
-/// A list is as good as any after a panic elsewhere.
+/// Locks. A panic elsewhere leaves what these locks guard in a consistent state.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A decoded block.
 pub(super) enum Decoded {
-    /// So many bytes in a buffer, which goes back to where it came from.
+    /// A buffer, which returns to its pool when dropped, and the bytes used in it.
     Large(SlabBuffer, usize),
-    /// A small block does not keep a large buffer from being used again.
+    /// A copy of a small block, so that it does not occupy a large buffer.
     Small(Vec<u8>),
 }
 
@@ -43,11 +42,12 @@ pub(super) struct DecoderPool {
     image: Image,
     decoders: Mutex<Vec<BlockDecoder>>,
     buffers: Arc<Slabs>,
-    decoded: AtomicU64,
+    /// Blocks decoded so far; read by tests.
+    pub(super) decoded: AtomicU64,
 }
 
 impl DecoderPool {
-    /// Makes one decoder, to see that it can be done; others come when they are needed.
+    /// Makes one decoder, to report an error early; others are made on demand.
     pub(super) fn new(image: &Image, buffers: Arc<Slabs>) -> Result<DecoderPool, ReadError> {
         Ok(DecoderPool {
             image: image.clone(),
@@ -55,10 +55,6 @@ impl DecoderPool {
             buffers,
             decoded: AtomicU64::new(0),
         })
-    }
-
-    pub(super) fn decoded(&self) -> u64 {
-        self.decoded.load(Ordering::Relaxed)
     }
 
     pub(super) fn decode(&self, wanted: Wanted) -> Result<Decoded, ReadError> {

@@ -1,13 +1,13 @@
-//! A file's block list, found by number: marks are left along the way, and few enough that a list of any length has room.
+//! Access to a file's block list by number: positions in it are recorded, a bounded number for a list of any length.
 
 use crate::read::{Block, Blocks, ReadError};
 
-/// Marks that are kept, at most; then every other one goes.
+/// Maximum number of marks; when it is reached, every other one is dropped.
 const MARKS: usize = 32;
-/// Blocks between two marks at first. Going over so many takes less time than decoding one.
+/// Blocks between two marks at first. Reading that many size words takes less time than decoding a block.
 const FIRST_STEP: u64 = 256;
 
-/// Where in the list we have been.
+/// Recorded positions in a block list.
 pub(super) struct BlockIndex {
     /// The state of the list before block 0, `step`, 2 * `step`, ...
     marks: Vec<Blocks>,
@@ -21,7 +21,7 @@ impl BlockIndex {
         BlockIndex { marks: vec![blocks.clone()], step: FIRST_STEP, here: (0, blocks) }
     }
 
-    /// The block of a number, which must be less than the length of the list.
+    /// The block `number`, which must be less than the length of the list.
     pub(super) fn get(&mut self, number: u64) -> Result<Block, ReadError> {
         let (mut next, mut blocks) = self.nearest(number);
         loop {

@@ -1,4 +1,4 @@
-//! A file being read: how its offsets map to blocks, and how its reader goes about it.
+//! A file being read: maps its offsets to blocks, and records the pattern of requests.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,18 +17,18 @@ pub struct OpenFile {
     block_size: u64,
     index: Mutex<BlockIndex>,
     pub(super) pattern: Mutex<Pattern>,
-    /// A sequential reader is through with the blocks before this one.
+    /// A sequential reader has passed the blocks before this one.
     pub(super) through: Arc<AtomicU64>,
 }
 
 /// A part of a file within one block, its tail end, or a hole.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// The number of its block in the file.
+    /// Index of its block in the file.
     pub(super) block: u64,
-    /// The block it lies in; `None` in a hole.
+    /// The block that contains it; `None` in a hole.
     pub(super) wanted: Option<Wanted>,
-    /// Where in the block.
+    /// Its range in the block.
     pub(super) range: Range<usize>,
 }
 
@@ -68,12 +68,12 @@ impl OpenFile {
         self.block_size
     }
 
-    /// The number of the block that a byte lies in; the tail end counts as one.
+    /// Index of the block that contains a byte; the tail end counts as a block.
     pub(super) fn block_of(&self, offset: u64) -> u64 {
         offset / self.block_size
     }
 
-    /// Blocks, the tail end counted.
+    /// Number of blocks, with the tail end.
     pub(super) fn blocks(&self) -> u64 {
         self.file.size.div_ceil(self.block_size)
     }
@@ -82,7 +82,7 @@ impl OpenFile {
         lock(&self.pattern).is_sequential()
     }
 
-    /// Notes that a sequential reader has the block whole.
+    /// Records that a sequential reader has all of a block.
     pub(super) fn pass(&self, block: u64) {
         self.through.store(block + 1, Ordering::Relaxed);
     }

@@ -9,7 +9,6 @@ use super::*;
 use crate::read::{Node, Opening, Origin, Walk};
 use crate::test_image::{self, BLOCK};
 
-/// An image of files.
 fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
     let files = files.iter().enumerate().map(|(number, bytes)| test_image::file(&format!("f{number:05}"), bytes));
     test_image::image(files, codec, |_| {})
@@ -43,6 +42,15 @@ fn contents() -> Vec<Vec<u8>> {
 }
 
 impl Files {
+    /// Bytes of decoded blocks, cached or in flight.
+    fn cached(&self) -> usize {
+        self.core.cache.used()
+    }
+
+    fn decoded(&self) -> u64 {
+        self.core.decoders.decoded.load(Ordering::Relaxed)
+    }
+
     /// The block up to which workers have been asked.
     fn ahead_of(&self, file: &OpenFile) -> u64 {
         decoder_pool::lock(&file.pattern).asked()

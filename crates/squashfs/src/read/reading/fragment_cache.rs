@@ -30,7 +30,6 @@ pub(super) struct FragmentCache {
 
 /// Result of planning a use of a fragment block.
 pub(super) struct Use {
-    /// The block.
     pub(super) slot: Rc<Slot>,
     /// Whether it has to be decoded.
     pub(super) missing: bool,
@@ -40,7 +39,6 @@ pub(super) struct Use {
 
 /// An evicted block.
 pub(super) struct Dropped {
-    /// The block.
     pub(super) slot: Rc<Slot>,
     /// Whether it is needed again, and spilled.
     pub(super) spilled: bool,

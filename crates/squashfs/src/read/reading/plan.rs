@@ -29,7 +29,6 @@ const STEP_BYTES: usize = 512;
 /// Minimum number of steps planned ahead.
 const STEPS_LEAST: usize = 64;
 
-/// The requests, in order.
 pub(super) type Requests<'r, T> = Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>;
 
 /// One result to return.
@@ -145,7 +144,7 @@ impl<'r, T> Plan<'r, T> {
         true
     }
 
-    /// Takes memory for a job, be there any or not: without it nothing would go on.
+    /// Takes memory for a job even above the limit: without a job in flight nothing would continue.
     pub(super) fn force_space(&mut self) {
         let missing = self.job_bytes().saturating_sub(self.spare.bytes());
         self.spare.merge(self.budget.take(missing));
@@ -231,7 +230,7 @@ impl<'r, T> Plan<'r, T> {
         let place = present.tail.filter(|_| present.tail_length > 0)?;
         let length = present.tail_length;
         let block = self.image.fragment(place.fragment);
-        // A use is a use, also of a block that there is not: the uses were counted before.
+        // A use of a block that the image does not have counts too, as it did in the first pass.
         let taken = self.cache.take(place.fragment, block.as_ref().ok().copied());
         for dropped in taken.dropped {
             self.drop_block(dropped);
@@ -265,7 +264,7 @@ impl<'r, T> Plan<'r, T> {
         (Job { blocks, permit, pool: Arc::clone(&self.fragments) }, slot)
     }
 
-    /// Has the block decoded again of the tail end that stands first: it was spilled and cannot be read back.
+    /// A job that decodes the fragment block of the first step again: it was spilled and cannot be read back.
     pub(super) fn decode_again(&mut self) -> Option<Order> {
         let Some(Step::Tail(tail)) = self.steps.front() else { return None };
         let (slot, block) = (Rc::clone(&tail.slot), tail.block);

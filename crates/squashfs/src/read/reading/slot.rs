@@ -50,7 +50,6 @@ impl Decoded {
 /// Result of decoding one block.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// Its bytes.
     pub(super) range: Range<usize>,
     /// The error, if it failed.
     pub(super) error: Option<ReadError>,
@@ -99,12 +98,9 @@ impl State {
     }
 }
 
-/// State of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Not available yet.
     Promised,
-    /// Available.
     Filled,
     /// Must be decoded again.
     Lost,

@@ -9,11 +9,10 @@ use super::{Chunk, Event};
 use crate::TailPlace;
 use crate::read::{BlockPlace, Image, ReadError};
 
-/// A tail end.
 pub(super) struct Tail {
     /// Destination of its fragment block.
     pub(super) slot: Rc<Slot>,
-    /// Position in that.
+    /// Position in the fragment block.
     pub(super) place: TailPlace,
     /// Position of the fragment block.
     pub(super) block: BlockPlace,

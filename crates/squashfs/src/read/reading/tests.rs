@@ -60,7 +60,7 @@ fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
     ReadSettings { fragments, scratch: None, engine: Config::new(workers, window) }
 }
 
-/// What a file came to: its bytes, with what failed as spans.
+/// The content read of a file: its bytes, and the spans that failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Got {
     bytes: Vec<u8>,
@@ -90,7 +90,7 @@ fn reading<'r>(
     Reading::new(image, Box::new(requests(order)), uses, settings).unwrap()
 }
 
-/// Reads to the end, and does something before each file, which it is given the number of.
+/// Reads to the end; the closure is called before each file, with its number.
 fn all_of(
     reading: &mut Reading<'_, Option<usize>>,
     mut during: impl FnMut(&mut Reading<'_, Option<usize>>, usize),
@@ -307,7 +307,7 @@ fn a_cancelled_reading_stops() {
     }
 }
 
-/// Files that are tail ends alone, in an order that has nothing to do with the image's, and what comes of them.
+/// Files that are tail ends alone, in an order unrelated to the image's, and their contents.
 fn tail_ends(codec: &str) -> (Image, Vec<FileData>, Vec<Got>) {
     let content: Vec<Vec<u8>> = match codec {
         // What no codec makes smaller.

@@ -14,7 +14,7 @@ use packline_testkit::snapshot::{self, Except, Snapshot};
 use packline_testkit::{reader, tools};
 use packline_tree::{Device, Entry, Kind, Meta, Namespace, Tree, Xattr};
 
-/// When a press does its work.
+/// When a compressor does its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// As soon as a block is submitted.
@@ -23,7 +23,7 @@ pub enum When {
     Late,
 }
 
-/// Compresses on the spot with the real codec, and counts.
+/// Compresses on the calling thread with the real codec, and counts.
 pub struct InlineCompressor {
     encoder: Box<dyn Encoder>,
     when: When,
@@ -91,7 +91,7 @@ pub struct Source {
     pub xattrs: XattrTable,
 }
 
-/// What an image needs of a model; all files must be empty.
+/// The input of an image from a model; all files must be empty.
 pub fn source(nodes: &[Node], options: &Options) -> Source {
     let mut namespace = Namespace::new(Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 });
     let mut data = DataLayout { end: data_start(options).unwrap(), ..DataLayout::default() };
@@ -161,7 +161,6 @@ pub struct Image {
     pub compressor: InlineCompressor,
 }
 
-/// Writes an image.
 pub fn try_image(source: &Source, options: &Options, when: When) -> Result<Image, Error> {
     let mut compressor = InlineCompressor::new(&options.codec, when);
     let mut bytes = Vec::new();
@@ -206,7 +205,7 @@ fn by_unsquashfs(expected: &Snapshot, image: &Path) {
     assert!(String::from_utf8_lossy(&statistics.stdout).contains("Found a valid SQUASHFS 4:0 superblock"));
 }
 
-/// At least a line for each path but the root's, which it leaves out if it has nothing to say of it.
+/// At least a line for each path but the root's, which may be missing.
 fn by_rdsquashfs(expected: &Snapshot, image: &Path) {
     if tools::need(&["rdsquashfs"]) {
         let described = tools::run(Command::new("rdsquashfs").arg("-d").arg(image)).unwrap().stdout;
@@ -215,7 +214,7 @@ fn by_rdsquashfs(expected: &Snapshot, image: &Path) {
     }
 }
 
-/// Mounts the image, where that can be done, and hands it to `look`.
+/// Mounts the image, where that is possible, and calls `look` with the mount point.
 pub fn mounted(image: &Path, codec: &str, look: impl FnOnce(&Path)) {
     let can = tools::root() && tools::need(&["mount", "umount"]);
     if can && packline_testkit::mount::kernel_reads(codec) {

@@ -76,7 +76,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(archive) = no_bug(Archive::open(Arc::new(bytes.to_vec()), Some(b"password"))) else { return };
     list(&archive);
     let cancel = CancelToken::new();
-    let resources = Resources { memory: Some(40 << 20), cancel: cancel.clone(), ..Resources::default() };
+    let mut resources = Resources::default().memory_limit(40 << 20);
+    resources.cancel = cancel.clone();
     let mut kept = MemorySink { bytes: Vec::new(), cancel };
     let options = ReadOptions { md5: true };
     if let Some(unpacked) = no_bug(archive.decompress(&mut kept, &options, &resources, &mut Unobserved)) {

@@ -63,7 +63,9 @@ fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
 }
 
 fn resources(cancel: &CancelToken) -> Resources {
-    Resources { memory: Some(128 << 20), cancel: cancel.clone(), ..Resources::default() }
+    let mut resources = Resources::default().memory_limit(128 << 20);
+    resources.cancel = cancel.clone();
+    resources
 }
 
 /// The content up to the first error, and the result.

@@ -86,6 +86,7 @@ pub enum DiffOrder {
 
 /// A comparison.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DiffRequest {
     /// The first tree.
     pub old: DiffPlace,
@@ -93,12 +94,20 @@ pub struct DiffRequest {
     pub new: DiffPlace,
     /// Attributes to compare.
     pub compared: Compared,
-    /// In which order.
+    /// The order of the differences.
     pub order: DiffOrder,
     /// Extract regular files that only one side has, or that differ in content, below `old` and `new` in this directory.
     pub extract: Option<PathBuf>,
     /// Workers and memory.
     pub resources: Resources,
+}
+
+impl DiffRequest {
+    /// Compares everything of the trees in the order of the names and extracts nothing; one worker, no memory limit.
+    pub fn new(old: DiffPlace, new: DiffPlace) -> DiffRequest {
+        let (compared, order) = (Compared::tree(), DiffOrder::Names);
+        DiffRequest { old, new, compared, order, extract: None, resources: Resources::new(1) }
+    }
 }
 
 /// Result of a comparison.

@@ -28,9 +28,12 @@ pub enum Error {
         path: PathBuf,
         /// What it is.
         what: String,
-        /// What would have been right.
+        /// What can be written instead.
         expected: String,
     },
+    /// The output exists, and replacing it was not requested.
+    #[error(transparent)]
+    Exists(#[from] packline_runtime::Exists),
     /// The operating system refused something about the source.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Source {
@@ -50,7 +53,7 @@ pub enum Error {
     Image {
         /// The output as the user named it.
         path: PathBuf,
-        /// The fault, with the entry or the offset.
+        /// What failed, with the entry or the offset.
         #[source]
         cause: Box<packline_squashfs::Error>,
     },
@@ -61,7 +64,7 @@ pub enum Error {
         path: PathBuf,
         /// The entry of it that is concerned, if it is one.
         entry: Option<Vec<u8>>,
-        /// The fault, with the offset.
+        /// What is wrong, with the offset.
         #[source]
         cause: Box<packline_squashfs::read::ReadError>,
     },
@@ -70,7 +73,7 @@ pub enum Error {
     Stream {
         /// The file, or what it is made of, as the user named it.
         path: PathBuf,
-        /// The fault, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
+        /// What is wrong, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -81,7 +84,7 @@ pub enum Error {
         path: PathBuf,
         /// What it is.
         found: ContentKind,
-        /// The source.
+        /// Which containers are read.
         expected: String,
     },
     /// The memory that was allowed is not enough. The user's to change.
@@ -103,9 +106,9 @@ pub enum Error {
     /// The request contradicts itself or asks for what does not exist. The user's fault.
     #[error("{what} (expected {expected})")]
     Request {
-        /// The fault.
+        /// What is contradictory or does not exist.
         what: String,
-        /// What would have been right.
+        /// What can be asked for instead.
         expected: String,
     },
 }
@@ -115,6 +118,7 @@ impl From<packline_runtime::Error> for Error {
         match error {
             packline_runtime::Error::Output { path, action, cause } => Error::Output { path, action, cause },
             packline_runtime::Error::Target { path, what, expected } => Error::Target { path, what, expected },
+            packline_runtime::Error::Exists(exists) => Error::Exists(exists),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! An image mounted as a file system: read-only, through the kernel's FUSE, answered by several threads.
 //!
-//! Nothing of the tree is kept here but which inode has which number, where the image has no table of that (`numbers.rs`): a
-//! look-up costs the metadata it reads and nothing else, and the kernel may cache replies for ever.
+//! Of the tree only inode numbers are kept, where the image has no table of them (`numbers.rs`): a look-up costs the metadata that it
+//! reads, and the kernel may cache replies for ever.
 
 mod answer;
 mod attach;
@@ -27,7 +27,7 @@ use kernel_ahead::KernelAhead;
 pub use table::{MountFlag, MountFlags};
 
 use crate::read_plan::metadata_cache;
-use crate::{Error, ImagePlace, OpenedImage, ReadDemand, ReadPlan};
+use crate::{Error, ImagePlace, OpenedImage, ReadDemand, ReadPlan, Resources};
 use answer::Answers;
 
 /// Faults waiting to be reported, at most; further ones are dropped.
@@ -46,22 +46,29 @@ const ANSWERS: (u64, u64) = (128 << 10, 1 << 20);
 
 /// A mount to be made.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MountRequest {
     /// The image.
     pub image: ImagePlace,
     /// The directory on which it appears.
     pub point: PathBuf,
-    /// Processors to make use of; at least one thread answers and one decodes ahead.
-    pub workers: usize,
-    /// Bytes that the process may have resident, at most.
-    pub memory: Option<u64>,
-    /// Other users than this one may use the mount too.
+    /// Whether other users may use the mount too.
     pub allow_other: bool,
-    /// The mount goes away also if this process is killed. Needs `fusermount3` or `fusermount`, and `allow_other` unless this
+    /// Whether the mount also ends if this process is killed. Needs `fusermount3` or `fusermount`, and `allow_other` unless this
     /// is root.
     pub auto_unmount: bool,
-    /// Mount flags.
+    /// What the kernel allows on it.
     pub flags: MountFlags,
+    /// Processors to use, and memory; at least one thread answers and one decodes ahead. The other fields are not used.
+    pub resources: Resources,
+}
+
+impl MountRequest {
+    /// A mount for this user until it is unmounted, with default flags; one worker, no memory limit.
+    pub fn new(image: ImagePlace, point: PathBuf) -> MountRequest {
+        let (allow_other, auto_unmount, flags) = (false, false, MountFlags::default());
+        MountRequest { image, point, allow_other, auto_unmount, flags, resources: Resources::new(1) }
+    }
 }
 
 /// A mounted image. It stays mounted until it is unmounted, even if this is dropped.
@@ -75,8 +82,8 @@ pub struct Mounted {
 /// Mounts an image. When this returns, it can be used.
 ///
 /// # Errors
-/// Those of opening the image; [`Error::Request`] for what does not go together; [`Error::Target`] and [`Error::Output`] for a mount point that cannot be one, and for a kernel
-/// that refuses; [`Error::Memory`].
+/// Those of opening the image; [`Error::Request`] for options that exclude each other; [`Error::Target`] and [`Error::Output`] for an
+/// unsuitable mount point, and if the kernel refuses; [`Error::Memory`].
 pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let (image, plan) = open(request)?;
     let block_size = image.image.superblock().block_size;
@@ -84,14 +91,14 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let files = Files::new(&image.image, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
     let (teller, faults) = sync_channel(FAULTS);
     let files = Arc::new(files);
-    let answers =
-        Answers::new(image, Arc::clone(&files), request.memory, teller).map_err(|(image, cause)| image.fault(cause))?;
+    let answers = Answers::new(image, Arc::clone(&files), request.resources.memory, teller)
+        .map_err(|(image, cause)| image.fault(cause))?;
     let attached = attach(request, answer)?;
     let unmounter = attached.unmounter();
     let kernel = KernelAhead::of(attached.point());
     match serve(answers, attached, answering(&plan), request) {
         Ok(session) => {
-            files.serve_ahead(!kernel.raise(request.workers, answer));
+            files.serve_ahead(!kernel.raise(request.resources.workers, answer));
             Ok(Mounted { session, unmounter, faults, display_path: request.point.clone() })
         }
         Err(cause) => {
@@ -107,12 +114,12 @@ fn refused(point: &Path, cause: std::io::Error) -> Error {
 }
 
 fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
-    let image = request.image.open(metadata_cache(request.memory))?;
+    let image = request.image.open(metadata_cache(request.resources.memory))?;
     // Each thread decodes; those that answer gather at most one answer besides.
-    let threads = 2 * request.workers.max(1);
-    let numbers = request.memory.map_or(0, |limit| numbers::memory(&image.image, limit));
+    let threads = 2 * request.resources.workers.max(1);
+    let numbers = request.resources.memory.map_or(0, |limit| numbers::memory(&image.image, limit));
     let besides = threads as u64 / 2 * ANSWERS.1 + numbers;
-    let mut plan = ReadDemand::new(&image.image, threads, request.memory, besides).plan()?;
+    let mut plan = ReadDemand::new(&image.image, threads, request.resources.memory, besides).plan()?;
     // The session itself has a thread too, and one answers at least.
     let Some(startable @ 1..) = startable(plan.workers.max(1) + 1).checked_sub(1) else {
         return Err(refused(&request.point, no_thread(&std::io::ErrorKind::WouldBlock.into())));
@@ -130,8 +137,8 @@ fn settings(request: &MountRequest, plan: &ReadPlan, block_size: u32) -> RandomS
     let workers = plan.workers - answering(plan).min(plan.workers);
     let cache = plan.window + plan.fragments;
     // Without a limit a mount, which stays, takes less than a command that ends.
-    let cache = if request.memory.is_some() { cache } else { cache.min(CACHE) };
-    let ahead = AHEAD.max(BLOCKS_AHEAD * request.workers * block_size as usize);
+    let cache = if request.resources.memory.is_some() { cache } else { cache.min(CACHE) };
+    let ahead = AHEAD.max(BLOCKS_AHEAD * request.resources.workers * block_size as usize);
     RandomSettings { workers, cache, ahead: ahead.min(cache / 2) }
 }
 

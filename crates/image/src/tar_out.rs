@@ -80,6 +80,7 @@ impl Output {
 }
 
 /// A tar to be made of an image.
+#[non_exhaustive]
 pub struct TarOutRequest {
     /// The image.
     pub image: ImagePlace,
@@ -104,9 +105,9 @@ pub struct TarOutRequest {
     pub refuse_missing: bool,
     /// Whether an entry that a tar cannot hold (a socket) is an error; otherwise it is left out with a warning.
     pub refuse_unstorable: bool,
-    /// What the machine gives.
+    /// Workers and memory; they do not affect the result.
     pub resources: Resources,
-    /// Where temporary files are listed while they exist.
+    /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
 }
 

@@ -21,6 +21,7 @@ mod task;
 mod window;
 mod work;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
@@ -52,14 +53,18 @@ const USE_COUNTS_SHARE: usize = 4;
 /// Memory for data kept to the end if memory is not limited, bytes: a few bytes of an image can cause any amount.
 const RETAINED_MAX: usize = 160 << 20;
 
-/// Unpacks an image. A new destination gets its name only when complete; after an error it does not exist. In an existing one, everything
+/// Unpacks an image to a new or existing directory. A new destination gets its name only when complete; after an error it does not exist. In an existing one, everything
 /// written so far stays, each file complete.
 ///
 /// # Errors
 /// [`Error`], with the entry or the path and, where there is one, the offset. With [`UnpackRequest::continue_on_error`] errors of single
 /// entries go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the selection without a match is such an
 /// error; without `continue_on_error` it is detected before anything is created.
-pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<UnpackSummary, Error> {
+pub fn unpack(
+    request: UnpackRequest,
+    destination: PathBuf,
+    observer: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
     let (memory, wanted) = (request.resources.memory, request.resources.workers);
     let opened = request.image.open(metadata_cache(memory))?;
     let root = find_root(&opened, &request.subdirectory)?;
@@ -74,8 +79,8 @@ pub fn unpack(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unp
     let mut outcome = Outcome::new(request.continue_on_error);
     outcome.keep(check_patterns(&request, &opened, &root))?;
     collector.take(outcome);
-    let staging_dir = StagingDir::open(&request.destination, request.force, &request.temporaries)?;
-    let context = Arc::new(context(&request, opened, &staging_dir, &root)?);
+    let staging_dir = StagingDir::open(&destination, request.force, &request.temporaries)?;
+    let context = Arc::new(context(&request, destination, opened, &staging_dir, &root)?);
     let scratch = Scratch::new(request.resources.scratch.clone(), &context.opened.image);
     let plan_bytes = plan_bytes as usize;
     let uses = FragmentUseCounts::new(scratch, &context.opened.image, plan_bytes / USE_COUNTS_SHARE);
@@ -138,6 +143,7 @@ fn check_patterns(request: &UnpackRequest, opened: &OpenedImage, root: &Inode) -
 
 fn context(
     request: &UnpackRequest,
+    display_path: PathBuf,
     opened: OpenedImage,
     staging_dir: &StagingDir,
     root: &Inode,
@@ -153,7 +159,7 @@ fn context(
     };
     Ok(UnpackContext {
         opened,
-        display_path: request.destination.clone(),
+        display_path,
         dirs: DirTable::new(directory, root.at),
         staging,
         restore: request.restore,

@@ -46,7 +46,9 @@ fn options(back_end: BackEnd, level: u32, window: u64) -> WriteOptions {
 }
 
 fn resources(workers: usize) -> Resources {
-    Resources { workers, scratch: Some("/tmp".into()), ..Resources::default() }
+    let mut resources = Resources::new(workers);
+    resources.scratch = Some("/tmp".into());
+    resources
 }
 
 fn at(bytes: &[u8]) -> Source<'static> {
@@ -259,7 +261,7 @@ fn bytes_depend_on_the_input_and_the_options_alone() {
         let (expected, _) = written(&plain, &options);
         for workers in [0, 1, 2, 7] {
             for memory in [None, Some(64 << 20), Some(1 << 40)] {
-                let resources = Resources { memory, ..resources(workers) };
+                let resources = resources(workers).memory_limit(memory);
                 let mut out = Vec::new();
                 let made = compress(at(&plain), &mut out, &options, &resources, &mut Notices::default());
                 assert!(made.unwrap().workers <= workers && out == expected, "{back_end:?} {resources:?}");
@@ -300,7 +302,7 @@ fn the_memory_that_is_asked_for_is_enough() {
         let options = options(back_end, 7, 1 << 30);
         let run = |memory, workers| {
             let (mut out, mut notices) = (Vec::new(), Notices::default());
-            let resources = Resources { memory: Some(memory), ..resources(workers) };
+            let resources = resources(workers).memory_limit(memory);
             let made = compress(at(&plain), &mut out, &options, &resources, &mut notices);
             (made, notices.0)
         };
@@ -349,7 +351,7 @@ fn a_file_that_changes_is_an_error() {
     for declared in [100_000, 120_000] {
         let input = Arc::new(Unsteady { bytes: bytes.clone(), declared });
         for memory in [None, Some(64 << 20)] {
-            let resources = Resources { memory, ..resources(2) };
+            let resources = resources(2).memory_limit(memory);
             let options = options(BackEnd::None, 7, 1 << 30);
             let made = compress(Source::At(input.clone()), &mut Vec::new(), &options, &resources, &mut Unobserved);
             assert!(matches!(made, Err(Error::Changed)), "{made:?}");
@@ -376,7 +378,7 @@ fn failures_are_reported_as_what_they_are() {
     stopped.cancel.cancel();
     let made = compress(at(&plain), &mut Vec::new(), &options, &stopped, &mut Unobserved);
     assert!(matches!(made, Err(Error::Cancelled)), "{made:?}");
-    let nowhere = Resources { memory: Some(40 << 20), scratch: None, ..resources(2) };
+    let nowhere = Resources::new(2).memory_limit(40 << 20);
     let long = vec![1; 60 << 20];
     let made = compress(Source::Stream(&mut &*long), &mut Vec::new(), &options, &nowhere, &mut Unobserved);
     assert!(matches!(made, Err(Error::Memory { .. })), "{made:?}");

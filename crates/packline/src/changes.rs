@@ -57,6 +57,18 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Whether nothing is changed or left out.
+    pub(crate) fn is_none(&self) -> bool {
+        let Changes { uid, gid, mtime, mtime_most, root, exclude, drop, without, overrides, unsupported: _ } = self;
+        uid.or(*gid).is_none()
+            && mtime.or(*mtime_most).is_none()
+            && root.is_none()
+            && exclude.is_empty()
+            && drop.is_empty()
+            && without.is_empty()
+            && overrides.is_none()
+    }
+
     /// Changes one entry; `None` if it is left out. `warn` gets a message about each dropped attribute.
     ///
     /// # Errors

@@ -41,7 +41,7 @@ impl Container {
         match name {
             "squashfs" => Ok(Container::SquashFs),
             "lrz" => Ok(Container::Lrz),
-            "pln" => Err(no_tree(name)),
+            "pln" => Err(Container::no_tree(name)),
             _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: OF_TREES.to_string() }),
         }
     }
@@ -55,7 +55,7 @@ impl Container {
         match FileKind::of_path(path) {
             Some(FileKind::SquashFs) => Ok(Container::SquashFs),
             Some(FileKind::Lrz) => Ok(Container::Lrz),
-            Some(FileKind::Pln) => Err(no_tree("pln")),
+            Some(FileKind::Pln) => Err(Container::no_tree("pln")),
             Some(kind) => Err(Error::Request {
                 what: format!("{}: the name is that of {kind}, which trees are not packed into", path.escaped()),
                 expected: OF_TREES.to_string(),
@@ -69,12 +69,13 @@ impl Container {
             },
         }
     }
-}
 
-fn no_tree(name: &str) -> Error {
-    Error::Request {
-        what: format!("the container '{name}' holds one file or stream, not a tree"),
-        expected: format!("{OF_TREES}; packline compress makes .pln files, of a tar too"),
+    /// The error for a container that holds no trees.
+    pub(crate) fn no_tree(name: &str) -> Error {
+        Error::Request {
+            what: format!("the container '{name}' holds one file or stream, not a tree"),
+            expected: format!("{OF_TREES}; packline compress makes .pln files, of a tar too"),
+        }
     }
 }
 

@@ -39,6 +39,7 @@ mod codecs;
 mod container;
 mod file_kind;
 mod filtered;
+mod input;
 mod listing;
 mod lrzip;
 mod memory;
@@ -53,9 +54,11 @@ mod squashfs;
 mod stream;
 mod summary;
 mod survey;
+mod unpack;
 mod unpacker;
 
 pub use container::Container;
+pub use input::Input;
 pub use packer::{Packed, Packer};
 pub use packline_engine::CancelToken;
 #[doc(inline)]
@@ -65,7 +68,7 @@ pub use packline_image::{Error, Output, RestoreAttributes, Selection};
 #[doc(inline)]
 pub use packline_runtime::{EntryInfo, EntryKind, Observer, Progress, Resources, Unobserved};
 pub use request::Source;
-pub use stream::{Input, StreamOptions, compress, decompress};
+pub use stream::{StreamOptions, compress, decompress};
 pub use unpacker::{Unpacked, Unpacker};
 
 use packline_image::ContentKind;
@@ -78,16 +81,19 @@ use requests::*;
 pub mod requests {
     pub use crate::attribute_overrides::AttributeOverrides;
     pub use crate::changes::{Changes, NewRoot, Unsupported};
-    pub use crate::codecs::{lrz_options, pln_codings};
+    pub use crate::codecs::pln_codings;
     pub use crate::file_kind::FileKind;
     pub use crate::listing::{List, hints_of, tar_entries};
     pub use crate::lrzip::{
-        LrzRequest, LrzSource, LrzTreeCounts, LrzTreeRequest, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open,
-        lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
+        LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack,
+        lrz_unpack_tree,
     };
     pub use crate::pack::pack;
-    pub use crate::pln_file::{PlnRequest, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
-    pub use crate::request::{DEFAULT_META, Hints, PackRequest};
-    pub use crate::summary::PackSummary;
+    pub use crate::pln_file::{PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
+    pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest};
+    pub use crate::stream::CompressRequest;
+    pub use crate::summary::{ImageSummary, PackSummary};
     pub use crate::survey::survey;
+    pub use crate::unpack::{Destination, UnpackSummary, unpack};
+    pub use packline_image::UnpackRequest;
 }

@@ -14,18 +14,23 @@ use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
 use packline_runtime::FileInput;
 use packline_runtime::escape::Escape;
-use packline_tree::DirectoryOptions;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
 use packline_tree::pipe::pipe_bytes;
 use packline_tree::tar::empty_input;
+use packline_tree::{Bytes, DirectoryOptions};
 
 pub use list::lrz_entries;
-pub use tree::{LrzTreeCounts, LrzTreeRequest, lrz_unpack_tree};
+pub use tree::{LrzTreeCounts, lrz_unpack_tree};
 
+use crate::input::OpenedInput;
 use crate::output_stream::{OutputStream, refuse_target};
+use crate::request::no_lrz;
 use crate::source::{head_of, is_compressed, refuse_container};
-use crate::{ContentKind, Error, FileIdentity, Input, Observer, Output, Resources, Source, Temporaries, must_differ};
+use crate::{
+    CompressRequest, ContentKind, Error, FileIdentity, Observer, Output, PackRequest, Resources, Source, Temporaries,
+    must_differ,
+};
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
@@ -38,96 +43,43 @@ const PIPE_CHUNKS: usize = 4;
 /// Memory of that, bytes.
 const PIPE_BYTES: u64 = pipe_bytes(PIPE_CHUNKS);
 
-/// What a .lrz file is made of.
-pub enum LrzSource {
-    /// A file or stream of any content.
-    Content(Input),
-    /// A tar file or stream, whose own compression is undone.
-    Tar(String, Box<dyn Read + Send>),
-    /// A directory, as a tar.
-    Directory {
-        /// Its path.
-        path: PathBuf,
-        /// How the source is read.
-        options: DirectoryOptions,
-        /// What stands before each name in the tar: empty, or with a slash at its output.
-        prefix: Vec<u8>,
-    },
-}
-
-impl LrzSource {
-    /// The tree of a pack, as a tar. A tar is packed as it is, but for its own compression.
-    ///
-    /// # Errors
-    /// [`Error::Source`] if a tar cannot be opened, [`Error::Request`] for what is neither a directory nor a tar.
-    pub fn of_tree(source: Source) -> Result<LrzSource, Error> {
-        match source {
-            Source::Directory { path, options } => Ok(LrzSource::Directory { path, options, prefix: Vec::new() }),
-            Source::TarStream { name, stream } => Ok(LrzSource::Tar(name, stream)),
-            Source::TarFile { path } => match File::open(&path) {
-                Ok(file) => Ok(LrzSource::Tar(path.escaped(), Box::new(file))),
-                Err(cause) => Err(Error::Source { path, action: "cannot open", cause }),
-            },
-            Source::Entries { name, .. } => {
-                let what = format!("{name}: entries for a .lrz file, which holds a tar");
-                Err(Error::Request { what, expected: "a directory or a tar".to_string() })
-            }
-        }
-    }
-}
-
-/// A .lrz file to be written.
-pub struct LrzRequest {
-    /// The input.
-    pub source: LrzSource,
-    /// Where the file goes.
-    pub target: Output,
-    /// What decides its bytes besides the source.
-    pub options: WriteOptions,
-    /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
-    pub keep_attributes: bool,
-    /// What the resources gives. Nothing of it changes a byte.
-    pub resources: Resources,
-    /// Where temporary files are listed while they are in being.
-    pub temporaries: Temporaries,
-}
-
 /// An open .lrz file.
 pub struct OpenedLrz {
-    /// The file.
+    /// Its header and, if it is encrypted, its key.
     pub archive: Archive,
-    /// How the user called it.
+    /// Its path as the user gave it.
     pub display_path: PathBuf,
     /// Its size, bytes.
     pub size: u64,
-    /// What its file system says of it; none for a stream.
+    /// Metadata of the file; `None` for a stream.
     about: Option<std::fs::Metadata>,
 }
 
 impl OpenedLrz {
-    /// The file it is, for a destination that is to keep it.
+    /// Identifies its file, which a destination must not replace.
     fn file_id(&self) -> Option<FileId> {
         self.about.as_ref().and_then(FileIdentity::of).and_then(FileId::of_identity)
     }
 }
 
-/// The input.
+/// A .lrz file to be decompressed.
+#[non_exhaustive]
 pub struct LrzUnpackRequest<'a> {
     /// The file.
     pub opened: &'a OpenedLrz,
-    /// Where its content goes; `None` for nowhere: it is only checked.
+    /// Where its content goes; `None` if it is only checked.
     pub target: Option<Output>,
-    /// Compute the MD5 of the content even if the file has none.
+    /// Whether the MD5 of the content is computed even if the file has none.
     pub md5: bool,
-    /// Read what was written again, and compare it.
+    /// Whether the output is read again and compared with the content.
     pub check: bool,
     /// Whether the content must be a tar: then it is not empty.
     pub tar: bool,
-    /// Keep an output that is not whole.
+    /// Whether an output that is not whole is kept.
     pub keep_broken: bool,
-    /// What the resources gives.
+    /// Workers and memory. They change no byte.
     pub resources: Resources,
-    /// Where temporary files are listed while they are in being.
+    /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
 }
 
@@ -147,41 +99,70 @@ impl<'a> LrzUnpackRequest<'a> {
     }
 }
 
-/// Writes a .lrz file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
+/// Compresses a file or stream into a .lrz file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
 ///
 /// # Errors
 /// [`Error`], with the name of the file or entry and, where there is one, the offset.
-pub fn lrz_pack(request: LrzRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
-    let LrzRequest { source, target, options, keep_attributes, resources, temporaries } = request;
-    if let (LrzSource::Content(Input::File(input)), Output::File { path, .. }) = (&source, &target) {
+pub fn lrz_pack(request: CompressRequest<WriteOptions>, observer: &mut dyn Observer) -> Result<Written, Error> {
+    request.run(OpenedInput::new, packline_lrz::compress, fault, observer)
+}
+
+/// Packs a tree, as a tar, into a .lrz file. A tar is packed as it is, but for its own compression.
+///
+/// # Errors
+/// [`Error::Request`] for what a .lrz file cannot have; as [`lrz_pack`].
+pub(crate) fn pack_tree(
+    request: PackRequest,
+    options: &WriteOptions,
+    prefix: Bytes,
+    observer: &mut dyn Observer,
+) -> Result<Written, Error> {
+    let PackRequest { source, target, changes, resources, temporaries, .. } = request;
+    if !changes.is_none() {
+        return Err(no_lrz("entries that are changed or left out"));
+    }
+    if let (Source::TarFile { path: input }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }
-    let mut output = OutputStream::open(target, &temporaries)?;
-    let (written, about) = match source {
-        LrzSource::Content(Input::File(path)) => pack_file(&path, &mut output, &options, &resources, observer)?,
-        LrzSource::Content(Input::Stream(name, mut stream)) => {
-            (pack_stream(&name, &mut stream, &mut output, &options, &resources, observer)?, None)
+    let open = || OutputStream::open(target, &temporaries);
+    let (name, stream): (_, Box<dyn Read + Send>) = match source {
+        Source::Directory { path, options: directory } => {
+            return pack_directory((path, directory, prefix), open()?, options, &resources, observer);
         }
-        LrzSource::Tar(name, stream) => (pack_tar(&name, stream, &mut output, &options, &resources, observer)?, None),
-        LrzSource::Directory { path, options: directory, prefix } => {
-            let (names, excludes, display_path) = (output.names(), directory.excludes.clone(), path.escaped());
-            let tar = tar_stream::Tar { path, options: directory, prefix, outputs: names };
-            let written = tar_stream::pack(tar, &mut output, &options, &resources, observer)?;
-            if let Some(warning) = idle_exclude(&excludes, &display_path) {
-                observer.warning(&warning);
-            }
-            (written, None)
-        }
+        Source::TarStream { name, stream } => (name, stream),
+        Source::TarFile { path } => match File::open(&path) {
+            Ok(file) => (path.escaped(), Box::new(file)),
+            Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
+        },
+        Source::Entries { name, .. } => return Err(no_lrz(&format!("{name}: entries"))),
     };
-    let about = about.filter(|_| keep_attributes);
-    output.finish(about.as_ref(), observer)?;
+    let mut output = open()?;
+    let written = pack_tar(&name, stream, &mut output, options, &resources, observer)?;
+    output.finish(None, observer)?;
+    Ok(written)
+}
+
+fn pack_directory(
+    (path, directory, prefix): (PathBuf, DirectoryOptions, Bytes),
+    mut output: OutputStream,
+    options: &WriteOptions,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Written, Error> {
+    let (outputs, excludes, display_path) = (output.names(), directory.excludes.clone(), path.escaped());
+    let tar = tar_stream::Tar { path, options: directory, prefix, outputs };
+    let written = tar_stream::pack(tar, &mut output, options, resources, observer)?;
+    if let Some(warning) = idle_exclude(&excludes, &display_path) {
+        observer.warning(&warning);
+    }
+    output.finish(None, observer)?;
     Ok(written)
 }
 
 /// Opens a .lrz file; with its password, if it is encrypted, which takes a second.
 ///
 /// # Errors
-/// [`Error::Source`] if it cannot be opened, [`Error::Stream`] if it is no .lrz file or another password is needed.
+/// [`Error::Source`] if it cannot be opened, [`Error::Stream`] if it is not a .lrz file or another password is needed.
 pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let file = File::open(path).map_err(refused)?;
@@ -190,7 +171,7 @@ pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error
     Ok(OpenedLrz { about: Some(about), ..opened })
 }
 
-/// Opens a .lrz file that comes through a stream, which is put by first: in memory, or a file without a name.
+/// Opens a .lrz file that comes through a stream, which is stored first: in memory, or in a file without a name.
 ///
 /// # Errors
 /// As [`lrz_open`].
@@ -246,29 +227,6 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
     checked
 }
 
-fn pack_file(
-    path: &Path,
-    output: &mut OutputStream,
-    options: &WriteOptions,
-    resources: &Resources,
-    observer: &mut dyn Observer,
-) -> Result<(Written, Option<std::fs::Metadata>), Error> {
-    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
-    let mut file = File::open(path).map_err(refused)?;
-    let about = file.metadata().map_err(refused)?;
-    if about.is_dir() {
-        return Err(refused(io::ErrorKind::IsADirectory.into()));
-    }
-    if !about.is_file() {
-        let written = pack_stream(&path.escaped(), &mut file, output, options, resources, observer)?;
-        return Ok((written, None));
-    }
-    let input = Arc::new(FileInput::described(file, &about));
-    let display_path = output.display_path().to_path_buf();
-    let written = packline_lrz::compress(packline_lrz::Source::At(input), output, options, resources, observer);
-    Ok((written.map_err(|cause| fault(path, &display_path, cause))?, Some(about)))
-}
-
 fn pack_stream(
     name: &str,
     stream: &mut (dyn Read + Send),
@@ -304,12 +262,12 @@ fn pack_tar(
     if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
 }
 
-/// What the reader of a pipe gets; the error itself is reported by the thread that met it.
+/// The error that the reader of a pipe gets; its cause is reported by the writing thread.
 fn source_failed() -> io::Error {
     io::Error::other("the source of the stream failed")
 }
 
-/// What a tar's own compression may take, and how much that is, bytes.
+/// Limits of a decompressor of a tar, and the memory that it needs, bytes.
 fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
     let Some(memory) = memory else { return (Limits::default(), 0) };
     let limits =
@@ -317,12 +275,13 @@ fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
     (limits, limits.window + limits.buffers)
 }
 
-/// Resources of which something else takes so many bytes.
+/// The resources with less memory: `besides`, bytes, is needed for something else.
 fn with_less(resources: &Resources, besides: u64) -> Resources {
-    Resources { memory: resources.memory.map(|memory| memory.saturating_sub(besides)), ..resources.clone() }
+    resources.clone().memory_limit(resources.memory.map(|memory| memory.saturating_sub(besides)))
 }
 
-/// An error of one that was given less memory, in terms of all there is: `besides` says how much less that is of how much.
+/// An error of work that was given [`with_less`] memory, in terms of the whole limit: `besides` returns what is needed for something else
+/// under a limit, bytes.
 fn needing_more(error: Error, resources: &Resources, besides: impl Fn(u64) -> u64) -> Error {
     match (error, resources.memory) {
         (Error::Memory { needed, what, .. }, Some(allowed)) => {
@@ -332,7 +291,7 @@ fn needing_more(error: Error, resources: &Resources, besides: impl Fn(u64) -> u6
     }
 }
 
-/// The least of which `needed` is left. What goes besides grows with the whole, but far less.
+/// The least limit that leaves `needed`. `besides` grows with the limit, but far less.
 fn with_besides(needed: u64, besides: impl Fn(u64) -> u64) -> u64 {
     let mut all = needed;
     loop {
@@ -344,7 +303,7 @@ fn with_besides(needed: u64, besides: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// What went wrong between an input and an output, by the one that it concerns.
+/// An error of an input, an output or the work, with the path that it concerns.
 fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
     use packline_lrz::Error as Lrz;
     match cause {

@@ -11,7 +11,10 @@ use crate::memory::{Demand, Plan};
 use crate::observed_source::ObservedSource;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
-use crate::{Changes, Error, Observer, PackRequest, PackSummary, Source, Unsupported, must_differ};
+use crate::{
+    Changes, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Source, Unsupported, lrzip,
+    must_differ,
+};
 
 /// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium; after an error it is unchanged (a
 /// block device on which writing had begun: without a superblock).
@@ -19,21 +22,36 @@ use crate::{Changes, Error, Observer, PackRequest, PackSummary, Source, Unsuppor
 /// # Errors
 /// [`Error`], with the name of the file or entry and, where there is one, the offset; independent of timing.
 pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSummary, Error> {
-    let display_path = request.output.clone();
-    let tool = squashfs::tool_memory(&request.image)
+    match request.options.clone() {
+        PackOptions::SquashFs(options) => {
+            pack_image(request, options, observer).map(|summary| PackSummary::SquashFs(Box::new(summary)))
+        }
+        PackOptions::Lrz { write, prefix } => lrzip::pack_tree(request, &write, prefix, observer).map(PackSummary::Lrz),
+    }
+}
+
+fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer) -> Result<ImageSummary, Error> {
+    let (display_path, force) = match request.target {
+        Output::File { path, force } => (path, force),
+        Output::Stream(path, _) => {
+            let (what, expected) = ("a SquashFS image cannot go to a stream".into(), "a file or a block device".into());
+            return Err(Error::Target { path, what, expected });
+        }
+    };
+    let tool = squashfs::tool_memory(&image)
         .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     if let Source::TarFile { path } = &request.source {
         must_differ(path, &display_path)?;
     }
-    let output = OutputFile::open(&display_path, request.force, &request.temporaries)?;
-    let changes = changes(request.changes, &request.image);
+    let output = OutputFile::open(&display_path, force, &request.temporaries)?;
+    let changes = changes(request.changes, &image);
     let source = without_outside(request.source, &changes, &output);
     let filters = filters(&source, &changes);
     let excludes = excludes(&source, &changes);
     let resources = request.resources;
     let workers_wanted = resources.workers;
     let prepared = Prepared::new(source)?;
-    let (limit, window, block_size) = (resources.memory, resources.window, request.image.block_size);
+    let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
     let line = &resources.engine;
     let filter = if filters { filter_memory(limit) } else { 0 };
     let source = prepared.least() + filter;
@@ -48,7 +66,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
         observed.warn(&message);
     }
-    let (options, defaults, hints) = (request.image, request.defaults, request.hints);
+    let (options, defaults, hints) = (image, request.defaults, request.hints);
     let (input, name) = (opened.name.clone(), opened.name);
     let job = Job { display_path: &display_path, input, options, defaults, hints, resources, plan };
     let image = squashfs::write(job, &output, &mut observed)?;
@@ -58,7 +76,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let Plan { workers, window, .. } = plan;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
-    Ok(PackSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
+    Ok(ImageSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
 }
 
 /// Patterns to exclude; a directory source applies them itself.

@@ -1,14 +1,11 @@
 //! The builder of a pack: into any container that holds trees, with the options that most callers need.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use packline_squashfs::{Options, parse_codec};
 use packline_tree::Patterns;
 
-use crate::codecs::lrz_options;
 use crate::{
-    Changes, Container, Error, LrzRequest, LrzSource, Observer, Output, PackRequest, Resources, Source, Temporaries,
-    Unobserved, lrz_pack, pack,
+    Container, Error, Observer, Output, PackOptions, PackRequest, PackSummary, Resources, Source, Unobserved, pack,
 };
 
 /// Packs a tree into a SquashFS image or a .lrz file.
@@ -103,65 +100,19 @@ impl<'o> Packer<'o> {
     ///
     /// # Errors
     /// [`Error`], with the name of the file or entry and, where there is one, the offset.
-    pub fn write_to(mut self, output: impl Into<PathBuf>) -> Result<Packed, Error> {
-        let output = output.into();
-        match self.observer.take() {
-            Some(observer) => self.run(output, observer),
-            None => self.run(output, &mut Unobserved),
-        }
-    }
-
-    fn run(self, output: PathBuf, observer: &mut dyn Observer) -> Result<Packed, Error> {
+    pub fn write_to(self, output: impl Into<PathBuf>) -> Result<Packed, Error> {
+        let (output, mut silent) = (output.into(), Unobserved);
         let container = self.container.map_or_else(|| Container::for_tree_at(&output), Ok)?;
-        match container {
-            Container::SquashFs => self.into_image(output, observer),
-            Container::Lrz => self.into_lrz(output, observer),
-            Container::Pln => Container::for_tree(container.name()).and_then(|_| unsupported(&output, "a tree")),
-        }
-    }
-
-    fn into_image(self, output: PathBuf, observer: &mut dyn Observer) -> Result<Packed, Error> {
-        let mut image = Options::new(parse_codec(self.codec.as_deref().unwrap_or("zstd"))?);
-        image.block_size = self.block_size.unwrap_or(image.block_size);
+        let options = PackOptions::parse(container, self.codec.as_deref(), self.block_size)?;
         let (source, exclude) = with_excludes(self.source, self.exclude);
-        let request = PackRequest {
-            force: self.replace,
-            changes: Changes { exclude, ..Changes::default() },
-            resources: self.resources,
-            ..PackRequest::new(source, output, image)
+        let mut request = PackRequest::new(source, Output::File { path: output, force: self.replace }, options);
+        request.changes.exclude = exclude;
+        request.resources = self.resources;
+        let (content_bytes, output_bytes, workers) = match pack(request, self.observer.unwrap_or(&mut silent))? {
+            PackSummary::SquashFs(summary) => (summary.image.content_bytes, summary.output_bytes, summary.workers),
+            PackSummary::Lrz(written) => (written.plain, written.stored, written.workers),
         };
-        let summary = pack(request, observer)?;
-        Ok(Packed {
-            container: Container::SquashFs,
-            content_bytes: summary.image.content_bytes,
-            output_bytes: summary.output_bytes,
-            workers: summary.workers,
-        })
-    }
-
-    fn into_lrz(self, output: PathBuf, observer: &mut dyn Observer) -> Result<Packed, Error> {
-        if self.block_size.is_some() {
-            return unsupported(&output, "a block size");
-        }
-        let (source, exclude) = with_excludes(self.source, self.exclude);
-        if !exclude.is_empty() {
-            return unsupported(&output, "a tar of which something is left out");
-        }
-        let request = LrzRequest {
-            source: LrzSource::of_tree(source)?,
-            target: Output::File { path: output, force: self.replace },
-            options: self.codec.as_deref().map_or_else(|| Ok(Default::default()), lrz_options)?,
-            keep_attributes: false,
-            resources: self.resources,
-            temporaries: Temporaries::default(),
-        };
-        let written = lrz_pack(request, observer)?;
-        Ok(Packed {
-            container: Container::Lrz,
-            content_bytes: written.plain,
-            output_bytes: written.stored,
-            workers: written.workers,
-        })
+        Ok(Packed { container, content_bytes, output_bytes, workers })
     }
 }
 
@@ -172,10 +123,4 @@ fn with_excludes(mut source: Source, exclude: Patterns) -> (Source, Patterns) {
         return (source, Patterns::new());
     }
     (source, exclude)
-}
-
-fn unsupported<T>(output: &Path, what: &str) -> Result<T, Error> {
-    use packline_runtime::escape::Escape;
-    let what = format!("{}: {what} for this container", output.escaped());
-    Err(Error::Request { what, expected: "a SquashFS image".to_string() })
 }

@@ -1,35 +1,16 @@
 //! .pln files: any file or stream compressed, and back.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use packline_pln::{Info, Reader, Source, Span, Unpacked, Verified, WriteOptions, Written};
+use packline_pln::{Info, Reader, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileInput, Input as _};
 
-use crate::output_stream::{OutputStream, refuse_target};
-use crate::source::head_of;
-use crate::{ContentKind, Error, Input, Observer, Output, Resources, Temporaries};
+use crate::input::{Bytes, OpenedInput};
+use crate::output_stream::OutputStream;
+use crate::{CompressRequest, Error, Input, Observer, Output, Resources, Temporaries};
 
-/// A .pln file to be written.
-pub struct PlnRequest {
-    /// The input.
-    pub source: Input,
-    /// Where the file goes.
-    pub target: Output,
-    /// What decides its bytes besides the source.
-    pub options: WriteOptions,
-    /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
-    pub keep_attributes: bool,
-    /// What the resources gives. Nothing of it changes a byte.
-    pub resources: Resources,
-    /// Where temporary files are listed while they are in being.
-    pub temporaries: Temporaries,
-}
-
-/// The input.
+/// A .pln file to be decompressed.
+#[non_exhaustive]
 pub struct PlnUnpackRequest {
     /// The .pln file.
     pub source: Input,
@@ -39,37 +20,46 @@ pub struct PlnUnpackRequest {
     pub target: Output,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
-    /// Keep an output that is not whole.
+    /// Whether an output that is not whole is kept.
     pub keep_broken: bool,
-    /// What the resources gives.
+    /// Workers and memory. They change no byte.
     pub resources: Resources,
-    /// Where temporary files are listed while they are in being.
+    /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
+}
+
+impl PlnUnpackRequest {
+    /// Decompresses all of `source`, and keeps its attributes; one worker, no memory limit.
+    pub fn new(source: Input, target: Output) -> PlnUnpackRequest {
+        PlnUnpackRequest {
+            source,
+            span: Span::ALL,
+            target,
+            keep_attributes: true,
+            keep_broken: false,
+            resources: Resources::new(1),
+            temporaries: Temporaries::default(),
+        }
+    }
 }
 
 /// Writes a .pln file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
 ///
 /// # Errors
 /// [`Error`], with the name of the file and, where there is one, the offset.
-pub fn pln_compress(request: PlnRequest, observer: &mut dyn Observer) -> Result<Written, Error> {
-    let PlnRequest { source, target, options, keep_attributes, resources, temporaries } = request;
-    let mut opened = Opened::new(source)?.unless_sizeless()?;
-    opened.refuse_target(&target)?;
-    let mut output = OutputStream::open(target, &temporaries)?;
-    let written = packline_pln::compress(opened.source(), &mut output, &options, &resources, observer);
-    let written = written.map_err(|cause| fault(&opened.display_path, output.display_path(), cause))?;
-    output.finish(opened.about.as_ref().filter(|_| keep_attributes), observer)?;
-    Ok(written)
+pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn Observer) -> Result<Written, Error> {
+    let open = |source| OpenedInput::new(source)?.unless_sizeless();
+    request.run(open, packline_pln::compress, fault, observer)
 }
 
 /// Decompresses a .pln file, or a span of it, to a file, which has its name when this returns `Ok`, or to a stream. A stream has got
-/// what stands before damage, if there is any.
+/// what precedes damage, if there is any.
 ///
 /// # Errors
 /// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, resources, temporaries } = request;
-    let mut opened = Opened::new(source)?.unless_other()?;
+    let mut opened = OpenedInput::new(source)?.unless_other()?;
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
     let read = packline_pln::decompress(opened.source(), span, &mut output, &resources, observer);
@@ -96,7 +86,7 @@ pub fn pln_verify(
     found: &mut dyn FnMut(&packline_pln::Error),
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
-    let mut opened = Opened::new(source)?.unless_other()?;
+    let mut opened = OpenedInput::new(source)?.unless_other()?;
     let read = packline_pln::verify(opened.source(), found, resources, observer);
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
@@ -104,9 +94,9 @@ pub fn pln_verify(
 /// Statistics of a .pln file from its tables; no record is read.
 ///
 /// # Errors
-/// [`Error`] if it cannot be read or is no .pln file; a pipe has no tables to begin with.
+/// [`Error`] if it cannot be read or is not a .pln file; [`Error::Target`] for a pipe.
 pub fn pln_info(path: &Path) -> Result<Info, Error> {
-    let opened = Opened::new(Input::File(path.to_path_buf()))?.unless_other()?;
+    let opened = OpenedInput::new(Input::File(path.to_path_buf()))?.unless_other()?;
     let Bytes::At(input) = opened.bytes else {
         let (what, expected) = ("what is in a stream cannot be listed".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
@@ -115,84 +105,7 @@ pub fn pln_info(path: &Path) -> Result<Info, Error> {
     info.map_err(|cause| fault(path, path, cause))
 }
 
-/// An open source.
-struct Opened {
-    display_path: PathBuf,
-    bytes: Bytes,
-    about: Option<std::fs::Metadata>,
-}
-
-enum Bytes {
-    At(Arc<FileInput>),
-    Stream(Box<dyn Read + Send>),
-}
-
-impl Opened {
-    fn new(source: Input) -> Result<Opened, Error> {
-        match source {
-            Input::File(path) => Opened::file(path),
-            Input::Stream(name, stream) => {
-                Ok(Opened { display_path: PathBuf::from(name), bytes: Bytes::Stream(stream), about: None })
-            }
-        }
-    }
-
-    fn file(path: PathBuf) -> Result<Opened, Error> {
-        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
-        let file = File::open(&path).map_err(refused)?;
-        let about = file.metadata().map_err(refused)?;
-        if about.is_dir() {
-            return Err(refused(io::ErrorKind::IsADirectory.into()));
-        }
-        if !about.is_file() {
-            return Ok(Opened { display_path: path, bytes: Bytes::Stream(Box::new(file)), about: None });
-        }
-        let input = FileInput::new(file).map_err(refused)?;
-        Ok(Opened { display_path: path, bytes: Bytes::At(Arc::new(input)), about: Some(about) })
-    }
-
-    /// Reads a file of size 0 as a stream, since files of the kernel (`/proc`) report that size.
-    fn unless_sizeless(mut self) -> Result<Opened, Error> {
-        if matches!(&self.bytes, Bytes::At(input) if input.size() == 0) {
-            let file = File::open(&self.display_path);
-            let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot open", cause };
-            self.bytes = Bytes::Stream(Box::new(file.map_err(refused)?));
-        }
-        Ok(self)
-    }
-
-    /// The same, unless it is of another container.
-    fn unless_other(mut self) -> Result<Opened, Error> {
-        let found = match &mut self.bytes {
-            Bytes::At(input) => ContentKind::of_input(input.size(), |head| input.read_at(0, head)),
-            Bytes::Stream(stream) => {
-                let head = head_of(&self.display_path, stream)?;
-                let found = ContentKind::of_head(&head);
-                let rest = std::mem::replace(stream, Box::new(io::empty()));
-                *stream = Box::new(io::Cursor::new(head).chain(rest));
-                found
-            }
-        };
-        match found.filter(|&found| found != ContentKind::Pln) {
-            Some(other) => Err(other.instead_of(&self.display_path, "a .pln file")),
-            None => Ok(self),
-        }
-    }
-
-    /// Refuses to take the place of what is read.
-    fn refuse_target(&self, target: &Output) -> Result<(), Error> {
-        refuse_target(self.about.as_ref(), &self.display_path, target)
-    }
-
-    fn source(&mut self) -> Source<'_> {
-        match &mut self.bytes {
-            Bytes::At(input) => Source::At(input.clone()),
-            Bytes::Stream(stream) => Source::Stream(stream),
-        }
-    }
-}
-
-/// What went wrong between an input and an output, by the one that it concerns.
+/// An error of an input, an output or the work, with the path that it concerns.
 fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
     use packline_pln::Error as Pln;
     match cause {

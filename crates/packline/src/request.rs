@@ -3,18 +3,19 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use packline_squashfs::{FileHints, Options};
-use packline_tree::{DirectoryOptions, Entry, Meta};
+use packline_squashfs::{FileHints, Options, parse_codec};
+use packline_tree::{Bytes, DirectoryOptions, Entry, Meta};
 
-use crate::{Changes, Resources, Temporaries};
+use crate::codecs::lrz_options;
+use crate::{Changes, Container, Error, Output, Resources, Temporaries};
 
-/// The source.
+/// Where the entries of a pack come from.
 pub enum Source {
     /// A directory, with all below it.
     Directory {
         /// Its path.
         path: PathBuf,
-        /// How the source is read.
+        /// Which entries and attributes are read, and by how many threads.
         options: DirectoryOptions,
     },
     /// A tar file, plain or compressed.
@@ -26,7 +27,7 @@ pub enum Source {
     TarStream {
         /// Its name in messages.
         name: String,
-        /// The bytes.
+        /// Bytes of the tar.
         stream: Box<dyn Read + Send>,
     },
     /// Any other source.
@@ -60,30 +61,77 @@ impl Source {
     }
 }
 
-/// Says what is asked of one file.
+/// Returns the flags of one file.
 pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
 
-/// A tree to be packed into a SquashFS image.
+/// What decides the bytes of an output besides the source, by container.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum PackOptions {
+    /// Of a SquashFS image.
+    SquashFs(Options),
+    /// Of a .lrz file, which holds the tree as a tar.
+    Lrz {
+        /// Compression.
+        write: packline_lrz::WriteOptions,
+        /// Prefix of the names of a directory's entries in the tar: empty, or with a slash at its end.
+        prefix: Bytes,
+    },
+}
+
+impl PackOptions {
+    /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, or LZMA in a .lrz file) and, of an image, a block
+    /// size: a power of two from 4 KiB to 1 MiB.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size, [`Error::Request`] for one that
+    /// .lrz files do not have, for a block size of a .lrz file, and for a container that holds no trees.
+    pub fn parse(container: Container, codec: Option<&str>, block_size: Option<u32>) -> Result<PackOptions, Error> {
+        match container {
+            Container::SquashFs => {
+                let mut options = Options::new(parse_codec(codec.unwrap_or("zstd"))?);
+                options.block_size = block_size.unwrap_or(options.block_size);
+                options.codec.validate(options.block_size as usize)?;
+                Ok(PackOptions::SquashFs(options))
+            }
+            Container::Lrz if block_size.is_some() => Err(no_lrz("a block size")),
+            Container::Lrz => {
+                let write = codec.map_or_else(|| Ok(Default::default()), lrz_options)?;
+                Ok(PackOptions::Lrz { write, prefix: Bytes::new() })
+            }
+            Container::Pln => Err(Container::no_tree(container.name())),
+        }
+    }
+}
+
+/// The error for what a .lrz file cannot have.
+pub(crate) fn no_lrz(what: &str) -> Error {
+    Error::Request {
+        what: format!("{what} for a .lrz file, which holds a tar"),
+        expected: "a SquashFS image".to_string(),
+    }
+}
+
+/// A tree to be packed.
+#[non_exhaustive]
 pub struct PackRequest {
-    /// The source.
+    /// The tree. A .lrz file takes a directory or a tar, which is packed as it is, without what it was compressed with.
     pub source: Source,
-    /// Where the image goes: a file, or a block device.
-    pub output: PathBuf,
-    /// Whether an existing file is replaced, or a block device overwritten.
-    pub force: bool,
-    /// Whether faults of a tar by which nothing is lost are warnings: see [`packline_tree::tar::TarOptions::lenient`].
+    /// Where the output goes: a file, a block device or, of a .lrz file, a stream.
+    pub target: Output,
+    /// What decides the output's bytes besides the source.
+    pub options: PackOptions,
+    /// Whether faults of a tar by which nothing is lost are warnings: see [`packline_tree::tar::TarOptions::lenient`]. Images only.
     pub lenient_tar: bool,
-    /// What decides the image's bytes besides the source.
-    pub image: Options,
-    /// Changes of entries.
+    /// Changes of entries. Images only: a .lrz file is refused where patterns exclude something of a tar.
     pub changes: Changes,
-    /// Attributes of the root and of implied directories, where the source says nothing of them.
+    /// Attributes of the root and of implied directories, where the source has none. Images only.
     pub defaults: Meta,
-    /// Flags of single files, if any.
+    /// Flags of single files, if any. Images only.
     pub hints: Option<Hints>,
-    /// What the machine gives.
+    /// Workers and memory. They change no byte.
     pub resources: Resources,
-    /// Where temporary files are listed while they are in being.
+    /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
 }
 
@@ -91,14 +139,13 @@ pub struct PackRequest {
 pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 
 impl PackRequest {
-    /// A request for a SquashFS image with default options: one worker, no memory limit, nothing replaced.
-    pub fn new(source: Source, output: PathBuf, image: Options) -> PackRequest {
+    /// Packs everything as it is; one worker, no memory limit.
+    pub fn new(source: Source, target: Output, options: PackOptions) -> PackRequest {
         PackRequest {
             source,
-            output,
-            force: false,
+            target,
+            options,
             lenient_tar: false,
-            image,
             changes: Changes::default(),
             defaults: DEFAULT_META,
             hints: None,

@@ -1,59 +1,63 @@
 //! One file or stream, compressed into a .lrz or .pln file, or decompressed from one.
 
-use std::io::{Cursor, Read};
 use std::ops::{Bound, RangeBounds};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use packline_image::ContentKind;
 use packline_pln::{Span, WriteOptions};
 use packline_runtime::escape::Escape;
+use packline_runtime::{Sink, Source};
 
 use crate::codecs::{lrz_options, pln_codings};
-use crate::source::head_of;
+use crate::input::OpenedInput;
+use crate::output_stream::OutputStream;
 use crate::{
-    Container, Error, LrzRequest, LrzSource, LrzUnpackRequest, Observer, Output, PlnRequest, PlnUnpackRequest,
-    Resources, Temporaries, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack, pln_compress, pln_unpack,
+    Container, Error, Input, LrzUnpackRequest, Observer, Output, PlnUnpackRequest, Resources, Temporaries, lrz_open,
+    lrz_open_stream, lrz_pack, lrz_unpack, pln_compress, pln_unpack,
 };
 
-/// Where bytes come from, compressed or not.
-pub enum Input {
-    /// A file. One that is no regular file is read as a stream.
-    File(PathBuf),
-    /// A stream, with its name in messages.
-    Stream(String, Box<dyn Read + Send>),
+/// The `compress` of a container's crate.
+type Compress<O, W, E> = fn(Source<'_>, &mut dyn Sink, &O, &Resources, &mut dyn Observer) -> Result<W, E>;
+
+/// A file or stream to be compressed, with options `O` of the container.
+#[non_exhaustive]
+pub struct CompressRequest<O> {
+    /// The content.
+    pub source: Input,
+    /// Where the compressed file goes.
+    pub target: Output,
+    /// What decides its bytes besides the source.
+    pub options: O,
+    /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
+    pub keep_attributes: bool,
+    /// Workers and memory. They change no byte.
+    pub resources: Resources,
+    /// Registers temporary files for removal on exit.
+    pub temporaries: Temporaries,
 }
 
-impl Input {
-    /// A file.
-    pub fn file(path: impl Into<PathBuf>) -> Input {
-        Input::File(path.into())
+impl<O> CompressRequest<O> {
+    /// Compresses `source` and keeps its attributes; one worker, no memory limit.
+    pub fn new(source: Input, target: Output, options: O) -> CompressRequest<O> {
+        let (resources, temporaries) = (Resources::new(1), Temporaries::default());
+        CompressRequest { source, target, options, keep_attributes: true, resources, temporaries }
     }
 
-    /// A stream; `name` is for messages.
-    pub fn reader(name: impl Into<String>, stream: impl Read + Send + 'static) -> Input {
-        Input::Stream(name.into(), Box::new(stream))
-    }
-
-    fn shown(&self) -> PathBuf {
-        match self {
-            Input::File(path) => path.clone(),
-            Input::Stream(name, _) => PathBuf::from(name),
-        }
-    }
-
-    /// The same input, and the container that its first bytes are those of.
-    fn recognized(self) -> Result<(Input, Option<ContentKind>), Error> {
-        match self {
-            Input::File(path) => {
-                let found = ContentKind::of_file(&path);
-                Ok((Input::File(path), found))
-            }
-            Input::Stream(name, mut stream) => {
-                let head = head_of(Path::new(&name), &mut stream)?;
-                let found = ContentKind::of_head(&head);
-                Ok((Input::Stream(name, Box::new(Cursor::new(head).chain(stream))), found))
-            }
-        }
+    /// Opens the source by `open` and compresses it by `compress`; `fault` names the input and the output of an error.
+    pub(crate) fn run<W, E>(
+        self,
+        open: fn(Input) -> Result<OpenedInput, Error>,
+        compress: Compress<O, W, E>,
+        fault: fn(&Path, &Path, E) -> Error,
+        observer: &mut dyn Observer,
+    ) -> Result<W, Error> {
+        let mut opened = open(self.source)?;
+        opened.refuse_target(&self.target)?;
+        let mut output = OutputStream::open(self.target, &self.temporaries)?;
+        let written = compress(opened.source(), &mut output, &self.options, &self.resources, observer);
+        let written = written.map_err(|cause| fault(&opened.display_path, output.display_path(), cause))?;
+        output.finish(opened.about.as_ref().filter(|_| self.keep_attributes), observer)?;
+        Ok(written)
     }
 }
 
@@ -76,6 +80,14 @@ impl Default for StreamOptions {
     }
 }
 
+impl StreamOptions {
+    fn request<O>(&self, source: Input, target: Output, options: O) -> CompressRequest<O> {
+        let mut request = CompressRequest::new(source, target, options);
+        (request.keep_attributes, request.resources) = (self.keep_attributes, self.resources.clone());
+        request
+    }
+}
+
 /// Compresses a file or stream into a .lrz or .pln file. Returns the bytes read and the bytes written.
 ///
 /// # Errors
@@ -88,21 +100,18 @@ pub fn compress(
     target: Output,
     observer: &mut dyn Observer,
 ) -> Result<(u64, u64), Error> {
-    let StreamOptions { keep_attributes, ref codec, ref resources } = *options;
-    let (resources, temporaries) = (resources.clone(), Temporaries::default());
     match container {
         Container::Pln => {
-            let mut options = WriteOptions::usual()?;
-            if let Some(codec) = codec {
-                options.codings = pln_codings(&[codec])?;
+            let mut write = WriteOptions::usual()?;
+            if let Some(codec) = &options.codec {
+                write.codings = pln_codings(&[codec])?;
             }
-            let request = PlnRequest { source: input, target, options, keep_attributes, resources, temporaries };
+            let request = options.request(input, target, write);
             pln_compress(request, observer).map(|written| (written.logical, written.physical))
         }
         Container::Lrz => {
-            let options = codec.as_deref().map_or_else(|| Ok(Default::default()), lrz_options)?;
-            let source = LrzSource::Content(input);
-            let request = LrzRequest { source, target, options, keep_attributes, resources, temporaries };
+            let write = options.codec.as_deref().map_or_else(|| Ok(Default::default()), lrz_options)?;
+            let request = options.request(input, target, write);
             lrz_pack(request, observer).map(|written| (written.plain, written.stored))
         }
         Container::SquashFs => Err(Error::Request {
@@ -136,19 +145,14 @@ pub fn decompress(
                 Input::File(path) => lrz_open(&path, None)?,
                 Input::Stream(name, mut stream) => lrz_open_stream(&name, &mut stream, None, &resources)?,
             };
-            let request = LrzUnpackRequest { resources, ..LrzUnpackRequest::new(&opened, Some(target)) };
+            let mut request = LrzUnpackRequest::new(&opened, Some(target));
+            request.resources = resources;
             lrz_unpack(request, observer).map(|unpacked| unpacked.plain)
         }
         _ => {
-            let request = PlnUnpackRequest {
-                source,
-                span,
-                target,
-                keep_attributes: options.keep_attributes,
-                keep_broken: false,
-                resources,
-                temporaries: Temporaries::default(),
-            };
+            let mut request = PlnUnpackRequest::new(source, target);
+            (request.span, request.keep_attributes) = (span, options.keep_attributes);
+            request.resources = resources;
             pln_unpack(request, observer).map(|unpacked| unpacked.bytes)
         }
     }

@@ -2,9 +2,18 @@
 
 use packline_squashfs::Summary;
 
-/// Result of a pack.
+/// Result of a pack, by container.
 #[derive(Debug, Clone)]
-pub struct PackSummary {
+pub enum PackSummary {
+    /// A SquashFS image.
+    SquashFs(Box<ImageSummary>),
+    /// A .lrz file.
+    Lrz(packline_lrz::Written),
+}
+
+/// Result of packing an image.
+#[derive(Debug, Clone)]
+pub struct ImageSummary {
     /// Content of the image.
     pub image: Summary,
     /// Bytes of the source consumed: of the stored tar, or of the files.
@@ -19,7 +28,7 @@ pub struct PackSummary {
     pub window: usize,
 }
 
-impl PackSummary {
+impl ImageSummary {
     /// Size of the image relative to the content, percent; `None` without content.
     pub fn ratio_percent(&self) -> Option<f64> {
         let content = self.image.content_bytes;

@@ -3,14 +3,9 @@
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_image::{
-    ContentKind, ImagePlace, RestoreAttributes, Selection, TarOutRequest, TarScope, UnpackRequest, tar_out,
-};
+use packline_image::{ImagePlace, RestoreAttributes, Selection, UnpackRequest};
 
-use crate::{
-    Error, FileKind, LrzTreeRequest, LrzUnpackRequest, Observer, Output, Resources, Unobserved, lrz_open, lrz_unpack,
-    lrz_unpack_tree,
-};
+use crate::{Destination, Error, FileKind, Observer, Output, Resources, Unobserved, UnpackSummary, unpack};
 
 /// Unpacks a SquashFS image or the tree in a .lrz file; by the first bytes of the file.
 pub struct Unpacker<'o> {
@@ -31,8 +26,7 @@ pub struct Unpacked {
 impl<'o> Unpacker<'o> {
     /// Unpacks the file at `path`, everything with all attributes; one worker.
     pub fn new(path: impl Into<PathBuf>) -> Unpacker<'o> {
-        let request = UnpackRequest::new(ImagePlace::new(path), PathBuf::new());
-        Unpacker { request, observer: None }
+        Unpacker { request: UnpackRequest::new(ImagePlace::new(path)), observer: None }
     }
 
     /// Which attributes are restored in a directory.
@@ -80,16 +74,8 @@ impl<'o> Unpacker<'o> {
     ///
     /// # Errors
     /// [`Error`], with the entry and the path. A directory that was made is not there then.
-    pub fn to_directory(mut self, destination: impl Into<PathBuf>) -> Result<Unpacked, Error> {
-        self.request.destination = destination.into();
-        let is_lrz = self.is_lrz()?;
-        self.observed(|request, observer| match is_lrz {
-            true => lrz_to_directory(request, observer),
-            false => {
-                let counts = packline_image::unpack(request, observer)?.counts;
-                Ok(Unpacked { content_bytes: counts.content_bytes, errors: counts.errors })
-            }
-        })
+    pub fn to_directory(self, destination: impl Into<PathBuf>) -> Result<Unpacked, Error> {
+        self.run(Destination::Directory(destination.into()))
     }
 
     /// Makes a tar, compressed as its name says: .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2.
@@ -97,71 +83,20 @@ impl<'o> Unpacker<'o> {
     /// # Errors
     /// [`Error`], with the entry and the offset. The tar is not there then.
     pub fn to_tar(self, destination: impl Into<PathBuf>) -> Result<Unpacked, Error> {
-        let destination = destination.into();
-        let is_lrz = self.is_lrz()?;
-        self.observed(|request, observer| {
-            let compression = FileKind::of_path(&destination).and_then(FileKind::stream).map(StreamSpec::new);
-            let target = Output::File { path: destination, force: request.force };
-            match is_lrz {
-                true if compression.is_some() => Err(whole(&request, "a tar in it that is compressed again")),
-                true => lrz_to_tar(request, target, observer),
-                false => to_tar(request, target, compression, observer),
-            }
-        })
+        let path = destination.into();
+        let compression = FileKind::of_path(&path).and_then(FileKind::stream).map(StreamSpec::new);
+        let target = Output::File { path, force: self.request.force };
+        self.run(Destination::Tar(target, compression))
     }
 
-    fn is_lrz(&self) -> Result<bool, Error> {
-        let request = &self.request;
-        let is_lrz = request.image.content_kind() == Some(ContentKind::Lrz);
-        if is_lrz && (!request.selection.is_all() || request.continue_on_error) {
-            return Err(whole(request, "a part of it"));
-        }
-        Ok(is_lrz)
+    fn run(self, destination: Destination) -> Result<Unpacked, Error> {
+        let (mut silent, request) = (Unobserved, self.request);
+        let (content_bytes, errors) = match unpack(request, destination, None, self.observer.unwrap_or(&mut silent))? {
+            UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
+            UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),
+            UnpackSummary::LrzDirectory(counts) => (counts.content_bytes, 0),
+            UnpackSummary::LrzTar(unpacked) => (unpacked.plain, 0),
+        };
+        Ok(Unpacked { content_bytes, errors })
     }
-
-    fn observed<T>(self, run: impl FnOnce(UnpackRequest, &mut dyn Observer) -> Result<T, Error>) -> Result<T, Error> {
-        match self.observer {
-            Some(observer) => run(self.request, observer),
-            None => run(self.request, &mut Unobserved),
-        }
-    }
-}
-
-fn to_tar(
-    request: UnpackRequest,
-    target: Output,
-    compression: Option<StreamSpec>,
-    observer: &mut dyn Observer,
-) -> Result<Unpacked, Error> {
-    let request = TarOutRequest {
-        compression,
-        scope: TarScope::Selected(request.selection),
-        continue_on_error: request.continue_on_error,
-        resources: request.resources,
-        ..TarOutRequest::new(request.image, target)
-    };
-    let summary = tar_out(request, observer)?;
-    Ok(Unpacked { content_bytes: summary.content_bytes, errors: summary.damaged })
-}
-
-fn lrz_to_directory(request: UnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
-    let opened = lrz_open(&request.image.path, None)?;
-    let UnpackRequest { destination, force, restore, devices, sync, resources, temporaries, .. } = request;
-    let request =
-        LrzTreeRequest { opened: &opened, destination, force, restore, devices, sync, resources, temporaries };
-    let counts = lrz_unpack_tree(request, observer)?;
-    Ok(Unpacked { content_bytes: counts.content_bytes, errors: 0 })
-}
-
-fn lrz_to_tar(request: UnpackRequest, target: Output, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
-    let opened = lrz_open(&request.image.path, None)?;
-    let request =
-        LrzUnpackRequest { tar: true, resources: request.resources, ..LrzUnpackRequest::new(&opened, Some(target)) };
-    Ok(Unpacked { content_bytes: lrz_unpack(request, observer)?.plain, errors: 0 })
-}
-
-fn whole(request: &UnpackRequest, what: &str) -> Error {
-    use packline_runtime::escape::Escape;
-    let what = format!("{}: a .lrz file, and {what} is asked for", request.image.path.escaped());
-    Error::Request { what, expected: "all of it, as a directory or a plain tar".to_string() }
 }

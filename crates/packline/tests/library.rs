@@ -66,7 +66,7 @@ fn images_and_lrz_files_are_packed_and_unpacked() {
         let (packed, unpacked) = (top.path().join(name), top.path().join(format!("{name}.d")));
         let packer = || Packer::new(Source::directory(&tree)).exclude("*.o").unwrap().resources(Resources::new(2));
         packer().write_to(&packed).unwrap();
-        assert!(matches!(packer().write_to(&packed), Err(Error::Target { .. })));
+        assert!(matches!(packer().write_to(&packed), Err(Error::Exists(_))));
         packer().replace(true).write_to(&packed).unwrap();
         Unpacker::new(&packed).to_directory(&unpacked).unwrap();
         is_as_packed(&unpacked);

@@ -72,7 +72,7 @@ mod tests {
     const DEMAND: Demand = Demand { tool: 3 << 20, record: 2 << 20, besides: 1 << 20, what: "a test" };
 
     fn plan(workers: usize, memory: Option<u64>) -> Result<Plan, Error> {
-        DEMAND.plan(&Resources { workers, memory, ..Resources::default() }, &mut Unobserved)
+        DEMAND.plan(&Resources::new(workers).memory_limit(memory), &mut Unobserved)
     }
 
     #[test]

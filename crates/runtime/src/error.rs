@@ -26,9 +26,23 @@ pub enum Error {
         path: PathBuf,
         /// What it is.
         what: String,
-        /// Description of valid content.
+        /// What can be written instead.
         expected: String,
     },
+    /// The output exists, and replacing it was not requested.
+    #[error(transparent)]
+    Exists(#[from] Exists),
+}
+
+/// An output that exists, and is replaced only on request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Exists {
+    /// A file or a block device.
+    #[error("{path}: exists already (expected a name that is free)", path = .0.escaped())]
+    File(PathBuf),
+    /// A directory with entries.
+    #[error("{path}: is not empty (expected an empty directory)", path = .0.escaped())]
+    Directory(PathBuf),
 }
 
 impl Error {

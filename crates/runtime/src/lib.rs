@@ -17,7 +17,7 @@ mod temporaries;
 mod unnamed;
 mod write_file;
 
-pub use error::Error;
+pub use error::{Error, Exists};
 pub use fault::{TaskError, of_fault};
 pub use identity::{FileIdentity, all_must_differ, must_differ};
 pub use input::{FileInput, Input, Source};

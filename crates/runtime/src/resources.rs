@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use packline_engine::{CancelToken, Config};
 
-/// Limits on what the process may use, cancellation and scheduling. Nothing of it changes a byte of an output.
+/// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Resources {
     /// Worker threads; 0 does everything on the caller's thread.
     pub workers: usize,
@@ -23,15 +24,15 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// So many worker threads, without a limit on memory.
+    /// `workers` threads, without a limit on memory.
     #[must_use]
     pub fn new(workers: usize) -> Resources {
         Resources { workers, ..Resources::default() }
     }
 
-    /// The same with a limit on the memory that the process may have resident, bytes.
+    /// Sets the limit on the memory that the process may have resident, bytes; `None` for no limit.
     #[must_use]
-    pub fn memory_limit(self, bytes: u64) -> Resources {
-        Resources { memory: Some(bytes), ..self }
+    pub fn memory_limit(self, bytes: impl Into<Option<u64>>) -> Resources {
+        Resources { memory: bytes.into(), ..self }
     }
 }

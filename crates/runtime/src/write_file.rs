@@ -8,7 +8,7 @@ use crate::{Error, OutputFile, Sink, Temporaries, Unobserved};
 /// with `force`. Whether its directory could be synced is not reported.
 ///
 /// # Errors
-/// [`Error::Output`] and [`Error::Target`]; under the name there is then what was there before.
+/// [`Error::Output`], [`Error::Target`] and [`Error::Exists`]; under the name there is then what was there before.
 pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporaries) -> Result<(), Error> {
     let output = OutputFile::open(path, force, temporaries)?;
     let mut sink = output.sink()?;

@@ -83,7 +83,7 @@ impl Row {
 
 pub fn run(options: &Options) -> Result<(), String> {
     let path = work_directory(options.work_dir.as_deref())?.join("slack.pln");
-    let resources = Resources { workers: options.jobs, ..Resources::default() };
+    let resources = Resources::new(options.jobs);
     let mut rows = Vec::new();
     for case in cases(&options.sizes, &options.codecs)? {
         let row = measure(case, &resources, f64::from(options.seconds), &path)?;

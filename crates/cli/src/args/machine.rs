@@ -29,19 +29,20 @@ pub struct Memory {
 impl Machine {
     /// What the command may use.
     pub fn resources(&self, host: &Host) -> Resources {
-        Resources { workers: self.jobs.unwrap_or(host.processors), ..self.memory.resources(host) }
+        let mut resources = self.memory.resources(host);
+        resources.workers = self.jobs.unwrap_or(host.processors);
+        resources
     }
 
     /// The same for .lrz files, which take a third of the memory unless asked otherwise, as lrzip does.
     pub fn lrz_resources(&self, host: &Host) -> Resources {
-        let memory = self.memory.mem.or_else(|| host.third_of_memory());
-        Resources { memory, ..self.resources(host) }
+        self.resources(host).memory_limit(self.memory.mem.or_else(|| host.third_of_memory()))
     }
 }
 
 impl Memory {
     /// What the command may use, with a worker for each CPU.
     pub fn resources(&self, host: &Host) -> Resources {
-        Resources { memory: self.mem.or(host.memory_limit), ..host.resources() }
+        host.resources().memory_limit(self.mem.or(host.memory_limit))
     }
 }

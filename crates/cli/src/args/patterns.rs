@@ -17,11 +17,6 @@ pub struct Exclude {
 }
 
 impl Exclude {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.exclude.is_empty()
-    }
-
     /// The patterns.
     ///
     /// # Errors

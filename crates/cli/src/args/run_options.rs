@@ -109,8 +109,9 @@ impl SchedulingOptions {
 
 impl RunOptions {
     /// The resources, with these scheduling options.
-    pub fn apply(&self, resources: Resources) -> Resources {
-        Resources { engine: self.config.clone(), ..resources }
+    pub fn apply(&self, mut resources: Resources) -> Resources {
+        resources.engine = self.config.clone();
+        resources
     }
 
     /// The counters since the last call, if they are to be shown.

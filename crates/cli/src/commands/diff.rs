@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
+use packline_image::{Compared, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
 use packline_runtime::escape;
 use packline_squashfs::Superblock;
 use serde_json::{Map, Value, json};
@@ -164,8 +164,10 @@ impl Diff {
         };
         let old = place(&self.old, self.old_offset, "old-offset")?;
         let new = place(&self.new, self.new_offset, "new-offset")?;
-        let (extract, resources) = (self.extract.clone(), self.machine.resources(&io.host));
-        Ok(DiffRequest { old, new, compared, order: DiffOrder::Names, extract, resources })
+        let mut request = DiffRequest::new(old, new);
+        (request.compared, request.extract) = (compared, self.extract.clone());
+        request.resources = self.machine.resources(&io.host);
+        Ok(request)
     }
 }
 

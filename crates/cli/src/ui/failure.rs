@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use packline_image::ContentKind;
+use packline_runtime::Exists;
 
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -83,6 +84,13 @@ impl From<packline::Error> for Failure {
                 let (path, use_) = (path.escaped(), readers_of(*found));
                 Failure::Failed(format!("{path}: {found} (expected {expected}; {use_})"))
             }
+            packline::Error::Exists(exists) => Failure::Failed(match exists {
+                Exists::File(path) => format!("{}: exists already (expected --force to replace it)", path.escaped()),
+                Exists::Directory(path) => {
+                    let expected = "an empty directory, or --force to replace files in it";
+                    format!("{}: is not empty (expected {expected})", path.escaped())
+                }
+            }),
             packline::Error::Memory { .. } => Failure::Memory(error.to_string()),
             _ => Failure::Failed(error.to_string()),
         }

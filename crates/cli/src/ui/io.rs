@@ -50,12 +50,9 @@ impl Host {
 
     /// What a command gets that reads an image and was asked for nothing in particular.
     pub fn resources(&self) -> Resources {
-        Resources {
-            workers: self.processors,
-            memory: self.memory_limit,
-            scratch: Some(self.scratch.clone()),
-            ..Resources::default()
-        }
+        let mut resources = Resources::new(self.processors).memory_limit(self.memory_limit);
+        resources.scratch = Some(self.scratch.clone());
+        resources
     }
 }
 

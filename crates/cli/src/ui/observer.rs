@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use packline::requests::PackRequest;
-use packline::{EntryInfo, EntryKind, Observer, Progress};
+use packline::requests::{PackRequest, PackSummary};
+use packline::{EntryInfo, EntryKind, Observer, Output, Progress};
 
 use crate::compat::tools_ng;
 use crate::ui::escape::Escape;
@@ -33,12 +33,12 @@ pub enum OutputStyle {
     },
 }
 
-/// Packs, and prints progress and summary.
+/// Packs, and prints progress and, of an image, the summary.
 ///
 /// # Errors
 /// Those of packing, and of printing the summary.
-pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<(), Failure> {
-    refuse_stream(&request.output)?;
+pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<PackSummary, Failure> {
+    refuse_stream(&request.target)?;
     let bar = io.terminal && matches!(style, OutputStyle::Packline { quiet: false, bar: true, .. });
     let names = style == OutputStyle::ToolsNg { quiet: false };
     let bar = bar.then(Bar::new);
@@ -48,24 +48,25 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     let mut watcher = Watcher { io, bar, names, synced: true };
     let packed = packline::requests::pack(request, &mut watcher);
     watcher.end();
-    let summary = packed?;
+    let packed = packed?;
+    let PackSummary::SquashFs(summary) = &packed else { return Ok(packed) };
     let peak = (io.host.peak_memory)();
     match style {
         // What is only for people.
         OutputStyle::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
-        OutputStyle::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(&summary)),
-        OutputStyle::Packline { json: true, stats, .. } => io.report_as(true, &report::json(&summary, peak, stats)),
+        OutputStyle::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(summary)),
+        OutputStyle::Packline { json: true, stats, .. } => io.report_as(true, &report::json(summary, peak, stats)),
         OutputStyle::Packline { quiet: false, stats, .. } => {
-            io.eprint_lines(report::text(&summary, peak, stats).trim_end())
+            io.eprint_lines(report::text(summary, peak, stats).trim_end())
         }
         _ => {}
     }
-    Ok(())
+    Ok(packed)
 }
 
 /// The superblock is written last, at the beginning of the image, which a pipe does not allow.
-fn refuse_stream(output: &Path) -> Result<(), Failure> {
-    if output.as_os_str() != "-" {
+fn refuse_stream(target: &Output) -> Result<(), Failure> {
+    if !matches!(target, Output::File { path, .. } if path.as_os_str() == "-") {
         return Ok(());
     }
     let expected = "the name of a file or a block device; ./- for a file called '-'";

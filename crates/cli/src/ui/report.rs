@@ -1,7 +1,7 @@
 //! What a pack came to, for people and as JSON.
 
 use packline::Container;
-use packline::requests::PackSummary;
+use packline::requests::ImageSummary;
 use packline_engine::RunStats;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::ui::counters;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// For people: a few lines. `peak` is the most memory the process has had.
-pub fn text(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
+pub fn text(summary: &ImageSummary, peak: Option<u64>, stats: bool) -> String {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);
     let mut lines = vec![
@@ -71,7 +71,7 @@ pub fn workers(ran: usize, wanted: usize, peak: Option<u64>) -> String {
     }
 }
 
-fn counted(summary: &PackSummary) -> RunStats {
+fn counted(summary: &ImageSummary) -> RunStats {
     let image = &summary.image;
     RunStats {
         pipeline: image.pipeline,
@@ -81,7 +81,7 @@ fn counted(summary: &PackSummary) -> RunStats {
     }
 }
 
-fn tables_text(summary: &PackSummary) -> String {
+fn tables_text(summary: &ImageSummary) -> String {
     let end = &summary.image.end;
     format!(
         "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
@@ -94,7 +94,7 @@ fn tables_text(summary: &PackSummary) -> String {
 }
 
 /// As JSON: one object on one line.
-pub fn json(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
+pub fn json(summary: &ImageSummary, peak: Option<u64>, stats: bool) -> String {
     let mut object = overview(summary, peak);
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
@@ -103,7 +103,7 @@ pub fn json(summary: &PackSummary, peak: Option<u64>, stats: bool) -> String {
     format!("{object}\n")
 }
 
-fn overview(summary: &PackSummary, peak: Option<u64>) -> Value {
+fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);
     json!({
@@ -134,7 +134,7 @@ fn overview(summary: &PackSummary, peak: Option<u64>) -> Value {
     })
 }
 
-fn tables(summary: &PackSummary) -> Value {
+fn tables(summary: &ImageSummary) -> Value {
     let end = &summary.image.end;
     json!({
         "inode_bytes": end.inode_table,

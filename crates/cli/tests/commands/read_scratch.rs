@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use packline::Resources;
-use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, ImagePlace, diff};
+use packline_image::{DiffPlace, DiffRequest, ImagePlace, diff};
 use packline_testkit::model::Node;
 use packline_testkit::packer::Packer;
 use packline_testkit::snapshot::{self, Except, Snapshot};
@@ -141,10 +141,10 @@ fn a_comparison_decodes_each_block_once_too() {
     Packer::new(PACKLINE).pack(&place.at("source.tar"), &place.at("other"), &["-c", "zstd", "-b", "128K", "-q"]);
     let compare = |memory, scratch| {
         let side = |name| DiffPlace::Image(ImagePlace::new(place.at(name)));
-        let resources = Resources { workers: 2, memory, scratch, ..Resources::default() };
-        let (compared, order) = (Compared::tree(), DiffOrder::Names);
-        let (old, new) = (side("image"), side("other"));
-        let summary = diff(&DiffRequest { old, new, compared, order, extract: None, resources }, &mut |_| Ok(true));
+        let mut request = DiffRequest::new(side("image"), side("other"));
+        request.resources = Resources::new(2).memory_limit(memory);
+        request.resources.scratch = scratch;
+        let summary = diff(&request, &mut |_| Ok(true));
         let summary = summary.unwrap();
         assert_eq!((summary.differences, summary.compared_bytes), (0, 4096 * FILES as u64));
         summary.fragments

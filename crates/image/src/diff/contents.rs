@@ -145,13 +145,11 @@ fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
 
 /// Each side gets half of the workers, and half of the memory that the planner leaves.
 fn shares(resources: &Resources) -> [Resources; 2] {
-    let share = |workers: usize| Resources {
-        workers,
-        // The base memory of the process is counted on both sides, but used once.
-        memory: resources.memory.map(|limit| (limit + BASE).saturating_sub(planning(limit)) / 2),
-        ..resources.clone()
-    };
-    [share(resources.workers.div_ceil(2)), share(resources.workers / 2)]
+    let mut shares = [resources.clone(), resources.clone()];
+    // The base memory of the process is counted on both sides, but used once.
+    let memory = resources.memory.map(|limit| (limit + BASE).saturating_sub(planning(limit)) / 2);
+    (shares[0].workers, shares[1].workers) = (resources.workers.div_ceil(2), resources.workers / 2);
+    shares.map(|share| share.memory_limit(memory))
 }
 
 /// Memory of the planner, bytes, of a total limit.
@@ -229,7 +227,7 @@ mod tests {
 
     #[test]
     fn workers_are_shared_out() {
-        let shared = |workers| shares(&Resources { workers, ..Resources::default() }).map(|share| share.workers);
+        let shared = |workers| shares(&Resources::new(workers)).map(|share| share.workers);
         assert_eq!([shared(0), shared(1), shared(2), shared(5)], [[0, 0], [1, 0], [1, 1], [3, 2]]);
     }
 }

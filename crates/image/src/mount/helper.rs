@@ -1,7 +1,7 @@
-//! fusermount, the program that mounts for who may not: how it is called, and how the device comes back from it.
+//! fusermount, the program that mounts for users without the privilege.
 //!
-//! An environment variable names the descriptor that is a socket, and sends the open device through that. With
-//! `auto_unmount` it stays until the socket closes, and unmounts what is then dead.
+//! An environment variable names the descriptor of a socket, through which it sends the open device. With `auto_unmount` it runs until the
+//! socket closes, and unmounts then.
 
 use std::ffi::OsStr;
 use std::io::{self, IoSliceMut, Read};
@@ -15,11 +15,11 @@ use std::process::{Child, Command, Stdio};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-/// Under which names it is installed.
+/// Names under which it is installed.
 const NAMES: [&str; 2] = ["fusermount3", "fusermount"];
 /// The variable that names the socket.
 const SOCKET: &str = "_FUSE_COMMFD";
-/// Bytes of its complaints that are display_path.
+/// Most bytes of its error messages that are shown.
 const SHOWN: u64 = 4000;
 
 /// Mounts; returns the device, and the socket that keeps the helper waiting if it `stays`.

@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn encoders_are_as_many_as_half_of_the_memory_holds() {
         let spec = |text: &str| Some(StreamSpec::parse(text).unwrap());
-        let with = |workers, memory| Resources { workers, memory, ..Resources::default() };
+        let with = |workers, memory: Option<u64>| Resources::new(workers).memory_limit(memory);
         assert_eq!((compress_workers(None, &with(4, None)), compress_bytes(None, 4, &with(4, None))), (4, 0));
         assert_eq!(compress_workers(spec("gzip"), &with(4, None)), 4);
         let limited = with(8, Some(1 << 30));

@@ -37,7 +37,7 @@ struct Needed {
 pub struct Shared {
     /// Where it is or will be spilled.
     pub store: Arc<Store>,
-    /// Where to spill it; `None` if no uses file needs it.
+    /// Where to spill it; `None` if no later file needs it.
     pub scratch: Option<Arc<Scratch>>,
 }
 

@@ -1,7 +1,5 @@
 //! Request and result of unpacking.
 
-use std::path::PathBuf;
-
 use packline_squashfs::read::FragmentCounts;
 
 use crate::{ImagePlace, Resources, Selection, Temporaries};
@@ -56,13 +54,12 @@ impl RestoreAttributes {
     };
 }
 
-/// Options of [`unpack`](crate::unpack).
+/// Which part of an image is unpacked, and how.
+#[non_exhaustive]
 pub struct UnpackRequest {
     /// The image.
     pub image: ImagePlace,
-    /// A new or existing directory.
-    pub destination: PathBuf,
-    /// Whether an existing directory may have entries: files are then replaced, directories kept.
+    /// Whether an existing destination may have entries: files are then replaced, directories kept.
     pub force: bool,
     /// The directory of the image that becomes the destination, as a canonical path; empty for the root.
     pub subdirectory: Vec<u8>,
@@ -87,11 +84,10 @@ pub struct UnpackRequest {
 }
 
 impl UnpackRequest {
-    /// Unpacks everything with all attributes to a new or empty directory; one worker, no memory limit.
-    pub fn new(image: ImagePlace, destination: PathBuf) -> UnpackRequest {
+    /// Unpacks everything with all attributes; one worker, no memory limit.
+    pub fn new(image: ImagePlace) -> UnpackRequest {
         UnpackRequest {
             image,
-            destination,
             force: false,
             subdirectory: Vec::new(),
             selection: Selection::all(),

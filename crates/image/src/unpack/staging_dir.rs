@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_runtime::checksum;
+use packline_runtime::{Exists, checksum};
 use packline_tree::destination::{Directory, Refusal, remove_tree};
 use rustix::io::Errno;
 
@@ -47,7 +47,7 @@ impl StagingDir {
     /// Examines `path` and creates the staging directory.
     ///
     /// # Errors
-    /// [`Error::Target`] if the destination is unsuitable; [`Error::Output`] if a system call fails.
+    /// [`Error::Target`] if the destination is unsuitable; [`Error::Exists`] for one with entries without `force`; [`Error::Output`] if a system call fails.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<StagingDir, Error> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => StagingDir::into(path, force, temporaries),
@@ -78,7 +78,7 @@ impl StagingDir {
         let leftover = fs::symlink_metadata(&staging_path).is_ok();
         let empty = root.is_empty_but(STAGING.as_bytes()).map_err(|refusal| refused(path, refusal))?;
         if !force && !leftover && !empty {
-            return Err(unsuitable(path, "is not empty", "an empty directory, or --force to replace files in it"));
+            return Err(Exists::Directory(path.to_path_buf()).into());
         }
         let handle = make_staging(&root, STAGING.as_bytes(), &staging_path, temporaries)?;
         Ok(StagingDir::new(path, staging_path, handle, Placement::Into { root }, temporaries))
@@ -129,7 +129,7 @@ impl StagingDir {
         removed.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Renames a tree to its final name. A uses failure to flush it is only reported to the observer.
+    /// Renames a tree to its final name. If the new name cannot be flushed, only the observer is told.
     ///
     /// # Errors
     /// [`Error::Output`]: a system call fails, or the name exists now.

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn plan(allowed: u64) -> Result<Plan, Error> {
-        Plan::new(&Resources { memory: Some(allowed), ..Resources::default() })
+        Plan::new(&Resources::default().memory_limit(allowed))
     }
 
     #[test]

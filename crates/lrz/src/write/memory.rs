@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn resources(workers: usize, memory: Option<u64>) -> Resources {
-        Resources { workers, memory, ..Resources::default() }
+        Resources::new(workers).memory_limit(memory)
     }
 
     #[test]

@@ -149,7 +149,7 @@ fn chunks_and_blocks_are_many() {
     let resources = &resource_sets()[0];
     let (found, unpacked) = read(&packed, None, resources).unwrap();
     assert!(found == plain && unpacked.chunks == 2, "{}", unpacked.chunks);
-    let tight = packline_lrz::Resources { memory: Some(40 << 20), ..resources.clone() };
+    let tight = resources.clone().memory_limit(40 << 20);
     assert!(read(&packed, None, &tight).unwrap().0 == plain);
     assert!(read_piped(&packed, None, &tight).unwrap() == plain);
 }

@@ -6,11 +6,10 @@ use packline_lrz::{Archive, Error, ReadOptions, Resources, Stream, Unobserved, U
 
 /// Machines that must not matter: workers, memory.
 pub fn resource_sets() -> Vec<Resources> {
-    let resources = |workers, mebibytes: Option<u64>| Resources {
-        workers,
-        memory: mebibytes.map(|mebibytes| mebibytes << 20),
-        scratch: Some(std::env::temp_dir()),
-        ..Resources::default()
+    let resources = |workers, mebibytes: Option<u64>| {
+        let mut resources = Resources::new(workers).memory_limit(mebibytes.map(|mebibytes| mebibytes << 20));
+        resources.scratch = Some(std::env::temp_dir());
+        resources
     };
     vec![resources(2, None), resources(0, Some(48)), resources(3, Some(20)), resources(1, Some(64))]
 }

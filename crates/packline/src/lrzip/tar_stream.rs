@@ -26,9 +26,9 @@ const TAR_BYTES: u64 = PIPE_BYTES + (2 << 20);
 pub(super) struct Tar {
     /// Its path.
     pub(super) path: PathBuf,
-    /// Which entries are read.
+    /// Which entries and attributes are read.
     pub(super) options: DirectoryOptions,
-    /// What stands before each name.
+    /// Prefix of each name.
     pub(super) prefix: Bytes,
     /// Paths to leave out: those of the output.
     pub(super) outputs: Vec<PathBuf>,

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::{self, Builder};
 
-use packline_image::StagingDir;
+use packline_image::{StagingDir, UnpackRequest};
 use packline_lrz::{ReadOptions, Stream};
 use packline_runtime::escape::Escape;
 use packline_tree::Source;
@@ -17,37 +17,17 @@ use super::extract::Extraction;
 use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less};
 use crate::ContentKind::{self, Compressed, Tar};
 use crate::source::head_of;
-use crate::{Error, Observer, Resources, RestoreAttributes, Temporaries};
+use crate::{Error, Observer, Resources};
 
 /// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.
 pub(super) const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
 
-/// A tar in a .lrz file that is to become a directory again.
-pub struct LrzTreeRequest<'a> {
-    /// The file.
-    pub opened: &'a OpenedLrz,
-    /// The directory to make, or one that is there.
-    pub destination: PathBuf,
-    /// Whether an existing directory may have something in it: files are then replaced, directories kept.
-    pub force: bool,
-    /// Which attributes are set.
-    pub restore: RestoreAttributes,
-    /// Whether block and character devices are made.
-    pub devices: bool,
-    /// Whether everything is on the medium before the destination gets its name.
-    pub sync: bool,
-    /// What the resources gives.
-    pub resources: Resources,
-    /// Where temporary files and directories are listed while they are in being.
-    pub temporaries: Temporaries,
-}
-
-/// What was unpacked.
+/// Counts of unpacked entries and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LrzTreeCounts {
     /// Entries of the tar, the root's not counted.
     pub entries: u64,
-    /// Devices that were left out because that was asked for.
+    /// Devices skipped on request.
     pub devices_left_out: u64,
     /// Bytes of content, holes included.
     pub content_bytes: u64,
@@ -55,23 +35,25 @@ pub struct LrzTreeCounts {
     pub tar_bytes: u64,
 }
 
-/// Unpacks the tar in a .lrz file. Nothing is made outside the destination, and no link is followed there. A destination that was
-/// not there has its name, whole, when this returns `Ok`; in one that was there, what has been written so far stays.
+/// Unpacks the tar in a .lrz file that is open: it is used instead of that of the request. All entries are unpacked, with the attributes
+/// to be restored, devices only if wanted. Nothing is created outside the destination, and no link is followed there. A new destination gets its
+/// name only when complete; in an existing one, what has been written stays after an error.
 ///
 /// # Errors
-/// [`Error`], with the entry or the path; what is wrong with the .lrz file comes before what is wrong with the tar.
-pub fn lrz_unpack_tree(request: LrzTreeRequest<'_>, observer: &mut dyn Observer) -> Result<LrzTreeCounts, Error> {
-    let staging_dir = StagingDir::open(&request.destination, request.force, &request.temporaries)?;
-    let extraction = Extraction::new(
-        staging_dir.root()?.protecting(request.opened.file_id()),
-        request.destination.clone(),
-        request.restore,
-        request.devices,
-    );
+/// [`Error`], with the entry or the path; errors of the .lrz file come before those of the tar.
+pub fn lrz_unpack_tree(
+    opened: &OpenedLrz,
+    request: UnpackRequest,
+    destination: PathBuf,
+    observer: &mut dyn Observer,
+) -> Result<LrzTreeCounts, Error> {
+    let staging_dir = StagingDir::open(&destination, request.force, &request.temporaries)?;
+    let root = staging_dir.root()?.protecting(opened.file_id());
+    let extraction = Extraction::new(root, destination, request.restore, request.devices);
     let resources = &request.resources;
     let (limits, inner) = tar_limits(resources.memory);
     let besides = TREE_BYTES + inner;
-    let counts = run(request.opened, extraction, limits, &with_less(resources, besides), observer);
+    let counts = run(opened, extraction, limits, &with_less(resources, besides), observer);
     let counts =
         counts.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
     staging_dir.clear_away()?;
@@ -143,7 +125,7 @@ pub(super) fn tar_from(
     Ok(tar::open_stream(Cursor::new(head).chain(reader), options, limits)?)
 }
 
-/// Makes the tree; what a user should know besides.
+/// Unpacks the tree; returns the warnings too.
 fn extract(
     reader: PipeReader,
     display_path: PathBuf,

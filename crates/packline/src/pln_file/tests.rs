@@ -42,32 +42,20 @@ fn file(path: &Path) -> Output {
 }
 
 fn resources() -> Resources {
-    Resources { workers: 2, ..Resources::default() }
+    Resources::new(2)
 }
 
 fn compress(source: Input, target: Output) -> Result<Written, Error> {
     let codings = vec![Coding::parse("slack+lz4").unwrap()];
-    let request = PlnRequest {
-        source,
-        target,
-        options: WriteOptions { record_size: RecordSize::MIN, codings },
-        keep_attributes: true,
-        resources: resources(),
-        temporaries: Temporaries::default(),
-    };
+    let options = WriteOptions { record_size: RecordSize::MIN, codings };
+    let mut request = CompressRequest::new(source, target, options);
+    request.resources = resources();
     pln_compress(request, &mut Unobserved)
 }
 
 fn unpack(source: Input, span: Span, target: Output, keep_broken: bool) -> Result<Unpacked, Error> {
-    let request = PlnUnpackRequest {
-        source,
-        span,
-        target,
-        keep_attributes: true,
-        keep_broken,
-        resources: resources(),
-        temporaries: Temporaries::default(),
-    };
+    let mut request = PlnUnpackRequest::new(source, target);
+    (request.span, request.keep_broken, request.resources) = (span, keep_broken, resources());
     pln_unpack(request, &mut Unobserved)
 }
 
@@ -202,14 +190,9 @@ fn files_of_the_kernel_are_read_although_they_have_no_size() {
 #[test]
 fn memory_that_is_too_little_is_named_with_what_it_is_for() {
     let (_place, plain, _) = place();
-    let request = PlnRequest {
-        source: Input::File(plain),
-        target: Caught::default().target(),
-        options: WriteOptions::usual().unwrap(),
-        keep_attributes: false,
-        resources: Resources { memory: Some(1 << 20), ..resources() },
-        temporaries: Temporaries::default(),
-    };
+    let target = Caught::default().target();
+    let mut request = CompressRequest::new(Input::File(plain), target, WriteOptions::usual().unwrap());
+    request.resources = resources().memory_limit(1 << 20);
     let text = pln_compress(request, &mut Unobserved).unwrap_err().to_string();
     assert!(text.contains("compressing records with 1 worker, in ") && text.contains("expected at least"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packline_pln::{Error, Reader, Resources};
+use packline_pln::{Error, Reader};
 use packline_testkit::Stopwatch;
 use packline_testkit::hostile_pln::{self, Specimen};
 
@@ -20,7 +20,7 @@ fn message(specimen: &Specimen, error: &Error) -> String {
 fn check(specimen: &Specimen) {
     let (name, bytes) = (specimen.name, specimen.bytes());
     let content = hostile_pln::content();
-    let least = Resources { memory: Some(24 << 20), ..resources(1) };
+    let least = resources(1).memory_limit(24 << 20);
     for resources in [resources(0), resources(2), least] {
         let (read, piped) = (read(&bytes, &resources), read_piped(&bytes, &resources));
         assert!(content.starts_with(&read.0) && content.starts_with(&piped.0), "{name}");

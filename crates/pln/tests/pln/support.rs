@@ -47,12 +47,12 @@ pub fn options(codings: &[&str], record_size: u64) -> WriteOptions {
 }
 
 pub fn resources(workers: usize) -> Resources {
-    Resources { workers, ..Resources::default() }
+    Resources::new(workers)
 }
 
 /// No threads, some, many, and too little memory for all of them.
 pub fn resource_sets() -> Vec<Resources> {
-    vec![resources(0), resources(1), resources(2), resources(7), Resources { memory: Some(22 << 20), ..resources(7) }]
+    vec![resources(0), resources(1), resources(2), resources(7), resources(7).memory_limit(22 << 20)]
 }
 
 /// Text, noise, zeros and runs: records of many kinds.

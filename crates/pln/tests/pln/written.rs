@@ -143,7 +143,7 @@ fn options_that_cannot_be_are_refused() {
         assert!(matches!(RecordSize::new(size), Err(Error::Unsupported { .. })), "{size}");
     }
     let wrong = WriteOptions::with(Coding::parse("zstd:level=3").unwrap());
-    let little = packline_pln::Resources { memory: Some(1 << 20), ..resources(2) };
+    let little = resources(2).memory_limit(1 << 20);
     let outcome =
         compress(Source::Stream(&mut &b"x"[..]), &mut Vec::new(), &wrong, &little, &mut Unobserved).unwrap_err();
     assert!(outcome.to_string().contains("expected at least"), "{outcome}");

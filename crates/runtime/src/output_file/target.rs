@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::{Error, Exists};
 
 /// Where the output goes.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ fn existing(path: &Path, force: bool) -> Result<Target, Error> {
         return Err(Error::target(path, what, "a file or a block device, which can be written at any offset"));
     }
     if !force {
-        return Err(Error::target(path, "exists already", "--force to replace it"));
+        return Err(Exists::File(path.to_path_buf()).into());
     }
     Ok(if found.is_block_device() { Target::Device(real) } else { Target::File(real) })
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::Command;
 
-use crate::Sink;
+use crate::{Exists, Sink};
 
 use super::unfinished::create_named;
 use super::*;
@@ -58,8 +58,9 @@ fn an_existing_file_needs_force() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     fs::write(&path, "old").unwrap();
-    let message = open(&path, false).unwrap_err().to_string();
-    assert!(message.contains("exists already") && message.contains("--force"), "{message}");
+    let error = open(&path, false).unwrap_err();
+    assert!(matches!(&error, Error::Exists(Exists::File(found)) if *found == path), "{error}");
+    assert!(error.to_string().contains("exists already"), "{error}");
     let output = open(&path, true).unwrap();
     write(&output, 0, b"new");
     assert_eq!(fs::read(&path).unwrap(), b"old");

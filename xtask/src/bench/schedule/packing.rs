@@ -5,8 +5,8 @@ use super::cost::{Cost, timed};
 use super::synthetic::Tree;
 use super::variant::Variant;
 use crate::shell;
-use packline::requests::PackRequest;
-use packline::{Resources, Source, Unobserved};
+use packline::requests::{PackOptions, PackRequest};
+use packline::{Output, Resources, Source, Unobserved};
 use packline_codec::Spec;
 use packline_engine::{Config, Pool};
 use packline_squashfs::Options;
@@ -68,10 +68,10 @@ impl Packing {
     fn pack(&self, config: Config, image: &Path) -> Result<(), String> {
         let codec = Spec::parse(self.codec).map_err(|cause| cause.to_string())?;
         let options = Options { block_size: self.block, ..Options::new(codec) };
-        let mut request = PackRequest::new(self.content.source(), image.to_owned(), options);
-        request.force = true;
-        request.resources =
-            Resources { workers: self.workers, window: self.window, engine: config, ..Resources::default() };
+        let target = Output::File { path: image.to_owned(), force: true };
+        let mut request = PackRequest::new(self.content.source(), target, PackOptions::SquashFs(options));
+        request.resources = Resources::new(self.workers);
+        (request.resources.window, request.resources.engine) = (self.window, config);
         packline::requests::pack(request, &mut Unobserved).map(drop).map_err(|cause| cause.to_string())
     }
 }

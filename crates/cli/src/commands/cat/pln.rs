@@ -27,15 +27,9 @@ pub fn run(cat: &Cat, invocation: &Invocation, io: &mut Io) -> Result<(), Failur
     let path = cat.place.image.clone();
     let options = cat.scheduling.start(cat.stats.stats, None, &[&path], io)?;
     let place = if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path) };
-    let request = PlnUnpackRequest {
-        span: cat.range.unwrap_or(Span::ALL),
-        source: place.source(None, io)?,
-        target: io.stdout_target(),
-        keep_attributes: false,
-        keep_broken: false,
-        resources: options.apply(cat.machine.resources(&io.host)),
-        temporaries: io.temporaries.clone(),
-    };
+    let mut request = PlnUnpackRequest::new(place.source(None, io)?, io.stdout_target());
+    request.span = cat.range.unwrap_or(Span::ALL);
+    request.resources = options.apply(cat.machine.resources(&io.host));
     watched(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
     options.print_counters(io);
     options.write_trace(invocation, io)

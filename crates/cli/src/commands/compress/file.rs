@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{PlnRequest, PlnUnpackRequest};
+use packline::requests::{CompressRequest, PlnUnpackRequest};
 use packline::{Input, Output};
-use packline_pln::{Span, WriteOptions};
+use packline_pln::WriteOptions;
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
@@ -77,14 +77,9 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
         return Ok(());
     }
     let output = output_of(settings, place)?;
-    let request = PlnRequest {
-        target: target(settings, output.as_deref(), io)?,
-        source: place.source(output.as_deref(), io)?,
-        options: options.clone(),
-        keep_attributes: true,
-        resources: settings.resources.clone(),
-        temporaries: io.temporaries.clone(),
-    };
+    let target = target(settings, output.as_deref(), io)?;
+    let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options.clone());
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (written, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_compress(request, observer));
     report::compressed(settings, options, place, output.as_deref(), &written?, io)?;
@@ -100,15 +95,9 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         let target = target(settings, output.as_deref(), io)?;
         (output, target)
     };
-    let request = PlnUnpackRequest {
-        source: place.source(output.as_deref(), io)?,
-        span: Span::ALL,
-        target,
-        keep_attributes: true,
-        keep_broken: settings.keep_broken,
-        resources: settings.resources.clone(),
-        temporaries: io.temporaries.clone(),
-    };
+    let mut request = PlnUnpackRequest::new(place.source(output.as_deref(), io)?, target);
+    request.keep_broken = settings.keep_broken;
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (unpacked, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));
     report::decompressed(settings, place, output.as_deref(), &unpacked?, io)?;

@@ -4,7 +4,8 @@ mod daemon;
 
 use std::path::PathBuf;
 
-use packline_image::{MountFlag, MountFlags, MountRequest};
+use packline::Resources;
+use packline_image::{MountFlag, MountRequest};
 
 use crate::args::image::ImageArgs;
 use crate::args::value::{number, size};
@@ -81,15 +82,10 @@ impl Command for Mount {
 
 impl Mount {
     fn request(&self, io: &Io) -> Result<MountRequest, Failure> {
-        let mut request = MountRequest {
-            image: self.place.place(),
-            point: self.dir.clone(),
-            workers: self.jobs.unwrap_or(io.host.processors),
-            memory: self.mem.or(io.host.memory_limit),
-            allow_other: self.allow_other,
-            auto_unmount: self.auto_unmount,
-            flags: MountFlags::default(),
-        };
+        let mut request = MountRequest::new(self.place.place(), self.dir.clone());
+        request.resources = Resources::new(self.jobs.unwrap_or(io.host.processors));
+        request.resources.memory = self.mem.or(io.host.memory_limit);
+        (request.allow_other, request.auto_unmount) = (self.allow_other, self.auto_unmount);
         for word in self.options.iter().flat_map(|words| words.split(',')) {
             apply(word, &mut request).map_err(|what| wrong("options", what))?;
         }

@@ -6,8 +6,8 @@ mod options;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Changes, PackRequest};
-use packline::{Container, Resources, Source};
+use packline::requests::{PackOptions, PackRequest, PackSummary};
+use packline::{Container, Output, Resources, Source};
 use packline_squashfs::CODECS;
 use packline_tree::Patterns;
 
@@ -16,12 +16,13 @@ use crate::args::reporting::Reporting;
 use crate::args::run_options::SchedulingOptions;
 use crate::args::value::{number, text};
 use crate::args::{Command, Invocation, patterns, wrong};
+use crate::commands::unpack::tar::target;
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_pack};
-use options::{Compression, Entries, Layout, Time, image_options, seconds_expected};
+use options::{Compression, Entries, Layout, Time, seconds_expected};
 
 /// Pack a directory, a tar or standard input into an image
 #[derive(Debug, clap::Args)]
@@ -46,7 +47,7 @@ pub struct Pack {
     #[command(flatten)]
     scheduling: SchedulingOptions,
     #[command(flatten)]
-    output: Output,
+    output: OutputOptions,
     #[command(flatten)]
     reporting: Reporting,
 }
@@ -65,7 +66,7 @@ struct Threads {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
-struct Output {
+struct OutputOptions {
     /// Replace an existing image, or overwrite a block device
     #[arg(short, long)]
     force: bool,
@@ -94,16 +95,18 @@ impl Command for Pack {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        if self.container()? == Container::Lrz {
-            return lrz::run(&self, invocation, io);
-        }
         let Reporting { quiet, json, stats, .. } = self.reporting;
+        if self.container()? == Container::Lrz {
+            lrz::refuse_options(invocation, json && self.image.as_os_str() == "-")?;
+        }
         let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats };
         let operands = [&*self.source, &*self.image];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
-        run_pack(request, style, io)?;
+        if let PackSummary::Lrz(written) = run_pack(request, style, io)? {
+            options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), io);
+        }
         options.write_trace_or_warn(invocation, io);
         Ok(())
     }
@@ -112,20 +115,33 @@ impl Command for Pack {
 impl Pack {
     /// The pack that the arguments ask for.
     pub(crate) fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
-        let time = self.time(io)?;
-        let image = image_options(&self.compression, &self.layout, time.unwrap_or(0))?;
-        let resources = self.resources(self.machine.resources(&io.host));
+        let (container, mut changes) = (self.container()?, self.entries.changes()?);
+        let given = |long: &str| invocation.has(long);
+        let (codec, block_size) = (given("codec").then_some(&*self.compression.codec), self.compression.block_size);
+        let options = PackOptions::parse(container, codec, (container == Container::SquashFs).then_some(block_size));
+        let mut options = options.map_err(|error| wrong("codec", error))?;
+        let mut resources = self.machine.lrz_resources(&io.host);
+        if let PackOptions::SquashFs(image) = &mut options {
+            let time = self.time(io)?;
+            changes.mtime_most = time.map(i64::from);
+            self.layout.apply(&self.compression, time.unwrap_or(0), image);
+            resources = self.machine.resources(&io.host);
+        }
+        resources.workers = if self.threads.serial { 0 } else { resources.workers };
         let (source, exclude) = self.source(invocation, io, &resources)?;
-        let changes = Changes { exclude, mtime_most: time.map(i64::from), ..self.entries.changes()? };
-        let request = PackRequest::new(source, self.image.clone(), image);
-        Ok(PackRequest {
-            force: self.output.force,
-            lenient_tar: self.entries.lenient,
-            changes,
-            resources,
-            temporaries: io.temporaries.clone(),
-            ..request
-        })
+        changes.exclude = exclude;
+        let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
+        if let Some(long) = ["exclude", "no-xattrs"].into_iter().find(|long| whole && given(long)) {
+            return Err(wrong(long, "a tar is packed into a .lrz file as it is"));
+        }
+        let target = match container {
+            Container::Lrz => target(&self.image, self.output.force, &self.image, io)?,
+            _ => Output::File { path: self.image.clone(), force: self.output.force },
+        };
+        let mut request = PackRequest::new(source, target, options);
+        (request.changes, request.lenient_tar) = (changes, self.entries.lenient);
+        (request.resources, request.temporaries) = (resources, io.temporaries.clone());
+        Ok(request)
     }
 
     /// The container: `--format`, or by the name's ending.
@@ -147,12 +163,6 @@ impl Pack {
             }),
             (None, None) => Ok(None),
         }
-    }
-
-    /// With `--serial`, none of the workers.
-    fn resources(&self, resources: Resources) -> Resources {
-        let workers = if self.threads.serial { 0 } else { resources.workers };
-        Resources { workers, ..resources }
     }
 
     /// What is packed, and what is left out of a tar.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use packline::requests::{Changes, NewRoot};
-use packline_squashfs::{Fragments, Options, Stored, codec_help, parse_codec};
+use packline_squashfs::{Fragments, Options, Stored, codec_help};
 use packline_tree::{DirectoryOptions, MountPoints};
 
 use crate::args::patterns::Exclude;
@@ -20,7 +20,7 @@ pub struct Compression {
     pub codec: String,
     /// Block size, a power of two
     #[arg(short, long, value_name = "SIZE", default_value = "128K", value_parser = power_of_two(4 << 10..=1 << 20))]
-    block_size: u32,
+    pub block_size: u32,
     /// Do not compress these parts: a comma separated list of inodes, data, fragments, xattrs, ids, all
     #[arg(long, alias = "stored", value_name = "PARTS", value_parser = text(uncompressed_parts))]
     no_compress: Option<Stored>,
@@ -134,24 +134,18 @@ fn uncompressed_parts(text: &str) -> Result<Stored, String> {
     Ok(parts)
 }
 
-/// The image that the options describe, created at a time.
-///
-/// # Errors
-/// [`Failure::Usage`] for a codec that is unknown or does not fit the block size.
-pub fn image_options(compression: &Compression, layout: &Layout, created: u32) -> Result<Options, Failure> {
-    let codec = parse_codec(&compression.codec).map_err(|error| wrong("codec", error))?;
-    codec.validate(compression.block_size as usize).map_err(|error| wrong("codec", error))?;
-    let mut image = Options::new(codec);
-    image.block_size = compression.block_size;
-    image.stored = compression.no_compress.unwrap_or_default();
-    image.fragments = if layout.no_fragments { Fragments::Never } else { layout.fragments };
-    image.deduplicate = !layout.no_dedup;
-    image.sparse = !layout.no_sparse;
-    image.xattrs = !layout.no_xattrs;
-    image.exportable = layout.exportable;
-    image.pad = if layout.no_pad { 1 } else { layout.pad as u32 };
-    image.created = created;
-    Ok(image)
+impl Layout {
+    /// Sets everything of an image, created at a time, but the codec and the block size.
+    pub fn apply(&self, compression: &Compression, created: u32, image: &mut Options) {
+        image.stored = compression.no_compress.unwrap_or_default();
+        image.fragments = if self.no_fragments { Fragments::Never } else { self.fragments };
+        image.deduplicate = !self.no_dedup;
+        image.sparse = !self.no_sparse;
+        image.xattrs = !self.no_xattrs;
+        image.exportable = self.exportable;
+        image.pad = if self.no_pad { 1 } else { self.pad as u32 };
+        image.created = created;
+    }
 }
 
 impl Entries {

@@ -1,31 +1,29 @@
 //! `packline unpack`: an image becomes a directory again, or a tar.
 
-mod lrz;
+mod report;
 pub mod tar;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use packline::requests::FileKind;
+use packline::requests::{Destination, FileKind, UnpackRequest};
 use packline::{Error, RestoreAttributes};
-use packline_image::{ContentKind, Duplicates, UnpackRequest, UnpackSummary};
+use packline_image::{ContentKind, Duplicates};
 use packline_tree::destination::DeviceRefused;
-use serde_json::{Value, json};
 
 use crate::args::image::ImageArgs;
 use crate::args::machine::Machine;
 use crate::args::patterns::{self, Exclude};
 use crate::args::reporting::Reporting;
-use crate::args::run_options::{RunOptions, SchedulingOptions};
+use crate::args::run_options::{NAMES, SchedulingOptions};
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation, wrong};
+use crate::compat::lrzip::password_of;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
-use crate::ui::report;
-use crate::ui::size::{count, show_bytes};
 
 /// Unpack an image, or a tar in a .lrz file, to a directory or a tar
 #[derive(Debug, clap::Args)]
@@ -145,31 +143,39 @@ impl Command for Unpack {
         let destination = self.destination()?;
         let to_tar = self.to_tar(&destination)?;
         let is_lrz = self.place.container() == Some(ContentKind::Lrz);
-        self.refuse_options(is_lrz, to_tar, invocation)?;
-        let Reporting { json, stats, .. } = self.reporting;
+        match is_lrz {
+            true => self.refuse_options_for_lrz(&destination, to_tar, invocation)?,
+            false => self.refuse_options(to_tar, invocation)?,
+        }
+        let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {
             return Err(wrong("json", "standard output is taken by the tar"));
         }
         let operands = [&*self.place.image, &*destination];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
-        let status = match (is_lrz, to_tar) {
-            (true, _) => lrz::run(&self, destination, to_tar, &options, io)?,
-            (false, true) => tar::run(&self, destination, &options, io)?,
-            (false, false) => self.to_directory(destination, &options, io)?,
+        let mut request = self.request(io)?;
+        let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { self.machine.resources(&io.host) };
+        request.resources = options.apply(resources);
+        let to = match to_tar {
+            true if !request.subdirectory.is_empty() && !request.selection.is_all() => {
+                return Err(wrong("subdir", "cannot be used with patterns or --exclude where DEST is a tar"));
+            }
+            true => {
+                let compression = tar::compression(self.output.compress.as_deref(), &destination)?;
+                Destination::Tar(tar::target(&destination, self.output.force, &self.place.image, io)?, compression)
+            }
+            false => Destination::Directory(destination),
         };
+        let password = if is_lrz { password_of(&self.place.image, io)? } else { None };
+        let unpacked = watched(io, self.reporting.bar(), |observer| {
+            packline::requests::unpack(request, to, password.as_deref(), observer)
+        });
+        let peak = (io.host.peak_memory)();
+        let (object, text, failed) = report::of(&unpacked.map_err(explain)?, peak);
+        options.report((json, quiet), object, text, io);
         options.write_trace_or_warn(invocation, io);
-        match status {
-            Outcome::Whole => Ok(()),
-            Outcome::WithErrors => Err(Failure::AlreadyReported(2)),
-        }
+        if failed { Err(Failure::AlreadyReported(2)) } else { Ok(()) }
     }
-}
-
-/// What was unpacked, if unpacking did not fail as a whole.
-pub(crate) enum Outcome {
-    Whole,
-    /// With `--continue`: some entries failed, and have been reported.
-    WithErrors,
 }
 
 /// Options that mean something for a .lrz file.
@@ -206,10 +212,7 @@ impl Unpack {
     }
 
     /// Refuses options without effect.
-    fn refuse_options(&self, is_lrz: bool, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
-        if is_lrz {
-            return lrz::refuse_options(&self.patterns, to_tar, invocation);
-        }
+    fn refuse_options(&self, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         match (to_tar, OF_DIRECTORIES.iter().find(|long| invocation.has(long))) {
             (true, Some(long)) => Err(wrong(long, "only a directory can be unpacked so (DEST is a tar)")),
             (false, _) if self.output.compress.is_some() => {
@@ -219,32 +222,34 @@ impl Unpack {
         }
     }
 
-    fn to_directory(&self, destination: PathBuf, options: &RunOptions, io: &mut Io) -> Result<Outcome, Failure> {
-        let mut request = self.request(destination, io)?;
-        request.resources = options.apply(request.resources);
-        let unpacked = watched(io, self.reporting.bar(), |observer| packline_image::unpack(request, observer));
-        let summary = unpacked.map_err(explain)?;
-        let peak = (io.host.peak_memory)();
-        let Reporting { quiet, json, .. } = self.reporting;
-        options.report((json, quiet), as_json(&summary, peak), as_text(&summary, peak), io);
-        Ok(if summary.counts.errors > 0 { Outcome::WithErrors } else { Outcome::Whole })
+    /// Refuses options without effect on a .lrz file.
+    fn refuse_options_for_lrz(&self, destination: &Path, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
+        let of_directories: &[&str] = if to_tar { &[] } else { &OF_LRZ_TO_DIRECTORY };
+        if let Some(long) = invocation.given_beside(&[&OF_LRZ[..], of_directories, &NAMES].concat()) {
+            return Err(wrong(long, "a .lrz file cannot be unpacked so"));
+        }
+        if !self.patterns.is_empty() {
+            return Err(Failure::usage("the tar in a .lrz file is unpacked as a whole (expected no PATTERN)"));
+        }
+        match FileKind::of_path(destination) {
+            Some(kind) if to_tar && kind.is_compressed() => Err(Failure::usage(
+                "the tar in a .lrz file is not compressed again (expected a name that ends in .tar)",
+            )),
+            _ => Ok(()),
+        }
     }
 
-    fn request(&self, destination: PathBuf, io: &Io) -> Result<UnpackRequest, Failure> {
-        Ok(UnpackRequest {
-            force: self.output.force,
-            subdirectory: self.entries.subdirectory()?,
-            selection: self.entries.exclude.selection(&self.patterns)?,
-            continue_on_error: self.entries.continue_on_error,
-            restore: self.attributes.kept(),
-            devices: !self.entries.no_devices,
-            sparse: !self.entries.no_sparse,
-            duplicates: self.entries.dedupe,
-            sync: self.output.sync,
-            resources: self.machine.resources(&io.host),
-            temporaries: io.temporaries.clone(),
-            ..UnpackRequest::new(self.place.place(), destination)
-        })
+    fn request(&self, io: &Io) -> Result<UnpackRequest, Failure> {
+        let mut request = UnpackRequest::new(self.place.place());
+        (request.force, request.sync) = (self.output.force, self.output.sync);
+        request.subdirectory = self.entries.subdirectory()?;
+        request.selection = self.entries.exclude.selection(&self.patterns)?;
+        request.continue_on_error = self.entries.continue_on_error;
+        request.restore = self.attributes.kept();
+        (request.devices, request.sparse) = (!self.entries.no_devices, !self.entries.no_sparse);
+        request.duplicates = self.entries.dedupe;
+        request.temporaries = io.temporaries.clone();
+        Ok(request)
     }
 }
 
@@ -292,47 +297,4 @@ fn explain(error: Error) -> Failure {
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-fn as_text(summary: &UnpackSummary, peak: Option<u64>) -> String {
-    let counts = &summary.counts;
-    let mut lines = vec![
-        report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special),
-        format!(
-            "{} of content, {} read, {} written",
-            show_bytes(counts.content_bytes),
-            show_bytes(counts.read_bytes),
-            show_bytes(counts.written_bytes)
-        ),
-    ];
-    if counts.shared > 0 {
-        lines.push(format!("{} with the content of others", count(counts.shared, "file")));
-    }
-    if counts.errors > 0 {
-        lines.push(count(counts.errors, "error"));
-    }
-    lines.push(report::workers(summary.workers, summary.workers_wanted, peak));
-    lines.join("\n")
-}
-
-fn as_json(summary: &UnpackSummary, peak: Option<u64>) -> Value {
-    let counts = &summary.counts;
-    json!({
-        "files": counts.files,
-        "directories": counts.directories,
-        "symlinks": counts.symlinks,
-        "hard_links": counts.hard_links,
-        "special": counts.special,
-        "devices_left_out": counts.devices_left_out,
-        "shared_files": counts.shared,
-        "content_bytes": counts.content_bytes,
-        "read_bytes": counts.read_bytes,
-        "written_bytes": counts.written_bytes,
-        "fragment_blocks_decoded": counts.fragments.decoded,
-        "fragment_blocks_put_away": counts.fragments.spilled,
-        "errors": counts.errors,
-        "workers": summary.workers,
-        "workers_wanted": summary.workers_wanted,
-        "peak_memory_bytes": peak,
-    })
 }

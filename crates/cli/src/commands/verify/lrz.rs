@@ -25,16 +25,8 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
     let (path, json) = (&verify.place.image, verify.json);
     let resources = options.apply(verify.machine.lrz_resources(&io.host));
     let opened = open_asking(path, &Secret::None, io)?;
-    let request = LrzUnpackRequest {
-        opened: &opened,
-        target: None,
-        md5: true,
-        check: false,
-        tar: false,
-        keep_broken: false,
-        resources,
-        temporaries: io.temporaries.clone(),
-    };
+    let mut request = LrzUnpackRequest::new(&opened, None);
+    (request.md5, request.resources) = (true, resources);
     match watched(io, !verify.quiet, |observer| packline::requests::lrz_unpack(request, observer)) {
         Ok(unpacked) => verify.report(totals_object(&unpacked), totals_text(path, &unpacked), options, io),
         Err(error) => {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{LrzRequest, LrzSource, LrzUnpackRequest, OpenedLrz};
+use packline::requests::{CompressRequest, LrzUnpackRequest, OpenedLrz};
 use packline::{Error, Input, Output};
 use packline_lrz::{Error as LrzError, Unpacked, Written};
 
@@ -61,17 +61,11 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
     let output = output_of(settings, place)?;
     let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
     let source = match place {
-        Place::File(path) => LrzSource::Content(Input::File(path.clone())),
-        Place::Stdin => LrzSource::Content(Input::Stream(STDIN.to_string(), take_stdin(output.as_deref(), io)?)),
+        Place::File(path) => Input::File(path.clone()),
+        Place::Stdin => Input::Stream(STDIN.to_string(), take_stdin(output.as_deref(), io)?),
     };
-    let request = LrzRequest {
-        source,
-        target,
-        options,
-        keep_attributes: true,
-        resources: settings.resources.clone(),
-        temporaries: io.temporaries.clone(),
-    };
+    let mut request = CompressRequest::new(source, target, options);
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (written, synced) =
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
     messages.print(settings, io, &compressed(settings, place, &written?));
@@ -149,16 +143,10 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
     if settings.check && matches!(target, Some(Output::Stream(..)) | None) && settings.mode == Mode::Decompress {
         return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
     }
-    let request = LrzUnpackRequest {
-        opened: &opened,
-        check: settings.check && target.is_some(),
-        target,
-        md5: settings.hash,
-        tar: false,
-        keep_broken: settings.keep_broken,
-        resources: settings.resources.clone(),
-        temporaries: io.temporaries.clone(),
-    };
+    let check = settings.check && target.is_some();
+    let mut request = LrzUnpackRequest::new(&opened, target);
+    (request.check, request.md5, request.keep_broken) = (check, settings.hash, settings.keep_broken);
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (unpacked, synced) =
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_unpack(request, observer));
     messages.print(settings, io, &decompressed(settings, &unpacked?));
@@ -205,13 +193,18 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
 
 /// Opens a file; an encrypted one with the password that was given, or else is asked for.
 pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLrz, Failure> {
-    let given = if let Secret::Given(password) = secret { Some(password.as_slice()) } else { None };
-    match packline::requests::lrz_open(path, given) {
-        Err(error) if given.is_none() && wants_password(&error) => {
-            let password = password::ask(io, false)?;
-            Ok(packline::requests::lrz_open(path, Some(&password))?)
-        }
-        opened => Ok(opened?),
+    let password = match secret {
+        Secret::Given(password) => Some(password.clone()),
+        _ => password_of(path, io)?,
+    };
+    Ok(packline::requests::lrz_open(path, password.as_deref())?)
+}
+
+/// Asks for the password of a file that is encrypted.
+pub fn password_of(path: &Path, io: &mut Io) -> Result<Option<Vec<u8>>, Failure> {
+    match packline::requests::lrz_open(path, None) {
+        Err(error) if wants_password(&error) => password::ask(io, false).map(Some),
+        opened => Ok(opened.map(|_| None)?),
     }
 }
 

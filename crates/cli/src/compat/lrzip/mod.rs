@@ -20,7 +20,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use conf::Conf;
 use file::Place;
-pub(crate) use file::{hex, open_asking};
+pub(crate) use file::{hex, open_asking, password_of};
 use options::Options;
 use settings::{Mode, Settings};
 

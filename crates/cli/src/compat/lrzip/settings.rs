@@ -129,12 +129,10 @@ fn secret(password: Option<&[u8]>, conf: &Conf) -> Result<Secret, Failure> {
 
 /// What the command may use of the machine: by default all CPUs and a third of the memory.
 fn resources(tuning: &TuningOptions, conf: &Conf, host: &Host) -> Resources {
-    Resources {
-        workers: tuning.threads.unwrap_or(host.processors),
-        memory: tuning.maxram.map(|size| size.saturating_mul(UNIT)).or_else(|| host.third_of_memory()),
-        scratch: Some(conf.scratch.as_ref().unwrap_or(&host.scratch).clone()),
-        ..Resources::default()
-    }
+    let mut resources = Resources::new(tuning.threads.unwrap_or(host.processors));
+    resources.memory = tuning.maxram.map(|size| size.saturating_mul(UNIT)).or_else(|| host.third_of_memory());
+    resources.scratch = Some(conf.scratch.as_ref().unwrap_or(&host.scratch).clone());
+    resources
 }
 
 fn set_priority(value: Option<i32>) -> Result<(), Failure> {

@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{LrzRequest, LrzSource, LrzTreeRequest};
-use packline::{Output, RestoreAttributes};
+use packline::requests::{PackOptions, PackRequest, PackSummary, UnpackRequest, lrz_unpack_tree};
+use packline::{Output, RestoreAttributes, Source};
+use packline_image::ImagePlace;
 use packline_lrz::{WriteOptions, Written};
 use packline_tree::DirectoryOptions;
 use packline_tree::path::canonical;
@@ -94,7 +95,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
         Secret::Given(password) => Some(password.clone()),
         Secret::Ask => Some(password::ask(io, true)?),
     };
-    let options = WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
+    let write = WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = settings.outfile.clone().map_or_else(|| output_of(path, settings), Ok)?;
     let stream = output.as_os_str() == "-";
     let target = match stream {
@@ -105,16 +106,11 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
         true => io.stdout_target(),
     };
     let directory = DirectoryOptions { readers: 2, ..DirectoryOptions::default() };
-    let request = LrzRequest {
-        source: LrzSource::Directory { path: path.to_path_buf(), options: directory, prefix: prefix(path) },
-        target,
-        options,
-        keep_attributes: false,
-        resources: settings.resources.clone(),
-        temporaries: io.temporaries.clone(),
-    };
-    let written = watched(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer))?;
-    if !settings.silent {
+    let source = Source::Directory { path: path.to_path_buf(), options: directory };
+    let mut request = PackRequest::new(source, target, PackOptions::Lrz { write, prefix: prefix(path) });
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    let done = watched(io, settings.bar(), |observer| packline::requests::pack(request, observer))?;
+    if let (PackSummary::Lrz(written), false) = (done, settings.silent) {
         io.eprint_lines(&packed(settings, &output, &written));
     }
     Ok(())
@@ -164,24 +160,11 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
     }
     let opened = open_asking(path, &settings.secret, io)?;
     let root = rustix::process::geteuid().is_root();
-    let request = LrzTreeRequest {
-        opened: &opened,
-        destination: into,
-        force: true,
-        restore: RestoreAttributes {
-            permissions: true,
-            owners: root,
-            set_id: true,
-            xattrs: true,
-            times: true,
-            destination: false,
-        },
-        devices: true,
-        sync: false,
-        resources: settings.resources.clone(),
-        temporaries: io.temporaries.clone(),
-    };
-    let counts = watched(io, settings.bar(), |observer| packline::requests::lrz_unpack_tree(request, observer))?;
+    let mut request = UnpackRequest::new(ImagePlace::new(path));
+    request.force = true;
+    request.restore = RestoreAttributes { owners: root, destination: false, ..RestoreAttributes::ALL };
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    let counts = watched(io, settings.bar(), |observer| lrz_unpack_tree(&opened, request, into, observer))?;
     if !settings.silent {
         io.eprintln(&format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes)));
     }

@@ -163,15 +163,9 @@ impl GenSquashFs {
             unsupported: Unsupported::Refuse,
             ..Changes::default()
         };
-        let request = PackRequest {
-            force: self.output.force,
-            changes,
-            defaults,
-            hints: input.hints,
-            resources: self.options.resources(&io.host),
-            temporaries: io.temporaries.clone(),
-            ..PackRequest::new(input.source, self.image.clone(), image)
-        };
+        let mut request = self.output.request(input.source, self.image.clone(), image, io);
+        (request.changes, request.defaults, request.hints) = (changes, defaults, input.hints);
+        request.resources = self.options.resources(&io.host);
         Ok((request, overrides))
     }
 

@@ -10,12 +10,12 @@ pub mod sqfs2tar;
 pub mod sqfsdiff;
 pub mod tar2sqfs;
 
-use packline::requests::PackSummary;
+use packline::requests::ImageSummary;
 
 use crate::ui::size::show_bytes;
 
 /// Statistics of an image, as text.
-pub fn statistics(summary: &PackSummary) -> String {
+pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);
     let ratio = (image.data_bytes * 100).checked_div(image.content_bytes).unwrap_or(100);

@@ -1,7 +1,9 @@
 //! Options that tar2sqfs and gensquashfs share, with the defaults of squashfs-tools-ng 1.3.
 
-use packline::Resources;
-use packline::requests::DEFAULT_META;
+use std::path::PathBuf;
+
+use packline::requests::{DEFAULT_META, PackOptions, PackRequest};
+use packline::{Output, Resources, Source};
 use packline_codec::Spec;
 use packline_squashfs::{DirectoryLinks, Fragments, Options};
 use packline_tree::Meta;
@@ -62,6 +64,16 @@ pub struct OutputOptions {
     pub quiet: bool,
 }
 
+impl OutputOptions {
+    /// A pack of `source` into `image`.
+    pub fn request(&self, source: Source, image: PathBuf, options: Options, io: &Io) -> PackRequest {
+        let target = Output::File { path: image, force: self.force };
+        let mut request = PackRequest::new(source, target, PackOptions::SquashFs(options));
+        request.temporaries = io.temporaries.clone();
+        request
+    }
+}
+
 /// Help that follows the options.
 pub fn details() -> String {
     format!(
@@ -107,11 +119,10 @@ impl ImageOptions {
     /// What the command may use of the machine. A backlog becomes a bound in bytes on what is in flight.
     pub fn resources(&self, host: &Host) -> Resources {
         let backlog = self.queue_backlog.filter(|backlog| *backlog >= 1);
-        Resources {
-            workers: self.num_jobs.unwrap_or(host.processors),
-            window: backlog.map(|blocks| (blocks.max(3) as u64).saturating_mul(self.block_size.into())),
-            ..host.resources()
-        }
+        let mut resources = host.resources();
+        resources.workers = self.num_jobs.unwrap_or(host.processors);
+        resources.window = backlog.map(|blocks| (blocks.max(3) as u64).saturating_mul(self.block_size.into()));
+        resources
     }
 
     /// Attributes of what the source does not describe.

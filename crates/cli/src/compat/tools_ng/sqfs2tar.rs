@@ -92,20 +92,14 @@ impl Sqfs2Tar {
         }
         io.refuse_input(&self.image)?;
         let image = ImagePlace { path: self.image, offset: Some(0) };
-        Ok(TarOutRequest {
-            compression: self.compressor.map(StreamSpec::new),
-            scope,
-            root,
-            xattrs: !self.no_xattr,
-            hard_links: !self.no_hard_links,
-            sparse: !self.no_sparse,
-            continue_on_error: self.continue_on_error,
-            refuse_missing: false,
-            refuse_unstorable: self.no_skip,
-            resources,
-            temporaries: io.temporaries.clone(),
-            ..TarOutRequest::new(image, io.stdout_target())
-        })
+        let mut request = TarOutRequest::new(image, io.stdout_target());
+        request.compression = self.compressor.map(StreamSpec::new);
+        (request.scope, request.root) = (scope, root);
+        (request.xattrs, request.hard_links) = (!self.no_xattr, !self.no_hard_links);
+        (request.sparse, request.continue_on_error) = (!self.no_sparse, self.continue_on_error);
+        (request.refuse_missing, request.refuse_unstorable) = (false, self.no_skip);
+        (request.resources, request.temporaries) = (resources, io.temporaries.clone());
+        Ok(request)
     }
 
     fn scope(&self) -> Result<TarScope, Failure> {
@@ -134,7 +128,8 @@ impl Sqfs2Tar {
     }
 
     fn resources(&self, host: &Host) -> Resources {
-        let workers = self.num_jobs.unwrap_or(host.processors);
-        Resources { workers: if self.serial { 0 } else { workers }, ..self.memory.resources(host) }
+        let mut resources = self.memory.resources(host);
+        resources.workers = if self.serial { 0 } else { self.num_jobs.unwrap_or(host.processors) };
+        resources
     }
 }

@@ -109,14 +109,10 @@ impl SqfsDiff {
             forms: true,
         };
         let place = |path: &Path| DiffPlace::Image(ImagePlace::new(path.to_path_buf()));
-        DiffRequest {
-            old: place(&self.old),
-            new: place(&self.new),
-            compared,
-            order: DiffOrder::MissingFirst,
-            extract: self.extract.clone(),
-            resources: io.host.resources(),
-        }
+        let mut request = DiffRequest::new(place(&self.old), place(&self.new));
+        (request.compared, request.order) = (compared, DiffOrder::MissingFirst);
+        (request.extract, request.resources) = (self.extract.clone(), io.host.resources());
+        request
     }
 }
 

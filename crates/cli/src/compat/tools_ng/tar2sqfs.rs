@@ -67,7 +67,7 @@ impl Command for Tar2Sqfs {
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let style = OutputStyle::ToolsNg { quiet: self.output.quiet };
         let request = self.request(io)?;
-        run_pack(request, style, io)
+        run_pack(request, style, io).map(drop)
     }
 }
 
@@ -79,16 +79,10 @@ impl Tar2Sqfs {
         let changes = self.changes(defaults.mtime)?;
         let stream = io.take_stdin(Some(&self.image))?;
         let source = Source::TarStream { name: STDIN.to_string(), stream };
-        let resources = self.options.resources(&io.host);
-        Ok(PackRequest {
-            force: self.output.force,
-            lenient_tar: !self.no_skip,
-            changes,
-            defaults,
-            resources,
-            temporaries: io.temporaries.clone(),
-            ..PackRequest::new(source, self.image, image)
-        })
+        let mut request = self.output.request(source, self.image, image, io);
+        (request.changes, request.defaults, request.lenient_tar) = (changes, defaults, !self.no_skip);
+        request.resources = self.options.resources(&io.host);
+        Ok(request)
     }
 
     fn changes(&self, default_time: i64) -> Result<Changes, Failure> {

@@ -148,17 +148,12 @@ impl RdSquashFs {
         let destination = self.unpack_root.clone().unwrap_or_else(|| PathBuf::from("."));
         std::fs::create_dir_all(&destination)
             .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
-        let request = UnpackRequest {
-            force: true,
-            subdirectory,
-            selection: Selection { include, omit, ..Selection::all() },
-            restore: self.unpacking.kept(),
-            sparse: !self.unpacking.no_sparse,
-            resources: io.host.resources(),
-            temporaries: io.temporaries.clone(),
-            ..UnpackRequest::new(ImagePlace::new(self.image.clone()), destination)
-        };
-        unpack(request, &mut Names { io, quiet: self.unpacking.quiet })?;
+        let mut request = UnpackRequest::new(ImagePlace::new(self.image.clone()));
+        (request.force, request.subdirectory) = (true, subdirectory);
+        request.selection = Selection { include, omit, ..Selection::all() };
+        (request.restore, request.sparse) = (self.unpacking.kept(), !self.unpacking.no_sparse);
+        (request.resources, request.temporaries) = (io.host.resources(), io.temporaries.clone());
+        unpack(request, destination, &mut Names { io, quiet: self.unpacking.quiet })?;
         io.stdout.flush().map_err(Failure::printing)
     }
 }

@@ -1,0 +1,103 @@
+//! The summary of `packline unpack`.
+
+use packline::requests::UnpackSummary;
+use packline_image::TarSummary;
+use serde_json::{Value, json};
+
+use crate::ui::report;
+use crate::ui::size::{count, show_bytes};
+
+/// The summary as JSON and for people, and whether entries failed, which have been reported. `peak`: peak memory, bytes.
+pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, bool) {
+    match summary {
+        UnpackSummary::Directory(summary) => {
+            (directory_object(summary, peak), directory_text(summary, peak), summary.counts.errors > 0)
+        }
+        UnpackSummary::Tar(summary) => {
+            (tar_object(summary), tar_text(summary), summary.damaged > 0 || summary.unmatched)
+        }
+        UnpackSummary::LrzDirectory(counts) => {
+            let object = json!({
+                "entries": counts.entries,
+                "devices_left_out": counts.devices_left_out,
+                "content_bytes": counts.content_bytes,
+                "tar_bytes": counts.tar_bytes,
+            });
+            let text = format!("{}, {} of content", count(counts.entries, "entry"), show_bytes(counts.content_bytes));
+            (object, text, false)
+        }
+        UnpackSummary::LrzTar(unpacked) => {
+            let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});
+            (object, format!("{} of tar", show_bytes(unpacked.plain)), false)
+        }
+    }
+}
+
+fn directory_text(summary: &packline_image::UnpackSummary, peak: Option<u64>) -> String {
+    let counts = &summary.counts;
+    let mut lines = vec![
+        report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special),
+        format!(
+            "{} of content, {} read, {} written",
+            show_bytes(counts.content_bytes),
+            show_bytes(counts.read_bytes),
+            show_bytes(counts.written_bytes)
+        ),
+    ];
+    if counts.shared > 0 {
+        lines.push(format!("{} with the content of others", count(counts.shared, "file")));
+    }
+    if counts.errors > 0 {
+        lines.push(count(counts.errors, "error"));
+    }
+    lines.push(report::workers(summary.workers, summary.workers_wanted, peak));
+    lines.join("\n")
+}
+
+fn directory_object(summary: &packline_image::UnpackSummary, peak: Option<u64>) -> Value {
+    let counts = &summary.counts;
+    json!({
+        "files": counts.files,
+        "directories": counts.directories,
+        "symlinks": counts.symlinks,
+        "hard_links": counts.hard_links,
+        "special": counts.special,
+        "devices_left_out": counts.devices_left_out,
+        "shared_files": counts.shared,
+        "content_bytes": counts.content_bytes,
+        "read_bytes": counts.read_bytes,
+        "written_bytes": counts.written_bytes,
+        "fragment_blocks_decoded": counts.fragments.decoded,
+        "fragment_blocks_put_away": counts.fragments.spilled,
+        "errors": counts.errors,
+        "workers": summary.workers,
+        "workers_wanted": summary.workers_wanted,
+        "peak_memory_bytes": peak,
+    })
+}
+
+fn tar_text(summary: &TarSummary) -> String {
+    let damaged = if summary.damaged > 0 { format!(", {} damaged", summary.damaged) } else { String::new() };
+    format!(
+        "{}{damaged}, {} of content, {} written, {}",
+        count(summary.entries, "entry"),
+        show_bytes(summary.content_bytes),
+        show_bytes(summary.output_bytes),
+        count(summary.workers as u64, "worker")
+    )
+}
+
+fn tar_object(summary: &TarSummary) -> Value {
+    json!({
+        "entries": summary.entries,
+        "skipped": summary.skipped,
+        "damaged": summary.damaged,
+        "content_bytes": summary.content_bytes,
+        "tar_bytes": summary.tar_bytes,
+        "output_bytes": summary.output_bytes,
+        "fragment_blocks_decoded": summary.fragments.decoded,
+        "fragment_blocks_put_away": summary.fragments.spilled,
+        "workers": summary.workers,
+        "workers_wanted": summary.workers_wanted,
+    })
+}

@@ -1,0 +1,133 @@
+//! Inputs that are one file or stream.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_image::ContentKind;
+use packline_runtime::{FileInput, Input as _, Source};
+
+use crate::output_stream::refuse_target;
+use crate::source::head_of;
+use crate::{Error, Output};
+
+/// Where bytes come from, compressed or not.
+pub enum Input {
+    /// A file. One that is no regular file is read as a stream.
+    File(PathBuf),
+    /// A stream, with its name in messages.
+    Stream(String, Box<dyn Read + Send>),
+}
+
+impl Input {
+    /// A file.
+    pub fn file(path: impl Into<PathBuf>) -> Input {
+        Input::File(path.into())
+    }
+
+    /// A stream; `name` is for messages.
+    pub fn reader(name: impl Into<String>, stream: impl Read + Send + 'static) -> Input {
+        Input::Stream(name.into(), Box::new(stream))
+    }
+
+    pub(crate) fn shown(&self) -> PathBuf {
+        match self {
+            Input::File(path) => path.clone(),
+            Input::Stream(name, _) => PathBuf::from(name),
+        }
+    }
+
+    /// The same input, and its container by its first bytes.
+    pub(crate) fn recognized(self) -> Result<(Input, Option<ContentKind>), Error> {
+        match self {
+            Input::File(path) => {
+                let found = ContentKind::of_file(&path);
+                Ok((Input::File(path), found))
+            }
+            Input::Stream(name, mut stream) => {
+                let head = head_of(Path::new(&name), &mut stream)?;
+                let found = ContentKind::of_head(&head);
+                Ok((Input::Stream(name, Box::new(Cursor::new(head).chain(stream))), found))
+            }
+        }
+    }
+}
+
+/// An open input.
+pub(crate) struct OpenedInput {
+    pub(crate) display_path: PathBuf,
+    pub(crate) bytes: Bytes,
+    /// Metadata of a regular file.
+    pub(crate) about: Option<Metadata>,
+}
+
+pub(crate) enum Bytes {
+    At(Arc<FileInput>),
+    Stream(Box<dyn Read + Send>),
+}
+
+impl OpenedInput {
+    pub(crate) fn new(source: Input) -> Result<OpenedInput, Error> {
+        match source {
+            Input::File(path) => OpenedInput::file(path),
+            Input::Stream(name, stream) => {
+                Ok(OpenedInput { display_path: PathBuf::from(name), bytes: Bytes::Stream(stream), about: None })
+            }
+        }
+    }
+
+    fn file(path: PathBuf) -> Result<OpenedInput, Error> {
+        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+        let file = File::open(&path).map_err(refused)?;
+        let about = file.metadata().map_err(refused)?;
+        if about.is_dir() {
+            return Err(refused(io::ErrorKind::IsADirectory.into()));
+        }
+        if !about.is_file() {
+            return Ok(OpenedInput { display_path: path, bytes: Bytes::Stream(Box::new(file)), about: None });
+        }
+        let input = FileInput::new(file).map_err(refused)?;
+        Ok(OpenedInput { display_path: path, bytes: Bytes::At(Arc::new(input)), about: Some(about) })
+    }
+
+    /// Reads a file of size 0 as a stream, since files of the kernel (`/proc`) report that size.
+    pub(crate) fn unless_sizeless(mut self) -> Result<OpenedInput, Error> {
+        if matches!(&self.bytes, Bytes::At(input) if input.size() == 0) {
+            let file = File::open(&self.display_path);
+            let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot open", cause };
+            self.bytes = Bytes::Stream(Box::new(file.map_err(refused)?));
+        }
+        Ok(self)
+    }
+
+    /// Refuses an input of another container than .pln.
+    pub(crate) fn unless_other(mut self) -> Result<OpenedInput, Error> {
+        let found = match &mut self.bytes {
+            Bytes::At(input) => ContentKind::of_input(input.size(), |head| input.read_at(0, head)),
+            Bytes::Stream(stream) => {
+                let head = head_of(&self.display_path, stream)?;
+                let found = ContentKind::of_head(&head);
+                let rest = std::mem::replace(stream, Box::new(io::empty()));
+                *stream = Box::new(io::Cursor::new(head).chain(rest));
+                found
+            }
+        };
+        match found.filter(|&found| found != ContentKind::Pln) {
+            Some(other) => Err(other.instead_of(&self.display_path, "a .pln file")),
+            None => Ok(self),
+        }
+    }
+
+    /// Refuses a target that is this file.
+    pub(crate) fn refuse_target(&self, target: &Output) -> Result<(), Error> {
+        refuse_target(self.about.as_ref(), &self.display_path, target)
+    }
+
+    pub(crate) fn source(&mut self) -> Source<'_> {
+        match &mut self.bytes {
+            Bytes::At(input) => Source::At(input.clone()),
+            Bytes::Stream(stream) => Source::Stream(stream),
+        }
+    }
+}

@@ -156,7 +156,8 @@ fn is_zero(bytes: &[u8]) -> bool {
 
 fn open(path: &Path) -> Result<Box<dyn Source>, Error> {
     if path.is_dir() {
-        let options = DirectoryOptions { xattrs: false, readers: 0, ..DirectoryOptions::default() };
+        let mut options = DirectoryOptions::default();
+        options.xattrs = false;
         let source = DirectorySource::open(path, options).map_err(Error::failed)?;
         return Ok(Box::new(source));
     }

@@ -64,7 +64,7 @@ pub enum Error {
         path: PathBuf,
         /// The entry of it that is concerned, if it is one.
         entry: Option<Vec<u8>>,
-        /// What is wrong, with the offset.
+        /// The defect, with its offset.
         #[source]
         cause: Box<packline_squashfs::read::ReadError>,
     },
@@ -73,7 +73,7 @@ pub enum Error {
     Stream {
         /// The file, or what it is made of, as the user named it.
         path: PathBuf,
-        /// What is wrong, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
+        /// The defect, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -106,7 +106,7 @@ pub enum Error {
     /// The request contradicts itself or asks for what does not exist. The user's fault.
     #[error("{what} (expected {expected})")]
     Request {
-        /// What is contradictory or does not exist.
+        /// The part of the request, and why it is refused.
         what: String,
         /// What can be asked for instead.
         expected: String,

@@ -1,4 +1,4 @@
-//! How memory is shared out when an image is read: a limit on the whole process becomes workers, a window and caches.
+//! Division of a limit on the memory of the whole process when an image is read: workers, a window and caches.
 
 use packline_engine::Config;
 use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
@@ -25,7 +25,7 @@ pub fn metadata_cache(limit: Option<u64>) -> usize {
     limit.map_or(METADATA, |limit| (limit / 16).clamp(METADATA_LEAST, METADATA)) as usize
 }
 
-/// What reading would like to have.
+/// Memory demands of reading.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadDemand {
     /// Workers wanted; 0 for none.
@@ -40,16 +40,16 @@ pub struct ReadDemand {
     pub besides: u64,
 }
 
-/// What it gets, bytes but for `workers`.
+/// What a limit grants; all but `workers` in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadPlan {
     /// Workers.
     pub workers: usize,
-    /// Decoded blocks on their way at once.
+    /// Decoded blocks in flight.
     pub window: usize,
-    /// Fragment blocks kept for files to come.
+    /// Cache of fragment blocks.
     pub fragments: usize,
-    /// Decompressed metadata kept.
+    /// Cache of decompressed metadata.
     pub metadata: usize,
 }
 
@@ -61,14 +61,14 @@ impl ReadDemand {
         ReadDemand { workers, limit, block_size, decoder, besides }
     }
 
-    /// The same where the caller decodes too while it would wait, and so has a tool as well, if that is asked for.
+    /// The same where the caller decodes too instead of waiting, if `engine` says so, and has a decoder as well.
     #[must_use]
     pub fn helped(self, engine: &Config) -> ReadDemand {
         let besides = if engine.help_out && self.workers > 0 { self.tool() } else { 0 };
         ReadDemand { besides: self.besides.saturating_add(besides), ..self }
     }
 
-    /// Shares the memory out: metadata as [`metadata_cache`] says; as many of the workers wanted as fit into half of what is
+    /// Divides the memory: metadata as [`metadata_cache`] says; as many of the workers wanted as fit into half of what is
     /// spare; of the rest an eighth for the window, more if the workers need it; what is left for fragment blocks.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl ReadDemand {
         }
     }
 
-    /// Two blocks on their way, and one kept.
+    /// Two blocks in flight, and one in the cache.
     fn least(&self) -> u64 {
         let block = u64::from(self.block_size);
         self.reading(2 * block) + block
@@ -117,7 +117,7 @@ impl ReadDemand {
         let block = u64::from(self.block_size);
         let threads = workers.max(1) as u64;
         let wanted = (BLOCKS_A_WORKER * block * threads).max(WINDOW_LEAST);
-        // Fragment blocks need the memory more than blocks on their way do: what is not kept is decoded again.
+        // The cache of fragment blocks needs the memory more than blocks in flight do: what it lacks is decoded again.
         let window = wanted.min((2 * block * threads).min(left / 4).max(left / 8)).max(2 * block);
         let fragments = FRAGMENTS.min(left.saturating_sub(self.reading(window))).max(block);
         ReadPlan { workers, window: window as usize, fragments: fragments as usize, metadata: metadata as usize }
@@ -136,7 +136,7 @@ impl ReadPlan {
     }
 }
 
-/// What a reading of this image gets of the machine, the memory limit kept. `besides`: bytes the caller takes himself.
+/// Settings of a reading of this image within the memory limit. `besides`: bytes that the caller takes.
 ///
 /// # Errors
 /// [`Error::Memory`] if the limit is too small.
@@ -145,7 +145,7 @@ pub(crate) fn read_settings(image: &Image, resources: &Resources, besides: u64) 
     Ok(demand.helped(&resources.engine).plan()?.settings(resources))
 }
 
-/// So many bytes and the metadata that are kept where just that is allowed.
+/// The limit that leaves `least` bytes besides the cache of metadata for that limit.
 fn with_metadata(least: u64) -> u64 {
     let mut all = least;
     loop {

@@ -31,7 +31,7 @@ use sink::{Destination, Sink};
 /// Which part of the tree goes into the tar, and under which names.
 #[derive(Debug)]
 pub enum TarScope {
-    /// The entries that patterns select, with the directories that lead there, under its own names.
+    /// The entries that patterns select, with the directories that lead there, under their own names.
     Selected(Selection),
     /// The entries below some directories.
     Below {
@@ -86,7 +86,7 @@ pub struct TarOutRequest {
     pub image: ImagePlace,
     /// Where the tar goes.
     pub target: Output,
-    /// How it is compressed; not at all if `None`.
+    /// Compression; `None` for none.
     pub compression: Option<StreamSpec>,
     /// The entries.
     pub scope: TarScope,
@@ -139,9 +139,9 @@ pub struct TarSummary {
     pub entries: u64,
     /// Entries left out because a tar cannot hold them.
     pub skipped: u64,
-    /// Entries that are missing or not whole because they could not be read; 0 unless asked to keep going.
+    /// Entries that are missing or not whole because they could not be read; 0 without [`TarOutRequest::continue_on_error`].
     pub damaged: u64,
-    /// Whether a pattern of the selection matched nothing; false unless asked to keep going.
+    /// Whether a pattern of the selection matched nothing; false without [`TarOutRequest::continue_on_error`].
     pub unmatched: bool,
     /// Bytes of content, holes included.
     pub content_bytes: u64,
@@ -263,7 +263,7 @@ fn warn(
     Ok(())
 }
 
-/// After the first walk: whether a pattern matched nothing, which is an error unless asked to keep going.
+/// After the first walk: whether a pattern matched nothing, which is an error without `continue_on_error`.
 fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observer) -> Result<bool, Error> {
     let TarScope::Selected(selection) = &asked.scope else { return Ok(false) };
     let place = opened.display_path.escaped();

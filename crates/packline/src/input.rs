@@ -14,7 +14,7 @@ use crate::{Error, Output};
 
 /// Where bytes come from, compressed or not.
 pub enum Input {
-    /// A file. One that is no regular file is read as a stream.
+    /// A file. One that is not a regular file is read as a stream.
     File(PathBuf),
     /// A stream, with its name in messages.
     Stream(String, Box<dyn Read + Send>),

@@ -34,13 +34,13 @@ use crate::{
 
 /// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
-/// Largest one.
+/// Largest dictionary that it may ask for, bytes.
 const TAR_WINDOW_MOST: u64 = 128 << 20;
-/// Bytes under way while a tar is decompressed.
+/// Bytes in flight while a tar is decompressed.
 const TAR_BUFFERS: u64 = 4 << 20;
 /// Chunks in flight between the thread that makes or reads a tar and the one that compresses or decompresses.
 const PIPE_CHUNKS: usize = 4;
-/// Memory of that, bytes.
+/// Memory of a pipe, bytes.
 const PIPE_BYTES: u64 = pipe_bytes(PIPE_CHUNKS);
 
 /// An open .lrz file.

@@ -1,4 +1,4 @@
-//! How memory is shared out: a limit on the whole process becomes a number of workers and bytes for the line and the tree.
+//! Division of a limit on the memory of the whole process: workers, and bytes for content in flight and for the tree.
 
 use packline_engine::Config;
 use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
@@ -6,21 +6,21 @@ use packline_squashfs::min_window;
 
 use crate::Error;
 
-/// The least that is kept for the tree: a few thousand entries.
+/// Minimum memory for the tree, bytes: a few thousand entries.
 const TREE_LEAST: u64 = 1 << 20;
-/// The least that the line gets by default, however few workers there are.
+/// Minimum default of content in flight, bytes.
 const WINDOW_LEAST: u64 = 16 << 20;
 
-/// What a pack would like to have.
+/// Memory demands of a pack.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand<'a> {
     /// Workers wanted; 0 for none.
     pub workers: usize,
-    /// The line: whether the caller compresses besides the workers.
-    pub line: &'a Config,
+    /// Whether the caller compresses besides the workers.
+    pub engine: &'a Config,
     /// Bytes that the process may have resident, at most; `None` for no limit.
     pub limit: Option<u64>,
-    /// Bytes of content on the line, at most; `None` for the default. Only ever makes the line smaller.
+    /// Maximum bytes of content in flight; `None` for the default, which is never exceeded.
     pub window: Option<u64>,
     /// Block size, bytes.
     pub block_size: u32,
@@ -30,20 +30,20 @@ pub struct Demand<'a> {
     pub source: u64,
 }
 
-/// What it gets.
+/// What a limit grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Workers.
     pub workers: usize,
-    /// Bytes of content that may be on the line at once.
+    /// Maximum bytes of content in flight.
     pub window: usize,
-    /// Bytes that the line and the tree may take together.
+    /// Maximum bytes of content in flight and of the tree together.
     pub shared: usize,
 }
 
 impl Demand<'_> {
-    /// Shares the memory out: as many of the workers wanted as fit with a line that keeps them all busy; the line then gets
-    /// its default, or what is left if that is less.
+    /// Grants as many of the workers wanted as fit with enough content in flight to keep them busy, and then the default of content in
+    /// flight, or what is left if that is less.
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
@@ -62,12 +62,12 @@ impl Demand<'_> {
         self.memory().spare(self.limit, self.workers).map_err(|shortage| self.refused(shortage))
     }
 
-    /// The line and the tree want to grow too.
+    /// Half of the spare memory is kept for content in flight and the tree.
     fn memory(&self) -> MemoryPlan {
         MemoryPlan {
             extra: self.source,
             per_worker: self.tool,
-            caller_works: self.line.help_out,
+            caller_works: self.engine.help_out,
             min_window: min_window(self.block_size) as u64 + TREE_LEAST,
             window_per_worker: 0,
             keeps_half: true,
@@ -78,7 +78,7 @@ impl Demand<'_> {
         Error::memory(shortage, format!("{} worker and blocks of {} bytes", self.workers.min(1), self.block_size))
     }
 
-    /// Bytes for the line where nothing limits it: each worker can have two slabs' worth of blocks before it and two behind.
+    /// Bytes of content in flight without a limit: each worker can have two slabs of blocks waiting and two done.
     fn window(&self, workers: usize) -> u64 {
         let default = (8 * workers as u64 * u64::from(self.block_size)).max(WINDOW_LEAST);
         let default = default.max(2 * min_window(self.block_size) as u64);
@@ -98,7 +98,7 @@ mod tests {
     static ALONE: LazyLock<Config> = LazyLock::new(Config::default);
 
     fn demand(workers: usize, limit: Option<u64>) -> Demand<'static> {
-        Demand { workers, line: &ALONE, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
+        Demand { workers, engine: &ALONE, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn less_memory_means_fewer_workers_and_a_smaller_line() {
+    fn less_memory_means_fewer_workers_and_a_smaller_window() {
         let mut last = Plan { workers: usize::MAX, window: usize::MAX, shared: usize::MAX };
         for limit in (0..200u64).rev().map(|megabytes| megabytes << 20) {
             let Ok(plan) = demand(16, Some(limit)).plan() else { continue };

@@ -1,4 +1,4 @@
-//! Where bytes go, compressed or decompressed: a file that gets its name when it is whole, or a stream.
+//! Outputs of compression and decompression: a file that gets its name when it is whole, or a stream.
 
 use std::fs::{File, FileTimes, Metadata, Permissions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::{Error, FileIdentity, Observer, Output, Temporaries};
 
 /// Bytes read again at a time.
 const STEP: usize = 1 << 20;
-/// Permissions that are kept: none that give rights to others' programs.
+/// Permission bits that are kept: not set-user-id and set-group-id.
 const MODE: u32 = 0o777;
 
 /// An output that is written from front to back.
@@ -26,7 +26,7 @@ enum Place {
     File { output: OutputFile, sink: WriteBehind, file: File },
 }
 
-/// Refuses a target that is the file which is read, of which the system knows `about`.
+/// Refuses a target that is the input, whose metadata is `about`.
 ///
 /// # Errors
 /// [`Error::Target`].
@@ -38,8 +38,6 @@ pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &Out
 }
 
 impl OutputStream {
-    /// Opens it.
-    ///
     /// # Errors
     /// Those of [`OutputFile::open`].
     pub(crate) fn open(target: Output, temporaries: &Temporaries) -> Result<OutputStream, Error> {
@@ -53,17 +51,17 @@ impl OutputStream {
         }
     }
 
-    /// How the user called it.
+    /// Its path as the user gave it.
     pub(crate) fn display_path(&self) -> &Path {
         &self.display_path
     }
 
-    /// Whether it is a stream, which keeps what it has got.
+    /// Whether it is a stream, which keeps what was written before an error.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.place, Place::Stream(_))
     }
 
-    /// The names that it has while it is written.
+    /// Its final and its temporary name; none of a stream.
     pub(crate) fn names(&self) -> Vec<PathBuf> {
         match &self.place {
             Place::Stream(_) => Vec::new(),

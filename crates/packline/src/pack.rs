@@ -52,10 +52,10 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let workers_wanted = resources.workers;
     let prepared = Prepared::new(source)?;
     let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
-    let line = &resources.engine;
+    let engine = &resources.engine;
     let filter = if filters { filter_memory(limit) } else { 0 };
     let source = prepared.least() + filter;
-    let least = Demand { workers: workers_wanted, line, limit, window, block_size, tool, source };
+    let least = Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source };
     let mut opened = prepared.open(workers_wanted, least.spare()?, request.lenient_tar)?;
     let plan = Demand { source: opened.memory + filter, ..least }.plan()?;
     if filters {

@@ -68,7 +68,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     match read {
         Ok(unpacked) => output.finish(about, observer).map(|()| unpacked),
         Err(error) if keep_broken || output.is_stream() => {
-            // Damage that was found says more than that the rest cannot be kept.
+            // The damage is reported, not that the rest cannot be kept.
             let _: Result<(), Error> = output.finish(about, observer);
             Err(error)
         }

@@ -1,4 +1,4 @@
-//! What a pack is asked to do.
+//! The request of a pack.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -123,7 +123,7 @@ pub struct PackRequest {
     pub options: PackOptions,
     /// Whether faults of a tar by which nothing is lost are warnings: see [`packline_tree::tar::TarOptions::lenient`]. Images only.
     pub lenient_tar: bool,
-    /// Changes of entries. Images only: a .lrz file is refused where patterns exclude something of a tar.
+    /// Changes of entries. Images only: refused for a .lrz file. A directory source excludes entries itself.
     pub changes: Changes,
     /// Attributes of the root and of implied directories, where the source has none. Images only.
     pub defaults: Meta,

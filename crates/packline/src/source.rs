@@ -201,7 +201,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let file = top.path().join("x");
         fs::write(&file, b"\x1f\x8b\x08\0").unwrap();
-        let options = DirectoryOptions { readers: 2, ..DirectoryOptions::default() };
+        let options = DirectoryOptions::new(2);
         let directory = Source::Directory { path: top.path().to_path_buf(), options };
         let stream = Source::TarStream { name: "s".to_string(), stream: Box::new(Cursor::new(vec![0; 1024])) };
         for spec in [directory, Source::TarFile { path: file }, stream] {

@@ -1,4 +1,4 @@
-//! The seam to the SquashFS writer: a source goes in, an image comes out on an output.
+//! Writes a source to an output through the SquashFS writer.
 
 use std::cell::RefCell;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Text for a terminal: names escaped so that their bytes can be had back, and messages without a character that a terminal
-//! would obey.
+//! Text for a terminal: names escaped so that their bytes can be recovered, and messages without characters that a terminal
+//! interprets.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -7,11 +7,11 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A name, in whatever type it comes, as text for people.
+/// Names of any type as text for people.
 pub trait Escape {
     /// The name on one line. A backslash becomes `\\`, a line feed `\n`, a tab `\t`, a carriage return `\r`; other control
-    /// characters, those that change the direction of writing, and bytes that are no UTF-8 become `\xHH`, one for each byte.
-    /// From it the name can be had back.
+    /// characters, those that change the direction of writing, and bytes that are not UTF-8 become `\xHH`, one for each byte.
+    /// The name can be recovered from it.
     fn escaped(&self) -> String;
 }
 
@@ -46,13 +46,13 @@ pub fn line(text: &str) -> Cow<'_, str> {
     filtered(text, |letter| letter != '\t' && is_active(letter), put)
 }
 
-/// Text of several lines with every character escaped that a terminal obeys, but for line feeds and tabs. Backslashes stay,
+/// Text of several lines with every character escaped that a terminal interprets, but for line feeds and tabs. Backslashes stay,
 /// so that names that are escaped already stay as they are.
 pub fn lines(text: &str) -> Cow<'_, str> {
     filtered(text, |letter| !matches!(letter, '\t' | '\n') && is_active(letter), put)
 }
 
-/// A JSON text with every character of its strings that a terminal obeys written as `\uXXXX`, which is the same value. A
+/// A JSON text with every character of its strings that a terminal interprets written as `\uXXXX`, which is the same value. A
 /// serializer escapes those below U+0020 only.
 pub fn json(text: &str) -> Cow<'_, str> {
     filtered(text, |letter| letter >= '\u{7f}' && is_active(letter), put_unit)

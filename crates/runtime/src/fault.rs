@@ -2,7 +2,7 @@
 
 use packline_engine::Fault;
 
-/// An error of a task that can also stand for the engine's own faults.
+/// An error type that can represent the engine's own faults.
 pub trait TaskError {
     /// The cancel token was set.
     fn cancelled() -> Self;

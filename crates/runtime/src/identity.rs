@@ -1,4 +1,4 @@
-//! Which file a name or a descriptor leads to, so that no output takes the place of its own input.
+//! Identity of files, so that no output replaces its own input.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::escape::Escape;
 
-/// What tells a regular file or a block device from all others, whatever name leads to it.
+/// Identity of a regular file or a block device, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileIdentity(Identity);
 
@@ -20,19 +20,18 @@ enum Identity {
 }
 
 impl FileIdentity {
-    /// The file that a path leads to, links followed; `None` if there is none, or something that is not replaced or written
-    /// over: a directory, a pipe, a terminal.
+    /// The file at a path, links followed; `None` if it does not exist or is neither: a directory, a pipe, a terminal.
     pub fn of_path(path: &Path) -> Option<FileIdentity> {
         fs::metadata(path).ok().and_then(|about| FileIdentity::of(&about))
     }
 
-    /// The same of an open file.
+    /// That of an open file.
     pub fn of_descriptor(descriptor: impl AsFd) -> Option<FileIdentity> {
         let file = File::from(descriptor.as_fd().try_clone_to_owned().ok()?);
         FileIdentity::of(&file.metadata().ok()?)
     }
 
-    /// The same by what the system knows of a file.
+    /// That of a file with this metadata.
     pub fn of(about: &Metadata) -> Option<FileIdentity> {
         let kind = about.file_type();
         if kind.is_block_device() {

@@ -27,7 +27,7 @@ pub trait Input: Send + Sync {
 
 /// The bytes that are compressed or decompressed. The kind of the source changes no byte of the output.
 pub enum Source<'a> {
-    /// Read at any offset, by workers too. Its size is asked for once.
+    /// Read at any offset, by workers too. Its size is read once.
     At(Arc<dyn Input>),
     /// Read from front to back.
     Stream(&'a mut (dyn Read + Send)),
@@ -54,7 +54,7 @@ pub struct FileInput {
     stamp: Stamp,
 }
 
-/// Differs once a file was written to: its size, and the times of its content and its inode.
+/// Differs after a file was written to: its size, and the times of its content and its inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     size: u64,
@@ -73,7 +73,7 @@ impl FileInput {
     /// An open file or block device.
     ///
     /// # Errors
-    /// The system does not tell the size, or the file is neither (a pipe, a directory).
+    /// The size cannot be read, or the file is neither (a pipe, a directory).
     pub fn new(mut file: File) -> io::Result<FileInput> {
         let about = file.metadata()?;
         let kind = about.file_type();

@@ -1,5 +1,4 @@
-//! What all containers share and no container owns: resources, outputs, temporary files, progress. Knows no codec, file
-//! format or container.
+//! Resources, inputs, outputs, temporary files and progress, for all containers. Knows no codec, file format or container.
 
 #![warn(missing_docs)]
 

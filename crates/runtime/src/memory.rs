@@ -1,4 +1,4 @@
-//! How a limit on the memory of the whole process becomes workers. None of it changes a byte of an output.
+//! The number of workers for a limit on the memory of the whole process. It changes no byte of an output.
 
 /// Resident bytes of a process before any work: code, the stacks of the caller and of readers, output buffers, the allocator's
 /// slack. Measured, and rounded up.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::escape::Escape;
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Entries begun.
@@ -37,7 +37,7 @@ pub struct EntryInfo<'a> {
     pub kind: EntryKind<'a>,
 }
 
-/// Kinds of entries that observers tell apart.
+/// Kinds of entries that observers distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind<'a> {
     /// A regular file.
@@ -56,7 +56,7 @@ pub trait Observer {
     fn advance(&mut self, _progress: &Progress) {}
     /// The source has ended; tables are written and the image is synced.
     fn finishing(&mut self, _progress: &Progress) {}
-    /// Something failed, and the rest goes on because that was asked for.
+    /// Something failed, and the rest continues on request.
     fn problem(&mut self, _error: &dyn std::error::Error) {}
     /// Something was left out or changed that the user may want to know.
     fn warning(&mut self, _message: &str) {}
@@ -67,7 +67,7 @@ pub trait Observer {
     }
 }
 
-/// [`Observer::unsynced`] in words.
+/// The message for [`Observer::unsynced`].
 #[must_use]
 pub fn unsynced(output: &Path, cause: &io::Error) -> String {
     let output = output.escaped();

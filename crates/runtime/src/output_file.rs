@@ -1,7 +1,7 @@
 //! An output: a file that gets its name only when it is whole, or a block device.
 //!
-//! A file is written without a name (`O_TMPFILE`) where the file system can, else under another name beside the target, which
-//! the next run clears away if this one is killed (`temp_name.rs`). [`OutputFile::finish`] syncs it, gives it its name in one step,
+//! A file is written without a name (`O_TMPFILE`) where the file system supports it, else under another name beside the target, which
+//! the next run removes if this one is killed (`temp_name.rs`). [`OutputFile::finish`] syncs it, gives it its name in one step,
 //! and syncs the directory. An [`OutputFile`] that is dropped before that leaves nothing behind. A block device is written in place:
 //! its first bytes, where a superblock would be found, are cleared first, so that an image cut short is not taken for one.
 
@@ -48,7 +48,7 @@ impl OutputFile {
         Ok(OutputFile { display_path: path.to_path_buf(), place, size: Arc::default() })
     }
 
-    /// The one sink that writes to this output, through a buffer. From here on a device no longer holds what it held.
+    /// The one sink that writes to this output, through a buffer. The start of a device is cleared.
     pub fn sink(&self) -> Result<WriteBehind, Error> {
         let (file, limit) = match &self.place {
             Place::File(temporary) => (temporary.file(), None),
@@ -67,7 +67,7 @@ impl OutputFile {
         file.try_clone().map_err(|cause| self.refused("cannot write", cause))
     }
 
-    /// Whether nothing is in it but what is written, so that the rest reads as zeros: not on a device, which keeps what it had.
+    /// Whether bytes that are not written read as zeros: not on a device, which keeps its content.
     pub fn begins_empty(&self) -> bool {
         matches!(self.place, Place::File(_))
     }
@@ -91,8 +91,7 @@ impl OutputFile {
         std::iter::once(self.display_path.as_path()).chain(temporary_name)
     }
 
-    /// Makes what was written last: on the medium, and under its name. After an error a file does not have its name: what goes
-    /// wrong once it has is a matter for the observer.
+    /// Syncs the output and gives it its name. After an error a file does not have its name; failures after that go to the observer.
     pub fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
         match self.place {
             Place::File(temporary) => temporary.finish(observer),

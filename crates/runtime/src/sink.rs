@@ -1,4 +1,4 @@
-//! Outputs: bytes in order, and what some outputs can do besides.
+//! Outputs: bytes in order, and optional operations.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 /// Takes the bytes of an output. Used only on the caller's thread. An output that is a stream can only append.
 pub trait Sink {
-    /// Writes all of `bytes` behind what was appended before.
+    /// Appends all of `bytes`.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -69,7 +69,7 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// An output that is still there when its writer is gone.
+/// An output that outlives its writer.
 impl<S: Sink> Sink for Rc<RefCell<S>> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.borrow_mut().append(bytes)

@@ -80,13 +80,13 @@ impl Temporaries {
         std::mem::forget(listed);
     }
 
-    /// A thread that panicked while it held the lock leaves a list that is as good as any.
+    /// A list locked by a thread that panicked is still consistent.
     fn lock(&self) -> MutexGuard<'_, Vec<Listed>> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// That it is gone already is no error; nothing can be done about what cannot be removed.
+/// A missing file is not an error; one that cannot be removed is ignored.
 fn remove_file(path: &Path) {
     let _: io::Result<()> = fs::remove_file(path);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-/// Nobody else may read what is in it.
+/// Permissions: only its owner may read it.
 const MODE: u32 = 0o600;
 
 /// A file in `directory` without a name, or one that loses it at once where the file system has no others. It can be written and

@@ -42,6 +42,7 @@ pub enum MountPoints {
 
 /// How a directory is read.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DirectoryOptions {
     /// Whether extended attributes are read.
     pub xattrs: bool,
@@ -85,6 +86,11 @@ pub struct DirectorySource {
 }
 
 impl DirectoryOptions {
+    /// The default, with this many threads that read files ahead.
+    pub fn new(readers: usize) -> DirectoryOptions {
+        DirectoryOptions { readers, ..DirectoryOptions::default() }
+    }
+
     /// Whether everything at a path and below it is left out, whatever the patterns.
     fn passes_over(&self, path: &[u8]) -> bool {
         self.without.iter().any(|without| without == path) || self.is_beside(path)

@@ -48,9 +48,9 @@ pub(super) struct Answers {
 
 /// The error code of a request that failed.
 enum Refusal {
-    /// The image is at fault, or the device it is on.
+    /// The image, or the device that it is on, cannot be read.
     Fault(ReadError),
-    /// The request is.
+    /// The request is invalid.
     Wrong(Errno),
 }
 
@@ -131,7 +131,7 @@ impl Answers {
         }
     }
 
-    /// Gives `.`, `..` and the entries from `offset` on to `take`: the offset after each, its kind, and its name.
+    /// Passes `.`, `..` and the entries from `offset` on to `take`: the offset after each, its kind, and its name.
     fn list(&self, handle: u64, offset: u64, take: &mut dyn FnMut(u64, Listed<'_>) -> bool) -> Result<(), Refusal> {
         let directory = self.directories.get(handle).ok_or(Refusal::Wrong(Errno::EBADF))?;
         for (number, name) in [(0, "."), (1, "..")] {
@@ -162,7 +162,7 @@ impl Answers {
     }
 
     /// The attributes of an entry, with its node, and how long they hold. An entry whose inode cannot be read is listed all the
-    /// same: only who wants more of it than its name gets an error.
+    /// same: only requests for more than its name fail.
     fn listed(&self, entry: &DirEntry) -> (fuser::FileAttr, Duration) {
         match self.image().inode(entry.inode) {
             Ok(inode) => self.entered(&inode),
@@ -207,7 +207,7 @@ fn answer_xattr(reply: ReplyXattr, size: u32, data: &[u8]) {
 
 impl Filesystem for Answers {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Each is an advantage only: a kernel that does not know it does without.
+        // Each is optional: an older kernel does without.
         for wanted in [
             InitFlags::FUSE_PARALLEL_DIROPS,
             InitFlags::FUSE_DO_READDIRPLUS | InitFlags::FUSE_READDIRPLUS_AUTO,
@@ -323,7 +323,7 @@ impl Filesystem for Answers {
     fn readdirplus(&self, _: &Request, _: INodeNo, fh: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
         let outcome = self.list(fh.0, offset, &mut |next, listed| {
             let full = match listed {
-                // The kernel takes nothing but the number of these two.
+                // The kernel uses only the number of these two.
                 Listed::Dot(inode, name) => {
                     let number = self.dot(inode, name);
                     let attributes = attributes(self.image(), number, inode);

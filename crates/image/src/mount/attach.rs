@@ -1,5 +1,4 @@
-//! Attaching to a directory and letting go of it: by mount(2) where that is allowed, otherwise through fusermount, which is
-//! set-uid root for this.
+//! Mounts on a directory, and unmounts: by mount(2) where that is allowed, otherwise through fusermount, which is set-uid root.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -21,13 +20,13 @@ const DEVICE: &str = "/dev/fuse";
 /// The type that mount(8) shows.
 const TYPE: &str = "fuse.packline";
 
-/// A connection to the kernel whose directory is taken, but which is not answered yet.
+/// A connection to the kernel that is mounted, but not served yet.
 pub(super) struct Attached {
     device: OwnedFd,
     unmounter: Unmounter,
 }
 
-/// Takes a mount away again. Clones take the same.
+/// Unmounts a mount. Clones refer to the same one.
 #[derive(Debug, Clone)]
 pub struct Unmounter {
     shared: Arc<Shared>,
@@ -38,11 +37,11 @@ struct Shared {
     point: PathBuf,
     /// Shows whether it is still mounted. Closed with the mount, as the kernel aborts only when no process has the device.
     device: Mutex<Option<OwnedFd>>,
-    /// While it is open, fusermount waits to clear up behind us.
+    /// While it is open, fusermount waits to unmount after us.
     _guard: Option<UnixStream>,
 }
 
-/// Takes the mount point. `answer`: bytes that the kernel may ask for at once.
+/// Mounts. `answer`: most bytes of a read request.
 pub(super) fn attach(request: &MountRequest, answer: u64) -> Result<Attached, Error> {
     let point = mount_point(&request.point)?;
     check_guard(request)?;
@@ -62,7 +61,7 @@ impl Attached {
         self.unmounter.clone()
     }
 
-    /// Where it is attached.
+    /// The mount point.
     pub(super) fn point(&self) -> &Path {
         &self.unmounter.shared.point
     }
@@ -72,7 +71,7 @@ impl Attached {
     }
 }
 
-/// The helper looks, as root, whether a mount is dead. Into a user's own mount root is not let, dead or alive.
+/// The helper checks as root whether a mount is dead, but root may not enter a mount that only a user may use.
 fn check_guard(request: &MountRequest) -> Result<(), Error> {
     if !request.auto_unmount || request.allow_other || rustix::process::geteuid().is_root() {
         return Ok(());

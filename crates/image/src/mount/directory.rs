@@ -16,7 +16,7 @@ pub(super) struct Directory {
 /// A listing, and how far it has been read.
 struct Cursor {
     listing: Listing,
-    /// Entries taken.
+    /// Entries returned so far.
     taken: u64,
     /// An entry that was read but did not fit into the answer.
     left: Option<DirEntry>,
@@ -27,7 +27,7 @@ impl Directory {
         Directory { inode, cursor: Mutex::new(None) }
     }
 
-    /// Gives the entries from the `first` on to `take`, each with its number, until it says that it has no room, or the end.
+    /// Passes the entries from the `first` on to `take`, each with its number, until it has no space, or the end.
     pub(super) fn entries(
         &self,
         image: &Image,

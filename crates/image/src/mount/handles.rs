@@ -1,8 +1,8 @@
-//! Handles of what the kernel has open, each shared with the requests that use it.
+//! Handles of files and directories that the kernel has open, each shared with the requests that use it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Open things by number.
+/// Open files or directories by handle.
 pub(super) struct Handles<T> {
     state: Mutex<State<T>>,
 }

@@ -1,7 +1,7 @@
 //! How far ahead the kernel reads in a mount: 128 KiB unless the system's administrator wants more, which a mount by root does.
 //!
 //! A block that the kernel asks for by itself costs least: the thread that decodes it hands it on, on the same processor. So it
-//! shall ask for so many at once that all processors have something to do.
+//! should ask for so many at once that all processors have something to do.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,13 +18,13 @@ const REQUESTS: u64 = 2;
 pub(super) struct KernelAhead(Option<File>);
 
 impl KernelAhead {
-    /// Of the mount on `point`, which need not be answered yet.
+    /// That of the mount on `point`, which need not be served yet.
     pub(super) fn of(point: &Path) -> KernelAhead {
         KernelAhead(setting(point))
     }
 
-    /// Lets the kernel have requests of `length` bytes for so many processors under way. Whether it was possible; after the
-    /// kernel's greeting, which sets it too.
+    /// Lets the kernel have requests of `length` bytes in flight for `processors`; returns whether that was possible. To be called after the
+    /// kernel's first request, which sets it too.
     pub(super) fn raise(self, processors: usize, length: u64) -> bool {
         let Some(mut setting) = self.0 else { return false };
         setting.write_all(kibibytes(processors, length).to_string().as_bytes()).is_ok()

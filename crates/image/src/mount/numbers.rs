@@ -14,11 +14,11 @@ use packline_squashfs::read::{Image, Inode, InodeRef, ReadError};
 
 /// Set in a node that is a place.
 const PLACE: u64 = 1 << 63;
-/// Numbers that are noted, at most; further inodes are named by their places.
+/// Maximum number of recorded numbers; further inodes are named by their places.
 const NOTED_MOST: usize = 4 << 20;
-/// Bytes that a noted number takes, with its share of the tree.
+/// Memory of a recorded number, with its share of the tree, bytes.
 const NOTED_BYTES: u64 = 24;
-/// The part of a limit of memory that noted numbers may take.
+/// The inverse share of a memory limit for recorded numbers.
 const PART: u64 = 16;
 
 /// Bytes that the numbers of an image may take where memory is limited.

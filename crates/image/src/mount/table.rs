@@ -13,7 +13,7 @@ pub enum MountFlag {
     Exec,
 }
 
-/// All of them. By default only programs may be run.
+/// A set of flags. By default only programs may be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MountFlags {
     suid: bool,

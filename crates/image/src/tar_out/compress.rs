@@ -16,13 +16,13 @@ pub(super) enum CompressError {
     Output(io::Error),
 }
 
-/// A chunk, with its memory and that of what it becomes.
+/// A chunk, with its memory and that of its compressed form.
 pub(super) struct Chunk {
     bytes: Vec<u8>,
     permit: Permit,
 }
 
-/// A chunk compressed.
+/// A compressed chunk.
 pub(super) struct Compressed {
     member: Member,
     _permit: Permit,
@@ -110,7 +110,7 @@ impl Compressor {
         }
     }
 
-    /// Takes bytes of the stream.
+    /// Adds bytes to the stream.
     pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<(), Fault<CompressError>> {
         while !bytes.is_empty() {
             let free = self.free()?;
@@ -143,7 +143,7 @@ impl Compressor {
         }
     }
 
-    /// Ends the stream; bytes written in all.
+    /// Ends the stream; returns the bytes written in all.
     pub(super) fn finish(mut self) -> Result<u64, Fault<CompressError>> {
         self.feed()?;
         self.map.drain(&mut self.writing)?;

@@ -21,7 +21,7 @@ pub(super) struct Content<'a> {
     observer: &'a mut dyn Observer,
     sink: Sink,
     writer: TarWriter,
-    /// Headers and maps on their way to the sink.
+    /// Buffer for headers and maps.
     scratch: Vec<u8>,
     file: Option<OpenFile>,
     summary: TarSummary,
@@ -61,7 +61,7 @@ impl<'a> Content<'a> {
         Content { opened, asked, observer, sink, writer, scratch, file: None, summary, progress }
     }
 
-    /// Takes what was read next.
+    /// Processes the next event of the reading.
     pub(super) fn take(&mut self, event: Event<Tag>) -> Result<(), Error> {
         match event {
             Event::Begin(tag) => {
@@ -105,7 +105,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Tells of what cannot be read, or ends with it.
+    /// Reports an error, or fails with it.
     fn problem(&mut self, path: &[u8], error: ReadError) -> Result<(), Error> {
         let fault = self.opened.fault_at(path, error);
         if !self.asked.continue_on_error {
@@ -185,7 +185,7 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Takes so many bytes of content; zeros where there are no `bytes`.
+    /// Adds `length` bytes of content; zeros without `bytes`.
     fn content(&mut self, length: u64, bytes: Option<&[u8]>) -> Result<(), Error> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let start = file.at;
@@ -213,7 +213,7 @@ impl<'a> Content<'a> {
 }
 
 impl Holes {
-    /// Writes what of these bytes is in segments.
+    /// Writes those of these bytes that are in segments.
     fn put(&mut self, sink: &mut Sink, start: u64, length: u64, bytes: Option<&[u8]>) -> Result<(), Error> {
         let (mut at, end) = (start, start + length);
         while let Some(segment) = self.current.filter(|segment| segment.offset < end) {

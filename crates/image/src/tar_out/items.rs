@@ -12,7 +12,7 @@ use crate::SelectedWalk;
 /// Largest file that a tar can hold, bytes.
 const SIZE_MAX: u64 = i64::MAX as u64;
 
-/// Something of the scope.
+/// An item of the scope.
 pub(super) enum Found {
     /// An entry, and the earlier name of its inode if there is one.
     Name { path: Bytes, inode: Box<Inode>, link: Option<Bytes> },
@@ -151,7 +151,7 @@ impl Source<'_> {
                 Ok(Visit { path, inode }) => (Ok(inode), path),
                 Err((path, error)) => (Err(error), path),
             };
-            // The root stands for itself, whatever directory is asked for.
+            // The root is written as itself, whatever directory is requested.
             let place = if path.is_empty() { Place::Within(0) } else { place_of(&path, directories) };
             match place {
                 Place::Beside => walk.prune(),
@@ -170,14 +170,14 @@ fn visit(result: Result<Inode, ReadError>, path: Bytes) -> Result<Visit, (Bytes,
     }
 }
 
-/// Where a path is, seen from the directories that are asked for.
+/// Position of a path relative to the requested directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// In none of them, and on the way to none.
     Beside,
     /// On the way to one, or one itself.
     Leads,
-    /// In one, whose name and a slash take so many bytes of the path.
+    /// In one, whose name and a slash are this many bytes of the path.
     Within(usize),
 }
 
@@ -196,21 +196,21 @@ fn place_of(path: &[u8], directories: &[Bytes]) -> Place {
     places.find(|place| matches!(place, Place::Within(_))).filter(|_| first == Place::Leads).unwrap_or(first)
 }
 
-/// The first names of inodes with several, until all have come: some 100 bytes and the path for each.
+/// The first names of inodes with several, until all have been met: some 100 bytes and the path for each.
 struct Links {
     names: BTreeMap<InodeRef, (Bytes, u32)>,
-    /// Bytes that names may still take.
+    /// Memory left for names, bytes.
     left: u64,
 }
 
-/// Bytes that a name takes beside its own, with its share of the map.
+/// Memory of a name besides its bytes, with its share of the map.
 const LINK_BYTES: u64 = 64;
 
 impl Links {
-    /// The earlier name of an inode that now is met at `path`.
+    /// The earlier name of an inode that is met at `path`.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] if there is no room to remember its first name.
+    /// [`ReadError::Unsupported`] if there is no memory for its first name.
     fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Result<Option<Bytes>, ReadError> {
         if inode.links < 2 || !can_be_target(&inode.node) {
             return Ok(None);

@@ -7,15 +7,15 @@ use packline_squashfs::read::Image;
 use super::sink::BATCH;
 use crate::{Error, ReadDemand, ReadPlan, Resources};
 
-/// Names of files with several names, bytes, where memory is not limited: a few bytes of an image can ask for all there is.
+/// Memory for names of files with several names, if memory is not limited, bytes: a few bytes of an image can cause any amount.
 const LINKS: u64 = 128 << 20;
 
-/// Bytes for the first names of files with several, of so many that are allowed in all.
+/// Memory for the first names of files with several, of a total limit, bytes.
 pub(super) fn link_bytes(limit: Option<u64>) -> u64 {
     limit.map_or(LINKS, |limit| limit / 8)
 }
 
-/// How much each side may use. Both run on one pool of `read.workers` workers.
+/// The share of each side. Both run on one pool of `read.workers` workers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     /// For reading.
@@ -29,7 +29,7 @@ impl Plan {
     /// needs more.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the least that works is more than is allowed.
+    /// [`Error::Memory`] if the minimum exceeds the limit.
     pub(super) fn new(image: &Image, compression: Option<StreamSpec>, resources: &Resources) -> Result<Plan, Error> {
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
         let plan = |workers| {

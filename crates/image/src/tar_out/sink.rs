@@ -1,4 +1,4 @@
-//! Where the bytes of a tar go: gathered into large writes, or through a compressor, to a stream or to a file.
+//! The output of a tar: gathered into large writes, or through a compressor, to a stream or to a file.
 
 use std::io::{self, IoSlice, Write};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::{Error, Observer, Resources, Temporaries};
 
 /// Bytes gathered before they are written.
 pub(super) const BATCH: usize = 256 << 10;
-/// Pieces of at least so many bytes are written without a copy, together with what was gathered.
+/// Pieces of at least this many bytes are written without a copy, together with what was gathered.
 const STRAIGHT: usize = 32 << 10;
 /// Zeros that are written at once.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
@@ -58,7 +58,7 @@ impl Write for Sequential {
     }
 }
 
-/// Takes the bytes of a tar.
+/// Writes the bytes of a tar.
 pub(super) struct Sink {
     display_path: PathBuf,
     inner: Inner,
@@ -96,7 +96,7 @@ impl Sink {
         self.taken
     }
 
-    /// Takes bytes.
+    /// Adds bytes.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.taken += bytes.len() as u64;
         match &mut self.inner {
@@ -105,7 +105,7 @@ impl Sink {
         }
     }
 
-    /// Takes so many zeros.
+    /// Adds zeros.
     pub(super) fn zeros(&mut self, mut count: u64) -> Result<(), Error> {
         while count > 0 {
             let now = count.min(ZEROS.len() as u64);
@@ -115,7 +115,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes what is left; bytes written in all.
+    /// Writes the rest; returns the bytes written in all.
     pub(super) fn finish(self) -> Result<u64, Error> {
         match self.inner {
             Inner::Plain(mut batch) => {

@@ -1,6 +1,6 @@
 //! The holes of a file, from its block list alone, and the segments of data between them.
 //!
-//! A list of blocks is gone over again whenever its segments are needed, so a file of any size takes no memory. Readers hold
+//! A list of blocks is read again whenever its segments are needed, so a file of any size takes no memory. Readers hold
 //! the whole map, though; so a file of more than [`SEGMENTS_MAX`] segments has its shortest holes written as zeros.
 
 use packline_squashfs::read::{Block, Blocks, FileData, Image};
@@ -8,7 +8,7 @@ use packline_tree::tar::{MapSegment, MapShape};
 
 /// Most segments of a map. GNU tar takes 16 bytes for each, and our own reader refuses 4 Mi.
 const SEGMENTS_MAX: u64 = 65_536;
-/// Zeros of a file that was not sparse when it was packed are zeros again, but for so many bytes of them.
+/// A file that was not sparse when it was packed is written with holes only if they have at least this many bytes in all.
 const ZEROS_MAX: u64 = 1 << 20;
 
 /// A file that is written with holes.
@@ -57,7 +57,7 @@ impl SparseFile {
     }
 }
 
-/// So many bytes of data or of a hole; at least one.
+/// A number of bytes of data or of a hole; at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     hole: bool,

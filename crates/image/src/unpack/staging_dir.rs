@@ -47,7 +47,8 @@ impl StagingDir {
     /// Examines `path` and creates the staging directory.
     ///
     /// # Errors
-    /// [`Error::Target`] if the destination is unsuitable; [`Error::Exists`] for one with entries without `force`; [`Error::Output`] if a system call fails.
+    /// [`Error::Target`] if the destination is unsuitable; [`Error::Exists`] for one with entries without `force`; [`Error::Output`] if a
+    /// system call fails.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<StagingDir, Error> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => StagingDir::into(path, force, temporaries),
@@ -129,7 +130,7 @@ impl StagingDir {
         removed.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Renames a tree to its final name. If the new name cannot be flushed, only the observer is told.
+    /// Renames a tree to its final name. If the new name cannot be flushed, that is only reported to the observer.
     ///
     /// # Errors
     /// [`Error::Output`]: a system call fails, or the name exists now.

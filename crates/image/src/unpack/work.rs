@@ -301,7 +301,7 @@ impl JobRunner<'_> {
                 Target::New => self.create(number),
                 Target::Made(id) => self.reopen(number, *id),
             };
-            // The only job need not record the id for a uses one.
+            // The only job need not record the id for a later one.
             let noted = opened.and_then(|opened| {
                 if *target == Target::New && !part.is_last() {
                     *target = Target::Made(opened.file.id().map_err(|refusal| self.refused(number, refusal))?);

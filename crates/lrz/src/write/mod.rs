@@ -34,9 +34,9 @@ use crate::{Error, Observer, Resources, Sink, Source};
 /// of several chunks whose output cannot be patched is written with a size of 0, which means unknown.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for options that there are not; [`Error::Input`], [`Error::Changed`], [`Error::Output`],
+/// [`Error::Unsupported`] for invalid options; [`Error::Input`], [`Error::Changed`], [`Error::Output`],
 /// [`Error::Scratch`] and [`Error::Random`] as they say; [`Error::Memory`] if not even one worker fits;
-/// [`Error::Cancelled`]. What has been written then is no whole file.
+/// [`Error::Cancelled`]. The output is then not a whole file.
 pub fn compress(
     source: Source<'_>,
     sink: &mut dyn Sink,

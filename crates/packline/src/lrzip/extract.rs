@@ -1,4 +1,4 @@
-//! Entries of a tar into a directory, by handles that follow nothing.
+//! Creates the entries of a tar in a directory, through handles that follow no link.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,26 +15,26 @@ use crate::{Error, RestoreAttributes};
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
-/// Memory for directories and links kept to the end, bytes: a few bytes of a tar can cause any amount there is.
+/// Memory for directories and links kept to the end, bytes: a few bytes of a tar can cause any amount.
 const KEPT_MOST: usize = 160 << 20;
-/// What a directory or a link takes besides its names and attributes, bytes.
+/// Memory of a directory or a link besides its names and attributes, bytes.
 const KEPT_EACH: usize = 128;
 
-/// A tree being made.
+/// A tree being created.
 pub(super) struct Extraction {
     root: Directory,
     display_path: PathBuf,
     restore: RestoreAttributes,
     devices: bool,
-    /// The directory that was used last, which the next entry probably is in too.
+    /// The directory used last, which probably contains the next entry too.
     present: Option<(Bytes, Directory)>,
     /// Attributes of directories, set when everything is in them. The last entry of a path wins.
     directories: BTreeMap<Bytes, (Meta, Vec<Xattr>)>,
-    /// Further names of files that were not there yet.
+    /// Further names of files that did not exist yet.
     links: Vec<(Bytes, Bytes)>,
     /// Devices that were left out: links to them are too.
     left_out: BTreeSet<Bytes>,
-    /// Bytes of all three.
+    /// Memory of directories, links and skipped devices, bytes.
     kept_bytes: usize,
     warned: BTreeSet<Topic>,
     warnings: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) struct Extraction {
 }
 
 impl Extraction {
-    /// An empty tree, or one that is there; `display_path` is how the user called it.
+    /// Creates entries in `root`, which messages call `display_path`.
     pub(super) fn new(root: Directory, display_path: PathBuf, restore: RestoreAttributes, devices: bool) -> Extraction {
         Extraction {
             root,
@@ -62,7 +62,7 @@ impl Extraction {
         }
     }
 
-    /// Makes an entry. What has its name gives way, but for directories, which are kept.
+    /// Creates an entry. It replaces anything of its name except directories, which are kept.
     ///
     /// # Errors
     /// [`Error::Output`] with the path; those of the source; [`Error::Memory`] for too many directories or links.
@@ -101,7 +101,7 @@ impl Extraction {
         Ok(())
     }
 
-    /// Sees to what had to wait: links, then attributes of directories, those below before those above.
+    /// Creates the links that waited for their files, then sets the attributes of directories, children before parents.
     ///
     /// # Errors
     /// As [`Extraction::entry`].
@@ -156,7 +156,7 @@ impl Extraction {
         Ok(())
     }
 
-    /// Makes a directory the present one; it and those above it are made if they are not there.
+    /// Makes a directory the present one; it and its parents are created if they are missing.
     fn enter(&mut self, path: &[u8]) -> Result<(), Error> {
         if self.present.as_ref().is_some_and(|(present, _)| present == path) {
             return Ok(());
@@ -198,7 +198,7 @@ impl Extraction {
 
     // Everything else.
 
-    /// Does something in the present directory; what has the name there gives way.
+    /// Creates something in the present directory, replacing anything of that name.
     fn make<T>(&self, path: &[u8], name: &[u8], make: impl Fn(&Directory) -> Result<T, Refusal>) -> Result<T, Error> {
         let (_, directory) = self.present.as_ref().ok_or_else(|| self.refused(path, Refusal::Replaced))?;
         let made = match make(directory) {
@@ -217,7 +217,7 @@ impl Extraction {
         if applied.is_err()
             && let Some((_, directory)) = &self.present
         {
-            // Half a file is worse than none.
+            // An incomplete file must not stay.
             let _: Result<(), Refusal> = directory.unlink(name);
         }
         applied
@@ -256,7 +256,7 @@ impl Extraction {
         self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
     }
 
-    /// Makes a further name, now or, if its file is yet to come, at the end.
+    /// Creates a further name, now or, if its file does not exist yet, at the end.
     fn link_or_wait(&mut self, entry: &Entry, target: &Bytes) -> Result<(), Error> {
         match self.link(&entry.path, target) {
             Err(Refusal::Os(_, Errno::NOENT)) => {

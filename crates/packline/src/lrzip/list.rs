@@ -12,10 +12,10 @@ use super::{OpenedLrz, PIPE_CHUNKS, needing_more, tar_limits, with_less};
 use crate::listing::each_entry;
 use crate::{Error, Resources, Unobserved};
 
-/// Hands the entries of the tar in a .lrz file to `found`, in the order of the tar, until that returns false or the tar ends.
+/// Passes the entries of the tar in a .lrz file to `found`, in the order of the tar, until that returns false or the tar ends.
 ///
 /// # Errors
-/// [`Error`]; what is wrong with the .lrz file comes before what is wrong with the tar.
+/// [`Error`]; errors of the .lrz file come before those of the tar.
 pub fn lrz_entries(
     opened: &OpenedLrz,
     resources: &Resources,

@@ -1,7 +1,9 @@
 //! A directory as a tar, made on a thread of its own while it is compressed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::thread::{self, Builder};
 
@@ -61,7 +63,7 @@ pub(super) fn pack(
                 warnings.iter().for_each(|warning| observer.warning(warning));
                 Ok(written)
             }
-            // A reader that has gone away is not a fault of the directory.
+            // A closed pipe is not a fault of the directory.
             (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
         }
     })
@@ -76,7 +78,7 @@ fn internal() -> Error {
     Error::Request { what, expected: "no panic".to_string() }
 }
 
-/// Writes the tar; what was left out.
+/// Writes the tar; returns a warning for each entry that was left out.
 fn make(tar: &Tar, mut out: PipeWriter, cancel: &CancelToken) -> Result<Vec<String>, Error> {
     let writer = TarWriter::new(tar.prefix.clone());
     let mut writing = Writing { writer, header: Vec::new(), length: 0, sockets: BTreeSet::new() };
@@ -161,7 +163,7 @@ impl Writing {
     }
 }
 
-/// The other end of the pipe is gone, which has its own reason.
+/// The error of a pipe that the reader closed, which reports its own error.
 fn stopped(cause: io::Error) -> Error {
     Error::Output { path: PathBuf::from("tar"), action: "cannot go on with", cause }
 }
@@ -171,8 +173,7 @@ fn left_out(tar: &Tar, entry: &Entry) -> String {
 }
 
 fn display_path(tar: &Tar, entry: &Entry) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    tar.path.join(std::ffi::OsStr::from_bytes(&entry.path))
+    tar.path.join(OsStr::from_bytes(&entry.path))
 }
 
 fn unstorable(tar: &Tar, entry: &Entry, fault: &Unstorable) -> Error {

@@ -35,9 +35,9 @@ pub struct LrzTreeCounts {
     pub tar_bytes: u64,
 }
 
-/// Unpacks the tar in a .lrz file that is open: it is used instead of that of the request. All entries are unpacked, with the attributes
-/// to be restored, devices only if wanted. Nothing is created outside the destination, and no link is followed there. A new destination gets its
-/// name only when complete; in an existing one, what has been written stays after an error.
+/// Unpacks the tar in an open .lrz file, which is used instead of the file of the request. All entries are unpacked, with the attributes to be
+/// restored, devices only if wanted. Nothing is created outside the destination, and no link is followed there. A new destination gets
+/// its name only when complete; in an existing one, what has been written stays after an error.
 ///
 /// # Errors
 /// [`Error`], with the entry or the path; errors of the .lrz file come before those of the tar.
@@ -77,7 +77,7 @@ fn run(
         let read = decompress(opened, writer, resources, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
         match (read, extracted) {
-            // The pipe breaks when the tree cannot be made; that has a reason of its own.
+            // The pipe breaks when the tree cannot be created; that error is reported instead.
             (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
             (Ok(tar_bytes), Ok((counts, warnings))) => {
                 warnings.iter().for_each(|warning| observer.warning(warning));

@@ -150,7 +150,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         let (group, part) = (self.group(), self.part(Kind::Table));
         let piece = Piece::parse(bytes, (Kind::Table, group), part, offset)?;
         let bytes = self.entries(&piece, self.in_group(), part, offset)?;
-        // It is compared with what comes of the records before it.
+        // It is compared with the results of the records before it.
         self.map.drain(self.consumer).map_err(of_fault)?;
         let made = self.consumer.made.replace(Vec::new()).unwrap_or_default();
         let table = Table::parse(&piece, &bytes, self.shape(), group, offset);

@@ -56,7 +56,7 @@ pub(super) struct Encoders(Vec<Option<Box<dyn Encoder>>>);
 /// The shortest form of a record so far.
 struct Best {
     stored: Stored,
-    /// Where it is; none if it is the front of the content.
+    /// Where it is; `None` if it is the start of the content.
     buffer: Option<RecordBuffer>,
 }
 
@@ -117,7 +117,7 @@ impl CompressTask {
     }
 }
 
-/// Bytes of the view compressed; none if that does not make it shorter.
+/// Compressed bytes of the view; `None` if that does not make it shorter.
 fn try_compress(encoder: &mut dyn Encoder, view: &[u8], buffer: &mut [u8]) -> Result<Option<u32>, Error> {
     match encoder.compress(view, buffer)? {
         Outcome::Smaller(size) => Ok(Some(size as u32)),

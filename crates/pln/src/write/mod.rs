@@ -31,8 +31,8 @@ use layout::Layout;
 /// The sink is not flushed.
 ///
 /// # Errors
-/// [`Error::Unsupported`] and [`Error::Codec`] for options that cannot be; [`Error::Input`] and [`Error::Output`];
-/// [`Error::Changed`]; [`Error::Memory`] if not even one worker fits; [`Error::Cancelled`]. What has been written then is no
+/// [`Error::Unsupported`] and [`Error::Codec`] for invalid options; [`Error::Input`] and [`Error::Output`];
+/// [`Error::Changed`]; [`Error::Memory`] if not even one worker fits; [`Error::Cancelled`]. The output is then not a
 /// whole file.
 pub fn compress(
     source: Source<'_>,

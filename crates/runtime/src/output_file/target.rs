@@ -1,4 +1,4 @@
-//! What exists under the output's name, and whether it may be written.
+//! Examines an existing output: whether it may be written.
 
 use std::fs::{self, FileType};
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ pub enum Target {
     Device(PathBuf),
 }
 
-/// Finds out where `path` leads and refuses what must not be written.
+/// Resolves `path`; refuses what must not be written.
 pub fn find_target(path: &Path, force: bool) -> Result<Target, Error> {
     if path.file_name().is_none() {
         return Err(Error::target(path, "is not the name of a file", "a file or a block device"));

@@ -1,4 +1,4 @@
-//! Temporary names: the name of an output until it is whole, where it needs one, and leftovers of killed runs.
+//! Temporary names of outputs that are not whole, and leftovers of killed runs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,14 +12,14 @@ use rustix::fs::OFlags;
 use super::unfinished::directory_of;
 use crate::Temporaries;
 
-/// How many names are tried before giving up; one is all but certain to do.
+/// Maximum number of names tried; one nearly always suffices.
 const NAMES_MAX: usize = 16;
 
-/// Makes something under a name beside `place` that is not taken, and lists it. The first that is tried is always the same, so that
-/// each run clears away what a killed one left there; if another run has it, the next is unpredictable.
+/// Creates something under a free name beside `place`, and lists it. The first name tried is always the same, so that each run
+/// removes what a killed one left there; if another run uses it, the next is unpredictable.
 ///
 /// # Errors
-/// Those of `make`; `AlreadyExists` makes it be called again with another name.
+/// Those of `make`, which is called again with another name after `AlreadyExists`.
 pub fn with_name<T>(
     place: &Path,
     list: &Temporaries,
@@ -27,7 +27,7 @@ pub fn with_name<T>(
 ) -> io::Result<(T, PathBuf)> {
     let mut refusal = io::Error::from(io::ErrorKind::AlreadyExists);
     let own = checksum(place.file_name().unwrap_or_default().as_bytes());
-    // What cannot be cleared away is in use, or not ours: then another name does.
+    // What cannot be removed is in use, or not ours: then another name is used.
     let _: io::Result<()> = clear_leftover(&named(place, own));
     for number in std::iter::once(own).chain(std::iter::repeat_with(unpredictable)).take(NAMES_MAX) {
         let name = named(place, number);
@@ -43,14 +43,14 @@ pub fn with_name<T>(
 /// Whether a file is now locked for this run, and was not removed before that.
 ///
 /// # Errors
-/// Those of looking at the file.
+/// Those of reading the file's metadata.
 pub fn is_held(file: &File) -> io::Result<bool> {
-    // On file systems without locks two runs at once are the user's to avoid.
+    // On file systems without locks the user must not start two runs at once.
     let locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
     Ok(locked && file.metadata()?.nlink() > 0)
 }
 
-/// A checksum that tells names apart (64-bit FNV-1a).
+/// A checksum that distinguishes names (64-bit FNV-1a).
 pub fn checksum(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -15,7 +15,7 @@ use crate::{Error, Observer, Temporaries};
 /// Permissions of a new image, before the umask.
 const MODE: u32 = 0o644;
 
-/// A file on its way to its name. Dropped before [`UnfinishedFile::finish`], it is gone.
+/// A file without its final name. Removed if dropped before [`UnfinishedFile::finish`].
 #[derive(Debug)]
 pub struct UnfinishedFile {
     file: File,
@@ -54,8 +54,8 @@ impl UnfinishedFile {
         self.name.as_deref()
     }
 
-    /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that has come to stand under
-    /// the name meanwhile is an error and stays. A directory that cannot be synced is no error: the file has its name.
+    /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that was created under
+    /// the name meanwhile is an error and stays. A directory that cannot be synced is not an error: the file has its name.
     pub fn finish(mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         self.file.sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))?;
         self.give_name().map_err(|cause| Error::output(&self.display_path, "cannot put the image in place", cause))?;
@@ -72,7 +72,7 @@ impl UnfinishedFile {
                 other => return other,
             }
             let file = &self.file;
-            // From before it has the name, so that no other run takes it for what a dead one left.
+            // Locked before it has the name, so that no other run removes it as a leftover.
             let _: Result<(), TryLockError> = file.try_lock();
             self.name = Some(with_name(&self.final_name, &self.list, |name| link(file, name))?.1);
         }
@@ -91,7 +91,7 @@ impl Drop for UnfinishedFile {
     }
 }
 
-/// An unnamed file, where the file system has them and `/proc` is there to give it a name later.
+/// An unnamed file, where the file system supports them and `/proc` is mounted to give it a name later.
 fn linkable(directory: &Path) -> Option<File> {
     let file = open_unnamed(directory, OFlags::empty(), MODE).ok()?;
     let (seen, own) = (fs::metadata(link_source(&file)).ok()?, file.metadata().ok()?);
@@ -111,13 +111,13 @@ fn named(place: &Path, list: &Temporaries) -> io::Result<(File, PathBuf)> {
     options.read(true).write(true).create_new(true).mode(MODE);
     let make = |name: &Path| {
         let file = options.open(name)?;
-        // Between being made and being locked it looks like something left.
+        // Before it is locked it looks like a leftover.
         if is_held(&file)? { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
     };
     with_name(place, list, make)
 }
 
-/// Without `force` the rename must not replace; a file system that cannot promise that gets a link and an unlink.
+/// Without `force` the rename must not replace; a file system without that gets a link and an unlink.
 fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     if force {
         return fs::rename(from, to);
@@ -125,7 +125,7 @@ fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             fs::hard_link(from, to)?;
-            // It has its name. A second one that cannot be removed is what the next run takes for a leftover.
+            // It has its name. A second one that cannot be removed is a leftover for the next run.
             let _: io::Result<()> = fs::remove_file(from);
             Ok(())
         }
@@ -138,7 +138,7 @@ pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Some file systems cannot sync a directory, and say so with EINVAL; nothing is lost by that.
+/// Some file systems cannot sync a directory and return EINVAL; nothing is lost by that.
 fn sync_directory(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
         Err(cause) if cause.kind() == io::ErrorKind::InvalidInput => Ok(()),

@@ -22,9 +22,9 @@ const STRAIGHT: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct WriteBehind {
     file: File,
-    /// Room on the medium, bytes, where that is fixed.
+    /// Size of the medium, bytes, if it is fixed.
     limit: Option<u64>,
-    /// Highest offset reached, shared with whoever shows progress.
+    /// Highest offset reached, shared with progress reports.
     size: Arc<AtomicU64>,
     held: Vec<u8>,
     held_at: u64,
@@ -33,12 +33,12 @@ pub struct WriteBehind {
 }
 
 impl WriteBehind {
-    /// A sink over `file`, which has room for `limit` bytes.
+    /// A sink over `file`, which has at most `limit` bytes.
     pub fn new(file: File, limit: Option<u64>, size: Arc<AtomicU64>) -> WriteBehind {
         WriteBehind { file, limit, size, held: Vec::with_capacity(CAPACITY), held_at: 0, appended: 0 }
     }
 
-    /// Writes what is held. After an error nothing is held any more.
+    /// Writes the buffer, which is empty afterwards, also after an error.
     pub fn flush(&mut self) -> io::Result<()> {
         let written = put(&self.file, self.held_at, &self.held);
         self.held_at += self.held.len() as u64;

@@ -212,7 +212,7 @@ fn check_magic(magic: u32) -> Result<(), ReadError> {
         _ if magic == STREAMED || magic == STREAMED.swap_bytes() => {
             Err(ReadError::unsupported("a streamed SquashFS image, with the superblock at its end", expected))
         }
-        _ => Err(ReadError::corrupt(0, format!("no SquashFS image: magic {magic:#010x}"), format!("{MAGIC:#010x}"))),
+        _ => Err(ReadError::corrupt(0, format!("not a SquashFS image: magic {magic:#010x}"), format!("{MAGIC:#010x}"))),
     }
 }
 

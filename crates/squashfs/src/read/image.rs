@@ -268,7 +268,7 @@ fn start(input: &dyn Input, origin: Origin) -> Result<(u64, Superblock), ReadErr
 fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
     let space = input.size().saturating_sub(origin);
     if space < SUPERBLOCK_BYTES {
-        let what = format!("no SquashFS image: {space} bytes");
+        let what = format!("not a SquashFS image: {space} bytes");
         return Err(ReadError::corrupt(0, what, "a superblock of 96 bytes"));
     }
     let mut bytes = [0; SUPERBLOCK_BYTES as usize];

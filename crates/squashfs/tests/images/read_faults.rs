@@ -108,7 +108,7 @@ fn the_image_itself_is_sound() {
 #[test]
 fn superblocks_that_break_a_rule() {
     refused(&[
-        ("no SquashFS image: magic", &|b| b[0] = b'x'),
+        ("not a SquashFS image: magic", &|b| b[0] = b'x'),
         ("big-endian", &|b| b[..4].reverse()),
         ("streamed", &|b| put(b, 0, b"HSQS")),
         ("version 3.1", &|b| put(b, 28, b"\x03\0\x01\0")),
@@ -121,8 +121,8 @@ fn superblocks_that_break_a_rule() {
         ("0 ids", &|b| put(b, 26, &[0; 2])),
         ("compressor number 7", &|b| b[20] = 7),
         ("the image is cut off", &|b| b.truncate(400)),
-        ("no SquashFS image: 95 bytes", &|b| b.truncate(95)),
-        ("no SquashFS image: 0 bytes", &|b| b.clear()),
+        ("not a SquashFS image: 95 bytes", &|b| b.truncate(95)),
+        ("not a SquashFS image: 0 bytes", &|b| b.clear()),
     ]);
 }
 

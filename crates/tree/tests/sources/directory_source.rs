@@ -90,7 +90,9 @@ fn every_kind_of_file_is_as_a_plain_walk_sees_it() {
     for readers in [0, 1, 3] {
         assert_eq!(read(root, options(readers)), expected, "{readers} readers");
     }
-    let bare = read(root, DirectoryOptions { xattrs: false, ..options(1) });
+    let mut bare = options(1);
+    bare.xattrs = false;
+    let bare = read(root, bare);
     assert!(bare.iter().all(|(entry, _)| entry.xattrs.is_empty()) && bare.len() == expected.len());
 }
 
@@ -102,7 +104,8 @@ fn readers_change_nothing() {
     for (readers, ahead_bytes, buffer) in
         [(0, 0, 1 << 20), (0, 0, 777), (1, 0, 131_072), (1, 4 << 20, 1000), (2, 1 << 20, 1 << 20), (4, 64 << 20, 4096)]
     {
-        let options = DirectoryOptions { ahead_bytes, ..options(readers) };
+        let mut options = options(readers);
+        options.ahead_bytes = ahead_bytes;
         let mut source = DirectorySource::open(temp.path(), options).unwrap();
         let found = drain(&mut source, buffer).unwrap();
         assert!(found == expected, "{readers} readers, {ahead_bytes} bytes ahead");
@@ -142,7 +145,9 @@ fn hard_links_may_be_ignored() {
     (0..1_000).for_each(|n| fs::hard_link(temp.path().join("a"), temp.path().join(format!("b{n}"))).unwrap());
     let linked = read(temp.path(), options(0));
     assert_eq!(linked.iter().filter(|(entry, _)| entry.kind == Kind::HardLink(b"a".to_vec())).count(), 1_000);
-    let apart = read(temp.path(), DirectoryOptions { hard_links: false, ..options(1) });
+    let mut apart = options(1);
+    apart.hard_links = false;
+    let apart = read(temp.path(), apart);
     assert_eq!(apart.iter().filter(|(entry, _)| entry.kind == Kind::File { size: 10 }).count(), 1_001);
 }
 
@@ -155,7 +160,9 @@ fn what_is_excluded_is_not_entered() {
     }
     let mut excludes = Patterns::new();
     [&b"*.o"[..], b"/build", b"tmp/d*", b"y/"].into_iter().for_each(|pattern| excludes.add(pattern).unwrap());
-    let found = paths(&read(temp.path(), DirectoryOptions { excludes: excludes.clone(), ..options(1) }));
+    let mut options = options(1);
+    options.excludes = excludes.clone();
+    let found = paths(&read(temp.path(), options));
     assert_eq!(excludes.unmatched().map(Pattern::text).collect::<Vec<_>>(), [b"y/"]);
     assert_eq!(found, ["", "doc", "doc/build", "doc/build/y", "src", "src/a.c", "src/deep", "tmp", "tmp/keep"]);
 }
@@ -236,7 +243,11 @@ fn mount_points_are_entered_emptied_or_skipped() {
     write(temp.path().join("over"), 1);
     let bind = Command::new("mount").arg("--bind").arg(mounted.join("inside")).arg(temp.path().join("over")).status();
     let found: Vec<_> = [MountPoints::Enter, MountPoints::Empty, MountPoints::Skip]
-        .map(|mount_points| read(temp.path(), DirectoryOptions { mount_points, ..options(1) }))
+        .map(|mount_points| {
+            let mut options = options(1);
+            options.mount_points = mount_points;
+            read(temp.path(), options)
+        })
         .into();
     assert!(
         Command::new("umount").arg(temp.path().join("over")).status().unwrap().success() && bind.unwrap().success()

@@ -167,11 +167,9 @@ impl Entries {
 
     /// How a directory is read, apart from its patterns and its threads.
     pub fn directory_options(&self, layout: &Layout) -> DirectoryOptions {
-        DirectoryOptions {
-            xattrs: !layout.no_xattrs,
-            hard_links: !self.no_hard_links,
-            mount_points: if self.one_file_system { MountPoints::Empty } else { MountPoints::Enter },
-            ..DirectoryOptions::default()
-        }
+        let mut options = DirectoryOptions::default();
+        (options.xattrs, options.hard_links) = (!layout.no_xattrs, !self.no_hard_links);
+        options.mount_points = if self.one_file_system { MountPoints::Empty } else { MountPoints::Enter };
+        options
     }
 }

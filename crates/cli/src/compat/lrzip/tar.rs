@@ -105,8 +105,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
         }
         true => io.stdout_target(),
     };
-    let directory = DirectoryOptions { readers: 2, ..DirectoryOptions::default() };
-    let source = Source::Directory { path: path.to_path_buf(), options: directory };
+    let source = Source::Directory { path: path.to_path_buf(), options: DirectoryOptions::new(2) };
     let mut request = PackRequest::new(source, target, PackOptions::Lrz { write, prefix: prefix(path) });
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let done = watched(io, settings.bar(), |observer| packline::requests::pack(request, observer))?;

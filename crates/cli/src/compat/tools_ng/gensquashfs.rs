@@ -202,13 +202,10 @@ impl GenSquashFs {
 
 impl ScanOptions {
     fn options(&self) -> DirectoryOptions {
-        DirectoryOptions {
-            xattrs: self.keep_xattr,
-            hard_links: !self.no_hard_links,
-            mount_points: if self.one_file_system { MountPoints::Skip } else { MountPoints::Enter },
-            readers: READERS,
-            ..DirectoryOptions::default()
-        }
+        let mut options = DirectoryOptions::new(READERS);
+        (options.xattrs, options.hard_links) = (self.keep_xattr, !self.no_hard_links);
+        options.mount_points = if self.one_file_system { MountPoints::Skip } else { MountPoints::Enter };
+        options
     }
 }
 

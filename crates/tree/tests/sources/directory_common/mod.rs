@@ -12,7 +12,7 @@ use packline_tree::{Device, DirectoryOptions, DirectorySource, Entry, Error, Ext
 pub type Contents = Vec<(Entry, Option<Vec<u8>>)>;
 
 pub fn options(readers: usize) -> DirectoryOptions {
-    DirectoryOptions { readers, ..DirectoryOptions::default() }
+    DirectoryOptions::new(readers)
 }
 
 /// All entries and contents of a source, read with a buffer of `buffer` bytes; attributes sorted by name.

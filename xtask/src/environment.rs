@@ -11,7 +11,6 @@ pub fn target_directory() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::shell::root().join("target"), PathBuf::from)
 }
 
-/// The path of this program.
 pub fn own_path() -> Result<String, String> {
     let path = std::env::current_exe().map_err(|cause| cause.to_string())?;
     path.into_os_string().into_string().map_err(|path| format!("{} is not UTF-8", path.display()))

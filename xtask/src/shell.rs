@@ -14,7 +14,6 @@ pub fn print(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// Prints a line to standard error.
 pub fn print_error(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -87,7 +86,6 @@ pub fn hash(paths: &[PathBuf]) -> Result<blake3::Hash, String> {
     Ok(hasher.finalize())
 }
 
-/// A path as text, or an error.
 pub fn text(path: &Path) -> Result<&str, String> {
     path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))
 }

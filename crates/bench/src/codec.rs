@@ -175,7 +175,6 @@ struct Bench {
     /// Compressed blocks, one after the other, and the place of each; `None` for blocks that did not get smaller.
     packed: Vec<u8>,
     places: Vec<Option<Range<usize>>>,
-    /// Decompressed blocks.
     back: Vec<u8>,
 }
 

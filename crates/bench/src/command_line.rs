@@ -10,12 +10,10 @@ use packline_runtime::escape::{self, Escape};
 pub enum Stdout {
     /// To the log beside standard error.
     Log,
-    /// To /dev/null.
     Discarded,
     File(PathBuf),
 }
 
-/// A program to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
     /// The program, then its arguments.

@@ -22,7 +22,6 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The program that is running.
     running: Option<Pid>,
     requested: bool,
     /// Whether there are results to report.

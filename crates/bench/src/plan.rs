@@ -11,7 +11,6 @@ use crate::pack_commands::{Packing, Parameters, Unsupported};
 use crate::program::Program;
 use crate::report::{Case, Tails, Task, push_new, short_block_size};
 
-/// One program in a case.
 #[derive(Debug, Clone)]
 pub struct Competitor {
     pub case: Case,

@@ -20,7 +20,6 @@ use crate::{Clock, Error, Interruption};
 /// Bytes of a failed program's output that are shown, from its beginning and from its end.
 const SHOWN: u64 = 600;
 
-/// A program that has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended {
     pub cost: Cost,
@@ -120,7 +119,6 @@ fn failed(line: &CommandLine, what: &str) -> Error {
     Error::failed(format!("{}: {what}", line.quoted()))
 }
 
-/// The BLAKE3 digest of a file.
 pub fn digest(path: &Path) -> Result<blake3::Hash, Error> {
     let refused = |cause| Error::file("read", path, &cause);
     let (mut file, mut buffer) = (File::open(path).map_err(refused)?, vec![0; BUFFER]);

@@ -85,9 +85,7 @@ impl ProgramKind {
 pub enum Loss {
     /// Attributes of the root.
     Root,
-    /// Hard links.
     Links,
-    /// Extended attributes.
     Xattrs,
 }
 
@@ -111,7 +109,6 @@ impl Loss {
     }
 }
 
-/// A program that is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub kind: ProgramKind,
@@ -123,7 +120,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// The packline that is measured.
     pub fn packline(path: PathBuf) -> Program {
         let version = format!("packline {}", env!("CARGO_PKG_VERSION"));
         Program { kind: Packline, label: "packline".to_owned(), path, version }
@@ -139,7 +135,6 @@ impl Program {
     }
 }
 
-/// Which competitors are measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Against {
     /// Those for SquashFS that are installed.
@@ -150,7 +145,6 @@ pub enum Against {
     Named(Vec<NamedProgram>),
 }
 
-/// A program as the user named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedProgram {
     kind: ProgramKind,

@@ -30,7 +30,6 @@ pub struct Runner<'a> {
     pub done: usize,
 }
 
-/// A run that has ended.
 pub struct Run<'c> {
     pub competitor: &'c Competitor,
     pub group: usize,
@@ -218,12 +217,10 @@ impl<'a> Runner<'a> {
         self.processes.run(line)
     }
 
-    /// A command line of packline without arguments.
     pub fn packline(&self) -> CommandLine {
         CommandLine::new(self.programs.first().map_or("packline".as_ref(), |program| program.path.as_path()))
     }
 
-    /// The error of a wrong result.
     pub fn wrong(&self, message: String) -> Error {
         match self.keep {
             true => Error::Failed(format!("{message}\nthe output is in {}", self.work_dir.keep().escaped())),

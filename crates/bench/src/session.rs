@@ -62,11 +62,9 @@ pub trait Progress {
     fn plan(&mut self, summary: &str);
     /// The first of `runs` runs is about to begin.
     fn start(&mut self, runs: usize);
-    /// A run begins.
     fn begin(&mut self, what: &str);
     /// The output of a run is being checked.
     fn checking(&mut self);
-    /// A run has ended.
     fn step(&mut self);
     /// A result or a failure, as text of one or more lines, with names escaped.
     fn message(&mut self, text: &str);

@@ -7,7 +7,6 @@ use packline_codec::Spec;
 use crate::report::{Report, Tails, Task, read_csv};
 use crate::{Against, Error, Outcome, Session, Synthetic, codec, pack, storage, unpack};
 
-/// A benchmark with its settings.
 #[derive(Debug, Clone)]
 pub enum Benchmark {
     /// Packs a tree with packline and its competitors, and compares what they made.
@@ -90,7 +89,6 @@ pub struct PackSettings {
 pub enum PackSource {
     /// A directory or a tar.
     Path(PathBuf),
-    /// A generated tar.
     Synthetic(Synthetic),
 }
 

@@ -18,7 +18,6 @@ use crate::{Clock, Error, Session};
 const PIECE: usize = 512 << 10;
 /// Alignment of addresses and sizes that every device accepts, bytes.
 const ALIGNMENT: usize = 4096;
-/// Bytes that are written by default.
 const DEFAULT_BYTES: u64 = 1 << 30;
 /// Passes; the best counts, since other processes may use the medium too.
 const PASSES: usize = 3;

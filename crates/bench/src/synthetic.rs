@@ -13,10 +13,8 @@ const FILE: u64 = (1 << 20) + 12_345;
 const SMALL_FILES: u64 = 8;
 const SMALL_MOST: u64 = 20_000;
 
-/// Contents of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filling {
-    /// Bytes of zero.
     Zeros,
     /// Bytes that do not compress.
     Random,
@@ -43,7 +41,6 @@ impl Filling {
 pub struct Synthetic {
     /// Name for the report.
     pub name: String,
-    /// Contents of its files.
     pub filling: Filling,
     /// Bytes of content.
     pub bytes: u64,

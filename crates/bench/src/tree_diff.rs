@@ -14,7 +14,6 @@ use crate::implicit_dirs::ImplicitDirs;
 use crate::program::Loss;
 use crate::runner::Runner;
 
-/// Differences that are shown.
 const SHOWN: usize = 5;
 
 /// Attributes of an implicit directory that its program chooses.

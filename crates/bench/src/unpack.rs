@@ -20,7 +20,6 @@ use crate::tree_diff::TreeDiff;
 use crate::work_dir::{WorkDir, remove};
 use crate::{Error, Session};
 
-/// The image to unpack.
 struct Image {
     path: PathBuf,
     size: u64,

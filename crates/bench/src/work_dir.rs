@@ -9,7 +9,6 @@ use packline_tree::destination::remove_tree;
 
 use crate::Error;
 
-/// Names that are tried.
 const MAX_NAMES: usize = 16;
 
 /// A temporary directory, removed with its contents.

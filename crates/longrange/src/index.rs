@@ -152,7 +152,6 @@ impl Zone {
         index
     }
 
-    /// The links from `index` on.
     fn words(&self, index: usize) -> impl Iterator<Item = u64> {
         (index..usize::MAX).map_while(|index| self.links.get(index))
     }

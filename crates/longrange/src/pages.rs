@@ -8,7 +8,6 @@ pub(crate) const PAGE: usize = 1024;
 /// Bytes of a page, with the allocator's overhead.
 pub(crate) const PAGE_BYTES: u64 = PAGE as u64 * 8 + 64;
 
-/// Unused pages.
 #[derive(Default)]
 pub(crate) struct PagePool {
     free: Mutex<Vec<Vec<u64>>>,
@@ -47,7 +46,6 @@ impl Pile {
         }
     }
 
-    /// Appends the pages of `other`.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.pages.append(&mut other.pages);
     }

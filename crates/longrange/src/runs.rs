@@ -26,7 +26,6 @@ pub(crate) const MEMORY: u64 = SEGMENT / GRID as u64 * 2 * 2 * size_of::<Run>() 
 pub(crate) struct Run {
     /// Start of the bytes that equal those `period` bytes before.
     pub(crate) start: usize,
-    /// Their end.
     pub(crate) end: usize,
     /// 1 to 64 bytes.
     pub(crate) period: usize,

@@ -52,7 +52,6 @@ impl Uncovered {
         &self.matches
     }
 
-    /// Bytes in gaps.
     pub(crate) fn bytes(&self) -> u64 {
         self.length - self.matches.iter().map(|found| found.length).sum::<u64>()
     }

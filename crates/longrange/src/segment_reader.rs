@@ -96,7 +96,6 @@ impl SegmentReader {
     }
 }
 
-/// All bytes of a window in memory.
 fn bytes(window: &Arc<dyn Window>) -> &[u8] {
     window.bytes().unwrap_or_default()
 }

@@ -22,7 +22,6 @@ const DENSER: u64 = 8;
 /// and takes one sample in at least this many bytes.
 const FINEST: u64 = 3;
 
-/// The parameters of a level.
 struct Level {
     /// One sample in this many bytes, if memory allows it.
     gap: u64,
@@ -68,7 +67,6 @@ pub struct Settings {
     candidates: u32,
     samples_of_a_match: u64,
     least: u64,
-    /// Bytes of a sample.
     sample: usize,
 }
 
@@ -204,7 +202,6 @@ impl Settings {
         self.segment_samples_most(SEGMENT.min(self.length))
     }
 
-    /// Bits of a position.
     pub(crate) fn position_bits(&self) -> u32 {
         64 - self.length.saturating_sub(1).leading_zeros()
     }

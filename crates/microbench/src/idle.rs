@@ -9,13 +9,10 @@ use std::io;
 pub struct Idle {
     /// The caller's work before each item.
     pub read: u64,
-    /// Hashing an item.
     pub hash: u64,
     /// Compressing an item other than the first.
     pub compress: u64,
-    /// Compressing the first.
     pub head: u64,
-    /// Committing an item.
     pub sink: u64,
 }
 
@@ -41,26 +38,15 @@ fn mixed(sum: u64, more: u64) -> u64 {
     (sum ^ more).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-pub struct Hash(Idle);
-
-pub struct Compress(Idle);
-
-pub type IdlePipeline = Pipeline<Hash, Compress>;
-
-impl Task for Hash {
-    type In = Item;
-    type Out = Item;
-    type Error = Infallible;
-    type Tool = ();
-
-    fn tool(&self) {}
-
-    fn run(&self, (): &mut (), item: Item) -> Result<Item, Infallible> {
-        Ok(Item { made: spin(item.number, self.0.hash), ..item })
-    }
+/// A stage of [`Idle`]: rounds of the first item, and of each other.
+pub struct Stage {
+    first: u64,
+    others: u64,
 }
 
-impl Task for Compress {
+pub type IdlePipeline = Pipeline<Stage, Stage>;
+
+impl Task for Stage {
     type In = Item;
     type Out = Item;
     type Error = Infallible;
@@ -69,13 +55,13 @@ impl Task for Compress {
     fn tool(&self) {}
 
     fn run(&self, (): &mut (), item: Item) -> Result<Item, Infallible> {
-        let rounds = if item.number == 0 { self.0.head } else { self.0.compress };
+        let rounds = if item.number == 0 { self.first } else { self.others };
         Ok(Item { made: spin(item.made, rounds), ..item })
     }
 }
 
-impl Sequencer<Hash, Compress> for Sink {
-    fn decide(&mut self, item: Item, next: &mut Outbox<Compress>) -> Result<(), Infallible> {
+impl Sequencer<Stage, Stage> for Sink {
+    fn decide(&mut self, item: Item, next: &mut Outbox<Stage>) -> Result<(), Infallible> {
         next.submit(item);
         Ok(())
     }
@@ -88,7 +74,8 @@ impl Sequencer<Hash, Compress> for Sink {
 
 impl Idle {
     pub fn pipeline(self, config: Config) -> io::Result<IdlePipeline> {
-        Pipeline::new(Hash(self), Compress(self), config)
+        let hash = Stage { first: self.hash, others: self.hash };
+        Pipeline::new(hash, Stage { first: self.head, others: self.compress }, config)
     }
 
     /// Sends `items` items of `bytes` bytes each through a pipeline of this work. Returns a number that depends on every result and

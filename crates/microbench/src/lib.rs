@@ -43,7 +43,6 @@ pub fn program(length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A block that does not compress.
 pub fn noise(length: usize) -> Vec<u8> {
     Random::new(3).noise(length)
 }

@@ -1,66 +1,39 @@
 //! A queue of timed events; equal times in the order of scheduling.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
+/// Events by key and number. A key is a time in nanoseconds, or any other monotonic measure; at least 0, so that its bits are in
+/// the order of the numbers.
 #[derive(Debug)]
 pub struct Events<T> {
-    heap: BinaryHeap<Reverse<Timed<T>>>,
+    queue: BTreeMap<(u64, u64), T>,
     scheduled: u64,
-}
-
-/// `key` is a time in nanoseconds, or any other monotonic measure.
-#[derive(Debug)]
-struct Timed<T> {
-    key: f64,
-    order: u64,
-    event: T,
 }
 
 impl<T> Default for Events<T> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), scheduled: 0 }
+        Self { queue: BTreeMap::new(), scheduled: 0 }
     }
 }
 
 impl<T> Events<T> {
     pub fn at(&mut self, key: f64, event: T) {
-        self.heap.push(Reverse(Timed { key, order: self.scheduled, event }));
+        self.queue.insert((key.max(0.0).to_bits(), self.scheduled), event);
         self.scheduled += 1;
     }
 
     pub fn next_key(&self) -> Option<f64> {
-        self.heap.peek().map(|Reverse(timed)| timed.key)
+        self.queue.first_key_value().map(|((key, _), _)| f64::from_bits(*key))
     }
 
     pub fn pop(&mut self) -> Option<(f64, T)> {
-        self.heap.pop().map(|Reverse(timed)| (timed.key, timed.event))
+        self.queue.pop_first().map(|((key, _), event)| (f64::from_bits(key), event))
     }
 
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.queue.len()
     }
 }
-
-impl<T> Ord for Timed<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.total_cmp(&other.key).then(self.order.cmp(&other.order))
-    }
-}
-
-impl<T> PartialOrd for Timed<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Timed<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<T> Eq for Timed<T> {}
 
 #[cfg(test)]
 mod tests {

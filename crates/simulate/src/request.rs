@@ -117,7 +117,6 @@ impl Request {
         Ok(Self { work, recorded, base, cores, queues, wake, caller, unit, budget })
     }
 
-    /// The machine that runs `workers` workers.
     pub fn machine(&self, workers: usize) -> Machine {
         let ideal = |cores| Machine::ideal(cores, self.base.costs.clone());
         match self.cores {

@@ -14,7 +14,6 @@ use clap::ValueEnum;
 const ITEM: Item = Item { bytes: 100.0, read: 0.0, hash: 0.0, decide: 0.0, whole: true, first: 0, blocks: 0 };
 const BLOCK: Block = Block { bytes_in: 100.0, bytes_out: 50.0, compress: Some(0.0), commit: 0.0 };
 
-/// Equal items with one block each.
 fn equal(count: usize, item: &Item, block: &Block) -> Workload {
     let mut work = Workload::default();
     (0..count).for_each(|_| work.add(item.clone(), std::slice::from_ref(block)));

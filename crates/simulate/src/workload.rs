@@ -45,7 +45,6 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Appends an item and its blocks.
     pub fn add(&mut self, item: Item, blocks: &[Block]) {
         self.largest_item = self.largest_item.max(item.bytes);
         self.items.push(Item { first: self.blocks.len(), blocks: blocks.len(), ..item });

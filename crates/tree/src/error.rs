@@ -15,7 +15,6 @@ pub enum Error {
         #[source]
         cause: std::io::Error,
     },
-    /// The input is malformed.
     #[error("{input}: {what} at byte {offset}{entry} (expected {expected})", entry = name_entry(.entry))]
     Malformed {
         /// The input's name as the user gave it; `standard input` for a pipe.

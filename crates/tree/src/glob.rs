@@ -21,7 +21,6 @@ pub enum Slash {
     Separates,
 }
 
-/// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     tokens: Vec<Token>,

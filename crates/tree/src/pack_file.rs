@@ -24,7 +24,7 @@ pub(crate) mod words;
 pub use glob_line::{GlobPattern, PackGlob, TypeSet};
 pub use listing::list_pack_file;
 
-use crate::{Bytes, Device, Error};
+use crate::{Bytes, Device, Error, Kind};
 use fields::{Fields, number};
 use lines::{Place, lines, quote};
 use words::Words;
@@ -32,19 +32,12 @@ use words::Words;
 /// The entry that a line adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackKind {
-    /// A regular file.
     File {
         /// Path of its content on the host, relative to the pack directory.
         location: Bytes,
     },
-    Dir,
-    Symlink(Bytes),
-    /// A further name of an inode; the canonical path of another name of it, which may come before or after.
-    HardLink(Bytes),
-    BlockDevice(Device),
-    CharDevice(Device),
-    Fifo,
-    Socket,
+    /// Anything but a regular file.
+    Entry(Kind),
     /// The entries below a directory of the host.
     Glob(PackGlob),
 }
@@ -95,21 +88,21 @@ fn known_keyword(place: Place<'_>, word: &[u8]) -> Result<&'static str, Error> {
 fn parse_kind(place: Place<'_>, keyword: &str, path: &[u8], words: &mut Words<'_>) -> Result<PackKind, Error> {
     Ok(match keyword {
         "file" => PackKind::File { location: words.next()?.unwrap_or_else(|| path.to_vec()) },
-        "dir" => PackKind::Dir,
-        "nod" => device(place, words)?,
-        "slink" => PackKind::Symlink(words.need("target of the symbolic link")?),
-        "link" => PackKind::HardLink(place.canonical(&words.need("target of the hard link")?)?),
-        "pipe" => PackKind::Fifo,
-        "sock" => PackKind::Socket,
-        _ => PackKind::Glob(PackGlob::read(place, words)?),
+        "glob" => PackKind::Glob(PackGlob::read(place, words)?),
+        "dir" => PackKind::Entry(Kind::Dir),
+        "nod" => PackKind::Entry(device(place, words)?),
+        "slink" => PackKind::Entry(Kind::Symlink(words.need("target of the symbolic link")?)),
+        "link" => PackKind::Entry(Kind::HardLink(place.canonical(&words.need("target of the hard link")?)?)),
+        "pipe" => PackKind::Entry(Kind::Fifo),
+        _ => PackKind::Entry(Kind::Socket),
     })
 }
 
-fn device(place: Place<'_>, words: &mut Words<'_>) -> Result<PackKind, Error> {
+fn device(place: Place<'_>, words: &mut Words<'_>) -> Result<Kind, Error> {
     let kind = words.need("device type")?;
     let wrap = match &kind[..] {
-        b"b" | b"B" => PackKind::BlockDevice,
-        b"c" | b"C" => PackKind::CharDevice,
+        b"b" | b"B" => Kind::BlockDevice,
+        b"c" | b"C" => Kind::CharDevice,
         _ => return Err(place.error(format!("device type {}", quote(&kind)), "`b` or `c`")),
     };
     let major = number(place, "major number", &words.need("major number")?)?;
@@ -129,7 +122,8 @@ mod tests {
         parse_pack_file("list", text.as_bytes()).unwrap_err().to_string()
     }
 
-    fn line(line: u64, path: &str, mode: u16, uid: u32, gid: u32, kind: PackKind) -> PackLine {
+    fn line(line: u64, path: &str, mode: u16, uid: u32, gid: u32, kind: Kind) -> PackLine {
+        let kind = PackKind::Entry(kind);
         PackLine { line, path: path.into(), mode: Some(mode), uid: Some(uid), gid: Some(gid), kind }
     }
 
@@ -141,14 +135,14 @@ mod tests {
                     link /l x y z //dir/../no\n";
         let (good, bad) = text.rsplit_once("link").unwrap();
         let expected = [
-            line(2, "slink", 0o644, 2, 3, PackKind::Symlink(b"slinktarget".into())),
-            line(3, "dir", 0o755, 4, 5, PackKind::Dir),
-            line(4, "c", 0o600, 6, 7, PackKind::CharDevice(Device { major: 13, minor: 37 })),
-            line(5, "b", 0o600, 8, 9, PackKind::BlockDevice(Device { major: 42, minor: 21 })),
-            line(7, "pipe", 0o644, 10, 11, PackKind::Fifo),
-            line(8, "", 0o755, 1000, 100, PackKind::Dir),
-            line(9, "foo bar/ test \"", 0o7777, 0, u32::MAX, PackKind::Dir),
-            line(10, "sock", 0o555, 12, 13, PackKind::Socket),
+            line(2, "slink", 0o644, 2, 3, Kind::Symlink(b"slinktarget".into())),
+            line(3, "dir", 0o755, 4, 5, Kind::Dir),
+            line(4, "c", 0o600, 6, 7, Kind::CharDevice(Device { major: 13, minor: 37 })),
+            line(5, "b", 0o600, 8, 9, Kind::BlockDevice(Device { major: 42, minor: 21 })),
+            line(7, "pipe", 0o644, 10, 11, Kind::Fifo),
+            line(8, "", 0o755, 1000, 100, Kind::Dir),
+            line(9, "foo bar/ test \"", 0o7777, 0, u32::MAX, Kind::Dir),
+            line(10, "sock", 0o555, 12, 13, Kind::Socket),
         ];
         assert_eq!(parse(good), expected);
         assert_eq!(
@@ -163,7 +157,7 @@ mod tests {
             parse("file /sbin/init 0755 0 0 ../init/sbin/init\nfile //bin//bash 0755 0 0\nlink /a 0 0 0 /b/./c");
         assert_eq!(found[0].kind, PackKind::File { location: b"../init/sbin/init".into() });
         assert_eq!(found[1].kind, PackKind::File { location: b"bin/bash".into() });
-        assert_eq!(found[2].kind, PackKind::HardLink(b"b/c".into()));
+        assert_eq!(found[2].kind, PackKind::Entry(Kind::HardLink(b"b/c".into())));
     }
 
     #[test]

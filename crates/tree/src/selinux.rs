@@ -28,7 +28,6 @@ pub const SELINUX_XATTR: &str = "security.selinux";
 /// The context of paths without a matching specification, as in squashfs-tools-ng.
 pub const UNLABELED: &str = "system_u:object_r:unlabeled_t:s0";
 
-/// The specifications of a `file_contexts` file.
 #[derive(Debug, Default)]
 pub struct FileContexts {
     /// By the exact path they match, in the order of the lines.

@@ -9,7 +9,6 @@ pub type Recipe = fn(&Staging) -> Result<Vec<Part>, String>;
 
 pub struct Corpus {
     pub name: &'static str,
-    /// The name of its file.
     pub file: &'static str,
     /// Whether a directory of the same content and the corpus's name is made too.
     pub tree: bool,

@@ -137,7 +137,6 @@ fn unpack(staging: &Staging, name: &str, tree: &Path) -> Result<Part, String> {
     Ok(part)
 }
 
-/// The only file in a download directory.
 pub fn only_file(directory: &Path) -> Result<PathBuf, String> {
     let entries = fs::read_dir(directory).map_err(|cause| with_path(directory, &cause))?;
     let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -12,7 +12,6 @@ pub struct Part {
     pub digest: String,
 }
 
-/// A resulting file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sum {
     /// Name without directories.

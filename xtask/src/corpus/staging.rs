@@ -97,7 +97,6 @@ fn missing(programs: &[&str]) -> Option<String> {
     Some(format!("{program} is not installed (apt-get install {package})"))
 }
 
-/// An error message with its path.
 pub fn with_path(path: &Path, cause: &std::io::Error) -> String {
     format!("{}: {cause}", path.display())
 }

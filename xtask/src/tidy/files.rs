@@ -1,8 +1,5 @@
 //! Rules on single files.
 
-use crate::shell;
-use std::path::Path;
-
 /// Longer files give the reason in a line of their head that begins with [`REASON`].
 const MAX_LINES: usize = 500;
 const REASON: &str = "//! Long because ";
@@ -10,25 +7,9 @@ const REASON: &str = "//! Long because ";
 const HEAD: usize = 30;
 /// Files that may hold `unsafe`: a crate, and a file that has to run before the runtime.
 const UNSAFE_IN: [&str; 2] = ["crates/codec/", "crates/cli/src/host/closed_streams.rs"];
-/// Extensions of the text files that are checked.
-const TEXT: [&str; 5] = ["rs", "md", "toml", "yml", "sh"];
 
-pub fn check(root: &Path) -> Result<Vec<String>, String> {
-    let mut violations = Vec::new();
-    for path in shell::files(root)? {
-        let kind = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        if !TEXT.contains(&kind.as_str()) {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-        let found = if kind == "rs" { source(&name, &text) } else { Vec::new() };
-        violations.extend(found.into_iter().chain(paths(&text)).map(|violation| format!("{name}: {violation}")));
-    }
-    Ok(violations)
-}
-
-fn source(name: &str, text: &str) -> Vec<String> {
+/// Checks a source file.
+pub fn source(name: &str, text: &str) -> Vec<String> {
     let mut violations = Vec::new();
     if !text.starts_with("//! ") {
         violations.push("its first line does not describe its role (expected `//! ...`)".to_owned());
@@ -47,7 +28,7 @@ fn source(name: &str, text: &str) -> Vec<String> {
 }
 
 /// Paths that exist on one machine only.
-fn paths(text: &str) -> Vec<String> {
+pub fn paths(text: &str) -> Vec<String> {
     let marks = [["/ro", "ot/"].concat(), ["/Use", "rs/"].concat(), ["/wo", "rk/"].concat()];
     let found = |mark: &String| {
         let line = text.lines().position(|line| starts_a_path(line, mark))?;

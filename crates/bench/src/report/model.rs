@@ -202,7 +202,6 @@ pub struct Input {
     pub bytes: u64,
 }
 
-/// A measured program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Program {
     pub name: String,
@@ -210,7 +209,6 @@ pub struct Program {
     pub version: String,
 }
 
-/// The result of a benchmark.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// The command line; several commands have a line each.

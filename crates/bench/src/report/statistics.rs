@@ -33,7 +33,6 @@ impl Spread {
 }
 
 impl Measured {
-    /// The spread of a number of each run.
     pub fn spread(&self, number: fn(&Cost) -> f64) -> Spread {
         Spread::of(self.runs.iter().map(number))
     }

@@ -113,7 +113,6 @@ pub(super) fn storage(report: &Report) -> Option<String> {
     ))
 }
 
-/// The number of runs.
 fn counted(report: &Report) -> Option<String> {
     let programs = report.measured.iter().map(|measured| measured.runs.len());
     let counts = || programs.clone().chain(report.codecs.iter().map(|codec| codec.compress.len()));

@@ -16,19 +16,18 @@ pub fn low(mut figures: Vec<f64>) -> f64 {
 }
 
 /// The median time of one step over rounds of `steps` steps, nanoseconds.
-pub fn each(steps: usize, mut step: impl FnMut(usize)) -> f64 {
-    median((0..ROUNDS).map(|_| round(steps, &mut step)).collect())
+pub fn each(steps: usize, step: impl FnMut(usize)) -> f64 {
+    median(times(ROUNDS, steps, step))
 }
 
 /// The time of one step in each of `rounds` rounds of `steps` steps, nanoseconds.
 pub fn times(rounds: usize, steps: usize, mut step: impl FnMut(usize)) -> Vec<f64> {
-    (0..rounds).map(|_| round(steps, &mut step)).collect()
-}
-
-fn round(steps: usize, step: &mut impl FnMut(usize)) -> f64 {
-    let begin = host::nanoseconds();
-    (0..steps).for_each(step);
-    (host::nanoseconds() - begin) as f64 / steps as f64
+    let round = |_| {
+        let begin = host::nanoseconds();
+        (0..steps).for_each(&mut step);
+        (host::nanoseconds() - begin) as f64 / steps as f64
+    };
+    (0..rounds).map(round).collect()
 }
 
 #[cfg(test)]

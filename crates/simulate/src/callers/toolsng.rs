@@ -45,7 +45,6 @@ struct Ticket {
 enum TicketContent {
     /// A block that is a whole item, by number.
     Block(usize),
-    /// An item that is a fragment.
     Fragment(usize),
     /// A full block of fragments, and its I/O number.
     FragmentBlock(usize, u64),

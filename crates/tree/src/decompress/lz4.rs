@@ -1,4 +1,5 @@
-//! lz4 frames and the legacy format before them, block by block over the block decoder of `lz4_flex`.
+//! lz4 frames and the legacy format before them, block by block over the block decoder of `lz4_flex`. Its frame decoder takes an input
+//! that ends before a block as the end of the frame, and refuses skippable frames.
 //!
 //! Formats: lz4 repository, `doc/lz4_Frame_format.md` 1.6.4, "General Structure of LZ4 Frame format" and "Legacy frame".
 
@@ -276,19 +277,19 @@ fn word(field: &[u8]) -> u32 {
 
 /// A decoder of a legacy file: it ends where the input does.
 pub(super) struct Lz4Legacy {
-    /// Size of the block that is gathered; `None` while its size field is.
-    block: Option<()>,
+    /// Whether a block is gathered, rather than its size.
+    in_block: bool,
     gather: Gather,
     output: Output,
 }
 
 impl Lz4Legacy {
     pub fn new() -> Self {
-        Self { block: None, gather: Gather::new(4), output: Output::default() }
+        Self { in_block: false, gather: Gather::new(4), output: Output::default() }
     }
 
     fn advance(&mut self, field: &[u8]) -> Result<(), Wrong> {
-        if self.block.take().is_some() {
+        if mem::take(&mut self.in_block) {
             self.gather.wanted = 4;
             return self.output.decode(field, LEGACY_BLOCK, false);
         }
@@ -296,7 +297,7 @@ impl Lz4Legacy {
             // The magic at the start, and that of a file appended to this one.
             LEGACY_MAGIC => {}
             size if size as usize <= LEGACY_BLOCK + LEGACY_BLOCK / 255 + 16 && size > 0 => {
-                self.block = Some(());
+                self.in_block = true;
                 self.gather.wanted = size as usize;
             }
             size => return Err(format!("block of {size} bytes")),
@@ -305,7 +306,7 @@ impl Lz4Legacy {
     }
 
     fn is_between(&self) -> bool {
-        self.block.is_none() && self.gather.bytes.is_empty()
+        !self.in_block && self.gather.bytes.is_empty()
     }
 }
 

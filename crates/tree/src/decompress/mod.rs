@@ -27,7 +27,6 @@ pub use detect::{Format, detect, read_head};
 
 use std::io::{self, Cursor, Read};
 
-/// Bounds of a decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Threads that decode; 0 counts as 1.

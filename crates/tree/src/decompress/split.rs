@@ -66,7 +66,6 @@ fn share(limits: &Limits, workers: usize) -> usize {
     each.clamp(1 << 20, 16 << 20) as usize
 }
 
-/// Decodes a piece.
 struct Decode {
     format: Format,
     limits: Limits,

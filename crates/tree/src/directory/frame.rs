@@ -12,7 +12,6 @@ use super::stat::{FileId, id};
 /// Bytes asked of the operating system at once when a directory is listed.
 const LIST_BYTES: usize = 32 << 10;
 
-/// An open directory.
 pub(super) struct Frame {
     /// Closed while the walk is far below, see [`Frame::close`]; shared with files that wait to be read.
     directory: Option<Arc<OwnedFd>>,

@@ -24,9 +24,7 @@ pub enum Fault {
     BadName(Bytes),
     /// A symbolic link's or hard link's target is empty.
     EmptyTarget,
-    /// The root of the tree is not a directory.
     RootNotDirectory,
-    /// Path of a parent that is not a directory.
     ParentNotDirectory(Bytes),
     /// A parent is a symbolic link to a missing path, given here.
     ParentMissing(Bytes),

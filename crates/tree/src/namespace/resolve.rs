@@ -46,7 +46,6 @@ impl Lookup {
 pub(super) enum Missing {
     /// Create it with these attributes.
     Make(Meta),
-    /// Fail.
     Refuse,
 }
 
@@ -90,7 +89,6 @@ impl Walk<'_> {
         Ok(at)
     }
 
-    /// Processes one component.
     fn step(&mut self, at: NodeId, name: &[u8], linked: bool) -> Result<NodeId, Fault> {
         match name {
             b"" | b"." => return Ok(at),

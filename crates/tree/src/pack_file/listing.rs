@@ -56,13 +56,7 @@ impl Listing {
         let mut node = match &line.kind {
             PackKind::Glob(glob) => return self.add_glob(line, glob, base),
             PackKind::File { location } => file(place, &base.join(OsStr::from_bytes(location)))?,
-            PackKind::Dir => Node::new(Kind::Dir),
-            PackKind::Symlink(target) => Node::new(Kind::Symlink(target.clone())),
-            PackKind::HardLink(target) => Node::new(Kind::HardLink(target.clone())),
-            PackKind::BlockDevice(device) => Node::new(Kind::BlockDevice(*device)),
-            PackKind::CharDevice(device) => Node::new(Kind::CharDevice(*device)),
-            PackKind::Fifo => Node::new(Kind::Fifo),
-            PackKind::Socket => Node::new(Kind::Socket),
+            PackKind::Entry(kind) => Node::new(kind.clone()),
         };
         node.meta = line.meta(self.defaults, self.defaults.mtime);
         self.add(line.line, &line.path, node)

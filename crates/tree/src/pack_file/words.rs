@@ -19,7 +19,6 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// The next word.
     pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
         match self.rest.first() {
             None => Ok(None),

@@ -18,7 +18,6 @@ const CLASSES: [&str; 14] = [
     "xdigit",
 ];
 
-/// An expression.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// The expression for the crate, anchored at both ends.

@@ -8,7 +8,6 @@ use super::pattern::Pattern;
 use crate::pack_file::lines::{Place, is_blank, quote};
 use crate::{Bytes, Error, Kind};
 
-/// One specification.
 #[derive(Debug)]
 pub(super) struct Spec {
     /// Its line number: later ones win.
@@ -26,11 +25,9 @@ pub(super) struct Spec {
 /// The key of a specification.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// One path.
     Literal(Bytes),
     /// All paths below one directory of the root, such as `/usr`.
     Below(Bytes),
-    /// Any path.
     Anywhere,
 }
 

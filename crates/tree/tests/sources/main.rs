@@ -7,11 +7,10 @@ mod directory_faults;
 mod directory_source;
 mod namespace_model;
 mod namespace_rules;
-#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tar_compressed;
 mod tar_lenient;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tar_support;
 mod tar_tools;
-#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod tar_write;
 mod tar_zoo;

@@ -1,8 +1,7 @@
 //! Compressed inputs of common tools: whole, concatenated, truncated and damaged.
 
 use std::fs;
-use std::io::{self, Cursor, Read, Write};
-use std::process::{Command, Stdio};
+use std::io::{self, Cursor, Read};
 
 use crate::tar_support::*;
 use packline_testkit::tools;
@@ -17,14 +16,7 @@ fn filter(program: &str, options: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     if !tools::need(&[program]) {
         return None;
     }
-    let mut command = Command::new(program);
-    command.args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
+    let output = fed(program, options, input);
     assert!(output.status.success(), "{program} {options:?}");
     Some(output.stdout)
 }

@@ -1,9 +1,8 @@
 //! Our tars, extracted by GNU tar and bsdtar.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
+use crate::tar_support::fed;
 use packline_testkit::generate::small_tree;
 use packline_testkit::model::{Content, Node, NodeKind};
 use packline_testkit::snapshot::{self, Except, Snapshot, assert_same};
@@ -78,20 +77,9 @@ fn archive(prefix: &str, nodes: &[Node], sparse: bool) -> Vec<u8> {
 
 /// Runs a program with an archive on its standard input; it must succeed without messages. Returns its output.
 fn feed(program: &str, arguments: &[&str], archive: &[u8]) -> String {
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env("LC_ALL", "C.UTF-8")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let (mut input, bytes) = (child.stdin.take().unwrap(), archive.to_vec());
-    let writer = std::thread::spawn(move || input.write_all(&bytes));
-    let output = child.wait_with_output().unwrap();
+    let output = fed(program, arguments, archive);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && stderr.is_empty(), "{program} {arguments:?}: {stderr}");
-    writer.join().unwrap().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -219,9 +207,6 @@ fn numbers_beyond_ustar_are_listed_right() {
     let size = (1 << 40) + 1;
     let node = Node::new("large", NodeKind::File(Content::sparse(size, Vec::new())));
     TarWriter::new("").entry(&mut large, &entry_of(&node)).unwrap();
-    let mut child =
-        Command::new("tar").args(["-tvf", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(&large).unwrap();
-    let listed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let listed = String::from_utf8(fed("tar", &["-tvf", "-"], &large).stdout).unwrap();
     assert!(listed.contains(&size.to_string()), "{listed}");
 }

@@ -22,7 +22,6 @@ pub enum Content {
 
 #[derive(Debug, Clone)]
 pub struct Packing {
-    /// Input of each packer.
     pub content: Content,
     pub codec: &'static str,
     /// Block size, bytes.

@@ -5,7 +5,6 @@ use super::variant::Variant;
 use packline_engine::Config;
 use packline_microbench::Idle;
 
-/// Bytes of an item.
 const ITEM: usize = 128 << 10;
 /// Items that fit into the budget.
 const CAPACITY: usize = 128;

@@ -61,7 +61,6 @@ impl Tree {
         Tree::new(vec![0; 1 << 20], fillings.into_iter().map(|filling| File { size: size / 2, filling }))
     }
 
-    /// Empty files.
     pub fn empty(count: u64) -> Tree {
         Tree::new(vec![0], consecutive(count, 0))
     }

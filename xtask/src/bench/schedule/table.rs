@@ -20,7 +20,6 @@ impl Row {
         super::median(self.costs.iter().map(of))
     }
 
-    /// The fastest run.
     fn best(&self, of: impl Fn(&Cost) -> f64) -> f64 {
         self.costs.iter().map(of).fold(f64::NAN, f64::min)
     }

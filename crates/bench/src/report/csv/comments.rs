@@ -30,7 +30,6 @@ fn escaped(value: &str) -> String {
 pub(super) struct Header<'a> {
     /// The report as far as the comments have it.
     pub report: Report,
-    /// The directory of the storage.
     pub directory: Option<String>,
     /// The text after the comments.
     pub table: &'a str,

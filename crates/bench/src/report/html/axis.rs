@@ -130,7 +130,6 @@ fn powers(least: f64, most: f64) -> Vec<f64> {
     ticks.filter(|tick| *tick >= least / 1.000_001 && *tick <= most * 1.000_001).collect()
 }
 
-/// The label of a tick.
 pub(super) fn tick(number: f64) -> String {
     let trimmed = |number: f64| format!("{}", (number * 1e4).round() / 1e4);
     match number.abs() {

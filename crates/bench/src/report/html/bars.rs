@@ -13,7 +13,6 @@ pub(super) struct Bar {
     pub range: Option<(f64, f64)>,
     /// The value as it is printed.
     pub text: String,
-    /// Its colour, as a class.
     pub class: &'static str,
 }
 

@@ -94,7 +94,6 @@ fn points(places: &[Place]) -> String {
     places.iter().map(place).collect::<Vec<_>>().join(" ")
 }
 
-/// A coordinate to a tenth.
 fn coordinate(value: f64) -> String {
     let tenth = (value * 10.0).round() / 10.0;
     if tenth.is_finite() { format!("{}", tenth + 0.0) } else { "0".into() }

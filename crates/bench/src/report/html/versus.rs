@@ -7,7 +7,6 @@ use super::section::Series;
 use crate::report::figures::{Against, Figures};
 use crate::report::{Spread, number};
 
-/// A figure for each competitor.
 pub(super) fn versus(series: &Series) -> String {
     let compared: Vec<(&Figures, Against)> =
         series.at_most_jobs().into_iter().filter_map(|one| one.versus.map(|versus| (one, versus))).collect();

@@ -12,7 +12,6 @@ use crate::pack_file::lines::quote;
 use crate::pack_file::{GlobPattern, PackGlob};
 use crate::{Bytes, DirectoryOptions, Error, Glob, HostFile, Kind, MountPoints, Slash};
 
-/// State of a glob.
 struct Taking<'a> {
     line: &'a PackLine,
     glob: &'a PackGlob,
@@ -27,7 +26,6 @@ enum Pattern {
 }
 
 impl Listing {
-    /// Adds the entries of a `glob` line.
     pub(super) fn add_glob(&mut self, line: &PackLine, glob: &PackGlob, base: &Path) -> Result<(), Error> {
         let place = self.place(line.line);
         let location = glob.location.as_deref().unwrap_or(b".");

@@ -1,9 +1,9 @@
 //! Shared by the tar tests: a writer of tar blocks with any content, and reading sources to their end.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use packline_testkit::snapshot::{Attributes, Kind as Found, Snapshot};
 use packline_testkit::tools;
@@ -29,12 +29,10 @@ impl Header {
         header
     }
 
-    /// A POSIX header.
     pub fn ustar(name: &str, kind: u8, size: u64) -> Self {
         Self::v7(name, kind, size).with(257, b"ustar\x0000")
     }
 
-    /// A GNU header.
     pub fn gnu(name: &str, kind: u8, size: u64) -> Self {
         Self::v7(name, kind, size).with(257, b"ustar  \0")
     }
@@ -49,23 +47,23 @@ impl Header {
         self
     }
 
-    /// The header with a link target.
     pub fn link(self, target: &str) -> Self {
         self.with(157, target.as_bytes())
     }
 
     /// The block with the right checksum.
-    pub fn seal(mut self) -> Vec<u8> {
-        self.put(148, b"        ");
-        let sum: u32 = self.0.iter().map(|&byte| u32::from(byte)).sum();
-        self.put(148, format!("{sum:06o}\0 ").as_bytes());
-        self.0.to_vec()
+    pub fn seal(self) -> Vec<u8> {
+        self.sealed(i32::from)
     }
 
     /// The block with the checksum that archivers with signed characters wrote.
-    pub fn seal_signed(mut self) -> Vec<u8> {
+    pub fn seal_signed(self) -> Vec<u8> {
+        self.sealed(|byte| i32::from(byte.cast_signed()))
+    }
+
+    fn sealed(mut self, number: fn(u8) -> i32) -> Vec<u8> {
         self.put(148, b"        ");
-        let sum: i32 = self.0.iter().map(|&byte| i32::from(byte.cast_signed())).sum();
+        let sum: i32 = self.0.iter().map(|&byte| number(byte)).sum();
         self.put(148, format!("{sum:06o}\0 ").as_bytes());
         self.0.to_vec()
     }
@@ -87,19 +85,13 @@ pub fn end() -> Vec<u8> {
     vec![0; 2 * BLOCK]
 }
 
-/// A regular file.
 pub fn file(name: &str, body: &[u8]) -> Vec<u8> {
     Header::ustar(name, b'0', body.len() as u64).body(body)
 }
 
 /// One PAX record with the right length.
 pub fn record(key: &str, value: &[u8]) -> Vec<u8> {
-    let body = key.len() + value.len() + 3;
-    let mut length = body + 1;
-    while length != body + length.to_string().len() {
-        length = body + length.to_string().len();
-    }
-    [length.to_string().as_bytes(), b" ", key.as_bytes(), b"=", value, b"\n"].concat()
+    packline_testkit::tar::pax_record(key.as_bytes(), value)
 }
 
 /// An extended header of type `x` or `g`.
@@ -232,6 +224,19 @@ pub fn run(program: &str, arguments: &[&str], directory: &Path) -> Vec<u8> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).env("LC_ALL", "C");
     tools::run(&mut command).unwrap().stdout
+}
+
+/// The output of a program with `input` on its standard input.
+pub fn fed(program: &str, arguments: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new(program);
+    command.args(arguments).env("LC_ALL", "C.UTF-8");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, bytes) = (child.stdin.take().unwrap(), input.to_vec());
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes));
+    let output = child.wait_with_output().unwrap();
+    let written = writer.join().unwrap();
+    assert!(!output.status.success() || written.is_ok(), "{program} {arguments:?}: {written:?}");
+    output
 }
 
 /// Typical file content from a seed: words, numbers and a run of noise.

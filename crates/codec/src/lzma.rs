@@ -1,9 +1,9 @@
 //! lzma: the legacy .lzma format (xz `doc/lzma-file-format.txt`), a 13-byte header and LZMA data with an end mark.
 
+use crate::CodecError;
 use crate::bounded::Compressor;
 use crate::item::{Printed, items};
-use crate::xz::{Format, LzmaModel, Settings, Stream, decode, encode};
-use crate::{CodecError, Decoder};
+use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
 
 pub(crate) const NAME: &str = "lzma";
 
@@ -75,24 +75,5 @@ impl Compressor for LzmaEncoder {
             field.copy_from_slice(&(src.len() as u64).to_le_bytes());
         }
         Ok(size)
-    }
-}
-
-/// Decompresses .lzma files, with or without an end mark.
-pub(crate) struct LzmaDecoder {
-    stream: Stream,
-    memory: u64,
-}
-
-impl LzmaDecoder {
-    /// A decoder that uses at most `memory` bytes.
-    pub(crate) fn new(memory: usize) -> Self {
-        LzmaDecoder { stream: Stream::new(NAME), memory: memory.max(1) as u64 }
-    }
-}
-
-impl Decoder for LzmaDecoder {
-    fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        decode(&mut self.stream, Format::Alone, self.memory, src, dst)
     }
 }

@@ -4,11 +4,9 @@ use liblzma_sys as sys;
 
 use crate::bounded::{Bounded, Compressor, check_block_size};
 use crate::lzma::NAME;
-use crate::xz::{Search, Stream, encoded, encoder_usage, options};
+use crate::xz::{MIN_DICT, Search, Stream, encoded, encoder_usage, options};
 use crate::{CodecError, Encoder};
 
-/// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
-const MIN_DICT: usize = 4096;
 /// lc 3, lp 0, pb 2: suitable for all kinds of data.
 const CONTEXTS: [u32; 3] = [3, 0, 2];
 /// Memory missing from the library's own estimate: probabilities and the state of the stream.

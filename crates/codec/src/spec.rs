@@ -9,10 +9,10 @@ use crate::gzip::{Inflater, Trial};
 use crate::huff0::{Huff0Decoder, Huff0Encoder};
 use crate::item::no_items;
 use crate::lz4::{Lz4Decoder, Lz4Encoder};
-use crate::lzma::{LzmaDecoder, LzmaEncoder};
+use crate::lzma::LzmaEncoder;
 use crate::lzo::{LzoDecoder, LzoEncoder};
 use crate::none::Stored;
-use crate::xz::{DictSize, XzDecoder, XzEncoder};
+use crate::xz::{DictSize, Format, StreamDecoder, XzEncoder};
 use crate::zle::{ZleDecoder, ZleEncoder};
 use crate::zstd::{ZstdDecoder, ZstdEncoder};
 use crate::{
@@ -194,8 +194,8 @@ impl Spec {
         Ok(match self {
             Spec::None => Box::new(Stored),
             Spec::Gzip(_) => Box::new(Inflater::new()?),
-            Spec::Xz(_) => Box::new(XzDecoder::new(memory_limit)),
-            Spec::Lzma(_) => Box::new(LzmaDecoder::new(memory_limit)),
+            Spec::Xz(_) => Box::new(StreamDecoder::new(xz::NAME, Format::Xz(None), memory_limit)),
+            Spec::Lzma(_) => Box::new(StreamDecoder::new(lzma::NAME, Format::Alone, memory_limit)),
             Spec::Zstd(_) => Box::new(ZstdDecoder::new(block_size)?),
             Spec::Lz4(_) => Box::new(Lz4Decoder),
             Spec::Lzo(_) => Box::new(LzoDecoder),

@@ -5,15 +5,13 @@ use std::mem::MaybeUninit;
 
 use liblzma_sys as sys;
 
-use super::settings::{Search, options};
+use super::settings::{MIN_DICT, Search, options};
 use super::stream::bare;
 use crate::CodecError;
 use crate::lzma::NAME;
 
 /// The filter's flag that accepts an end mark (lzma/lzma12.h, `LZMA_LZMA1EXT_ALLOW_EOPM`).
 const MAY_HAVE_END_MARK: u32 = 1;
-/// Smallest dictionary, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
-const MIN_DICT: u32 = 4096;
 /// Upper bound, bytes: probabilities, the state of the decoder, and what the library adds to the dictionary.
 const STATE: usize = 128 * 1024;
 /// Number of values of the contexts byte.
@@ -51,7 +49,7 @@ impl<R: BufRead> RawLzmaReader<R> {
             nice_len: 32,
             depth: 1,
         };
-        let mut options = options(dict_size.max(MIN_DICT), [lc, lp, pb], search);
+        let mut options = options(dict_size.max(MIN_DICT as u32), [lc, lp, pb], search);
         options.ext_flags = MAY_HAVE_END_MARK;
         options.ext_size_low = size as u32;
         options.ext_size_high = (size >> 32) as u32;
@@ -80,7 +78,7 @@ impl<R: BufRead> RawLzmaReader<R> {
 impl RawLzmaReader<&[u8]> {
     /// Upper bound of the memory of a reader, bytes, without its source and its output.
     pub fn memory(dict_size: u32) -> usize {
-        STATE + dict_size.max(MIN_DICT) as usize
+        STATE + MIN_DICT.max(dict_size as usize)
     }
 }
 

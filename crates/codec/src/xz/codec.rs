@@ -73,45 +73,36 @@ pub(crate) fn encoder_memory(params: &XzParams, block_size: usize) -> usize {
     spare + params.model.encoder_memory(block_size)
 }
 
-pub(crate) struct XzDecoder {
+/// Decompresses single streams of xz, or of lzma with or without an end mark.
+pub(crate) struct StreamDecoder {
     stream: Stream,
-    memory: u64,
-}
-
-impl XzDecoder {
-    /// A decoder that uses at most `memory` bytes.
-    pub(crate) fn new(memory: usize) -> Self {
-        XzDecoder { stream: Stream::new(NAME), memory: memory.max(1) as u64 }
-    }
-}
-
-impl Decoder for XzDecoder {
-    fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        decode(&mut self.stream, Format::Xz(None), self.memory, src, dst)
-    }
-}
-
-/// Decompresses `src`, which must be exactly one stream.
-pub(crate) fn decode(
-    stream: &mut Stream,
     format: Format,
     memory: u64,
-    src: &[u8],
-    dst: &mut [u8],
-) -> Result<usize, CodecError> {
-    let (codec, size, capacity) = (stream.codec(), src.len(), dst.len());
-    let bad = |reason| Err(CodecError::Malformed { codec, size, reason });
-    match stream.decode(format, memory, src, dst)? {
-        Code::Ended { read, written } if read == size => Ok(written),
-        Code::Ended { .. } => bad("bytes follow the end of the stream"),
-        Code::Full => Err(CodecError::TooLong { codec, size, capacity }),
-        Code::Short => bad("ends too early"),
-        Code::Refused(sys::lzma_ret_LZMA_MEMLIMIT_ERROR) => {
-            Err(CodecError::Memory { codec, needed: stream.wanted(), limit: memory })
+}
+
+impl StreamDecoder {
+    /// A decoder of `codec` that uses at most `memory` bytes.
+    pub(crate) fn new(codec: &'static str, format: Format, memory: usize) -> Self {
+        StreamDecoder { stream: Stream::new(codec), format, memory: memory.max(1) as u64 }
+    }
+}
+
+impl Decoder for StreamDecoder {
+    fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
+        let (codec, size, capacity) = (self.stream.codec(), src.len(), dst.len());
+        let bad = |reason| Err(CodecError::Malformed { codec, size, reason });
+        match self.stream.decode(self.format, self.memory, src, dst)? {
+            Code::Ended { read, written } if read == size => Ok(written),
+            Code::Ended { .. } => bad("bytes follow the end of the stream"),
+            Code::Full => Err(CodecError::TooLong { codec, size, capacity }),
+            Code::Short => bad("ends too early"),
+            Code::Refused(sys::lzma_ret_LZMA_MEMLIMIT_ERROR) => {
+                Err(CodecError::Memory { codec, needed: self.stream.wanted(), limit: self.memory })
+            }
+            Code::Refused(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec }),
+            Code::Refused(sys::lzma_ret_LZMA_FORMAT_ERROR) => bad("not a stream of this format"),
+            Code::Refused(sys::lzma_ret_LZMA_OPTIONS_ERROR) => bad("uses what is not supported"),
+            Code::Refused(_) => bad("damaged"),
         }
-        Code::Refused(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec }),
-        Code::Refused(sys::lzma_ret_LZMA_FORMAT_ERROR) => bad("not a stream of this format"),
-        Code::Refused(sys::lzma_ret_LZMA_OPTIONS_ERROR) => bad("uses what is not supported"),
-        Code::Refused(_) => bad("damaged"),
     }
 }

@@ -17,9 +17,9 @@ pub use dict::{DictSize, Percent};
 pub use model::LzmaModel;
 pub use params::{Bcj, XzParams};
 
-pub(crate) use codec::{XzDecoder, XzEncoder, decode, encode, encoded, encoder_memory};
+pub(crate) use codec::{StreamDecoder, XzEncoder, encode, encoded, encoder_memory};
 pub(crate) use model::DECODER_MEMORY;
-pub(crate) use settings::{Search, Settings, options};
+pub(crate) use settings::{MIN_DICT, Search, Settings, options};
 pub(crate) use stream::{Code, Format, Stream, encoder_usage};
 
 pub(crate) const NAME: &str = "xz";

@@ -5,7 +5,7 @@ use liblzma_sys as sys;
 use super::{LzmaModel, encoder_usage};
 
 /// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
-const MIN_DICT: usize = 4096;
+pub(crate) const MIN_DICT: usize = 4096;
 
 /// Memory missing from liblzma's own estimate, bytes: probabilities of the encoder and the state of the stream.
 const STATE: usize = 64 * 1024;

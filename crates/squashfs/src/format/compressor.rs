@@ -12,14 +12,12 @@ use packline_codec::{
 };
 
 use crate::format::superblock::SUPERBLOCK_BYTES;
-use crate::format::wire::Put;
+use crate::format::wire::{Put, metadata_block};
 use crate::{Error, Options};
 
 /// The names of SquashFS's codecs, and `none`, in the order of listings.
 pub const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo"];
 
-/// Marks a metadata block as stored.
-pub(crate) const STORED: u16 = 1 << 15;
 /// The only version of the lz4 options: raw blocks.
 pub(crate) const LZ4_LEGACY: u32 = 1;
 
@@ -88,7 +86,7 @@ pub(crate) fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
         Spec::Zstd(params) => zstd(params),
         other @ (Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle) => return Err(no_number(other).into()),
     };
-    Ok(words.map_or_else(Vec::new, |payload| block(&payload)))
+    Ok(words.map_or_else(Vec::new, |payload| metadata_block(&payload, true)))
 }
 
 /// Start of the data area: right after the superblock and the compressor options, bytes.
@@ -97,13 +95,6 @@ pub(crate) fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
 /// As [`options_block`].
 pub fn data_start(options: &Options) -> Result<u64, Error> {
     Ok(SUPERBLOCK_BYTES + options_block(options)?.len() as u64)
-}
-
-fn block(payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(payload.len() + 2);
-    out.put_u16(STORED | payload.len() as u16);
-    out.extend_from_slice(payload);
-    out
 }
 
 /// Level u32, window u16, strategies u16. The format has levels up to 9; higher ones are stored as 9.

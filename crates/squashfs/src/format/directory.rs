@@ -9,12 +9,13 @@
 
 pub(crate) mod listing;
 
+use packline_codec::METADATA_BLOCK_SIZE;
 use packline_tree::{Content, NodeId, Tree};
 
 use crate::Error;
 use crate::format::inode::{LONGEST_LISTING, MOST_INDICES, Type};
 use crate::format::wire::Put;
-use crate::write::metadata::{BLOCK_BYTES, Metadata, Position, StreamId, block_of, offset_of};
+use crate::write::metadata::{Metadata, Position, StreamId, block_of, offset_of};
 use crate::write::numbering::{Numbering, display_path};
 
 const MOST_ENTRIES: u32 = 256;
@@ -74,7 +75,7 @@ impl Run {
     /// Whether an entry of `bytes` bytes can join.
     fn takes(&self, block: usize, number: u32, bytes: usize) -> bool {
         let near = i16::try_from(i64::from(number) - i64::from(self.base)).is_ok();
-        let fits = HEADER_BYTES + self.entries.len() + bytes <= BLOCK_BYTES;
+        let fits = HEADER_BYTES + self.entries.len() + bytes <= METADATA_BLOCK_SIZE;
         self.block == block && near && fits && self.count < MOST_ENTRIES
     }
 
@@ -131,7 +132,7 @@ impl<'t> Listings<'t> {
         }
         let Some(listing) = self.listings.last_mut() else { return Ok(()) };
         listing.length = length as u32;
-        let most = if length > BLOCK_BYTES as u64 { MOST_INDICES } else { 0 };
+        let most = if length > METADATA_BLOCK_SIZE as u64 { MOST_INDICES } else { 0 };
         self.indices.truncate(listing.first_index + most);
         Ok(())
     }
@@ -157,7 +158,7 @@ impl<'t> Listings<'t> {
     fn end_run(&mut self, out: &mut Metadata<'_>) -> Result<(), Error> {
         let Some(first) = self.run.first.take() else { return Ok(()) };
         self.index(out.position(self.table), first);
-        let block = out.start_of(self.inodes, (self.run.block * BLOCK_BYTES) as u64)?;
+        let block = out.start_of(self.inodes, (self.run.block * METADATA_BLOCK_SIZE) as u64)?;
         let mut header = Vec::with_capacity(HEADER_BYTES);
         header.put_u32(self.run.count - 1);
         header.put_u32(table_offset(block, "inode")?);

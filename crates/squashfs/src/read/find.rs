@@ -15,7 +15,7 @@ const SEARCH_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// Those of reading.
-pub fn find_image(input: &dyn Input) -> io::Result<Option<u64>> {
+pub(super) fn find_image(input: &dyn Input) -> io::Result<Option<u64>> {
     let mut window = Vec::new();
     let mut at = 0;
     while at + SUPERBLOCK_BYTES <= input.size() {

@@ -7,11 +7,10 @@ use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
 
 use super::metadata_cache::Cache;
 use super::{Input, ReadError};
+use crate::format::wire::STORED;
 
 /// Memory limit of a decoder: more than any sound image needs, far less than a hostile one could require.
 pub(super) const DECODER_MEMORY: usize = 64 << 20;
-/// Set in the header of a stored block.
-const STORED: u16 = 1 << 15;
 /// Length of a block's header, bytes.
 const HEADER_BYTES: u64 = 2;
 /// Shortest block there can be, bytes: a header and a byte.

@@ -104,9 +104,9 @@ impl Shard {
     }
 }
 
-/// Spreads offsets over all bits (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).
-fn hash(offset: u64) -> u64 {
-    let product = offset.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// Spreads a number over all bits (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).
+pub(super) fn hash(number: u64) -> u64 {
+    let product = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     product ^ product >> 29
 }
 

@@ -29,7 +29,7 @@ mod walk;
 pub use crate::format::directory::listing::{DirEntry, Listing};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
 pub use error::ReadError;
-pub use find::find_image;
+use find::find_image;
 pub use image::{Image, Opening, Origin};
 pub use inode::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};

@@ -3,6 +3,7 @@
 use packline_tree::path::MAX_PATH;
 
 use super::metadata::Cursor;
+use super::metadata_cache::hash;
 use super::{DirData, Image, Inode, InodeRef, Listing, Node, ReadError};
 use crate::format::directory::listing::Listed;
 use hashbrown::HashTable;
@@ -159,10 +160,4 @@ pub(super) fn check_kind(listed: &Listed, inode: &Inode) -> Result<(), ReadError
     }
     let what = format!("inode {}, a {:?}, listed as a {:?}", inode.number, inode.node_type(), listed.kind);
     Err(ReadError::corrupt(inode.at.0 >> 16, what, "the same type in both"))
-}
-
-/// Spreads references over all bits (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).
-fn hash(reference: u64) -> u64 {
-    let product = reference.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    product ^ product >> 29
 }

@@ -9,15 +9,15 @@
 
 use std::collections::VecDeque;
 
+use packline_codec::METADATA_BLOCK_SIZE;
+
 use crate::write::data_writer::write;
 use crate::{Error, MetadataCompressor, Sink};
 
-/// Raw length of a metadata block, bytes.
-pub(crate) const BLOCK_BYTES: usize = 8192;
 /// Blocks in flight before some are collected: 2 MiB of raw metadata, enough to keep 64 workers busy.
 const WINDOW: usize = 256;
 /// Longest block of the format: header and a stored payload.
-const LONGEST: usize = BLOCK_BYTES + 2;
+const LONGEST: usize = METADATA_BLOCK_SIZE + 2;
 
 /// A position in a stream: raw bytes from its start.
 pub(crate) type Position = u64;
@@ -68,12 +68,12 @@ pub(crate) fn reference(start: u64, position: Position) -> u64 {
 
 /// Index of the block that contains a position.
 pub(crate) fn block_of(position: Position) -> usize {
-    (position / BLOCK_BYTES as u64) as usize
+    (position / METADATA_BLOCK_SIZE as u64) as usize
 }
 
 /// Offset in its block of a position, bytes.
 pub(crate) fn offset_of(position: Position) -> u16 {
-    (position % BLOCK_BYTES as u64) as u16
+    (position % METADATA_BLOCK_SIZE as u64) as u16
 }
 
 struct Stream {
@@ -86,7 +86,7 @@ struct Stream {
 
 impl Stream {
     fn position(&self) -> Position {
-        (self.submitted * BLOCK_BYTES + self.raw.len()) as u64
+        (self.submitted * METADATA_BLOCK_SIZE + self.raw.len()) as u64
     }
 
     fn length(&self) -> u64 {
@@ -110,7 +110,7 @@ impl<'a> Metadata<'a> {
 
     /// Opens a stream; `stored`: without compression.
     pub(crate) fn open(&mut self, place: Place, stored: bool) -> StreamId {
-        let raw = Vec::with_capacity(BLOCK_BYTES);
+        let raw = Vec::with_capacity(METADATA_BLOCK_SIZE);
         self.streams.push(Stream { place, stored, raw, submitted: 0, starts: vec![0] });
         StreamId(self.streams.len() - 1)
     }
@@ -124,10 +124,10 @@ impl<'a> Metadata<'a> {
     pub(crate) fn put(&mut self, id: StreamId, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             let raw = &mut self.streams[id.0].raw;
-            let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - raw.len()));
+            let (now, later) = bytes.split_at(bytes.len().min(METADATA_BLOCK_SIZE - raw.len()));
             raw.extend_from_slice(now);
             bytes = later;
-            if raw.len() == BLOCK_BYTES {
+            if raw.len() == METADATA_BLOCK_SIZE {
                 self.submit(id)?;
             }
         }
@@ -166,7 +166,7 @@ impl<'a> Metadata<'a> {
 
     fn submit(&mut self, id: StreamId) -> Result<(), Error> {
         let stream = &mut self.streams[id.0];
-        let raw = std::mem::replace(&mut stream.raw, Vec::with_capacity(BLOCK_BYTES));
+        let raw = std::mem::replace(&mut stream.raw, Vec::with_capacity(METADATA_BLOCK_SIZE));
         stream.submitted += 1;
         self.compressor.submit(raw, stream.stored)?;
         self.in_flight.push_back(id);

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use packline_engine::{Outbox, Sequencer};
 use packline_runtime::of_fault;
 
-use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed, stored_metadata};
+use crate::format::wire::metadata_block;
+use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
 use crate::{Error, MetadataCompressor};
 
 /// The pipeline as a compressor of metadata blocks, once all data is written.
@@ -31,7 +32,7 @@ impl MetadataCompressor for PipelineCompressor<'_> {
         self.pending += 1;
         let next = self.pipeline.outbox();
         if stored {
-            next.pass(Packed::Metadata(stored_metadata(&raw)));
+            next.pass(Packed::Metadata(metadata_block(&raw, true)));
         } else {
             next.submit(Job::Metadata { raw });
         }

@@ -3,20 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use packline_codec::{Encoder, Outcome, Spec};
+use packline_codec::{Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
 
 use crate::Error;
 use crate::buffer::{Buffer, Pool};
 use crate::format::layout::STORED_BLOCK;
+use crate::format::wire::metadata_block;
 use crate::write::batch::JOB_BYTES;
 use crate::write::digest::{Digest, is_zero};
 use crate::write::slab::{Piece, Slab};
-
-/// Largest raw metadata block, bytes (SquashFS 4.0).
-const METADATA_BLOCK: usize = 8192;
-/// Marks a metadata block as stored (bit 15 of its header).
-const STORED_METADATA: u16 = 1 << 15;
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
@@ -226,24 +222,12 @@ impl CompressTask {
             Some(encoder) => encoder,
             none => none.insert(self.codec.metadata_encoder()?),
         };
-        tool.scratch.resize(METADATA_BLOCK, 0);
+        tool.scratch.resize(METADATA_BLOCK_SIZE, 0);
         Ok(match encoder.compress(raw, &mut tool.scratch[..raw.len()])? {
-            Outcome::Smaller(size) => with_header(size as u16, &tool.scratch[..size]),
-            Outcome::NotSmaller => stored_metadata(raw),
+            Outcome::Smaller(size) => metadata_block(&tool.scratch[..size], false),
+            Outcome::NotSmaller => metadata_block(raw, true),
         })
     }
-}
-
-/// A stored metadata block with its header.
-pub(crate) fn stored_metadata(raw: &[u8]) -> Vec<u8> {
-    with_header(raw.len() as u16 | STORED_METADATA, raw)
-}
-
-fn with_header(header: u16, bytes: &[u8]) -> Vec<u8> {
-    let mut block = Vec::with_capacity(2 + bytes.len());
-    block.extend_from_slice(&header.to_le_bytes());
-    block.extend_from_slice(bytes);
-    block
 }
 
 /// The size word of a block of `size` bytes on disk.

@@ -6,6 +6,7 @@ use packline_runtime::of_fault;
 use packline_tree::{Entry, Kind, Meta, Namespace, Source};
 
 use crate::format::compressor::check_codec;
+use crate::format::inode::NO_XATTR;
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::{Decisions, Saved};
 use crate::write::feeder::{Feeder, FileCut, slab_memory};
@@ -19,8 +20,6 @@ use crate::{
 
 /// Number of entries between two checks of the tree's memory.
 const MEMORY_CHECK: u64 = 256;
-/// No extended attributes.
-const NO_XATTRS: u32 = u32::MAX;
 
 /// What a [`Writer`] needs besides the image's options.
 #[derive(Debug, Clone)]
@@ -184,7 +183,7 @@ impl Writer {
     fn try_add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
         let xattr = match self.options.xattrs && !entry.xattrs.is_empty() {
             true => self.xattrs.add(&entry.xattrs, &entry.path)?,
-            false => NO_XATTRS,
+            false => NO_XATTR,
         };
         let file = match entry.kind {
             Kind::File { size } => Some((self.data.decisions.add_file(size)?, size)),

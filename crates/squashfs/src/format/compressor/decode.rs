@@ -7,8 +7,9 @@ use packline_codec::{
     ZstdParams,
 };
 
-use crate::format::compressor::{LZ4_LEGACY, STORED};
+use crate::format::compressor::LZ4_LEGACY;
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
+use crate::format::wire::STORED;
 use crate::read::ReadError;
 
 /// Longest options of any compressor, bytes: further bytes are ignored.

@@ -4,6 +4,7 @@
 
 use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 use crate::read::{DirData, InodeRef, NodeType, ReadError};
+use packline_codec::METADATA_BLOCK_SIZE;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -15,8 +16,6 @@ const HEADER_BYTES: u32 = 12;
 const ENTRY_BYTES: u32 = 8;
 /// Longest name, bytes: Linux's limit. The format could store one byte more.
 const LONGEST_NAME: usize = 255;
-/// Maximum size of a decompressed metadata block, bytes.
-const BLOCK_BYTES: u16 = 8192;
 /// Length of an entry of a directory's index without its name, bytes.
 const INDEX_BYTES: usize = 12;
 
@@ -116,7 +115,7 @@ impl Listing {
     }
 
     fn listed(&self, place: MetaPlace, offset: u16, delta: u16, kind: u16) -> Result<Listed, ReadError> {
-        if offset >= BLOCK_BYTES {
+        if usize::from(offset) >= METADATA_BLOCK_SIZE {
             return Err(fault(place, format!("directory entry with inode offset {offset}"), "less than 8192"));
         }
         let found = NodeType::of(kind);
@@ -174,7 +173,7 @@ impl Listing {
 
     /// Skips to the start of a run in the index: `position` bytes after the start of the listing, in the metadata block at `block`.
     fn jump(&mut self, directory: &DirData, (position, block): (u32, u64)) {
-        let offset = (u64::from(directory.listing.offset) + u64::from(position)) % u64::from(BLOCK_BYTES);
+        let offset = (u64::from(directory.listing.offset) + u64::from(position)) % METADATA_BLOCK_SIZE as u64;
         self.cursor.seek(MetaPlace { block, offset: offset as u16 });
         self.left = directory.length - position;
     }

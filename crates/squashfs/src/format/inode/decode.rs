@@ -3,6 +3,7 @@
 //! SquashFS 4.0; the layout of each form is described where it is encoded, in the parent module. What the kernel lets
 //! pass is let pass: a number of links that is not checked, a tail end of no bytes, the place of an empty listing.
 
+use packline_codec::METADATA_BLOCK_SIZE;
 use packline_tree::{Device, Meta};
 
 use crate::TailPlace;
@@ -14,8 +15,6 @@ use crate::read::{DirData, FileData, Inode, InodeRef, Node, NodeType, ReadError}
 
 /// Longest target of a symbolic link, bytes.
 const LONGEST_TARGET: u32 = 65_535;
-/// Maximum size of a decompressed metadata block, bytes.
-const BLOCK_BYTES: u16 = 8192;
 
 /// Tables that inodes are checked against.
 #[derive(Clone, Copy)]
@@ -42,7 +41,7 @@ struct Body {
 /// Reads the inode at `at` with a cursor of the inode table.
 pub(crate) fn decode(rules: &Rules<'_>, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
     let place = cursor.area().place(at.0);
-    if place.offset >= BLOCK_BYTES || place.block >= cursor.area().end {
+    if usize::from(place.offset) >= METADATA_BLOCK_SIZE || place.block >= cursor.area().end {
         let what = format!("inode reference to block {}, offset {}", at.0 >> 16, place.offset);
         let length = cursor.area().end - cursor.area().start;
         return Err(ReadError::corrupt(place.block, what, format!("a block before {length}, an offset before 8192")));
@@ -137,7 +136,7 @@ impl Decoder<'_> {
         let length = length.ok_or_else(|| self.fault(format!("directory of size {size}"), "3 at least"))?;
         let area = &self.rules.tables.directories;
         let listing = MetaPlace { block: area.start + u64::from(block), offset };
-        if length > 0 && (listing.block >= area.end || offset >= BLOCK_BYTES) {
+        if length > 0 && (listing.block >= area.end || usize::from(offset) >= METADATA_BLOCK_SIZE) {
             let expected = format!("a block before {}, an offset before 8192", area.end - area.start);
             return Err(self.fault(format!("listing in block {block} at offset {offset}"), &expected));
         }

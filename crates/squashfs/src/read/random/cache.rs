@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 
 use super::Core;
 use super::decoder_pool::{Decoded, lock};
+use crate::read::metadata_cache::hash;
 use crate::read::{BlockPlace, ReadError};
 
 /// Bytes that a cached error counts as.
@@ -30,8 +31,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     fn hash(&self) -> u64 {
-        let mixed = self.place.offset.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ (mixed >> 32)
+        hash(self.place.offset)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 /// Why a search ended early; `E` is the error of the consumer of the matches.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError<E> {
-    /// The window could not be read: a fault of the medium, or the file was truncated meanwhile. The failure nearest to the window's
+    /// The window could not be read: a fault of the medium, or the file was truncated during the search. The failure nearest to the window's
     /// beginning, for any number of threads.
     #[error("{length} bytes at byte {at} of the window cannot be read")]
     Read {

@@ -3,7 +3,7 @@
 //! One caller and any number of workers run a workload (a trace of a real run, or the workload of a published table) on
 //! cores that share their speed (`cores.rs`), under locks with waiting times (`locks.rs`), with one of several queue designs
 //! (`designs/`) and one of two callers (`callers/`). `published.rs` and `debian.rs` give the source of their numbers;
-//! `calibrate/` measures those of the machine at hand. Equal inputs give equal results: nothing depends on the clock or
+//! `calibrate/` measures those of this machine. Equal inputs give equal results: nothing depends on the clock or
 //! on unseeded random numbers.
 
 mod calibrate;

@@ -120,7 +120,7 @@ fn one_worker_spins_and_the_others_sleep() {
         let read = if item % 2 == 0 { hash + soon } else { 0.0 };
         pairs.add(Item { read, hash, ..ITEM }, &[]);
     }
-    // A pair is done soon before the next comes. Of its two workers one spins and gets an item at once, the other is woken.
+    // A pair is done shortly before the next arrives. Of its two workers one spins and gets an item at once, the other is woken.
     let outcome = run(&Setup::packline(16, 100.0), &Machine::ideal(32, costs), &pairs);
     assert_eq!(outcome.jobs, 100);
     assert!((48..=52).contains(&outcome.wakes), "{}", outcome.wakes);

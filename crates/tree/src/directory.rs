@@ -2,7 +2,7 @@
 //!
 //! Order: depth first, a directory before what is in it, names sorted by their bytes; the root comes first, with the empty
 //! path. The first name of a file with several is the file, the others are hard links to it. Symbolic links are never
-//! followed, nor is a directory that becomes one meanwhile: everything is opened relative to its directory.
+//! followed, nor is a directory that is replaced by one during the walk: everything is opened relative to its directory.
 //!
 //! A file must keep its size from being listed to being read, and must not be replaced; one that does not is an error.
 
@@ -58,7 +58,7 @@ pub struct DirectoryOptions {
     pub below: Bytes,
     /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
     pub readers: usize,
-    /// How many bytes of content they read ahead at most, not counting the file at hand; at least 131,072.
+    /// How many bytes of content they read ahead at most, not counting the current file; at least 131,072.
     pub ahead_bytes: usize,
 }
 
@@ -128,7 +128,7 @@ impl Source for DirectorySource {
         self.feed.read(buffer)
     }
 
-    /// Bytes of contents given out, holes included; what is to come is not known.
+    /// Bytes of contents returned so far, holes included; the total is not known.
     fn progress(&self) -> (u64, Option<u64>) {
         (self.feed.bytes_done(), None)
     }

@@ -17,7 +17,7 @@ pub enum Extent {
 pub trait Source {
     /// The next entry, or `None` after the last. Skips the unread rest of the current file's content.
     fn next_entry(&mut self) -> Result<Option<Entry>, Error>;
-    /// Reads on in the content of the last entry, a regular file. The sum of all extents is exactly the entry's size: a source that finds
+    /// Continues reading the content of the last entry, a regular file. The sum of all extents is exactly the entry's size: a source that finds
     /// less or more returns an error.
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error>;
     /// Position of the content of the current entry, a regular file of which nothing has been read. `None` if the source can only read

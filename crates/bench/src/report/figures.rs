@@ -107,7 +107,7 @@ impl CodecSpeed {
         speed(self.content_bytes, &self.compress)
     }
 
-    /// Bytes that decompressing gives a second on one core.
+    /// Bytes decompressed a second on one core.
     pub(super) fn decompress_speed(&self) -> Option<Spread> {
         speed(self.decompressed_bytes, &self.decompress)
     }

@@ -16,7 +16,7 @@ use super::{Report, Storage};
 /// - `storage`: `place`, `bytes`, `read_bytes_per_s`, `write_bytes_per_s`, `direct`; or `null`
 /// - `measured`, each: `task`, `codec`, `block_size`, `tails`, `program`, `jobs`, `content_bytes`, `image_bytes`, `ratio`
 ///   (image to content), `wall_s` and `cpu_s` (`least`, `median`, `most`), `peak_bytes`, `bytes_per_s` (content), `speedup`,
-///   `efficiency`, `ceiling_bytes_per_s` (what the storage allows), `ours_to_this` (for a peer beside whom ours stands:
+///   `efficiency`, `ceiling_bytes_per_s` (what the storage allows), `ours_to_this` (for a competitor that packline is compared with:
 ///   `cpu` and `wall` with `least`, `median`, `most`; `size`, `peak`), `runs` (each `wall_s`, `user_s`, `system_s`, `cpu_s`,
 ///   `peak_bytes`)
 /// - `fragments`, each: `codec`, `block_size`, `program`, `jobs`, `fragments`, `no_tail_packing`, `no_fragments` (each

@@ -15,7 +15,7 @@ const END_MARK: u64 = 0x1772_4538_5090;
 const MARK_BITS: usize = 48;
 /// Bytes read at a time.
 const READ: usize = 256 << 10;
-/// A block of 900,000 bytes takes at most 20 bits a symbol, and no encoder comes near: what is longer is not a block.
+/// A block of 900,000 bytes takes at most 20 bits a symbol, which no encoder reaches: anything longer is not a block.
 const MAX_BLOCK: usize = 4 << 20;
 /// The header of a block up to the end of its selectors takes less than this many bytes.
 const LOOK_AHEAD: usize = 32 << 10;

@@ -10,7 +10,7 @@
 //! | lzip, lzma, legacy lz4 | no |
 //!
 //! Concatenated streams are one; zeros after the end are ignored; anything else there is an error. Memory is bounded by
-//! [`Limits`], whatever the input says. The bytes and the errors are the same for every number of threads.
+//! [`Limits`], for any input. The bytes and the errors are the same for every number of threads.
 
 mod bits;
 mod bzip2;

@@ -21,7 +21,7 @@ use crate::threads::{refused, startable};
 /// the start of a piece.
 const PIECE: usize = 1 << 20;
 
-/// Starts the threads; the reader gives what they decode. They end when all is decoded, or when the reader is dropped and a
+/// Starts the threads; the reader returns the decoded bytes. They end when all is decoded, or when the reader is dropped and a
 /// pending read of the input returns.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The queue of entries between the list and the caller, and the batches that readers complete meanwhile.
+//! The queue of entries between the list and the caller, and the batches that readers complete in parallel.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -25,11 +25,11 @@ pub(super) struct Ahead {
     /// The batch that is being put together, and its number.
     filling: Batch,
     number: u64,
-    /// The batch whose items are being given out, and its number.
+    /// The batch whose items are being returned, and its number.
     taken: Option<(u64, Batch)>,
     /// Batches to use again: fresh memory costs more than reading a small file into it.
     spare: Vec<Batch>,
-    /// Bytes of content planned and not yet given out, and how many at most.
+    /// Bytes of content planned and not yet returned, and their limit.
     bytes: usize,
     window: usize,
     /// Directories that the queue keeps open; the one of the last entry.

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::Error;
 
-/// A failure with one file. Small, and made where its path is not at hand.
+/// A failure with one file. Small, and created where the path is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The operation, and the operating system's error.

@@ -1,4 +1,4 @@
-//! One open directory on the way down: its names, sorted, and how many have been visited.
+//! An open directory of the walk: its names, sorted, and how many have been visited.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};

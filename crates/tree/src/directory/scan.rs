@@ -1,6 +1,6 @@
 //! The walk: depth first, a directory before what is in it, names sorted by their bytes; symbolic links are never followed.
 //!
-//! Everything is opened relative to its directory's descriptor. Memory: the names of the directories on the way down. At
+//! Everything is opened relative to its directory's descriptor. Memory: the names of the directories from the root to the current one. At
 //! most [`OPEN_DIRECTORIES`] of them are open; those above are opened again on the way back, through `..`, and must then
 //! be the same directories still.
 

@@ -15,7 +15,7 @@ pub(super) fn meta(stat: &Stat) -> Meta {
     Meta { mode: (stat.st_mode & 0o7777) as u16, uid: stat.st_uid, gid: stat.st_gid, mtime: stat.st_mtime }
 }
 
-/// A size in bytes; the operating system gives none below zero.
+/// A size in bytes; the operating system returns none below zero.
 pub(super) fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }

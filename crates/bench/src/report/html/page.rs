@@ -40,7 +40,7 @@ pub fn html(report: &Report) -> String {
     )
 }
 
-/// The dark colours are there twice: for readers whose system asks for them, and for those who choose them; not for print.
+/// The dark colours occur twice: for readers whose system asks for them, and for those who choose them; not for print.
 fn style() -> String {
     format!(
         "{STYLE}@media screen and (prefers-color-scheme: dark) {{\n:root:not([data-theme=light]) {{\n{DARK}}}\n}}\n\

@@ -46,7 +46,7 @@ fn corners(element: &str, text: &str) -> Vec<(f64, f64)> {
     }
 }
 
-/// What lies outside the drawing in which it stands.
+/// Elements that lie outside their drawing.
 fn outside(page: &str) -> Vec<String> {
     let plain = |text: &str| {
         text.replace("&lt;", "<")

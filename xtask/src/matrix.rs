@@ -2,7 +2,6 @@
 
 use crate::{corpus, environment, options, shell};
 use clap::Args;
-use packline_testkit::packer::Packer;
 use packline_testkit::tools;
 use std::path::PathBuf;
 
@@ -26,13 +25,13 @@ pub fn run(options: &Options) -> Result<(), String> {
     let directory = environment::target_directory().join("matrix");
     std::fs::create_dir_all(&directory).map_err(|cause| cause.to_string())?;
     let input = options.input.clone().unwrap_or_else(corpus::archive);
-    let matrix = Matrix { packer: Packer::new(options.binary.path()?), input, image: directory.join("image.sqfs") };
+    let matrix = Matrix { packline: options.binary.path()?, input, image: directory.join("image.sqfs") };
     options.codecs.iter().try_for_each(|codec| matrix.codec(codec, &options.workers))?;
     std::fs::remove_dir_all(&directory).map_err(|cause| cause.to_string())
 }
 
 struct Matrix {
-    packer: Packer,
+    packline: PathBuf,
     input: PathBuf,
     image: PathBuf,
 }
@@ -62,8 +61,10 @@ impl Matrix {
     }
 
     fn command(&self, codec: &str, options: &[&str]) -> std::process::Command {
-        let all = [&["-c", codec, "--force", "--quiet"], options].concat();
-        self.packer.command(&self.input, &self.image, &all)
+        let mut command = std::process::Command::new(&self.packline);
+        command.arg("pack").args([&self.input, &self.image]).args(["-c", codec, "--force", "--quiet"]).args(options);
+        command.env_remove("SOURCE_DATE_EPOCH").stdin(std::process::Stdio::null());
+        command
     }
 
     /// The smallest power of two of MiB that is enough for one worker.

@@ -15,11 +15,11 @@ pub mod hostile_pln;
 pub mod model;
 pub mod mount;
 mod packages;
-pub mod packer;
 pub mod peer;
 pub mod plant;
 mod random;
 pub mod reader;
+mod sandbox;
 pub mod signal;
 pub mod snapshot;
 mod specimen;
@@ -29,3 +29,4 @@ pub mod views;
 
 pub use clock::Stopwatch;
 pub use random::Random;
+pub use sandbox::{Ran, Sandbox};

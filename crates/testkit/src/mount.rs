@@ -54,6 +54,7 @@ impl Mounted {
         )?;
         Ok(Mounted { point, unmount: &["umount"], _held: Some(file) })
     }
+
     pub fn path(&self) -> &Path {
         self.point.path()
     }
@@ -67,6 +68,28 @@ impl Drop for Mounted {
         if command().is_err() {
             let _ = tools::run(Command::new("umount").arg("-l").arg(self.point.path()));
         }
+    }
+}
+
+/// A loop device over a file. Detached when dropped.
+#[derive(Debug)]
+pub struct LoopDevice(String);
+
+impl LoopDevice {
+    /// An error where losetup is missing, this is not root, or there is no free device.
+    pub fn over(file: &Path) -> Result<LoopDevice, String> {
+        let output = tools::run(Command::new("losetup").args(["--find", "--show"]).arg(file))?;
+        Ok(LoopDevice(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
+    }
+
+    pub fn path(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = tools::run(Command::new("losetup").args(["--detach", &self.0]));
     }
 }
 

@@ -1,34 +1,32 @@
-//! Tests of `packline bench` that start no program of ours but a stand-in.
+//! Tests of `packline bench` with a shell script in place of packline.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
-use super::harness::{Place, Ran, host, run, run_on};
+use packline_testkit::Sandbox;
+
+use super::harness::{Ran, host, run, run_on, sandbox};
 use crate::ui::io::Host;
 
 /// A host whose packline is this script.
-fn host_with(place: &Place, script: &str) -> Host {
-    let program = place.at("stand-in");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    Host { program: Some(program), ..host() }
+fn host_with(sandbox: &Sandbox, script: &str) -> Host {
+    Host { program: Some(sandbox.script("stand-in", script).into()), ..host() }
 }
 
-fn bench(place: &Place, script: &str, options: &[&str]) -> Ran {
-    fs::write(place.at("in.tar"), [0; 1024]).unwrap();
-    fs::create_dir_all(place.at("scratch")).unwrap();
-    let (input, scratch) = (place.text("in.tar"), place.text("scratch"));
+fn bench(sandbox: &Sandbox, script: &str, options: &[&str]) -> Ran {
+    sandbox.write("in.tar", [0; 1024]);
+    sandbox.create_dir("scratch");
+    let (input, scratch) = (sandbox.arg("in.tar"), sandbox.arg("scratch"));
     let words = [&["bench", "pack", &input, "--work-dir", &scratch, "--no-storage", "-c", "lz4"], options].concat();
     let alone = if options.contains(&"--against") { &[][..] } else { &["--against", "none"] };
     let words = [&words, alone].concat();
-    run_on(&words, b"", host_with(place, script))
+    run_on(&words, b"", host_with(sandbox, script))
 }
 
-fn left(place: &Place) -> usize {
-    fs::read_dir(place.at("scratch")).unwrap().count()
+fn left(sandbox: &Sandbox) -> usize {
+    sandbox.names_in("scratch").len()
 }
 
-/// `pack SOURCE IMAGE ...`: writes an image of so many bytes, and says what it packed.
+/// `pack SOURCE IMAGE ...`: writes an image of 6 bytes, and prints the size of the content.
 const PACKS: &str = "echo image > \"$3\"; echo '{\"content_bytes\": 60}'";
 
 #[test]
@@ -60,84 +58,84 @@ fn options_without_effect_are_refused() {
 
 #[test]
 fn peers_that_cannot_take_part_are_refused() {
-    let place = Place::new();
+    let sandbox = sandbox();
     for (peer, expected) in [
         ("unsquashfs", "unknown 'unsquashfs'"),
         ("zstd=/nonesuch/zstd", "/nonesuch/zstd is not installed"),
         ("zstd=/bin/true", "zstd=/bin/true takes no part with lz4: it has of these codecs only zstd."),
     ] {
-        let ran = bench(&place, PACKS, &["--against", peer]);
+        let ran = bench(&sandbox, PACKS, &["--against", peer]);
         assert!(ran.status == 2 && ran.err.contains(expected), "{peer}: {ran:?}");
-        assert_eq!(left(&place), 0);
+        assert_eq!(left(&sandbox), 0);
     }
 }
 
 #[test]
 fn every_run_is_counted_and_reported() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let ran =
-        bench(&place, PACKS, &["-j", "1-3", "-n", "4", "--warmup", "2", "-b", "4K,8K", "--csv", &place.text("csv")]);
+        bench(&sandbox, PACKS, &["-j", "1-3", "-n", "4", "--warmup", "2", "-b", "4K,8K", "--csv", &sandbox.arg("csv")]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    let report = packline_bench::read_csv(&fs::read_to_string(place.at("csv")).unwrap()).unwrap();
+    let report = packline_bench::read_csv(&sandbox.read_text("csv")).unwrap();
     let jobs: Vec<(u64, usize)> = report.measured.iter().map(|one| (one.case.block_size, one.case.jobs)).collect();
     assert_eq!(jobs, [(4096, 1), (4096, 2), (4096, 3), (8192, 1), (8192, 2), (8192, 3)]);
     assert!(report.measured.iter().all(|one| (one.content_bytes, one.image_bytes, one.runs.len()) == (60, 6, 4)));
     assert!(ran.out.contains("packline bench pack") && ran.out.contains("1970-01-01"), "{}", ran.out);
     let plan = "plan: 36 runs: packline; lz4; jobs 1, 2, 3; 4 runs each after 2 to warm up";
     assert_eq!(ran.err.lines().next(), Some(plan));
-    assert_eq!(ran.err.lines().count(), 7, "the plan, and a line a contest: {}", ran.err);
-    assert_eq!(left(&place), 0);
+    assert_eq!(ran.err.lines().count(), 7, "the plan, and a line for each case: {}", ran.err);
+    assert_eq!(left(&sandbox), 0);
 }
 
 #[test]
 fn reports_replace_nothing_without_force() {
-    let place = Place::new();
-    fs::write(place.at("report"), "old").unwrap();
-    let report = place.text("report");
-    let ran = bench(&place, PACKS, &["--html", &report]);
+    let sandbox = sandbox();
+    sandbox.write("report", "old");
+    let report = sandbox.arg("report");
+    let ran = bench(&sandbox, PACKS, &["--html", &report]);
     assert!(ran.status == 1 && ran.err.contains("--force"), "{ran:?}");
-    assert_eq!(fs::read(place.at("report")).unwrap(), b"old");
+    assert_eq!(sandbox.read("report"), b"old");
     let ran = bench(
-        &place,
+        &sandbox,
         PACKS,
-        &["-j", "1,2", "--html", &report, "--force", "--quiet", "--json", "--markdown", &place.text("md")],
+        &["-j", "1,2", "--html", &report, "--force", "--quiet", "--json", "--markdown", &sandbox.arg("md")],
     );
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
-    assert!(fs::read_to_string(place.at("report")).unwrap().contains("<svg"));
-    assert!(fs::read_to_string(place.at("md")).unwrap().starts_with("# "));
+    assert!(sandbox.read_text("report").contains("<svg"));
+    assert!(sandbox.read_text("md").starts_with("# "));
     assert!(serde_json::from_str::<serde_json::Value>(&ran.out).unwrap()["measured"].is_array());
 }
 
 #[test]
 fn an_image_that_changes_between_runs_is_a_failure() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let script = format!("{PACKS}; echo $$ >> \"$3\"");
-    let ran = bench(&place, &script, &["-j", "1"]);
+    let ran = bench(&sandbox, &script, &["-j", "1"]);
     assert!(ran.status == 1 && ran.err.contains("different images") && ran.err.contains("run 2"), "{ran:?}");
-    assert_eq!((left(&place), ran.out.as_str()), (0, ""));
-    let ran = bench(&place, &script, &["-j", "1", "--keep"]);
+    assert_eq!((left(&sandbox), ran.out.as_str()), (0, ""));
+    let ran = bench(&sandbox, &script, &["-j", "1", "--keep"]);
     let kept = ran.err.lines().last().unwrap().split(" is in ").last().unwrap();
-    assert!(fs::metadata(kept).unwrap().is_dir() && left(&place) == 1, "{ran:?}");
+    assert!(fs::metadata(kept).unwrap().is_dir() && left(&sandbox) == 1, "{ran:?}");
 }
 
 #[test]
 fn a_run_that_fails_ends_it_with_its_output() {
-    let place = Place::new();
-    let ran = bench(&place, "echo no room >&2; exit 4", &[]);
+    let sandbox = sandbox();
+    let ran = bench(&sandbox, "echo no room >&2; exit 4", &[]);
     assert!(ran.status == 1 && ran.err.contains("exit status: 4\n  no room"), "{ran:?}");
-    assert_eq!(left(&place), 0);
+    assert_eq!(left(&sandbox), 0);
     let ran = run(&["bench", "pack", "/nonesuch/in.tar", "--no-storage"]);
     assert!(ran.status == 1, "{ran:?}");
 }
 
 #[test]
 fn codecs_are_measured_in_memory() {
-    let place = Place::new();
-    fs::write(place.at("in"), vec![b'x'; 100_000]).unwrap();
+    let sandbox = sandbox();
+    sandbox.write("in", vec![b'x'; 100_000]);
     let words = [
         "bench",
         "codec",
-        &place.text("in"),
+        &sandbox.arg("in"),
         "-c",
         "zstd,none",
         "--levels",
@@ -148,7 +146,7 @@ fn codecs_are_measured_in_memory() {
         "2",
         "--json",
     ];
-    let ran = run_on(&words, b"", host_with(&place, ""));
+    let ran = run_on(&words, b"", host_with(&sandbox, ""));
     assert_eq!(ran.status, 0, "{ran:?}");
     let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let codecs = report["codecs"].as_array().unwrap();
@@ -163,11 +161,11 @@ fn codecs_are_measured_in_memory() {
 
 #[test]
 fn memory_bounds_what_is_measured_in_memory() {
-    let place = Place::new();
-    fs::write(place.at("in"), vec![b'x'; 3 << 20]).unwrap();
+    let sandbox = sandbox();
+    sandbox.write("in", vec![b'x'; 3 << 20]);
     let codec = |options: &[&str]| {
-        let input = place.text("in");
-        run_on(&[&["bench", "codec", &input, "-c", "lz4", "-n", "1"], options].concat(), b"", host_with(&place, ""))
+        let input = sandbox.arg("in");
+        run_on(&[&["bench", "codec", &input, "-c", "lz4", "-n", "1"], options].concat(), b"", host_with(&sandbox, ""))
     };
     let ran = codec(&["--limit", "1M"]);
     assert!(ran.status == 0 && ran.out.contains("Only the first 1.0 MiB"), "{ran:?}");
@@ -179,39 +177,38 @@ fn memory_bounds_what_is_measured_in_memory() {
 
 #[test]
 fn storage_is_measured_and_cleaned_up() {
-    let place = Place::new();
-    fs::create_dir(place.at("disk")).unwrap();
-    let words = ["bench", "storage", &place.text("disk"), "--bytes", "2M"];
-    let ran = run_on(&words, b"", host_with(&place, ""));
+    let sandbox = sandbox();
+    sandbox.create_dir("disk");
+    let words = ["bench", "storage", &sandbox.arg("disk"), "--bytes", "2M"];
+    let ran = run_on(&words, b"", host_with(&sandbox, ""));
     assert!(ran.status == 0 && ran.out.contains("At a ratio of 0.5"), "{ran:?}");
-    assert_eq!(fs::read_dir(place.at("disk")).unwrap().count(), 0);
-    assert_eq!(run_on(&["bench", "storage", "/nonesuch"], b"", host_with(&place, "")).status, 1);
+    assert_eq!(sandbox.names_in("disk").len(), 0);
+    assert_eq!(run_on(&["bench", "storage", "/nonesuch"], b"", host_with(&sandbox, "")).status, 1);
 }
 
 #[test]
 fn reports_are_joined_and_shown_again() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let report = |name: &str, options: &[&str]| {
-        let path = place.text(name);
+        let path = sandbox.arg(name);
         let ran =
-            bench(&place, PACKS, &[&["--runs", "1", "--warmup", "0", "--quiet", "--csv", &path], options].concat());
+            bench(&sandbox, PACKS, &[&["--runs", "1", "--warmup", "0", "--quiet", "--csv", &path], options].concat());
         assert_eq!(ran.status, 0, "{ran:?}");
         path
     };
     let (one, two) = (report("one.csv", &["-j", "1"]), report("two.csv", &["-j", "2"]));
-    let joined = run(&["bench", "report", &one, &two, "--csv", &place.text("both.csv")]);
+    let joined = run(&["bench", "report", &one, &two, "--csv", &sandbox.arg("both.csv")]);
     assert!(
         joined.status == 0 && joined.out.contains("\nlz4 ") && joined.out.matches("- Command").count() == 2,
         "{joined:?}"
     );
-    let both = packline_bench::read_csv(&fs::read_to_string(place.at("both.csv")).unwrap()).unwrap();
+    let both = packline_bench::read_csv(&sandbox.read_text("both.csv")).unwrap();
     assert_eq!(both.measured.iter().map(|measured| measured.case.jobs).collect::<Vec<_>>(), [1, 2]);
 
-    let other = fs::read_to_string(&two).unwrap().replace("in.tar", "other.tar");
-    fs::write(&two, other).unwrap();
+    sandbox.write("two.csv", sandbox.read_text("two.csv").replace("in.tar", "other.tar"));
     let refused = run(&["bench", "report", &one, &two]);
     assert!(refused.status == 1 && refused.err.contains("two.csv: the input differs: \"other.tar\""), "{refused:?}");
-    let no_report = run(&["bench", "report", &place.text("in.tar")]);
+    let no_report = run(&["bench", "report", &sandbox.arg("in.tar")]);
     assert!(no_report.status == 1 && no_report.err.contains("in.tar: line 1"), "{no_report:?}");
     let two_inputs = run(&["bench", "pack", &one, &two]);
     assert!(two_inputs.status == 2 && two_inputs.err.contains("takes one input"), "{two_inputs:?}");

@@ -1,14 +1,12 @@
-//! Tests of `gensquashfs`: every option counts, and no wrong one is taken.
-
-use std::fs;
+//! Tests of `gensquashfs`: each option has an effect, and invalid ones are refused.
 
 use packline_testkit::model::Node;
-use packline_testkit::{plant, reader, tools};
+use packline_testkit::{Sandbox, reader, tools};
 
-use super::harness::{Place, Ran, assert_options_are, host, run_on};
+use super::harness::{Ran, assert_options_are, host, run_on, sandbox};
 use crate::ui::io::Host;
 
-/// Options that change the image: what is given, and what it must differ from. `@` before a name stands for the place.
+/// Options that change the image: what is given, and what it must differ from. `@NAME` is the path of a file of the sandbox.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("pack-file", &["-F", "@list"], &["-D", "@source"]),
     ("pack-dir", &["-F", "@list", "-D", "@other"], &["-F", "@list"]),
@@ -34,11 +32,11 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
 const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "one-file-system"];
 
 /// `None`, and the test is skipped, where the owners cannot be set.
-fn place() -> Option<Place> {
+fn with_sources() -> Option<Sandbox> {
     if !tools::root() {
         return None;
     }
-    let place = Place::new();
+    let sandbox = sandbox();
     let prose =
         |seed: usize, length: usize| -> Vec<u8> { (0..length).map(|at| (at * at / (seed + 3)) as u8).collect() };
     let nodes = [
@@ -48,8 +46,7 @@ fn place() -> Option<Place> {
         Node::new("d/link", packline_testkit::model::NodeKind::HardLink(b"a".into())),
     ];
     for (name, nodes) in [("source", &nodes[..]), ("other", &[Node::file("a", "other")])] {
-        fs::create_dir(place.at(name)).unwrap();
-        plant::plant(nodes, &place.at(name)).unwrap();
+        sandbox.plant(name, nodes);
     }
     for (name, text) in [
         ("a", "listed"),
@@ -58,26 +55,26 @@ fn place() -> Option<Place> {
         ("attrs", "# file: d\nuser.x=\"y\"\n"),
         ("policy", "/.* x_u:object_r:x_t:s0\n"),
     ] {
-        fs::write(place.at(name), text).unwrap();
+        sandbox.write(name, text);
     }
-    Some(place)
+    Some(sandbox)
 }
 
-fn arguments(place: &Place, options: &[&str]) -> Vec<String> {
-    let full = |option: &&str| option.strip_prefix('@').map_or(option.to_string(), |name| place.text(name));
-    options.iter().map(full).chain([place.text("image")]).collect()
+fn arguments(sandbox: &Sandbox, options: &[&str]) -> Vec<String> {
+    let full = |option: &&str| option.strip_prefix('@').map_or(option.to_string(), |name| sandbox.arg(name));
+    options.iter().map(full).chain([sandbox.arg("image")]).collect()
 }
 
-fn pack(place: &Place, options: &[&str], host: Host) -> Ran {
-    let arguments = arguments(place, options);
+fn pack(sandbox: &Sandbox, options: &[&str], host: Host) -> Ran {
+    let arguments = arguments(sandbox, options);
     let arguments: Vec<&str> = ["gensquashfs"].into_iter().chain(arguments.iter().map(String::as_str)).collect();
     run_on(&arguments, b"", host)
 }
 
-fn image_of(place: &Place, options: &[&str]) -> Vec<u8> {
-    let ran = pack(place, &[&["-fq"], options].concat(), host());
+fn image_of(sandbox: &Sandbox, options: &[&str]) -> Vec<u8> {
+    let ran = pack(sandbox, &[&["-fq"], options].concat(), host());
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{options:?}: {ran:?}");
-    fs::read(place.at("image")).unwrap()
+    sandbox.read("image")
 }
 
 #[test]
@@ -87,17 +84,17 @@ fn every_option_is_tested() {
 
 #[test]
 fn options_of_the_image_change_it() {
-    let Some(place) = place() else { return };
+    let Some(sandbox) = with_sources() else { return };
     for (long, options, without) in CHANGING {
-        assert!(image_of(&place, options) != image_of(&place, without), "--{long} did nothing");
+        assert!(image_of(&sandbox, options) != image_of(&sandbox, without), "--{long} did nothing");
     }
 }
 
 #[test]
 fn defaults_are_those_of_the_program_it_stands_in_for() {
-    let Some(place) = place() else { return };
-    image_of(&place, &["-D", "@source"]);
-    let report = reader::inspect(&place.at("image")).unwrap();
+    let Some(sandbox) = with_sources() else { return };
+    image_of(&sandbox, &["-D", "@source"]);
+    let report = reader::inspect(&sandbox.at("image")).unwrap();
     assert_eq!((report.superblock.codec().unwrap(), report.superblock.block_size), ("xz", 131_072));
     assert_eq!((report.superblock.export_table, report.superblock.created), (u64::MAX, 0));
     let root = &report.tree[&Vec::new()];
@@ -105,39 +102,39 @@ fn defaults_are_those_of_the_program_it_stands_in_for() {
     let file = &report.tree[&b"a".to_vec()];
     assert_eq!((file.uid, file.gid, file.mtime, file.xattrs.len(), file.links), (5, 6, 0, 0, 2));
     let epoch = Host { source_date_epoch: Some("1234".to_string()), ..host() };
-    assert_eq!(pack(&place, &["-fq", "-k", "-D", "@source"], epoch).status, 0);
-    let report = reader::inspect(&place.at("image")).unwrap();
+    assert_eq!(pack(&sandbox, &["-fq", "-k", "-D", "@source"], epoch).status, 0);
+    let report = reader::inspect(&sandbox.at("image")).unwrap();
     let times = ["", "a"].map(|path| report.tree[&path.as_bytes().to_vec()].mtime);
     assert_eq!((report.superblock.created, times), (1234, [1234, 1_000_000]));
 }
 
 #[test]
 fn the_last_owner_given_counts() {
-    let Some(place) = place() else { return };
+    let Some(sandbox) = with_sources() else { return };
     for (options, uid, gid) in [
         (&["-u", "5", "--all-root"][..], 0, 0),
         (&["--all-root", "-u", "5"], 5, 0),
         (&["-u", "1", "-u", "2", "-g", "3"], 2, 3),
         (&["-g", "3"], 5, 3),
     ] {
-        image_of(&place, &[&["-D", "@source"], options].concat());
-        let file = reader::inspect(&place.at("image")).unwrap().tree[&b"a".to_vec()].clone();
+        image_of(&sandbox, &[&["-D", "@source"], options].concat());
+        let file = reader::inspect(&sandbox.at("image")).unwrap().tree[&b"a".to_vec()].clone();
         assert_eq!((file.uid, file.gid), (uid, gid), "{options:?}");
     }
 }
 
 #[test]
 fn options_of_the_machine_change_nothing() {
-    let Some(place) = place() else { return };
-    let image = image_of(&place, &["-D", "@source"]);
+    let Some(sandbox) = with_sources() else { return };
+    let image = image_of(&sandbox, &["-D", "@source"]);
     for options in [&["-j", "1"][..], &["-j", "0"], &["-j", "7", "-Q", "3"], &["-o"], &["--num-j=3"]] {
-        assert!(image_of(&place, &[&["-D", "@source"], options].concat()) == image, "{options:?}");
+        assert!(image_of(&sandbox, &[&["-D", "@source"], options].concat()) == image, "{options:?}");
     }
 }
 
 #[test]
 fn wrong_usage_leaves_nothing() {
-    let Some(place) = place() else { return };
+    let Some(sandbox) = with_sources() else { return };
     for (options, part) in [
         (&[][..], "--pack-file or --pack-dir"),
         (&["-D", "@source", "-u", "x"], "--set-uid"),
@@ -150,15 +147,15 @@ fn wrong_usage_leaves_nothing() {
         (&["-D", "@source", "-z"], "-z"),
         (&["-D", "@source", "more"], "image"),
     ] {
-        let ran = pack(&place, options, host());
+        let ran = pack(&sandbox, options, host());
         assert_eq!(ran.status, 1, "{options:?}: {ran:?}");
         assert!(ran.err.contains(part), "{options:?}: {ran:?}");
-        assert!(!place.at("image").exists(), "{options:?}");
+        assert!(!sandbox.at("image").exists(), "{options:?}");
     }
-    image_of(&place, &["-D", "@source"]);
-    let ran = pack(&place, &["-D", "@source"], host());
+    image_of(&sandbox, &["-D", "@source"]);
+    let ran = pack(&sandbox, &["-D", "@source"], host());
     assert_eq!(ran.status, 1, "an image that is there is kept without -f: {ran:?}");
-    let ran = run_on(&["gensquashfs", "-D", &place.text("source")], b"", host());
+    let ran = run_on(&["gensquashfs", "-D", &sandbox.arg("source")], b"", host());
     assert!(ran.status == 1 && ran.err.contains("missing argument"), "{ran:?}");
     assert_eq!(run_on(&["gensquashfs", "-c", "xz", "-X", "help"], b"", host()).status, 0);
 }

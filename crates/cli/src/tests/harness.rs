@@ -4,12 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Cursor, Write};
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use packline_runtime::Temporaries;
+use packline_testkit::Sandbox;
 use packline_testkit::model::{Content, Node, NodeKind};
-use tempfile::TempDir;
 
 use crate::args::parser::parser_of;
 use crate::args::{Command, Entry, Invocation};
@@ -18,7 +17,7 @@ use crate::host::signals::ShutdownHook;
 use crate::host::streams::Streams;
 use crate::ui::io::{Host, Io};
 
-/// What a command did.
+/// Outcome of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub status: u8,
@@ -51,7 +50,7 @@ impl Write for Kept {
     }
 }
 
-/// A stream that nobody reads.
+/// A stream whose reader is gone.
 pub struct Gone;
 
 impl Write for Gone {
@@ -111,32 +110,9 @@ pub fn run(arguments: &[&str]) -> Ran {
     run_on(arguments, b"", host())
 }
 
-/// A directory to work in.
-pub struct Place(TempDir);
-
-impl Place {
-    pub fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
-    }
-
-    pub fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    pub fn at(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    pub fn text(&self, name: &str) -> String {
-        self.at(name).to_str().unwrap().to_string()
-    }
-
-    pub fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.path()).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
+/// An empty directory. Commands run in this process, so it has no program.
+pub fn sandbox() -> Sandbox {
+    Sandbox::new("")
 }
 
 /// Bytes that compress, but not to nothing.

@@ -1,22 +1,22 @@
 //! Tests of the commands that look into images: their options, and usage errors.
 
-use std::fs;
+use packline_testkit::Sandbox;
 
-use super::harness::{Place, assert_options_are, run, sample_tar};
+use super::harness::{assert_options_are, run, sample_tar, sandbox};
 
-/// A place with the sample as an image.
-fn place() -> Place {
-    let place = Place::new();
-    fs::write(place.at("tar"), sample_tar()).unwrap();
-    let ran = run(&["pack", "-q", &place.text("tar"), &place.text("image")]);
+/// A sandbox with the sample as a tar and as an image.
+fn with_image() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write("tar", sample_tar());
+    let ran = run(&["pack", "-q", &sandbox.arg("tar"), &sandbox.arg("image")]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    place
+    sandbox
 }
 
 #[test]
 fn rdsquashfs_does_the_last_thing_asked_for() {
-    let place = place();
-    let image = place.text("image");
+    let sandbox = with_image();
+    let image = sandbox.arg("image");
     let actions = ["list", "cat", "xattr", "stat", "unpack-path"];
     let others = ["describe", "unpack-root", "no-dev", "no-sock", "no-fifo", "no-slink", "no-empty-dir", "no-sparse"];
     let kept = ["set-xattr", "set-times", "chmod", "chown", "quiet"];
@@ -31,8 +31,8 @@ fn rdsquashfs_does_the_last_thing_asked_for() {
         assert!(!alone.is_empty(), "{action}");
         assert_eq!(out(&["-d", "--cat", "/none", "-l", "../x", action]), alone, "{action}");
     }
-    out(&["-u", "/a", "-p", &place.text("out")]);
-    assert!(place.at("out/big").exists());
+    out(&["-u", "/a", "-p", &sandbox.arg("out")]);
+    assert!(sandbox.at("out/big").exists());
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn the_options_are_those_of_the_programs() {
 
 #[test]
 fn wrong_usage_and_what_is_no_image() {
-    let place = place();
-    let (image, tar) = (place.text("image"), place.text("tar"));
+    let sandbox = with_image();
+    let (image, tar) = (sandbox.arg("image"), sandbox.arg("tar"));
     for arguments in [&["list"][..], &["cat", &image], &["info"], &["diff", &image], &["sqfsdiff", "-a", &image]] {
         assert_eq!(run(arguments).status, 2, "{arguments:?}");
     }

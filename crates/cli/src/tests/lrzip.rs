@@ -1,6 +1,6 @@
 //! Tests of lrzip and lrztar in process: which options exclude each other, and what is printed.
 
-use super::harness::{Place, assert_misuse, run};
+use super::harness::{assert_misuse, run, sandbox};
 
 #[test]
 fn what_contradicts_itself_is_refused() {
@@ -20,12 +20,12 @@ fn what_contradicts_itself_is_refused() {
 
 #[test]
 fn several_files_go_to_standard_output_one_after_the_other() {
-    let place = Place::new();
+    let sandbox = sandbox();
     for name in ["one", "two"] {
-        std::fs::write(place.at(name), format!("{name} ")).unwrap();
-        assert_eq!(run(&["lrzip", "-nq", &place.text(name)]).status, 0);
+        sandbox.write(name, format!("{name} "));
+        assert_eq!(run(&["lrzip", "-nq", &sandbox.arg(name)]).status, 0);
     }
-    assert_eq!(run(&["lrzcat", &place.text("one.lrz"), &place.text("two.lrz")]).out, "one two ");
+    assert_eq!(run(&["lrzcat", &sandbox.arg("one.lrz"), &sandbox.arg("two.lrz")]).out, "one two ");
 }
 
 #[test]

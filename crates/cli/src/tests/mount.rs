@@ -1,11 +1,11 @@
 //! Tests of `packline mount` that need no mount.
 
-use super::harness::{Place, run};
+use super::harness::{run, sandbox};
 
 #[test]
 fn words_of_mount_that_mean_nothing_here_are_refused() {
-    let place = Place::new();
-    let (image, on) = (place.text("image"), place.text("on"));
+    let sandbox = sandbox();
+    let (image, on) = (sandbox.arg("image"), sandbox.arg("on"));
     for words in ["rw", "noro", "noallow_other", "suid,remount", "fsname=x"] {
         let ran = run(&["mount", "-f", "-o", words, &image, &on]);
         assert!(ran.status == 2 && ran.err.contains("--options: unknown option"), "{words}: {ran:?}");

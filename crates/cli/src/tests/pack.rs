@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use packline_engine::{CpuLocation, Topology};
-use packline_testkit::{reader, snapshot, views};
+use packline_testkit::{Sandbox, reader, snapshot, views};
 use serde_json::Value;
 
-use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, parse, run, run_on, sample, sample_tar};
+use super::harness::{Gone, Kept, Ran, assert_options_are, host, io, parse, run, run_on, sample, sample_tar, sandbox};
 use crate::commands::pack::Pack;
 use crate::dispatch;
 use crate::ui::io::Host;
@@ -57,16 +57,16 @@ const KEEPING: &[&str] = &[
     "lenient",
 ];
 
-fn pack(place: &Place, name: &str, options: &[&str], stdin: &[u8], host: Host) -> Ran {
-    let image = place.text(name);
+fn pack(sandbox: &Sandbox, name: &str, options: &[&str], stdin: &[u8], host: Host) -> Ran {
+    let image = sandbox.arg(name);
     let arguments = [&["pack", "-f"], options, &["-", &image]].concat();
     run_on(&arguments, stdin, host)
 }
 
-fn image_of(place: &Place, options: &[&str], tar: &[u8]) -> Vec<u8> {
-    let ran = pack(place, "image", options, tar, host());
+fn image_of(sandbox: &Sandbox, options: &[&str], tar: &[u8]) -> Vec<u8> {
+    let ran = pack(sandbox, "image", options, tar, host());
     assert_eq!(ran.status, 0, "{options:?}: {ran:?}");
-    fs::read(place.at("image")).unwrap()
+    sandbox.read("image")
 }
 
 #[test]
@@ -76,52 +76,51 @@ fn every_option_is_tested() {
 
 #[test]
 fn options_of_the_image_change_it() {
-    let (place, tar) = (Place::new(), sample_tar());
+    let (sandbox, tar) = (sandbox(), sample_tar());
     for (long, options, without) in CHANGING {
-        assert!(image_of(&place, options, &tar) != image_of(&place, without, &tar), "--{long} did nothing");
+        assert!(image_of(&sandbox, options, &tar) != image_of(&sandbox, without, &tar), "--{long} did nothing");
     }
-    assert!(image_of(&place, &["--no-fragments"], &tar) == image_of(&place, &["--fragments=never"], &tar));
-    assert!(image_of(&place, &["--all-root"], &tar) == image_of(&place, &["--uid=0", "--gid=0"], &tar));
+    assert!(image_of(&sandbox, &["--no-fragments"], &tar) == image_of(&sandbox, &["--fragments=never"], &tar));
+    assert!(image_of(&sandbox, &["--all-root"], &tar) == image_of(&sandbox, &["--uid=0", "--gid=0"], &tar));
 }
 
 #[test]
 fn the_image_holds_the_tree_from_a_tar_and_from_a_directory() {
-    let (place, nodes) = (Place::new(), sample());
+    let (sandbox, nodes) = (sandbox(), sample());
     let expected = snapshot::of_model(&nodes, true);
     for codec in ["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo"] {
-        image_of(&place, &["-c", codec], &sample_tar());
-        views::assert_sound(codec, &place.at("image"), &expected);
+        image_of(&sandbox, &["-c", codec], &sample_tar());
+        views::assert_sound(codec, &sandbox.at("image"), &expected);
     }
     if packline_testkit::tools::root() {
-        fs::create_dir(place.at("source")).unwrap();
-        packline_testkit::plant::plant(&nodes, &place.at("source")).unwrap();
-        let ran = run(&["pack", "-f", &place.text("source"), &place.text("image")]);
+        sandbox.plant("source", &nodes);
+        let ran = run(&["pack", "-f", &sandbox.arg("source"), &sandbox.arg("image")]);
         assert_eq!(ran.status, 0, "{ran:?}");
-        views::assert_sound("directory", &place.at("image"), &expected);
+        views::assert_sound("directory", &sandbox.at("image"), &expected);
     }
 }
 
 #[test]
 fn workers_readers_memory_and_the_reference_change_nothing() {
-    let (place, tar) = (Place::new(), sample_tar());
-    let image = image_of(&place, &[], &tar);
+    let (sandbox, tar) = (sandbox(), sample_tar());
+    let image = image_of(&sandbox, &[], &tar);
     for options in [&["-j0"][..], &["-j1"], &["-j7"], &["--mem", "40M"], &["--serial"], &["--mem", "1G", "-j", "3"]] {
-        assert!(image_of(&place, options, &tar) == image, "{options:?}");
+        assert!(image_of(&sandbox, options, &tar) == image, "{options:?}");
     }
-    fs::create_dir(place.at("source")).unwrap();
-    fs::write(place.at("source/file"), vec![5; 300_000]).unwrap();
+    sandbox.create_dir("source");
+    sandbox.write("source/file", vec![5; 300_000]);
     let from_directory = |readers: &str| {
-        let ran = run(&["pack", "-f", "--readers", readers, &place.text("source"), &place.text("image")]);
+        let ran = run(&["pack", "-f", "--readers", readers, &sandbox.arg("source"), &sandbox.arg("image")]);
         assert_eq!(ran.status, 0, "{ran:?}");
-        fs::read(place.at("image")).unwrap()
+        sandbox.read("image")
     };
     assert!(from_directory("0") == from_directory("9"));
 }
 
 /// The directory options that a command line asks for.
-fn directory_options(place: &Place, options: &[&str]) -> packline_tree::DirectoryOptions {
-    fs::create_dir_all(place.at("source")).unwrap();
-    let (source, image) = (place.text("source"), place.text("image"));
+fn directory_options(sandbox: &Sandbox, options: &[&str]) -> packline_tree::DirectoryOptions {
+    sandbox.create_dir("source");
+    let (source, image) = (sandbox.arg("source"), sandbox.arg("image"));
     let (pack, invocation) = parse::<Pack>(&[options, &[&source, &image]].concat());
     let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
     match pack.request(&invocation, &mut io).unwrap().source {
@@ -133,57 +132,57 @@ fn directory_options(place: &Place, options: &[&str]) -> packline_tree::Director
 #[test]
 fn a_directory_is_read_as_asked() {
     use packline_tree::MountPoints;
-    let place = Place::new();
-    let plain = directory_options(&place, &[]);
+    let sandbox = sandbox();
+    let plain = directory_options(&sandbox, &[]);
     assert_eq!((plain.readers, plain.hard_links, plain.xattrs), (4, true, true));
     assert_eq!(plain.mount_points, MountPoints::Enter);
-    assert_eq!(directory_options(&place, &["--one-file-system"]).mount_points, MountPoints::Empty);
-    assert!(!directory_options(&place, &["--no-hard-links"]).hard_links);
-    assert!(!directory_options(&place, &["--no-xattrs"]).xattrs);
-    assert_eq!(directory_options(&place, &["--readers", "2"]).readers, 2);
-    assert_eq!(directory_options(&place, &["-j0"]).readers, 0);
-    assert!(directory_options(&place, &["-x", "*.o"]).excludes.matches(b"x/a.o", false));
+    assert_eq!(directory_options(&sandbox, &["--one-file-system"]).mount_points, MountPoints::Empty);
+    assert!(!directory_options(&sandbox, &["--no-hard-links"]).hard_links);
+    assert!(!directory_options(&sandbox, &["--no-xattrs"]).xattrs);
+    assert_eq!(directory_options(&sandbox, &["--readers", "2"]).readers, 2);
+    assert_eq!(directory_options(&sandbox, &["-j0"]).readers, 0);
+    assert!(directory_options(&sandbox, &["-x", "*.o"]).excludes.matches(b"x/a.o", false));
 }
 
 #[test]
 fn what_only_a_directory_can_do_is_refused_for_a_tar() {
-    let place = Place::new();
+    let sandbox = sandbox();
     for option in ["--one-file-system", "--no-hard-links", "--readers=2"] {
-        let ran = pack(&place, "image", &[option], &sample_tar(), host());
+        let ran = pack(&sandbox, "image", &[option], &sample_tar(), host());
         assert_eq!(ran.status, 2, "{ran:?}");
     }
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(sandbox.names(), Vec::<String>::new());
 }
 
 #[test]
 fn memory_decides_how_many_workers_run_and_it_is_said() {
-    let place = Place::new();
-    let ran = pack(&place, "image", &["-j", "9", "--mem", "40M", "--json"], &sample_tar(), host());
+    let sandbox = sandbox();
+    let ran = pack(&sandbox, "image", &["-j", "9", "--mem", "40M", "--json"], &sample_tar(), host());
     let summary: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(summary["workers_wanted"], 9);
     assert!(summary["workers"].as_u64().unwrap() < 9, "{summary}");
     assert!(ran.err.contains(" instead of 9"), "{}", ran.err);
     let limited = Host { memory_limit: Some(40 << 20), ..host() };
-    let ran = pack(&place, "image", &["-j", "9", "--json"], &sample_tar(), limited);
+    let ran = pack(&sandbox, "image", &["-j", "9", "--json"], &sample_tar(), limited);
     assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap()["workers"], summary["workers"]);
 }
 
 #[test]
 fn too_little_memory_is_an_error_that_names_what_is_enough() {
-    let place = Place::new();
-    let ran = pack(&place, "image", &["--mem", "1M"], &sample_tar(), host());
+    let sandbox = sandbox();
+    let ran = pack(&sandbox, "image", &["--mem", "1M"], &sample_tar(), host());
     assert_eq!(ran.status, 1, "{ran:?}");
     let needed = ran.err.split("at least ").nth(1).unwrap().split(' ').next().unwrap();
-    assert_eq!(place.names(), Vec::<String>::new());
-    let ran = pack(&place, "image", &["-j1", "--mem", needed], &sample_tar(), host());
+    assert_eq!(sandbox.names(), Vec::<String>::new());
+    let ran = pack(&sandbox, "image", &["-j1", "--mem", needed], &sample_tar(), host());
     assert_eq!(ran.status, 0, "{ran:?}");
 }
 
 #[test]
 fn an_existing_image_needs_force_and_survives_an_error() {
-    let place = Place::new();
-    fs::write(place.at("image"), "old").unwrap();
-    let image = place.text("image");
+    let sandbox = sandbox();
+    sandbox.write("image", "old");
+    let image = sandbox.arg("image");
     let ran = run_on(&["pack", "-", &image], &sample_tar(), host());
     assert_eq!(ran.status, 1);
     assert!(ran.err.starts_with(&format!("packline: {image}: exists already")), "{}", ran.err);
@@ -192,13 +191,13 @@ fn an_existing_image_needs_force_and_survives_an_error() {
     assert_eq!(ran.status, 1);
     assert!(ran.err.contains("standard input") && ran.err.contains("byte"), "{}", ran.err);
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-    assert_eq!(fs::read(place.at("image")).unwrap(), b"old");
-    assert_eq!(place.names(), ["image"]);
+    assert_eq!(sandbox.read("image"), b"old");
+    assert_eq!(sandbox.names(), ["image"]);
 }
 
 #[test]
 fn the_container_follows_the_name_or_the_format() {
-    let (place, tar) = (Place::new(), sample_tar());
+    let (sandbox, tar) = (sandbox(), sample_tar());
     for (name, options, status) in [
         ("a.lrz", &[][..], 0),
         ("a.pln", &[], 2),
@@ -207,28 +206,28 @@ fn the_container_follows_the_name_or_the_format() {
         ("c.lrz", &["-c", "zstd"], 2),
         ("c.lrz", &["-c", "lzo:level=10"], 2),
     ] {
-        assert_eq!(pack(&place, name, options, &tar, host()).status, status, "{name} {options:?}");
+        assert_eq!(pack(&sandbox, name, options, &tar, host()).status, status, "{name} {options:?}");
     }
-    let magics = ["a.lrz", "a.sqfs", "b.lrz"].map(|name| std::fs::read(place.text(name)).unwrap()[..4].to_vec());
+    let magics = ["a.lrz", "a.sqfs", "b.lrz"].map(|name| sandbox.read(name)[..4].to_vec());
     assert_eq!(magics, [b"LRZI", b"LRZI", b"hsqs"].map(|magic| magic.to_vec()));
-    assert_eq!(place.names(), ["a.lrz", "a.sqfs", "b.lrz"]);
+    assert_eq!(sandbox.names(), ["a.lrz", "a.sqfs", "b.lrz"]);
 }
 
 #[test]
 fn a_name_of_another_format_is_refused_unless_the_format_is_given() {
-    let (place, tar) = (Place::new(), sample_tar());
+    let (sandbox, tar) = (sandbox(), sample_tar());
     for (name, kind) in [
         ("y.tar.zst", "a tar compressed with zstd"),
         ("y.TAR", "a tar"),
         ("y.zip", "a zip archive"),
         ("y.gz", "a file compressed with gzip"),
     ] {
-        let ran = pack(&place, name, &[], &tar, host());
+        let ran = pack(&sandbox, name, &[], &tar, host());
         let what = format!("{name}: the name is that of {kind}, which trees are not packed into");
         assert!(ran.status == 2 && ran.err.contains(&what) && ran.err.contains("--format"), "{ran:?}");
-        assert_eq!(place.names(), Vec::<String>::new());
+        assert_eq!(sandbox.names(), Vec::<String>::new());
     }
-    let ran = pack(&place, "y.xyz", &[], &tar, host());
+    let ran = pack(&sandbox, "y.xyz", &[], &tar, host());
     assert!(
         ran.status == 2
             && ran.err.contains("'.xyz' (expected ")
@@ -236,20 +235,20 @@ fn a_name_of_another_format_is_refused_unless_the_format_is_given() {
             && ran.err.contains("--format"),
         "{ran:?}"
     );
-    assert_eq!(pack(&place, "y.xyz", &["--format", "squashfs"], &tar, host()).status, 0);
-    assert_eq!(pack(&place, "y.tar.zst", &["--format", "squashfs"], &tar, host()).status, 0);
+    assert_eq!(pack(&sandbox, "y.xyz", &["--format", "squashfs"], &tar, host()).status, 0);
+    assert_eq!(pack(&sandbox, "y.tar.zst", &["--format", "squashfs"], &tar, host()).status, 0);
     for (name, container) in [("y", "squashfs"), ("y.img", "squashfs"), ("y.lrz", "lrz")] {
-        let ran = pack(&place, name, &["--no-progress"], &tar, host());
+        let ran = pack(&sandbox, name, &["--no-progress"], &tar, host());
         assert!(ran.status == 0 && ran.err.starts_with(&format!("{container}: ")), "{ran:?}");
-        let ran = pack(&place, name, &["--json"], &tar, host());
+        let ran = pack(&sandbox, name, &["--json"], &tar, host());
         assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap()["format"], container);
     }
 }
 
 #[test]
 fn an_image_does_not_go_to_standard_output() {
-    let (tar, source) = (sample_tar(), Place::new());
-    let directory = source.text("");
+    let (tar, source) = (sample_tar(), sandbox());
+    let directory = source.arg("");
     for (arguments, status) in [
         (&["pack", "-", "-"][..], 2),
         (&["pack", "-f", &directory, "-"], 2),
@@ -267,20 +266,20 @@ fn an_image_does_not_go_to_standard_output() {
 
 #[test]
 fn the_summary_is_quiet_or_json_or_has_counters() {
-    let (place, tar) = (Place::new(), sample_tar());
-    let quiet = pack(&place, "image", &["-q"], &tar, host());
+    let (sandbox, tar) = (sandbox(), sample_tar());
+    let quiet = pack(&sandbox, "image", &["-q"], &tar, host());
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
-    let plain = pack(&place, "image", &["--no-progress"], &tar, host());
+    let plain = pack(&sandbox, "image", &["--no-progress"], &tar, host());
     assert!(
         plain.out.is_empty() && plain.err.contains("5 files") && plain.err.contains("deduplicated: 1 file ("),
         "{plain:?}"
     );
     assert!(!plain.err.contains("wake-ups"));
-    assert!(pack(&place, "image", &["--stats"], &tar, host()).err.contains("wake-ups"));
-    let json = pack(&place, "image", &["--json"], &tar, host());
+    assert!(pack(&sandbox, "image", &["--stats"], &tar, host()).err.contains("wake-ups"));
+    let json = pack(&sandbox, "image", &["--json"], &tar, host());
     let summary: Value = serde_json::from_str(&json.out).unwrap();
     assert!(json.err.is_empty());
-    let size = fs::metadata(place.at("image")).unwrap().len();
+    let size = fs::metadata(sandbox.at("image")).unwrap().len();
     for (key, value) in [
         ("files", 5),
         ("hard_links", 1),
@@ -292,7 +291,8 @@ fn the_summary_is_quiet_or_json_or_has_counters() {
         assert_eq!(summary[key], value, "{key}: {summary}");
     }
     assert_eq!(summary.get("pipeline"), None);
-    let stats: Value = serde_json::from_str(&pack(&place, "image", &["--json", "--stats"], &tar, host()).out).unwrap();
+    let stats: Value =
+        serde_json::from_str(&pack(&sandbox, "image", &["--json", "--stats"], &tar, host()).out).unwrap();
     assert!(stats["pipeline"]["fed"].as_u64().unwrap() > 0 && stats["tables"]["ids"].as_u64().unwrap() > 0, "{stats}");
     let jobs =
         |what: &str| -> u64 { stats[what].as_array().unwrap().iter().map(|one| one["jobs"].as_u64().unwrap()).sum() };
@@ -301,31 +301,31 @@ fn the_summary_is_quiet_or_json_or_has_counters() {
 
 #[test]
 fn scheduling_leaves_the_image_as_it_is() {
-    let (place, tar) = (Place::new(), sample_tar());
+    let (sandbox, tar) = (sandbox(), sample_tar());
     let sites = [0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first });
     let two_caches = Host { topology: Topology::new(sites.to_vec()), ..host() };
-    let plain = image_of(&place, &[], &tar);
+    let plain = image_of(&sandbox, &[], &tar);
     for (share, queues) in [("none", 4), ("llc", 2), ("all", 1)] {
         for more in [&["--policy", "earliest"][..], &["--policy", "local"], &["--main-thread-works"]] {
             let options = [&["--queue-per", share, "--jobs", "4", "--json", "--stats"], more].concat();
-            let ran = pack(&place, "image", &options, &tar, two_caches.clone());
+            let ran = pack(&sandbox, "image", &options, &tar, two_caches.clone());
             let summary: Value = serde_json::from_str(&ran.out).unwrap();
             assert_eq!(summary["queues"].as_array().unwrap().len(), queues, "{share}");
-            assert!(fs::read(place.at("image")).unwrap() == plain, "{options:?}");
+            assert!(sandbox.read("image") == plain, "{options:?}");
         }
     }
-    let refused = pack(&place, "image", &["--share", "all", "--serial"], &tar, host());
+    let refused = pack(&sandbox, "image", &["--share", "all", "--serial"], &tar, host());
     assert!(refused.status == 2 && refused.err.contains("--serial"), "{refused:?}");
 }
 
 #[test]
 fn a_trace_tells_of_every_job() {
-    let (place, tar) = (Place::new(), sample_tar());
-    let path = place.text("trace.json");
-    let ran = pack(&place, "image", &["--trace", &path, "--json", "--stats"], &tar, host());
+    let (sandbox, tar) = (sandbox(), sample_tar());
+    let path = sandbox.arg("trace.json");
+    let ran = pack(&sandbox, "image", &["--trace", &path, "--json", "--stats"], &tar, host());
     assert_eq!(ran.status, 0, "{ran:?}");
     let (summary, trace): (Value, Value) =
-        (serde_json::from_str(&ran.out).unwrap(), serde_json::from_slice(&fs::read(&path).unwrap()).unwrap());
+        (serde_json::from_str(&ran.out).unwrap(), serde_json::from_slice(&sandbox.read("trace.json")).unwrap());
     let events = trace["traceEvents"].as_array().unwrap();
     let jobs = events.iter().filter(|event| event["cat"] == "job").count() as u64;
     assert_eq!(summary["pipeline"]["jobs"], jobs, "{trace}");
@@ -333,37 +333,37 @@ fn a_trace_tells_of_every_job() {
         (&trace["otherData"]["workers"], &trace["otherData"]["queue_per"]),
         (&summary["workers"], &Value::from("llc"))
     );
-    let again = run_on(&["pack", "-q", "--trace", &path, "-", &place.text("another")], &tar, host());
+    let again = run_on(&["pack", "-q", "--trace", &path, "-", &sandbox.arg("another")], &tar, host());
     assert!(again.status == 1 && again.err.contains("exists already"), "{again:?}");
-    assert!(!place.at("another").exists());
+    assert!(!sandbox.at("another").exists());
 }
 
 #[test]
 fn times_come_from_the_option_or_the_environment() {
-    let (place, tar) = (Place::new(), sample_tar());
+    let (sandbox, tar) = (sandbox(), sample_tar());
     let epoch = |text: &str| Host { source_date_epoch: Some(text.to_string()), ..host() };
     let created = |options: &[&str], host: Host| {
-        let ran = pack(&place, "image", options, &tar, host);
+        let ran = pack(&sandbox, "image", options, &tar, host);
         assert_eq!(ran.status, 0, "{ran:?}");
-        reader::inspect(&place.at("image")).unwrap().superblock.created
+        reader::inspect(&sandbox.at("image")).unwrap().superblock.created
     };
     assert_eq!(created(&[], host()), 0);
     assert_eq!(created(&[], epoch("")), 0);
     assert_eq!(created(&[], epoch("1000000000")), 1_000_000_000);
     assert_eq!(created(&["--time", "now"], epoch("1000000000")), 77);
     assert_eq!(created(&["--time", "5"], host()), 5);
-    let image = image_of(&place, &["--time", "1000000000"], &tar);
-    pack(&place, "image", &[], &tar, epoch("1000000000"));
-    assert!(fs::read(place.at("image")).unwrap() == image);
+    let image = image_of(&sandbox, &["--time", "1000000000"], &tar);
+    pack(&sandbox, "image", &[], &tar, epoch("1000000000"));
+    assert!(sandbox.read("image") == image);
     for wrong in ["x", "-1", "4294967296", "1.5"] {
-        assert_eq!(pack(&place, "image", &[], &tar, epoch(wrong)).status, 2, "{wrong}");
-        assert_eq!(pack(&place, "image", &[&format!("--time={wrong}")], &tar, host()).status, 2, "{wrong}");
+        assert_eq!(pack(&sandbox, "image", &[], &tar, epoch(wrong)).status, 2, "{wrong}");
+        assert_eq!(pack(&sandbox, "image", &[&format!("--time={wrong}")], &tar, host()).status, 2, "{wrong}");
     }
 }
 
 #[test]
 fn values_out_of_range_and_malformed_are_usage_errors() {
-    let place = Place::new();
+    let sandbox = sandbox();
     for options in [
         &["-b", "3K"][..],
         &["-b", "2M"],
@@ -393,38 +393,38 @@ fn values_out_of_range_and_malformed_are_usage_errors() {
         &["--no-symlink-retarget"],
         &["-q", "-q"],
     ] {
-        let ran = pack(&place, "image", options, &sample_tar(), host());
+        let ran = pack(&sandbox, "image", options, &sample_tar(), host());
         assert_eq!(ran.status, 2, "{options:?}: {ran:?}");
         assert!(ran.err.starts_with("packline: ") && ran.out.is_empty(), "{ran:?}");
     }
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(sandbox.names(), Vec::<String>::new());
 }
 
 #[test]
 fn a_source_that_is_not_there_is_named() {
-    let place = Place::new();
-    let source = place.text("none");
-    let ran = run(&["pack", &source, &place.text("image")]);
+    let sandbox = sandbox();
+    let source = sandbox.arg("none");
+    let ran = run(&["pack", &source, &sandbox.arg("image")]);
     assert_eq!(ran.status, 1);
     assert!(ran.err.starts_with(&format!("packline: {source}: cannot open: ")), "{}", ran.err);
 }
 
 #[test]
 fn an_image_is_not_packed_into_itself() {
-    let place = Place::new();
-    fs::write(place.at("file"), "content").unwrap();
-    fs::write(place.at("image.sqfs"), "an older image").unwrap();
-    let ran = run(&["pack", "-f", "--json", place.path().to_str().unwrap(), &place.text("image.sqfs")]);
+    let sandbox = sandbox();
+    sandbox.write("file", "content");
+    sandbox.write("image.sqfs", "an older image");
+    let ran = run(&["pack", "-f", "--json", sandbox.path().to_str().unwrap(), &sandbox.arg("image.sqfs")]);
     let summary: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(summary["files"], 1, "{ran:?}");
 }
 
 #[test]
 fn a_summary_that_nobody_reads_leaves_the_image() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let kept = Kept::default();
     let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());
-    let image = place.text("image");
+    let image = sandbox.arg("image");
     let arguments: Vec<_> = ["packline", "pack", "--json", "-", &image].into_iter().map(Into::into).collect();
     assert_eq!(dispatch::run(&arguments, &mut io), 0);
     assert_eq!(kept.text(), "");

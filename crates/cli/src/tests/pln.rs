@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::harness::{Kept, Place, Ran, assert_misuse, assert_options_are, host, io, options_of, run, run_on};
+use super::harness::{Kept, Ran, assert_misuse, assert_options_are, host, io, options_of, run, run_on, sandbox};
 use crate::args::parser::without_digits;
 use crate::dispatch;
 
@@ -75,9 +75,9 @@ fn at_a_terminal(words: &[&str], stdin: &[u8], input: bool) -> Ran {
 
 #[test]
 fn a_terminal_gets_no_compressed_data_and_gives_none() {
-    let place = Place::new();
-    let (plain, packed) = (place.text("x"), place.text("x.pln"));
-    std::fs::write(&plain, "content").unwrap();
+    let sandbox = sandbox();
+    let (plain, packed) = (sandbox.arg("x"), sandbox.arg("x.pln"));
+    sandbox.write("x", "content");
     assert_eq!(run(&["compress", &plain]).status, 0);
     for words in [&["compress", "-c", &plain][..], &["compress", "-"], &["decompress", "-o", "-", &packed]] {
         let ran = at_a_terminal(words, b"content", false);
@@ -85,14 +85,14 @@ fn a_terminal_gets_no_compressed_data_and_gives_none() {
     }
     assert_ne!(at_a_terminal(&["compress", "-cf", &plain], b"", false).out, "0");
     assert_eq!(at_a_terminal(&["decompress", "-c", &packed], b"", false).out, "7");
-    let ran = at_a_terminal(&["decompress", "-o", &place.text("y")], b"", true);
+    let ran = at_a_terminal(&["decompress", "-o", &sandbox.arg("y")], b"", true);
     assert!(ran.status == 2 && ran.err.contains("standard input is a terminal"), "{ran:?}");
 }
 
 #[test]
 fn a_pln_file_is_no_image_and_an_image_no_pln_file() {
-    let place = Place::new();
-    let (packed, image) = (place.text("x.pln"), place.text("x.sqfs"));
+    let sandbox = sandbox();
+    let (packed, image) = (sandbox.arg("x.pln"), sandbox.arg("x.sqfs"));
     assert_eq!(run_on(&["compress", "-o", &packed], b"content", host()).status, 0);
     assert_eq!(run_on(&["pack", "-q", "-", &image], &super::harness::sample_tar(), host()).status, 0);
     for words in [&["list", &packed][..], &["unpack", &packed, "d"], &["rdsquashfs", "-l", "/", &packed]] {

@@ -3,9 +3,10 @@
 use std::fs;
 
 use packline_engine::{CpuLocation, Topology};
+use packline_testkit::Sandbox;
 use serde_json::Value;
 
-use super::harness::{Place, Ran, assert_misuse, host, run_on, sample_tar};
+use super::harness::{Ran, assert_misuse, host, run_on, sample_tar, sandbox};
 use crate::ui::io::Host;
 
 /// A machine of two caches, so that queues can be shared in more than one way.
@@ -24,8 +25,8 @@ struct Files {
 }
 
 impl Files {
-    fn new(place: &Place) -> Files {
-        let [image, other, lrz, pln] = ["x.sqfs", "y.sqfs", "x.lrz", "x.tar.pln"].map(|name| place.text(name));
+    fn new(sandbox: &Sandbox) -> Files {
+        let [image, other, lrz, pln] = ["x.sqfs", "y.sqfs", "x.lrz", "x.tar.pln"].map(|name| sandbox.arg(name));
         let tar = sample_tar();
         let pack: [&[&str]; 3] =
             [&["pack", "-q", "-", &image], &["pack", "-q", "-b", "8K", "-", &other], &["pack", "-q", "-", &lrz]];
@@ -57,27 +58,25 @@ fn compress(out: &str) -> [&str; 7] {
 }
 
 /// Runs a command with more options, and gives what it left.
-fn ran(place: &Place, command: &[&str], more: &[&str]) -> (Ran, Option<Vec<u8>>) {
+fn ran(sandbox: &Sandbox, command: &[&str], more: &[&str]) -> (Ran, Option<Vec<u8>>) {
     let words = [&command[..1], more, &command[1..]].concat();
     let ran = run_on(&words, &sample_tar(), two_caches());
     assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
-    let made = fs::read(place.at("out")).ok();
-    if made.is_some() {
-        fs::remove_file(place.at("out")).unwrap();
-    }
+    let made = fs::read(sandbox.at("out")).ok();
+    sandbox.remove("out");
     (ran, made)
 }
 
 #[test]
 fn what_comes_out_is_the_same_however_lines_are_run() {
-    let place = Place::new();
-    let (files, out) = (Files::new(&place), place.text("out"));
+    let sandbox = sandbox();
+    let (files, out) = (Files::new(&sandbox), sandbox.arg("out"));
     for command in files.commands(&out).iter().filter(|command| command.contains(&&*out)) {
-        let plain = ran(&place, command, &[]).1;
+        let plain = ran(&sandbox, command, &[]).1;
         for share in ["none", "llc", "all"] {
             for more in [&["--policy", "local"][..], &["--help-out"], &["--policy", "local", "--help-out"]] {
                 let options = [&["--share", share], more].concat();
-                assert!(plain.is_some() && ran(&place, command, &options).1 == plain, "{command:?} {options:?}");
+                assert!(plain.is_some() && ran(&sandbox, command, &options).1 == plain, "{command:?} {options:?}");
             }
         }
     }
@@ -90,10 +89,10 @@ fn last_object(ran: &Ran) -> Value {
 
 #[test]
 fn every_job_is_counted_and_traced() {
-    let place = Place::new();
-    let (files, out, path) = (Files::new(&place), place.text("out"), place.text("trace"));
+    let sandbox = sandbox();
+    let (files, out, path) = (Files::new(&sandbox), sandbox.arg("out"), sandbox.arg("trace"));
     for command in files.commands(&out) {
-        let (told, _) = ran(&place, &command, &["--share", "none", "--stats", "--trace", &path]);
+        let (told, _) = ran(&sandbox, &command, &["--share", "none", "--stats", "--trace", &path]);
         let summary = last_object(&told);
         let sum = |what: &str| -> u64 {
             summary[what].as_array().unwrap().iter().map(|one| one["jobs"].as_u64().unwrap()).sum()
@@ -101,15 +100,15 @@ fn every_job_is_counted_and_traced() {
         let jobs = summary["pipeline"]["jobs"].as_u64().unwrap();
         assert!(jobs > 0 && [sum("queues"), sum("worker_stats")] == [jobs; 2], "{command:?}: {summary}");
         assert!(summary["pipeline"]["peak_bytes"].as_u64() > Some(0), "{command:?}: {summary}");
-        check_trace(&place, command[0], jobs);
-        assert_eq!(last_object(&ran(&place, &command, &[]).0).get("pipeline"), None, "{command:?}");
+        check_trace(&sandbox, command[0], jobs);
+        assert_eq!(last_object(&ran(&sandbox, &command, &[]).0).get("pipeline"), None, "{command:?}");
     }
 }
 
 /// The trace has so many jobs, with sizes.
-fn check_trace(place: &Place, command: &str, jobs: u64) {
-    let trace: Value = serde_json::from_slice(&fs::read(place.at("trace")).unwrap()).unwrap();
-    fs::remove_file(place.at("trace")).unwrap();
+fn check_trace(sandbox: &Sandbox, command: &str, jobs: u64) {
+    let trace: Value = serde_json::from_slice(&sandbox.read("trace")).unwrap();
+    sandbox.remove("trace");
     let events = trace["traceEvents"].as_array().unwrap();
     let traced: Vec<&Value> = events.iter().filter(|event| event["cat"] == "job").collect();
     let bytes = |what: &str| -> u64 { traced.iter().map(|event| event["args"][what].as_u64().unwrap()).sum() };
@@ -121,8 +120,8 @@ fn check_trace(place: &Place, command: &str, jobs: u64) {
 
 #[test]
 fn people_are_told_on_standard_error_or_with_the_totals() {
-    let place = Place::new();
-    let (files, out, tree) = (Files::new(&place), place.text("out"), place.text("tree"));
+    let sandbox = sandbox();
+    let (files, out, tree) = (Files::new(&sandbox), sandbox.arg("out"), sandbox.arg("tree"));
     let commands: [(&[&str], bool); 8] = [
         (&["cat", "--stats", &files.image, "a/small"], false),
         (&["cat", "--stats", "--range", "0..10", &files.pln], false),
@@ -142,16 +141,16 @@ fn people_are_told_on_standard_error_or_with_the_totals() {
 
 #[test]
 fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
-    let place = Place::new();
-    let [one, other, trace] = ["one", "other", "trace"].map(|name| place.text(name));
-    for (path, records) in [(&one, 3), (&other, 5)] {
-        fs::write(path, vec![7; records << 12]).unwrap();
+    let sandbox = sandbox();
+    let [one, other, trace] = ["one", "other", "trace"].map(|name| sandbox.arg(name));
+    for (name, records) in [("one", 3), ("other", 5)] {
+        sandbox.write(name, vec![7; records << 12]);
     }
     let words = ["compress", "--record-size=4K", "--json", "--stats", "--trace", &trace, &one, &other];
     let ran = run_on(&words, b"", host());
     let jobs: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&jobs[0]["pipeline"]["jobs"], &jobs[1]["pipeline"]["jobs"]), (&3.into(), &5.into()), "{ran:?}");
-    let trace: Value = serde_json::from_slice(&fs::read(&trace).unwrap()).unwrap();
+    let trace: Value = serde_json::from_slice(&sandbox.read("trace")).unwrap();
     let lines = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "job");
     let of_line = |number: u64| lines.clone().filter(|event| event["args"]["pipeline"] == number).count();
     assert_eq!((of_line(1), of_line(2)), (3, 5), "{trace}");
@@ -159,8 +158,8 @@ fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
 
 #[test]
 fn what_has_no_effect_is_refused() {
-    let place = Place::new();
-    let (files, out) = (Files::new(&place), place.text("out"));
+    let sandbox = sandbox();
+    let (files, out) = (Files::new(&sandbox), sandbox.arg("out"));
     let cases: [(&[&str], &str); 6] = [
         (
             &["pack", "--serial", "--share", "all", "--format", "lrz", "-", &out],
@@ -176,5 +175,8 @@ fn what_has_no_effect_is_refused() {
     let there = run_on(&["cat", "--trace", &files.lrz, &files.pln], b"", host());
     assert!(there.status == 1 && there.err.contains("exists already (expected a name that is free)"), "{there:?}");
     let there = run_on(&["compress", "--trace", &files.lrz, "-o", &out], b"", host());
-    assert!(there.status == 1 && there.err.contains("--force to replace it") && !place.at("out").exists(), "{there:?}");
+    assert!(
+        there.status == 1 && there.err.contains("--force to replace it") && !sandbox.at("out").exists(),
+        "{there:?}"
+    );
 }

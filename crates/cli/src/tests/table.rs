@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::harness::{Gone, Place, host, io, options_of, run, run_on, sample_tar};
+use super::harness::{Gone, host, io, options_of, run, run_on, sample_tar, sandbox};
 use crate::args::parser::parser_of;
 use crate::dispatch::{self, COMMANDS, parser_of_all};
 use crate::ui::exit_status;
@@ -97,9 +97,9 @@ fn help_and_manual_have_the_table_of_exit_statuses() {
 
 #[test]
 fn exit_statuses_are_those_of_the_table() {
-    let place = Place::new();
-    let [image, other, tar, no_image] = ["x.sqfs", "y.sqfs", "x.tar", "none.sqfs"].map(|name| place.text(name));
-    std::fs::write(&tar, sample_tar()).unwrap();
+    let sandbox = sandbox();
+    let [image, other, tar, no_image] = ["x.sqfs", "y.sqfs", "x.tar", "none.sqfs"].map(|name| sandbox.arg(name));
+    sandbox.write("x.tar", sample_tar());
     assert_eq!(run(&["pack", "-q", &tar, &image]).status, 0);
     assert_eq!(run(&["pack", "-q", "--mtime", "1", &tar, &other]).status, 0);
     for (words, status) in [
@@ -112,7 +112,7 @@ fn exit_statuses_are_those_of_the_table() {
         (&["diff", &image, &image], 0),
         (&["diff", &image, &other], 1),
         (&["diff", &image, &tar], 2),
-        (&["unpack", "--continue", &image, &place.text("out"), "a", "nothing"], 2),
+        (&["unpack", "--continue", &image, &sandbox.arg("out"), "a", "nothing"], 2),
     ] {
         let ran = run(words);
         assert_eq!(ran.status, status, "{words:?}: {ran:?}");

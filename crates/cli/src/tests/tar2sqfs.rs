@@ -3,9 +3,9 @@
 use std::fs;
 
 use packline_testkit::model::{Node, NodeKind};
-use packline_testkit::{reader, snapshot, tar, views};
+use packline_testkit::{Sandbox, reader, snapshot, tar, views};
 
-use super::harness::{Gone, Kept, Place, Ran, assert_options_are, host, io, parse, run_on, sample, sample_tar};
+use super::harness::{Gone, Kept, Ran, assert_options_are, host, io, parse, run_on, sample, sample_tar, sandbox};
 use crate::compat::tools_ng::tar2sqfs::Tar2Sqfs;
 use crate::dispatch;
 use crate::ui::io::Host;
@@ -29,16 +29,16 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
 /// Options that leave it as it is, each with a test of its own below.
 const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "no-skip"];
 
-fn pack(place: &Place, options: &[&str], stdin: &[u8], host: Host) -> Ran {
-    let image = place.text("image");
+fn pack(sandbox: &Sandbox, options: &[&str], stdin: &[u8], host: Host) -> Ran {
+    let image = sandbox.arg("image");
     let arguments = [&["tar2sqfs"], options, &[&image]].concat();
     run_on(&arguments, stdin, host)
 }
 
-fn image_of(place: &Place, options: &[&str]) -> Vec<u8> {
-    let ran = pack(place, &[&["-fq"], options].concat(), &sample_tar(), host());
+fn image_of(sandbox: &Sandbox, options: &[&str]) -> Vec<u8> {
+    let ran = pack(sandbox, &[&["-fq"], options].concat(), &sample_tar(), host());
     assert_eq!(ran.status, 0, "{options:?}: {ran:?}");
-    fs::read(place.at("image")).unwrap()
+    sandbox.read("image")
 }
 
 #[test]
@@ -48,30 +48,30 @@ fn every_option_is_tested() {
 
 #[test]
 fn options_of_the_image_change_it() {
-    let place = Place::new();
+    let sandbox = sandbox();
     for (long, options, without) in CHANGING {
-        assert!(image_of(&place, options) != image_of(&place, without), "--{long} did nothing");
+        assert!(image_of(&sandbox, options) != image_of(&sandbox, without), "--{long} did nothing");
     }
 }
 
 #[test]
 fn defaults_are_those_of_the_program_it_stands_in_for() {
-    let place = Place::new();
-    image_of(&place, &[]);
-    let report = views::assert_sound("defaults", &place.at("image"), &snapshot::of_model(&sample(), true));
+    let sandbox = sandbox();
+    image_of(&sandbox, &[]);
+    let report = views::assert_sound("defaults", &sandbox.at("image"), &snapshot::of_model(&sample(), true));
     let superblock = report.superblock;
     assert_eq!((superblock.codec().unwrap(), superblock.block_size, superblock.created), ("xz", 131_072, 0));
     assert_eq!(superblock.export_table, u64::MAX);
-    assert_eq!(fs::metadata(place.at("image")).unwrap().len() % 4096, 0);
+    assert_eq!(fs::metadata(sandbox.at("image")).unwrap().len() % 4096, 0);
 }
 
 #[test]
 fn defaults_of_what_the_tar_does_not_describe() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let tar = tar::to_bytes(&[Node::file("x/y", *b"content")]);
     let root_and_x = |options: &[&str], host: Host| {
-        assert_eq!(pack(&place, &[&["-fq"], options].concat(), &tar, host).status, 0);
-        let report = reader::inspect(&place.at("image")).unwrap();
+        assert_eq!(pack(&sandbox, &[&["-fq"], options].concat(), &tar, host).status, 0);
+        let report = reader::inspect(&sandbox.at("image")).unwrap();
         (report.superblock.created, format!("{:?}", report.tree))
     };
     let plain = root_and_x(&[], host());
@@ -82,15 +82,15 @@ fn defaults_of_what_the_tar_does_not_describe() {
     assert_eq!(root_and_x(&["-d", "uid=1,gid=0x2,mode=0700"], epoch("3")), set);
     assert_eq!(root_and_x(&[], epoch("nonsense")), plain);
     for wrong in ["uid", "uid=", "uid=x", "uid=-1", "mode=010000", "mtime=4294967296", "size=1", "uid=1,,x=2"] {
-        let ran = pack(&place, &["-f", "-d", wrong], &tar, host());
+        let ran = pack(&sandbox, &["-f", "-d", wrong], &tar, host());
         assert_eq!(ran.status, 1, "{wrong}: {ran:?}");
     }
 }
 
 #[test]
 fn jobs_and_backlog_change_nothing_and_take_what_getopt_takes() {
-    let place = Place::new();
-    let image = image_of(&place, &[]);
+    let sandbox = sandbox();
+    let image = image_of(&sandbox, &[]);
     for options in [
         &["-j", "1"][..],
         &["-j", "-5"],
@@ -100,7 +100,7 @@ fn jobs_and_backlog_change_nothing_and_take_what_getopt_takes() {
         &["--num-jobs=4", "--queue=7"],
         &["-j2", "-j", "3"],
     ] {
-        assert!(image_of(&place, options) == image, "{options:?}");
+        assert!(image_of(&sandbox, options) == image, "{options:?}");
     }
     for wrong in [
         &["-j", "many"][..],
@@ -114,7 +114,7 @@ fn jobs_and_backlog_change_nothing_and_take_what_getopt_takes() {
         &["-r", "/"],
         &["-E", "../x"],
     ] {
-        assert_eq!(pack(&place, &[&["-f"], wrong].concat(), &sample_tar(), host()).status, 1, "{wrong:?}");
+        assert_eq!(pack(&sandbox, &[&["-f"], wrong].concat(), &sample_tar(), host()).status, 1, "{wrong:?}");
     }
 }
 
@@ -131,56 +131,56 @@ fn a_backlog_bounds_what_is_under_way() {
 
 #[test]
 fn names_and_statistics_are_printed_unless_quiet() {
-    let place = Place::new();
-    let ran = pack(&place, &[], &sample_tar(), host());
+    let sandbox = sandbox();
+    let ran = pack(&sandbox, &[], &sample_tar(), host());
     assert_eq!(ran.status, 0, "{ran:?}");
     for line in ["Packing a/big", "Hard link a/link -> a/big", "Files: 5", "Hard links: 1"] {
         assert!(ran.out.lines().any(|printed| printed == line), "{line}: {}", ran.out);
     }
-    let ran = pack(&place, &["-fq"], &sample_tar(), host());
+    let ran = pack(&sandbox, &["-fq"], &sample_tar(), host());
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));
 }
 
 #[test]
 fn names_that_nobody_reads_are_no_failure() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let kept = Kept::default();
     let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());
-    let arguments: Vec<_> = ["tar2sqfs", &place.text("image")].into_iter().map(Into::into).collect();
+    let arguments: Vec<_> = ["tar2sqfs", &sandbox.arg("image")].into_iter().map(Into::into).collect();
     assert_eq!((dispatch::run(&arguments, &mut io), kept.text()), (0, String::new()));
-    assert!(place.at("image").exists());
+    assert!(sandbox.at("image").exists());
 }
 
 #[test]
 fn an_existing_image_needs_force_and_an_error_leaves_nothing() {
-    let place = Place::new();
-    assert_eq!(pack(&place, &[], &sample_tar()[..100_000], host()).status, 1);
-    assert_eq!(place.names(), Vec::<String>::new());
-    fs::write(place.at("image"), "old").unwrap();
-    assert_eq!(pack(&place, &[], &sample_tar(), host()).status, 1);
-    assert_eq!(fs::read(place.at("image")).unwrap(), b"old");
+    let sandbox = sandbox();
+    assert_eq!(pack(&sandbox, &[], &sample_tar()[..100_000], host()).status, 1);
+    assert_eq!(sandbox.names(), Vec::<String>::new());
+    sandbox.write("image", "old");
+    assert_eq!(pack(&sandbox, &[], &sample_tar(), host()).status, 1);
+    assert_eq!(sandbox.read("image"), b"old");
 }
 
 #[test]
 fn attributes_that_cannot_be_stored_are_skipped_or_fatal() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let nodes = [
         Node::file("x", *b"1").xattr("system.posix_acl_access", *b"acl"),
         Node::file("y", *b"2").xattr("user.a", *b"b"),
     ];
     let tar = tar::to_bytes(&nodes);
-    let skipped = pack(&place, &["-q"], &tar, host());
+    let skipped = pack(&sandbox, &["-q"], &tar, host());
     assert_eq!(skipped.status, 0, "{skipped:?}");
     assert!(skipped.err.contains("system.posix_acl_access") && skipped.err.lines().count() == 1, "{}", skipped.err);
-    let fatal = pack(&place, &["-fqs"], &tar, host());
+    let fatal = pack(&sandbox, &["-fqs"], &tar, host());
     assert_eq!(fatal.status, 1);
     assert!(fatal.err.contains("system.posix_acl_access"), "{}", fatal.err);
-    assert_eq!(pack(&place, &["-fqx"], &tar, host()).err, "");
+    assert_eq!(pack(&sandbox, &["-fqx"], &tar, host()).err, "");
 }
 
 #[test]
 fn the_new_root_keeps_its_attributes_and_what_is_below_it() {
-    let place = Place::new();
+    let sandbox = sandbox();
     let nodes = [
         Node::dir("top"),
         Node::dir("top/new").mode(0o700).owner(8, 9),
@@ -193,15 +193,15 @@ fn the_new_root_keeps_its_attributes_and_what_is_below_it() {
         Node::file("file", *b"content"),
         Node::new("hard", NodeKind::HardLink(b"file".to_vec())),
     ];
-    let ran = pack(&place, &["-q", "-r", "./top/new/"], &tar::to_bytes(&nodes), host());
+    let ran = pack(&sandbox, &["-q", "-r", "./top/new/"], &tar::to_bytes(&nodes), host());
     assert_eq!(ran.status, 0, "{ran:?}");
-    views::assert_sound("new root", &place.at("image"), &snapshot::of_model(&moved, true));
+    views::assert_sound("new root", &sandbox.at("image"), &snapshot::of_model(&moved, true));
 }
 
 #[test]
 fn a_new_root_that_is_not_there_gives_an_empty_image_and_a_warning() {
-    let place = Place::new();
-    let ran = pack(&place, &["-q", "-r", "none/such"], &sample_tar(), host());
+    let sandbox = sandbox();
+    let ran = pack(&sandbox, &["-q", "-r", "none/such"], &sample_tar(), host());
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.err.contains("none/such") && ran.err.contains("empty"), "{}", ran.err);
 }

@@ -1,36 +1,38 @@
 //! Tests of `packline unpack` in process: its destination, and what contradicts itself is refused.
 
-use super::harness::{Place, host, parse, run, run_on, sample_tar};
+use packline_testkit::Sandbox;
+
+use super::harness::{host, parse, run, run_on, sample_tar, sandbox};
 use crate::commands::unpack::Unpack;
 
-fn packed(place: &Place) -> String {
-    let image = place.text("image.sqfs");
+fn packed(sandbox: &Sandbox) -> String {
+    let image = sandbox.arg("image.sqfs");
     assert_eq!(run_on(&["pack", "-q", "-f", "-", &image], &sample_tar(), host()).status, 0);
     image
 }
 
 #[test]
 fn without_a_destination_it_is_the_name_without_its_ending() {
-    let place = Place::new();
-    let image = packed(&place);
-    let lrz = place.text("tree.tar.lrz");
+    let sandbox = sandbox();
+    let image = packed(&sandbox);
+    let lrz = sandbox.arg("tree.tar.lrz");
     assert_eq!(run_on(&["pack", "-q", "-", &lrz], &sample_tar(), host()).status, 0);
     let destination = |words: &[&str]| parse::<Unpack>(words).0.destination();
     assert_eq!(destination(&[&image]).unwrap().to_str(), Some("image"));
     assert_eq!(destination(&[&lrz]).unwrap().to_str(), Some("tree"));
     assert_eq!(destination(&[&image, "there"]).unwrap().to_str(), Some("there"));
-    for words in [&["noending"][..], &["x.xyz"], &["--to", "tar", &image], &[&place.text("..")]] {
+    for words in [&["noending"][..], &["x.xyz"], &["--to", "tar", &image], &[&sandbox.arg("..")]] {
         assert!(destination(words).is_err(), "{words:?}");
     }
     // What exists is never unpacked into: here a directory of this crate, where tests run.
-    let there = run(&["unpack", "-f", &place.text("src.sqfs")]);
+    let there = run(&["unpack", "-f", &sandbox.arg("src.sqfs")]);
     assert!(there.status == 1 && there.err.contains("src: exists already (expected DEST"), "{there:?}");
 }
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    let place = Place::new();
-    let (image, into, tar) = (packed(&place), place.text("into"), place.text("x.tar"));
+    let sandbox = sandbox();
+    let (image, into, tar) = (packed(&sandbox), sandbox.arg("into"), sandbox.arg("x.tar"));
     let cases: [(&[&str], &str); 8] = [
         (&["--owner", "--no-owner", &image, &into], "--owner"),
         (&["-c", "gzip", &image, &into], "--compress"),
@@ -45,38 +47,38 @@ fn what_contradicts_itself_is_refused() {
         let ran = run(&[&["unpack"], arguments].concat());
         assert!(ran.status == 2 && ran.err.contains(named), "{arguments:?}: {ran:?}");
     }
-    assert_eq!(place.names(), ["image.sqfs"]);
+    assert_eq!(sandbox.names(), ["image.sqfs"]);
 }
 
 #[test]
 fn a_name_of_what_is_not_written_is_refused_unless_it_is_a_directory() {
-    let place = Place::new();
-    let image = packed(&place);
+    let sandbox = sandbox();
+    let image = packed(&sandbox);
     for name in ["out.tar.lz4", "out.zip", "out.gz", "out.sqfs", "out.lrz"] {
-        let ran = run(&["unpack", &image, &place.text(name)]);
+        let ran = run(&["unpack", &image, &sandbox.arg(name)]);
         assert!(ran.status == 2 && ran.err.contains("the name is that of a") && ran.err.contains("--to"), "{ran:?}");
-        assert_eq!(place.names(), ["image.sqfs"], "{name}");
+        assert_eq!(sandbox.names(), ["image.sqfs"], "{name}");
     }
-    let lz4 = run(&["unpack", "--to", "tar", &image, &place.text("out.tar.lz4")]);
+    let lz4 = run(&["unpack", "--to", "tar", &image, &sandbox.arg("out.tar.lz4")]);
     assert!(lz4.status == 2 && lz4.err.contains("--compress"), "{lz4:?}");
-    let slash = place.text("a.tar") + "/";
+    let slash = sandbox.arg("a.tar") + "/";
     for arguments in [
-        &["--to", "directory", &image, &place.text("out.zip")][..],
+        &["--to", "directory", &image, &sandbox.arg("out.zip")][..],
         &[&image, &slash],
-        &["-f", &image, &place.text("a.tar")],
+        &["-f", &image, &sandbox.arg("a.tar")],
     ] {
         let ran = run(&[&["unpack", "-q"], arguments].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {ran:?}");
     }
-    assert!(place.at("out.zip").is_dir() && place.at("a.tar").is_dir());
-    assert_eq!(run(&["unpack", "-q", &image, &place.text("B.TAR")]).status, 0);
-    assert!(place.at("B.TAR").is_file());
+    assert!(sandbox.at("out.zip").is_dir() && sandbox.at("a.tar").is_dir());
+    assert_eq!(run(&["unpack", "-q", &image, &sandbox.arg("B.TAR")]).status, 0);
+    assert!(sandbox.at("B.TAR").is_file());
 }
 
 #[test]
 fn the_summary_says_what_was_done() {
-    let place = Place::new();
-    let (image, into) = (packed(&place), place.text("into"));
+    let sandbox = sandbox();
+    let (image, into) = (packed(&sandbox), sandbox.arg("into"));
     let ran = run(&["unpack", "--json", &image, &into]);
     let summary: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let number = |name: &str| summary[name].as_u64();
@@ -86,6 +88,6 @@ fn the_summary_says_what_was_done() {
     assert!(run(&["unpack", "-f", &image, &into]).err.contains("5 files, 3 directories, 1 symbolic link, 1 hard link"));
     let quiet = run(&["unpack", "-q", "-f", &image, &into]);
     assert!(quiet.out.is_empty() && quiet.err.is_empty());
-    let missing = run(&["unpack", "--subdir", "nowhere", &image, &place.text("x")]);
+    let missing = run(&["unpack", "--subdir", "nowhere", &image, &sandbox.arg("x")]);
     assert!(missing.status == 1 && missing.err.contains("nowhere is not there"), "{missing:?}");
 }

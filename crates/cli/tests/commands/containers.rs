@@ -1,13 +1,12 @@
-//! Every container by every command: what reads it, and what the others say that it is.
+//! Each container given to each command: it is read, or the message names its format.
 
-use std::fs;
-
+use packline_testkit::Sandbox;
 use packline_testkit::model::{Node, NodeKind};
 
-use crate::inspect_support::Place;
+use crate::inspect_support::{pack, quiet, with_source};
 
-fn place() -> Place {
-    let place = Place::new(&[
+fn with_containers() -> Sandbox {
+    let sandbox = with_source(&[
         Node::dir(""),
         Node::dir("d").mode(0o1777),
         Node::file("d/f", "hello").owner(7, 8).xattr("user.note", "value").mode(0o4755),
@@ -15,38 +14,33 @@ fn place() -> Place {
         Node::new("d/link", NodeKind::Symlink(b"f".to_vec())),
         Node::new("e", NodeKind::CharDevice(5, 70)),
     ]);
-    place.pack("i.sqfs", &[]);
-    place.good(&["pack", "-q", "source.tar", "i.lrz"]);
-    place.good(&["compress", "-q", "-o", "i.pln", "source.tar"]);
-    let packed = place.peer("gzip", &["-k", "source.tar"]);
-    assert_eq!(packed.status, 0);
-    fs::write(place.at("plain"), "no container at all\n".repeat(99)).unwrap();
-    place.good(&["lrzip", "-Q", "-o", "plain.lrz", "plain"]);
-    place
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    pack(&sandbox, "i.sqfs", &[]);
+    quiet(&sandbox, &["pack", "-q", "source.tar", "i.lrz"]);
+    quiet(&sandbox, &["compress", "-q", "-o", "i.pln", "source.tar"]);
+    sandbox.peer("gzip", &["-k", "source.tar"]);
+    sandbox.write("plain", "no container at all\n".repeat(99));
+    quiet(&sandbox, &["lrzip", "-Q", "-o", "plain.lrz", "plain"]);
+    sandbox
 }
 
 #[test]
 fn tars_are_listed_as_images_are() {
-    let place = place();
+    let sandbox = with_containers();
     for name in ["source.tar", "source.tar.gz", "i.lrz"] {
-        assert_eq!(text(&place.good(&["list", name]).out), ".\nd\nd/f\nd/hard\nd/link\ne\n", "{name}");
-        assert_eq!(text(&place.good(&["list", "-0", name, "d/l*"]).out), "d/link\0", "{name}");
-        assert_eq!(text(&place.good(&["list", "-x", "d", name]).out), ".\ne\n", "{name}");
-        let ours = text(&place.good(&["list", "-l", name]).out);
-        let image = text(&place.good(&["list", "-l", "i.sqfs"]).out);
-        // Of a directory a tar says no size, and a hard link is a line of its own kind.
+        assert_eq!(quiet(&sandbox, &["list", name]).text(), ".\nd\nd/f\nd/hard\nd/link\ne\n", "{name}");
+        assert_eq!(quiet(&sandbox, &["list", "-0", name, "d/l*"]).text(), "d/link\0", "{name}");
+        assert_eq!(quiet(&sandbox, &["list", "-x", "d", name]).text(), ".\ne\n", "{name}");
+        let ours = quiet(&sandbox, &["list", "-l", name]).text();
+        let image = quiet(&sandbox, &["list", "-l", "i.sqfs"]).text();
+        // A tar has no sizes of directories, and a hard link has a line of its own kind.
         for (line, same) in ours.lines().zip(image.lines()) {
             assert!(line == same || line.starts_with('d') || line.starts_with('h'), "{name}: {line}");
         }
         assert!(ours.contains("\nhrw-r--r-- ") && ours.contains("d/hard link to d/f"), "{ours}");
-        let ran = place.ours(&["list", name, "none"]);
-        assert!(ran.status == 1 && ran.err.contains("'none' matches nothing"), "{ran:?}");
+        let ran = sandbox.run(&["list", name, "none"]);
+        assert!(ran.status == 1 && ran.stderr.contains("'none' matches nothing"), "{ran:?}");
     }
-    let json = text(&place.good(&["list", "--json", "i.lrz", "d/f", "d/hard", "e"]).out);
+    let json = quiet(&sandbox, &["list", "--json", "i.lrz", "d/f", "d/hard", "e"]).text();
     let lines: Vec<&str> = json.lines().collect();
     assert!(lines[0].contains(r#""xattrs":[{"name":"user.note","value":"value"}]"#), "{json}");
     assert!(lines[1].contains(r#""target":"d/f","type":"hard link""#), "{json}");
@@ -55,55 +49,54 @@ fn tars_are_listed_as_images_are() {
 
 #[test]
 fn a_tar_that_ends_early_is_listed_as_far_as_it_goes() {
-    let place = place();
-    let tar = fs::read(place.at("source.tar")).unwrap();
-    fs::write(place.at("cut.tar"), &tar[..tar.len() / 512 / 2 * 512 - 100]).unwrap();
-    let ran = place.ours(&["list", "cut.tar"]);
-    assert!(ran.status == 1 && text(&ran.out).starts_with(".\nd\n") && ran.err.contains("cut.tar"), "{ran:?}");
-    let lrz = fs::read(place.at("i.lrz")).unwrap();
-    fs::write(place.at("cut.lrz"), &lrz[..lrz.len() - 20]).unwrap();
-    let ran = place.ours(&["list", "cut.lrz"]);
-    assert!(ran.status == 1 && ran.err.contains("cut.lrz"), "{ran:?}");
+    let sandbox = with_containers();
+    let tar = sandbox.read("source.tar");
+    sandbox.write("cut.tar", &tar[..tar.len() / 512 / 2 * 512 - 100]);
+    let ran = sandbox.run(&["list", "cut.tar"]);
+    assert!(ran.status == 1 && ran.text().starts_with(".\nd\n") && ran.stderr.contains("cut.tar"), "{ran:?}");
+    let lrz = sandbox.read("i.lrz");
+    sandbox.write("cut.lrz", &lrz[..lrz.len() - 20]);
+    let ran = sandbox.run(&["list", "cut.lrz"]);
+    assert!(ran.status == 1 && ran.stderr.contains("cut.lrz"), "{ran:?}");
 }
 
 #[test]
 fn an_image_inside_of_a_tar_is_reached_by_its_offset() {
-    let place = place();
-    let made = place.peer("tar", &["-cf", "around.tar", "i.sqfs"]);
-    assert_eq!(made.status, 0);
-    assert_eq!(text(&place.good(&["list", "around.tar"]).out), "i.sqfs\n");
-    let inside = place.good(&["list", "--offset", "512", "around.tar"]);
-    assert_eq!(text(&inside.out), text(&place.good(&["list", "i.sqfs"]).out));
-    assert_eq!(text(&place.good(&["cat", "around.tar", "d/f"]).out), "hello");
+    let sandbox = with_containers();
+    sandbox.peer("tar", &["-cf", "around.tar", "i.sqfs"]);
+    assert_eq!(quiet(&sandbox, &["list", "around.tar"]).text(), "i.sqfs\n");
+    let inside = quiet(&sandbox, &["list", "--offset", "512", "around.tar"]);
+    assert_eq!(inside.text(), quiet(&sandbox, &["list", "i.sqfs"]).text());
+    assert_eq!(quiet(&sandbox, &["cat", "around.tar", "d/f"]).text(), "hello");
 }
 
 #[test]
 fn info_and_verify_of_a_lrz_file() {
-    let place = place();
-    let info = text(&place.good(&["info", "i.lrz"]).out);
-    assert_eq!(info, text(&place.good(&["lrzip", "-i", "i.lrz"]).out));
+    let sandbox = with_containers();
+    let info = quiet(&sandbox, &["info", "i.lrz"]).text();
+    assert_eq!(info, quiet(&sandbox, &["lrzip", "-i", "i.lrz"]).text());
     assert!(info.contains("Compression Method: rzip + lzma"), "{info}");
-    assert!(text(&place.good(&["info", "--json", "i.lrz"]).out).contains(r#""format":"lrz""#));
-    let sound = text(&place.good(&["verify", "i.lrz"]).out);
+    assert!(quiet(&sandbox, &["info", "--json", "i.lrz"]).text().contains(r#""format":"lrz""#));
+    let sound = quiet(&sandbox, &["verify", "i.lrz"]).text();
     assert!(sound.starts_with("i.lrz: sound\n") && sound.contains("as stored"), "{sound}");
-    let mut bytes = fs::read(place.at("i.lrz")).unwrap();
+    let mut bytes = sandbox.read("i.lrz");
     *bytes.last_mut().unwrap() ^= 1;
-    fs::write(place.at("bad.lrz"), &bytes).unwrap();
-    let ran = place.ours(&["verify", "bad.lrz"]);
-    assert!(ran.status == 1 && text(&ran.out).starts_with("bad.lrz: ") && ran.err.is_empty(), "{ran:?}");
-    let ran = place.ours(&["verify", "--json", "bad.lrz"]);
-    assert!(ran.status == 1 && text(&ran.out).contains(r#""finding":"fault""#), "{ran:?}");
-    fs::write(place.at("cut.lrz"), &bytes[..10]).unwrap();
-    assert_eq!(place.ours(&["verify", "cut.lrz"]).status, 1);
+    sandbox.write("bad.lrz", &bytes);
+    let ran = sandbox.run(&["verify", "bad.lrz"]);
+    assert!(ran.status == 1 && ran.text().starts_with("bad.lrz: ") && ran.stderr.is_empty(), "{ran:?}");
+    let ran = sandbox.run(&["verify", "--json", "bad.lrz"]);
+    assert!(ran.status == 1 && ran.text().contains(r#""finding":"fault""#), "{ran:?}");
+    sandbox.write("cut.lrz", &bytes[..10]);
+    assert_eq!(sandbox.run(&["verify", "cut.lrz"]).status, 1);
     for words in [["info", "--quick", "i.lrz"], ["verify", "--notes", "i.lrz"], ["list", "--offset=1", "i.pln"]] {
-        assert_ne!(place.ours(&words).status, 0, "{words:?}");
+        assert_ne!(sandbox.run(&words).status, 0, "{words:?}");
     }
 }
 
 #[test]
 fn a_wrong_container_is_named() {
-    let place = place();
-    fs::create_dir(place.at("point")).unwrap();
+    let sandbox = with_containers();
+    sandbox.create_dir("point");
     let files = [
         ("i.sqfs", "a SquashFS image"),
         ("i.lrz", "a .lrz file"),
@@ -133,14 +126,14 @@ fn a_wrong_container_is_named() {
     for (words, readable) in commands {
         for (name, what) in files.iter().filter(|(name, _)| !readable.contains(name)) {
             let words: Vec<&str> = words.iter().map(|word| if *word == "IN" { *name } else { *word }).collect();
-            let ran = place.ours(&words);
-            let named = ran.err.contains(&format!("{name}: ")) && ran.err.contains(what);
-            assert!(ran.status != 0 && named && ran.err.contains("packline"), "{words:?}: {ran:?}");
-            assert!(!["made", "made.tar", "made.sqfs", "made.lrz"].iter().any(|made| place.at(made).exists()));
+            let ran = sandbox.run(&words);
+            let named = ran.stderr.contains(&format!("{name}: ")) && ran.stderr.contains(what);
+            assert!(ran.status != 0 && named && ran.stderr.contains("packline"), "{words:?}: {ran:?}");
+            assert!(!["made", "made.tar", "made.sqfs", "made.lrz"].iter().any(|made| sandbox.at(made).exists()));
         }
     }
     for words in [&["list", "plain.lrz"][..], &["unpack", "plain.lrz", "made"]] {
-        let ran = place.ours(words);
-        assert!(ran.status == 1 && ran.err.contains("a .lrz file whose content is not a tar"), "{ran:?}");
+        let ran = sandbox.run(words);
+        assert!(ran.status == 1 && ran.stderr.contains("a .lrz file whose content is not a tar"), "{ran:?}");
     }
 }

@@ -1,18 +1,18 @@
-//! Text for people has no character that a terminal would obey, and no name begins a line of its own, whatever the names in a
-//! tree, an archive or an argument are.
+//! Names from a tree, an archive or an argument are escaped in text for people: no control character reaches a terminal, and no name
+//! starts a line.
 
 use packline_testkit::model::Node;
-use packline_testkit::model::NodeKind::{Fifo, HardLink, Socket, Symlink};
-use packline_testkit::{plant, tar, tools};
+use packline_testkit::model::NodeKind::{CharDevice, Fifo, HardLink, Socket, Symlink};
+use packline_testkit::{Ran, Sandbox, plant, tools};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
-const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
+use crate::{PACKLINE, sandbox};
 
 /// A title set, a bell, a C1 control as UTF-8 and as a byte, a delete, a line that looks like a message, a carriage return, bytes
 /// that are no UTF-8, text that runs backwards, a tab.
@@ -23,14 +23,14 @@ const TEXT: &str = "\x1b]0;t\x07\u{9b}31m\x7f\npackline: forged\rpackline: forge
 /// In arguments, [`NAME`].
 const HERE: &str = "{}";
 
-/// An argument, with the name in it, or with the text in the place of `{u}`.
+/// An argument: `{}` is replaced by the name, `{u}` by the text.
 fn word(text: &str) -> OsString {
     let text = text.replace("{u}", TEXT);
     let parts: Vec<&[u8]> = text.split(HERE).map(str::as_bytes).collect();
     OsString::from_vec(parts.join(NAME))
 }
 
-/// What is in the hostile tree: the name as a file, a directory and everything else that has one, as a target and as an attribute.
+/// The hostile tree: the name as that of each kind of entry, as a target and as an attribute.
 fn nodes() -> Vec<Node> {
     let name = |prefix: &str, suffix: &str| [prefix.as_bytes(), NAME, suffix.as_bytes()].concat();
     let mut file = Node::file(name("dir/", "-file"), "content of a file, ".repeat(5000));
@@ -46,18 +46,17 @@ fn nodes() -> Vec<Node> {
     ]
 }
 
-/// A directory with the sources, archives and images that the commands are given, all with the name in theirs.
-struct Place(tempfile::TempDir);
+/// The sources, archives and images that the commands are given, each with the name in its own.
+struct Hostile(Sandbox);
 
-impl Place {
-    fn new() -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
-        let tree = place.at("{}");
-        fs::create_dir(&tree).unwrap();
-        plant::plant(&nodes(), &tree).unwrap();
-        plant::plant(&[Node::new([NAME, b"-socket"].concat(), Socket)], &tree).unwrap();
-        fs::create_dir(place.at("empty{}")).unwrap();
-        fs::write(place.at("{}.tar"), tar::to_bytes(&nodes())).unwrap();
+impl Hostile {
+    fn new() -> Hostile {
+        let hostile = Hostile(sandbox());
+        fs::create_dir(hostile.at("{}")).unwrap();
+        plant::plant(&nodes(), &hostile.at("{}")).unwrap();
+        plant::plant(&[Node::new([NAME, b"-socket"].concat(), Socket)], &hostile.at("{}")).unwrap();
+        hostile.0.create_dir(word("empty{}"));
+        hostile.write_tar("{}.tar", &nodes());
         for line in [
             ["pack", "{}.tar", "{}.sqfs"].as_slice(),
             &["pack", "-x", "*-link", "-x", "*-socket", "{}", "other{}.sqfs"],
@@ -65,32 +64,32 @@ impl Place {
             &["compress", "{}.tar", "-o", "{}.pln"],
             &["lrzip", "-q", "-o", "stream{}.lrz", "{}.tar"],
         ] {
-            assert!(place.run(line).status.success(), "{line:?}");
+            Ran::good(&mut hostile.command(line));
         }
-        place.damage();
-        place.texts();
-        place
+        hostile.damage();
+        hostile.texts();
+        hostile
     }
 
-    /// Files with something wrong in their middle or at their end, and tars with entries that cannot be.
+    /// Damaged and truncated files, and tars with invalid entries.
     fn damage(&self) {
         for name in ["{}.sqfs", "{}.lrz", "{}.pln", "{}.tar", "stream{}.lrz"] {
-            let mut bytes = fs::read(self.at(name)).unwrap();
+            let mut bytes = self.0.read(word(name));
             let middle = bytes.len() / 2;
             bytes[middle - 20..middle + 20].fill(0xa5);
-            fs::write(self.at(&format!("bad-{name}")), &bytes).unwrap();
+            self.0.write(word(&format!("bad-{name}")), &bytes);
             bytes.truncate(middle);
-            fs::write(self.at(&format!("cut-{name}")), &bytes).unwrap();
+            self.0.write(word(&format!("cut-{name}")), &bytes);
         }
         let dangling = Node::new([NAME, b"-a"].concat(), HardLink([NAME, b"-b"].concat()));
-        fs::write(self.at("dangling{}.tar"), tar::to_bytes(&[dangling])).unwrap();
+        self.write_tar("dangling{}.tar", &[dangling]);
         let below = [Node::file(NAME, "x"), Node::file([NAME, b"/y"].concat(), "y")];
-        fs::write(self.at("below{}.tar"), tar::to_bytes(&below)).unwrap();
+        self.write_tar("below{}.tar", &below);
         let up = Node::file([b"../", NAME].concat(), "x");
-        fs::write(self.at("up{}.tar"), tar::to_bytes(&[up])).unwrap();
+        self.write_tar("up{}.tar", &[up]);
     }
 
-    /// Texts that commands read, with the name as every word of a line; a line feed in it ends the line.
+    /// Texts that commands read, with the name as each word of a line. The line feed in the name ends the line.
     fn texts(&self) {
         let lines: [(&str, &str); 9] = [
             ("pack-word", "dir /a 0755 0 0\n{}"),
@@ -104,23 +103,20 @@ impl Place {
             ("lrzip.conf-value", "WINDOW = {}"),
         ];
         for (name, text) in lines {
-            fs::write(self.at(&format!("{name}{HERE}")), word(text).as_bytes()).unwrap();
+            self.0.write(word(&format!("{name}{HERE}")), word(text).as_bytes());
         }
     }
 
     fn at(&self, name: &str) -> PathBuf {
-        self.0.path().join(word(name))
+        self.0.at(word(name))
+    }
+
+    fn write_tar(&self, name: &str, nodes: &[Node]) {
+        self.0.write_tar(word(name), nodes);
     }
 
     fn command(&self, line: &[&str]) -> Command {
-        let mut command = Command::new(PACKLINE);
-        command.args(line.iter().map(|text| word(text))).current_dir(self.0.path()).stdin(Stdio::null());
-        command.env("LRZIP", "NOCONFIG").env_remove("SOURCE_DATE_EPOCH");
-        command
-    }
-
-    fn run(&self, line: &[&str]) -> Output {
-        self.command(line).output().unwrap()
+        self.0.command(&line.iter().map(|text| word(text)).collect::<Vec<_>>())
     }
 
     /// Runs a command of which both streams are for people.
@@ -132,7 +128,7 @@ impl Place {
 
     /// Runs a command that writes data to standard output.
     fn check_errors(&self, line: &[&str]) -> Output {
-        let output = self.run(line);
+        let output = self.command(line).output().unwrap();
         assert_tame(&format!("{line:?}: standard error"), &output.stderr);
         assert!(output.status.code().is_some_and(|code| code < 3), "{line:?}: {output:?}");
         output
@@ -150,7 +146,7 @@ impl Place {
     }
 }
 
-/// Whether a terminal does something else than show the character.
+/// Whether a terminal does anything but show the character.
 fn is_obeyed(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() && !matches!(letter, '\n' | '\t') || turns
@@ -164,12 +160,12 @@ fn assert_tame(what: &str, text: &[u8]) {
 
 #[test]
 fn packing_escapes_names() {
-    let place = Place::new();
-    place.check(&["pack", "{}", "new{}.sqfs"]);
-    place.check(&["pack", "--stats", "-f", "{}.tar", "new{}.sqfs"]);
-    place.check(&["pack", "{}", "new{}.lrz"]);
-    place.check(&["pack", "--json", "{}", "json{}.lrz"]);
-    place.check_all(&[
+    let hostile = Hostile::new();
+    hostile.check(&["pack", "{}", "new{}.sqfs"]);
+    hostile.check(&["pack", "--stats", "-f", "{}.tar", "new{}.sqfs"]);
+    hostile.check(&["pack", "{}", "new{}.lrz"]);
+    hostile.check(&["pack", "--json", "{}", "json{}.lrz"]);
+    hostile.check_all(&[
         &["pack", "{}", "{}.sqfs"],
         &["pack", "missing{}", "x.sqfs"],
         &["pack", "missing{}.tar", "x.sqfs"],
@@ -199,8 +195,8 @@ fn packing_escapes_names() {
 
 #[test]
 fn unpacking_escapes_names() {
-    let place = Place::new();
-    place.check_all(&[
+    let hostile = Hostile::new();
+    hostile.check_all(&[
         &["unpack", "{}.sqfs", "out{}"],
         &["unpack", "--stats", "{}.sqfs", "out-2{}"],
         &["unpack", "{}.lrz", "out-3{}"],
@@ -221,56 +217,52 @@ fn unpacking_escapes_names() {
         &["unpack", "--offset", "{u}", "{}.sqfs", "x"],
     ]);
     for line in [["unpack", "{}.sqfs", "-"].as_slice(), &["unpack", "bad-{}.sqfs", "-"], &["unpack", "{}.lrz", "-"]] {
-        place.check_errors(line);
+        hostile.check_errors(line);
     }
 }
 
-/// Another name for each file of the image is there already, is a link elsewhere, or cannot take an attribute.
+/// Existing entries, links to elsewhere, and attributes that cannot be set.
 #[test]
 fn warnings_of_unpacking_escape_names() {
-    let place = Place::new();
+    let hostile = Hostile::new();
     let mut odd = Node::file([NAME, b"-odd"].concat(), "x").mode(0o4755).owner(1, 2);
     odd.xattrs.push(([b"user.", NAME].concat(), NAME.to_vec()));
     odd.xattrs.push(([b"security.", NAME].concat(), NAME.to_vec()));
     odd.xattrs.push(([b"unknown.", NAME].concat(), NAME.to_vec()));
-    let device = Node::new([NAME, b"-null"].concat(), packline_testkit::model::NodeKind::CharDevice(1, 3));
-    fs::write(place.at("odd{}.tar"), tar::to_bytes(&[odd, device])).unwrap();
-    place.check(&["pack", "odd{}.tar", "odd{}.sqfs"]);
-    place.check(&["pack", "odd{}.tar", "odd{}.lrz"]);
-    fs::create_dir(place.at("into{}")).unwrap();
-    symlink("/nonesuch", place.at("into{}").join("dir")).unwrap();
-    place.check(&["unpack", "{}.sqfs", "into{}"]);
-    place.check(&["unpack", "-f", "{}.sqfs", "into{}"]);
-    place.check(&["unpack", "--no-devices", "odd{}.sqfs", "odd{}"]);
-    place.check(&["unpack", "odd{}.lrz", "odd-2{}"]);
+    let device = Node::new([NAME, b"-null"].concat(), CharDevice(1, 3));
+    hostile.write_tar("odd{}.tar", &[odd, device]);
+    hostile.check(&["pack", "odd{}.tar", "odd{}.sqfs"]);
+    hostile.check(&["pack", "odd{}.tar", "odd{}.lrz"]);
+    symlink("/nonesuch", hostile.0.create_dir(word("into{}")).join("dir")).unwrap();
+    hostile.check(&["unpack", "{}.sqfs", "into{}"]);
+    hostile.check(&["unpack", "-f", "{}.sqfs", "into{}"]);
+    hostile.check(&["unpack", "--no-devices", "odd{}.sqfs", "odd{}"]);
+    hostile.check(&["unpack", "odd{}.lrz", "odd-2{}"]);
     if !tools::root() || !tools::need(&["setpriv"]) {
         return;
     }
-    open_to_all(&place);
+    open_to_all(&hostile);
     for line in
         [["unpack", "odd{}.sqfs", "user/{}"], ["unpack", "odd{}.lrz", "user/2{}"], ["unpack", "{}.sqfs", "user/3{}"]]
     {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(PACKLINE);
-        command.args(line.map(word)).current_dir(place.0.path()).stdin(Stdio::null());
-        let output = command.output().unwrap();
+        let mut command = hostile.0.program("setpriv", &["--reuid=65534", "--regid=65534", "--clear-groups", PACKLINE]);
+        let output = command.args(line.map(word)).output().unwrap();
         assert_tame(&format!("{line:?}: as a user"), &output.stderr);
     }
 }
 
 /// Lets every user read, and write in `user`.
-fn open_to_all(place: &Place) {
+fn open_to_all(hostile: &Hostile) {
     use std::os::unix::fs::PermissionsExt;
-    let user = place.0.path().join("user");
-    fs::create_dir(&user).unwrap();
-    for (path, mode) in [(place.0.path(), 0o755), (&user, 0o777)] {
+    let user = hostile.0.create_dir("user");
+    for (path, mode) in [(hostile.0.path(), 0o755), (&user, 0o777)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 }
 
 #[test]
 fn looking_into_images_escapes_names() {
-    let place = Place::new();
+    let hostile = Hostile::new();
     let lines: [&[&str]; 27] = [
         &["list", "{}.sqfs"],
         &["list", "-l", "{}.sqfs"],
@@ -300,14 +292,14 @@ fn looking_into_images_escapes_names() {
         &["diff", "-e", "{}.sqfs", "{}.sqfs", "other{}.sqfs"],
         &["diff", "bad-{}.sqfs", "{}"],
     ];
-    place.check_all(&lines);
-    assert!(fs::metadata(place.at("{}.sqfs")).unwrap().is_file());
+    hostile.check_all(&lines);
+    assert!(fs::metadata(hostile.at("{}.sqfs")).unwrap().is_file());
 }
 
-/// JSON escapes characters that a terminal would obey, and its values have them.
+/// JSON escapes control characters, and its parsed values have them.
 #[test]
 fn json_escapes_names_and_keeps_them() {
-    let place = Place::new();
+    let hostile = Hostile::new();
     let lines: [&[&str]; 12] = [
         &["list", "--json", "{}.sqfs"],
         &["list", "--json", "{}.tar"],
@@ -323,14 +315,14 @@ fn json_escapes_names_and_keeps_them() {
         &["lrzip", "-i", "--json", "{}.lrz"],
     ];
     for line in lines {
-        let output = place.check(line);
+        let output = hostile.check(line);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(!text.is_empty(), "{line:?}");
         for object in text.lines() {
             serde_json::from_str::<Value>(object).unwrap_or_else(|cause| panic!("{line:?}: {cause}: {object}"));
         }
     }
-    let listed = String::from_utf8(place.check(&["list", "--json", "{}.sqfs"]).stdout).unwrap();
+    let listed = String::from_utf8(hostile.check(&["list", "--json", "{}.sqfs"]).stdout).unwrap();
     let link = listed
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
@@ -341,7 +333,7 @@ fn json_escapes_names_and_keeps_them() {
 
 #[test]
 fn streams_escape_names() {
-    let place = Place::new();
+    let hostile = Hostile::new();
     let lines: [&[&str]; 28] = [
         &["compress", "-v", "{}.tar"],
         &["compress", "{}.tar"],
@@ -372,19 +364,19 @@ fn streams_escape_names() {
         &["lrztar", "-o", "tree{}.lrz", "{}"],
         &["lrzuntar", "-O", "missing{}", "tree{}.lrz"],
     ];
-    place.check_all(&lines);
+    hostile.check_all(&lines);
     for text in ["lrzip.conf-name{}", "lrzip.conf-value{}"] {
-        fs::copy(place.at(text), place.0.path().join("lrzip.conf")).unwrap();
-        let output = place.command(&["lrzip", "-i", "{}.lrz"]).env_remove("LRZIP").output().unwrap();
+        fs::copy(hostile.at(text), hostile.0.at("lrzip.conf")).unwrap();
+        let output = hostile.command(&["lrzip", "-i", "{}.lrz"]).env_remove("LRZIP").output().unwrap();
         assert!(!output.status.success(), "{text}");
         assert_tame(text, &output.stderr);
     }
 }
 
-/// On standard output of drop-ins names are as peers print them, but on standard error they are escaped.
+/// On standard output drop-ins print names as peers do; on standard error names are escaped.
 #[test]
 fn drop_ins_escape_names_in_messages() {
-    let place = Place::new();
+    let hostile = Hostile::new();
     let lines: [&[&str]; 30] = [
         &["tar2sqfs", "{}.sqfs"],
         &["tar2sqfs", "missing{}/x"],
@@ -418,13 +410,13 @@ fn drop_ins_escape_names_in_messages() {
         &["sqfsdiff", "-a", "{}.sqfs", "-b", "bad-{}.sqfs"],
     ];
     for line in lines {
-        place.check_errors(line);
+        hostile.check_errors(line);
     }
 }
 
 #[test]
 fn other_commands_escape_names() {
-    let place = Place::new();
+    let hostile = Hostile::new();
     let lines: [&[&str]; 11] = [
         &["mount", "missing{}.sqfs", "{}"],
         &["mount", "{}.sqfs", "missing{}"],
@@ -438,34 +430,33 @@ fn other_commands_escape_names() {
         &["bench", "unpack", "bad-{}.sqfs", "--runs", "1"],
         &["bench", "codec", "{}.tar", "-c", "lz4", "--runs", "1", "--warmup", "0"],
     ];
-    place.check_all(&lines);
+    hostile.check_all(&lines);
 }
 
-/// A terminal gets no name as it is, not even from a drop-in.
+/// On a terminal drop-ins escape names too.
 #[test]
 fn terminal_gets_names_escaped() {
     if !tools::need(&["script"]) {
         return;
     }
-    let place = Place::new();
+    let hostile = Hostile::new();
     // Without a line feed, which no line of a pack file can hold.
     let name = b"a\x1b]0;t\x07\x9b\x7f\r\xe2\x80\xae b";
     let mut file = Node::file(name.as_slice(), "x");
     file.xattrs.push((b"user.a".to_vec(), b"\x0b\xc2\x9b31m\n\x08x".to_vec()));
-    fs::write(place.at("plain.tar"), tar::to_bytes(&[file])).unwrap();
-    fs::write(place.at("name"), name).unwrap();
+    hostile.write_tar("plain.tar", &[file]);
+    hostile.0.write("name", name);
     for line in [
         "tar2sqfs plain.sqfs",
         "rdsquashfs -d plain.sqfs",
         "rdsquashfs -x \"$(cat name)\" plain.sqfs",
         "list plain.sqfs",
     ] {
-        let mut command = Command::new("script");
-        command.args(["-qec", &format!("{PACKLINE} {line} < plain.tar"), "/dev/null"]);
-        let output = command.current_dir(place.0.path()).stdin(Stdio::null()).output().unwrap();
+        let words = ["-qec", &format!("{PACKLINE} {line} < plain.tar"), "/dev/null"];
+        let output = Ran::of(&mut hostile.0.program("script", &words));
         // The terminal's own line ends.
-        let shown = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
-        assert!(output.status.success() && !shown.is_empty(), "{line}: {shown}");
+        let shown = output.text().replace("\r\n", "\n");
+        assert!(output.status == 0 && !shown.is_empty(), "{line}: {shown}");
         assert_tame(line, shown.as_bytes());
     }
 }

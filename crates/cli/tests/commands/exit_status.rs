@@ -1,65 +1,39 @@
-//! What an exit status promises: with 0 the output is whole and has its name, with 1 its name has what it had before.
+//! What an exit status means: with 0 the output is complete under its name, with 1 its name has what it had before.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
-use packline_testkit::tools;
+use packline_testkit::{Ran, Sandbox, tools};
 
-const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
+use crate::{PACKLINE, sandbox};
 
-/// A directory with what commands read. The outputs go to `out`.
-struct Place {
-    directory: tempfile::TempDir,
+/// A sandbox with what commands read. The outputs go to `out`.
+fn with_inputs() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write("tree/below/file", vec![b'x'; 100_000]);
+    for arguments in ["pack -q tree t.sqfs", "pack -q tree t.lrz", "compress -q tree/below/file -o t.pln"] {
+        Ran::good(&mut command(&sandbox, arguments));
+    }
+    sandbox
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place { directory: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(place.path("tree/below")).unwrap();
-        fs::write(place.path("tree/below/file"), vec![b'x'; 100_000]).unwrap();
-        for arguments in ["pack -q tree t.sqfs", "pack -q tree t.lrz", "compress -q tree/below/file -o t.pln"] {
-            let output = place.command(arguments).output().unwrap();
-            assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        place
-    }
+fn command(sandbox: &Sandbox, arguments: &str) -> Command {
+    sandbox.command(&arguments.split(' ').collect::<Vec<_>>())
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
+/// Runs the program; its system call of this name and number, counted from 1, fails.
+fn failing(sandbox: &Sandbox, call: &str, number: usize, arguments: &str) -> Ran {
+    let inject = format!("inject={call}:error=EIO:when={number}");
+    let mut command = sandbox.program("strace", &["-f", "-qq", "-o", "/dev/null", "-e", &inject, PACKLINE]);
+    Ran::of(command.args(arguments.split(' ')))
+}
 
-    fn command(&self, arguments: &str) -> Command {
-        self.started_by(&[], arguments)
-    }
-
-    /// The program with arguments, started by another.
-    fn started_by(&self, starter: &[&str], arguments: &str) -> Command {
-        let words: Vec<&str> = starter.iter().copied().chain([PACKLINE]).chain(arguments.split(' ')).collect();
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).current_dir(self.directory.path()).stdin(Stdio::null()).env("LRZIP", "NOCONFIG");
-        command
-    }
-
-    /// The program, which is refused the call of a system call with this number, counted from 1.
-    fn refused(&self, call: &str, number: usize, arguments: &str) -> Output {
-        let inject = format!("inject={call}:error=EIO:when={number}");
-        let starter = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", &inject];
-        self.started_by(&starter, arguments).output().unwrap()
-    }
-
-    /// What is in `out`: nothing, or the bytes of a file, or those of the file of the tree.
-    fn out(&self) -> Option<Vec<u8>> {
-        let out = self.path("out");
-        let bytes = if out.is_dir() { fs::read(out.join("below/file")) } else { fs::read(&out) };
-        assert_eq!(bytes.is_ok(), fs::symlink_metadata(&out).is_ok());
-        bytes.ok()
-    }
-
-    fn clear(&self) {
-        let out = self.path("out");
-        let _: std::io::Result<()> = if out.is_dir() { fs::remove_dir_all(out) } else { fs::remove_file(out) };
-    }
+/// The content of `out`, or of the file in it.
+fn out(sandbox: &Sandbox) -> Option<Vec<u8>> {
+    let out = sandbox.at("out");
+    let bytes = if out.is_dir() { fs::read(out.join("below/file")) } else { fs::read(&out) };
+    assert_eq!(bytes.is_ok(), fs::symlink_metadata(&out).is_ok());
+    bytes.ok()
 }
 
 const WRITING: [&str; 8] = [
@@ -73,109 +47,97 @@ const WRITING: [&str; 8] = [
     "decompress t.pln -o out",
 ];
 
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Nothing but what there was before is beside the output.
-fn names(place: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn a_summary_that_cannot_be_printed_is_a_warning() {
-    let place = Place::new();
+    let sandbox = with_inputs();
     for arguments in WRITING {
         let arguments = format!("{arguments} --json");
-        let plain = place.command(&arguments).output().unwrap();
-        assert!(plain.status.success() && plain.stdout.starts_with(b"{"), "{arguments}: {}", text(&plain));
-        let expected = place.out();
-        place.clear();
-        let output = place.command(&arguments).stdout(File::create("/dev/full").unwrap()).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{arguments}: {}", text(&output));
-        assert!(text(&output).contains("warning: cannot write to standard output: No space left"), "{}", text(&output));
-        assert!(expected.is_some() && place.out() == expected, "{arguments}");
-        place.clear();
+        let plain = Ran::of(&mut command(&sandbox, &arguments));
+        assert!(plain.status == 0 && plain.stdout.starts_with(b"{"), "{arguments}: {}", plain.stderr);
+        let expected = out(&sandbox);
+        sandbox.remove("out");
+        let output = Ran::of(command(&sandbox, &arguments).stdout(File::create("/dev/full").unwrap()));
+        assert_eq!(output.status, 0, "{arguments}: {}", output.stderr);
+        assert!(output.stderr.contains("warning: cannot write to standard output: No space left"), "{}", output.stderr);
+        assert!(expected.is_some() && out(&sandbox) == expected, "{arguments}");
+        sandbox.remove("out");
     }
 }
 
 #[test]
-fn a_summary_that_nobody_reads_is_nothing() {
-    let place = Place::new();
+fn a_summary_without_a_reader_is_no_failure() {
+    let sandbox = with_inputs();
     for arguments in WRITING {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = place.command(&format!("{arguments} --json")).stdout(writer).output().unwrap();
-        assert_eq!((output.status.code(), text(&output)), (Some(0), String::new()), "{arguments}");
-        assert!(place.out().is_some(), "{arguments}");
-        place.clear();
+        let output = Ran::of(command(&sandbox, &format!("{arguments} --json")).stdout(writer));
+        assert_eq!((output.status, output.stderr.as_str()), (0, ""), "{arguments}");
+        assert!(out(&sandbox).is_some(), "{arguments}");
+        sandbox.remove("out");
     }
 }
 
 #[test]
 fn a_trace_that_cannot_be_written_is_a_warning() {
-    let place = Place::new();
+    let sandbox = with_inputs();
     for arguments in WRITING {
-        let output = place.command(&format!("{arguments} --trace missing/trace")).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{arguments}: {}", text(&output));
-        assert!(text(&output).contains("packline: warning: missing/trace: "), "{}", text(&output));
-        assert!(place.out().is_some(), "{arguments}");
-        place.clear();
+        let output = Ran::of(&mut command(&sandbox, &format!("{arguments} --trace missing/trace")));
+        assert_eq!(output.status, 0, "{arguments}: {}", output.stderr);
+        assert!(output.stderr.contains("packline: warning: missing/trace: "), "{}", output.stderr);
+        assert!(out(&sandbox).is_some(), "{arguments}");
+        sandbox.remove("out");
     }
 }
 
 #[test]
-fn without_its_data_synced_an_output_has_no_name_and_without_its_directory_it_has_one() {
+fn without_synced_data_there_is_no_output_and_without_a_synced_directory_a_warning() {
     if !tools::need(&["strace"]) {
         return;
     }
-    let place = Place::new();
-    let before = names(&place.path(""));
+    let sandbox = with_inputs();
+    let before = sandbox.names();
     for arguments in WRITING {
         let directory = arguments.starts_with("unpack") && !arguments.contains("--to");
         let (call, arguments) = match directory {
             true => ("syncfs", format!("{arguments} --sync")),
             false => ("fsync", arguments.to_owned()),
         };
-        let first = place.refused(call, 1, &arguments);
-        assert_eq!(first.status.code(), Some(1), "{arguments}: {}", text(&first));
-        assert!(text(&first).contains("cannot sync: Input/output error"), "{}", text(&first));
-        assert_eq!(names(&place.path("")), before, "{arguments}");
-        let second = place.refused(call, 2, &arguments);
-        assert_eq!(second.status.code(), Some(0), "{arguments}: {}", text(&second));
-        assert!(text(&second).contains("packline: warning: out: cannot sync its directory: "), "{}", text(&second));
-        assert!(place.out().is_some(), "{arguments}");
-        place.clear();
+        let first = failing(&sandbox, call, 1, &arguments);
+        assert_eq!(first.status, 1, "{arguments}: {}", first.stderr);
+        assert!(first.stderr.contains("cannot sync: Input/output error"), "{}", first.stderr);
+        assert_eq!(sandbox.names(), before, "{arguments}");
+        let second = failing(&sandbox, call, 2, &arguments);
+        assert_eq!(second.status, 0, "{arguments}: {}", second.stderr);
+        assert!(second.stderr.contains("packline: warning: out: cannot sync its directory: "), "{}", second.stderr);
+        assert!(out(&sandbox).is_some(), "{arguments}");
+        sandbox.remove("out");
     }
 }
 
 #[test]
-fn a_source_is_removed_only_when_its_output_has_its_name_for_good() {
+fn a_source_is_removed_only_after_its_output_is_synced() {
     if !tools::need(&["strace"]) {
         return;
     }
     for arguments in
         ["compress -q --rm source", "decompress -q --rm source.pln", "lrzip -Q -D source", "lrzip -Q -d -D source.lrz"]
     {
-        let place = Place::new();
-        let (command, source) = arguments.rsplit_once(' ').unwrap();
-        fs::copy(place.path("tree/below/file"), place.path("source")).unwrap();
+        let sandbox = with_inputs();
+        let (words, source) = arguments.rsplit_once(' ').unwrap();
+        fs::copy(sandbox.at("tree/below/file"), sandbox.at("source")).unwrap();
         if source != "source" {
             let make = if source.ends_with("lrz") { "lrzip -Q -D source" } else { "compress -q --rm source" };
-            assert!(place.command(make).status().unwrap().success());
+            Ran::good(&mut command(&sandbox, make));
         }
-        let before = names(&place.path(""));
-        let first = place.refused("fsync", 1, arguments);
-        assert_eq!((first.status.code(), names(&place.path(""))), (Some(1), before), "{}", text(&first));
-        let second = place.refused("fsync", 2, arguments);
-        assert_eq!(second.status.code(), Some(0), "{arguments}: {}", text(&second));
-        assert!(text(&second).contains(&format!("warning: {source}: not removed")), "{}", text(&second));
-        assert!(place.path(source).exists());
-        let third = place.command(&format!("{command} -f {source}")).output().unwrap();
-        assert!(third.status.success() && !place.path(source).exists(), "{arguments}: {}", text(&third));
+        let before = sandbox.names();
+        let first = failing(&sandbox, "fsync", 1, arguments);
+        assert_eq!((first.status, sandbox.names()), (1, before), "{}", first.stderr);
+        let second = failing(&sandbox, "fsync", 2, arguments);
+        assert_eq!(second.status, 0, "{arguments}: {}", second.stderr);
+        assert!(second.stderr.contains(&format!("warning: {source}: not removed")), "{}", second.stderr);
+        assert!(sandbox.at(source).exists());
+        let third = Ran::of(&mut command(&sandbox, &format!("{words} -f {source}")));
+        assert!(third.status == 0 && !sandbox.at(source).exists(), "{arguments}: {}", third.stderr);
     }
 }
 
@@ -184,35 +146,35 @@ fn a_source_that_cannot_be_removed_is_a_warning() {
     if !tools::need(&["strace"]) {
         return;
     }
-    let place = Place::new();
-    fs::copy(place.path("tree/below/file"), place.path("source")).unwrap();
-    let output = place.refused("unlink", 1, "compress -q --rm source");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert!(text(&output).contains("warning: source: cannot remove: Input/output error"), "{}", text(&output));
-    assert!(place.path("source").exists() && place.path("source.pln").exists());
+    let sandbox = with_inputs();
+    fs::copy(sandbox.at("tree/below/file"), sandbox.at("source")).unwrap();
+    let output = failing(&sandbox, "unlink", 1, "compress -q --rm source");
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    assert!(output.stderr.contains("warning: source: cannot remove: Input/output error"), "{}", output.stderr);
+    assert!(sandbox.at("source").exists() && sandbox.at("source.pln").exists());
 }
 
-/// Each look at the staging directory that fails is told as what it is, not as another run.
+/// A failed call on the staging directory is reported as itself, not as a directory in use by another run.
 #[test]
-fn a_staging_directory_that_cannot_be_looked_at_is_told() {
+fn a_staging_directory_that_cannot_be_examined_is_reported() {
     if !tools::need(&["strace"]) {
         return;
     }
-    let place = Place::new();
-    let before = names(&place.path(""));
-    let mut told = 0;
+    let sandbox = with_inputs();
+    let before = sandbox.names();
+    let mut reported = 0;
     for number in 1..=60 {
-        let output = place.refused("fstat,newfstatat,statx", number, "unpack -q t.sqfs out");
-        let said = text(&output);
-        assert!(!said.contains("in use") && !said.contains("internal error"), "call {number}: {said}");
-        match output.status.code() {
-            Some(0) => assert!(place.out().is_some(), "call {number}"),
-            Some(1) => assert_eq!(names(&place.path("")), before, "call {number}: {said}"),
-            // The system's own part of starting a program.
-            other => assert!(other == Some(127), "call {number}: {other:?} {said}"),
+        let output = failing(&sandbox, "fstat,newfstatat,statx", number, "unpack -q t.sqfs out");
+        let message = output.stderr;
+        assert!(!message.contains("in use") && !message.contains("internal error"), "call {number}: {message}");
+        match output.status {
+            0 => assert!(out(&sandbox).is_some(), "call {number}"),
+            1 => assert_eq!(sandbox.names(), before, "call {number}: {message}"),
+            // The dynamic loader failed.
+            other => assert!(other == 127, "call {number}: {other} {message}"),
         }
-        told += usize::from(said.contains(".out.packline-partial: cannot look at it: Input/output error"));
-        place.clear();
+        reported += usize::from(message.contains(".out.packline-partial: cannot look at it: Input/output error"));
+        sandbox.remove("out");
     }
-    assert!(told > 0);
+    assert!(reported > 0);
 }

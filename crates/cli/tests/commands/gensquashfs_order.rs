@@ -1,61 +1,33 @@
-//! What sort files and options do to an image of `gensquashfs`, and how it refuses what is wrong.
+//! Effects of sort files and options on an image of `gensquashfs`, and messages for invalid input.
 
-use packline_testkit::packer::{Packer, left_in, refusal};
-use packline_testkit::{Random, reader, tools};
+use packline_testkit::{Ran, Random, Sandbox, reader};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+
+use crate::sandbox;
 
 const BLOCK: usize = 4096;
 
-/// Files that are found again in an image: bytes that do not compress, each another's.
+/// Content that can be found in an image: incompressible, and different for each seed.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     Random::new(seed).noise(length)
 }
 
-struct Place {
-    directory: tempfile::TempDir,
+fn with_files(files: &[(&str, Vec<u8>)]) -> Sandbox {
+    let sandbox = sandbox();
+    files.iter().for_each(|(name, content)| drop(sandbox.write(format!("source/{name}"), content)));
+    sandbox
 }
 
-impl Place {
-    fn new(files: &[(&str, Vec<u8>)]) -> Place {
-        let place = Place { directory: tempfile::tempdir().unwrap() };
-        fs::create_dir(place.path("source")).unwrap();
-        fs::create_dir(place.path("out")).unwrap();
-        for (name, content) in files {
-            let path = place.path("source").join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
-        place
-    }
+fn pack(sandbox: &Sandbox, arguments: &[&str]) -> (Ran, Vec<u8>) {
+    let options = ["-q", "-f", "-c", "zstd", "-b", "4096", "image"];
+    let ran = sandbox.good(&[&["gensquashfs"], arguments, &options].concat());
+    let report = reader::inspect(&sandbox.at("image")).unwrap();
+    assert_eq!(report.problems, Vec::<String>::new(), "{arguments:?}");
+    (ran, sandbox.read("image"))
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(Packer::new(env!("CARGO_BIN_EXE_packline")).binary());
-        command.arg("gensquashfs").args(arguments).arg("out/image").current_dir(self.directory.path());
-        command.env_remove("SOURCE_DATE_EPOCH").stdin(Stdio::null());
-        command
-    }
-
-    fn pack(&self, arguments: &[&str]) -> (Output, Vec<u8>) {
-        let output = tools::run(self.command(arguments).args(["-q", "-f", "-c", "zstd", "-b", "4096"])).unwrap();
-        let report = reader::inspect(&self.path("out/image")).unwrap();
-        assert_eq!(report.problems, Vec::<String>::new(), "{arguments:?}");
-        (output, fs::read(self.path("out/image")).unwrap())
-    }
-
-    fn refused(&self, arguments: &[&str]) -> String {
-        refusal(self.command(arguments), &self.path("out"))
-    }
-
-    fn list(&self, name: &str, text: &str) -> &Place {
-        fs::write(self.path(name), text).unwrap();
-        self
-    }
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    sandbox.refused(&[&["gensquashfs"], arguments, &["image"]].concat())
 }
 
 fn position(image: &[u8], content: &[u8]) -> Option<usize> {
@@ -74,26 +46,28 @@ fn order<'a>(image: &[u8], files: &'a [(&str, Vec<u8>)]) -> Vec<&'a str> {
 fn files_are_packed_by_priority() {
     let names = ["a", "b/one", "b/two", "c", "d e", "z/deep/x.so"];
     let files: Vec<_> = names.iter().zip(1..).map(|(name, seed)| (*name, noise(seed, 2 * BLOCK))).collect();
-    let place = Place::new(&files);
-    assert_eq!(order(&place.pack(&["-D", "source"]).1, &files), names);
-    let plain = reader::inspect(&place.path("out/image")).unwrap();
-    place.list(
+    let sandbox = with_files(&files);
+    assert_eq!(order(&pack(&sandbox, &["-D", "source"]).1, &files), names);
+    let plain = reader::inspect(&sandbox.at("image")).unwrap();
+    sandbox.write(
         "order",
         "# first this\n-9000000000  z/deep/x.so\n10 [glob] b/*\n-5 b/two\n3 c\n7 [glob] */x.so\n  -6 \"d e\"\n",
     );
     let sorted = ["z/deep/x.so", "d e", "a", "c", "b/one", "b/two"];
-    let (output, image) = place.pack(&["-D", "source", "-S", "order"]);
+    let (ran, image) = pack(&sandbox, &["-D", "source", "-S", "order"]);
     assert_eq!(order(&image, &files), sorted);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(said, "WARNING: order: line 4: no match for 'b/two'\nWARNING: order: line 6: no match for '*/x.so'\n");
-    let report = reader::inspect(&place.path("out/image")).unwrap();
+    assert_eq!(
+        ran.stderr,
+        "WARNING: order: line 4: no match for 'b/two'\nWARNING: order: line 6: no match for '*/x.so'\n"
+    );
+    let report = reader::inspect(&sandbox.at("image")).unwrap();
     assert_eq!(report.tree, plain.tree, "the order changes nothing of the tree");
-    place.list("list", "glob / * * * source\n");
-    assert_eq!(order(&place.pack(&["-F", "list", "--sort-file", "order"]).1, &files), sorted);
+    sandbox.write("list", "glob / * * * source\n");
+    assert_eq!(order(&pack(&sandbox, &["-F", "list", "--sort-file", "order"]).1, &files), sorted);
 }
 
 #[test]
-fn flags_do_what_they_say() {
+fn flags_have_their_effects() {
     let zeros = vec![0; 3 * BLOCK];
     let text = b"compresses very well, ".repeat(1000);
     let files = [
@@ -105,20 +79,20 @@ fn flags_do_what_they_say() {
         ("tail", noise(4, BLOCK + 50)),
         ("text", text),
     ];
-    let place = Place::new(&files);
-    let (_, plain) = place.pack(&["-D", "source", "-B", "8K"]);
+    let sandbox = with_files(&files);
+    let (_, plain) = pack(&sandbox, &["-D", "source", "-B", "8K"]);
     assert!(!position(&plain, &files[6].1).is_some_and(|at| plain[at + 16..].starts_with(&files[6].1[16..BLOCK])));
     for (rule, grows) in [
         ("1 [nosparse,dont_compress] holes", 3 * BLOCK),
         ("1 [dont_deduplicate] same2", 3 * BLOCK),
         ("1 [dont_compress] text", 4 * BLOCK),
     ] {
-        place.list("order", rule);
-        let (_, image) = place.pack(&["-D", "source", "-B", "8K", "-S", "order"]);
+        sandbox.write("order", rule);
+        let (_, image) = pack(&sandbox, &["-D", "source", "-B", "8K", "-S", "order"]);
         assert!(image.len() > plain.len() + grows - BLOCK, "{rule}: {} after {}", image.len(), plain.len());
     }
-    place.list("order", "-9 same1\n-8 [align] align\n5 [dont_fragment] tail\n");
-    let (_, image) = place.pack(&["-D", "source", "-B", "8K", "-S", "order"]);
+    sandbox.write("order", "-9 same1\n-8 [align] align\n5 [dont_fragment] tail\n");
+    let (_, image) = pack(&sandbox, &["-D", "source", "-B", "8K", "-S", "order"]);
     assert_eq!(position(&image, &files[0].1).unwrap() % 8192, 0);
     let tail = position(&image, &files[5].1[BLOCK..]).unwrap();
     assert_eq!(tail, position(&image, &files[5].1).unwrap() + BLOCK, "the tail end is a block of its own");
@@ -126,7 +100,7 @@ fn flags_do_what_they_say() {
 
 #[test]
 fn wrong_input_is_refused_with_its_line() {
-    let place = Place::new(&[("a", b"1".to_vec())]);
+    let sandbox = with_files(&[("a", b"1".to_vec())]);
     for (list, part) in [
         ("dir /a 0755 0 0\nfoo /b 0 0 0\n", "packline: list: line 2: entry type `foo`"),
         ("file /x 0644 0 0 none\n", "list: line 1: `none`: No such file"),
@@ -134,15 +108,14 @@ fn wrong_input_is_refused_with_its_line() {
         ("link /x 0 0 0 /none\n", "list: line 1: `x` is a hard link to `none`, which is not there"),
         ("glob / * * * none\n", "list: line 1: `none` is not a directory"),
     ] {
-        place.list("list", list);
-        let said = place.refused(&["-F", "list"]);
-        assert!(said.contains(part), "{list}: {said}");
+        sandbox.write("list", list);
+        let message = refused(&sandbox, &["-F", "list"]);
+        assert!(message.contains(part), "{list}: {message}");
     }
-    place
-        .list("order", "1 a\nx b\n")
-        .list("attrs", "user.k=1\n")
-        .list("policy", "\n/(?=x) c\n")
-        .list("acl", "# file: a\nsystem.x=\"1\"\n");
+    sandbox.write("order", "1 a\nx b\n");
+    sandbox.write("attrs", "user.k=1\n");
+    sandbox.write("policy", "\n/(?=x) c\n");
+    sandbox.write("acl", "# file: a\nsystem.x=\"1\"\n");
     for (option, name, part) in [
         ("-S", "order", "order: line 2: priority `x`"),
         ("-A", "attrs", "attrs: line 1: `user.k=1` before any path"),
@@ -152,47 +125,44 @@ fn wrong_input_is_refused_with_its_line() {
         ("-A", "none", "none: cannot read"),
         ("-s", "none", "none: cannot read"),
     ] {
-        let said = place.refused(&["-D", "source", option, name]);
-        assert!(said.contains(part), "{option} {name}: {said}");
+        let message = refused(&sandbox, &["-D", "source", option, name]);
+        assert!(message.contains(part), "{option} {name}: {message}");
     }
-    assert!(place.refused(&["-F", "none"]).contains("none: cannot read"));
-    assert!(place.refused(&["-D", "none"]).contains("none: cannot open"));
-    assert!(place.refused(&[]).contains("--pack-file or --pack-dir"));
+    assert!(refused(&sandbox, &["-F", "none"]).contains("none: cannot read"));
+    assert!(refused(&sandbox, &["-D", "none"]).contains("none: cannot open"));
+    assert!(refused(&sandbox, &[]).contains("--pack-file or --pack-dir"));
 }
 
 #[test]
 fn options_of_a_directory_are_not_ignored_silently() {
-    let place = Place::new(&[("a", b"1".to_vec())]);
-    place.list("list", "file /a 0644 0 0 source/a\n");
-    let (output, _) = place.pack(&["-F", "list", "-k", "-o"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let sandbox = with_files(&[("a", b"1".to_vec())]);
+    sandbox.write("list", "file /a 0644 0 0 source/a\n");
+    let (ran, _) = pack(&sandbox, &["-F", "list", "-k", "-o"]);
     let warning = |option: &str| format!("WARNING: --{option} changes nothing with --pack-file\n");
-    assert_eq!(said, warning("keep-time") + &warning("one-file-system"));
+    assert_eq!(ran.stderr, warning("keep-time") + &warning("one-file-system"));
 }
 
 #[test]
-fn attributes_of_paths_that_are_not_there_are_told() {
-    let place = Place::new(&[("a", b"1".to_vec())]);
-    place.list("attrs", "# file: a\nuser.k=\"v\"\n# file: none\nuser.k=\"v\"\n");
-    let (output, _) = place.pack(&["-D", "source", "-A", "attrs"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.starts_with("WARNING: attrs: line 3: `none` is not in the image"), "{said}");
+fn attributes_of_missing_paths_are_a_warning() {
+    let sandbox = with_files(&[("a", b"1".to_vec())]);
+    sandbox.write("attrs", "# file: a\nuser.k=\"v\"\n# file: none\nuser.k=\"v\"\n");
+    let (ran, _) = pack(&sandbox, &["-D", "source", "-A", "attrs"]);
+    assert!(ran.stderr.starts_with("WARNING: attrs: line 3: `none` is not in the image"), "{}", ran.stderr);
 }
 
 #[test]
 fn an_output_in_its_own_directory_is_left_out() {
-    let place = Place::new(&[("a", b"1".to_vec())]);
-    place.list("order", "1 a\n");
-    let source = place.path("source");
+    let sandbox = with_files(&[("a", b"1".to_vec())]);
+    sandbox.write("order", "1 a\n");
+    let source = sandbox.at("source");
     for arguments in [&["-j1"][..], &["-j2"], &["-S", "../order"], &["-S", "../order"]] {
-        let mut command = Command::new(Packer::new(env!("CARGO_BIN_EXE_packline")).binary());
-        command.args(["gensquashfs", "-q", "-f", "-D", "."]).args(arguments).arg("image").current_dir(&source);
-        tools::run(command.stdin(Stdio::null())).unwrap();
+        let words = [&["gensquashfs", "-q", "-f", "-D", "."], arguments, &["image"]].concat();
+        Ran::good(sandbox.command(&words).current_dir(&source));
         let tree = reader::inspect(&source.join("image")).unwrap().tree;
         let paths: Vec<_> = tree.keys().map(|path| String::from_utf8_lossy(path)).collect();
         assert_eq!(paths, ["", "a"], "{arguments:?}");
     }
-    assert_eq!(left_in(&place.path("source")).len(), 2);
+    assert_eq!(sandbox.names_in("source").len(), 2);
 }
 
 #[test]
@@ -200,13 +170,12 @@ fn workers_and_readers_change_nothing() {
     let files: Vec<_> =
         (0..40u64).map(|seed| (format!("d{}/f{seed}", seed % 7), noise(seed, 700 * seed as usize + 1))).collect();
     let files: Vec<_> = files.iter().map(|(name, content)| (name.as_str(), content.clone())).collect();
-    let place = Place::new(&files);
-    place
-        .list("list", "glob /x * * * source\nglob /y 0600 1 1 -nohardlinks source\n")
-        .list("order", "-1 [glob] y/d3/*\n2 [glob_no_path] x*5\n");
+    let sandbox = with_files(&files);
+    sandbox.write("list", "glob /x * * * source\nglob /y 0600 1 1 -nohardlinks source\n");
+    sandbox.write("order", "-1 [glob] y/d3/*\n2 [glob_no_path] x*5\n");
     let images: Vec<_> =
-        ["1", "2", "7"].iter().map(|jobs| place.pack(&["-F", "list", "-S", "order", "-j", jobs]).1).collect();
+        ["1", "2", "7"].iter().map(|jobs| pack(&sandbox, &["-F", "list", "-S", "order", "-j", jobs]).1).collect();
     assert!(images.windows(2).all(|pair| pair[0] == pair[1]));
-    let again = fs::canonicalize(Path::new(&place.path("list"))).unwrap();
-    assert_eq!(place.pack(&["-F", again.to_str().unwrap(), "-S", "order"]).1, images[0]);
+    let again = fs::canonicalize(sandbox.at("list")).unwrap();
+    assert_eq!(pack(&sandbox, &["-F", again.to_str().unwrap(), "-S", "order"]).1, images[0]);
 }

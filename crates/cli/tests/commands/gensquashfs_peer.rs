@@ -1,67 +1,47 @@
 //! `gensquashfs` beside the one of squashfs-tools-ng: the same arguments and files must give the same tree.
 
 use packline_testkit::model::Node;
-use packline_testkit::packer::Packer;
 use packline_testkit::snapshot::{Except, assert_same};
-use packline_testkit::{generate, plant, reader, tools, views};
+use packline_testkit::{Ran, Sandbox, generate, reader, tools, views};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use crate::sandbox;
 
 const BLOCK: usize = 16_384;
 
-/// A place to work: a planted tree in `source`, files beside it.
-struct Place {
-    directory: tempfile::TempDir,
+fn with_source(nodes: &[Node]) -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.plant("source", nodes);
+    sandbox
 }
 
-impl Place {
-    fn new(nodes: &[Node]) -> Place {
-        let place = Place { directory: tempfile::tempdir().unwrap() };
-        fs::create_dir(place.path("source")).unwrap();
-        plant::plant(nodes, &place.path("source")).unwrap();
-        place
-    }
+fn pack(sandbox: &Sandbox, mut command: Command, arguments: &[&str], image: &str) -> reader::Report {
+    Ran::good(command.args(arguments).args(["-q", "-f", "-c", "zstd", image]));
+    reader::inspect(&sandbox.at(image)).map_err(|cause| format!("{arguments:?}: {cause}")).unwrap()
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
+fn ours(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
+    let report = pack(sandbox, sandbox.command(&["gensquashfs"]), arguments, "ours.sqfs");
+    assert_eq!(report.problems, Vec::<String>::new(), "{arguments:?}");
+    report
+}
 
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
+fn peers(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
+    pack(sandbox, sandbox.program("gensquashfs", &[""; 0]), arguments, "peers.sqfs")
+}
 
-    fn run(&self, mut command: Command, arguments: &[&str], image: &Path) -> reader::Report {
-        command.args(arguments).args(["-q", "-f", "-c", "zstd"]).arg(image).current_dir(self.directory.path());
-        command.env_remove("SOURCE_DATE_EPOCH").stdin(Stdio::null());
-        tools::run(&mut command).map_err(|cause| format!("{arguments:?}: {cause}")).unwrap();
-        reader::inspect(image).map_err(|cause| format!("{arguments:?}: {cause}")).unwrap()
-    }
-
-    fn ours(&self, arguments: &[&str]) -> reader::Report {
-        let mut command = Command::new(Packer::new(env!("CARGO_BIN_EXE_packline")).binary());
-        command.arg("gensquashfs");
-        let report = self.run(command, arguments, &self.path("ours.sqfs"));
-        assert_eq!(report.problems, Vec::<String>::new(), "{arguments:?}");
-        report
-    }
-
-    fn peers(&self, arguments: &[&str]) -> reader::Report {
-        self.run(Command::new("gensquashfs"), arguments, &self.path("peers.sqfs"))
-    }
-
-    /// Packs with both and compares all that a tree keeps but hard links: 1.2 finds none in a directory.
-    fn compare(&self, arguments: &[&str]) -> reader::Report {
-        let (ours, peers) = (self.ours(arguments), self.peers(arguments));
-        assert_same(&format!("{arguments:?}"), &peers.tree, &ours.tree, Except { links: true, ..Except::default() });
-        assert_eq!(ours.superblock.flags & 0x80, peers.superblock.flags & 0x80, "{arguments:?}: export table");
-        assert_eq!(ours.superblock.block_size, peers.superblock.block_size, "{arguments:?}");
-        let [ours_listed, peers_listed] = ["ours.sqfs", "peers.sqfs"].map(|image| listing(&self.path(image)));
-        let differ: Vec<_> = ours_listed.symmetric_difference(&peers_listed).collect();
-        assert!(differ.is_empty(), "{arguments:?}: {differ:#?}");
-        ours
-    }
+/// Packs with both and compares all that a tree keeps but hard links: 1.2 finds none in a directory.
+fn compare(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
+    let (ours, peers) = (ours(sandbox, arguments), peers(sandbox, arguments));
+    assert_same(&format!("{arguments:?}"), &peers.tree, &ours.tree, Except { links: true, ..Except::default() });
+    assert_eq!(ours.superblock.flags & 0x80, peers.superblock.flags & 0x80, "{arguments:?}: export table");
+    assert_eq!(ours.superblock.block_size, peers.superblock.block_size, "{arguments:?}");
+    let [ours_listed, peers_listed] = ["ours.sqfs", "peers.sqfs"].map(|image| listing(&sandbox.at(image)));
+    let differ: Vec<_> = ours_listed.symmetric_difference(&peers_listed).collect();
+    assert!(differ.is_empty(), "{arguments:?}: {differ:#?}");
+    ours
 }
 
 /// A directory's size depends on how its entries are grouped under headers, which each program does in its own way.
@@ -70,7 +50,7 @@ fn without_directory_size(line: &str) -> String {
     words.filter(|(at, _)| *at != 2 || !line.starts_with('d')).map(|(_, word)| format!("{word} ")).collect()
 }
 
-/// What `unsquashfs` lists: a reader that is neither's.
+/// The listing of `unsquashfs`, a third program.
 fn listing(image: &Path) -> BTreeSet<String> {
     let output = tools::run(Command::new("unsquashfs").arg("-lln").arg(image)).unwrap();
     String::from_utf8_lossy(&output.stdout).lines().map(without_directory_size).collect()
@@ -96,7 +76,7 @@ fn a_directory_with_every_option() {
     if !ready() {
         return;
     }
-    let place = Place::new(&tree());
+    let sandbox = with_source(&tree());
     for arguments in [
         &["-D", "source"][..],
         &["--pack-dir", "source", "--keep-time", "--keep-xattr"],
@@ -106,7 +86,7 @@ fn a_directory_with_every_option() {
         &["-D", "source", "-k", "-b", "16K", "-T", "-e", "-B", "8K", "-j", "3", "-Q", "5"],
         &["-D", "source", "-X", "level=3"],
     ] {
-        place.compare(arguments);
+        compare(&sandbox, arguments);
     }
 }
 
@@ -115,14 +95,14 @@ fn without_hard_links_each_name_is_a_file() {
     if !ready() {
         return;
     }
-    let place = Place::new(&tree());
-    let (ours, peers) = (place.ours(&["-D", "source", "-x", "-H"]), place.peers(&["-D", "source", "-x"]));
-    assert_same("-H", &peers.tree, &ours.tree, Except::default());
-    let linked = place.ours(&["-D", "source", "-x"]);
+    let sandbox = with_source(&tree());
+    let expected = peers(&sandbox, &["-D", "source", "-x"]).tree;
+    assert_same("-H", &expected, &ours(&sandbox, &["-D", "source", "-x", "-H"]).tree, Except::default());
+    let linked = ours(&sandbox, &["-D", "source", "-x"]);
     assert!(linked.tree.values().any(|attributes| attributes.links > 1), "without it they are found");
 }
 
-/// A file system mounted in a place, until this is dropped.
+/// A mounted file system. Unmounted when dropped.
 struct Mount(PathBuf);
 
 impl Mount {
@@ -143,17 +123,17 @@ fn mount_points_are_left_out_if_asked() {
     if !ready() || !tools::need(&["mount", "umount"]) {
         return;
     }
-    let place = Place::new(&[Node::dir("mounted"), Node::dir("own"), Node::file("own/a", "1")]);
-    let _mount = Mount::tmpfs(place.path("source/mounted"));
-    fs::write(place.path("source/mounted/b"), "2").unwrap();
+    let sandbox = with_source(&[Node::dir("mounted"), Node::dir("own"), Node::file("own/a", "1")]);
+    let _mount = Mount::tmpfs(sandbox.at("source/mounted"));
+    sandbox.write("source/mounted/b", "2");
     let paths = |report: reader::Report| {
         report.tree.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(paths(place.compare(&["-D", "source"])), ["", "mounted", "mounted/b", "own", "own/a"]);
-    assert_eq!(paths(place.compare(&["-D", "source", "-o"])), ["", "own", "own/a"]);
+    assert_eq!(paths(compare(&sandbox, &["-D", "source"])), ["", "mounted", "mounted/b", "own", "own/a"]);
+    assert_eq!(paths(compare(&sandbox, &["-D", "source", "-o"])), ["", "own", "own/a"]);
     for option in ["-xdev", "-mount"] {
-        place.write("list", &format!("glob / * * * {option} source"));
-        assert_eq!(paths(place.ours(&["-F", "list"])), ["", "own", "own/a"], "{option}");
+        sandbox.write("list", format!("glob / * * * {option} source"));
+        assert_eq!(paths(ours(&sandbox, &["-F", "list"])), ["", "own", "own/a"], "{option}");
     }
 }
 
@@ -162,9 +142,9 @@ fn every_reader_sees_the_tree() {
     if !ready() || !views::available() {
         return;
     }
-    let place = Place::new(&tree());
-    let report = place.ours(&["-D", "source", "-x", "-k"]);
-    views::assert_programs_agree("gensquashfs -x -k", &place.path("ours.sqfs"), &report.tree, place.directory.path());
+    let sandbox = with_source(&tree());
+    let report = ours(&sandbox, &["-D", "source", "-x", "-k"]);
+    views::assert_programs_agree("gensquashfs -x -k", &sandbox.at("ours.sqfs"), &report.tree, sandbox.path());
 }
 
 const PACK_FILE: &str = "\
@@ -189,13 +169,13 @@ fn a_pack_file() {
         return;
     }
     let nodes = [Node::file("one", "first"), Node::file("two", vec![b'x'; 3 * BLOCK])];
-    let place = Place::new(&nodes);
-    place.write("source/list", PACK_FILE);
-    let found = place.compare(&["-F", "source/list", "-d", "uid=40,gid=41,mode=0700,mtime=123456"]);
+    let sandbox = with_source(&nodes);
+    sandbox.write("source/list", PACK_FILE);
+    let found = compare(&sandbox, &["-F", "source/list", "-d", "uid=40,gid=41,mode=0700,mtime=123456"]);
     assert_eq!(found.tree[&b"implied/by".to_vec()].uid, 40);
-    place.write("elsewhere", PACK_FILE);
-    place.compare(&["-F", "elsewhere", "-D", "source"]);
-    let forced = place.ours(&["-F", "elsewhere", "-D", "source", "-u", "77", "--set-gid", "88"]);
+    sandbox.write("elsewhere", PACK_FILE);
+    compare(&sandbox, &["-F", "elsewhere", "-D", "source"]);
+    let forced = ours(&sandbox, &["-F", "elsewhere", "-D", "source", "-u", "77", "--set-gid", "88"]);
     assert!(forced.tree.values().all(|attributes| (attributes.uid, attributes.gid) == (77, 88)));
 }
 
@@ -208,7 +188,7 @@ fn globs_of_a_pack_file() {
         .into_iter()
         .filter(|node| !matches!(node.kind, packline_testkit::model::NodeKind::HardLink(_)))
         .collect();
-    let place = Place::new(&nodes);
+    let sandbox = with_source(&nodes);
     for lines in [
         "glob / * * * .",
         "glob / 0640 7 * -keeptime -type d -type f -type s -type c .",
@@ -217,8 +197,8 @@ fn globs_of_a_pack_file() {
         "glob / * * * -type d -type l -type p .",
         "glob / * 5 6 -type f .",
     ] {
-        place.write("source/.list", lines);
-        place.compare(&["-F", "source/.list"]);
+        sandbox.write("source/.list", lines);
+        compare(&sandbox, &["-F", "source/.list"]);
     }
 }
 
@@ -227,16 +207,17 @@ fn attributes_from_a_file() {
     if !ready() {
         return;
     }
-    let place = Place::new(&[Node::file("a", "1").xattr("user.own", "kept"), Node::dir("d"), Node::file("d/b", "2")]);
+    let sandbox =
+        with_source(&[Node::file("a", "1").xattr("user.own", "kept"), Node::dir("d"), Node::file("d/b", "2")]);
     let text = "# file: a\nuser.text=\"q\\\"\\\\\\101\"\nuser.hex=0xCAFE00\nuser.own=0sb3RoZXI=\n\n\
                 # file: d/\nsecurity.selinux=\"system_u:object_r:device_t:s0\"\ntrusted.x=\"1\"\n# file: d/b\nuser.k=\"v\"\n";
-    place.write("attrs", text);
-    let found = place.compare(&["-D", "source", "-A", "attrs"]);
+    sandbox.write("attrs", text);
+    let found = compare(&sandbox, &["-D", "source", "-A", "attrs"]);
     assert_eq!(found.tree[&b"a".to_vec()].xattrs[&b"user.text".to_vec()], b"q\"\\A");
     assert_eq!(found.tree[&b"a".to_vec()].xattrs[&b"user.own".to_vec()], b"other");
-    place.compare(&["-D", "source", "--keep-xattr", "--xattr-file", "attrs"]);
-    place.write("list", "file /a 0644 0 0\ndir /d 0755 0 0\nfile /d/b 0644 0 0\n");
-    let listed = place.ours(&["-F", "list", "-D", "source", "-A", "attrs"]);
+    compare(&sandbox, &["-D", "source", "--keep-xattr", "--xattr-file", "attrs"]);
+    sandbox.write("list", "file /a 0644 0 0\ndir /d 0755 0 0\nfile /d/b 0644 0 0\n");
+    let listed = ours(&sandbox, &["-F", "list", "-D", "source", "-A", "attrs"]);
     assert_eq!(listed.tree[&b"d/b".to_vec()].xattrs, found.tree[&b"d/b".to_vec()].xattrs);
 }
 
@@ -250,15 +231,12 @@ fn what_getfattr_dumps_comes_back() {
         // getfattr leaves out a NUL byte at the end of text.
         node.xattrs.retain(|(_, value)| !value.ends_with(b"\0"));
     }
-    let place = Place::new(&nodes);
-    let dumped = Command::new("getfattr")
-        .args(["--dump", "-m", "-", "-h", "-R", "."])
-        .current_dir(place.path("source"))
-        .output()
-        .unwrap();
-    fs::write(place.path("attrs"), dumped.stdout).unwrap();
-    let kept = place.ours(&["-D", "source", "-x"]).tree;
-    let dumped = place.ours(&["-D", "source", "-A", "attrs"]).tree;
+    let sandbox = with_source(&nodes);
+    let mut command = sandbox.program("getfattr", &["--dump", "-m", "-", "-h", "-R", "."]);
+    let dumped = Ran::of(command.current_dir(sandbox.at("source")));
+    sandbox.write("attrs", dumped.stdout);
+    let kept = ours(&sandbox, &["-D", "source", "-x"]).tree;
+    let dumped = ours(&sandbox, &["-D", "source", "-A", "attrs"]).tree;
     assert!(kept.values().any(|attributes| !attributes.xattrs.is_empty()));
     assert_same("getfattr --dump", &kept, &dumped, Except::default());
 }
@@ -279,20 +257,20 @@ fn labels_of_a_policy() {
         Node::dir("home"),
         Node::dir("home/me"),
     ];
-    let place = Place::new(&nodes);
+    let sandbox = with_source(&nodes);
     let policy = "/.* system_u:object_r:default_t:s0\n/ -d system_u:object_r:root_t:s0\n\
                   /usr(/.*)? system_u:object_r:usr_t:s0\n/usr/bin/.* -- system_u:object_r:bin_t:s0\n\
                   /usr/bin/su -- system_u:object_r:su_t:s0\n/usr/bin/ls\\-1\\.0 system_u:object_r:ls_t:s0\n\
                   /usr/lib[^/]*\\.so(\\.[0-9]+)* -- system_u:object_r:lib_t:s0\n/tmp/.* <<none>>\n\
                   /home/[^/]+ -d system_u:object_r:home_t:s0\n";
-    place.write("policy", policy);
+    sandbox.write("policy", policy);
     let found = match Command::new("gensquashfs").arg("--selinux").arg("x").output() {
         Ok(output) if String::from_utf8_lossy(&output.stderr).contains("unrecognized option") => {
-            place.ours(&["-D", "source", "-s", "policy"])
+            ours(&sandbox, &["-D", "source", "-s", "policy"])
         }
         _ => {
-            place.compare(&["-D", "source", "-x", "-s", "policy"]);
-            place.compare(&["-D", "source", "-s", "policy"])
+            compare(&sandbox, &["-D", "source", "-x", "-s", "policy"]);
+            compare(&sandbox, &["-D", "source", "-s", "policy"])
         }
     };
     for (path, label) in [

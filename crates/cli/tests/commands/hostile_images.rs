@@ -1,17 +1,16 @@
 //! Every image of the zoo through every command: each ends soon, in little memory, with the status that is expected, without a
 //! panic, and with nothing written outside of the destination.
 
-use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::hostile_support::{Place, Ran, Wrong};
+use crate::hostile_support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect, Specimen};
 use packline_testkit::tools;
 
 /// Which part of an image a command looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reads {
-    /// The superblock and what hangs on it.
+    /// The superblock and the tables that it points to.
     Head,
     /// Every name.
     Tree,
@@ -29,7 +28,7 @@ enum Reads {
 
 impl Reads {
     /// Whether a command that reads this much may end so.
-    fn allows(self, expect: Expect, ran: &Ran) -> bool {
+    fn allows(self, expect: Expect, ran: &Ended) -> bool {
         let fault = match self {
             Reads::Some | Reads::Most => return true,
             Reads::Head => expect == Expect::Refused,
@@ -42,18 +41,18 @@ impl Reads {
     }
 }
 
-/// Runs a command on every specimen; `before` prepares the place for each.
-fn each(reads: Reads, words: &[&str], before: impl Fn(&Place)) {
+/// Runs a command on every specimen; `before` prepares the sandbox for each.
+fn each(reads: Reads, words: &[&str], before: impl Fn(&Canary)) {
     if !tools::need(&["time", "prlimit", "timeout"]) || !tools::root() {
         return;
     }
-    let (place, mut wrong) = (Place::new(), Wrong::default());
+    let (canary, mut wrong) = (Canary::new(), Wrong::default());
     for specimen in zoo(reads) {
-        place.put(&specimen);
-        before(&place);
-        let ran = place.run(words);
+        canary.put(&specimen);
+        before(&canary);
+        let ran = canary.run(words);
         wrong.judge(reads, &specimen, words, &ran);
-        place.check().into_iter().for_each(|what| wrong.note(&specimen, words, &what));
+        canary.check().into_iter().for_each(|what| wrong.note(&specimen, words, &what));
     }
     wrong.end();
 }
@@ -65,7 +64,7 @@ fn zoo(reads: Reads) -> impl Iterator<Item = Specimen> {
 }
 
 impl Wrong {
-    fn judge(&mut self, reads: Reads, specimen: &Specimen, words: &[&str], ran: &Ran) {
+    fn judge(&mut self, reads: Reads, specimen: &Specimen, words: &[&str], ran: &Ended) {
         if let Some(what) = ran.broken() {
             self.note(specimen, words, &what);
         } else if !reads.allows(specimen.expect, ran) {
@@ -76,20 +75,19 @@ impl Wrong {
     }
 }
 
-/// What is wrong is said with the image's name. Verification prints it; what only differs is no fault.
-fn names_the_image(reads: Reads, ran: &Ran) -> bool {
-    match (reads, ran.said.is_empty()) {
-        (Reads::Rules, true) => String::from_utf8_lossy(&ran.output).contains("bad.sqfs"),
-        (_, silent) => silent || ran.said.contains("bad.sqfs"),
+/// A fault is reported with the image's name. `verify` prints it on standard output; a difference is not a fault.
+fn names_the_image(reads: Reads, ran: &Ended) -> bool {
+    match (reads, ran.stderr.is_empty()) {
+        (Reads::Rules, true) => String::from_utf8_lossy(&ran.stdout).contains("bad.sqfs"),
+        (_, silent) => silent || ran.stderr.contains("bad.sqfs"),
     }
 }
 
-fn nothing(_: &Place) {}
+fn nothing(_: &Canary) {}
 
 /// A destination with links out of it, under names that the zoo's images have.
-fn planted(place: &Place) {
-    let dest = place.at("dest");
-    fs::create_dir(&dest).unwrap();
+fn planted(canary: &Canary) {
+    let dest = canary.sandbox.create_dir("dest");
     for name in ["odd", "dir", "name", "inner", "many", "ring", "a", "d", "sparse"] {
         symlink("../outside", dest.join(name)).unwrap();
     }
@@ -98,8 +96,8 @@ fn planted(place: &Place) {
     }
 }
 
-fn empty(place: &Place) {
-    fs::create_dir(place.at("dest")).unwrap();
+fn empty(canary: &Canary) {
+    canary.sandbox.create_dir("dest");
 }
 
 #[test]

@@ -4,13 +4,13 @@
 use std::fs::{self, File};
 use std::io::{Seek, Write};
 
-use crate::hostile_support::{Place, Ran, Wrong};
+use crate::hostile_support::{Canary, Ended, Wrong};
 use packline_testkit::hostile_lrz::{self, Specimen};
 use packline_testkit::tools;
 
-/// Encrypted specimens are opened with this; the others do not mind.
+/// For encrypted specimens; ignored by the others.
 const PASSWORD: &str = "--encrypt=password";
-/// What specimens hold most often, ten times. None of it is a tar.
+/// The content of most specimens, ten times.
 const WORDS: &[u8] = b"some words, ";
 
 /// Which part of a file a command looks at.
@@ -30,46 +30,45 @@ impl Reads {
         match self {
             Reads::Records => !specimen.lists,
             Reads::All => !specimen.is_sound(),
-            // None of them holds a tar; nothing at all is none either.
+            // None of them holds a tar; an empty file is not a tar either.
             Reads::Tar => true,
         }
     }
 }
 
 /// How a command is run on every specimen.
-struct Way<'w> {
+struct Case<'w> {
     reads: Reads,
     words: &'w [&'w str],
     /// What messages call the file.
     called: &'w str,
 }
 
-impl Way<'_> {
+impl Case<'_> {
     fn on_all(&self) {
         if !tools::need(&["time", "prlimit", "timeout"]) {
             return;
         }
-        let (place, mut wrong) = (Place::new(), Wrong::default());
+        let (canary, mut wrong) = (Canary::new(), Wrong::default());
         for specimen in hostile_lrz::all() {
-            let faults = [self.run(&place, &specimen), place.check()];
+            let faults = [self.run(&canary, &specimen), canary.check()];
             faults.into_iter().flatten().for_each(|what| wrong.note_of(specimen.name, self.words, &what));
         }
         wrong.end();
     }
 
     /// Runs it on one; what is wrong.
-    fn run(&self, place: &Place, specimen: &Specimen) -> Option<String> {
-        let path = place.at("bad.lrz");
-        fs::write(&path, specimen.bytes()).unwrap();
+    fn run(&self, canary: &Canary, specimen: &Specimen) -> Option<String> {
+        let path = canary.sandbox.write("bad.lrz", specimen.bytes());
         let input = if self.called == "bad.lrz" { typed() } else { File::open(&path).unwrap() };
         if self.words.contains(&"-O") {
-            fs::create_dir(place.at("dest")).unwrap();
+            canary.sandbox.create_dir("dest");
         }
-        let ran = place.run_on(self.words, input.into());
-        let output = place.at("out");
+        let ran = canary.run_on(self.words, input.into());
+        let output = canary.sandbox.at("out");
         let made = fs::read(&output).ok();
         made.iter().for_each(|_| fs::remove_file(&output).unwrap());
-        let left = made.is_some() || self.left_a_tree(place);
+        let left = made.is_some() || self.left_a_tree(canary);
         ran.broken().or_else(|| self.judge(specimen, &ran, left)).or_else(|| {
             let wrong = ran.status == 0 && self.words.contains(&"out") && !is_right(made.as_deref());
             wrong.then(|| "made something else".to_string())
@@ -77,20 +76,20 @@ impl Way<'_> {
     }
 
     /// Whether there is a destination, or anything in one that was there.
-    fn left_a_tree(&self, place: &Place) -> bool {
+    fn left_a_tree(&self, canary: &Canary) -> bool {
         let was_there = self.words.contains(&"-O");
-        fs::read_dir(place.at("dest")).is_ok_and(|mut names| !was_there || names.next().is_some())
+        fs::read_dir(canary.sandbox.at("dest")).is_ok_and(|mut names| !was_there || names.next().is_some())
     }
 
-    fn judge(&self, specimen: &Specimen, ran: &Ran, left: bool) -> Option<String> {
+    fn judge(&self, specimen: &Specimen, ran: &Ended, left: bool) -> Option<String> {
         let fault = self.reads.finds_fault(specimen);
         let what = if ran.status != i32::from(fault) {
             "unexpected"
         } else if fault && left {
             "left an output"
-        } else if fault && !(ran.said.contains(self.called) && ran.said.contains("expected")) {
+        } else if fault && !(ran.stderr.contains(self.called) && ran.stderr.contains("expected")) {
             "does not name the file and what was expected"
-        } else if fault && self.reads == Reads::All && !ran.said.contains(specimen.says) {
+        } else if fault && self.reads == Reads::All && !ran.stderr.contains(specimen.says) {
             "says something else"
         } else {
             return None;
@@ -99,7 +98,7 @@ impl Way<'_> {
     }
 }
 
-/// The password, as somebody types it who is asked for it.
+/// The password on standard input.
 fn typed() -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(b"password\n").unwrap();
@@ -115,7 +114,7 @@ fn is_right(made: Option<&[u8]>) -> bool {
 }
 
 fn file(reads: Reads, words: &[&str]) {
-    Way { reads, words, called: "bad.lrz" }.on_all();
+    Case { reads, words, called: "bad.lrz" }.on_all();
 }
 
 #[test]
@@ -126,7 +125,7 @@ fn decompress_to_a_file() {
 
 #[test]
 fn decompress_between_pipes() {
-    Way { reads: Reads::All, words: &["lrzip", "-d", PASSWORD], called: "standard input" }.on_all();
+    Case { reads: Reads::All, words: &["lrzip", "-d", PASSWORD], called: "standard input" }.on_all();
     file(Reads::All, &["lrzcat", PASSWORD, "bad.lrz"]);
 }
 

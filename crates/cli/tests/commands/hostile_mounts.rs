@@ -1,11 +1,11 @@
-//! Every image of the zoo mounted and everything read through the mount: the process lives, in little memory, and ends when told.
+//! Every image of the zoo mounted and read through the mount: the process stays alive, in little memory, and ends with the mount.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use crate::hostile_support::{PACKLINE, Place, Ran, SECONDS, Wrong};
+use crate::hostile_support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect};
 use packline_testkit::tools;
 
@@ -14,28 +14,10 @@ const NAMES: usize = 400;
 const FILE: u64 = 256 << 10;
 const BYTES: u64 = 16 << 20;
 
-/// Starts a mount in the foreground with the limits of every command.
-fn start(place: &Place) -> Child {
-    Command::new("timeout")
-        .args(["-s", "KILL", "90", "prlimit"])
-        .args([format!("--cpu={SECONDS}"), "--data=2147483648".into(), "--core=0".into()])
-        .args(["time", "--quiet", "--format", "%M", "--output"])
-        .arg(place.at("peak"))
-        .arg(PACKLINE)
-        .args(["mount", "--foreground", "--announce", "bad.sqfs", "point"])
-        .current_dir(place.top.path())
-        .env("RUST_BACKTRACE", "0")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(File::create(place.at("said")).unwrap())
-        .spawn()
-        .unwrap()
-}
-
 /// Mounts, reads, unmounts. Also whether it was mounted.
-fn mount_and_read(place: &Place) -> (Ran, bool) {
-    let point = place.at("point");
-    let mut child = start(place);
+fn mount_and_read(canary: &Canary) -> (Ended, bool) {
+    let point = canary.sandbox.at("point");
+    let mut child = canary.start(&["mount", "--foreground", "--announce", "bad.sqfs", "point"], Stdio::null());
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let mounted = line == "mounted\n";
@@ -47,11 +29,7 @@ fn mount_and_read(place: &Place) -> (Ran, bool) {
         };
         assert!(quiet("umount", "-i") || quiet("umount", "-l"), "cannot be unmounted");
     }
-    let status = child.wait().unwrap().code().unwrap_or(137);
-    let said = String::from_utf8_lossy(&fs::read(place.at("said")).unwrap()).into_owned();
-    let peak = fs::read_to_string(place.at("peak")).unwrap_or_default();
-    let peak = peak.lines().last().and_then(|line| line.trim().parse::<u64>().ok()).unwrap_or(0) << 10;
-    (Ran { status, said, output: Vec::new(), endless: false, peak }, mounted)
+    (canary.end(child, Vec::new(), false), mounted)
 }
 
 /// Reads names, attributes, targets and contents, within bounds. Errors are the image's.
@@ -77,7 +55,7 @@ fn children(path: &Path) -> Vec<PathBuf> {
     entries.take(NAMES).map_while(Result::ok).map(|entry| entry.path()).collect()
 }
 
-/// The beginning of a file and its end; how much that was.
+/// Reads the start and the end of a file; the number of bytes.
 fn read(path: &Path, size: u64) -> u64 {
     use std::os::unix::fs::FileExt;
     let Ok(file) = File::open(path) else { return 0 };
@@ -92,18 +70,18 @@ fn mounts() {
     if !ready || (!Path::new("/dev/fuse").exists() && !tools::skip("there is no /dev/fuse")) {
         return;
     }
-    let (place, mut wrong) = (Place::new(), Wrong::default());
-    fs::create_dir(place.at("point")).unwrap();
+    let (canary, mut wrong) = (Canary::new(), Wrong::default());
+    fs::create_dir(canary.sandbox.at("point")).unwrap();
     for specimen in hostile::all() {
-        place.put(&specimen);
-        let (ran, mounted) = mount_and_read(&place);
+        canary.put(&specimen);
+        let (ran, mounted) = mount_and_read(&canary);
         let words = ["mount"];
         if let Some(what) = ran.broken() {
             wrong.note(&specimen, &words, &what);
         } else if mounted != (specimen.expect != Expect::Refused) || mounted != (ran.status == 0) {
             wrong.note(&specimen, &words, &format!("mounted: {mounted}, {}", ran.shown()));
         }
-        place.check().into_iter().for_each(|what| wrong.note(&specimen, &words, &what));
+        canary.check().into_iter().for_each(|what| wrong.note(&specimen, &words, &what));
     }
     wrong.end();
 }

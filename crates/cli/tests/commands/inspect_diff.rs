@@ -1,22 +1,20 @@
 //! `diff` and `sqfsdiff`: equal trees are equal however they are packed, and every kind of difference is found.
 
-use crate::inspect_support::{Place, ready, tree, zoo};
+use crate::inspect_support::{images, pack, quiet, ready, tree, with_source, zoo};
 use packline_testkit::model::{Content, Node, NodeKind};
-use packline_testkit::{plant, tools};
+use packline_testkit::{Ran, Sandbox, tools};
 use serde_json::Value;
-use std::fs;
 use std::os::unix::fs::symlink;
 
-/// A place with two images: of the zoo, and of the zoo after a change.
-fn changed(change: impl FnOnce(&mut Vec<Node>)) -> Place {
-    let place = Place::new(&zoo());
+/// A sandbox with two images: `old` of the zoo, `new` of the zoo after a change.
+fn changed(change: impl FnOnce(&mut Vec<Node>)) -> Sandbox {
+    let sandbox = with_source(&zoo());
     let mut nodes = zoo();
     change(&mut nodes);
-    fs::create_dir(place.at("changed")).unwrap();
-    plant::plant(&nodes, &place.at("changed")).unwrap();
-    place.pack("old", &["-c", "zstd"]);
-    place.good(&["pack", "changed", "new", "-q", "-c", "gzip", "-b", "16K"]);
-    place
+    sandbox.plant("changed", &nodes);
+    pack(&sandbox, "old", &["-c", "zstd"]);
+    quiet(&sandbox, &["pack", "changed", "new", "-q", "-c", "gzip", "-b", "16K"]);
+    sandbox
 }
 
 fn node<'n>(nodes: &'n mut [Node], path: &str) -> &'n mut Node {
@@ -29,12 +27,12 @@ fn packers_codecs_and_block_sizes_make_no_difference() {
         return;
     }
     for (nodes, options) in [(zoo(), &[][..]), (tree(), &["-j", "3"])] {
-        let place = Place::new(&nodes);
-        let images = place.images();
+        let sandbox = with_source(&nodes);
+        let images = images(&sandbox);
         for image in &images[1..] {
             // tar2sqfs keeps no sockets, gensquashfs 1.2 no hard links.
             let links: &[&str] = if *image == "gen.sqfs" { &["-H"] } else { &[] };
-            let ran = place.ours(&[&["diff", images[0], image], options, links].concat());
+            let ran = sandbox.run(&[&["diff", images[0], image], options, links].concat());
             let lines: Vec<String> = ran.text().lines().map(str::to_string).collect();
             if *image == "tar.sqfs" && ran.status == 1 {
                 assert!(
@@ -47,17 +45,17 @@ fn packers_codecs_and_block_sizes_make_no_difference() {
                 // It gives the root a time of its own.
                 assert!(lines.iter().all(|line| line.starts_with("! .: time")), "{lines:?}");
             } else {
-                assert_eq!((ran.status, lines), (0, Vec::new()), "{image}: {}", ran.err);
+                assert_eq!((ran.status, lines), (0, Vec::new()), "{image}: {}", ran.stderr);
             }
         }
         for pair in [["ours.sqfs", "source"], ["source", "mk.sqfs"], ["source", "source"], ["mk.sqfs", "mk.sqfs"]] {
-            let ran = place.ours(&[&["diff"], &pair[..], options].concat());
-            assert_eq!((ran.status, ran.text().as_str(), ran.err.as_str()), (0, "", ""), "{pair:?}");
+            let ran = sandbox.run(&[&["diff"], &pair[..], options].concat());
+            assert_eq!((ran.status, ran.text().as_str(), ran.stderr.as_str()), (0, "", ""), "{pair:?}");
         }
     }
 }
 
-/// A change, and the lines that tell of it.
+/// A change, and the lines that report it.
 type Case = (fn(&mut Vec<Node>), &'static [&'static str]);
 
 const CASES: &[Case] = &[
@@ -99,55 +97,55 @@ fn each_kind_of_difference_is_found() {
         return;
     }
     for (number, (change, expected)) in CASES.iter().enumerate() {
-        let place = changed(change);
+        let sandbox = changed(change);
         for [old, new] in [["old", "new"], ["source", "new"], ["old", "changed"], ["source", "changed"]] {
-            let ran = place.ours(&["diff", old, new]);
-            assert_eq!((ran.status, ran.err.as_str()), (1, ""), "case {number}");
+            let ran = sandbox.run(&["diff", old, new]);
+            assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "case {number}");
             // Names that come and go change the time of their directory where the tree was planted.
             assert_eq!(ran.text().lines().collect::<Vec<_>>(), *expected, "case {number}: {old} {new}");
         }
-        let json = place.ours(&["diff", "old", "new", "--json"]).text();
+        let json = sandbox.run(&["diff", "old", "new", "--json"]).text();
         let objects: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(objects.len(), expected.len(), "{json}");
         assert!(objects.iter().all(|object| object["path"].is_string() && object["difference"].is_string()), "{json}");
-        let quiet = place.ours(&["diff", "-q", "old", "new"]);
-        assert_eq!((quiet.status, quiet.out.len()), (1, 0));
+        let quiet = sandbox.run(&["diff", "-q", "old", "new"]);
+        assert_eq!((quiet.status, quiet.stdout.len()), (1, 0));
     }
 }
 
 #[test]
-fn what_is_not_asked_for_is_not_compared() {
+fn options_leave_out_comparisons() {
     if !tools::root() {
         return;
     }
     let cases: [(&str, usize); 6] = [("-C", 13), ("-O", 5), ("-P", 4), ("-T", 7), ("-X", 10), ("-H", 11)];
     for (option, number) in cases {
-        let place = changed(CASES[number].0);
-        assert_eq!(place.ours(&["diff", "old", "new"]).status, 1, "{option}");
-        assert_eq!(place.ours(&["diff", option, "old", "new"]).status, 0, "{option}");
+        let sandbox = changed(CASES[number].0);
+        assert_eq!(sandbox.run(&["diff", "old", "new"]).status, 1, "{option}");
+        assert_eq!(sandbox.run(&["diff", option, "old", "new"]).status, 0, "{option}");
     }
-    let place = changed(|_| {});
-    assert_eq!(place.ours(&["diff", "old", "new"]).status, 0);
-    let ran = place.ours(&["diff", "-S", "old", "new"]);
+    let sandbox = changed(|_| {});
+    assert_eq!(sandbox.run(&["diff", "old", "new"]).status, 0);
+    let ran = sandbox.run(&["diff", "-S", "old", "new"]);
     assert!(ran.status == 1 && ran.text().contains("! superblock: compressor 6 -> 1"), "{}", ran.text());
-    let ran = place.ours(&["diff", "-S", "--json", "old", "new"]).text();
+    let ran = sandbox.run(&["diff", "-S", "--json", "old", "new"]).text();
     assert!(ran.lines().all(|line| serde_json::from_str::<Value>(line).unwrap()["superblock"].is_string()));
-    assert_eq!(place.ours(&["diff", "-S", "old", "old"]).status, 0);
+    assert_eq!(sandbox.run(&["diff", "-S", "old", "old"]).status, 0);
     let more = changed(|nodes| nodes.insert(1, Node::dir("a")));
-    assert!(more.ours(&["diff", "-I", "old", "new"]).text().contains("inode number"));
+    assert!(more.run(&["diff", "-I", "old", "new"]).text().contains("inode number"));
 }
 
 #[test]
-fn trouble_is_told_apart_from_a_difference() {
+fn an_error_has_another_status_than_a_difference() {
     if !tools::root() {
         return;
     }
-    let place = changed(|_| {});
-    let mut broken = fs::read(place.at("old")).unwrap();
-    let info: Value = serde_json::from_str(&place.good(&["info", "old", "--json"]).text()).unwrap();
+    let sandbox = changed(|_| {});
+    let mut broken = sandbox.read("old");
+    let info: Value = serde_json::from_str(&quiet(&sandbox, &["info", "old", "--json"]).text()).unwrap();
     let inodes = info["tables"][1]["start"].as_u64().unwrap() as usize;
     broken[inodes + 2..inodes + 40].fill(0xff);
-    fs::write(place.at("broken"), broken).unwrap();
+    sandbox.write("broken", broken);
     let cases: [&[&str]; 8] = [
         &["diff", "old"],
         &["diff", "old", "nothing"],
@@ -159,13 +157,13 @@ fn trouble_is_told_apart_from_a_difference() {
         &["diff", "--old-offset", "5", "old", "new"],
     ];
     for arguments in cases {
-        let ran = place.ours(arguments);
-        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.err);
-        assert_eq!(ran.err.lines().count(), 1, "{arguments:?}: {}", ran.err);
+        let ran = sandbox.run(arguments);
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{arguments:?}: {}", ran.stderr);
     }
     for arguments in [&["sqfsdiff", "-a", "old"][..], &["sqfsdiff", "-a", "old", "-b", "nothing"], &["sqfsdiff", "-x"]]
     {
-        assert_eq!(place.ours(arguments).status, 2, "{arguments:?}");
+        assert_eq!(sandbox.run(arguments).status, 2, "{arguments:?}");
     }
 }
 
@@ -174,24 +172,23 @@ fn differing_files_are_extracted_and_no_link_is_followed() {
     if !tools::root() {
         return;
     }
-    let place = changed(|nodes| {
+    let sandbox = changed(|nodes| {
         CASES[13].0(nodes);
         CASES[14].0(nodes);
         nodes.push(Node::file("e/extra", "more"));
     });
     for [old, new, into] in [["old", "new", "a"], ["source", "changed", "b"]] {
-        assert_eq!(place.ours(&["diff", "-e", into, old, new]).status, 1);
-        let same =
-            |at: &str, from: &str| fs::read(place.at(into).join(at)).unwrap() == fs::read(place.at(from)).unwrap();
+        assert_eq!(sandbox.run(&["diff", "-e", into, old, new]).status, 1);
+        let same = |at: &str, from: &str| sandbox.read(format!("{into}/{at}")) == sandbox.read(from);
         assert!(same("old/d/big", "source/d/big") && same("new/d/big", "changed/d/big"), "{into}");
         assert!(same("old/d/hole", "source/d/hole") && same("new/d/hole", "changed/d/hole"), "{into}");
-        assert!(same("new/e/extra", "changed/e/extra") && !place.at(into).join("old/e").exists(), "{into}");
+        assert!(same("new/e/extra", "changed/e/extra") && !sandbox.at(into).join("old/e").exists(), "{into}");
     }
-    fs::create_dir_all(place.at("c/new")).unwrap();
-    fs::create_dir(place.at("outside")).unwrap();
-    symlink(place.at("outside"), place.at("c/new/d")).unwrap();
-    assert_eq!(place.ours(&["diff", "-e", "c", "old", "new"]).status, 2);
-    assert_eq!(fs::read_dir(place.at("outside")).unwrap().count(), 0);
+    sandbox.create_dir("c/new");
+    sandbox.create_dir("outside");
+    symlink(sandbox.at("outside"), sandbox.at("c/new/d")).unwrap();
+    assert_eq!(sandbox.run(&["diff", "-e", "c", "old", "new"]).status, 2);
+    assert_eq!(sandbox.names_in("outside").len(), 0);
 }
 
 #[test]
@@ -212,8 +209,8 @@ fn sqfsdiff_prints_what_the_program_prints() {
         },
     ];
     for change in changes {
-        let place = changed(|nodes| {
-            // Some changes are of what others have taken away.
+        let sandbox = changed(|nodes| {
+            // Some changes apply to entries that others have removed.
             let mut fewer = nodes.clone();
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| change(&mut fewer))).is_ok() {
                 *nodes = fewer;
@@ -223,15 +220,17 @@ fn sqfsdiff_prints_what_the_program_prints() {
             [&[][..], &["-T"], &["-C", "-O", "-P"], &["-T", "-I"], &["-S"], &["--timestamps", "--super", "--no-owner"]]
         {
             let arguments = [&["-a", "old", "-b", "new"], options].concat();
-            let (ours, peers) =
-                (place.ours(&[&["sqfsdiff"], &arguments[..]].concat()), place.peer("sqfsdiff", &arguments));
-            assert_eq!((ours.text(), ours.status), (peers.text(), peers.status), "{options:?} {}", ours.err);
+            let (ours, peers) = (
+                sandbox.run(&[&["sqfsdiff"], &arguments[..]].concat()),
+                Ran::of(&mut sandbox.program("sqfsdiff", &arguments)),
+            );
+            assert_eq!((ours.text(), ours.status), (peers.text(), peers.status), "{options:?} {}", ours.stderr);
         }
         let (ours, peers) = (
-            place.ours(&["sqfsdiff", "-a", "old", "-b", "new", "-e", "x"]),
-            place.peer("sqfsdiff", &["-a", "old", "-b", "new", "-e", "y"]),
+            sandbox.run(&["sqfsdiff", "-a", "old", "-b", "new", "-e", "x"]),
+            Ran::of(&mut sandbox.program("sqfsdiff", &["-a", "old", "-b", "new", "-e", "y"])),
         );
         assert_eq!(ours.status, peers.status);
-        assert_eq!(place.ours(&["diff", "x", "y", "-T"]).text(), "");
+        assert_eq!(sandbox.run(&["diff", "x", "y", "-T"]).text(), "");
     }
 }

@@ -1,17 +1,22 @@
 //! `rdsquashfs` beside the one of squashfs-tools-ng: the same arguments on the same images print the same.
 
-use crate::inspect_support::{Place, ready, tree, zoo};
+use crate::inspect_support::{images, pack, quiet, ready, tree, with_source, zoo};
 use packline_testkit::model::Node;
-use packline_testkit::snapshot::{self, Except, assert_same};
-use std::fs;
+use packline_testkit::snapshot::{Except, assert_same};
+use packline_testkit::{Ran, Sandbox};
 
 /// Runs both and compares what they print and how they exit.
-fn compare(place: &Place, arguments: &[&str]) {
-    let ours = place.ours(&[&["rdsquashfs"], arguments].concat());
-    let peers = place.peer("rdsquashfs", arguments);
-    assert_eq!(ours.status, peers.status, "{arguments:?}: {}{}", ours.err, peers.err);
-    assert!(ours.out == peers.out, "{arguments:?}:\n{}\n{}", ours.out.escape_ascii(), peers.out.escape_ascii());
-    assert_eq!(ours.err.is_empty(), peers.err.is_empty(), "{arguments:?}: {}{}", ours.err, peers.err);
+fn compare(sandbox: &Sandbox, arguments: &[&str]) {
+    let ours = sandbox.run(&[&["rdsquashfs"], arguments].concat());
+    let peers = Ran::of(&mut sandbox.program("rdsquashfs", arguments));
+    assert_eq!(ours.status, peers.status, "{arguments:?}: {}{}", ours.stderr, peers.stderr);
+    assert!(
+        ours.stdout == peers.stdout,
+        "{arguments:?}:\n{}\n{}",
+        ours.stdout.escape_ascii(),
+        peers.stdout.escape_ascii()
+    );
+    assert_eq!(ours.stderr.is_empty(), peers.stderr.is_empty(), "{arguments:?}: {}{}", ours.stderr, peers.stderr);
 }
 
 #[test]
@@ -22,31 +27,31 @@ fn listings_inodes_and_attributes_are_printed_alike() {
     let mut nodes = zoo();
     nodes.push(Node::dir("many"));
     nodes.extend((0..600).map(|number| Node::file(format!("many/a-name-of-some-length-{number:04}"), "")));
-    let place = Place::new(&nodes);
-    for image in place.images() {
+    let sandbox = with_source(&nodes);
+    for image in images(&sandbox) {
         for path in ["/", "d", "d/f", "d/big", "d/hole", "d/link", "e/../d", "e//", "dev", "nothing", "d/f/x", "many"] {
             for action in ["-l", "-s", "-x", "-c"] {
-                compare(&place, &[action, path, image]);
+                compare(&sandbox, &[action, path, image]);
             }
         }
         for options in [&["-l", "e", "-DF"][..], &["-l", "d", "-L"], &["-d"], &["-d", "-DFSL"], &["-d", "-E", "-L"]] {
-            compare(&place, &[options, &[image]].concat());
+            compare(&sandbox, &[options, &[image]].concat());
         }
-        // Where there are blanks and quotes, that program writes what its own gensquashfs does not read.
+        // With blanks and quotes, that program writes lines that its own gensquashfs does not read.
         let arguments = ["-d", "-p", "some/where", image];
         let plain =
             |text: String| text.lines().filter(|line| !line.contains('"')).map(str::to_string).collect::<Vec<_>>();
-        let ours = place.good(&[&["rdsquashfs"], &arguments[..]].concat()).text();
+        let ours = quiet(&sandbox, &[&["rdsquashfs"], &arguments[..]].concat()).text();
         assert!(ours.contains("file \"d/sp ace\" 0644 0 0 \"some/where/d/sp ace\"\n"), "{image}");
-        assert_eq!(plain(ours), plain(place.peer("rdsquashfs", &arguments).text()), "{image}");
-        compare(&place, &["-l", "/", "-c", "d/f", image]);
-        compare(&place, &["-c", "d/f", "--list=e", image]);
+        assert_eq!(plain(ours), plain(sandbox.peer("rdsquashfs", &arguments).text()), "{image}");
+        compare(&sandbox, &["-l", "/", "-c", "d/f", image]);
+        compare(&sandbox, &["-c", "d/f", "--list=e", image]);
     }
-    compare(&place, &["-l", "/"]);
-    compare(&place, &["ours.sqfs"]);
-    compare(&place, &["-l", "../x", "ours.sqfs"]);
-    compare(&place, &["-d", "nothing"]);
-    compare(&place, &["-j", "3", "-d", "ours.sqfs"]);
+    compare(&sandbox, &["-l", "/"]);
+    compare(&sandbox, &["ours.sqfs"]);
+    compare(&sandbox, &["-l", "../x", "ours.sqfs"]);
+    compare(&sandbox, &["-d", "nothing"]);
+    compare(&sandbox, &["-j", "3", "-d", "ours.sqfs"]);
 }
 
 #[test]
@@ -54,21 +59,23 @@ fn a_description_makes_the_same_tree_again() {
     if !ready() {
         return;
     }
-    // What a pack file cannot say is told in the gensquashfs tests: a target with a line feed, an empty name.
+    // A pack file cannot describe a line feed in a name or a target.
     let sayable = |node: &Node| !node.path.contains(&b'\n') && !format!("{:?}", node.kind).contains("10,");
     let nodes: Vec<Node> = zoo().into_iter().chain([Node::file("a\\b \"c\\", "z")]).filter(sayable).collect();
-    let place = Place::new(&nodes);
-    place.pack("image", &[]);
-    let described = place.good(&["rdsquashfs", "-d", "image"]).out;
-    fs::write(place.at("list"), &described).unwrap();
-    place.good(&["gensquashfs", "-F", "list", "-D", "source", "-q", "again"]);
+    let sandbox = with_source(&nodes);
+    pack(&sandbox, "image", &[]);
+    let described = quiet(&sandbox, &["rdsquashfs", "-d", "image"]).stdout;
+    sandbox.write("list", &described);
+    quiet(&sandbox, &["gensquashfs", "-F", "list", "-D", "source", "-q", "again"]);
     let arguments = ["diff", "image", "again", "-T", "-X", "-H"];
     // The root is not described.
-    assert_eq!(place.ours(&arguments).text(), "");
-    let peers = place.peer("gensquashfs", &["-F", "list", "-D", "source", "-q", "peers"]);
-    assert_eq!(peers.status, 0, "{}", peers.err);
-    assert_eq!(place.ours(&["diff", "image", "peers", "-T", "-X", "-H"]).text(), "");
-    assert_eq!(place.good(&["rdsquashfs", "-d", "again"]).out, place.good(&["rdsquashfs", "-d", "image"]).out);
+    assert_eq!(sandbox.run(&arguments).text(), "");
+    sandbox.peer("gensquashfs", &["-F", "list", "-D", "source", "-q", "peers"]);
+    assert_eq!(sandbox.run(&["diff", "image", "peers", "-T", "-X", "-H"]).text(), "");
+    assert_eq!(
+        quiet(&sandbox, &["rdsquashfs", "-d", "again"]).stdout,
+        quiet(&sandbox, &["rdsquashfs", "-d", "image"]).stdout
+    );
 }
 
 #[test]
@@ -76,10 +83,10 @@ fn a_name_that_no_line_can_hold_is_refused() {
     if !ready() {
         return;
     }
-    let place = Place::new(&[Node::dir(""), Node::file("a\nb", "")]);
-    place.pack("image", &[]);
-    let ran = place.ours(&["rdsquashfs", "-d", "image"]);
-    assert!(ran.status == 1 && ran.err.contains("a\\nb") && ran.out.is_empty(), "{}", ran.err);
+    let sandbox = with_source(&[Node::dir(""), Node::file("a\nb", "")]);
+    pack(&sandbox, "image", &[]);
+    let ran = sandbox.run(&["rdsquashfs", "-d", "image"]);
+    assert!(ran.status == 1 && ran.stderr.contains("a\\nb") && ran.stdout.is_empty(), "{}", ran.stderr);
 }
 
 #[test]
@@ -88,17 +95,16 @@ fn everything_is_unpacked_as_the_program_unpacks_it() {
         return;
     }
     for nodes in [zoo(), tree()] {
-        let place = Place::new(&nodes);
-        place.pack("image", &["-c", "gzip"]);
+        let sandbox = with_source(&nodes);
+        pack(&sandbox, "image", &["-c", "gzip"]);
         for (number, options) in
             [&["-XTCO"][..], &["-XTCO", "-Z"], &["-XTCO", "-DSFL"], &["-XTCO", "-L", "-E"]].iter().enumerate()
         {
             let [ours, peers] = ["ours", "peers"].map(|name| format!("{name}{number}"));
             let arguments = |root| [&["-q", "-u", "/", "-p", root, "image"], *options].concat();
-            place.good(&[&["rdsquashfs"], &arguments(&ours)[..]].concat());
-            let ran = place.peer("rdsquashfs", &arguments(&peers));
-            assert_eq!(ran.status, 0, "{}", ran.err);
-            let [ours, peers] = [ours, peers].map(|name| snapshot::of_directory(&place.at(&name)).unwrap());
+            quiet(&sandbox, &[&["rdsquashfs"], &arguments(&ours)[..]].concat());
+            sandbox.peer("rdsquashfs", &arguments(&peers));
+            let [ours, peers] = [ours, peers].map(|name| sandbox.snapshot(&name));
             // The peer makes a file of each name, and sets capabilities before owners, which clears them.
             let except = Except { links: true, root: true, capability: true, ..Except::default() };
             assert_same(&format!("{options:?}"), &peers, &ours, except);
@@ -107,22 +113,16 @@ fn everything_is_unpacked_as_the_program_unpacks_it() {
 }
 
 #[test]
-fn without_being_asked_no_attribute_is_set() {
+fn without_options_no_attribute_is_set() {
     if !ready() {
         return;
     }
-    let place = Place::new(&zoo());
-    place.pack("image", &[]);
-    for (tool, root) in [("ours", "a"), ("peer", "b")] {
-        let arguments = ["-u", "/", "-p", root, "image"];
-        let ran = if tool == "ours" {
-            place.ours(&[&["rdsquashfs"], &arguments[..]].concat())
-        } else {
-            place.peer("rdsquashfs", &arguments)
-        };
-        assert_eq!(ran.status, 0, "{}", ran.err);
-    }
-    let [ours, peers] = ["a", "b"].map(|name| snapshot::of_directory(&place.at(name)).unwrap());
+    let sandbox = with_source(&zoo());
+    pack(&sandbox, "image", &[]);
+    let arguments = |root| ["-u", "/", "-p", root, "image"];
+    sandbox.good(&[&["rdsquashfs"], &arguments("a")[..]].concat());
+    sandbox.peer("rdsquashfs", &arguments("b"));
+    let [ours, peers] = ["a", "b"].map(|name| sandbox.snapshot(name));
     assert_eq!(ours.keys().collect::<Vec<_>>(), peers.keys().collect::<Vec<_>>());
     for (path, attributes) in ours.iter().filter(|(path, _)| !path.is_empty()) {
         let found = (attributes.mode, attributes.uid, attributes.gid, &attributes.xattrs);
@@ -136,15 +136,15 @@ fn a_part_is_unpacked_into_what_is_there() {
     if !ready() {
         return;
     }
-    let place = Place::new(&zoo());
-    place.pack("image", &[]);
-    fs::create_dir(place.at("there")).unwrap();
-    fs::write(place.at("there/kept"), "mine").unwrap();
-    place.good(&["rdsquashfs", "-q", "-u", "d", "-p", "there", "image"]);
-    place.good(&["rdsquashfs", "-q", "-u", "e/small", "-p", "there", "image"]);
-    assert_eq!(fs::read(place.at("there/kept")).unwrap(), b"mine");
-    assert_eq!(fs::read(place.at("there/f")).unwrap(), b"hello");
-    assert_eq!(fs::read(place.at("there/small")).unwrap(), fs::read(place.at("source/e/small")).unwrap());
-    assert!(!place.at("there/pipe").exists());
-    assert_eq!(place.ours(&["rdsquashfs", "-u", "nothing", "-p", "there", "image"]).status, 1);
+    let sandbox = with_source(&zoo());
+    pack(&sandbox, "image", &[]);
+    sandbox.create_dir("there");
+    sandbox.write("there/kept", "mine");
+    quiet(&sandbox, &["rdsquashfs", "-q", "-u", "d", "-p", "there", "image"]);
+    quiet(&sandbox, &["rdsquashfs", "-q", "-u", "e/small", "-p", "there", "image"]);
+    assert_eq!(sandbox.read("there/kept"), b"mine");
+    assert_eq!(sandbox.read("there/f"), b"hello");
+    assert_eq!(sandbox.read("there/small"), sandbox.read("source/e/small"));
+    assert!(!sandbox.at("there/pipe").exists());
+    assert_eq!(sandbox.run(&["rdsquashfs", "-u", "nothing", "-p", "there", "image"]).status, 1);
 }

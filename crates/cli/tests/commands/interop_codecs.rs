@@ -1,53 +1,40 @@
-//! Each codec, block size and source, fragments on and off: every program that reads images must see the source's tree.
+//! Each codec, block size and source, with fragments and without: every program that reads images must see the source's tree.
 
 use packline_testkit::mount::Mounted;
-use packline_testkit::packer::Packer;
-use packline_testkit::snapshot;
-use packline_testkit::{generate, plant, tar, views};
-use std::path::{Path, PathBuf};
+use packline_testkit::{Sandbox, generate, snapshot, views};
+
+use crate::PACKLINE;
 
 /// Block sizes with the option that chooses them.
 const BLOCKS: [(usize, &str); 3] = [(4096, "4K"), (131_072, "128K"), (1 << 20, "1M")];
 
-/// A source with the tree that must be found in its image.
-struct Source {
-    place: PathBuf,
-    tree: snapshot::Snapshot,
-}
-
-fn sources(directory: &Path, block: usize) -> [Source; 2] {
-    let nodes = generate::small_tree(block as u64, block);
-    let (planted, archive) = (directory.join(format!("tree-{block}")), directory.join(format!("tree-{block}.tar")));
-    std::fs::create_dir(&planted).unwrap();
-    plant::plant(&nodes, &planted).unwrap();
-    std::fs::write(&archive, tar::to_bytes(&nodes)).unwrap();
-    let tree = |sockets| snapshot::of_model(&nodes, sockets);
-    [Source { place: planted, tree: tree(true) }, Source { place: archive, tree: tree(false) }]
-}
-
-/// Packs both sources with a codec in every way and looks at each image. With blocks of 1 MiB there is much data, so
-/// there the codec works at the light level that `light` names, and on the directory alone.
+/// Packs a tree from a directory and from a tar with a codec in every way and checks each image. With blocks of 1 MiB there is much data, so
+/// there the codec works at the level that `light` names, and on the directory only.
 fn in_every_way(codec: &str, light: &str) {
     if !views::available() {
         return;
     }
-    let packer = Packer::new(env!("CARGO_BIN_EXE_packline"));
     let scratch = Mounted::scratch(1 << 30).unwrap();
-    let directory = scratch.path();
+    let sandbox = Sandbox::within(PACKLINE, scratch.path());
     for (block, option) in BLOCKS {
         let codec = if block > 1 << 17 { light } else { codec };
-        for source in sources(directory, block).into_iter().filter(|source| block <= 1 << 17 || source.place.is_dir()) {
-            // Where the tree came from has no part in how tail ends are stored: that is looked at for one source.
-            let ways: &[&str] = if source.place.is_dir() { &["always", "never"] } else { &["always"] };
-            for &fragments in ways {
-                let what = format!("{codec} {option} fragments={fragments} {}", source.place.display());
-                let image = directory.join("image.sqfs");
-                packer.pack(&source.place, &image, &["-c", codec, "-b", option, "--fragments", fragments, "--force"]);
-                let report = views::assert_all_agree(&what, &image, &source.tree, directory);
-                assert_eq!(report.unused, 0, "{what}: bytes that nothing uses");
-                assert_eq!(report.superblock.fragments == 0, fragments == "never", "{what}");
-                assert_eq!(report.superblock.block_size as usize, block, "{what}");
+        let nodes = generate::small_tree(block as u64, block);
+        let (planted, archive) = (format!("tree-{block}"), format!("tree-{block}.tar"));
+        sandbox.plant(&planted, &nodes);
+        sandbox.write_tar(&archive, &nodes);
+        // How tail ends are stored does not depend on the source: both ways are tested with one source.
+        for (source, fragments) in [(&planted, "always"), (&planted, "never"), (&archive, "always")] {
+            if block > 1 << 17 && *source == archive {
+                continue;
             }
+            let what = format!("{codec} {option} fragments={fragments} {source}");
+            let options = ["-c", codec, "-b", option, "--fragments", fragments, "--force"];
+            sandbox.good(&[&["pack", source, "image.sqfs"], &options[..]].concat());
+            let tree = snapshot::of_model(&nodes, *source == planted);
+            let report = views::assert_all_agree(&what, &sandbox.at("image.sqfs"), &tree, sandbox.path());
+            assert_eq!(report.unused, 0, "{what}: bytes that nothing uses");
+            assert_eq!(report.superblock.fragments == 0, fragments == "never", "{what}");
+            assert_eq!(report.superblock.block_size as usize, block, "{what}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Kill -9 at any moment of a pack or an unpack: nothing under a final name is half there, and the next run succeeds.
+//! Kill -9 at any moment of a pack or an unpack: nothing under a final name is incomplete, and the next run succeeds.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::killing::{kill, moments, names_in, run};
+use crate::killing::{kill, moments, run};
+use crate::sandbox;
 use packline_testkit::model::Node;
 use packline_testkit::snapshot::{self, Except, Kind, Snapshot};
-use packline_testkit::{Random, plant};
+use packline_testkit::{Random, Sandbox};
 
-const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
-/// Kills of each command in the short form, and in the long one.
+/// Kills of each command in the short test, and in the long one.
 const FEW: u64 = 10;
 const MANY: u64 = 100;
 
@@ -30,59 +30,47 @@ fn tree() -> Vec<Node> {
     nodes
 }
 
-/// A place with the source planted, and an image of it that was packed in peace.
-struct Place {
-    top: tempfile::TempDir,
+/// A planted source, and an image of it from a run that was not killed.
+struct Source {
+    sandbox: Sandbox,
     expected: Snapshot,
 }
 
-impl Place {
-    fn new() -> Place {
-        let top = tempfile::tempdir().unwrap();
-        let nodes = tree();
-        fs::create_dir(top.path().join("source")).unwrap();
-        plant::plant(&nodes, &top.path().join("source")).unwrap();
-        let place = Place { expected: snapshot::of_directory(&top.path().join("source")).unwrap(), top };
-        run(&mut place.pack("whole.sqfs"));
-        place
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.top.path().join(name)
+impl Source {
+    fn new() -> Source {
+        let sandbox = sandbox();
+        sandbox.plant("source", &tree());
+        let source = Source { expected: sandbox.snapshot("source"), sandbox };
+        run(&mut source.pack("whole.sqfs"));
+        source
     }
 
     fn pack(&self, image: &str) -> Command {
-        command(&["pack", "-f", "-q", "-c", "lz4"], &[&self.at("source"), &self.at(image)])
+        self.sandbox.command(&["pack", "-f", "-q", "-c", "lz4", "source", image])
     }
 
     fn unpack(&self, destination: &str) -> Command {
-        command(&["unpack", "-f", "-q"], &[&self.at("whole.sqfs"), &self.at(destination)])
+        self.sandbox.command(&["unpack", "-f", "-q", "whole.sqfs", destination])
     }
-}
-
-fn command(words: &[&str], paths: &[&Path]) -> Command {
-    let mut command = crate::killing::command(PACKLINE);
-    command.args(words).args(paths);
-    command
 }
 
 fn pack_is_killed(count: u64) {
-    let place = Place::new();
-    let whole = fs::read(place.at("whole.sqfs")).unwrap();
-    let image = place.at("image.sqfs");
-    let time = run(&mut place.pack("image.sqfs"));
+    let source = Source::new();
+    let whole = source.sandbox.read("whole.sqfs");
+    let image = source.sandbox.at("image.sqfs");
+    let time = run(&mut source.pack("image.sqfs"));
     for (round, moment) in moments(1, count, time).enumerate() {
-        // By turns there is nothing before, and something that must stay until the new image is whole.
+        // Every second round starts with a file, which must stay until the new image is complete.
         let before = (round % 2 == 1).then_some(b"what was there".to_vec());
         let _ = fs::remove_file(&image);
         before.iter().for_each(|bytes| fs::write(&image, bytes).unwrap());
-        kill(place.pack("image.sqfs"), moment);
+        kill(source.pack("image.sqfs"), moment);
         let after = fs::read(&image).ok();
         assert!(after == before || after.as_ref() == Some(&whole), "killed after {moment:?}: half an image");
     }
-    run(&mut place.pack("image.sqfs"));
+    run(&mut source.pack("image.sqfs"));
     assert!(fs::read(&image).unwrap() == whole, "the run after the kills made another image");
-    assert_eq!(names_in(place.top.path()), ["image.sqfs", "source", "whole.sqfs"]);
+    assert_eq!(source.sandbox.names(), ["image.sqfs", "source", "whole.sqfs"]);
 }
 
 /// Every file under a name of the source has the source's content.
@@ -99,20 +87,20 @@ fn assert_nothing_is_half_there(expected: &Snapshot, destination: &Path, moment:
 }
 
 fn unpack_is_killed(count: u64) {
-    let place = Place::new();
-    let destination = place.at("destination");
-    let time = run(&mut place.unpack("destination"));
+    let source = Source::new();
+    let destination = source.sandbox.at("destination");
+    let time = run(&mut source.unpack("destination"));
     for (round, moment) in moments(2, count, time).enumerate() {
-        // By turns into nothing, and into what the run before left.
+        // Every second round starts without a destination, the others with what the killed run left.
         if round % 2 == 0 {
             let _ = fs::remove_dir_all(&destination);
         }
-        kill(place.unpack("destination"), moment);
-        assert_nothing_is_half_there(&place.expected, &destination, moment);
+        kill(source.unpack("destination"), moment);
+        assert_nothing_is_half_there(&source.expected, &destination, moment);
     }
-    run(&mut place.unpack("destination"));
-    let found = snapshot::of_directory(&destination).unwrap();
-    snapshot::assert_same("the run after the kills", &place.expected, &found, Except::default());
+    run(&mut source.unpack("destination"));
+    let found = source.sandbox.snapshot("destination");
+    snapshot::assert_same("the run after the kills", &source.expected, &found, Except::default());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The program, as a user runs it. One program, since linking one is dear.
+//! The program, as a user runs it. One test binary, because linking each takes long.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bench_pack;
@@ -45,3 +45,12 @@ mod unpack_interop;
 mod unpack_round;
 mod unpack_safety;
 mod verify;
+
+use packline_testkit::Sandbox;
+
+const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
+
+/// An empty directory to run the program in.
+fn sandbox() -> Sandbox {
+    Sandbox::new(PACKLINE)
+}

@@ -1,87 +1,62 @@
 //! Sources and sinks that fail while they are used: one line that names what failed, exit code 1, no image.
 
 use packline_testkit::model::Node;
-use packline_testkit::mount::Mounted;
-use packline_testkit::packer::{Packer, left_in, refusal};
-use packline_testkit::tar::{TarWriter, to_bytes};
-use packline_testkit::{Random, generate, signal, tools};
+use packline_testkit::mount::{LoopDevice, Mounted};
+use packline_testkit::tar::TarWriter;
+use packline_testkit::{Random, Sandbox, generate, signal, tools};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn packer() -> Packer {
-    Packer::new(env!("CARGO_BIN_EXE_packline"))
-}
+use crate::{PACKLINE, sandbox};
 
 #[test]
 fn unreadable_file() {
     if !tools::need(&["setpriv"]) || !tools::root() {
         return;
     }
-    let (source, output) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    std::fs::write(source.path().join("secret"), "x").unwrap();
-    std::fs::set_permissions(source.path().join("secret"), PermissionsExt::from_mode(0o600)).unwrap();
-    for place in [source.path(), output.path()] {
-        std::fs::set_permissions(place, PermissionsExt::from_mode(0o777)).unwrap();
+    let sandbox = sandbox();
+    let secret = sandbox.write("source/secret", "x");
+    std::fs::set_permissions(secret, PermissionsExt::from_mode(0o600)).unwrap();
+    for directory in ["", "source"] {
+        std::fs::set_permissions(sandbox.at(directory), PermissionsExt::from_mode(0o777)).unwrap();
     }
-    let pack = packer().command(source.path(), &output.path().join("i.sqfs"), &[]);
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(reachable(output.path()));
-    command.args(pack.get_args()).stdin(Stdio::null());
-    let copy = output.path().join("packline");
-    let line = refusal_but(command, output.path(), &copy);
+    // A copy of the binary that another user can run: the build directory may be closed to them.
+    std::fs::copy(PACKLINE, sandbox.at("packline")).unwrap();
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", "./packline", "pack", "source", "i.sqfs"];
+    let line = sandbox.refusal(&mut sandbox.program("setpriv", &user));
     assert!(line.contains("secret") && line.contains("denied"), "{line}");
 }
 
-/// A copy of the binary that another user can run: the build directory may be closed to them.
-fn reachable(directory: &Path) -> std::path::PathBuf {
-    let copy = directory.join("packline");
-    std::fs::copy(packer().binary(), &copy).unwrap();
-    copy
-}
-
-/// As [`refusal`], but one file may be left.
-fn refusal_but(command: Command, directory: &Path, kept: &Path) -> String {
-    let mut command = command;
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
-    assert_eq!(left_in(directory), [kept], "nothing else is left");
-    said
-}
-
-/// Files of /sys say 4096 bytes and have fewer: they shrink while they are read.
+/// Files of /sys have a size of 4096 bytes and less content, as files that shrink while they are read.
 #[test]
 fn file_that_shrinks() {
     let source = Path::new("/sys/kernel/mm/transparent_hugepage");
     if !source.is_dir() && !tools::skip("there is no /sys/kernel/mm/transparent_hugepage") {
         return;
     }
-    let output = tempfile::tempdir().unwrap();
-    let line = packer().refused(source, output.path(), &[]);
+    let line = sandbox().refused(&["pack", source.to_str().unwrap(), "i.sqfs"]);
     assert!(line.contains("/sys/kernel/mm/transparent_hugepage/") && line.contains("4096"), "{line}");
 }
 
 /// Another thread appends to the file all the time. It may just miss the moment, but not ten times.
 #[test]
 fn file_that_grows() {
-    let (source, output) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let path = source.path().join("log");
-    std::fs::write(&path, vec![b'x'; 30 << 20]).unwrap();
+    let sandbox = sandbox();
+    let path = sandbox.write("source/log", vec![b'x'; 30 << 20]);
     let stop = AtomicBool::new(false);
-    let said = std::thread::scope(|scope| {
+    let refused = std::thread::scope(|scope| {
         scope.spawn(|| append_until(&path, &stop));
-        let outcome =
-            (0..10).map(|_| packer().command(source.path(), &output.path().join("i.sqfs"), &["-f"]).output().unwrap());
-        let refused = outcome.into_iter().find(|output| !output.status.success());
+        let mut runs = (0..10).map(|_| sandbox.run(&["pack", "source", "i.sqfs", "-f"]));
+        let refused = runs.find(|ran| ran.status != 0);
         stop.store(true, Ordering::Relaxed);
-        refused.map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
+        refused
     });
-    let said = said.unwrap();
-    assert!(said.contains("log") && said.lines().count() == 1, "{said}");
+    let message = refused.unwrap().stderr;
+    assert!(message.contains("log") && message.lines().count() == 1, "{message}");
 }
 
 fn append_until(path: &Path, stop: &AtomicBool) {
@@ -94,8 +69,7 @@ fn append_until(path: &Path, stop: &AtomicBool) {
 
 #[test]
 fn no_source() {
-    let output = tempfile::tempdir().unwrap();
-    let line = packer().refused(Path::new("/nowhere/at/all"), output.path(), &[]);
+    let line = sandbox().refused(&["pack", "/nowhere/at/all", "i.sqfs"]);
     assert!(line.contains("/nowhere/at/all"), "{line}");
 }
 
@@ -104,34 +78,12 @@ fn no_space_on_the_sink() {
     if !tools::root() {
         return;
     }
-    let (source, small) = (tempfile::tempdir().unwrap(), Mounted::memory(1 << 20).unwrap());
-    let archive = source.path().join("large.tar");
-    generate::write_tar(&archive, |sink| generate::mixed_bulk(sink, 8)).unwrap();
+    let (sandbox, memory) = (sandbox(), Mounted::memory(1 << 20).unwrap());
+    let small = Sandbox::within(PACKLINE, memory.path());
+    generate::write_tar(&sandbox.at("large.tar"), |sink| generate::mixed_bulk(sink, 8)).unwrap();
     for workers in ["0", "2"] {
-        let line = packer().refused(&archive, small.path(), &["-c", "none", "-j", workers]);
+        let line = small.refused(&["pack", &sandbox.arg("large.tar"), "i.sqfs", "-c", "none", "-j", workers]);
         assert!(line.contains("No space left"), "{line}");
-    }
-}
-
-/// A loop device on a file that has no room to grow: what is written to it fails with an I/O error.
-struct BrokenDevice {
-    path: String,
-    _room: Mounted,
-}
-
-impl BrokenDevice {
-    fn new() -> BrokenDevice {
-        let room = Mounted::memory(1 << 20).unwrap();
-        let file = room.path().join("device");
-        std::fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
-        let output = tools::run(Command::new("losetup").args(["--find", "--show"]).arg(&file)).unwrap();
-        BrokenDevice { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), _room: room }
-    }
-}
-
-impl Drop for BrokenDevice {
-    fn drop(&mut self) {
-        let _ = tools::run(Command::new("losetup").args(["--detach", &self.path]));
     }
 }
 
@@ -140,13 +92,15 @@ fn broken_sink() {
     if !tools::need(&["losetup"]) || !tools::root() {
         return;
     }
-    let (device, place, empty) = (BrokenDevice::new(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let archive = place.path().join("a.tar");
-    std::fs::write(&archive, to_bytes(&[Node::file("f", Random::new(1).noise(20 << 20))])).unwrap();
-    let options = ["-c", "none", "--force", "--format", "squashfs"];
-    let line = refusal(packer().command(&archive, Path::new(&device.path), &options), empty.path());
+    // A loop device on a file that cannot grow: writing to it fails with an I/O error.
+    let (sandbox, memory) = (sandbox(), Mounted::memory(1 << 20).unwrap());
+    let file = memory.path().join("device");
+    std::fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
+    let device = LoopDevice::over(&file).unwrap();
+    sandbox.write_tar("a.tar", &[Node::file("f", Random::new(1).noise(20 << 20))]);
+    let line = sandbox.refused(&["pack", "a.tar", device.path(), "-c", "none", "--force", "--format", "squashfs"]);
     let failed = line.contains("Input/output error") || line.contains("No space left");
-    assert!(failed && line.contains(&device.path), "{line}");
+    assert!(failed && line.contains(device.path()), "{line}");
 }
 
 #[test]
@@ -155,31 +109,28 @@ fn broken_source() {
         return;
     }
     // Reading another process's memory at offset 0 is an I/O error.
-    let output = tempfile::tempdir().unwrap();
-    let line = packer().refused(Path::new("/proc/self/mem"), output.path(), &[]);
+    let line = sandbox().refused(&["pack", "/proc/self/mem", "i.sqfs"]);
     assert!(line.contains("/proc/self/mem") && line.contains("Input/output error"), "{line}");
 }
 
 #[test]
 fn too_many_ids() {
-    let place = tempfile::tempdir().unwrap();
-    let archive = place.path().join("ids.tar");
-    let pack = |count: u32, options: &[&str]| {
-        generate::write_tar(&archive, |sink| {
+    let sandbox = sandbox();
+    let write_ids = |count: u32| {
+        generate::write_tar(&sandbox.at("ids.tar"), |sink| {
             let mut tar = TarWriter::new(sink);
             tar.node(&Node::dir("").owner(1, 1))?;
             (1..=count).try_for_each(|id| tar.node(&Node::file(format!("f{id}"), "").owner(id, id)))?;
             tar.finish().map(drop)
         })
         .unwrap();
-        let output = tempfile::tempdir().unwrap();
-        packer().command(&archive, &output.path().join("i.sqfs"), options).output().unwrap()
     };
-    assert!(pack(65_535, &[]).status.success(), "65,535 ids fit into the superblock's 16-bit count");
-    let refused = pack(65_537, &[]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!((refused.status.code(), said.lines().count()), (Some(1), 1), "{said}");
-    assert!(said.contains("65535") || said.contains("65536"), "{said}");
+    write_ids(65_537);
+    let message = sandbox.refused(&["pack", "ids.tar", "i.sqfs"]);
+    assert!(message.contains("65535") || message.contains("65536"), "{message}");
+    // So many fit into the superblock's 16-bit count.
+    write_ids(65_535);
+    sandbox.good(&["pack", "ids.tar", "i.sqfs"]);
 }
 
 /// Interrupted while it waits for the rest of a stream: nothing is left, neither file nor process.
@@ -189,12 +140,10 @@ fn interrupted() {
     generate::mixed_bulk(&mut beginning, 6).unwrap();
     beginning.truncate(beginning.len() / 2);
     for (signal, workers) in [("INT", "2"), ("TERM", "2"), ("TERM", "0"), ("HUP", "2")] {
-        let output = tempfile::tempdir().unwrap();
-        let options = ["-c", "none", "-j", workers];
-        let pack = packer().command(Path::new("-"), &output.path().join("i.sqfs"), &options);
+        let sandbox = sandbox();
         // The tests themselves may run with hangups ignored.
-        let mut command = Command::new("env");
-        command.arg("--default-signal=HUP").arg(pack.get_program()).args(pack.get_args());
+        let mut command = sandbox.program("env", &["--default-signal=HUP", PACKLINE, "pack", "-", "i.sqfs"]);
+        command.args(["-c", "none", "-j", workers]);
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
         // A pipe holds 64 KiB: when all is written, most is read, and the image is under way.
@@ -202,26 +151,19 @@ fn interrupted() {
         signal::send(signal, child.id()).unwrap();
         let status = child.wait().unwrap();
         assert!(!status.success(), "{signal}");
-        assert_eq!(left_in(output.path()), Vec::<std::path::PathBuf>::new(), "SIG{signal} with {workers} workers");
+        assert_eq!(sandbox.names(), Vec::<String>::new(), "SIG{signal} with {workers} workers");
         drop(pipe);
     }
 }
 
 #[test]
 fn an_image_that_exists_is_kept() {
-    let place = tempfile::tempdir().unwrap();
-    let (archive, image) = (place.path().join("a.tar"), place.path().join("i.sqfs"));
-    std::fs::write(&archive, to_bytes(&[Node::file("f", "x")])).unwrap();
-    std::fs::write(&image, "precious").unwrap();
-    let refused = packer().command(&archive, &image, &[]).output().unwrap();
-    assert!(!refused.status.success());
-    assert_eq!(std::fs::read(&image).unwrap(), b"precious");
-    std::fs::write(&archive, [0xaa; 4096]).unwrap();
-    assert!(!packer().command(&archive, &image, &["--force"]).output().unwrap().status.success());
-    assert_eq!(
-        std::fs::read(&image).unwrap(),
-        b"precious",
-        "a pack that fails leaves the old image, even with --force"
-    );
-    assert_eq!(left_in(place.path()).len(), 2);
+    let sandbox = sandbox();
+    sandbox.write_tar("a.tar", &[Node::file("f", "x")]);
+    sandbox.write("i.sqfs", "precious");
+    sandbox.refused(&["pack", "a.tar", "i.sqfs"]);
+    assert_eq!(sandbox.read("i.sqfs"), b"precious");
+    sandbox.write("a.tar", [0xaa; 4096]);
+    sandbox.refused(&["pack", "a.tar", "i.sqfs", "--force"]);
+    assert_eq!(sandbox.read("i.sqfs"), b"precious", "a pack that fails leaves the old image, even with --force");
 }

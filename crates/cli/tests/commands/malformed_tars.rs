@@ -1,8 +1,10 @@
-//! A zoo of malformed tars: each must give one line that names the entry and the place, exit code 1 and no image.
+//! Malformed tars: each must give one line that names the entry and the offset, exit code 1 and no image.
 
 use packline_testkit::model::{Node, NodeKind};
-use packline_testkit::packer::Packer;
 use packline_testkit::tar::{BLOCK, Header, pax_record, to_bytes};
+use packline_testkit::{Ran, tools};
+
+use crate::sandbox;
 
 /// A tar that must be refused.
 struct Bad {
@@ -52,14 +54,11 @@ fn with_pax(body: &[u8], path: &str, size: u64) -> Vec<u8> {
 }
 
 fn refuse_all(zoo: Vec<Bad>) {
-    let packer = Packer::new(env!("CARGO_BIN_EXE_packline"));
-    let place = tempfile::tempdir().unwrap();
+    let sandbox = sandbox();
     let mut wrong = Vec::new();
     for tar in zoo {
-        let source = place.path().join("bad.tar");
-        std::fs::write(&source, &tar.bytes).unwrap();
-        let output = tempfile::tempdir().unwrap();
-        let line = packer.refused(&source, output.path(), &["-j", "2"]);
+        sandbox.write("bad.tar", &tar.bytes);
+        let line = sandbox.refused(&["pack", "bad.tar", "refused.sqfs", "-j", "2"]);
         let mut missing = tar.says;
         missing.push("bad.tar".into());
         missing.retain(|word| !line.contains(word));
@@ -192,38 +191,31 @@ fn sparse_maps() {
     ]);
 }
 
-/// Runs a command on a tar on standard input: what is printed, and the names in the image, or the error.
+/// Runs a command on a tar on standard input: standard error and the names in the image, or the error.
 fn run_on(tar: &[u8], arguments: &[&str]) -> Result<(String, Vec<String>), String> {
-    let place = tempfile::tempdir().unwrap();
-    let (source, image) = (place.path().join("odd.tar"), place.path().join("odd.sqfs"));
-    std::fs::write(&source, tar).unwrap();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_packline"));
-    command.args(arguments).arg(&image).stdin(std::fs::File::open(&source).unwrap());
-    let ran = command.output().unwrap();
-    let said = String::from_utf8(ran.stderr).unwrap();
-    if ran.status.code() != Some(0) {
-        assert!(!image.exists(), "{said}");
-        return Err(said);
+    let sandbox = sandbox();
+    sandbox.write("odd.tar", tar);
+    let ran = Ran::of(sandbox.command(&[arguments, &["odd.sqfs"]].concat()).stdin(sandbox.open("odd.tar")));
+    if ran.status != 0 {
+        assert!(!sandbox.at("odd.sqfs").exists(), "{ran:?}");
+        return Err(ran.stderr);
     }
-    let listed = std::process::Command::new(env!("CARGO_BIN_EXE_packline")).arg("list").arg(&image).output().unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    Ok((said, listed.lines().filter(|name| *name != ".").map(str::to_owned).collect()))
+    let listed = sandbox.run(&["list", "odd.sqfs"]).text();
+    Ok((ran.stderr, listed.lines().filter(|name| *name != ".").map(str::to_owned).collect()))
 }
 
-/// The names that another program makes, whatever it complains of.
+/// The names that another program extracts; its exit status is ignored.
 fn extracted(program: &str, tar: &[u8]) -> Vec<String> {
-    let (place, source) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
-    std::fs::write(source.path(), tar).unwrap();
-    let mut command = std::process::Command::new(program);
-    command.arg("-C").arg(place.path()).arg("-xf").arg(source.path()).output().unwrap();
-    let mut names: Vec<_> = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    names.sort();
-    names.into_iter().map(|name| name.into_string().unwrap()).collect()
+    let sandbox = sandbox();
+    sandbox.write("odd.tar", tar);
+    sandbox.create_dir("out");
+    Ran::of(&mut sandbox.program(program, &["-C", "out", "-xf", "odd.tar"]));
+    sandbox.names_in("out")
 }
 
-/// Faults by which nothing is lost: refused, and with `--lenient` (and by tar2sqfs) passed over with a warning, as GNU tar does.
+/// Faults that lose no data: refused; with `--lenient` and by tar2sqfs skipped with a warning, as by GNU tar.
 #[test]
-fn faults_that_a_lenient_pack_passes_over() {
+fn faults_that_a_lenient_pack_skips() {
     let pax = |body: &[u8]| [header("./PaxHeaders/f", b'x', body.len() as u64).sealed().to_vec(), block(body)].concat();
     let mut odd_time = header("file", b'0', 0);
     odd_time.text(136, b"soon", 12);
@@ -235,13 +227,13 @@ fn faults_that_a_lenient_pack_passes_over() {
     ] {
         refuse_all(vec![bad(warning, tar.clone(), "", None)]);
         for arguments in [&["pack", "-q", "--lenient", "-"][..], &["tar2sqfs", "-q"]] {
-            let (said, found) = run_on(&tar, arguments).unwrap();
+            let (message, found) = run_on(&tar, arguments).unwrap();
             let start = format!("packline: warning: standard input: {warning}");
-            assert!(said.starts_with(&start) && said.lines().count() == 1, "{arguments:?}: {said}");
+            assert!(message.starts_with(&start) && message.lines().count() == 1, "{arguments:?}: {message}");
             assert_eq!(found, names, "{warning}");
         }
         for program in ["tar", "bsdtar"] {
-            if packline_testkit::tools::need(&[program]) {
+            if tools::need(&[program]) {
                 assert_eq!(extracted(program, &tar), names, "{program}: {warning}");
             }
         }
@@ -249,9 +241,9 @@ fn faults_that_a_lenient_pack_passes_over() {
     }
 }
 
-/// Faults by which something is lost are refused all the same.
+/// Faults that lose data are refused with `--lenient` too.
 #[test]
-fn faults_that_nobody_passes_over() {
+fn faults_that_are_never_skipped() {
     for (tar, what) in [
         (after(&[&header("", b'0', 0).sealed()]), "the name is empty"),
         (with_pax(&pax_record(b"path", b"a\0b"), "file", 0), "the name holds a NUL byte"),
@@ -260,8 +252,8 @@ fn faults_that_nobody_passes_over() {
         (b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0".to_vec(), "standard input: is empty"),
     ] {
         for arguments in [&["pack", "--lenient", "-"][..], &["pack", "-"], &["tar2sqfs"], &["tar2sqfs", "-s"]] {
-            let said = run_on(&tar, arguments).unwrap_err();
-            assert!(said.contains(what), "{arguments:?}: {said}");
+            let message = run_on(&tar, arguments).unwrap_err();
+            assert!(message.contains(what), "{arguments:?}: {message}");
         }
     }
     let empty = run_on(b"", &["pack", "--format", "lrz", "-"]).unwrap_err();
@@ -272,14 +264,9 @@ fn faults_that_nobody_passes_over() {
 
 #[test]
 fn only_a_tar_is_packed_leniently() {
-    let place = tempfile::tempdir().unwrap();
-    let directory = place.path().to_str().unwrap();
+    let sandbox = sandbox();
     for output in ["odd.sqfs", "odd.lrz"] {
-        let output = place.path().join(output);
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_packline"));
-        let ran = command.args(["pack", "--lenient", directory]).arg(&output).output().unwrap();
-        assert_eq!(ran.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&ran.stderr).contains("--lenient"), "{ran:?}");
+        assert!(sandbox.bad(2, &["pack", "--lenient", ".", output]).contains("--lenient"), "{output}");
     }
 }
 
@@ -316,13 +303,13 @@ fn names() {
 
 #[test]
 fn compressed() {
-    let plain = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(plain.path(), after(&[])).unwrap();
+    let sandbox = sandbox();
+    sandbox.write("plain.tar", after(&[]));
     for program in ["gzip", "xz", "zstd", "bzip2", "lz4"] {
-        if !packline_testkit::tools::need(&[program]) {
+        if !tools::need(&[program]) {
             return;
         }
-        let packed = std::process::Command::new(program).arg("-c").arg(plain.path()).output().unwrap().stdout;
+        let packed = sandbox.peer(program, &["-c", "plain.tar"]).stdout;
         let mut flipped = packed.clone();
         let middle = packed.len() / 2;
         flipped[middle] ^= 0x10;

@@ -1,37 +1,30 @@
-//! One hash whatever the number of workers, the memory and the timing: the first law of the house.
+//! The image has the same bytes for any number of workers, any memory limit and any timing.
 
-use packline_testkit::generate;
-use packline_testkit::packer::Packer;
-use std::path::{Path, PathBuf};
+use packline_testkit::{Sandbox, generate};
+
+use crate::sandbox;
 
 const WORKERS: [&str; 7] = ["0", "1", "2", "3", "7", "16", "64"];
 
-fn archive(directory: &Path, megabytes: u64) -> PathBuf {
-    let path = directory.join("bulk.tar");
-    generate::write_tar(&path, |sink| generate::mixed_bulk(sink, megabytes)).unwrap();
-    path
-}
-
 /// The smallest power of two of MiB that suffices for one worker, as an option.
-fn smallest_budget(packer: &Packer, source: &Path, image: &Path, codec: &str) -> String {
-    let works = |budget: &String| {
-        let options = ["-c", codec, "-j", "1", "--mem", budget, "--force", "--quiet"];
-        packer.command(source, image, &options).output().unwrap().status.success()
-    };
+fn smallest_budget(sandbox: &Sandbox, codec: &str) -> String {
+    let first = ["pack", "bulk.tar", "image.sqfs", "-c", codec, "-j", "1", "--force", "--quiet", "--mem"];
+    let works = |budget: &String| sandbox.run(&[&first[..], &[budget]].concat()).status == 0;
     (0..11).map(|power| format!("{}M", 1 << power)).find(works).unwrap()
 }
 
+/// Packs `source` to `image.sqfs`; its bytes.
+fn pack(sandbox: &Sandbox, source: &str, codec: &str, options: &[&str]) -> Vec<u8> {
+    sandbox.good(&[&["pack", source, "image.sqfs", "-c", codec, "--force", "--quiet"], options].concat());
+    sandbox.read("image.sqfs")
+}
+
 fn one_image(codec: &str, megabytes: u64, workers: &[&str]) {
-    let packer = Packer::new(env!("CARGO_BIN_EXE_packline"));
-    let directory = tempfile::tempdir().unwrap();
-    let source = archive(directory.path(), megabytes);
-    let image = directory.path().join("image.sqfs");
-    let pack = |options: &[&str]| {
-        packer.pack(&source, &image, &[&["-c", codec, "--force", "--quiet"], options].concat());
-        std::fs::read(&image).unwrap()
-    };
+    let sandbox = sandbox();
+    generate::write_tar(&sandbox.at("bulk.tar"), |sink| generate::mixed_bulk(sink, megabytes)).unwrap();
+    let pack = |options: &[&str]| pack(&sandbox, "bulk.tar", codec, options);
     let reference = pack(&["--serial"]);
-    let smallest = smallest_budget(&packer, &source, &image, codec);
+    let smallest = smallest_budget(&sandbox, codec);
     for workers in workers {
         for memory in [&["--mem", &smallest][..], &[], &["--mem", "2G"]] {
             let options = [&["-j", workers], memory].concat();
@@ -88,18 +81,12 @@ fn default_levels() {
 /// From a directory there are reader threads as well.
 #[test]
 fn readers_of_a_directory() {
-    let packer = Packer::new(env!("CARGO_BIN_EXE_packline"));
-    let directory = tempfile::tempdir().unwrap();
-    let (source, image) = (directory.path().join("source"), directory.path().join("image.sqfs"));
-    std::fs::create_dir(&source).unwrap();
+    let sandbox = sandbox();
     let owner = rustix::process::getuid().as_raw();
     let group = rustix::process::getgid().as_raw();
     let nodes = generate::without_privileges(generate::small_tree(11, 131_072), owner, group);
-    packline_testkit::plant::plant(&nodes, &source).unwrap();
-    let pack = |options: &[&str]| {
-        packer.pack(&source, &image, &[&["-c", "lz4", "--force", "--quiet"], options].concat());
-        std::fs::read(&image).unwrap()
-    };
+    sandbox.plant("source", &nodes);
+    let pack = |options: &[&str]| pack(&sandbox, "source", "lz4", options);
     let reference = pack(&["--serial"]);
     for workers in WORKERS {
         for readers in ["0", "1", "5"] {

@@ -1,50 +1,38 @@
-//! `sqfs2tar`: what GNU tar extracts from our tars is what the image was made from, whoever made it, and the bytes never depend
+//! `sqfs2tar`: GNU tar extracts the source of the image from our tars, whichever program made the image, and the bytes never depend
 //! on the machine.
 
 use packline_testkit::model::Node;
-use packline_testkit::packer::Packer;
 use packline_testkit::snapshot::{self, Except, Snapshot};
-use packline_testkit::{generate, plant, tar, tools};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
+use packline_testkit::{Ran, Sandbox, generate, tools};
+use std::process::Stdio;
 
-const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
-
-fn sqfs2tar(image: &Path, options: &[&str]) -> Output {
-    Command::new(PACKLINE).arg("sqfs2tar").args(options).arg(image).stdin(Stdio::null()).output().unwrap()
-}
+use crate::sandbox;
 
 /// The tar of an image; it must be made without an error.
-fn tar_of(image: &Path, options: &[&str]) -> Vec<u8> {
-    let output = sqfs2tar(image, options);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{options:?}: {said}");
-    output.stdout
+fn tar_of(sandbox: &Sandbox, image: &str, options: &[&str]) -> Vec<u8> {
+    sandbox.good(&[&["sqfs2tar", image], options].concat()).stdout
 }
 
-fn extract(tar: &[u8], into: &Path) -> Snapshot {
-    let archive = into.with_extension("tar");
-    std::fs::write(&archive, tar).unwrap();
-    std::fs::create_dir(into).unwrap();
-    let options = ["-xpP", "--xattrs", "--xattrs-include=*", "--numeric-owner", "-C"];
-    tools::run(Command::new("tar").args(options).arg(into).arg("-f").arg(&archive)).unwrap();
-    let found = snapshot::of_directory(into).unwrap();
-    std::fs::remove_dir_all(into).unwrap();
+/// The tree that GNU tar extracts.
+fn extract(sandbox: &Sandbox, tar: &[u8]) -> Snapshot {
+    sandbox.write("found.tar", tar);
+    sandbox.create_dir("found");
+    let options = ["-xpP", "--xattrs", "--xattrs-include=*", "--numeric-owner", "-C", "found", "-f", "found.tar"];
+    sandbox.peer("tar", &options);
+    let found = sandbox.snapshot("found");
+    sandbox.remove("found");
     found
 }
 
-/// A place with a tree, its tar, and what is found in them.
-fn place(seed: u64) -> (TempDir, PathBuf, PathBuf, Vec<Node>) {
-    let top = tempfile::tempdir().unwrap();
-    let (source, archive) = (top.path().join("source"), top.path().join("source.tar"));
+/// A tree as `source` and `source.tar`, and its nodes.
+fn with_source(seed: u64) -> (Sandbox, Vec<Node>) {
+    let sandbox = sandbox();
     let mut nodes = generate::small_tree(seed, 16_384);
     // mksquashfs wraps times before 1970 round, and makes two inodes of a symbolic link with two names.
     nodes.retain(|node| node.mtime >= 0 && node.path != b"links/to-short-again");
-    std::fs::create_dir(&source).unwrap();
-    plant::plant(&nodes, &source).unwrap();
-    std::fs::write(&archive, tar::to_bytes(&nodes)).unwrap();
-    (top, source, archive, nodes)
+    sandbox.plant("source", &nodes);
+    sandbox.write_tar("source.tar", &nodes);
+    (sandbox, nodes)
 }
 
 #[test]
@@ -52,13 +40,12 @@ fn images_of_our_own_in_every_codec() {
     if !tools::need(&["tar"]) || !tools::root() {
         return;
     }
-    let (top, source, _, nodes) = place(31);
+    let (sandbox, nodes) = with_source(31);
     let expected = snapshot::of_model(&nodes, false);
-    let image = top.path().join("image.sqfs");
     for codec in ["none", "gzip", "xz:level=1", "lzma:level=1", "zstd:level=3", "lz4", "lzo"] {
-        Packer::new(PACKLINE).pack(&source, &image, &["-c", codec, "-b", "16K", "--force", "--quiet"]);
+        sandbox.good(&["pack", "source", "image.sqfs", "-c", codec, "-b", "16K", "--force", "--quiet"]);
         for options in [&["-r", "."][..], &["-r", ".", "--no-sparse"]] {
-            let found = extract(&tar_of(&image, options), &top.path().join("found"));
+            let found = extract(&sandbox, &tar_of(&sandbox, "image.sqfs", options));
             snapshot::assert_same(&format!("{codec} {options:?}"), &expected, &found, Except::default());
         }
     }
@@ -69,22 +56,19 @@ fn images_of_other_programs() {
     if !tools::need(&["tar", "mksquashfs", "tar2sqfs", "sqfs2tar"]) || !tools::root() {
         return;
     }
-    let (top, source, archive, nodes) = place(32);
+    let (sandbox, nodes) = with_source(32);
     let expected = snapshot::of_model(&nodes, false);
     for codec in ["gzip", "xz", "zstd", "lz4"] {
-        let (one, two) = (top.path().join("one.sqfs"), top.path().join("two.sqfs"));
-        let mut mksquashfs = Command::new("mksquashfs");
-        mksquashfs.arg(&source).arg(&one).args(["-noappend", "-no-progress", "-b", "16K", "-comp", codec]);
-        tools::run(&mut mksquashfs).unwrap();
-        let mut tar2sqfs = Command::new("tar2sqfs");
-        tar2sqfs.args(["-qf", "-b", "16K", "-c", codec]).arg(&two).stdin(std::fs::File::open(&archive).unwrap());
-        tools::run(&mut tar2sqfs).unwrap();
-        for image in [&one, &two] {
-            let what = format!("{codec} {}", image.display());
-            let found = extract(&tar_of(image, &["-r", "."]), &top.path().join("found"));
-            snapshot::assert_same(&what, &expected, &found, Except::default());
-            let peer = tools::run(Command::new("sqfs2tar").args(["-r", "."]).arg(image)).unwrap().stdout;
-            assert_eq!(names(&tar_of(image, &["-r", "."])), names(&peer), "{what}: another order than the peer's");
+        let options = ["-noappend", "-no-progress", "-b", "16K", "-comp", codec];
+        sandbox.peer("mksquashfs", &[&["source", "one.sqfs"][..], &options].concat());
+        let mut tar2sqfs = sandbox.program("tar2sqfs", &["-qf", "-b", "16K", "-c", codec, "two.sqfs"]);
+        Ran::good(tar2sqfs.stdin(sandbox.open("source.tar")));
+        for image in ["one.sqfs", "two.sqfs"] {
+            let what = format!("{codec} {image}");
+            let ours = tar_of(&sandbox, image, &["-r", "."]);
+            snapshot::assert_same(&what, &expected, &extract(&sandbox, &ours), Except::default());
+            let peer = sandbox.peer("sqfs2tar", &["-r", ".", image]).stdout;
+            assert_eq!(names(&ours), names(&peer), "{what}: another order than the peer's");
         }
     }
 }
@@ -99,58 +83,54 @@ fn names(tar: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn there_and_back_is_the_same_image() {
-    let (top, _, archive, _) = place(33);
-    let (one, two) = (top.path().join("one.sqfs"), top.path().join("two.sqfs"));
-    let packer = Packer::new(PACKLINE);
-    packer.pack(&archive, &one, &["-b", "16K", "--quiet"]);
-    let back = top.path().join("back.tar");
-    std::fs::write(&back, tar_of(&one, &["-r", "."])).unwrap();
-    packer.pack(&back, &two, &["-b", "16K", "--quiet"]);
-    let again = tar_of(&two, &["-r", "."]);
-    assert!(std::fs::read(&back).unwrap() == again, "the tar of the image of the tar is another");
+    let (sandbox, _) = with_source(33);
+    sandbox.good(&["pack", "source.tar", "one.sqfs", "-b", "16K", "--quiet"]);
+    sandbox.write("back.tar", tar_of(&sandbox, "one.sqfs", &["-r", "."]));
+    sandbox.good(&["pack", "back.tar", "two.sqfs", "-b", "16K", "--quiet"]);
+    let again = tar_of(&sandbox, "two.sqfs", &["-r", "."]);
+    assert!(sandbox.read("back.tar") == again, "the tar of the image of the tar is another");
 }
 
 #[test]
 fn the_bytes_do_not_depend_on_the_machine() {
-    let top = tempfile::tempdir().unwrap();
-    let (archive, image) = (top.path().join("bulk.tar"), top.path().join("image.sqfs"));
-    generate::write_tar(&archive, |sink| generate::mixed_bulk(sink, 12)).unwrap();
-    Packer::new(PACKLINE).pack(&archive, &image, &["-c", "lz4", "-b", "64K", "--quiet"]);
+    let sandbox = sandbox();
+    generate::write_tar(&sandbox.at("bulk.tar"), |sink| generate::mixed_bulk(sink, 12)).unwrap();
+    sandbox.good(&["pack", "bulk.tar", "image.sqfs", "-c", "lz4", "-b", "64K", "--quiet"]);
     for compression in [&[][..], &["-c", "gzip"], &["-c", "zstd"], &["-c", "bzip2"]] {
-        let reference = tar_of(&image, &[compression, &["--serial"]].concat());
+        let reference = tar_of(&sandbox, "image.sqfs", &[compression, &["--serial"]].concat());
         for jobs in ["0", "1", "2", "7"] {
             for memory in [&[][..], &["--mem", "48M"]] {
                 let options = [compression, &["--num-jobs", jobs], memory].concat();
-                assert!(tar_of(&image, &options) == reference, "{options:?}: other bytes than --serial");
+                assert!(
+                    tar_of(&sandbox, "image.sqfs", &options) == reference,
+                    "{options:?}: other bytes than --serial"
+                );
             }
         }
     }
 }
 
 #[test]
-fn whoever_has_read_enough_may_go() {
-    let (top, _, archive, _) = place(34);
-    let image = top.path().join("image.sqfs");
-    Packer::new(PACKLINE).pack(&archive, &image, &["--quiet"]);
-    let mut command = Command::new(PACKLINE);
-    command.arg("sqfs2tar").arg(&image).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+fn a_reader_may_close_the_pipe_early() {
+    let (sandbox, _) = with_source(34);
+    sandbox.good(&["pack", "source.tar", "image.sqfs", "--quiet"]);
+    let mut command = sandbox.command(&["sqfs2tar", "image.sqfs"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
 }
 
 #[test]
 fn parts_of_a_tree_under_other_names() {
-    let top = tempfile::tempdir().unwrap();
-    let (archive, image) = (top.path().join("a.tar"), top.path().join("a.sqfs"));
+    let sandbox = sandbox();
     let dir = |path: &str| Node::dir(path.to_string());
     let nodes =
         [dir(""), dir("a"), dir("a/b"), Node::file("a/b/f", *b"1"), dir("ab"), dir("c"), Node::file("c/g", *b"2")];
-    std::fs::write(&archive, tar::to_bytes(&nodes)).unwrap();
-    Packer::new(PACKLINE).pack(&archive, &image, &["--quiet"]);
+    sandbox.write_tar("a.tar", &nodes);
+    sandbox.good(&["pack", "a.tar", "image.sqfs", "--quiet"]);
     let shown = |options: &[&str]| {
-        let names = names(&tar_of(&image, options)).into_iter();
+        let names = names(&tar_of(&sandbox, "image.sqfs", options)).into_iter();
         names.map(|name| String::from_utf8(name).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(shown(&[]), ["a", "a/b", "a/b/f", "ab", "c", "c/g"]);
@@ -159,9 +139,8 @@ fn parts_of_a_tree_under_other_names() {
     assert_eq!(shown(&["-d", "a/b", "-k"]), ["a", "a/b", "a/b/f"]);
     assert_eq!(shown(&["-d", "a/b", "-d", "/c/"]), ["a", "a/b", "a/b/f", "c", "c/g"]);
     assert_eq!(shown(&["-d", "a/b", "-r", "."]), ["", "f"]);
-    let missing = sqfs2tar(&image, &["-d", "none"]);
-    assert!(missing.status.success() && String::from_utf8_lossy(&missing.stderr).contains("none"));
+    assert!(sandbox.good(&["sqfs2tar", "image.sqfs", "-d", "none"]).stderr.contains("none"));
     for wrong in [&["-r", "/"][..], &["-r", ".."], &["-d", "../x"], &["-c", "lz4"]] {
-        assert_eq!(sqfs2tar(&image, wrong).status.code(), Some(1), "{wrong:?}");
+        sandbox.bad(1, &[&["sqfs2tar", "image.sqfs"], wrong].concat());
     }
 }

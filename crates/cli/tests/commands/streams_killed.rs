@@ -1,14 +1,14 @@
-//! Kill -9 at any moment of `lrzip`, `compress` and `decompress`: nothing under a final name is half there, and the next run succeeds.
+//! Kill -9 at any moment of `lrzip`, `compress` and `decompress`: nothing under a final name is incomplete, and the next run
+//! succeeds.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::killing::{kill, moments, names_in, run};
-use packline_testkit::Random;
+use crate::killing::{kill, moments, run};
+use crate::sandbox;
+use packline_testkit::{Random, Sandbox};
 
-const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
-/// Kills of each way.
+/// Kills of each command.
 const KILLS: u64 = 24;
 
 /// Words that make an output of an input: `compress` and `decompress`.
@@ -30,33 +30,26 @@ const PLN: Way = Way {
     decompress: &["decompress", "-f", "-q", "-o"],
 };
 
-/// A file, and what was made of it in peace.
-struct Place {
+/// A file, and what a run that was not killed made of it.
+struct Files {
     way: Way,
-    top: tempfile::TempDir,
+    sandbox: Sandbox,
     plain: Vec<u8>,
     packed: Vec<u8>,
 }
 
-impl Place {
-    fn new(way: Way) -> Place {
-        let (top, plain) = (tempfile::tempdir().unwrap(), Random::new(5).noise(3 << 20));
-        let mut place = Place { way, top, plain, packed: Vec::new() };
-        place.plain.extend_from_within(..1 << 20);
-        fs::write(place.at("plain"), &place.plain).unwrap();
-        run(&mut place.compress(place.way.packed_name));
-        place.packed = fs::read(place.at(place.way.packed_name)).unwrap();
-        place
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.top.path().join(name)
+impl Files {
+    fn new(way: Way) -> Files {
+        let mut files = Files { way, sandbox: sandbox(), plain: Random::new(5).noise(3 << 20), packed: Vec::new() };
+        files.plain.extend_from_within(..1 << 20);
+        files.sandbox.write("plain", &files.plain);
+        run(&mut files.compress(files.way.packed_name));
+        files.packed = files.sandbox.read(files.way.packed_name);
+        files
     }
 
     fn packline(&self, words: &[&str], output: &str, input: &str) -> Command {
-        let mut command = crate::killing::command(PACKLINE);
-        command.args(words).args([output, input]).current_dir(self.top.path()).env("LRZIP", "NOCONFIG");
-        command
+        self.sandbox.command(&[words, &[output, input]].concat())
     }
 
     fn compress(&self, output: &str) -> Command {
@@ -69,48 +62,44 @@ impl Place {
 
     /// Kills a command that makes `out`, which must be what it was before or all of `whole`.
     fn is_killed(&self, seed: u64, command: impl Fn() -> Command, whole: &[u8]) {
-        let output = self.at("out");
+        let output = self.sandbox.at("out");
         let time = run(&mut command());
         for (round, moment) in moments(seed, KILLS, time).enumerate() {
-            // By turns there is nothing before, and something that must stay until the new file is whole.
+            // Every second round starts with a file, which must stay until the new one is complete.
             let before = (round % 2 == 1).then_some(b"what was there".to_vec());
             let _ = fs::remove_file(&output);
             before.iter().for_each(|bytes| fs::write(&output, bytes).unwrap());
             kill(command(), moment);
             let after = fs::read(&output).ok();
             assert!(after == before || after.as_deref() == Some(whole), "killed after {moment:?}: half a file");
-            assert!(fs::read(self.at("plain")).unwrap() == self.plain, "killed after {moment:?}: the source changed");
+            assert!(self.sandbox.read("plain") == self.plain, "killed after {moment:?}: the source changed");
         }
         run(&mut command());
         assert!(fs::read(&output).unwrap() == whole, "the run after the kills made another file");
-        assert_eq!(
-            names_in(self.top.path()),
-            ["out", "plain", self.way.packed_name],
-            "the run after the kills tidies up"
-        );
+        assert_eq!(self.sandbox.names(), ["out", "plain", self.way.packed_name], "the run after the kills tidies up");
     }
 }
 
 #[test]
 fn a_killed_lrzip_leaves_all_or_nothing() {
-    let place = Place::new(LRZ);
-    place.is_killed(3, || place.compress("out"), &place.packed);
+    let files = Files::new(LRZ);
+    files.is_killed(3, || files.compress("out"), &files.packed);
 }
 
 #[test]
 fn a_killed_lrunzip_leaves_all_or_nothing() {
-    let place = Place::new(LRZ);
-    place.is_killed(4, || place.decompress("out"), &place.plain);
+    let files = Files::new(LRZ);
+    files.is_killed(4, || files.decompress("out"), &files.plain);
 }
 
 #[test]
 fn a_killed_compress_leaves_all_or_nothing() {
-    let place = Place::new(PLN);
-    place.is_killed(5, || place.compress("out"), &place.packed);
+    let files = Files::new(PLN);
+    files.is_killed(5, || files.compress("out"), &files.packed);
 }
 
 #[test]
 fn a_killed_decompress_leaves_all_or_nothing() {
-    let place = Place::new(PLN);
-    place.is_killed(6, || place.decompress("out"), &place.plain);
+    let files = Files::new(PLN);
+    files.is_killed(6, || files.decompress("out"), &files.plain);
 }

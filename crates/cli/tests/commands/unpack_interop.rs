@@ -2,58 +2,42 @@
 
 use packline_testkit::mount::{Mounted, kernel_reads};
 use packline_testkit::snapshot::{self, Except, assert_same};
-use packline_testkit::{extract, generate, plant, tar, tools};
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use packline_testkit::{Ran, Sandbox, extract, generate, tools};
 
-const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
+use crate::PACKLINE;
 
-/// A tree on a file system that keeps everything, in a directory and in a tar.
+/// A tree as `source` and `source.tar`, on a file system that keeps every attribute.
 struct Sources {
-    scratch: Mounted,
-    directory: PathBuf,
-    archive: PathBuf,
+    sandbox: Sandbox,
+    _mount: Mounted,
 }
 
 impl Sources {
     fn new(seed: u64, block: usize) -> Sources {
-        let scratch = Mounted::scratch(1 << 28).unwrap();
-        let (directory, archive) = (scratch.path().join("source"), scratch.path().join("source.tar"));
+        let mount = Mounted::scratch(1 << 28).unwrap();
+        let sandbox = Sandbox::within(PACKLINE, mount.path());
         let mut nodes = generate::small_tree(seed, block);
         // tar2sqfs takes a hard link of a pipe for one of a file.
         nodes.retain(|node| node.path != b"links/fifo-again");
-        std::fs::create_dir(&directory).unwrap();
-        plant::plant(&nodes, &directory).unwrap();
-        std::fs::write(&archive, tar::to_bytes(&nodes)).unwrap();
-        Sources { scratch, directory, archive }
+        sandbox.plant("source", &nodes);
+        sandbox.write_tar("source.tar", &nodes);
+        Sources { sandbox, _mount: mount }
     }
 
-    fn at(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
-    }
-
-    /// What we make of an image is what unsquashfs makes of it, and what the kernel shows.
-    fn check(&self, what: &str, image: &Path, codec: &str) {
-        let (ours, theirs) = (self.at("ours"), self.at("theirs"));
-        tools::run(Command::new(PACKLINE).args(["unpack", "-q", "-j", "2"]).arg(image).arg(&ours)).unwrap();
-        extract::with_unsquashfs(image, &theirs).unwrap();
-        let found = snapshot::of_directory(&ours).unwrap();
+    /// `image` unpacks to what unsquashfs makes of it, and to what the kernel shows.
+    fn check(&self, what: &str, codec: &str) {
+        let (sandbox, image) = (&self.sandbox, self.sandbox.at("image"));
+        sandbox.good(&["unpack", "-q", "-j", "2", "image", "ours"]);
+        extract::with_unsquashfs(&image, &sandbox.at("theirs")).unwrap();
+        let [found, theirs] = ["ours", "theirs"].map(|name| sandbox.snapshot(name));
         assert!(found.len() > 700, "{what}: {} entries", found.len());
-        assert_same(
-            &format!("{what}: unsquashfs"),
-            &snapshot::of_directory(&theirs).unwrap(),
-            &found,
-            Except::default(),
-        );
+        assert_same(&format!("{what}: unsquashfs"), &theirs, &found, Except::default());
         if kernel_reads(codec) {
-            let mounted = Mounted::kernel(image).unwrap();
+            let mounted = Mounted::kernel(&image).unwrap();
             let seen = snapshot::of_directory(mounted.path()).unwrap();
             assert_same(&format!("{what}: the kernel"), &seen, &found, Except::default());
         }
-        std::fs::remove_dir_all(ours).unwrap();
-        std::fs::remove_dir_all(theirs).unwrap();
-        std::fs::remove_file(image).unwrap();
+        ["ours", "theirs", "image"].iter().for_each(|name| sandbox.remove(name));
     }
 }
 
@@ -76,11 +60,9 @@ fn images_of_mksquashfs() {
         ("zstd", &["-b", "128K", "-tailends"]),
     ];
     for (codec, options) in cases {
-        let image = sources.at("image");
-        let mut command = Command::new("mksquashfs");
-        command.arg(&sources.directory).arg(&image).args(["-noappend", "-no-progress", "-comp", codec]).args(options);
-        tools::run(&mut command).unwrap();
-        sources.check(&format!("mksquashfs {codec} {options:?}"), &image, codec);
+        let words = ["source", "image", "-noappend", "-no-progress", "-comp", codec];
+        sources.sandbox.peer("mksquashfs", &[&words, options].concat());
+        sources.check(&format!("mksquashfs {codec} {options:?}"), codec);
     }
 }
 
@@ -92,17 +74,13 @@ fn images_of_tar2sqfs_and_gensquashfs() {
     let sources = Sources::new(42, 4096);
     // Their lz4 images have an id table that unsquashfs refuses.
     for codec in ["gzip", "xz", "zstd"] {
-        let image = sources.at("image");
-        let mut command = Command::new("tar2sqfs");
-        command.args(["-q", "-f", "-b", "16K", "-c", codec]).arg(&image).stdin(File::open(&sources.archive).unwrap());
-        tools::run(&mut command).unwrap();
-        sources.check(&format!("tar2sqfs {codec}"), &image, codec);
+        let mut command = sources.sandbox.program("tar2sqfs", &["-q", "-f", "-b", "16K", "-c", codec, "image"]);
+        Ran::good(command.stdin(sources.sandbox.open("source.tar")));
+        sources.check(&format!("tar2sqfs {codec}"), codec);
     }
     for codec in ["lzo", "lzma"] {
-        let image = sources.at("image");
-        let mut command = Command::new("gensquashfs");
-        command.args(["-q", "-f", "-b", "64K", "-c", codec, "--keep-time", "--keep-xattr", "-D"]);
-        tools::run(command.arg(&sources.directory).arg(&image)).unwrap();
-        sources.check(&format!("gensquashfs {codec}"), &image, codec);
+        let options = ["-q", "-f", "-b", "64K", "-c", codec, "--keep-time", "--keep-xattr", "-D", "source", "image"];
+        sources.sandbox.peer("gensquashfs", &options);
+        sources.check(&format!("gensquashfs {codec}"), codec);
     }
 }

@@ -1,30 +1,25 @@
-//! What unpacking does not do: follow what was planted, leave halves, lose errors.
+//! Unpacking follows no planted links, leaves no partial output, and reports every error.
 
 use packline_testkit::model::{Node, NodeKind};
-use packline_testkit::packer::{Packer, left_in};
 use packline_testkit::snapshot::{self, Except, assert_same};
-use packline_testkit::{generate, signal, tar, tools};
+use packline_testkit::{Ran, Sandbox, generate, signal, tools};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-const PACKLINE: &str = env!("CARGO_BIN_EXE_packline");
+use crate::{PACKLINE, sandbox};
 
-fn image_of(directory: &Path, nodes: &[Node]) -> PathBuf {
-    let (archive, image) = (directory.join("source.tar"), directory.join("image.sqfs"));
-    fs::write(&archive, tar::to_bytes(nodes)).unwrap();
-    Packer::new(PACKLINE).pack(&archive, &image, &["-f", "-b", "4K", "-c", "lz4"]);
-    image
+/// A sandbox with a tree as `image.sqfs`.
+fn with_image(nodes: &[Node], codec: &str) -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write_tar("source.tar", nodes);
+    sandbox.good(&["pack", "source.tar", "image.sqfs", "-f", "-b", "4K", "-c", codec]);
+    sandbox
 }
 
-fn unpack(image: &Path, destination: &Path, options: &[&str]) -> Output {
-    let mut command = Command::new(PACKLINE);
-    command.args(["unpack", "-q", "-j", "2"]).args(options).arg(image).arg(destination).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn unpack(sandbox: &Sandbox, into: &str, options: &[&str]) -> Ran {
+    sandbox.run(&[&["unpack", "-q", "-j", "2", "image.sqfs", into], options].concat())
 }
 
 fn sample() -> Vec<Node> {
@@ -43,30 +38,25 @@ fn sample() -> Vec<Node> {
 
 #[test]
 fn a_destination_that_is_not_empty_is_refused() {
-    let top = tempfile::tempdir().unwrap();
-    let image = image_of(top.path(), &sample());
-    let into = top.path().join("out");
-    fs::create_dir(&into).unwrap();
-    fs::write(into.join("mine"), "mine").unwrap();
-    let refused = unpack(&image, &into, &[]);
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(said(&refused).contains("is not empty") && said(&refused).contains("--force"), "{}", said(&refused));
-    assert_eq!(left_in(&into).len(), 1);
-    let file = unpack(&image, &into.join("mine"), &["--force"]);
-    assert!(file.status.code() == Some(1) && said(&file).contains("is not a directory"), "{}", said(&file));
+    let sandbox = with_image(&sample(), "lz4");
+    sandbox.write("out/mine", "mine");
+    let refused = unpack(&sandbox, "out", &[]);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("is not empty") && refused.stderr.contains("--force"), "{}", refused.stderr);
+    assert_eq!(sandbox.names_in("out"), ["mine"]);
+    let file = unpack(&sandbox, "out/mine", &["--force"]);
+    assert!(file.status == 1 && file.stderr.contains("is not a directory"), "{}", file.stderr);
 }
 
 /// Puts traps into a destination; the second path is what they lead to.
 type Plant = fn(&Path, &Path);
 
 #[test]
-fn nothing_planted_is_followed() {
+fn planted_links_are_not_followed() {
     if !tools::root() {
         return;
     }
-    let top = tempfile::tempdir().unwrap();
-    let image = image_of(top.path(), &sample());
-    let outside = top.path().join("outside");
+    let sandbox = with_image(&sample(), "lz4");
     let plants: [(&str, Plant); 9] = [
         ("a link where a directory belongs", |into, outside| symlink(outside, into.join("dir")).unwrap()),
         ("a file where a directory belongs", |into, _| fs::write(into.join("dir"), "old").unwrap()),
@@ -104,182 +94,152 @@ fn nothing_planted_is_followed() {
         ("nothing", |_, _| {}),
     ];
     for (what, plant) in plants {
-        let into = top.path().join("out");
-        fs::create_dir(&into).unwrap();
-        fs::create_dir(&outside).unwrap();
-        fs::write(outside.join("secret"), "secret").unwrap();
-        let before = snapshot::of_directory(&outside).unwrap();
-        plant(&into, &outside);
-        let ran = unpack(&image, &into, &["--force"]);
-        assert_eq!((ran.status.code(), said(&ran)), (Some(0), String::new()), "{what}");
+        sandbox.write("outside/secret", "secret");
+        let before = sandbox.snapshot("outside");
+        plant(&sandbox.create_dir("out"), &sandbox.at("outside"));
+        let ran = unpack(&sandbox, "out", &["--force"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{what}");
         let except = Except { links: true, ..Except::default() };
-        assert_same(what, &before, &snapshot::of_directory(&outside).unwrap(), except);
-        assert_same(
-            what,
-            &snapshot::of_model(&sample(), true),
-            &snapshot::of_directory(&into).unwrap(),
-            Except::default(),
-        );
-        fs::remove_dir_all(&into).unwrap();
-        fs::remove_dir_all(&outside).unwrap();
+        assert_same(what, &before, &sandbox.snapshot("outside"), except);
+        assert_same(what, &snapshot::of_model(&sample(), true), &sandbox.snapshot("out"), Except::default());
+        ["out", "outside"].iter().for_each(|name| sandbox.remove(name));
     }
 }
 
 #[test]
-fn a_directory_does_not_give_way_to_a_file() {
-    let top = tempfile::tempdir().unwrap();
-    let image =
-        image_of(top.path(), &[Node::dir(""), Node::file("a", "a"), Node::file("b", "b"), Node::file("c", "c")]);
-    let into = top.path().join("out");
-    fs::create_dir_all(into.join("b/kept")).unwrap();
-    let refused = unpack(&image, &into, &["--force"]);
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(said(&refused).contains("out/b: ") && said(&refused).contains("directory"), "{}", said(&refused));
-    let went_on = unpack(&image, &into, &["--force", "--continue"]);
-    assert_eq!(went_on.status.code(), Some(2));
-    assert_eq!(said(&went_on).lines().count(), 1, "{}", said(&went_on));
-    assert!(into.join("b/kept").is_dir());
-    assert_eq!(fs::read(into.join("c")).unwrap(), b"c");
-    let mut names: Vec<_> = left_in(&into).into_iter().map(|path| path.file_name().unwrap().to_owned()).collect();
-    names.sort();
-    assert_eq!(names, ["a", "b", "c"]);
+fn a_directory_is_not_replaced_by_a_file() {
+    let nodes = [Node::dir(""), Node::file("a", "a"), Node::file("b", "b"), Node::file("c", "c")];
+    let sandbox = with_image(&nodes, "lz4");
+    sandbox.create_dir("out/b/kept");
+    let refused = unpack(&sandbox, "out", &["--force"]);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("out/b: ") && refused.stderr.contains("directory"), "{}", refused.stderr);
+    let continued = unpack(&sandbox, "out", &["--force", "--continue"]);
+    assert_eq!((continued.status, continued.stderr.lines().count()), (2, 1), "{}", continued.stderr);
+    assert!(sandbox.at("out/b/kept").is_dir());
+    assert_eq!(sandbox.read("out/c"), b"c");
+    assert_eq!(sandbox.names_in("out"), ["a", "b", "c"]);
 }
 
 #[test]
-fn what_is_there_beside_the_image_stays() {
+fn other_entries_of_the_destination_stay() {
     if !tools::root() {
         return;
     }
-    let top = tempfile::tempdir().unwrap();
-    let image = image_of(top.path(), &sample());
-    let into = top.path().join("out");
-    fs::create_dir_all(into.join("dir/more")).unwrap();
-    fs::write(into.join("dir/other"), "other").unwrap();
-    fs::write(into.join("dir/small"), "old, and longer").unwrap();
+    let sandbox = with_image(&sample(), "lz4");
+    sandbox.create_dir("out/dir/more");
+    sandbox.write("out/dir/other", "other");
+    sandbox.write("out/dir/small", "old, and longer");
     for _ in 0..2 {
-        assert_eq!(unpack(&image, &into, &["-f"]).status.code(), Some(0));
-        let mut found = snapshot::of_directory(&into).unwrap();
+        assert_eq!(unpack(&sandbox, "out", &["-f"]).status, 0);
+        let mut found = sandbox.snapshot("out");
         assert!(found.remove(&b"dir/more"[..]).is_some());
         assert!(found.remove(&b"dir/other"[..]).is_some());
         assert_same("merged", &snapshot::of_model(&sample(), true), &found, Except::default());
     }
 }
 
-/// An image of noise, with one byte in the middle of each of two data blocks turned over.
-fn damaged(directory: &Path) -> (PathBuf, Vec<Node>) {
+/// With an image in which two bytes of the first data block are wrong.
+fn damaged() -> (Sandbox, Vec<Node>) {
     let mut nodes = vec![Node::dir("").mode(0o755)];
     for name in ["a", "b", "c"] {
         let bytes: Vec<u8> = (0..30_000u32).map(|at| (at / 7) as u8 ^ name.as_bytes()[0]).collect();
         nodes.push(Node::file(name, bytes));
     }
-    let (archive, image) = (directory.join("source.tar"), directory.join("damaged.sqfs"));
-    fs::write(&archive, tar::to_bytes(&nodes)).unwrap();
-    Packer::new(PACKLINE).pack(&archive, &image, &["-f", "-b", "4K", "-c", "gzip"]);
-    let mut bytes = fs::read(&image).unwrap();
+    let sandbox = with_image(&nodes, "gzip");
+    let mut bytes = sandbox.read("image.sqfs");
     // The first data block is a's; the adler32 at its end no longer fits.
     bytes[100] ^= 0x55;
     bytes[101] ^= 0x55;
-    fs::write(&image, bytes).unwrap();
-    (image, nodes)
+    sandbox.write("image.sqfs", bytes);
+    (sandbox, nodes)
 }
 
 #[test]
 fn damage_is_an_error_and_with_continue_all_else_is_there() {
-    let top = tempfile::tempdir().unwrap();
-    let (image, nodes) = damaged(top.path());
-    let into = top.path().join("out");
-    let before = left_in(top.path()).len();
-    let failed = unpack(&image, &into, &[]);
-    assert_eq!(failed.status.code(), Some(1));
-    assert!(said(&failed).contains("damaged.sqfs: a: ") && said(&failed).contains("at byte"), "{}", said(&failed));
-    assert_eq!(left_in(top.path()).len(), before, "nothing is left of it");
-    let went_on = unpack(&image, &into, &["--continue"]);
-    assert_eq!(went_on.status.code(), Some(2), "{}", said(&went_on));
-    assert_eq!(said(&went_on).lines().count(), 1, "{}", said(&went_on));
-    let (expected, found) = (snapshot::of_model(&nodes, true), snapshot::of_directory(&into).unwrap());
+    let (sandbox, nodes) = damaged();
+    let before = sandbox.names();
+    let failed = unpack(&sandbox, "out", &[]);
+    assert_eq!(failed.status, 1);
+    assert!(failed.stderr.contains("image.sqfs: a: ") && failed.stderr.contains("at byte"), "{}", failed.stderr);
+    assert_eq!(sandbox.names(), before, "nothing is left of it");
+    let continued = unpack(&sandbox, "out", &["--continue"]);
+    assert_eq!((continued.status, continued.stderr.lines().count()), (2, 1), "{}", continued.stderr);
+    let (expected, found) = (snapshot::of_model(&nodes, true), sandbox.snapshot("out"));
     for name in ["b", "c"] {
         assert_eq!(found[name.as_bytes()].kind, expected[name.as_bytes()].kind);
     }
-    let a = fs::read(into.join("a")).unwrap();
+    let a = sandbox.read("out/a");
     assert!(a.len() == 30_000 && a[..4096] == [0; 4096] && a[4096..].iter().any(|byte| *byte != 0));
-    assert_eq!(left_in(top.path()).len(), before + 1);
+    assert_eq!(sandbox.names().len(), before.len() + 1);
 }
 
 #[test]
 fn the_error_is_the_same_whatever_the_workers() {
-    let top = tempfile::tempdir().unwrap();
-    let (image, _) = damaged(top.path());
-    let mut bytes = fs::read(&image).unwrap();
+    let (sandbox, _) = damaged();
+    let mut bytes = sandbox.read("image.sqfs");
     for at in (0..1200).step_by(61) {
         bytes[150 + at] ^= 0xff;
     }
-    fs::write(&image, bytes).unwrap();
-    let one = said(&unpack(&image, &top.path().join("out"), &[]));
+    sandbox.write("image.sqfs", bytes);
+    let stderr = |jobs: &str| sandbox.run(&["unpack", "-q", "-j", jobs, "image.sqfs", "out"]).stderr;
     for jobs in ["0", "1", "5"] {
-        let mut command = Command::new(PACKLINE);
-        let ran = command.args(["unpack", "-q", "-j", jobs]).arg(&image).arg(top.path().join("out")).output().unwrap();
-        assert_eq!(said(&ran), one, "{jobs} workers");
+        assert_eq!(stderr(jobs), stderr("2"), "{jobs} workers");
     }
 }
 
 #[test]
 fn a_second_run_succeeds_after_a_kill_and_a_signal_leaves_nothing() {
-    let top = tempfile::tempdir_in("/dev/shm").unwrap();
+    let sandbox = Sandbox::within(PACKLINE, "/dev/shm");
     let nodes = generate::without_privileges(generate::small_tree(31, 65_536), 0, 0);
-    let archive = top.path().join("source.tar");
-    fs::write(&archive, tar::to_bytes(&nodes)).unwrap();
-    let image = top.path().join("image.sqfs");
-    Packer::new(PACKLINE).pack(&archive, &image, &["-b", "4K", "-c", "xz"]);
+    sandbox.write_tar("source.tar", &nodes);
+    sandbox.good(&["pack", "source.tar", "image.sqfs", "-b", "4K", "-c", "xz"]);
     let expected = snapshot::of_model(&nodes, false);
     let except = Except { root: true, ..Except::default() };
     for (signal, there) in [("KILL", false), ("KILL", true), ("TERM", false), ("INT", true)] {
-        let into = top.path().join("out");
+        let into = sandbox.at("out");
         if there {
-            fs::create_dir(&into).unwrap();
+            sandbox.create_dir("out");
         }
         for pause in [0u64, 2, 5, 9, 14] {
-            let mut command = Command::new(PACKLINE);
-            command.args(["unpack", "-q", "-j", "1"]).arg(&image).arg(&into).stderr(Stdio::null());
-            let mut child = command.spawn().unwrap();
+            let mut command = sandbox.command(&["unpack", "-q", "-j", "1", "image.sqfs", "out"]);
+            let mut child = command.stderr(Stdio::null()).spawn().unwrap();
             std::thread::sleep(std::time::Duration::from_millis(pause));
             signal::send(signal, child.id()).unwrap();
             let status = child.wait().unwrap();
             // Under a final name there is nothing, or all of it.
             if status.success() {
-                assert_same(signal, &expected, &snapshot::of_directory(&into).unwrap(), except);
-                fs::remove_dir_all(&into).unwrap();
+                assert_same(signal, &expected, &sandbox.snapshot("out"), except);
+                sandbox.remove("out");
             } else if !there {
                 assert!(!into.exists(), "{signal} after {pause} ms");
             }
-            if there && !into.exists() {
-                fs::create_dir(&into).unwrap();
+            if there {
+                sandbox.create_dir("out");
             }
             if signal != "KILL" {
-                let hidden =
-                    |place: &Path| left_in(place).iter().any(|path| path.to_string_lossy().contains("partial"));
-                let left = hidden(top.path()) || (there && hidden(&into));
+                let partial = |directory: &str| sandbox.names_in(directory).iter().any(|name| name.contains("partial"));
+                let left = partial("") || (there && partial("out"));
                 assert!(!left, "{signal} after {pause} ms");
             }
             if there && signal != "KILL" {
-                fs::remove_dir_all(&into).unwrap();
-                fs::create_dir(&into).unwrap();
+                sandbox.remove("out");
+                sandbox.create_dir("out");
             }
         }
-        assert_eq!(unpack(&image, &into, &[]).status.code(), Some(0), "{signal}");
-        assert_same(signal, &expected, &snapshot::of_directory(&into).unwrap(), except);
-        fs::remove_dir_all(&into).unwrap();
-        assert_eq!(left_in(top.path()).len(), 2, "{signal}");
+        assert_eq!(unpack(&sandbox, "out", &[]).status, 0, "{signal}");
+        assert_same(signal, &expected, &sandbox.snapshot("out"), except);
+        sandbox.remove("out");
+        assert_eq!(sandbox.names().len(), 2, "{signal}");
     }
 }
 
 #[test]
-fn too_little_memory_is_said_and_enough_is_enough() {
-    let top = tempfile::tempdir().unwrap();
-    let image = image_of(top.path(), &sample());
-    let refused = unpack(&image, &top.path().join("out"), &["--mem", "1M"]);
-    assert_eq!(refused.status.code(), Some(1));
-    let text = said(&refused);
-    assert!(text.contains("; --mem allows more"), "{text}");
-    let needed = text.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_string();
-    assert_eq!(unpack(&image, &top.path().join("out"), &["--mem", &needed]).status.code(), Some(0), "{text}");
+fn too_little_memory_is_reported_and_enough_is_enough() {
+    let sandbox = with_image(&sample(), "lz4");
+    let refused = unpack(&sandbox, "out", &["--mem", "1M"]);
+    let message = refused.stderr;
+    assert!(refused.status == 1 && message.contains("; --mem allows more"), "{message}");
+    let needed = message.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert_eq!(unpack(&sandbox, "out", &["--mem", needed]).status, 0, "{message}");
 }

@@ -44,7 +44,6 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<man::ManPage>(),
 ];
 
-/// The command called so.
 pub fn find(name: &OsStr) -> Option<&'static Entry> {
     let is = |known: &str| OsStr::new(known) == name;
     COMMANDS.iter().find(|command| is(command.name) || command.aliases.iter().any(|alias| is(alias)))
@@ -97,7 +96,7 @@ pub fn unknown_command(name: &OsStr) -> Failure {
     Failure::usage(format!("unknown command '{}' ({hint})", name.escaped()))
 }
 
-/// No command: `--help`, `--version`, or a mistake.
+/// Without a command: `--help`, `--version`, or wrong usage.
 fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
     match parser_of_all().try_get_matches_from(with_name("packline", arguments)) {
         Ok(_) => report(&Failure::usage("missing command"), "packline", 2, io),
@@ -110,7 +109,7 @@ pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
     std::iter::once(OsString::from(name)).chain(arguments.iter().cloned()).collect()
 }
 
-/// Parses and runs; `called` begins each message.
+/// Parses and runs; each message starts with `called`.
 fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &mut Io) -> u8 {
     let usage_status = command.compat.usage_status();
     let mut parser = bare_parser_of(command);
@@ -132,7 +131,7 @@ fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(
     (command.run)(invocation, io).map_err(|failure| invocation.advise(failure))
 }
 
-/// Refuses `--json` where standard output is closed, before anything is done whose outcome could then not be reported.
+/// Refuses `--json` where standard output is closed, before any work whose result could not be reported.
 fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
     if io.streams.stdout_closed {
         return Err(Failure::failed(format!("{STDOUT} is closed (expected it to take what --json prints)")));
@@ -140,7 +139,7 @@ fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints what clap answers: help and version go to standard output and are no failure.
+/// Prints an error of clap; help and version, which clap treats as errors too, go to standard output with status 0.
 fn answer(error: clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u8 {
     let error = tame(error);
     let text = error.render().to_string();
@@ -162,7 +161,7 @@ fn answer(error: clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u8
     }
 }
 
-/// Our words for the mistakes that commands report by themselves too.
+/// A short message for the errors that commands also report themselves, in the same words.
 fn in_short(error: &clap::Error) -> Option<String> {
     let names = |kind| match error.get(kind)? {
         ContextValue::String(name) => Some(vec![name.clone()]),
@@ -184,12 +183,12 @@ fn in_short(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Whether two names are so alike that one is likely to be meant by the other.
+/// Whether one name is likely to be a misspelling of the other.
 fn is_near(name: &str, known: &str) -> bool {
     distance(name, known) <= name.len().min(known.len()).div_ceil(3)
 }
 
-/// Letters to insert, remove or replace to make one name of the other.
+/// Levenshtein distance.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {
@@ -203,8 +202,8 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The same with the arguments in it on one line each, since a message of clap has several lines and an argument may hold any bytes;
-/// and without an option that it suggests for another that is not near.
+/// The error with each argument in it escaped to one line, because arguments may hold line feeds, and without suggestions of options that
+/// are not near.
 fn tame(mut error: clap::Error) -> clap::Error {
     let is_far = match (error.get(ContextKind::InvalidArg), error.get(ContextKind::SuggestedArg)) {
         (Some(ContextValue::String(typed)), Some(ContextValue::String(near))) => !is_near(typed, near),
@@ -242,7 +241,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             io.eprint_lines(&format!("{called}: {}", indented(message)));
             1
         }
-        // As if nobody had wanted more: ripgrep ends so too.
+        // The reader wants no more; ripgrep exits with 0 too.
         Failure::BrokenPipe => 0,
         Failure::ExitTwo(failure) => match report(failure, called, 2, io) {
             0 => 0,
@@ -252,8 +251,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
     }
 }
 
-/// A message that quotes what another program printed has several lines: all but the first are indented, so that none can be taken
-/// for a message.
+/// Indents all lines but the first, which quote another program, so that none is mistaken for a message of ours.
 fn indented(message: &str) -> String {
     message.replace('\n', "\n  ")
 }

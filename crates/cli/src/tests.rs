@@ -1,4 +1,4 @@
-//! Tests of the commands in process: each gets its arguments and its streams, and is judged by what it leaves.
+//! Tests of the commands in process: each gets arguments and streams, and its outputs are checked.
 
 mod bench;
 mod gensquashfs;

@@ -12,9 +12,7 @@ pub struct Node {
     pub kind: NodeKind,
     /// The lower 12 bits of `st_mode`.
     pub mode: u16,
-    /// Owner.
     pub uid: u32,
-    /// Group.
     pub gid: u32,
     /// Modification time, seconds since 1970.
     pub mtime: i64,

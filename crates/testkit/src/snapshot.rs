@@ -18,9 +18,7 @@ pub struct Attributes {
     pub kind: Kind,
     /// The lower 12 bits of `st_mode`.
     pub mode: u16,
-    /// Owner.
     pub uid: u32,
-    /// Group.
     pub gid: u32,
     /// Modification time, whole seconds since 1970, clamped to SquashFS's range (0 to 2^32-1).
     pub mtime: i64,

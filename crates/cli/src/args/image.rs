@@ -8,7 +8,7 @@ use packline_image::{ContentKind, ImagePlace, OpenedImage};
 use super::value::size;
 use crate::ui::failure::Failure;
 
-/// Bytes of decompressed metadata that are kept.
+/// Size of the metadata cache, decompressed bytes.
 const METADATA: usize = 8 << 20;
 
 /// `IMAGE` and `--offset`.
@@ -23,25 +23,22 @@ pub struct ImageArgs {
 }
 
 impl ImageArgs {
-    /// The container of the file, unless an image in it is asked for.
+    /// The container of the file; none if `--offset` selects an image in it.
     pub fn container(&self) -> Option<ContentKind> {
         self.place().content_kind()
     }
 
-    /// Where the image is.
     pub fn place(&self) -> ImagePlace {
         ImagePlace { path: self.image.clone(), offset: self.offset }
     }
 
-    /// Opens the image.
-    ///
     /// # Errors
     /// Those of opening it.
     pub fn open(&self) -> Result<OpenedImage, Failure> {
         Ok(self.place().open(METADATA)?)
     }
 
-    /// The same for a command that decodes contents too, within a limit on its memory.
+    /// For a command that also decodes contents, with a metadata cache that fits its memory limit.
     ///
     /// # Errors
     /// Those of opening it.

@@ -1,4 +1,4 @@
-//! What a command may use of the machine.
+//! Options for workers and memory.
 
 use packline::Resources;
 
@@ -27,21 +27,20 @@ pub struct Memory {
 }
 
 impl Machine {
-    /// What the command may use.
     pub fn resources(&self, host: &Host) -> Resources {
         let mut resources = self.memory.resources(host);
         resources.workers = self.jobs.unwrap_or(host.processors);
         resources
     }
 
-    /// The same for .lrz files, which take a third of the memory unless asked otherwise, as lrzip does.
+    /// For .lrz files: by default a third of the memory, as lrzip takes.
     pub fn lrz_resources(&self, host: &Host) -> Resources {
         self.resources(host).memory_limit(self.memory.mem.or_else(|| host.third_of_memory()))
     }
 }
 
 impl Memory {
-    /// What the command may use, with a worker for each CPU.
+    /// With a worker for each CPU.
     pub fn resources(&self, host: &Host) -> Resources {
         host.resources().memory_limit(self.mem.or(host.memory_limit))
     }

@@ -3,15 +3,15 @@
 //! To add a command:
 //! 1. Derive its arguments in a file of its own in `commands/` (ours) or `compat/` (a drop-in): `#[derive(clap::Args)] struct Pack`,
 //!    one private field an argument. The doc comments of the struct and of its fields are the help. Groups that
-//!    exist already (`Machine`, `Reporting`, `Scheduling`, `ImagePlace`, ...) come in with `#[command(flatten)]`.
+//!    exist already (`Machine`, `Reporting`, `Scheduling`, `ImagePlace`, ...) are added with `#[command(flatten)]`.
 //! 2. Values are parsed and checked by [`value`]: `value_parser = size(4 << 10..=1 << 20)`. A default is typed once, as
-//!    `default_value`. Ranges, choices and defaults are put behind the help by [`parser`], so a doc comment names none; only a
+//!    `default_value`. [`parser`] appends ranges, choices and defaults to the help, so a doc comment names none; only a
 //!    default that is found at run time is written there, at its end: `[default: number of CPUs]`.
 //! 3. Implement [`Command`]: its name, what follows the options in the help, and `run`, which takes the arguments by value.
 //! 4. Add `Entry::of::<Pack>()` to the list in `dispatch.rs`. Help, manual page and completions follow from there.
 //!
-//! An option that `run` does not read is a field that is never read: the compiler finds it. Options that contradict each other are
-//! told apart by clap (`conflicts_with`, `requires`); [`Invocation`] knows which options were given, for what clap cannot decide.
+//! An option that `run` does not read is a field that is never read: the compiler finds it. clap refuses
+//! options that contradict each other (`conflicts_with`, `requires`); [`Invocation`] has the options that were given, for other checks.
 //! An option for tuning or tests has `hide_short_help = true`: only `--help-advanced` and the manual page show it.
 
 use std::ffi::{OsStr, OsString};
@@ -56,7 +56,6 @@ impl Compat {
 
 /// A command: its arguments, as clap derives them, and what it does.
 pub trait Command: clap::Args + FromArgMatches {
-    /// Its name.
     const NAME: &'static str;
     /// Other names for it, of commands of our own only.
     const ALIASES: &'static [&'static str] = &[];
@@ -65,13 +64,11 @@ pub trait Command: clap::Args + FromArgMatches {
     /// The long option that `-7` is a value of.
     const DIGITS: Option<&'static str> = None;
 
-    /// What the help says after the options: formats, examples.
+    /// The end of the help, after the options: formats, examples.
     fn details() -> String;
 
-    /// Does the work.
-    ///
     /// # Errors
-    /// Those of the work; they end up in the exit status and on standard error.
+    /// They become the exit status and a message on standard error.
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure>;
 }
 
@@ -82,16 +79,15 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     pub compat: Compat,
     pub digits: Option<&'static str>,
-    /// What the help says after the options.
+    /// The end of the help, after the options.
     pub details: fn() -> String,
     /// Adds the arguments to a parser.
     pub augment: fn(clap::Command) -> clap::Command,
-    /// Runs the command with what was parsed.
+    /// Runs the command with the parsed arguments.
     pub run: fn(&Invocation, &mut Io) -> Result<(), Failure>,
 }
 
 impl Entry {
-    /// The row of a command.
     pub const fn of<C: Command>() -> Entry {
         Entry {
             name: C::NAME,
@@ -111,7 +107,6 @@ impl Entry {
 /// A parsed command line, apart from the typed arguments.
 #[derive(Debug)]
 pub struct Invocation {
-    /// The command's name.
     pub command: &'static str,
     /// The words after it, as they were typed.
     pub words: Vec<OsString>,
@@ -159,13 +154,13 @@ impl Invocation {
         self.has("json")
     }
 
-    /// The failure with the way out, if the command has one.
+    /// The failure, with the option that allows more memory if the command has one.
     pub fn advise(&self, failure: Failure) -> Failure {
         failure.advised(self.memory)
     }
 }
 
-/// Wrong usage of an option, naming it as the user knows it.
+/// Wrong usage of an option, by its long name.
 pub fn wrong(long: &str, what: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("--{long}: {what}"))
 }

@@ -1,4 +1,4 @@
-//! From a derived command to the parser that is used, and with it help, manual page and completions.
+//! The clap parser of a derived command, from which help, manual page and completions are made.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use super::value::range_of;
 use super::{Compat, Entry};
 use crate::ui::exit_status;
 
-/// The parser of a command, with all that help, manual page and completions show.
+/// The parser of a command, with ranges, defaults, details and exit statuses for help, manual page and completions.
 pub fn parser_of(entry: &Entry) -> Command {
     bare_parser_of(entry).mut_args(with_range_and_default).after_help(format!(
         "{}\n\n{}",
@@ -17,7 +17,7 @@ pub fn parser_of(entry: &Entry) -> Command {
     ))
 }
 
-/// The same without what only help shows: it takes a fifth less time to make, at the start of every command.
+/// As [`parser_of`], without the parts that only help shows: it takes a fifth less time at the start of every command.
 pub fn bare_parser_of(entry: &Entry) -> Command {
     let drop_in = entry.compat.is_drop_in();
     let command = (entry.augment)(Command::new(entry.name))
@@ -37,7 +37,7 @@ pub fn full_name(entry: &Entry) -> String {
     }
 }
 
-/// `--help`, `--version`, and `--help-advanced` where there is more to show than `--help` does.
+/// `--help`, `--version`, and `--help-advanced` where some options are hidden from `--help`.
 pub fn with_help_and_version(command: Command) -> Command {
     let advanced = command.get_arguments().any(Arg::is_hide_short_help_set);
     let help = Arg::new("help").long("help").short('h').short_alias('?').action(ArgAction::HelpShort);
@@ -80,7 +80,7 @@ fn help_of(argument: &Arg) -> String {
     [Some(help), range, default].into_iter().flatten().collect()
 }
 
-/// The words with each `-NUMBER` as the option that it is a value of, if the command has such. Those after `--` are files.
+/// The words with each `-NUMBER` replaced by `--LONG=NUMBER`, if the command has such an option. Words after `--` are files.
 pub fn without_digits(digits: Option<&str>, words: &[OsString]) -> Vec<OsString> {
     let mut words = words.to_vec();
     let Some(long) = digits else { return words };

@@ -17,8 +17,6 @@ pub struct Exclude {
 }
 
 impl Exclude {
-    /// The patterns.
-    ///
     /// # Errors
     /// [`Failure::Usage`] for a text that is not a pattern.
     pub fn patterns(&self) -> Result<Patterns, Failure> {

@@ -1,4 +1,4 @@
-//! What a command prints about its work.
+//! Options for progress and summary.
 
 /// `--quiet`, `--no-progress`, `--json` and `--stats`.
 #[derive(Debug, Clone, Copy, clap::Args)]

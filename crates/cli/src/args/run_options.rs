@@ -1,4 +1,4 @@
-//! Options of how workers find their jobs, what is counted of it and where it is written down.
+//! Scheduling options, counters and traces.
 
 use std::cell::RefCell;
 use std::fs;
@@ -38,7 +38,7 @@ pub struct SchedulingOptions {
     trace: Option<PathBuf>,
 }
 
-/// `--stats`, of commands that have no other summary.
+/// `--stats` of commands without a summary.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scheduling")]
 pub struct Stats {
@@ -114,14 +114,14 @@ impl RunOptions {
         resources
     }
 
-    /// The counters since the last call, if they are to be shown.
+    /// The counters since the last call, with `--stats`.
     pub fn counted(&self) -> Option<RunStats> {
         let counted = self.sink.take();
         self.whole.borrow_mut().add(&counted);
         self.stats.then_some(counted)
     }
 
-    /// A summary, as JSON or for people, with the counters if they are to be shown.
+    /// A summary, as JSON or for people, with the counters if `--stats` was given.
     pub fn summary(&self, json: bool, mut object: Value, mut text: String) -> String {
         let counted = self.counted();
         if json {
@@ -132,7 +132,7 @@ impl RunOptions {
         text
     }
 
-    /// Reports what a command made: as JSON, or unless `quiet` for people, with the counters.
+    /// Prints the summary of a finished output: as JSON, or for people unless `quiet`.
     pub fn report(&self, (json, quiet): (bool, bool), object: Value, text: String, io: &mut Io) {
         let summary = self.summary(json, object, text);
         match (json, quiet) {
@@ -142,21 +142,21 @@ impl RunOptions {
         }
     }
 
-    /// Prints the counters to standard error if they are to be shown, of a command whose standard output is taken.
+    /// With `--stats`, prints the counters to standard error: for commands that write data to standard output.
     pub fn print_counters(&self, io: &mut Io) {
         if let Some(counted) = self.counted() {
             io.eprint_lines(&counters::text(&counted).join("\n"));
         }
     }
 
-    /// Writes the trace of a command whose output has its name: what is wrong with the trace is a warning then.
+    /// Writes the trace after the output has its name: an error is a warning.
     pub fn write_trace_or_warn(&self, invocation: &Invocation, io: &mut Io) {
         if let Err(Failure::Failed(what)) = self.write_trace(invocation, io) {
             io.warn(&what);
         }
     }
 
-    /// Writes the trace, if there is to be one.
+    /// Writes the trace if `--trace` was given.
     ///
     /// # Errors
     /// Its file cannot be written.

@@ -23,7 +23,7 @@ pub struct Value<T> {
 }
 
 impl<T: 'static> Value<T> {
-    /// A parser that goes on with what this one returns.
+    /// A parser that passes its value to `next`.
     pub fn and_then<U>(self, next: impl Fn(T) -> Result<U, String> + Send + Sync + 'static) -> Value<U> {
         let parse = self.parse;
         Value { parse: Arc::new(move |text| parse(text).and_then(&next)), range: self.range }

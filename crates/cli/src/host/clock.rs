@@ -16,7 +16,6 @@ pub fn now() -> u32 {
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts it.
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }

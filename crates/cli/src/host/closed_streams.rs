@@ -1,8 +1,8 @@
 //! Which of the standard streams were closed when the process started.
 //!
-//! Before `main` the Rust runtime opens /dev/null for each of the descriptors 0 to 2 that is closed, and from then on nothing
-//! tells it from a /dev/null that the caller chose. Functions in `.init_array` run before the runtime, with glibc and with musl.
-#![allow(unsafe_code, reason = "a static in a section of the linker's is the only code that runs before the runtime")]
+//! Before `main` the Rust runtime opens /dev/null for each of the descriptors 0 to 2 that is closed, which later cannot be
+//! distinguished from a /dev/null that the caller chose. Functions in `.init_array` run before the runtime, with glibc and with musl.
+#![allow(unsafe_code, reason = "only functions in .init_array run before the runtime")]
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};

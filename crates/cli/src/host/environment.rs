@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
-/// `SOURCE_DATE_EPOCH`: the time that reproducible builds ask for, as text. Text that is not UTF-8 is kept, made legible,
-/// so that it is refused and not overlooked.
+/// `SOURCE_DATE_EPOCH`: the time that reproducible builds ask for, as text. Invalid UTF-8 is converted lossily, so that it
+/// is refused later and not ignored.
 pub fn source_date_epoch() -> Option<String> {
     std::env::var_os("SOURCE_DATE_EPOCH").map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Where files of no lasting use go: `TMPDIR`, else `/var/tmp`, which is seldom memory.
+/// Directory for temporary files: `TMPDIR`, else `/var/tmp`, which is rarely in memory.
 pub fn scratch() -> PathBuf {
     directory_in("TMPDIR").unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
@@ -18,7 +18,7 @@ fn directory_in(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|place| !place.is_empty()).map(PathBuf::from)
 }
 
-/// The home directory, `HOME`.
+/// `HOME`.
 pub fn home() -> Option<PathBuf> {
     directory_in("HOME")
 }
@@ -28,7 +28,7 @@ pub fn no_lrzip_conf() -> bool {
     std::env::var_os("LRZIP").is_some_and(|value| value == "NOCONFIG")
 }
 
-/// The file of this program, for a process that starts itself once more.
+/// The file of this program, for a process that starts itself again.
 pub fn program() -> Option<PathBuf> {
     // Replaced while it runs, the program is still found by what the kernel has open.
     let kernels = PathBuf::from("/proc/self/exe");

@@ -1,4 +1,4 @@
-//! The one file that asks the machine: processors, memory limits, memory used.
+//! The one file that reads processors, memory limits and memory use.
 #![allow(clippy::disallowed_methods, reason = "this is the file that may count processors")]
 
 use std::fs;
@@ -15,7 +15,7 @@ pub fn description() -> String {
     describe(processors(), &read("/proc/cpuinfo"), &read("/proc/sys/kernel/osrelease"), &read("/proc/meminfo"))
 }
 
-/// What is not known (a kind of processor that has no name in `/proc/cpuinfo`) is left out.
+/// Unknown parts are left out, such as a processor without a name in `/proc/cpuinfo`.
 fn describe(processors: usize, cpuinfo: &str, release: &str, meminfo: &str) -> String {
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let model = model.map_or("processors", |(_, name)| name.trim());
@@ -87,6 +87,8 @@ fn limit_in(path: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use packline_testkit::Sandbox;
+
     use super::*;
 
     #[test]
@@ -107,25 +109,21 @@ mod tests {
 
     #[test]
     fn the_smallest_limit_on_the_way_up_counts() {
-        let top = tempfile::tempdir().unwrap();
-        let inner = top.path().join("a/b");
-        fs::create_dir_all(&inner).unwrap();
-        fs::write(top.path().join("a/memory.max"), "1000\n").unwrap();
-        fs::write(inner.join("memory.max"), "max\n").unwrap();
-        assert_eq!(limit_under(top.path(), "0::/a/b\n"), Some(1000));
-        fs::write(inner.join("memory.max"), "500\n").unwrap();
-        assert_eq!(limit_under(top.path(), "0::/a/b\n"), Some(500));
-        assert_eq!(limit_under(top.path(), "0::/\n"), None);
+        let groups = Sandbox::new("");
+        groups.write("a/memory.max", "1000\n");
+        groups.write("a/b/memory.max", "max\n");
+        assert_eq!(limit_under(groups.path(), "0::/a/b\n"), Some(1000));
+        groups.write("a/b/memory.max", "500\n");
+        assert_eq!(limit_under(groups.path(), "0::/a/b\n"), Some(500));
+        assert_eq!(limit_under(groups.path(), "0::/\n"), None);
     }
 
     #[test]
     fn version_1_limits_count_too() {
-        let top = tempfile::tempdir().unwrap();
-        let group = top.path().join("memory/g");
-        fs::create_dir_all(&group).unwrap();
-        fs::write(top.path().join("memory/memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
-        fs::write(group.join("memory.limit_in_bytes"), "4096\n").unwrap();
-        assert_eq!(limit_under(top.path(), "5:cpu:/g\n4:memory,x:/g\n"), Some(4096));
-        assert_eq!(limit_under(top.path(), "5:cpu:/g\n"), None);
+        let groups = Sandbox::new("");
+        groups.write("memory/memory.limit_in_bytes", "9223372036854771712\n");
+        groups.write("memory/g/memory.limit_in_bytes", "4096\n");
+        assert_eq!(limit_under(groups.path(), "5:cpu:/g\n4:memory,x:/g\n"), Some(4096));
+        assert_eq!(limit_under(groups.path(), "5:cpu:/g\n"), None);
     }
 }

@@ -23,14 +23,13 @@ struct Acts {
 }
 
 impl ShutdownHook {
-    /// Sets what is done after temporary files are gone, in place of what was set before. It decides on the status too, since
-    /// for some commands that is the usual end.
+    /// Sets the action after temporary files are removed, replacing an earlier one. It returns the exit status, because some commands
+    /// usually end by a signal.
     pub fn set(&self, last: impl FnOnce() -> u8 + Send + 'static) {
         self.acts().last = Some(Box::new(last));
     }
 
-    /// Sets what is done before temporary files are removed, in place of what was set before: whoever still writes them is
-    /// to be stopped.
+    /// Sets the action before temporary files are removed, replacing an earlier one: it stops the processes that still write them.
     pub fn set_first(&self, first: impl FnOnce() + Send + 'static) {
         self.acts().first = Some(Box::new(first));
     }
@@ -40,10 +39,10 @@ impl ShutdownHook {
     }
 }
 
-/// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first it removes every temporary file in being and
+/// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first it removes every temporary file and
 /// ends the process with status 128 + signal, or runs the last action of `shutdown` and ends with its status. A hangup that the
-/// parent chose to ignore (`nohup`) stays ignored. A file that grows past the limit of the process (`ulimit -f`) is an error of
-/// writing from here on, and no signal that kills.
+/// parent chose to ignore (`nohup`) stays ignored. From here on a file that exceeds the limit of the process
+/// (`ulimit -f`) is a write error instead of a fatal signal.
 pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut wanted = vec![SIGINT, SIGTERM];

@@ -8,14 +8,13 @@ use packline_runtime::FileIdentity;
 
 use crate::host::closed_streams;
 
-/// What standard output is called in messages.
+/// The name of standard output in messages.
 pub const STDOUT: &str = "standard output";
-/// What standard input is called in messages.
+/// The name of standard input in messages.
 pub const STDIN: &str = "standard input";
-/// Bytes gathered before they are written to what is no terminal.
+/// Size of the output buffer without a terminal, bytes.
 const BUFFER: usize = 64 << 10;
 
-/// What is known of the standard streams.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Streams {
     /// Standard input was closed when the process started.
@@ -29,7 +28,6 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Those of this process.
     pub fn of_process() -> Streams {
         Streams {
             stdin_closed: closed_streams::stdin(),
@@ -40,8 +38,8 @@ impl Streams {
     }
 }
 
-/// Standard input, unless it was closed: without the lock and the small buffer of the standard library, which a tar of gigabytes
-/// only pays for.
+/// Standard input, unless it was closed: without the lock and the small buffer of the standard library, which cost time for a tar of
+/// gigabytes.
 pub fn input() -> Option<Box<dyn Read + Send>> {
     if closed_streams::stdin() {
         return None;
@@ -52,8 +50,8 @@ pub fn input() -> Option<Box<dyn Read + Send>> {
     })
 }
 
-/// A line at a time on a terminal; elsewhere names by the thousand are not worth a system call each. Neither takes the way of the
-/// standard library, which drops what it cannot write to a descriptor that is not open for writing.
+/// Line-buffered on a terminal, block-buffered elsewhere. Not `std::io::stdout`, which ignores errors of a descriptor that is not open
+/// for writing.
 pub fn output() -> Box<dyn Write> {
     if closed_streams::stdout() {
         return Box::new(Closed);
@@ -65,7 +63,7 @@ pub fn output() -> Box<dyn Write> {
     }
 }
 
-/// A stream that was closed when the process started. Only what is written to it is lost, so only that fails.
+/// A stream that was closed when the process started. Only writing to it fails.
 pub struct Closed;
 
 impl Write for Closed {

@@ -15,12 +15,12 @@ pub fn topology() -> Topology {
 fn topology_below(root: &Path, status: &str) -> Topology {
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
     let sites: Option<Vec<CpuLocation>> =
-        numbers(allowed).map(|number| site(&root.join(format!("cpu{number}")))).collect();
+        numbers(allowed).map(|number| location(&root.join(format!("cpu{number}")))).collect();
     Topology::new(sites.unwrap_or_default())
 }
 
 /// A location is named by its first CPU; `None` without information from the system.
-fn site(processor: &Path) -> Option<CpuLocation> {
+fn location(processor: &Path) -> Option<CpuLocation> {
     let first = |name: &str| numbers(&fs::read_to_string(processor.join(name)).ok()?).next();
     let core = first("topology/core_cpus_list").or_else(|| first("topology/thread_siblings_list"))?;
     let package = first("topology/package_cpus_list").or_else(|| first("topology/core_siblings_list"))?;
@@ -38,7 +38,7 @@ fn last_cache(caches: &Path) -> Option<usize> {
     levels.max_by_key(|&(level, _)| level).map(|(_, first)| first)
 }
 
-/// The numbers of a list such as `0-3,8`. What is no number is left out.
+/// The numbers of a list such as `0-3,8`. Invalid parts are skipped.
 fn numbers(list: &str) -> impl Iterator<Item = usize> + '_ {
     list.trim().split(',').filter_map(range).flatten()
 }
@@ -52,16 +52,13 @@ fn range(part: &str) -> Option<std::ops::RangeInclusive<usize>> {
 mod tests {
     use super::*;
     use packline_engine::QueueDomain;
+    use packline_testkit::Sandbox;
 
     /// Two packages of a cache each; a core has the processors n and n + 2.
-    fn machine(root: &Path) {
+    fn machine() -> Sandbox {
+        let root = Sandbox::new("");
         for number in 0..4 {
-            let processor = root.join(format!("cpu{number}"));
-            let put = |name: &str, text: &str| {
-                let path = processor.join(name);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, text).unwrap();
-            };
+            let put = |name: &str, text: &str| drop(root.write(format!("cpu{number}/{name}"), text));
             let siblings = format!("{},{}\n", number % 2, number % 2 + 2);
             put("topology/core_cpus_list", &siblings);
             put("topology/package_cpus_list", &siblings);
@@ -70,23 +67,23 @@ mod tests {
             put("cache/index3/level", "3\n");
             put("cache/index3/shared_cpu_list", &siblings);
         }
+        root
     }
 
     #[test]
     fn places_are_read_from_sysfs() {
-        let top = tempfile::tempdir().unwrap();
-        machine(top.path());
+        let top = machine();
         let found = topology_below(top.path(), "Name:\tx\nCpus_allowed_list:\t0-3\n");
-        let site = |first| CpuLocation { core: first, cache: first, package: first };
-        assert_eq!(found, Topology::new([0, 1, 0, 1].map(site).to_vec()));
+        let location = |first| CpuLocation { core: first, cache: first, package: first };
+        assert_eq!(found, Topology::new([0, 1, 0, 1].map(location).to_vec()));
         assert_eq!(found.queues(QueueDomain::Llc, 4), [0, 1, 0, 1]);
         let some = topology_below(top.path(), "Cpus_allowed_list:\t1,3\n");
         assert_eq!(some.queues(QueueDomain::Llc, 2), [0, 0]);
     }
 
     #[test]
-    fn what_the_system_does_not_say_is_one_place() {
-        let top = tempfile::tempdir().unwrap();
+    fn without_information_there_is_one_location() {
+        let top = Sandbox::new("");
         assert_eq!(topology_below(top.path(), "Cpus_allowed_list:\t0-3\n"), Topology::default());
         assert_eq!(topology_below(top.path(), ""), Topology::default());
     }

@@ -1,4 +1,4 @@
-//! Runs a command in process, on a sample that every option makes a difference to.
+//! Runs a command in process, on a sample that every option has an effect on.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub struct Ran {
     pub err: String,
 }
 
-/// A stream that keeps what is written to it.
+/// A stream that stores the bytes written to it.
 #[derive(Clone, Default)]
 pub struct Kept(Rc<RefCell<Vec<u8>>>);
 
@@ -115,13 +115,13 @@ pub fn sandbox() -> Sandbox {
     Sandbox::new("")
 }
 
-/// Bytes that compress, but not to nothing.
+/// Compressible bytes.
 fn prose(length: usize) -> Vec<u8> {
     let words = (0u32..).map(|number| format!("{} ", number.wrapping_mul(2_654_435_761) >> 20));
     words.flat_map(String::into_bytes).take(length).collect()
 }
 
-/// A tree in which there is something to do for every option.
+/// A tree on which every option has an effect.
 pub fn sample() -> Vec<Node> {
     let big = prose(300_000);
     let holes = Content::sparse(500_000, vec![(450_000, prose(3_000))]);
@@ -166,7 +166,7 @@ pub fn assert_options_are<'a>(name: &str, names: impl Iterator<Item = &'a str>) 
     assert_eq!(names.collect::<BTreeSet<&str>>(), there);
 }
 
-/// Each of these is wrong usage, and answered with that.
+/// Each of these is wrong usage, with this part in its message.
 pub fn assert_misuse(cases: &[(&[&str], &str)]) {
     for (words, message) in cases {
         let ran = run(words);

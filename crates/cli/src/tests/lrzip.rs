@@ -1,4 +1,4 @@
-//! Tests of lrzip and lrztar in process: which options exclude each other, and what is printed.
+//! Tests of lrzip and lrztar in process: options that exclude each other, and output.
 
 use super::harness::{assert_misuse, run, sandbox};
 

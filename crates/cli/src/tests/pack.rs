@@ -145,7 +145,7 @@ fn a_directory_is_read_as_asked() {
 }
 
 #[test]
-fn what_only_a_directory_can_do_is_refused_for_a_tar() {
+fn options_of_directories_are_refused_for_a_tar() {
     let sandbox = sandbox();
     for option in ["--one-file-system", "--no-hard-links", "--readers=2"] {
         let ran = pack(&sandbox, "image", &[option], &sample_tar(), host());
@@ -155,7 +155,7 @@ fn what_only_a_directory_can_do_is_refused_for_a_tar() {
 }
 
 #[test]
-fn memory_decides_how_many_workers_run_and_it_is_said() {
+fn memory_decides_how_many_workers_run_and_it_is_reported() {
     let sandbox = sandbox();
     let ran = pack(&sandbox, "image", &["-j", "9", "--mem", "40M", "--json"], &sample_tar(), host());
     let summary: Value = serde_json::from_str(&ran.out).unwrap();
@@ -319,7 +319,7 @@ fn scheduling_leaves_the_image_as_it_is() {
 }
 
 #[test]
-fn a_trace_tells_of_every_job() {
+fn a_trace_has_every_job() {
     let (sandbox, tar) = (sandbox(), sample_tar());
     let path = sandbox.arg("trace.json");
     let ran = pack(&sandbox, "image", &["--trace", &path, "--json", "--stats"], &tar, host());
@@ -420,7 +420,7 @@ fn an_image_is_not_packed_into_itself() {
 }
 
 #[test]
-fn a_summary_that_nobody_reads_leaves_the_image() {
+fn a_summary_without_a_reader_leaves_the_image() {
     let sandbox = sandbox();
     let kept = Kept::default();
     let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());

@@ -1,4 +1,4 @@
-//! Tests of patterns: one language in all commands, and what matches nothing is said.
+//! Tests of patterns: one language in all commands, and a message for a pattern that matches nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tests of compress and decompress in process: what contradicts itself is refused.
+//! Tests of compress and decompress in process: options that contradict each other.
 
 use std::ffi::OsString;
 
@@ -51,7 +51,7 @@ fn a_dash_and_a_number_is_a_level() {
     assert_eq!(words(&["-19", "-T2", "x"]), ["--level=19", "-T2", "x"]);
     assert_eq!(words(&["-", "-x9", "--", "-3"]), ["-", "-x9", "--", "-3"]);
     assert!(run(&["compress", "--help"]).out.contains("-1, -2 and so on"));
-    // Of a command without levels it is an option that there is not.
+    // In a command without levels it is an unknown option.
     assert_eq!(run(&["decompress", "-3", "x.pln"]).status, 2);
 }
 

@@ -1,4 +1,4 @@
-//! Tests of how lines are run, of every command that has some: what comes out stays the same, and all that is done is counted.
+//! Tests of the scheduling options of each command: outputs stay the same, and every job is counted.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn two_caches() -> Host {
     Host { topology: Topology::new(sites.to_vec()), processors: 4, ..host() }
 }
 
-/// Each kind of file that lines make, of the sample.
+/// The sample in each container.
 struct Files {
     image: String,
     /// The same tree in blocks of another size, so that contents have to be compared.
@@ -36,8 +36,7 @@ impl Files {
         Files { image, other, lrz, pln }
     }
 
-    /// Commands that run lines, each with its name, so that they write to `out` or to standard output; those that can say
-    /// in JSON what they did.
+    /// Commands that run pipelines and write to `out` or to standard output, with `--json` where they have it.
     fn commands<'a>(&'a self, out: &'a str) -> Vec<Vec<&'a str>> {
         vec![
             vec!["pack", "--json", "--format", "squashfs", "-", out],
@@ -57,7 +56,7 @@ fn compress(out: &str) -> [&str; 7] {
     ["compress", "-q", "-C", "lz4", "--record-size=4K", "-o", out]
 }
 
-/// Runs a command with more options, and gives what it left.
+/// Runs a command with more options; also the bytes of `out`.
 fn ran(sandbox: &Sandbox, command: &[&str], more: &[&str]) -> (Ran, Option<Vec<u8>>) {
     let words = [&command[..1], more, &command[1..]].concat();
     let ran = run_on(&words, &sample_tar(), two_caches());
@@ -68,7 +67,7 @@ fn ran(sandbox: &Sandbox, command: &[&str], more: &[&str]) -> (Ran, Option<Vec<u
 }
 
 #[test]
-fn what_comes_out_is_the_same_however_lines_are_run() {
+fn outputs_do_not_depend_on_scheduling() {
     let sandbox = sandbox();
     let (files, out) = (Files::new(&sandbox), sandbox.arg("out"));
     for command in files.commands(&out).iter().filter(|command| command.contains(&&*out)) {
@@ -82,7 +81,7 @@ fn what_comes_out_is_the_same_however_lines_are_run() {
     }
 }
 
-/// The last object that was printed; null if there was none.
+/// The last printed object; null without output.
 fn last_object(ran: &Ran) -> Value {
     ran.out.lines().last().map_or(Value::Null, |line| serde_json::from_str(line).unwrap())
 }
@@ -92,8 +91,8 @@ fn every_job_is_counted_and_traced() {
     let sandbox = sandbox();
     let (files, out, path) = (Files::new(&sandbox), sandbox.arg("out"), sandbox.arg("trace"));
     for command in files.commands(&out) {
-        let (told, _) = ran(&sandbox, &command, &["--share", "none", "--stats", "--trace", &path]);
-        let summary = last_object(&told);
+        let (counted, _) = ran(&sandbox, &command, &["--share", "none", "--stats", "--trace", &path]);
+        let summary = last_object(&counted);
         let sum = |what: &str| -> u64 {
             summary[what].as_array().unwrap().iter().map(|one| one["jobs"].as_u64().unwrap()).sum()
         };
@@ -119,7 +118,7 @@ fn check_trace(sandbox: &Sandbox, command: &str, jobs: u64) {
 }
 
 #[test]
-fn people_are_told_on_standard_error_or_with_the_totals() {
+fn counters_are_printed_on_standard_error_or_with_the_totals() {
     let sandbox = sandbox();
     let (files, out, tree) = (Files::new(&sandbox), sandbox.arg("out"), sandbox.arg("tree"));
     let commands: [(&[&str], bool); 8] = [
@@ -134,8 +133,8 @@ fn people_are_told_on_standard_error_or_with_the_totals() {
     ];
     for (words, in_totals) in commands {
         let ran = run_on(words, &sample_tar(), host());
-        let told = if in_totals { &ran.out } else { &ran.err };
-        assert!(ran.status == 0 && told.contains("wake-ups") && told.contains("\nworker 1: "), "{words:?}: {ran:?}");
+        let text = if in_totals { &ran.out } else { &ran.err };
+        assert!(ran.status == 0 && text.contains("wake-ups") && text.contains("\nworker 1: "), "{words:?}: {ran:?}");
     }
 }
 
@@ -151,9 +150,9 @@ fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
     let jobs: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&jobs[0]["pipeline"]["jobs"], &jobs[1]["pipeline"]["jobs"]), (&3.into(), &5.into()), "{ran:?}");
     let trace: Value = serde_json::from_slice(&sandbox.read("trace")).unwrap();
-    let lines = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "job");
-    let of_line = |number: u64| lines.clone().filter(|event| event["args"]["pipeline"] == number).count();
-    assert_eq!((of_line(1), of_line(2)), (3, 5), "{trace}");
+    let jobs = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "job");
+    let of_pipeline = |number: u64| jobs.clone().filter(|event| event["args"]["pipeline"] == number).count();
+    assert_eq!((of_pipeline(1), of_pipeline(2)), (3, 5), "{trace}");
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn jobs_and_backlog_change_nothing_and_take_what_getopt_takes() {
 }
 
 #[test]
-fn a_backlog_bounds_what_is_under_way() {
+fn a_backlog_limits_the_window() {
     let window = |options: &[&str]| {
         let (command, _) = parse::<Tar2Sqfs>(&[options, &["image"]].concat());
         command.options.resources(&host()).window
@@ -142,7 +142,7 @@ fn names_and_statistics_are_printed_unless_quiet() {
 }
 
 #[test]
-fn names_that_nobody_reads_are_no_failure() {
+fn names_without_a_reader_are_no_failure() {
     let sandbox = sandbox();
     let kept = Kept::default();
     let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());

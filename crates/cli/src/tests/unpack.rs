@@ -1,4 +1,4 @@
-//! Tests of `packline unpack` in process: its destination, and what contradicts itself is refused.
+//! Tests of `packline unpack` in process: its destination, and options that contradict each other.
 
 use packline_testkit::Sandbox;
 
@@ -24,7 +24,7 @@ fn without_a_destination_it_is_the_name_without_its_ending() {
     for words in [&["noending"][..], &["x.xyz"], &["--to", "tar", &image], &[&sandbox.arg("..")]] {
         assert!(destination(words).is_err(), "{words:?}");
     }
-    // What exists is never unpacked into: here a directory of this crate, where tests run.
+    // The default destination must not exist: tests run in this crate's directory, which has `src`.
     let there = run(&["unpack", "-f", &sandbox.arg("src.sqfs")]);
     assert!(there.status == 1 && there.err.contains("src: exists already (expected DEST"), "{there:?}");
 }

@@ -69,7 +69,6 @@ fn worker_text(number: usize, worker: &WorkerStats) -> String {
     )
 }
 
-/// In the unit that reads best.
 fn show_time(nanoseconds: u64) -> String {
     match nanoseconds {
         0..10_000 => format!("{nanoseconds} ns"),
@@ -79,7 +78,7 @@ fn show_time(nanoseconds: u64) -> String {
     }
 }
 
-/// Adds them to a text for people, if there are any.
+/// Appends counters to a text for people.
 pub fn add_to(text: &mut String, counted: Option<&RunStats>) {
     for line in counted.map(self::text).unwrap_or_default() {
         text.push('\n');
@@ -87,7 +86,7 @@ pub fn add_to(text: &mut String, counted: Option<&RunStats>) {
     }
 }
 
-/// Adds them to a JSON object, if there are any.
+/// Adds counters to a JSON object.
 pub fn put_into(object: &mut Value, counted: Option<&RunStats>) {
     if let (Some(counted), Some(object)) = (counted, object.as_object_mut()) {
         object.extend(members(counted));
@@ -159,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_the_unit_that_reads_best() {
+    fn times_have_a_suitable_unit() {
         let shown = [0, 9_999, 10_000, 2_500_000, 10_000_000, 12_345_000_000].map(show_time);
         assert_eq!(shown, ["0 ns", "9999 ns", "10.0 µs", "2500.0 µs", "10.0 ms", "12.3 s"]);
     }

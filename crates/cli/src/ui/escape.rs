@@ -1,15 +1,15 @@
-//! Names as people and programs are shown them: any bytes, without loss, and without a byte that a terminal would obey.
+//! Escapes names, which may be any bytes, for text and JSON: without loss, and without control characters.
 
 pub use packline_runtime::escape::Escape;
 use serde_json::{Map, Value};
 
-/// A name on one line of text, from which the name can be had back.
+/// A name on one line of text. The escapes are reversible.
 pub fn escaped(name: &[u8]) -> String {
     name.escaped()
 }
 
-/// Puts bytes into a JSON object: as the string they are if they are UTF-8. If they are not, `KEY_hex` has them exactly, and
-/// `KEY` a likeness with U+FFFD where they are not.
+/// Puts bytes into a JSON object: as a string if they are UTF-8; otherwise `KEY_hex` has the exact bytes, and `KEY` has U+FFFD for the
+/// invalid ones.
 pub fn put_json(object: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
     object.insert(key.to_string(), String::from_utf8_lossy(bytes).into());
     if std::str::from_utf8(bytes).is_err() {

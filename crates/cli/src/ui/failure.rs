@@ -18,7 +18,7 @@ pub enum Failure {
     Failed(String),
     /// More memory is needed than was allowed: the message, without the program's name.
     Memory(String),
-    /// The reader of standard output is gone, which ends a command quietly and is no failure.
+    /// The reader of standard output is gone: the command ends without a message, with status 0.
     BrokenPipe,
     /// Any of these, where a status of 1 means something else: exits with 2.
     ExitTwo(Box<Failure>),
@@ -35,12 +35,11 @@ impl Failure {
         }
     }
 
-    /// Wrong usage.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure::Usage(message.into())
     }
 
-    /// The same with the way out: the long option that allows more memory, if the command has one.
+    /// Adds the long option that allows more memory, if the command has one.
     pub fn advised(self, memory: Option<&str>) -> Failure {
         match (self, memory) {
             (Failure::Memory(message), Some(long)) => Failure::Failed(format!("{message}; --{long} allows more")),
@@ -50,13 +49,12 @@ impl Failure {
         }
     }
 
-    /// The work failed.
     pub fn failed(message: impl ToString) -> Failure {
         Failure::Failed(message.to_string())
     }
 }
 
-/// The commands for files of a container.
+/// Commands that read a container.
 fn readers_of(container: ContentKind) -> &'static str {
     match container {
         ContentKind::Lrz => "packline unpack, list, info and verify read it, lrzcat prints its content",

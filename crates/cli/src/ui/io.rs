@@ -1,4 +1,4 @@
-//! What a command may touch of the world, handed to it by `main` so that tests can hand it something else.
+//! The streams, the machine and the environment of a command, passed by `main` so that tests can replace them.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice, Read, Write};
@@ -19,7 +19,7 @@ use crate::ui::failure::Failure;
 pub struct Host {
     /// Processors this process may use: scheduling affinity and cgroup quota counted.
     pub processors: usize,
-    /// Where those are.
+    /// Their cores, caches and packages.
     pub topology: Topology,
     /// Memory this process may use, bytes, where a cgroup limits it.
     pub memory_limit: Option<u64>,
@@ -27,28 +27,28 @@ pub struct Host {
     pub machine_memory: Option<u64>,
     /// `SOURCE_DATE_EPOCH`, as text.
     pub source_date_epoch: Option<String>,
-    /// Where files of no lasting use go.
+    /// Directory for temporary files.
     pub scratch: PathBuf,
-    /// Where the user's own settings are.
+    /// Directory of the user's settings.
     pub home: Option<PathBuf>,
-    /// `lrzip.conf` is not to be read.
+    /// `lrzip.conf` is ignored.
     pub no_lrzip_conf: bool,
     /// Now, seconds since 1970.
     pub now: u32,
-    /// This program, to be started once more.
+    /// The file of this program, to start it again.
     pub program: Option<PathBuf>,
-    /// Asks for the peak resident memory of this process so far, bytes.
+    /// Returns the peak resident memory of this process so far, bytes.
     pub peak_memory: fn() -> Option<u64>,
 }
 
 impl Host {
-    /// A third of the memory that there is for this process, as lrzip takes.
+    /// A third of the memory available to this process, lrzip's default.
     pub fn third_of_memory(&self) -> Option<u64> {
         let all = self.memory_limit.into_iter().chain(self.machine_memory).min();
         all.map(|bytes| bytes / 3)
     }
 
-    /// What a command gets that reads an image and was asked for nothing in particular.
+    /// Resources of a command without options for them.
     pub fn resources(&self) -> Resources {
         let mut resources = Resources::new(self.processors).memory_limit(self.memory_limit);
         resources.scratch = Some(self.scratch.clone());
@@ -60,9 +60,7 @@ impl Host {
 pub struct Io {
     /// Standard input; taken by the one command that reads it, none if it was closed.
     pub stdin: Option<Box<dyn Read + Send>>,
-    /// Standard output.
     pub stdout: Box<dyn Write>,
-    /// Standard error.
     pub stderr: Box<dyn Write>,
     /// Whether standard error is a terminal: only then is a progress bar drawn.
     pub terminal: bool,
@@ -70,19 +68,17 @@ pub struct Io {
     pub in_terminal: bool,
     /// Whether standard output is a terminal, to which no archive is written.
     pub out_terminal: bool,
-    /// What else the standard streams are.
     pub streams: Streams,
-    /// The machine and the environment.
     pub host: Host,
-    /// Temporary files in being.
+    /// Temporary files that exist.
     pub temporaries: Temporaries,
-    /// What is done before the process ends because of a signal.
+    /// Actions before the process ends because of a signal.
     pub shutdown: ShutdownHook,
 }
 
 impl Io {
-    /// Writes text for people to standard output, escaped ([`escape::lines`]), and flushes it. What is not for people (contents
-    /// of files, archives, names ended by NUL) goes to `stdout` as it is.
+    /// Writes text for people to standard output, escaped ([`escape::lines`]), and flushes it. Data (contents of files,
+    /// archives, names ended by NUL) is written to `stdout` directly.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.put(escape::lines(text).as_bytes())
     }
@@ -97,8 +93,7 @@ impl Io {
         if json { self.print_json(text) } else { self.print(text) }
     }
 
-    /// Writes a line (without its end) that holds names as they are: scripts that read the output of a drop-in want their bytes.
-    /// On a terminal they are escaped.
+    /// Writes a line (without its end) with unescaped names, which scripts expect from a drop-in. On a terminal names are escaped.
     pub fn print_names(&mut self, line: &[u8]) -> io::Result<()> {
         match self.out_terminal {
             true => writeln!(self.stdout, "{}", escape::line(&String::from_utf8_lossy(line))),
@@ -148,40 +143,40 @@ impl Io {
         Output::Stream(PathBuf::from(STDOUT), self.share_stdout())
     }
 
-    /// Prints what was done once the output has its name. What cannot be printed is a warning then, and nothing at all where
-    /// nobody reads any more: the exit status is about the output.
+    /// Prints a summary after the output has its name. The exit status is about the output, so a failure to print is a warning, and
+    /// ignored if the reader is gone.
     pub fn report_as(&mut self, json: bool, text: &str) {
         if let Err(Failure::Failed(what)) = self.print_as(json, text) {
-            self.warn(&format!("{what} (the output is whole)"));
+            self.warn(&format!("{what} (the output is complete)"));
         }
     }
 
-    /// Writes one line to standard error about what is no failure.
+    /// Writes a warning to standard error, on one line.
     pub fn warn(&mut self, what: &str) {
         self.eprintln(&format!("packline: warning: {what}"));
     }
 
-    /// Standard output for something that keeps it; what others write comes in between.
+    /// Standard output for an owner; other writes may come in between.
     fn share_stdout(&mut self) -> Box<dyn Write> {
         let shared = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stdout, Box::new(io::sink())))));
         self.stdout = Box::new(shared.clone());
         Box::new(shared)
     }
 
-    /// Writes one line to standard error, escaped ([`escape::line`]): a line feed inside it begins no line. An error of writing is
+    /// Writes one line to standard error, escaped ([`escape::line`]): a line feed in it starts no new line. A write error is
     /// ignored: there is nowhere to report it.
     pub fn eprintln(&mut self, line: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::line(line));
     }
 
     /// Writes several lines to standard error, escaped ([`escape::lines`]). Names in them must be escaped already, or a line
-    /// feed in a name would begin a line.
+    /// feed in a name would start a line.
     pub fn eprint_lines(&mut self, text: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::lines(text));
     }
 }
 
-/// One stream that several write to.
+/// A stream with several writers.
 #[derive(Clone)]
 struct Shared(Rc<RefCell<Box<dyn Write>>>);
 

@@ -1,4 +1,4 @@
-//! What a user reads: text and JSON on the standard streams, progress, summaries, failures.
+//! Output for the user: text and JSON on the standard streams, progress, summaries, failures.
 
 pub mod counters;
 pub mod escape;

@@ -1,4 +1,4 @@
-//! Runs a pack for a command: progress, names, warnings and the summary; and observers for other work.
+//! Runs operations with an observer that prints progress, names and warnings, and prints the summary of a pack.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     let PackSummary::SquashFs(summary) = &packed else { return Ok(packed) };
     let peak = (io.host.peak_memory)();
     match style {
-        // What is only for people.
+        // Statistics are only for people.
         OutputStyle::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
         OutputStyle::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(summary)),
         OutputStyle::Packline { json: true, stats, .. } => io.report_as(true, &report::json(summary, peak, stats)),
@@ -64,7 +64,7 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     Ok(packed)
 }
 
-/// The superblock is written last, at the beginning of the image, which a pipe does not allow.
+/// The superblock is written last, at the start of the image, which is impossible in a pipe.
 fn refuse_stream(target: &Output) -> Result<(), Failure> {
     if !matches!(target, Output::File { path, .. } if path.as_os_str() == "-") {
         return Ok(());
@@ -73,12 +73,12 @@ fn refuse_stream(target: &Output) -> Result<(), Failure> {
     Err(Failure::usage(format!("a SquashFS image cannot be written to standard output (expected {expected})")))
 }
 
-/// Does something for which there may be a bar, with an observer that shows it, warnings and problems.
+/// Runs `work` with an observer that shows warnings and problems, and a progress bar if `bar`.
 pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> T {
     watched_and_synced(io, bar, work).0
 }
 
-/// The same, and whether the output's name is on the medium too: only then may what it was made from be removed.
+/// As [`watched`]; also whether the output's directory entry is synced, which is required before the source is removed.
 pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
     let bar = (bar && io.terminal).then(Bar::new);
     let mut watcher = Watcher { io, bar, names: false, synced: true };
@@ -87,10 +87,10 @@ pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn 
     (done, watcher.synced)
 }
 
-/// Removes what an output was made from, if the output has its name for good. It has it in any case: what stays is a warning.
+/// Removes the source of an output that is synced. Otherwise, or if it cannot be removed, prints a warning.
 pub fn remove_source(path: &Path, synced: bool, io: &mut Io) {
     if !synced {
-        return io.warn(&format!("{}: not removed, since what was made of it may lose its name", path.escaped()));
+        return io.warn(&format!("{}: not removed, because its output is not synced", path.escaped()));
     }
     if let Err(cause) = std::fs::remove_file(path) {
         io.warn(&format!("{}: cannot remove: {cause}", path.escaped()));
@@ -102,7 +102,7 @@ struct Watcher<'a> {
     bar: Option<Bar>,
     /// Whether names are printed; false once standard output has no reader.
     names: bool,
-    /// No output may lose its name.
+    /// All outputs and their names are synced.
     synced: bool,
 }
 
@@ -111,7 +111,7 @@ impl Watcher<'_> {
         if let Some(bar) = self.bar.take() {
             bar.clear();
         }
-        // Names that do not get out are no reason to fail: the image is what was asked for.
+        // A failure to print names is ignored: the image is complete.
         let _: std::io::Result<()> = self.io.stdout.flush();
     }
 

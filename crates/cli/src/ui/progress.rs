@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use packline::requests::survey;
 use packline::{Progress, Source};
 
-/// Redraws a second at most; each costs a system call.
+/// Redraws per second at most; each costs a system call.
 const REDRAWS: u8 = 8;
 
 /// A bar on standard error.
@@ -16,12 +16,12 @@ pub struct Bar {
     bar: ProgressBar,
     /// The ratio shown last: the message is formatted again only when it changes.
     percent: Cell<Option<u64>>,
-    /// Bytes that a directory holds, once they are counted.
+    /// Bytes in a directory, once they are counted.
     total: Arc<OnceLock<u64>>,
 }
 
 impl Bar {
-    /// A bar that has not been drawn yet.
+    /// A bar that is not drawn yet.
     pub fn new() -> Bar {
         Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS))
     }
@@ -32,8 +32,8 @@ impl Bar {
         Bar { bar, percent: Cell::new(None), total: Arc::default() }
     }
 
-    /// Has the content of a directory counted on a thread of its own, so that there is a time left to show. A thread that
-    /// cannot be started is no loss.
+    /// Counts the content of a directory on a separate thread, so that the time left can be shown. It is not shown if the thread cannot be
+    /// started.
     pub fn count(&self, source: &Source) {
         if let Source::Directory { path, options } = source {
             let (total, path, options) = (self.total.clone(), path.clone(), options.clone());
@@ -42,7 +42,6 @@ impl Bar {
         }
     }
 
-    /// Shows how far it is.
     pub fn show(&self, progress: &Progress) {
         if let Some(total) = progress.source_total.or(self.total.get().copied())
             && self.bar.length() != Some(total.max(progress.source_bytes))
@@ -57,30 +56,29 @@ impl Bar {
         self.bar.set_position(progress.source_bytes);
     }
 
-    /// Shows that only the end is left to be written.
+    /// Shows that only the end of the output is left to write.
     pub fn finishing(&self, progress: &Progress) {
         self.show(progress);
         self.bar.set_message("writing tables");
         self.bar.tick();
     }
 
-    /// Does something that writes to the terminal, with the bar out of the way.
+    /// Runs something that writes to the terminal while the bar is hidden.
     pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
         self.bar.suspend(work)
     }
 
-    /// Removes it.
     pub fn clear(self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// A template that is wrong is a mistake of ours that the tests find; the default style would do.
+/// Falls back to the default style; the tests check the templates.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// What has been written for what has been read, in percent.
+/// Bytes written per byte read, percent.
 fn ratio(progress: &Progress) -> Option<u64> {
     (progress.image_bytes * 100).checked_div(progress.content_bytes)
 }
@@ -88,6 +86,7 @@ fn ratio(progress: &Progress) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use indicatif::InMemoryTerm;
+    use packline_testkit::Sandbox;
 
     use super::*;
 
@@ -114,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_directory_is_counted_so_that_there_is_a_time_left() {
-        let top = tempfile::tempdir().unwrap();
-        std::fs::write(top.path().join("file"), vec![1; 3 << 20]).unwrap();
+        let top = Sandbox::new("");
+        top.write("file", vec![1; 3 << 20]);
         let terminal = InMemoryTerm::new(2, 100);
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
         bar.count(&Source::Directory { path: top.path().to_path_buf(), options: Default::default() });

@@ -1,4 +1,4 @@
-//! What a pack came to, for people and as JSON.
+//! The summary of a pack, for people and as JSON.
 
 use packline::Container;
 use packline::requests::ImageSummary;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::ui::counters;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
-/// For people: a few lines. `peak` is the most memory the process has had.
+/// For people: a few lines. `peak` is the peak memory of the process, bytes.
 pub fn text(summary: &ImageSummary, peak: Option<u64>, stats: bool) -> String {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);

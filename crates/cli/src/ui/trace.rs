@@ -17,7 +17,7 @@ const BUFFERS: usize = 64;
 #[derive(Debug)]
 pub struct Recorder {
     watch: Stopwatch,
-    /// Pools that were made.
+    /// Number of pools so far.
     pools: AtomicU64,
     buffers: Option<Vec<Mutex<Vec<Event>>>>,
 }
@@ -34,7 +34,7 @@ impl Recorder {
     }
 
     /// Chrome's trace format, one event a line, ordered by start; `about` describes the command. Each pool
-    /// of workers is a process there, each of its workers a thread. `None` if nothing was written down.
+    /// of workers is a process in the trace, each worker a thread. `None` without buffers.
     pub fn trace(&self, about: &Value) -> Option<String> {
         let mut events: Vec<Event> = Vec::new();
         for buffer in self.buffers.as_ref()? {
@@ -53,7 +53,7 @@ impl Recorder {
     }
 }
 
-/// Pipelines by pool and number there; their index is their number in the trace, which is unique.
+/// Pipelines by pool and number in the pool. The index is the unique number in the trace.
 fn pipeline_numbers(events: &[Event]) -> Vec<(u64, u64)> {
     let pipelines: BTreeSet<(u64, u64)> = events.iter().map(|event| (event.pool, event.pipeline)).collect();
     pipelines.into_iter().collect()
@@ -93,7 +93,7 @@ fn event_line(event: &Event, pipeline: usize) -> String {
     )
 }
 
-/// The format's unit, with nothing lost.
+/// The format's unit, exact.
 fn microseconds(nanoseconds: u64) -> String {
     format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
 }

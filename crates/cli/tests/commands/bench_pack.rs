@@ -211,7 +211,7 @@ fn directories_without_an_entry_are_noted_and_the_case_goes_on() {
     assert_eq!(report.notes.iter().filter(|note| note.ends_with(chosen)).count(), 1, "{:?}", report.notes);
     assert_eq!(report.failures, Vec::<String>::new());
 
-    // What has an entry must be as it says.
+    // Directories with an entry must match it.
     let lines = format!("for last; do :; done; exec {PACKLINE} pack -q --mtime 9 in.tar \"$last\"");
     let liar = format!("tar2sqfs={}", script(&sandbox, "liar", &lines));
     let output = bench(&sandbox, "in.tar", &["-c", "lz4", "-j", "1", "-n", "1", "--against", &liar]);
@@ -219,7 +219,7 @@ fn directories_without_an_entry_are_noted_and_the_case_goes_on() {
 }
 
 #[test]
-fn what_was_measured_is_reported_when_it_is_interrupted() {
+fn an_interrupted_run_reports_its_measurements() {
     let sandbox = with_inputs();
     let pid_file = sandbox.at("pid");
     let sleep = format!("echo $$ > {}.new; mv {0}.new {0}; exec sleep 600", pid_file.display());
@@ -246,7 +246,7 @@ fn what_was_measured_is_reported_when_it_is_interrupted() {
 }
 
 #[test]
-fn codecs_in_memory_that_were_measured_are_reported_when_it_is_interrupted() {
+fn an_interrupted_codec_run_reports_its_measurements() {
     let sandbox = with_inputs();
     let options = ["bench", "codec", "in.tar", "-c", "lz4,xz", "-n", "900", "--csv", "runs.csv", "-b", "4K"];
     let mut child = sandbox.command(&options).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -345,7 +345,7 @@ fn a_signal_stops_the_program_that_runs_and_leaves_nothing() {
         signal::send(signal, child.id()).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(status), "{signal}");
         assert_eq!(left(&sandbox), 0, "{signal}");
-        // What is left of a process that was killed is a zombie at most.
+        // The killed process is gone, or a zombie.
         let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         assert!(state.is_empty() || state.contains(") Z "), "{state}");
     }

@@ -134,7 +134,7 @@ impl Hostile {
         output
     }
 
-    /// Runs commands of which both streams are for people. Half of them, at least, name what they were given, escaped.
+    /// Runs commands of which both streams are for people. At least half of them must print the name, escaped.
     fn check_all(&self, lines: &[&[&str]]) {
         let names = |line: &&&[&str]| {
             let output = self.check(line);
@@ -440,7 +440,7 @@ fn terminal_gets_names_escaped() {
         return;
     }
     let hostile = Hostile::new();
-    // Without a line feed, which no line of a pack file can hold.
+    // Without a line feed, which a pack file cannot describe.
     let name = b"a\x1b]0;t\x07\x9b\x7f\r\xe2\x80\xae b";
     let mut file = Node::file(name.as_slice(), "x");
     file.xattrs.push((b"user.a".to_vec(), b"\x0b\xc2\x9b31m\n\x08x".to_vec()));
@@ -454,7 +454,7 @@ fn terminal_gets_names_escaped() {
     ] {
         let words = ["-qec", &format!("{PACKLINE} {line} < plain.tar"), "/dev/null"];
         let output = Ran::of(&mut hostile.0.program("script", &words));
-        // The terminal's own line ends.
+        // The terminal ends lines with CR LF.
         let shown = output.text().replace("\r\n", "\n");
         assert!(output.status == 0 && !shown.is_empty(), "{line}: {shown}");
         assert_tame(line, shown.as_bytes());

@@ -32,7 +32,7 @@ fn peers(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
     pack(sandbox, sandbox.program("gensquashfs", &[""; 0]), arguments, "peers.sqfs")
 }
 
-/// Packs with both and compares all that a tree keeps but hard links: 1.2 finds none in a directory.
+/// Packs with both and compares the trees except hard links: gensquashfs 1.2 finds none in a directory.
 fn compare(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
     let (ours, peers) = (ours(sandbox, arguments), peers(sandbox, arguments));
     assert_same(&format!("{arguments:?}"), &peers.tree, &ours.tree, Except { links: true, ..Except::default() });
@@ -44,7 +44,7 @@ fn compare(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
     ours
 }
 
-/// A directory's size depends on how its entries are grouped under headers, which each program does in its own way.
+/// A directory's size depends on how its entries are grouped under headers, which differs between programs.
 fn without_directory_size(line: &str) -> String {
     let words = line.split_whitespace().enumerate();
     words.filter(|(at, _)| *at != 2 || !line.starts_with('d')).map(|(_, word)| format!("{word} ")).collect()

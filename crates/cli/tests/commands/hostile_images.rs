@@ -27,7 +27,7 @@ enum Reads {
 }
 
 impl Reads {
-    /// Whether a command that reads this much may end so.
+    /// Whether this outcome is allowed for a command that reads this much.
     fn allows(self, expect: Expect, ran: &Ended) -> bool {
         let fault = match self {
             Reads::Some | Reads::Most => return true,
@@ -57,7 +57,7 @@ fn each(reads: Reads, words: &[&str], before: impl Fn(&Canary)) {
     wrong.end();
 }
 
-/// Those that a command of this kind can read to the end.
+/// Specimens that a command of this kind can read to the end.
 fn zoo(reads: Reads) -> impl Iterator<Item = Specimen> {
     let all = matches!(reads, Reads::All | Reads::Rules | Reads::Most);
     hostile::all().into_iter().filter(move |specimen| !all || specimen.expect != Expect::Huge)
@@ -85,7 +85,7 @@ fn names_the_image(reads: Reads, ran: &Ended) -> bool {
 
 fn nothing(_: &Canary) {}
 
-/// A destination with links out of it, under names that the zoo's images have.
+/// A destination with links out of it, under names in the zoo's images.
 fn planted(canary: &Canary) {
     let dest = canary.sandbox.create_dir("dest");
     for name in ["odd", "dir", "name", "inner", "many", "ring", "a", "d", "sparse"] {

@@ -16,7 +16,7 @@ const WORDS: &[u8] = b"some words, ";
 /// Which part of a file a command looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reads {
-    /// Heads and records.
+    /// Headers and records.
     Records,
     /// All of it.
     All,
@@ -40,7 +40,7 @@ impl Reads {
 struct Case<'w> {
     reads: Reads,
     words: &'w [&'w str],
-    /// What messages call the file.
+    /// The name of the file in messages.
     called: &'w str,
 }
 
@@ -57,7 +57,7 @@ impl Case<'_> {
         wrong.end();
     }
 
-    /// Runs it on one; what is wrong.
+    /// Runs it on one specimen; the fault found, if any.
     fn run(&self, canary: &Canary, specimen: &Specimen) -> Option<String> {
         let path = canary.sandbox.write("bad.lrz", specimen.bytes());
         let input = if self.called == "bad.lrz" { typed() } else { File::open(&path).unwrap() };
@@ -75,7 +75,7 @@ impl Case<'_> {
         })
     }
 
-    /// Whether there is a destination, or anything in one that was there.
+    /// Whether there is a destination, or content in one that existed before.
     fn left_a_tree(&self, canary: &Canary) -> bool {
         let was_there = self.words.contains(&"-O");
         fs::read_dir(canary.sandbox.at("dest")).is_ok_and(|mut names| !was_there || names.next().is_some())
@@ -106,7 +106,7 @@ fn typed() -> File {
     file
 }
 
-/// Whether it is what sound specimens hold: words or a letter, repeated, or nothing.
+/// Whether it is the content of a sound specimen: words or a letter, repeated, or nothing.
 fn is_right(made: Option<&[u8]>) -> bool {
     let whole =
         |made: &[u8]| made.iter().all(|&byte| byte == b'x') || made.chunks(WORDS.len()).all(|part| part == WORDS);

@@ -101,7 +101,6 @@ fn each_kind_of_difference_is_found() {
         for [old, new] in [["old", "new"], ["source", "new"], ["old", "changed"], ["source", "changed"]] {
             let ran = sandbox.run(&["diff", old, new]);
             assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "case {number}");
-            // Names that come and go change the time of their directory where the tree was planted.
             assert_eq!(ran.text().lines().collect::<Vec<_>>(), *expected, "case {number}: {old} {new}");
         }
         let json = sandbox.run(&["diff", "old", "new", "--json"]).text();

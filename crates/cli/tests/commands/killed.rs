@@ -73,7 +73,7 @@ fn pack_is_killed(count: u64) {
     assert_eq!(source.sandbox.names(), ["image.sqfs", "source", "whole.sqfs"]);
 }
 
-/// Every file under a name of the source has the source's content.
+/// Every file that exists has the content of the source.
 fn assert_nothing_is_half_there(expected: &Snapshot, destination: &Path, moment: Duration) {
     let Ok(found) = snapshot::of_directory(destination) else {
         assert!(!destination.exists(), "killed after {moment:?}: the destination cannot be read");

@@ -42,7 +42,7 @@ fn file_that_shrinks() {
     assert!(line.contains("/sys/kernel/mm/transparent_hugepage/") && line.contains("4096"), "{line}");
 }
 
-/// Another thread appends to the file all the time. It may just miss the moment, but not ten times.
+/// Another thread appends to the file all the time. One run may miss it, ten do not.
 #[test]
 fn file_that_grows() {
     let sandbox = sandbox();

@@ -8,10 +8,10 @@ use crate::sandbox;
 
 /// A tar that must be refused.
 struct Bad {
-    /// What is wrong with it.
+    /// The fault.
     name: &'static str,
     bytes: Vec<u8>,
-    /// What the message must contain: the entry concerned, if one is known at the fault; the fault's offset.
+    /// Required parts of the message: the entry, if known at the fault; the fault's offset.
     says: Vec<String>,
 }
 

@@ -47,7 +47,7 @@ fn budgets_are_kept() {
     }
 }
 
-/// Ten times as many files may take ten times the table, not more: what a file costs is bounded.
+/// Memory per file is bounded.
 #[test]
 fn memory_a_file() {
     if !tools::need(&["time"]) {

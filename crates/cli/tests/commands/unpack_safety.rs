@@ -48,7 +48,7 @@ fn a_destination_that_is_not_empty_is_refused() {
     assert!(file.status == 1 && file.stderr.contains("is not a directory"), "{}", file.stderr);
 }
 
-/// Puts traps into a destination; the second path is what they lead to.
+/// Plants links and other entries in a destination; the second path is their target.
 type Plant = fn(&Path, &Path);
 
 #[test]

@@ -41,7 +41,7 @@ pub struct Bench {
     report: ReportArgs,
 }
 
-/// What is measured.
+/// Codecs, block sizes, jobs and other choices of the cases.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What is measured")]
 struct Choice {

@@ -136,7 +136,7 @@ fn comparison(bench: &Bench, io: &Io, runs: Runs, known: &[ProgramKind]) -> Resu
     })
 }
 
-/// What is packed: a path, or `synthetic:NAME[:SIZE]`.
+/// The source: a path, or `synthetic:NAME[:SIZE]`.
 fn source(input: &Path) -> Result<PackSource, Failure> {
     let Some(name) = input.as_os_str().as_bytes().strip_prefix(b"synthetic:") else {
         return Ok(PackSource::Path(input.to_path_buf()));

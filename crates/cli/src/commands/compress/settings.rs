@@ -14,7 +14,7 @@ use crate::args::{Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
 
-/// What is done with files.
+/// The operation on files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// They are compressed.
@@ -25,7 +25,7 @@ pub enum Mode {
     Test,
 }
 
-/// What is asked for.
+/// The checked options.
 pub struct Settings {
     pub mode: Mode,
     /// Only where files are compressed.

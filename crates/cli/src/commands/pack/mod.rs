@@ -165,7 +165,7 @@ impl Pack {
         }
     }
 
-    /// What is packed, and what is left out of a tar.
+    /// The source, and the entries that are excluded from a tar.
     fn source(
         &self,
         invocation: &Invocation,

@@ -113,7 +113,7 @@ fn time(text: &str) -> Result<Time, String> {
     if text == "now" { Ok(Time::Now) } else { text.parse().map(Time::Seconds).map_err(|_| expected()) }
 }
 
-/// What is expected of a number of seconds.
+/// The expected value of an option in seconds, for messages.
 pub fn seconds_expected() -> String {
     format!("a number of seconds from 0 to {}", u32::MAX)
 }

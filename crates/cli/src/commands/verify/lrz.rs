@@ -37,7 +37,7 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
     }
 }
 
-/// What is wrong with the content of the file, if that is the error.
+/// The fault in the content of the file, if that is the error.
 fn corruption(error: &Error) -> Option<&LrzError> {
     let Error::Stream { cause, .. } = error else { return None };
     cause.downcast_ref().filter(|cause| matches!(cause, LrzError::Corrupt { .. }))

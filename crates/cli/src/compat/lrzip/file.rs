@@ -238,7 +238,7 @@ enum MessageStream {
 }
 
 impl MessageStream {
-    /// Prints lines unless the command is silent; that nobody reads them is not a failure.
+    /// Prints lines unless the command is silent; a reader that is gone is not a failure.
     fn print(&mut self, settings: &Settings, io: &mut Io, text: &str) {
         match self {
             _ if settings.silent => {}

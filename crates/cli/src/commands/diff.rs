@@ -88,7 +88,7 @@ impl Command for Diff {
     }
 }
 
-/// How a comparison ends, as diff(1) does: 0 if the trees are equal, 1 if they differ, 2 if that could not be found out.
+/// Exit status of a comparison, as of diff(1): 0 if the trees are equal, 1 if they differ, 2 if that could not be found out.
 pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
     match equal {
         Ok(true) => Ok(()),
@@ -260,7 +260,7 @@ fn object(difference: &Difference) -> Value {
     object.into()
 }
 
-/// What differs by its name in JSON, and what it was and is.
+/// The name of a difference in JSON, with the old and the new value.
 fn members(what: &What) -> (&'static str, Value, Value) {
     let device = |device: &packline_tree::Device| json!([device.major, device.minor]);
     match what {

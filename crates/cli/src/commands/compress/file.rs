@@ -36,7 +36,7 @@ impl Place {
     /// The same for the library. Standard input is taken.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if standard input is a terminal; those of [`Io::take_stdin`].
+    /// Those of [`take_stdin`]; standard output that is the file itself.
     pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<Input, Failure> {
         match self {
             Place::File(path) => {
@@ -45,12 +45,20 @@ impl Place {
                 }
                 Ok(Input::File(path.clone()))
             }
-            Place::Stdin if io.in_terminal => {
-                Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"))
-            }
-            Place::Stdin => Ok(Input::Stream(STDIN.to_string(), io.take_stdin(output)?)),
+            Place::Stdin => Ok(Input::Stream(STDIN.to_string(), take_stdin(output, io)?)),
         }
     }
+}
+
+/// Standard input, unless it is a terminal.
+///
+/// # Errors
+/// [`Failure::Usage`] for a terminal; those of [`Io::take_stdin`].
+pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
+    if io.in_terminal {
+        return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
+    }
+    io.take_stdin(output)
 }
 
 /// Compresses, decompresses or tests one file.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// What names of .pln files end in.
+/// Ending of names of .pln files.
 const SUFFIX: &[u8] = b".pln";
 
 /// Whether a name ends in `.pln`, and is more than that.

@@ -58,7 +58,7 @@ impl Command for List {
     fn details() -> String {
         let text = "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
                     In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
-                    obey or that is no UTF-8. In JSON a name that is no UTF-8 has its exact bytes in a second member, path_hex.\n\
+                    interpret or that is not UTF-8. In JSON a name that is not UTF-8 has its exact bytes in a second member, path_hex.\n\
                     A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
                     hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
                     Examples: packline list root.sqfs\n          \

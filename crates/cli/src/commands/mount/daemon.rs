@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// What `--announce` prints.
+/// Output of `--announce`.
 pub const READY: &str = "mounted\n";
 /// Bytes of a background process's complaint that are passed on.
 const SHOWN: u64 = 64 << 10;

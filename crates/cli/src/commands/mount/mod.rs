@@ -93,7 +93,7 @@ impl Mount {
     }
 }
 
-/// One of the words of mount(8). What it would change that cannot be changed here is refused.
+/// Applies an option of mount(8). One that cannot be applied here is refused.
 fn apply(word: &str, request: &mut MountRequest) -> Result<(), String> {
     let (on, name) = word.strip_prefix("no").map_or((true, word), |name| (false, name));
     match (name, on) {

@@ -1,37 +1,21 @@
 //! One file: compressed, decompressed, tested or described.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{CompressRequest, LrzUnpackRequest, OpenedLrz};
-use packline::{Error, Input, Output};
+use packline::{Error, Output};
 use packline_lrz::{Error as LrzError, Unpacked, Written};
 
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
 use super::{info, names};
+use crate::commands::compress::file::{Place, take_stdin};
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{remove_source, watched_and_synced};
 use crate::ui::size::show_bytes;
-
-/// An input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    Stdin,
-    File(PathBuf),
-}
-
-impl Place {
-    fn display_path(&self) -> &Path {
-        match self {
-            Place::Stdin => Path::new(STDIN),
-            Place::File(path) => path,
-        }
-    }
-}
 
 /// Processes one input.
 pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
@@ -60,11 +44,7 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         packline_lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = output_of(settings, place)?;
     let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
-    let source = match place {
-        Place::File(path) => Input::File(path.clone()),
-        Place::Stdin => Input::Stream(STDIN.to_string(), take_stdin(output.as_deref(), io)?),
-    };
-    let mut request = CompressRequest::new(source, target, options);
+    let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options);
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (written, synced) =
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
@@ -214,13 +194,6 @@ pub fn wants_password(error: &Error) -> bool {
 }
 
 // Both.
-
-fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
-    if io.in_terminal {
-        return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
-    }
-    io.take_stdin(output)
-}
 
 /// The output's name; none for standard output.
 fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Failure> {

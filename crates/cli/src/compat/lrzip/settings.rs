@@ -127,7 +127,7 @@ fn secret(password: Option<&[u8]>, conf: &Conf) -> Result<Secret, Failure> {
     }
 }
 
-/// What the command may use of the machine: by default all CPUs and a third of the memory.
+/// Workers and memory: by default all CPUs and a third of the memory.
 fn resources(tuning: &TuningOptions, conf: &Conf, host: &Host) -> Resources {
     let mut resources = Resources::new(tuning.threads.unwrap_or(host.processors));
     resources.memory = tuning.maxram.map(|size| size.saturating_mul(UNIT)).or_else(|| host.third_of_memory());

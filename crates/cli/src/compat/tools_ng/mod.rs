@@ -1,4 +1,4 @@
-//! What the drop-ins of squashfs-tools-ng 1.3 share: options, their defaults, and what is printed.
+//! Options, defaults and output that the drop-ins of squashfs-tools-ng 1.3 share.
 //!
 //! Options and defaults follow tar2sqfs(1) and gensquashfs(1) of that release. Where it takes nonsense for 0 (`-d uid=x`),
 //! we refuse it.

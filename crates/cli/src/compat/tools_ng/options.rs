@@ -116,7 +116,7 @@ impl ImageOptions {
         Ok(image)
     }
 
-    /// What the command may use of the machine. A backlog becomes a bound in bytes on what is in flight.
+    /// Workers and memory. A backlog becomes a limit in bytes on content in flight.
     pub fn resources(&self, host: &Host) -> Resources {
         let backlog = self.queue_backlog.filter(|backlog| *backlog >= 1);
         let mut resources = host.resources();

@@ -139,7 +139,7 @@ fn line(difference: &Difference) -> Option<String> {
 /// A field of a superblock.
 type Field = fn(&Superblock) -> u64;
 
-/// What differs between two superblocks; nothing if they are equal.
+/// Lines about the fields that differ between two superblocks; none if they are equal.
 fn superblock_lines(old: &Superblock, new: &Superblock) -> Vec<String> {
     if old == new {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What `rdsquashfs` prints of single entries: listings, inodes, extended attributes.
+//! Output of `rdsquashfs` for single entries: listings, inodes, extended attributes.
 
 use std::io::Write;
 

@@ -6,7 +6,6 @@ use std::io::{Seek, Write};
 
 use crate::hostile_support::{Canary, Ended, Wrong};
 use packline_testkit::hostile_lrz::{self, Specimen};
-use packline_testkit::tools;
 
 /// For encrypted specimens; ignored by the others.
 const PASSWORD: &str = "--encrypt=password";
@@ -46,9 +45,6 @@ struct Case<'w> {
 
 impl Case<'_> {
     fn on_all(&self) {
-        if !tools::need(&["time", "prlimit", "timeout"]) {
-            return;
-        }
         let (canary, mut wrong) = (Canary::new(), Wrong::default());
         for specimen in hostile_lrz::all() {
             let faults = [self.run(&canary, &specimen), canary.check()];

@@ -17,9 +17,9 @@ const BYTES: u64 = 16 << 20;
 /// Mounts, reads, unmounts. Also whether it was mounted.
 fn mount_and_read(canary: &Canary) -> (Ended, bool) {
     let point = canary.sandbox.at("point");
-    let mut child = canary.start(&["mount", "--foreground", "--announce", "bad.sqfs", "point"], Stdio::null());
+    let mut limited = canary.start(&["mount", "--foreground", "--announce", "bad.sqfs", "point"], Stdio::null());
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(limited.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let mounted = line == "mounted\n";
     if mounted {
         read_all(&point);
@@ -29,7 +29,7 @@ fn mount_and_read(canary: &Canary) -> (Ended, bool) {
         };
         assert!(quiet("umount", "-i") || quiet("umount", "-l"), "cannot be unmounted");
     }
-    (canary.end(child, Vec::new(), false), mounted)
+    (canary.end(limited, Vec::new(), false), mounted)
 }
 
 /// Reads names, attributes, targets and contents, within bounds. Errors are the image's.
@@ -66,7 +66,7 @@ fn read(path: &Path, size: u64) -> u64 {
 
 #[test]
 fn mounts() {
-    let ready = tools::need(&["time", "prlimit", "timeout", "umount"]) && tools::root();
+    let ready = tools::need(&["umount"]) && tools::root();
     if !ready || (!Path::new("/dev/fuse").exists() && !tools::skip("there is no /dev/fuse")) {
         return;
     }

@@ -66,12 +66,12 @@ fn lz4() {
 
 #[test]
 fn lz4hc() {
-    in_every_way("lz4:hc", "lz4:hc");
+    in_every_way("lz4:hc", "lz4:hc,level=3");
 }
 
 #[test]
 fn lzo() {
-    in_every_way("lzo", "lzo");
+    in_every_way("lzo", "lzo:level=1");
 }
 
 #[test]

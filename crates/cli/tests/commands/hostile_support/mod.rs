@@ -4,20 +4,26 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use packline_testkit::Sandbox;
 use packline_testkit::hostile::{self, Specimen};
 use packline_testkit::snapshot::{self, Snapshot};
 
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use wait4::Wait4;
+
 use crate::PACKLINE;
 
 /// Processor time that a command may take, seconds. The kernel ends one that takes more.
-const SECONDS: u32 = 5;
-/// Wall time after which a command counts as hanging, seconds. Far more than the processor time: the machine may be busy.
-const HANGS: u32 = 90;
+const SECONDS: u64 = 5;
+/// Wall time after which a command counts as hanging. Far more than the processor time: the machine may be busy.
+const HANGS: Duration = Duration::from_secs(90);
 /// Most memory that may be resident, bytes.
 const MEMORY: u64 = 256 << 20;
 /// Most memory that the kernel gives, bytes, so that a failing test does not exhaust the machine.
@@ -66,7 +72,7 @@ impl Canary {
         clear(&self.sandbox.at("dest"));
         let found = self.sandbox.snapshot("outside");
         let lines = snapshot::differences(&self.outside, &found, snapshot::Except::default());
-        let known = ["bad.sqfs", "bad.lrz", "good.sqfs", "outside", "peak", "stderr", "point"];
+        let known = ["bad.sqfs", "bad.lrz", "good.sqfs", "outside", "stderr", "point"];
         let names = fs::read_dir(self.sandbox.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let strange: Vec<OsString> = names.filter(|name| !known.iter().any(|known| name == *known)).collect();
         strange.iter().for_each(|name| clear(&at(name)));
@@ -82,29 +88,55 @@ impl Canary {
 
     /// The same with something on standard input.
     pub fn run_on(&self, words: &[&str], input: Stdio) -> Ended {
-        let mut child = self.start(words, input);
-        let (stdout, endless) = read_some(&mut child);
-        self.end(child, stdout, endless)
+        let mut limited = self.start(words, input);
+        let (stdout, endless) = read_some(&mut limited.child);
+        self.end(limited, stdout, endless)
     }
 
-    /// Starts it with the limits.
-    pub fn start(&self, words: &[&str], input: Stdio) -> Child {
-        let limits = [format!("--cpu={SECONDS}"), format!("--data={ALLOCATED}"), "--core=0".into()];
-        let mut command = self.sandbox.program("timeout", &["-s", "KILL", &HANGS.to_string(), "prlimit"]);
-        command.args(limits).args(["time", "--quiet", "--format", "%M", "--output", "peak", PACKLINE]);
-        command.args(words).env("RUST_BACKTRACE", "0").stdin(input).stdout(Stdio::piped());
-        command.stderr(File::create(self.sandbox.at("stderr")).unwrap()).spawn().unwrap()
+    /// Starts it with the limits. They are set from outside: each program in between (prlimit, timeout, time) takes as long to start as
+    /// most commands take.
+    pub fn start(&self, words: &[&str], input: Stdio) -> Limited {
+        let mut command = self.sandbox.program(PACKLINE, words);
+        command.env("RUST_BACKTRACE", "0").stdin(input).stdout(Stdio::piped());
+        let child = command.stderr(File::create(self.sandbox.at("stderr")).unwrap()).spawn().unwrap();
+        for (resource, most) in [(Resource::Cpu, SECONDS), (Resource::Data, ALLOCATED), (Resource::Core, 0)] {
+            prlimit(Some(pid(&child)), resource, Rlimit { current: Some(most), maximum: Some(most) }).unwrap();
+        }
+        Limited { watch: kill_later(pid(&child)), child }
     }
 
     /// Waits for its end.
-    pub fn end(&self, mut child: Child, stdout: Vec<u8>, endless: bool) -> Ended {
-        let status = child.wait().unwrap().code().unwrap_or(137);
+    pub fn end(&self, mut limited: Limited, stdout: Vec<u8>, endless: bool) -> Ended {
+        let used = limited.child.wait4().unwrap();
+        drop(limited.watch);
         let mut text = Vec::new();
         self.sandbox.open("stderr").take(64 << 10).read_to_end(&mut text).unwrap();
-        let peak = fs::read_to_string(self.sandbox.at("peak")).unwrap_or_default();
-        let peak = peak.lines().last().and_then(|line| line.trim().parse::<u64>().ok()).unwrap_or(0) << 10;
-        Ended { status, stderr: String::from_utf8_lossy(&text).into_owned(), stdout, endless, peak }
+        let status = used.status.code().or(used.status.signal().map(|signal| 128 + signal)).unwrap();
+        Ended { status, stderr: String::from_utf8_lossy(&text).into_owned(), stdout, endless, peak: used.rusage.maxrss }
     }
+}
+
+/// A process with limits of processor time, memory and time.
+pub struct Limited {
+    pub child: Child,
+    /// Dropped when the process has been waited for, as its number may be another's from then on.
+    watch: Sender<()>,
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+/// Kills a process that hangs, unless what is returned is dropped before.
+fn kill_later(process: Pid) -> Sender<()> {
+    let (watch, ended) = mpsc::channel();
+    let wait = move || {
+        if ended.recv_timeout(HANGS) == Err(RecvTimeoutError::Timeout) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+    };
+    std::thread::Builder::new().spawn(wait).unwrap();
+    watch
 }
 
 /// The specimen's bytes, made once for all tests of a program: some are large blocks that take long to compress.
@@ -155,7 +187,7 @@ impl Ended {
     pub fn broken(&self) -> Option<String> {
         let panicked = ["panicked", "internal error", "unknown command", "stack overflow", "memory allocation"];
         let line = self.stderr.lines().find(|line| panicked.iter().any(|word| line.contains(word)));
-        let status = ![0, 1, 2].contains(&self.status);
+        let status = ![0, 1, 2, 3].contains(&self.status);
         let memory = self.peak > MEMORY;
         let silent = self.status != 0 && self.stderr.is_empty() && self.stdout.is_empty() && !self.endless;
         (line.is_some() || status || memory || silent).then(|| self.shown())

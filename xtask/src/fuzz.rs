@@ -67,7 +67,8 @@ fn build() -> Result<PathBuf, String> {
     Ok(target.join(host).join("release"))
 }
 
-fn host() -> Result<String, String> {
+/// The target triple of this machine.
+pub fn host() -> Result<String, String> {
     let version = shell::output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| "rustc -vV prints no host".into())

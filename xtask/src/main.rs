@@ -11,6 +11,7 @@ mod golden;
 mod matrix;
 mod models;
 mod options;
+mod package;
 mod races;
 mod scale;
 mod shell;
@@ -60,6 +61,9 @@ enum Command {
     /// Run a benchmark
     #[command(subcommand)]
     Bench(bench::Benchmark),
+    /// Build packages of the program
+    #[command(subcommand)]
+    Package(package::Package),
     /// Write a generated tar to standard output
     Generate {
         kind: generate::Kind,
@@ -96,6 +100,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Scale(options) => scale::run(&options),
         Command::Corpus(options) => corpus::run(&options),
         Command::Bench(benchmark) => benchmark.run(),
+        Command::Package(package) => package.run(),
         Command::Generate { kind, count } => generate::run(kind, count),
         Command::Zoo { directory } => zoo::run(&directory),
     }

@@ -5,11 +5,16 @@ use std::path::Path;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use packline_codec::{LIBRARIES, Spec};
 use packline_runtime::escape;
 
-use crate::args::parser::{bare_parser_of, parser_of, with_help_and_version, without_digits};
+use crate::args::parser::{
+    bare_parser_of, full_name, help_parser_of, parser_of, with_help_and_version, without_digits,
+};
 use crate::args::{Entry, Invocation};
-use crate::commands::{bench, cat, completions, compress, diff, info, list, man, mount, pack, unpack, verify};
+use crate::commands::{
+    bench, cat, completions, compress, diff, info, links, list, man, mount, pack, umount, unpack, verify,
+};
 use crate::compat::lrzip;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;
@@ -39,7 +44,9 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<lrzip::tar::Lrztar>(),
     Entry::of::<lrzip::tar::Lrzuntar>(),
     Entry::of::<mount::Mount>(),
+    Entry::of::<umount::Umount>(),
     Entry::of::<bench::Bench>(),
+    Entry::of::<links::Links>(),
     Entry::of::<completions::Completions>(),
     Entry::of::<man::ManPage>(),
 ];
@@ -75,6 +82,14 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
 
 /// `packline NAME ARGUMENTS...`, or the options that stand before any name.
 fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
+    let texts: Vec<&str> = arguments.iter().map(|argument| argument.to_str().unwrap_or_default()).collect();
+    match texts.as_slice() {
+        ["help"] => return run_bare(&["--help".into()], io),
+        ["help", _] => return run_named(&[arguments[1].clone(), "--help".into()], io),
+        ["version"] => return run_bare(&["--version".into()], io),
+        ["version" | "--version" | "-V", "--verbose" | "-v"] => return print_versions(io),
+        _ => {}
+    }
     let Some((name, rest)) = arguments.split_first() else { return run_bare(arguments, io) };
     if name.as_encoded_bytes().starts_with(b"-") {
         return run_bare(arguments, io);
@@ -82,6 +97,21 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
     match find(name) {
         Some(command) => run_command(command, "packline", rest, io),
         None => report(&unknown_command(name), "packline", 2, io),
+    }
+}
+
+/// `--version --verbose`: what may make a difference to the bytes of an output, and the containers.
+fn print_versions(io: &mut Io) -> u8 {
+    let libraries: Vec<String> = LIBRARIES.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let text = format!(
+        "packline {}\nContainers: SquashFS 4.0, lrzip 0.6 (reads 0.4 to 0.7), .pln\nCodecs: {}\nLibraries: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        Spec::names().join(", "),
+        libraries.join(", ")
+    );
+    match io.print(&text) {
+        Ok(()) => 0,
+        Err(failure) => report(&failure, "packline", 2, io),
     }
 }
 
@@ -98,9 +128,10 @@ pub fn unknown_command(name: &OsStr) -> Failure {
 
 /// Without a command: `--help`, `--version`, or wrong usage.
 fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
-    match parser_of_all().try_get_matches_from(with_name("packline", arguments)) {
+    let called = Called { by: "packline", name: "packline".to_string(), usage_status: 2 };
+    match parser_of_all().term_width(io.host.columns).try_get_matches_from(with_name("packline", arguments)) {
         Ok(_) => report(&Failure::usage("missing command"), "packline", 2, io),
-        Err(error) => answer(error, "packline", 2, io),
+        Err(error) => answer(error, &called, io),
     }
 }
 
@@ -115,13 +146,23 @@ fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &m
     let mut parser = bare_parser_of(command);
     let typed = with_name(command.name, &without_digits(command.digits, words));
     // Help, and errors that quote it, come from the whole parser.
-    match parser.try_get_matches_from_mut(&typed).or_else(|_| parser_of(command).try_get_matches_from(&typed)) {
+    let for_help = |_| help_parser_of(command, io.host.columns).try_get_matches_from(&typed);
+    match parser.try_get_matches_from_mut(&typed).or_else(for_help) {
         Ok(matches) => match run_parsed(command, &Invocation::new(command.name, words, &parser, matches), io) {
             Ok(()) => 0,
             Err(failure) => report(&failure, called, usage_status, io),
         },
-        Err(error) => answer(error, called, usage_status, io),
+        Err(error) => answer(error, &Called { by: called, name: full_name(command), usage_status }, io),
     }
+}
+
+/// How a command was called, for messages.
+struct Called<'c> {
+    /// The program's name, with which each message starts.
+    by: &'c str,
+    /// The command's full name.
+    name: String,
+    usage_status: u8,
 }
 
 fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
@@ -140,47 +181,86 @@ fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
 }
 
 /// Prints an error of clap; help and version, which clap treats as errors too, go to standard output with status 0.
-fn answer(error: clap::Error, called: &str, usage_status: u8, io: &mut Io) -> u8 {
+fn answer(error: clap::Error, called: &Called<'_>, io: &mut Io) -> u8 {
     let error = tame(error);
     let text = error.render().to_string();
     let text = text.trim_start_matches("error: ");
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match io.print(text) {
             Ok(()) => 0,
-            Err(failure) => report(&failure, called, usage_status, io),
+            Err(failure) => report(&failure, called.by, called.usage_status, io),
         },
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             io.eprint_lines(text.trim_end());
-            usage_status
+            called.usage_status
         }
         _ => {
-            let text = in_short(&error).unwrap_or_else(|| text.trim_end().to_string());
-            io.eprint_lines(&format!("{called}: {text}"));
-            usage_status
+            let text = in_short(&error, called).unwrap_or_else(|| text.trim_end().to_string());
+            io.eprint_lines(&format!("{}: {text}", called.by));
+            called.usage_status
         }
     }
 }
 
-/// A short message for the errors that commands also report themselves, in the same words.
-fn in_short(error: &clap::Error) -> Option<String> {
+/// Options of other programs, and what does the same here.
+const ELSEWHERE: [(&[&str], &str); 4] = [
+    (&["--compression", "--comp", "--compressor", "--algo"], "--codec"),
+    (&["--level", "-l", "--compression-level", "--fast", "--best", "--ultra"], "--codec NAME:level=N"),
+    (&["--threads", "--processors", "--num-jobs", "--cores", "-T", "-p"], "--jobs"),
+    (&["--memory", "--mem-limit", "--maxram"], "--mem"),
+];
+
+/// Our words for an error of clap, where those are shorter, or those with which commands report the same error.
+fn in_short(error: &clap::Error, called: &Called<'_>) -> Option<String> {
     let names = |kind| match error.get(kind)? {
         ContextValue::String(name) => Some(vec![name.clone()]),
         ContextValue::Strings(names) => Some(names.clone()),
         _ => None,
     };
     let wrong = names(ContextKind::InvalidArg)?;
-    let option = |name: &String| name.split(' ').next().unwrap_or_default().to_string();
+    let first = wrong.first()?;
+    let bare =
+        |name: &String| name.split(' ').next().unwrap_or_default().trim_matches(['<', '>', '[', ']', '.']).to_string();
+    let usage = || error.get(ContextKind::Usage).map_or(String::new(), |usage| format!("\n{usage}"));
+    let help = format!("'{} --help' lists the options", called.name);
     match error.kind() {
         ErrorKind::MissingRequiredArgument => {
-            let names = wrong.iter().map(|name| option(name).trim_matches(['<', '>', '.']).to_string());
-            Some(format!("missing argument: {}", names.collect::<Vec<_>>().join(", ")))
+            let missing: Vec<String> = wrong.iter().map(bare).collect();
+            Some(format!("missing argument: {}{}\n{help}", missing.join(", "), usage()))
         }
         ErrorKind::ArgumentConflict => {
-            let (first, other) = (option(wrong.first()?), option(names(ContextKind::PriorArg)?.first()?));
-            (first != other).then(|| format!("{first}: cannot be used with {other}"))
+            let other = bare(names(ContextKind::PriorArg)?.first()?);
+            (bare(first) != other).then(|| format!("{}: cannot be used with {other}", bare(first)))
+        }
+        ErrorKind::UnknownArgument if first.starts_with('-') => {
+            let near = names(ContextKind::SuggestedArg).and_then(|near| near.into_iter().next());
+            let near = near.or_else(|| elsewhere(first, called).map(str::to_string));
+            let hint = near.map_or(String::new(), |near| format!("did you mean '{near}'? "));
+            Some(format!("unknown option '{first}' ({hint}{help})"))
+        }
+        ErrorKind::UnknownArgument => Some(format!("unexpected argument '{first}'{}", usage())),
+        ErrorKind::InvalidValue => {
+            let value = names(ContextKind::InvalidValue)?.first()?.clone();
+            let known = names(ContextKind::ValidValue).filter(|known| !known.is_empty());
+            let known = known.map(|known| format!(" (expected one of {})", known.join(", ")));
+            let known = known.unwrap_or_default();
+            Some(match value.is_empty() {
+                true => format!("{}: a value is missing{known}", bare(first)),
+                false => format!("{}: unknown value '{value}'{known}", bare(first)),
+            })
         }
         _ => None,
     }
+}
+
+/// What an option of another program is called here, if the command has it.
+fn elsewhere(typed: &str, called: &Called<'_>) -> Option<&'static str> {
+    let is_level = typed.len() > 1 && typed[1..].bytes().all(|byte| byte.is_ascii_digit());
+    let known = |names: &[&str]| names.contains(&typed) || is_level && names.contains(&"--level");
+    let (_, ours) = ELSEWHERE.into_iter().find(|(names, _)| known(names))?;
+    let long = ours.split(' ').next()?.trim_start_matches('-');
+    let command = find(OsStr::new(called.name.rsplit(' ').next()?))?;
+    parser_of(command).get_arguments().any(|argument| argument.get_long() == Some(long)).then_some(ours)
 }
 
 /// Whether one name is likely to be a misspelling of the other.

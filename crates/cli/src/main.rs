@@ -70,6 +70,7 @@ fn host() -> Host {
         home: environment::home(),
         no_lrzip_conf: environment::no_lrzip_conf(),
         now: clock::now(),
+        columns: streams::columns(),
         program: environment::program(),
         peak_memory: machine::peak_memory,
     }

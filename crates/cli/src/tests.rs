@@ -7,6 +7,7 @@ mod inspect;
 mod lrzip;
 mod mount;
 mod pack;
+mod packaging;
 mod patterns;
 mod pln;
 mod scheduling;

@@ -12,6 +12,7 @@ mod heap;
 #[allow(unsafe_code)] // the hot loops
 mod huff0;
 mod item;
+mod libraries;
 mod lz4;
 mod lzma;
 #[allow(unsafe_code)] // the hot loops
@@ -38,6 +39,7 @@ pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};
 pub use heap::give_back_freed;
 pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
+pub use libraries::LIBRARIES;
 pub use lz4::Lz4Params;
 pub use lzma::LzmaParams;
 pub use lzo::{LzoAlgorithm, LzoParams};

@@ -29,7 +29,7 @@ pub use diff::{Compared, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Differe
 pub use error::Error;
 pub use info::{ImageInfo, TreeCounts};
 pub use list::ImageEntries;
-pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount};
+pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount, unmount};
 pub use opened::{ImagePlace, OpenedImage};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};

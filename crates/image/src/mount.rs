@@ -6,6 +6,7 @@
 mod answer;
 mod attach;
 mod attributes;
+mod detach;
 mod directory;
 mod handles;
 mod helper;
@@ -23,6 +24,7 @@ use packline_tree::threads::{refused as no_thread, startable};
 
 pub use attach::Unmounter;
 use attach::{Attached, attach};
+pub use detach::unmount;
 use kernel_ahead::KernelAhead;
 pub use table::{MountFlag, MountFlags};
 

@@ -118,9 +118,15 @@ pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Err
     decompress::read_head(input).map_err(refused)
 }
 
-/// Fails if an input that should be a tar has the magic of another container.
+/// Fails if an input that should be a tar is something else. A tar may begin with zeros, which end it, and the first header of one may be
+/// damaged, which is an error of its own.
 pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
     match ContentKind::of_head(head) {
+        None if !head.is_empty() && !head.starts_with(&[0; 8]) && head.get(257..262) != Some(b"ustar") => {
+            let (what, expected) =
+                ("neither a directory nor a tar: no header at byte 0", "either, or a compressed tar");
+            Err(Error::Target { path: name.to_path_buf(), what: what.to_string(), expected: expected.to_string() })
+        }
         None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),
         Some(found) => Err(found.instead_of(name, "a directory or a tar")),
     }

@@ -33,7 +33,7 @@ pub mod value;
 /// Whose conventions a command follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compat {
-    /// Ours: wrong usage exits with 2; an option given twice is refused unless it takes several values.
+    /// Ours: wrong usage exits with 2.
     Packline,
     /// Those of squashfs-tools-ng (GNU getopt): wrong usage exits with 1, long names may be abbreviated, the last of several values
     /// wins, a value may begin with a dash. The command is also found by the name that the binary is called by.

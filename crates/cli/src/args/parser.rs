@@ -7,14 +7,43 @@ use clap::{Arg, ArgAction, Command};
 use super::value::range_of;
 use super::{Compat, Entry};
 use crate::ui::exit_status;
+use crate::ui::wrap::wrap;
 
-/// The parser of a command, with ranges, defaults, details and exit statuses for help, manual page and completions.
+/// The parser of a command, with ranges and defaults for manual page and completions.
 pub fn parser_of(entry: &Entry) -> Command {
-    bare_parser_of(entry).mut_args(with_range_and_default).after_help(format!(
-        "{}\n\n{}",
-        (entry.details)(),
-        exit_status::text(entry.compat)
-    ))
+    bare_parser_of(entry).mut_args(with_range_and_default)
+}
+
+/// As [`parser_of`], with all that help shows, for a terminal of so many columns.
+pub fn help_parser_of(entry: &Entry, columns: usize) -> Command {
+    let Details { text, examples } = Details::of(entry);
+    let mut parts = vec![text];
+    if !examples.is_empty() {
+        parts.push(format!("Examples:\n  {}", examples.join("\n  ")));
+    }
+    parts.push(exit_status::text(entry.compat));
+    parser_of(entry).term_width(columns).after_help(wrap(&parts.join("\n\n"), columns))
+}
+
+/// What follows the options in help and manual page.
+pub struct Details {
+    /// Paragraphs, a line each.
+    pub text: String,
+    /// Command lines.
+    pub examples: Vec<String>,
+}
+
+impl Details {
+    /// The examples are at the end of a command's details, from `Example:` or `Examples:` on, a line each.
+    pub fn of(entry: &Entry) -> Details {
+        let details = (entry.details)();
+        let Some((text, examples)) = details.split_once("Examples: ").or_else(|| details.split_once("Example: "))
+        else {
+            return Details { text: details, examples: Vec::new() };
+        };
+        let examples = examples.lines().map(|line| line.trim().to_string()).collect();
+        Details { text: text.trim_end().to_string(), examples }
+    }
 }
 
 /// As [`parser_of`], without the parts that only help shows: it takes a fifth less time at the start of every command.
@@ -24,9 +53,9 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
         .bin_name(full_name(entry))
         .version(env!("CARGO_PKG_VERSION"))
         .infer_long_args(drop_in)
-        .args_override_self(drop_in)
+        .args_override_self(true)
         .visible_aliases(entry.aliases.iter().copied());
-    with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command })
+    with_help_and_version(command.mut_args(if drop_in { with_hyphens } else { with_negative_numbers }))
 }
 
 /// What a user types to run it.
@@ -56,6 +85,12 @@ pub fn with_help_and_version(command: Command) -> Command {
 fn with_hyphens(argument: Arg) -> Arg {
     let option = argument.get_action().takes_values() && !argument.is_positional();
     if option && !argument.is_require_equals_set() { argument.allow_hyphen_values(true) } else { argument }
+}
+
+/// Lets the value of an option be a negative number, so that the error names the option and its range.
+fn with_negative_numbers(argument: Arg) -> Arg {
+    let option = argument.get_action().takes_values() && !argument.is_positional();
+    argument.allow_negative_numbers(option)
 }
 
 /// Appends range and default to the help of an argument, in that order.

@@ -1,12 +1,13 @@
 //! The standard streams as the process got them: what they are, and how they are read and written.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, LineWriter, Read, Write, stdin, stdout};
-use std::os::fd::AsFd;
+use std::io::{self, BufWriter, IsTerminal, LineWriter, Read, Write, stderr, stdin, stdout};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use packline_runtime::FileIdentity;
 
 use crate::host::closed_streams;
+use crate::ui::wrap;
 
 /// The name of standard output in messages.
 pub const STDOUT: &str = "standard output";
@@ -36,6 +37,12 @@ impl Streams {
             stdout_file: FileIdentity::of_descriptor(stdout()),
         }
     }
+}
+
+/// Columns of the terminal that shows what is printed.
+pub fn columns() -> usize {
+    let of = |descriptor: BorrowedFd<'_>| rustix::termios::tcgetwinsize(descriptor).ok().filter(|size| size.ws_col > 0);
+    of(stdout().as_fd()).or_else(|| of(stderr().as_fd())).map_or(wrap::COLUMNS, |size| usize::from(size.ws_col))
 }
 
 /// Standard input, unless it was closed: without the lock and the small buffer of the standard library, which cost time for a tar of

@@ -75,6 +75,7 @@ pub fn host() -> Host {
         home: None,
         no_lrzip_conf: true,
         now: 77,
+        columns: 1000,
         program: None,
         peak_memory: || Some(12_345),
     }

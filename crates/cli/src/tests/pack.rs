@@ -391,7 +391,6 @@ fn values_out_of_range_and_malformed_are_usage_errors() {
         &["--no-pad", "--pad=8K"],
         &["--serial", "-j2"],
         &["--no-symlink-retarget"],
-        &["-q", "-q"],
     ] {
         let ran = pack(&sandbox, "image", options, &sample_tar(), host());
         assert_eq!(ran.status, 2, "{options:?}: {ran:?}");

@@ -253,13 +253,13 @@ fn a_directory_that_is_there_stays_as_it_is_unless_the_rest_is_wanted() {
     sandbox.write("dir/mine", "");
     assert_eq!((run(&["unpack", "-f", &image, &dir, "lib1", "TYPO"]).status, inside()), (1, 1));
     let ran = run(&["unpack", "-f", "--continue", "--json", &image, &dir, "lib1", "TYPO"]);
-    assert!(ran.status == 2 && ran.err.contains("pattern 'TYPO' matches nothing"), "{ran:?}");
+    assert!(ran.status == 3 && ran.err.contains("pattern 'TYPO' matches nothing"), "{ran:?}");
     assert!(
         sandbox.at("dir/lib1").exists() && sandbox.at("dir/mine").exists() && ran.out.contains("\"errors\":1"),
         "{ran:?}"
     );
     let ran = run(&["unpack", "--continue", &image, &sandbox.arg("x.tar"), "lib1", "TYPO"]);
-    assert!(ran.status == 2 && ran.err.contains("pattern 'TYPO' matches nothing"), "{ran:?}");
+    assert!(ran.status == 3 && ran.err.contains("pattern 'TYPO' matches nothing"), "{ran:?}");
     assert_eq!(made(&sandbox, &["list", &sandbox.arg("image")], "x.tar", &[]), names("lib1"));
 }
 

@@ -112,11 +112,21 @@ fn exit_statuses_are_those_of_the_table() {
         (&["diff", &image, &image], 0),
         (&["diff", &image, &other], 1),
         (&["diff", &image, &tar], 2),
-        (&["unpack", "--continue", &image, &sandbox.arg("out"), "a", "nothing"], 2),
+        (&["unpack", "--continue", &image, &sandbox.arg("out"), "a", "nothing"], 3),
     ] {
         let ran = run(words);
         assert_eq!(ran.status, status, "{words:?}: {ran:?}");
     }
+}
+
+#[test]
+fn the_last_value_of_an_option_counts() {
+    let sandbox = sandbox();
+    let [image, tar] = ["x.sqfs", "x.tar"].map(|name| sandbox.arg(name));
+    sandbox.write(&tar, sample_tar());
+    assert_eq!(run(&["pack", "-q", "-q", "-b", "4K", "-b", "8K", "-c", "gzip", "-c", "lz4", &tar, &image]).status, 0);
+    let info = run(&["info", &image]).out;
+    assert!(info.contains("8.0 KiB") && info.contains("lz4"), "{info}");
 }
 
 #[test]

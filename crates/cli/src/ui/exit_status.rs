@@ -3,7 +3,7 @@
 use crate::args::Compat;
 
 /// Statuses with what they mean, for each command.
-const TABLE: [(&str, &str); 4] = [
+const TABLE: [(&str, &str); 5] = [
     (
         "0",
         "Success. An output is whole, synced, and under its name; an image that was verified has no faults; trees that were compared \
@@ -15,13 +15,15 @@ const TABLE: [(&str, &str); 4] = [
         "Failure. What was under the output's name still is. Also: verify found faults; a comparison found differences; list or \
          unpack was given a pattern that matches nothing",
     ),
-    ("2", "Wrong usage. Also: trees could not be compared; --continue went on after errors"),
+    ("2", "Wrong usage. Also: trees could not be compared"),
+    ("3", "Partial success: --continue went on after errors, which were reported"),
     ("128+N", "Stopped by signal N. Temporary files were removed"),
 ];
 
 /// The rows that apply to a command.
 pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)> {
-    TABLE.into_iter().map(move |(status, meaning)| match (compat, status) {
+    let applies = move |status: &str| compat == Compat::Packline || status != "3";
+    TABLE.into_iter().filter(move |(status, _)| applies(status)).map(move |(status, meaning)| match (compat, status) {
         (Compat::ToolsNg, "1") => (status, "Failure or wrong usage. What was under the output's name still is"),
         (Compat::ToolsNg, "2") => (status, "--continue went on after errors"),
         _ => (status, meaning),

@@ -35,6 +35,8 @@ pub struct Host {
     pub no_lrzip_conf: bool,
     /// Now, seconds since 1970.
     pub now: u32,
+    /// Columns of the terminal, for help.
+    pub columns: usize,
     /// The file of this program, to start it again.
     pub program: Option<PathBuf>,
     /// Returns the peak resident memory of this process so far, bytes.

@@ -12,3 +12,4 @@ pub mod report;
 pub mod size;
 pub mod time;
 pub mod trace;
+pub mod wrap;

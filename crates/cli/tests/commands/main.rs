@@ -41,6 +41,7 @@ mod sqfs2tar_trees;
 mod standard_streams;
 mod stopping;
 mod streams_killed;
+mod transcripts;
 mod unpack_interop;
 mod unpack_round;
 mod unpack_safety;

@@ -18,7 +18,7 @@ use crate::Error;
 
 const DEVICE: &str = "/dev/fuse";
 /// The type that mount(8) shows.
-const TYPE: &str = "fuse.packline";
+pub(super) const TYPE: &str = "fuse.packline";
 
 /// A connection to the kernel that is mounted, but not served yet.
 pub(super) struct Attached {

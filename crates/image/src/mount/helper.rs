@@ -48,8 +48,17 @@ pub(super) fn mount(options: &[u8], point: &Path, stays: bool) -> io::Result<(Ow
 
 /// Unmounts lazily.
 pub(super) fn unmount(point: &Path) -> io::Result<()> {
+    unmount_with(&["-u", "-z", "-q", "--"], point)
+}
+
+/// Unmounts unless a process uses it.
+pub(super) fn unmount_idle(point: &Path) -> io::Result<()> {
+    unmount_with(&["-u", "--"], point)
+}
+
+fn unmount_with(options: &[&str], point: &Path) -> io::Result<()> {
     let mut child = start(|command| {
-        command.args(["-u", "-z", "-q", "--"]).arg(point);
+        command.args(options).arg(point);
     })?;
     if child.wait()?.success() { Ok(()) } else { Err(complaint(&mut child)) }
 }

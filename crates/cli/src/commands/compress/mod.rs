@@ -122,6 +122,10 @@ pub(crate) struct Compression {
 }
 
 fn help(text: &str) -> Option<Result<String, String>> {
+    if text == "help" {
+        let names: Vec<&str> = Coding::names().collect();
+        return Some(Ok(format!("Codecs: {}\nCODEC:help explains one, such as zstd:help.\n", names.join(", "))));
+    }
     let name = text.strip_suffix(":help")?.trim_start_matches("slack+");
     Some(Coding::help(name).map_err(|error| error.to_string()))
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use packline::requests::{Changes, NewRoot};
-use packline_squashfs::{Fragments, Options, Stored, codec_help};
+use packline_squashfs::{CODECS, Fragments, Options, Stored, codec_help};
 use packline_tree::{DirectoryOptions, MountPoints};
 
 use crate::args::patterns::Exclude;
@@ -98,6 +98,9 @@ pub struct Entries {
 }
 
 fn help(codec: &str) -> Option<Result<String, String>> {
+    if codec == "help" {
+        return Some(Ok(format!("Codecs: {}\nCODEC:help explains one, such as zstd:help.\n", CODECS.join(", "))));
+    }
     codec.strip_suffix(":help").map(|name| codec_help(name).map_err(|error| error.to_string()))
 }
 

@@ -174,7 +174,7 @@ impl Command for Unpack {
         let (object, text, failed) = report::of(&unpacked.map_err(explain)?, peak);
         options.report((json, quiet), object, text, io);
         options.write_trace_or_warn(invocation, io);
-        if failed { Err(Failure::AlreadyReported(2)) } else { Ok(()) }
+        if failed { Err(Failure::AlreadyReported(3)) } else { Ok(()) }
     }
 }
 

@@ -1,0 +1,95 @@
+//! `packline links`: symbolic links under the names of the programs that packline replaces.
+
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::args::{Command, Invocation};
+use crate::dispatch::COMMANDS;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Link the names of the programs that packline replaces to this program
+#[derive(Debug, clap::Args)]
+pub struct Links {
+    /// The directory for the links
+    #[arg(value_hint = clap::ValueHint::DirPath)]
+    directory: PathBuf,
+    /// What the links point to [default: this program]
+    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    target: Option<PathBuf>,
+    /// Replace existing links and files
+    #[arg(short, long)]
+    force: bool,
+    /// Do not print the links
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Command for Links {
+    const NAME: &'static str = "links";
+
+    fn details() -> String {
+        format!(
+            "The names: {}.\n\
+             A name that exists is left as it is unless it is a link to the same target, and the command fails, or --force \
+             replaces it.\n\
+             Example: packline links ~/.local/bin",
+            names().collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let no_program = || Failure::failed("the path of this program is not known (expected --target)");
+        let target = self.target.clone().or_else(|| io.host.program.clone()).ok_or_else(no_program)?;
+        if !self.force {
+            self.refuse_others(&target)?;
+        }
+        for name in names() {
+            let link = self.directory.join(name);
+            place(&target, &link).map_err(|cause| failed(&link, "cannot make the link", &cause))?;
+            if !self.quiet {
+                io.print(&format!("{} -> {}\n", link.escaped(), target.escaped()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Links {
+    /// Refuses before the first link is made, so that no part of them is.
+    fn refuse_others(&self, target: &Path) -> Result<(), Failure> {
+        for link in names().map(|name| self.directory.join(name)) {
+            match link.read_link() {
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                Ok(existing) if existing == target => {}
+                _ => return Err(Failure::failed(format!("{}: exists already (--force replaces it)", link.escaped()))),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().filter(|command| command.compat.is_drop_in()).map(|command| command.name)
+}
+
+/// The link gets its name by a rename, so that the name is never without a program.
+fn place(target: &Path, link: &Path) -> io::Result<()> {
+    let beside = temporary_name(link);
+    symlink(target, &beside)?;
+    std::fs::rename(&beside, link).inspect_err(|_| {
+        let _ = std::fs::remove_file(&beside);
+    })
+}
+
+fn temporary_name(link: &Path) -> PathBuf {
+    let mut name = link.as_os_str().to_owned();
+    name.push(".packline-link");
+    PathBuf::from(name)
+}
+
+fn failed(path: &Path, what: &str, cause: &io::Error) -> Failure {
+    Failure::failed(format!("{}: {what}: {cause}", path.escaped()))
+}

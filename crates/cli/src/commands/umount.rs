@@ -1,0 +1,29 @@
+//! `packline umount`: ends a mount of packline's.
+
+use std::path::PathBuf;
+
+use crate::args::{Command, Invocation};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Unmount images that packline mounted
+#[derive(Debug, clap::Args)]
+pub struct Umount {
+    /// Directories on which images are mounted
+    #[arg(value_name = "DIR", required = true, value_hint = clap::ValueHint::DirPath)]
+    directories: Vec<PathBuf>,
+}
+
+impl Command for Umount {
+    const NAME: &'static str = "umount";
+
+    fn details() -> String {
+        "Other mounts are refused. An image that a process uses stays mounted, and the command fails.\n\
+         Example: packline umount /mnt"
+            .to_string()
+    }
+
+    fn run(self, _: &Invocation, _: &mut Io) -> Result<(), Failure> {
+        Ok(self.directories.iter().try_for_each(|directory| packline_image::unmount(directory))?)
+    }
+}

@@ -1,0 +1,63 @@
+//! Breaks lines of help for the width of a terminal.
+
+/// Columns where the width is not known, and the fewest that text is wrapped for.
+pub const COLUMNS: usize = 80;
+const FEWEST: usize = 30;
+
+/// Breaks each line between words so that it fits into so many columns. Continued lines are indented as the second column of their line,
+/// which two spaces or more set off from the first, else as the line. A word that does not fit has a line of its own.
+pub fn wrap(text: &str, columns: usize) -> String {
+    let columns = columns.max(FEWEST);
+    text.lines().map(|line| wrapped(line, columns)).collect::<Vec<_>>().join("\n")
+}
+
+fn wrapped(line: &str, columns: usize) -> String {
+    let body = line.trim_start();
+    let lead = line.len() - body.len();
+    let column = body.find("  ").filter(|_| lead > 0).map_or(lead, |at| {
+        let rest = body[at..].trim_start();
+        line.len() - rest.len()
+    });
+    let indent = " ".repeat(column);
+    let (mut lines, mut current) = (Vec::new(), line[..column].to_string());
+    for word in line[column..].split(' ') {
+        let is_empty = current.len() == column;
+        let width = current.chars().count() + usize::from(!is_empty) + word.chars().count();
+        if width > columns && !is_empty {
+            lines.push(std::mem::replace(&mut current, indent.clone()));
+            current.push_str(word);
+            continue;
+        }
+        if !is_empty {
+            current.push(' ');
+        }
+        current.push_str(word);
+    }
+    lines.push(current);
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_and_keep_their_column() {
+        let text = "one two three four five six seven\n  1      a word and another word\n\n  packline pack x";
+        let expected =
+            "one two three four five six\nseven\n  1      a word and another\n         word\n\n  packline pack x";
+        assert_eq!(wrap(text, 30), expected);
+        assert_eq!(wrap(text, 80), text);
+    }
+
+    #[test]
+    fn no_word_is_broken_and_none_is_lost() {
+        let long = "a ".repeat(50) + &"x".repeat(99) + " end";
+        for columns in [0, 31, 40, 99, 1000] {
+            let wrapped = wrap(&long, columns);
+            assert_eq!(wrapped.split_whitespace().collect::<Vec<_>>(), long.split_whitespace().collect::<Vec<_>>());
+            let most = columns.max(FEWEST);
+            assert!(wrapped.lines().all(|line| line.len() <= most || line.len() == 99), "{wrapped}");
+        }
+    }
+}

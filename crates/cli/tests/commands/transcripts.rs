@@ -1,0 +1,159 @@
+//! First contact, word for word: shell commands and all that they print, in files below `tests/transcripts`.
+//!
+//! A line `$ COMMAND` is run by `sh`, in a directory that the commands before it in the file have shared, with `packline` and its drop-ins in
+//! `PATH`. Below it stands its output, standard error included, and `[STATUS]` if it is not 0. `[..]` in a line of output stands for any
+//! text. Lines that begin with `#`, and empty lines before a command, are for readers. With `UPDATE_TRANSCRIPTS=1` the files are
+//! written anew, but for lines of output that still match.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use packline_testkit::tools;
+use packline_testkit::{Ran, Sandbox};
+
+/// One command of a transcript.
+struct Step {
+    /// Comments and empty lines before it.
+    lead: String,
+    command: String,
+    expected: Vec<String>,
+}
+
+/// Where the commands of one file run: `work` beside `bin`, which has packline and its drop-ins.
+struct Shell(Sandbox);
+
+impl Shell {
+    fn new() -> Shell {
+        let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_packline"));
+        sandbox.create_dir("bin");
+        sandbox.create_dir("work/tree/docs");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_packline"), sandbox.at("bin/packline")).unwrap();
+        let shell = Shell(sandbox);
+        let prepare = "packline links --quiet --target packline ../bin && \
+            printf 'hello\\n' > tree/hello.txt && seq 1 20000 > tree/docs/numbers && ln -s hello.txt tree/link && \
+            printf 'not an archive\\n' > notes.txt && chmod -R u=rwX,go=rX tree && touch -h -d @1000000000 tree/* tree/docs/* tree/docs tree && \
+            tar --sort=name --owner=0 --group=0 --numeric-owner -cf tree.tar tree";
+        assert_eq!(shell.run(prepare), (String::new(), 0));
+        shell
+    }
+
+    /// What a command prints, and its exit status.
+    fn run(&self, command: &str) -> (String, i32) {
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", self.0.arg("bin"));
+        let script = format!("exec 2>&1\n{command}");
+        let mut shell = self.0.program("sh", &["-c", &script]);
+        shell.current_dir(self.0.at("work")).env_clear().envs([
+            ("PATH", path.as_str()),
+            ("LC_ALL", "C.UTF-8"),
+            ("TZ", "UTC"),
+            ("HOME", "/nonexistent"),
+        ]);
+        let ran = Ran::of(&mut shell);
+        (String::from_utf8_lossy(&ran.stdout).replace(&self.0.arg(""), "/TOP/"), ran.status)
+    }
+
+    /// The lines that a command leaves in a transcript.
+    fn lines(&self, command: &str) -> Vec<String> {
+        let (text, status) = self.run(command);
+        let mut lines: Vec<String> = text.lines().map(|line| line.trim_end().to_string()).collect();
+        if status != 0 {
+            lines.push(format!("[{status}]"));
+        }
+        lines
+    }
+}
+
+fn parse(text: &str) -> Vec<Step> {
+    let (mut steps, mut lead): (Vec<Step>, String) = (Vec::new(), String::new());
+    for line in text.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            let step = Step { lead: std::mem::take(&mut lead), command: command.to_string(), expected: Vec::new() };
+            steps.push(step);
+        } else if line.starts_with('#') || line.is_empty() && (steps.is_empty() || !lead.is_empty()) {
+            lead.push_str(line);
+            lead.push('\n');
+        } else if let Some(step) = steps.last_mut().filter(|_| lead.is_empty()) {
+            step.expected.push(line.to_string());
+        }
+    }
+    for step in &mut steps {
+        // The empty line before a comment or the next command is not output.
+        while step.expected.last().is_some_and(String::is_empty) {
+            step.expected.pop();
+        }
+    }
+    steps
+}
+
+/// Whether a line is what was expected, `[..]` being any text.
+fn is_alike(expected: &str, line: &str) -> bool {
+    let Some((head, rest)) = expected.split_once("[..]") else { return expected == line };
+    let Some(mut tail) = line.strip_prefix(head) else { return false };
+    loop {
+        if is_alike(rest, tail) {
+            return true;
+        }
+        let mut letters = tail.chars();
+        if letters.next().is_none() {
+            return false;
+        }
+        tail = letters.as_str();
+    }
+}
+
+/// The transcript as it should be: lines that match are kept as they are.
+fn merged(expected: &[String], lines: &[String]) -> String {
+    let mut merged = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let known = expected.get(at).filter(|known| is_alike(known, line)).unwrap_or(line);
+        let _ = writeln!(merged, "{known}");
+    }
+    merged
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test that writes its own files reads the environment")]
+fn check(file: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let shell = Shell::new();
+    let mut whole = String::new();
+    for Step { lead, command, expected } in parse(&text) {
+        let lines = shell.lines(&command);
+        let _ = write!(
+            whole,
+            "{}{lead}$ {command}\n{}",
+            if whole.is_empty() || !lead.is_empty() { "" } else { "\n" },
+            merged(&expected, &lines)
+        );
+    }
+    if whole == text {
+        return None;
+    }
+    if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
+        std::fs::write(file, &whole).unwrap();
+        return None;
+    }
+    let difference = text.lines().zip(whole.lines()).find(|(expected, line)| expected != line);
+    Some(format!("{}: {difference:#?}\nin full:\n{whole}", file.display()))
+}
+
+fn files() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn commands_print_what_the_transcripts_show() {
+    if !tools::need(&["tar", "script"]) {
+        return;
+    }
+    let differences: Vec<String> = files().iter().filter_map(|file| check(file)).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn there_are_enough_commands_to_learn_from() {
+    let commands: usize = files().iter().map(|file| parse(&std::fs::read_to_string(file).unwrap()).len()).sum();
+    assert!(commands >= 120, "{commands}");
+}

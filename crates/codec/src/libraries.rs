@@ -1,0 +1,54 @@
+//! The libraries that compress, with their versions.
+
+/// The libraries whose versions are pinned in Cargo.toml because their bytes reach an output, each with its version.
+pub const LIBRARIES: [(&str, &str); 6] = [
+    ("libdeflate", "1.26"),
+    ("zlib", "1.3.2"),
+    ("liblzma", "5.8.4"),
+    ("zstd", "1.5.7"),
+    ("lz4", "1.10.0"),
+    ("libbz2-rs", "0.2.6"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+    use std::os::raw::c_char;
+
+    fn version_of(name: &str) -> &'static str {
+        LIBRARIES.iter().find(|(library, _)| *library == name).unwrap().1
+    }
+
+    #[allow(unsafe_code)]
+    fn text(version: *const c_char) -> &'static str {
+        // SAFETY: each library returns a static text that ends with a zero.
+        unsafe { CStr::from_ptr(version) }.to_str().unwrap()
+    }
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn versions_are_those_that_are_linked() {
+        // SAFETY: these functions take nothing and only return a constant.
+        let (zlib, lzma, zstd, lz4) = unsafe {
+            (
+                libz_sys::zlibVersion(),
+                liblzma_sys::lzma_version_string(),
+                zstd_sys::ZSTD_versionString(),
+                lz4_sys::LZ4_versionNumber(),
+            )
+        };
+        assert_eq!([zlib, lzma, zstd].map(text), ["zlib", "liblzma", "zstd"].map(version_of));
+        let (major, minor, patch) = (lz4 / 10_000, lz4 / 100 % 100, lz4 % 100);
+        assert_eq!(format!("{major}.{minor}.{patch}"), version_of("lz4"));
+    }
+
+    /// These two have no function that says it.
+    #[test]
+    fn versions_are_those_of_the_lock_file() {
+        let lock = include_str!("../../../Cargo.lock");
+        let bzip2 = format!("name = \"libbz2-rs-sys\"\nversion = \"{}\"", version_of("libbz2-rs"));
+        let deflate = format!("name = \"libdeflate-sys\"\nversion = \"{}.", version_of("libdeflate"));
+        assert!(lock.contains(&bzip2) && lock.contains(&deflate));
+    }
+}

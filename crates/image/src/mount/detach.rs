@@ -1,0 +1,103 @@
+//! Unmounting by another process than the one that answers the kernel.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+
+use super::attach::TYPE;
+use super::helper;
+use crate::Error;
+
+/// The mounts of this process's namespace.
+const MOUNTS: &str = "/proc/self/mountinfo";
+
+/// Unmounts an image that [`super::mount`] mounted on a directory.
+///
+/// # Errors
+/// [`Error::Target`] if no image is mounted there by packline, [`Error::Output`] if the system refuses, as while a process uses it.
+pub fn unmount(point: &Path) -> Result<(), Error> {
+    let failed = |cause| Error::Output { path: point.to_path_buf(), action: "cannot unmount", cause };
+    // A mount whose process was killed answers no path lookup, so only its parent is resolved.
+    let resolved = resolved(point).map_err(failed)?;
+    let mounts = std::fs::read(MOUNTS).map_err(failed)?;
+    if !is_ours(&mounts, &resolved) {
+        let (what, expected) =
+            ("packline has no image mounted here".to_string(), "a directory of packline mount".into());
+        return Err(Error::Target { path: point.to_path_buf(), what, expected });
+    }
+    match rustix::mount::unmount(&resolved, UnmountFlags::NOFOLLOW) {
+        Err(Errno::PERM) => helper::unmount_idle(&resolved).map_err(failed),
+        outcome => outcome.map_err(|errno| failed(errno.into())),
+    }
+}
+
+fn resolved(point: &Path) -> io::Result<PathBuf> {
+    match point.canonicalize() {
+        Err(cause) if cause.raw_os_error() == Some(Errno::NOTCONN.raw_os_error()) => {
+            let parent = point.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let name = point.file_name().ok_or(cause)?;
+            Ok(parent.canonicalize()?.join(name))
+        }
+        outcome => outcome,
+    }
+}
+
+/// Whether the topmost mount on a directory is one of packline's. Fields as in proc_pid_mountinfo(5): the fifth is the mount point, and the
+/// one after ` - ` the type.
+fn is_ours(mounts: &[u8], point: &Path) -> bool {
+    let mut types = mounts.split(|&byte| byte == b'\n').filter_map(|line| {
+        let mut fields = line.split(|&byte| byte == b' ');
+        let on = unescaped(fields.nth(4)?);
+        (on == point).then(|| fields.skip_while(|field| *field != b"-").nth(1)).flatten()
+    });
+    types.next_back() == Some(TYPE.as_bytes())
+}
+
+/// A path in which space, tab, newline and backslash are written as `\ooo`, octal.
+fn unescaped(field: &[u8]) -> OsString {
+    let (mut path, mut rest) = (Vec::new(), field);
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                path.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                path.push(first);
+                rest = after;
+            }
+        }
+    }
+    OsString::from_vec(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    const SAMPLE: &[u8] = b"36 35 98:0 / /mnt rw - ext4 /dev/sda rw\n\
+        37 36 0:50 / /mnt/a\\040b ro shared:1 - fuse.packline /x.sqfs ro\n\
+        38 36 0:51 / /mnt/c ro - fuse.packline /x.sqfs ro\n\
+        39 36 0:52 / /mnt/c ro - tmpfs none ro\n";
+
+    #[test]
+    fn only_the_topmost_mount_counts_and_only_ours() {
+        assert!(is_ours(SAMPLE, Path::new("/mnt/a b")));
+        for other in ["/mnt", "/mnt/c", "/mnt/a", "/"] {
+            assert!(!is_ours(SAMPLE, Path::new(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn octal_codes_are_bytes_and_all_else_is_kept() {
+        assert_eq!(unescaped(b"a\\040\\134b\\9\\04"), OsStr::from_bytes(b"a \\b\\9\\04"));
+    }
+}

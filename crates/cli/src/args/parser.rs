@@ -55,7 +55,7 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
         .infer_long_args(drop_in)
         .args_override_self(true)
         .visible_aliases(entry.aliases.iter().copied());
-    with_help_and_version(command.mut_args(if drop_in { with_hyphens } else { with_negative_numbers }))
+    with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command })
 }
 
 /// What a user types to run it.
@@ -87,19 +87,15 @@ fn with_hyphens(argument: Arg) -> Arg {
     if option && !argument.is_require_equals_set() { argument.allow_hyphen_values(true) } else { argument }
 }
 
-/// Lets the value of an option be a negative number, so that the error names the option and its range.
-fn with_negative_numbers(argument: Arg) -> Arg {
-    let option = argument.get_action().takes_values() && !argument.is_positional();
-    argument.allow_negative_numbers(option)
-}
-
 /// Appends range and default to the help of an argument, in that order.
 fn with_range_and_default(argument: Arg) -> Arg {
     let help = help_of(&argument);
     if !argument.get_action().takes_values() {
         return argument.help(help);
     }
-    argument.help(help).hide_possible_values(true).hide_default_value(true)
+    let option = !argument.is_positional();
+    // A negative number is then an error that names the option and its range.
+    argument.help(help).hide_possible_values(true).hide_default_value(true).allow_negative_numbers(option)
 }
 
 fn help_of(argument: &Arg) -> String {

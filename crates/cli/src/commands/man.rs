@@ -48,8 +48,10 @@ impl Command for ManPage {
 fn page(command: Option<&Entry>) -> Result<Vec<u8>, Failure> {
     let details = command.map(Details::of);
     let parser = command.map_or_else(parser_of_all, |command| {
-        let text = details.as_ref().map_or(String::new(), |details| details.text.clone());
-        parser_of(command).display_name(name_of(command)).after_help(text)
+        let parser = parser_of(command).display_name(name_of(command));
+        let about = parser.get_about().map(ToString::to_string).unwrap_or_default();
+        let text = details.as_ref().map_or(String::new(), |details| details.text.replace('\n', "\n\n"));
+        parser.long_about(format!("{about}.\n\n{text}"))
     });
     let mut page = Vec::new();
     Man::new(parser).render(&mut page).map_err(Failure::printing)?;

@@ -1,14 +1,23 @@
 //! Everything that CI checks, the quickest checks first.
 
-use crate::{fuzz, golden, models, shell, tidy};
+use crate::{clock, fuzz, golden, models, shell, tidy};
 
-/// Stops at the first failure. All checks use one profile, so that nothing is compiled twice.
+/// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
-    shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;
-    tidy::run()?;
-    shell::run(shell::cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
-    shell::run(shell::cargo().args(["test", "--workspace"]))?;
-    golden::run(&golden::Options::default())?;
-    models::loom()?;
-    fuzz::each_target(fuzz_seconds)
+    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    timed("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
+    timed("tidy", tidy::run)?;
+    timed("clippy", || shell::run(shell::cargo().args(lints)))?;
+    timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
+    timed("tests", || shell::run(shell::cargo().args(["test", "--workspace"])))?;
+    timed("golden", || golden::run(&golden::Options::default()))?;
+    timed("models", models::loom)?;
+    timed("fuzzing", || fuzz::each_target(fuzz_seconds))
+}
+
+fn timed(name: &str, check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let start = clock::monotonic_seconds();
+    check()?;
+    shell::print_error(&format!("{name}: {:.0} s", clock::monotonic_seconds() - start));
+    Ok(())
 }

@@ -4,6 +4,12 @@
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Seconds since a time in the past that stays the same.
+pub fn monotonic_seconds() -> f64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
 /// Processor time of all threads of this process so far, seconds.
 pub fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);

@@ -82,15 +82,16 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
 
 /// `packline NAME ARGUMENTS...`, or the options that stand before any name.
 fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
-    let texts: Vec<&str> = arguments.iter().map(|argument| argument.to_str().unwrap_or_default()).collect();
-    match texts.as_slice() {
-        ["help"] => return run_bare(&["--help".into()], io),
-        ["help", _] => return run_named(&[arguments[1].clone(), "--help".into()], io),
-        ["version"] => return run_bare(&["--version".into()], io),
-        ["version" | "--version" | "-V", "--verbose" | "-v"] => return print_versions(io),
+    let Some((name, rest)) = arguments.split_first() else { return run_bare(arguments, io) };
+    match (name.to_str(), rest) {
+        (Some("help"), []) => return run_bare(&["--help".into()], io),
+        (Some("help"), [command]) => return run_named(&[command.clone(), "--help".into()], io),
+        (Some("version"), []) => return run_bare(&["--version".into()], io),
+        (Some("version" | "--version" | "-V"), [word]) if word == "--verbose" || word == "-v" => {
+            return print_versions(io);
+        }
         _ => {}
     }
-    let Some((name, rest)) = arguments.split_first() else { return run_bare(arguments, io) };
     if name.as_encoded_bytes().starts_with(b"-") {
         return run_bare(arguments, io);
     }
@@ -128,7 +129,7 @@ pub fn unknown_command(name: &OsStr) -> Failure {
 
 /// Without a command: `--help`, `--version`, or wrong usage.
 fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
-    let called = Called { by: "packline", name: "packline".to_string(), usage_status: 2 };
+    let called = Called { by: "packline", command: None };
     match parser_of_all().term_width(io.host.columns).try_get_matches_from(with_name("packline", arguments)) {
         Ok(_) => report(&Failure::usage("missing command"), "packline", 2, io),
         Err(error) => answer(error, &called, io),
@@ -152,7 +153,7 @@ fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &m
             Ok(()) => 0,
             Err(failure) => report(&failure, called, usage_status, io),
         },
-        Err(error) => answer(error, &Called { by: called, name: full_name(command), usage_status }, io),
+        Err(error) => answer(error, &Called { by: called, command: Some(command) }, io),
     }
 }
 
@@ -160,9 +161,18 @@ fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &m
 struct Called<'c> {
     /// The program's name, with which each message starts.
     by: &'c str,
-    /// The command's full name.
-    name: String,
-    usage_status: u8,
+    /// `None` for the program itself.
+    command: Option<&'c Entry>,
+}
+
+impl Called<'_> {
+    fn name(&self) -> String {
+        self.command.map_or("packline".to_string(), full_name)
+    }
+
+    fn usage_status(&self) -> u8 {
+        self.command.map_or(2, |command| command.compat.usage_status())
+    }
 }
 
 fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
@@ -188,16 +198,16 @@ fn answer(error: clap::Error, called: &Called<'_>, io: &mut Io) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match io.print(text) {
             Ok(()) => 0,
-            Err(failure) => report(&failure, called.by, called.usage_status, io),
+            Err(failure) => report(&failure, called.by, called.usage_status(), io),
         },
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             io.eprint_lines(text.trim_end());
-            called.usage_status
+            called.usage_status()
         }
         _ => {
             let text = in_short(&error, called).unwrap_or_else(|| text.trim_end().to_string());
             io.eprint_lines(&format!("{}: {text}", called.by));
-            called.usage_status
+            called.usage_status()
         }
     }
 }
@@ -222,7 +232,7 @@ fn in_short(error: &clap::Error, called: &Called<'_>) -> Option<String> {
     let bare =
         |name: &String| name.split(' ').next().unwrap_or_default().trim_matches(['<', '>', '[', ']', '.']).to_string();
     let usage = || error.get(ContextKind::Usage).map_or(String::new(), |usage| format!("\n{usage}"));
-    let help = format!("'{} --help' lists the options", called.name);
+    let help = format!("'{} --help' lists the options", called.name());
     match error.kind() {
         ErrorKind::MissingRequiredArgument => {
             let missing: Vec<String> = wrong.iter().map(bare).collect();
@@ -259,8 +269,7 @@ fn elsewhere(typed: &str, called: &Called<'_>) -> Option<&'static str> {
     let known = |names: &[&str]| names.contains(&typed) || is_level && names.contains(&"--level");
     let (_, ours) = ELSEWHERE.into_iter().find(|(names, _)| known(names))?;
     let long = ours.split(' ').next()?.trim_start_matches('-');
-    let command = find(OsStr::new(called.name.rsplit(' ').next()?))?;
-    parser_of(command).get_arguments().any(|argument| argument.get_long() == Some(long)).then_some(ours)
+    parser_of(called.command?).get_arguments().any(|argument| argument.get_long() == Some(long)).then_some(ours)
 }
 
 /// Whether one name is likely to be a misspelling of the other.

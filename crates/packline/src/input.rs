@@ -1,7 +1,7 @@
 //! Inputs that are one file or stream.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use packline_image::ContentKind;
 use packline_runtime::{FileInput, Input as _, Source};
 
 use crate::output_stream::refuse_target;
-use crate::source::head_of;
+use crate::source::peeked;
 use crate::{Error, Output};
 
 /// Where bytes come from, compressed or not.
@@ -45,10 +45,9 @@ impl Input {
                 let found = ContentKind::of_file(&path);
                 Ok((Input::File(path), found))
             }
-            Input::Stream(name, mut stream) => {
-                let head = head_of(Path::new(&name), &mut stream)?;
-                let found = ContentKind::of_head(&head);
-                Ok((Input::Stream(name, Box::new(Cursor::new(head).chain(stream))), found))
+            Input::Stream(name, stream) => {
+                let (head, stream) = peeked(Path::new(&name), stream)?;
+                Ok((Input::Stream(name, stream), ContentKind::of_head(&head)))
             }
         }
     }
@@ -58,7 +57,7 @@ impl Input {
 pub(crate) struct OpenedInput {
     pub(crate) display_path: PathBuf,
     pub(crate) bytes: Bytes,
-    /// Metadata of a regular file.
+    /// Of a regular file.
     pub(crate) about: Option<Metadata>,
 }
 
@@ -92,7 +91,7 @@ impl OpenedInput {
     }
 
     /// Reads a file of size 0 as a stream, since files of the kernel (`/proc`) report that size.
-    pub(crate) fn unless_sizeless(mut self) -> Result<OpenedInput, Error> {
+    pub(crate) fn empty_as_stream(mut self) -> Result<OpenedInput, Error> {
         if matches!(&self.bytes, Bytes::At(input) if input.size() == 0) {
             let file = File::open(&self.display_path);
             let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot open", cause };
@@ -102,15 +101,13 @@ impl OpenedInput {
     }
 
     /// Refuses an input of another container than .pln.
-    pub(crate) fn unless_other(mut self) -> Result<OpenedInput, Error> {
+    pub(crate) fn require_pln(mut self) -> Result<OpenedInput, Error> {
         let found = match &mut self.bytes {
             Bytes::At(input) => ContentKind::of_input(input.size(), |head| input.read_at(0, head)),
             Bytes::Stream(stream) => {
-                let head = head_of(&self.display_path, stream)?;
-                let found = ContentKind::of_head(&head);
-                let rest = std::mem::replace(stream, Box::new(io::empty()));
-                *stream = Box::new(io::Cursor::new(head).chain(rest));
-                found
+                let (head, whole) = peeked(&self.display_path, std::mem::replace(stream, Box::new(io::empty())))?;
+                *stream = whole;
+                ContentKind::of_head(&head)
             }
         };
         match found.filter(|&found| found != ContentKind::Pln) {

@@ -6,7 +6,7 @@ mod tar_stream;
 mod tree;
 
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub use tree::{LrzTreeCounts, lrz_unpack_tree};
 use crate::input::OpenedInput;
 use crate::output_stream::{OutputStream, refuse_target};
 use crate::request::no_lrz;
-use crate::source::{head_of, is_compressed, refuse_container};
+use crate::source::{is_compressed, peeked, refuse_container};
 use crate::{
     CompressRequest, ContentKind, Error, FileIdentity, Observer, Output, PackRequest, Resources, Source, Temporaries,
     must_differ,
@@ -243,18 +243,18 @@ fn pack_stream(
 /// Packs a tar without what it was compressed with, which takes memory only if it was.
 fn pack_tar(
     name: &str,
-    mut stream: Box<dyn Read + Send>,
+    stream: Box<dyn Read + Send>,
     output: &mut OutputStream,
     options: &WriteOptions,
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let refused = |cause| Error::Source { path: PathBuf::from(name), action: "cannot read", cause };
-    let head = head_of(Path::new(name), &mut stream)?;
+    let (head, whole) = peeked(Path::new(name), stream)?;
     refuse_container(Path::new(name), &head)?;
     let compressed = is_compressed(&head);
     let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
-    let (whole, limits) = (Cursor::new(head).chain(stream), tar_limits(resources.memory).0);
+    let limits = tar_limits(resources.memory).0;
     let mut plain = decompress::open(whole, &limits).map_err(refused)?;
     let less = with_less(resources, besides(resources.memory));
     let written = pack_stream(name, &mut plain, output, options, &less, observer);

@@ -48,7 +48,7 @@ impl PlnUnpackRequest {
 /// # Errors
 /// [`Error`], with the name of the file and, where there is one, the offset.
 pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn Observer) -> Result<Written, Error> {
-    let open = |source| OpenedInput::new(source)?.unless_sizeless();
+    let open = |source| OpenedInput::new(source)?.empty_as_stream();
     request.run(open, packline_pln::compress, fault, observer)
 }
 
@@ -59,7 +59,7 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
 /// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, resources, temporaries } = request;
-    let mut opened = OpenedInput::new(source)?.unless_other()?;
+    let mut opened = OpenedInput::new(source)?.require_pln()?;
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
     let read = packline_pln::decompress(opened.source(), span, &mut output, &resources, observer);
@@ -86,7 +86,7 @@ pub fn pln_verify(
     found: &mut dyn FnMut(&packline_pln::Error),
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
-    let mut opened = OpenedInput::new(source)?.unless_other()?;
+    let mut opened = OpenedInput::new(source)?.require_pln()?;
     let read = packline_pln::verify(opened.source(), found, resources, observer);
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
@@ -96,7 +96,7 @@ pub fn pln_verify(
 /// # Errors
 /// [`Error`] if it cannot be read or is not a .pln file; [`Error::Target`] for a pipe.
 pub fn pln_info(path: &Path) -> Result<Info, Error> {
-    let opened = OpenedInput::new(Input::File(path.to_path_buf()))?.unless_other()?;
+    let opened = OpenedInput::new(Input::File(path.to_path_buf()))?.require_pln()?;
     let Bytes::At(input) = opened.bytes else {
         let (what, expected) = ("what is in a stream cannot be listed".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });

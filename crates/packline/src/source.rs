@@ -105,17 +105,24 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
     Ok(Prepared::TarFile { path, compressed })
 }
 
-fn prepare_stream(name: String, mut stream: Box<dyn Read + Send>) -> Result<Prepared, Error> {
-    let head = head_of(Path::new(&name), &mut stream)?;
+fn prepare_stream(name: String, stream: Box<dyn Read + Send>) -> Result<Prepared, Error> {
+    let (head, stream) = peeked(Path::new(&name), stream)?;
     refuse_container(Path::new(&name), &head)?;
     let compressed = is_compressed(&head);
-    Ok(Prepared::TarStream { name, stream: Box::new(Cursor::new(head).chain(stream)), compressed })
+    Ok(Prepared::TarStream { name, stream, compressed })
 }
 
 /// The first bytes of an input, by which its compression is detected.
 pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
     let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
     decompress::read_head(input).map_err(refused)
+}
+
+/// The first bytes of a stream, and the whole stream.
+pub(crate) fn peeked(name: &Path, mut stream: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>), Error> {
+    let head = head_of(name, &mut stream)?;
+    let whole = Cursor::new(head.clone()).chain(stream);
+    Ok((head, Box::new(whole)))
 }
 
 /// Fails if an input that should be a tar is something else. A tar may begin with zeros, which end it, and the first header of one may be

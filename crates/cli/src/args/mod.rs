@@ -64,8 +64,13 @@ pub trait Command: clap::Args + FromArgMatches {
     /// The long option that `-7` is a value of.
     const DIGITS: Option<&'static str> = None;
 
-    /// The end of the help, after the options: formats, examples.
-    fn details() -> String;
+    /// Command lines, which help and manual page show.
+    const EXAMPLES: &'static [&'static str] = &[];
+
+    /// What follows the options in the help: formats, conditions. A paragraph a line.
+    fn details() -> String {
+        String::new()
+    }
 
     /// # Errors
     /// They become the exit status and a message on standard error.
@@ -79,7 +84,7 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     pub compat: Compat,
     pub digits: Option<&'static str>,
-    /// The end of the help, after the options.
+    pub examples: &'static [&'static str],
     pub details: fn() -> String,
     /// Adds the arguments to a parser.
     pub augment: fn(clap::Command) -> clap::Command,
@@ -94,6 +99,7 @@ impl Entry {
             aliases: C::ALIASES,
             compat: C::COMPAT,
             digits: C::DIGITS,
+            examples: C::EXAMPLES,
             details: C::details,
             augment: C::augment_args,
             run: |invocation, io| match C::from_arg_matches(&invocation.matches) {

@@ -16,34 +16,13 @@ pub fn parser_of(entry: &Entry) -> Command {
 
 /// As [`parser_of`], with all that help shows, for a terminal of so many columns.
 pub fn help_parser_of(entry: &Entry, columns: usize) -> Command {
-    let Details { text, examples } = Details::of(entry);
-    let mut parts = vec![text];
-    if !examples.is_empty() {
-        parts.push(format!("Examples:\n  {}", examples.join("\n  ")));
+    let mut parts = vec![(entry.details)()];
+    if !entry.examples.is_empty() {
+        parts.push(format!("Examples:\n  {}", entry.examples.join("\n  ")));
     }
     parts.push(exit_status::text(entry.compat));
+    parts.retain(|part| !part.is_empty());
     parser_of(entry).term_width(columns).after_help(wrap(&parts.join("\n\n"), columns))
-}
-
-/// What follows the options in help and manual page.
-pub struct Details {
-    /// Paragraphs, a line each.
-    pub text: String,
-    /// Command lines.
-    pub examples: Vec<String>,
-}
-
-impl Details {
-    /// The examples are at the end of a command's details, from `Example:` or `Examples:` on, a line each.
-    pub fn of(entry: &Entry) -> Details {
-        let details = (entry.details)();
-        let Some((text, examples)) = details.split_once("Examples: ").or_else(|| details.split_once("Example: "))
-        else {
-            return Details { text: details, examples: Vec::new() };
-        };
-        let examples = examples.lines().map(|line| line.trim().to_string()).collect();
-        Details { text: text.trim_end().to_string(), examples }
-    }
 }
 
 /// As [`parser_of`], without the parts that only help shows: it takes a fifth less time at the start of every command.

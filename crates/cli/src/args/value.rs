@@ -117,6 +117,12 @@ pub fn text_or_help(help: fn(&str) -> Option<Result<String, String>>) -> TextOrH
     TextOrHelp(help)
 }
 
+/// The answer to `--codec help`.
+pub fn codecs_help<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    format!("Codecs: {}\nCODEC:help explains one, such as zstd:help.\n", names.join(", "))
+}
+
 impl TypedValueParser for TextOrHelp {
     type Value = String;
 

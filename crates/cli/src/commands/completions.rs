@@ -32,9 +32,7 @@ pub struct Completions {
 impl Command for Completions {
     const NAME: &'static str = "completions";
 
-    fn details() -> String {
-        "Example: packline completions bash > /etc/bash_completion.d/packline".to_string()
-    }
+    const EXAMPLES: &'static [&'static str] = &["packline completions bash > /etc/bash_completion.d/packline"];
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (mut parser, name) = match self.name.filter(|name| name != "packline") {

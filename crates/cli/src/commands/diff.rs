@@ -75,11 +75,12 @@ pub struct Diff {
 impl Command for Diff {
     const NAME: &'static str = "diff";
 
+    const EXAMPLES: &'static [&'static str] = &["packline diff -T build-1.sqfs rootfs/"];
+
     fn details() -> String {
         "How an image is packed makes no difference: codec, block size, order.\n\
          A line a difference: '- PATH' only OLD has it, '+ PATH' only NEW has it, '! PATH: WHAT' it differs. Names are written as by \
-         'packline list'.\n\
-         Example: packline diff -T build-1.sqfs rootfs/"
+         'packline list'."
             .to_string()
     }
 

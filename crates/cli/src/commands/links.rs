@@ -30,12 +30,13 @@ pub struct Links {
 impl Command for Links {
     const NAME: &'static str = "links";
 
+    const EXAMPLES: &'static [&'static str] = &["packline links ~/.local/bin"];
+
     fn details() -> String {
         format!(
             "The names: {}.\n\
              A name that exists is left as it is unless it is a link to the same target, and the command fails, or --force \
-             replaces it.\n\
-             Example: packline links ~/.local/bin",
+             replaces it.",
             names().collect::<Vec<_>>().join(", ")
         )
     }
@@ -48,7 +49,8 @@ impl Command for Links {
         }
         for name in names() {
             let link = self.directory.join(name);
-            place(&target, &link).map_err(|cause| failed(&link, "cannot make the link", &cause))?;
+            let failed = |cause| Failure::failed(format!("{}: cannot make the link: {cause}", link.escaped()));
+            place(&target, &link).map_err(failed)?;
             if !self.quiet {
                 io.print(&format!("{} -> {}\n", link.escaped(), target.escaped()))?;
             }
@@ -88,8 +90,4 @@ fn temporary_name(link: &Path) -> PathBuf {
     let mut name = link.as_os_str().to_owned();
     name.push(".packline-link");
     PathBuf::from(name)
-}
-
-fn failed(path: &Path, what: &str, cause: &io::Error) -> Failure {
-    Failure::failed(format!("{}: {what}: {cause}", path.escaped()))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::args::parser::{Details, parser_of};
+use crate::args::parser::parser_of;
 use crate::args::{Command, Compat, Entry, Invocation};
 use crate::dispatch::{COMMANDS, find, parser_of_all, unknown_command};
 use crate::ui::escape::Escape;
@@ -27,9 +27,7 @@ pub struct ManPage {
 impl Command for ManPage {
     const NAME: &'static str = "man";
 
-    fn details() -> String {
-        "Example: packline man pack | man -l -".to_string()
-    }
+    const EXAMPLES: &'static [&'static str] = &["packline man pack | man -l -"];
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if let Some(directory) = self.all {
@@ -46,20 +44,19 @@ impl Command for ManPage {
 
 /// The page of a command, or of the program.
 fn page(command: Option<&Entry>) -> Result<Vec<u8>, Failure> {
-    let details = command.map(Details::of);
-    let parser = command.map_or_else(parser_of_all, |command| {
-        let parser = parser_of(command).display_name(name_of(command));
-        let about = parser.get_about().map(ToString::to_string).unwrap_or_default();
-        let text = details.as_ref().map_or(String::new(), |details| details.text.replace('\n', "\n\n"));
-        parser.long_about(format!("{about}.\n\n{text}"))
-    });
+    let (parser, examples, compat) = match command {
+        Some(command) => {
+            let parser = parser_of(command);
+            let about = parser.get_about().map(ToString::to_string).unwrap_or_default();
+            let description = format!("{about}.\n\n{}", (command.details)().replace('\n', "\n\n"));
+            (parser.display_name(name_of(command)).long_about(description), command.examples, command.compat)
+        }
+        None => (parser_of_all(), [].as_slice(), Compat::Packline),
+    };
     let mut page = Vec::new();
-    Man::new(parser).render(&mut page).map_err(Failure::printing)?;
-    let examples = details.map_or(Vec::new(), |details| details.examples);
-    examples_of(&examples).to_writer(&mut page).map_err(Failure::printing)?;
-    statuses(command.map_or(Compat::Packline, |command| command.compat))
-        .to_writer(&mut page)
-        .map_err(Failure::printing)?;
+    let rendered = Man::new(parser).render(&mut page);
+    let rendered = rendered.and_then(|()| examples_of(examples).to_writer(&mut page));
+    rendered.and_then(|()| statuses(compat).to_writer(&mut page)).map_err(Failure::printing)?;
     Ok(page)
 }
 
@@ -77,12 +74,12 @@ fn name_of(command: &Entry) -> String {
     }
 }
 
-fn examples_of(lines: &[String]) -> Roff {
+fn examples_of(lines: &[&str]) -> Roff {
     let mut roff = Roff::new();
     if !lines.is_empty() {
         roff.control("SH", ["EXAMPLES"]).control("nf", []);
         for line in lines {
-            roff.text([roman(line)]);
+            roff.text([roman(*line)]);
         }
         roff.control("fi", []);
     }

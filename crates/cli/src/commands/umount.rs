@@ -17,10 +17,10 @@ pub struct Umount {
 impl Command for Umount {
     const NAME: &'static str = "umount";
 
+    const EXAMPLES: &'static [&'static str] = &["packline umount /mnt"];
+
     fn details() -> String {
-        "Other mounts are refused. An image that a process uses stays mounted, and the command fails.\n\
-         Example: packline umount /mnt"
-            .to_string()
+        "Other mounts are refused. An image that a process uses stays mounted, and the command fails.".to_string()
     }
 
     fn run(self, _: &Invocation, _: &mut Io) -> Result<(), Failure> {

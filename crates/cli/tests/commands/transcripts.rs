@@ -8,8 +8,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use packline_testkit::tools;
-use packline_testkit::{Ran, Sandbox};
+use packline_testkit::{Ran, Sandbox, tools};
 
 /// One command of a transcript.
 struct Step {

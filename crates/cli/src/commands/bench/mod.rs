@@ -135,6 +135,14 @@ struct ReportArgs {
 impl Command for Bench {
     const NAME: &'static str = "bench";
 
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline bench pack rootfs.tar -c zstd,xz --levels 3,6 --against tar2sqfs,mksquashfs",
+        "packline bench unpack rootfs.sqfs --jobs 1-4 --html unpack.html",
+        "packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M",
+        "packline bench storage /mnt/disk",
+        "packline bench report monday.csv tuesday.csv --html all.html",
+    ];
+
     fn details() -> String {
         let names = |kinds: &[ProgramKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         format!(
@@ -145,12 +153,7 @@ impl Command for Bench {
          printed before the first run. A summary of at most 100 columns is printed at the end; all figures are in --markdown, \
          --html, --csv and --json.\n\
          Programs for pack: {}. For unpack: {}. packline=PATH is another build of packline.\n\
-         codec compresses, decompresses and compares blocks in memory on one thread.\n\
-         Examples: packline bench pack rootfs.tar -c zstd,xz --levels 3,6 --against tar2sqfs,mksquashfs\n          \
-         packline bench unpack rootfs.sqfs --jobs 1-4 --html unpack.html\n          \
-         packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M\n          \
-         packline bench storage /mnt/disk\n          \
-         packline bench report monday.csv tuesday.csv --html all.html",
+         codec compresses, decompresses and compares blocks in memory on one thread.",
             names(PACKERS),
             names(UNPACKERS)
         )

@@ -39,11 +39,12 @@ pub struct Cat {
 impl Command for Cat {
     const NAME: &'static str = "cat";
 
+    const EXAMPLES: &'static [&'static str] =
+        &["packline cat root.sqfs etc/passwd etc/group", "packline cat --range 1M..2M disk.img.pln"];
+
     fn details() -> String {
         "Symbolic links are followed inside the image. If a path leads to no file, nothing is printed.\n\
-         Of a .pln file, or of one on standard input if that is -, the content is printed, or a range of it.\n\
-         Examples: packline cat root.sqfs etc/passwd etc/group\n          \
-         packline cat --range 1M..2M disk.img.pln"
+         Of a .pln file, or of one on standard input if that is -, the content is printed, or a range of it."
             .to_string()
     }
 

@@ -12,7 +12,7 @@ use packline_codec::Coding;
 
 use crate::args::machine::Memory;
 use crate::args::run_options::SchedulingOptions;
-use crate::args::value::{number, size, text_or_help};
+use crate::args::value::{codecs_help, number, size, text_or_help};
 use crate::args::{Command, Invocation};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -123,8 +123,7 @@ pub(crate) struct Compression {
 
 fn help(text: &str) -> Option<Result<String, String>> {
     if text == "help" {
-        let names: Vec<&str> = Coding::names().collect();
-        return Some(Ok(format!("Codecs: {}\nCODEC:help explains one, such as zstd:help.\n", names.join(", "))));
+        return Some(Ok(codecs_help(Coding::names())));
     }
     let name = text.strip_suffix(":help")?.trim_start_matches("slack+");
     Some(Coding::help(name).map_err(|error| error.to_string()))
@@ -134,6 +133,13 @@ impl Command for Compress {
     const NAME: &'static str = "compress";
     const DIGITS: Option<&'static str> = Some("level");
 
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline compress -9 disk.img",
+        "packline compress -C slack+lz4hc --record-size 128K -o x.pln x",
+        "tar -c tree | packline compress > tree.tar.pln",
+        "packline compress -d disk.img.pln",
+    ];
+
     fn details() -> String {
         let names: Vec<&str> = Coding::names().collect();
         format!(
@@ -141,11 +147,7 @@ impl Command for Compress {
              one that is cut off is read up to there. Files that exist are replaced only with --force; an output has its name \
              when it is whole.\n\
              Codecs: {}. auto is slack+lz4 and slack+zstd:level=3.\n\
-             Sizes may end in K, M or G.\n\
-             Examples: packline compress -9 disk.img\n          \
-             packline compress -C slack+lz4hc --record-size 128K -o x.pln x\n          \
-             tar -c tree | packline compress > tree.tar.pln\n          \
-             packline compress -d disk.img.pln",
+             Sizes may end in K, M or G.",
             names.join(", ")
         )
     }

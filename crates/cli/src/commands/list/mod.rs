@@ -55,15 +55,18 @@ impl Command for List {
     const NAME: &'static str = "list";
     const ALIASES: &'static [&'static str] = &["ls"];
 
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline list root.sqfs",
+        "packline list -l root.sqfs /etc 'usr/bin/x*'",
+        "packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'",
+    ];
+
     fn details() -> String {
         let text = "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
                     In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
                     interpret or that is not UTF-8. In JSON a name that is not UTF-8 has its exact bytes in a second member, path_hex.\n\
                     A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
-                    hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
-                    Examples: packline list root.sqfs\n          \
-                    packline list -l root.sqfs /etc 'usr/bin/x*'\n          \
-                    packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'";
+                    hard link shows the name it leads to. An image inside of a tar is listed with --offset.";
         format!("{}\n{text}", patterns::LANGUAGE)
     }
 

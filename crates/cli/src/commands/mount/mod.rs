@@ -53,13 +53,14 @@ const RESOURCES: &str = "Resources";
 impl Command for Mount {
     const NAME: &'static str = "mount";
 
+    const EXAMPLES: &'static [&'static str] =
+        &["packline mount rootfs.sqfs /mnt", "packline mount -f -j 4 --mem 200M rootfs.sqfs /mnt"];
+
     fn details() -> String {
         "The command returns once the image can be used. umount DIR, fusermount -u DIR, or SIGINT, SIGTERM or SIGHUP to the \
          process end it. If the process is killed otherwise, DIR answers with errors until it is unmounted; --auto-unmount \
          prevents that.\n\
-         Set-user-id bits and device files do not count unless -o suid or -o dev is given.\n\
-         Examples: packline mount rootfs.sqfs /mnt\n          \
-         packline mount -f -j 4 --mem 200M rootfs.sqfs /mnt"
+         Set-user-id bits and device files do not count unless -o suid or -o dev is given."
             .to_string()
     }
 
@@ -83,8 +84,8 @@ impl Command for Mount {
 impl Mount {
     fn request(&self, io: &Io) -> Result<MountRequest, Failure> {
         let mut request = MountRequest::new(self.place.place(), self.dir.clone());
-        request.resources = Resources::new(self.jobs.unwrap_or(io.host.processors));
-        request.resources.memory = self.mem.or(io.host.memory_limit);
+        let workers = self.jobs.unwrap_or(io.host.processors);
+        request.resources = Resources::new(workers).memory_limit(self.mem.or(io.host.memory_limit));
         (request.allow_other, request.auto_unmount) = (self.allow_other, self.auto_unmount);
         for word in self.options.iter().flat_map(|words| words.split(',')) {
             apply(word, &mut request).map_err(|what| wrong("options", what))?;

@@ -79,16 +79,19 @@ impl Command for Pack {
     const NAME: &'static str = "pack";
     const ALIASES: &'static [&'static str] = &["create"];
 
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline pack rootfs/ rootfs.sqfs",
+        "packline pack rootfs/ rootfs.sqfs -x '*.pyc' -x '/var/{cache,log}/**'",
+        "packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs",
+        "podman export x | packline pack --time 0 - x.sqfs",
+    ];
+
     fn details() -> String {
         format!(
             "Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
              Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
              Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
-             {}\n\
-             Examples: packline pack rootfs/ rootfs.sqfs\n          \
-             packline pack rootfs/ rootfs.sqfs -x '*.pyc' -x '/var/{{cache,log}}/**'\n          \
-             packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs\n          \
-             podman export x | packline pack --time 0 - x.sqfs",
+             {}",
             CODECS.join(", "),
             patterns::LANGUAGE
         )

@@ -7,7 +7,7 @@ use packline_squashfs::{CODECS, Fragments, Options, Stored, codec_help};
 use packline_tree::{DirectoryOptions, MountPoints};
 
 use crate::args::patterns::Exclude;
-use crate::args::value::{number, one_of, power_of_two, size, text, text_or_help};
+use crate::args::value::{codecs_help, number, one_of, power_of_two, size, text, text_or_help};
 use crate::args::wrong;
 use crate::ui::failure::Failure;
 
@@ -99,7 +99,7 @@ pub struct Entries {
 
 fn help(codec: &str) -> Option<Result<String, String>> {
     if codec == "help" {
-        return Some(Ok(format!("Codecs: {}\nCODEC:help explains one, such as zstd:help.\n", CODECS.join(", "))));
+        return Some(Ok(codecs_help(CODECS.iter().copied())));
     }
     codec.strip_suffix(":help").map(|name| codec_help(name).map_err(|error| error.to_string()))
 }

@@ -59,7 +59,7 @@ struct Entries {
     /// Unpack what is below this directory of the image; patterns start there too
     #[arg(long, value_name = "DIR")]
     subdir: Option<OsString>,
-    /// Report what fails and continue with the rest; the exit status is then 2
+    /// Report what fails and continue with the rest; the exit status is then 3
     #[arg(long = "continue")]
     continue_on_error: bool,
     /// Leave out block and character devices
@@ -119,6 +119,13 @@ impl Command for Unpack {
     const NAME: &'static str = "unpack";
     const ALIASES: &'static [&'static str] = &["extract"];
 
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline unpack root.sqfs root/",
+        "packline unpack root.sqfs etc/ --subdir etc -x '*.bak'",
+        "packline unpack -f root.sqfs sysroot/ usr/bin 'usr/lib/lib*'",
+        "packline unpack root.sqfs root.tar.zst -x '/var/{cache,log}/**'",
+    ];
+
     fn details() -> String {
         format!(
             "{}\n\
@@ -130,11 +137,7 @@ impl Command for Unpack {
              A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
              The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
              If a pattern matches nothing, nothing is unpacked; with --continue the rest is.\n\
-             In an existing directory, what was written before a failure stays. A directory's data is synced only with --sync.\n\
-             Examples: packline unpack root.sqfs root/\n          \
-             packline unpack root.sqfs etc/ --subdir etc -x '*.bak'\n          \
-             packline unpack -f root.sqfs sysroot/ usr/bin 'usr/lib/lib*'\n          \
-             packline unpack root.sqfs root.tar.zst -x '/var/{{cache,log}}/**'",
+             In an existing directory, what was written before a failure stays. A directory's data is synced only with --sync.",
             patterns::LANGUAGE
         )
     }

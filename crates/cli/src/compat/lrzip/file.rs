@@ -173,11 +173,16 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
 
 /// Opens a file; an encrypted one with the password that was given, or else is asked for.
 pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLrz, Failure> {
-    let password = match secret {
-        Secret::Given(password) => Some(password.clone()),
-        _ => password_of(path, io)?,
+    let given = match secret {
+        Secret::Given(password) => Some(password.as_slice()),
+        _ => None,
     };
-    Ok(packline::requests::lrz_open(path, password.as_deref())?)
+    match packline::requests::lrz_open(path, given) {
+        Err(error) if given.is_none() && wants_password(&error) => {
+            Ok(packline::requests::lrz_open(path, Some(&password::ask(io, false)?))?)
+        }
+        opened => Ok(opened?),
+    }
 }
 
 /// Asks for the password of a file that is encrypted.
@@ -192,8 +197,6 @@ pub fn password_of(path: &Path, io: &mut Io) -> Result<Option<Vec<u8>>, Failure>
 pub fn wants_password(error: &Error) -> bool {
     matches!(error, Error::Stream { cause, .. } if matches!(cause.downcast_ref(), Some(LrzError::Password(_))))
 }
-
-// Both.
 
 /// The output's name; none for standard output.
 fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Failure> {

@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use packline_runtime::escape::Escape;
-use packline_squashfs::read::{Event, FileData, FragmentUses, Node, Reading, Request};
+use packline_squashfs::read::{Event, FileData, FragmentUses, Reading, Request};
 
-use crate::follow::{Followed, follow};
+use crate::follow::regular_file;
 use crate::read_plan::read_settings;
 use crate::{Error, OpenedImage, Resources};
 
@@ -34,22 +33,6 @@ pub fn cat(
     let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
     let mut writing = Writing { image, paths, at: 0, out, display_path };
     writing.all(reading.map_err(|cause| image.fault(cause))?)
-}
-
-fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
-    let refused = |what: &str| Error::Request {
-        what: format!("{}: {}: {what}", image.display_path.escaped(), path.escaped()),
-        expected: "the path of a regular file in the image".to_string(),
-    };
-    match follow(&image.image, path).map_err(|cause| image.fault_at(path, cause))? {
-        Followed::Missing => Err(refused("there is no such entry")),
-        Followed::TooManyLinks => Err(refused("too many symbolic links on the way")),
-        Followed::Found(inode) => match inode.node {
-            Node::File(file) => Ok(file),
-            Node::Directory(_) => Err(refused("is a directory")),
-            _ => Err(refused("is not a regular file")),
-        },
-    }
 }
 
 struct Writing<'w> {

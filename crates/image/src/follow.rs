@@ -2,10 +2,33 @@
 
 use std::collections::VecDeque;
 
-use packline_squashfs::read::{Image, Inode, Node, ReadError};
+use packline_runtime::escape::Escape;
+use packline_squashfs::read::{FileData, Image, Inode, Node, ReadError};
+
+use crate::{Error, OpenedImage};
 
 /// Maximum number of symbolic links followed for one path, as in Linux.
 const LINKS_MOST: usize = 40;
+
+/// The regular file at `path`, through all symbolic links.
+///
+/// # Errors
+/// [`Error::Request`] for a path that does not lead to one; [`Error::Read`].
+pub(crate) fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
+    let refused = |what: &str| Error::Request {
+        what: format!("{}: {}: {what}", image.display_path.escaped(), path.escaped()),
+        expected: "the path of a regular file in the image".to_string(),
+    };
+    match follow(&image.image, path).map_err(|cause| image.fault_at(path, cause))? {
+        Followed::Missing => Err(refused("there is no such entry")),
+        Followed::TooManyLinks => Err(refused("too many symbolic links on the way")),
+        Followed::Found(inode) => match inode.node {
+            Node::File(file) => Ok(file),
+            Node::Directory(_) => Err(refused("is a directory")),
+            _ => Err(refused("is not a regular file")),
+        },
+    }
+}
 
 /// Result of resolving a path.
 #[derive(Debug)]

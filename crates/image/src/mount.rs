@@ -66,10 +66,10 @@ pub struct MountRequest {
 }
 
 impl MountRequest {
-    /// A mount for this user until it is unmounted, with default flags; one worker, no memory limit.
+    /// A mount for this user until it is unmounted, with default flags; with all processors, no memory limit.
     pub fn new(image: ImagePlace, point: PathBuf) -> MountRequest {
         let (allow_other, auto_unmount, flags) = (false, false, MountFlags::default());
-        MountRequest { image, point, allow_other, auto_unmount, flags, resources: Resources::new(1) }
+        MountRequest { image, point, allow_other, auto_unmount, flags, resources: Resources::default() }
     }
 }
 

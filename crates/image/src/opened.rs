@@ -10,7 +10,8 @@ use packline_squashfs::read::{FileInput, Image, Input as _, Opening, Origin, Rea
 use packline_squashfs::verify::{Examiner, Finding};
 
 use crate::{
-    ContentKind, Error, FileIdentity, ImageEntries, ImageInfo, Resources, Selection, cat, metadata_cache, verify,
+    ContentKind, Error, FileIdentity, ImageEntries, ImageFile, ImageInfo, Resources, Selection, cat, metadata_cache,
+    verify,
 };
 
 /// Expected content, for messages.
@@ -96,6 +97,16 @@ impl OpenedImage {
     /// [`Error::Output`] if `out` refuses.
     pub fn read(&self, path: impl AsRef<[u8]>, out: &mut dyn Write) -> Result<(), Error> {
         cat(self, &[path.as_ref().to_vec()], &Resources::new(1), out, "output")
+    }
+
+    /// Opens a regular file for reading at any position. Symbolic links are followed inside the image. Content is read when it
+    /// is asked for.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for metadata that cannot be read and for
+    /// lack of memory for a decoder.
+    pub fn open_file(&self, path: impl AsRef<[u8]>) -> Result<ImageFile, Error> {
+        ImageFile::open(self, path.as_ref())
     }
 
     /// Reads every byte and checks every rule of the format. Returns the findings, in the order in which they were made.

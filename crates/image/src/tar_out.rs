@@ -112,7 +112,7 @@ pub struct TarOutRequest {
 }
 
 impl TarOutRequest {
-    /// Everything of an image, the root's entry too, holes as holes, uncompressed; one worker.
+    /// Everything of an image, the root's entry too, holes as holes, uncompressed; with all processors.
     pub fn new(image: ImagePlace, target: Output) -> TarOutRequest {
         TarOutRequest {
             image,
@@ -126,7 +126,7 @@ impl TarOutRequest {
             continue_on_error: false,
             refuse_missing: true,
             refuse_unstorable: false,
-            resources: Resources::new(1),
+            resources: Resources::default(),
             temporaries: Temporaries::default(),
         }
     }

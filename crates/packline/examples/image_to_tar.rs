@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use packline::{Resources, Unpacked, Unpacker};
+use packline::{Unpacked, Unpacker};
 
-/// Makes a tar of `image`, compressed as the name of `tar` says.
+/// Makes a tar of `image`, on all processors, compressed as the name of `tar` says.
 pub fn convert(image: &Path, tar: &Path) -> Result<Unpacked, packline::Error> {
-    Unpacker::new(image).resources(Resources::new(2)).to_tar(tar)
+    Unpacker::new(image).to_tar(tar)
 }
 
 #[allow(dead_code, clippy::disallowed_methods)] // A program of its own; the tests use the function above.

@@ -1,13 +1,15 @@
 //! Packs trees and streams into compressed containers, and reads them back, on all processors.
 //!
 //! - [`Packer`] packs a directory or a tar into a SquashFS image or a .lrz file.
-//! - [`Image`] reads an image: entries, contents, checks.
+//! - [`Image`] reads an image: entries, contents, checks. [`Image::open_file`] opens a file in it for reading at any position.
+//! - [`PlnReader`] reads the content of a .pln file at any position.
 //! - [`Unpacker`] makes a directory or a tar of an image or a .lrz file.
 //! - [`compress`] and [`decompress`] are for single files and streams: .lrz and .pln.
 //! - [`requests`] has every option of every operation, as the commands of `packline` use them.
 //!
 //! The bytes of an output depend on the input and the options alone, never on [`Resources`]. An output that is a file has its
-//! name only when it is whole and synced. Nothing here reads the clock, the environment or the number of processors.
+//! name only when it is whole and synced. Nothing here reads the clock or the environment; the number of processors is read for
+//! [`Resources::default`], which all operations use by default.
 //!
 //! ```
 //! use packline::{Image, Packer, Resources, Selection, Source, Unpacker};
@@ -26,6 +28,8 @@
 //! }
 //! let mut content = Vec::new();
 //! image.read("etc/os-release", &mut content)?;
+//! let file = image.open_file("etc/os-release")?; // std::io::Read and Seek
+//! assert_eq!(file.size(), content.len() as u64);
 //! Unpacker::new("root.sqfs").to_tar("root.tar.zst")?;
 //! # Ok(())
 //! # }
@@ -48,6 +52,7 @@ mod output_stream;
 mod pack;
 mod packer;
 mod pln_file;
+mod pln_reader;
 mod request;
 mod source;
 mod squashfs;
@@ -64,9 +69,10 @@ pub use packline_engine::CancelToken;
 #[doc(inline)]
 pub use packline_image::OpenedImage as Image;
 #[doc(inline)]
-pub use packline_image::{Error, Output, RestoreAttributes, Selection};
+pub use packline_image::{Error, ImageFile, Output, RestoreAttributes, Selection};
 #[doc(inline)]
 pub use packline_runtime::{EntryInfo, EntryKind, Observer, Progress, Resources, Unobserved};
+pub use pln_reader::PlnReader;
 pub use request::Source;
 pub use stream::{StreamOptions, compress, decompress};
 pub use unpacker::{Unpacked, Unpacker};

@@ -84,7 +84,7 @@ pub struct LrzUnpackRequest<'a> {
 }
 
 impl<'a> LrzUnpackRequest<'a> {
-    /// Decompresses a file of any content; one worker.
+    /// Decompresses a file of any content; with all processors.
     pub fn new(opened: &'a OpenedLrz, target: Option<Output>) -> LrzUnpackRequest<'a> {
         LrzUnpackRequest {
             opened,
@@ -93,7 +93,7 @@ impl<'a> LrzUnpackRequest<'a> {
             check: false,
             tar: false,
             keep_broken: false,
-            resources: Resources::new(1),
+            resources: Resources::default(),
             temporaries: Temporaries::default(),
         }
     }

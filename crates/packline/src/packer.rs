@@ -37,7 +37,7 @@ pub struct Packed {
 }
 
 impl<'o> Packer<'o> {
-    /// A pack of `source` with default options: zstd in blocks of 128 KiB, or LZMA in a .lrz file; one worker.
+    /// A pack of `source` with default options: zstd in blocks of 128 KiB, or LZMA in a .lrz file; with all processors.
     pub fn new(source: Source) -> Packer<'o> {
         Packer {
             source,
@@ -46,7 +46,7 @@ impl<'o> Packer<'o> {
             block_size: None,
             exclude: Patterns::new(),
             replace: false,
-            resources: Resources::new(1),
+            resources: Resources::default(),
             observer: None,
         }
     }

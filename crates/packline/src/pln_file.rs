@@ -29,7 +29,7 @@ pub struct PlnUnpackRequest {
 }
 
 impl PlnUnpackRequest {
-    /// Decompresses all of `source`, and keeps its attributes; one worker, no memory limit.
+    /// Decompresses all of `source`, and keeps its attributes; with all processors, no memory limit.
     pub fn new(source: Input, target: Output) -> PlnUnpackRequest {
         PlnUnpackRequest {
             source,
@@ -37,7 +37,7 @@ impl PlnUnpackRequest {
             target,
             keep_attributes: true,
             keep_broken: false,
-            resources: Resources::new(1),
+            resources: Resources::default(),
             temporaries: Temporaries::default(),
         }
     }
@@ -96,17 +96,21 @@ pub fn pln_verify(
 /// # Errors
 /// [`Error`] if it cannot be read or is not a .pln file; [`Error::Target`] for a pipe.
 pub fn pln_info(path: &Path) -> Result<Info, Error> {
+    pln_open(path)?.info().map_err(|cause| fault(path, path, cause))
+}
+
+/// Opens a .pln file.
+pub(crate) fn pln_open(path: &Path) -> Result<Reader, Error> {
     let opened = OpenedInput::new(Input::File(path.to_path_buf()))?.require_pln()?;
     let Bytes::At(input) = opened.bytes else {
-        let (what, expected) = ("what is in a stream cannot be listed".into(), "a file".into());
+        let (what, expected) = ("a stream is not read at any position".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
     };
-    let info = Reader::open(input).and_then(|reader| reader.info());
-    info.map_err(|cause| fault(path, path, cause))
+    Reader::open(input).map_err(|cause| fault(path, path, cause))
 }
 
 /// An error of an input, an output or the work, with the path that it concerns.
-fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
+pub(crate) fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
     use packline_pln::Error as Pln;
     match cause {
         Pln::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },

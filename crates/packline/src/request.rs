@@ -139,7 +139,7 @@ pub struct PackRequest {
 pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 
 impl PackRequest {
-    /// Packs everything as it is; one worker, no memory limit.
+    /// Packs everything as it is; with all processors, no memory limit.
     pub fn new(source: Source, target: Output, options: PackOptions) -> PackRequest {
         PackRequest {
             source,
@@ -149,7 +149,7 @@ impl PackRequest {
             changes: Changes::default(),
             defaults: DEFAULT_META,
             hints: None,
-            resources: Resources::new(1),
+            resources: Resources::default(),
             temporaries: Temporaries::default(),
         }
     }

@@ -37,9 +37,9 @@ pub struct CompressRequest<O> {
 }
 
 impl<O> CompressRequest<O> {
-    /// Compresses `source` and keeps its attributes; one worker, no memory limit.
+    /// Compresses `source` and keeps its attributes; with all processors, no memory limit.
     pub fn new(source: Input, target: Output, options: O) -> CompressRequest<O> {
-        let (resources, temporaries) = (Resources::new(1), Temporaries::default());
+        let (resources, temporaries) = (Resources::default(), Temporaries::default());
         CompressRequest { source, target, options, keep_attributes: true, resources, temporaries }
     }
 
@@ -61,7 +61,7 @@ impl<O> CompressRequest<O> {
     }
 }
 
-/// Options of [`compress`] and [`decompress`].
+/// Options of [`compress`] and [`decompress`]: made by [`StreamOptions::new`] and changed field by field.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StreamOptions {
@@ -76,11 +76,17 @@ pub struct StreamOptions {
 
 impl Default for StreamOptions {
     fn default() -> StreamOptions {
-        StreamOptions { codec: None, keep_attributes: true, resources: Resources::new(1) }
+        StreamOptions { codec: None, keep_attributes: true, resources: Resources::default() }
     }
 }
 
 impl StreamOptions {
+    /// The container's default codec, attributes kept, all processors, no memory limit.
+    #[must_use]
+    pub fn new() -> StreamOptions {
+        StreamOptions::default()
+    }
+
     fn request<O>(&self, source: Input, target: Output, options: O) -> CompressRequest<O> {
         let mut request = CompressRequest::new(source, target, options);
         (request.keep_attributes, request.resources) = (self.keep_attributes, self.resources.clone());

@@ -24,7 +24,7 @@ pub struct Unpacked {
 }
 
 impl<'o> Unpacker<'o> {
-    /// Unpacks the file at `path`, everything with all attributes; one worker.
+    /// Unpacks the file at `path`, everything with all attributes, on all processors.
     pub fn new(path: impl Into<PathBuf>) -> Unpacker<'o> {
         Unpacker { request: UnpackRequest::new(ImagePlace::new(path)), observer: None }
     }

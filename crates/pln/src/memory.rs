@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn nothing_goes_over_the_limit_and_each_worker_has_a_record() {
-        let memory = DEMAND.memory(&Resources::default());
+        let memory = DEMAND.memory(&Resources::new(0));
         for workers in [0, 1, 7] {
             for limit in (0..100).map(|step| memory.least(workers.min(1)) + (step << 20)) {
                 let plan = plan(workers, Some(limit)).unwrap();

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use packline_engine::{CancelToken, Config};
 
 /// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
-#[derive(Debug, Clone, Default)]
+///
+/// The default has a worker for each processor that this process may use, by its affinity and its cgroup's quota, and no limit of
+/// memory: the limit of a cgroup is not read.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Resources {
     /// Worker threads; 0 does everything on the caller's thread.
@@ -27,12 +30,23 @@ impl Resources {
     /// `workers` threads, without a limit on memory.
     #[must_use]
     pub fn new(workers: usize) -> Resources {
-        Resources { workers, ..Resources::default() }
+        let (cancel, engine) = (CancelToken::default(), Config::default());
+        Resources { workers, memory: None, window: None, scratch: None, cancel, engine }
     }
 
     /// Sets the limit on the memory that the process may have resident, bytes; `None` for no limit.
     #[must_use]
     pub fn memory_limit(self, bytes: impl Into<Option<u64>>) -> Resources {
         Resources { memory: bytes.into(), ..self }
+    }
+}
+
+impl Default for Resources {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a library's user expects all processors to be used; the output does not depend on it"
+    )]
+    fn default() -> Resources {
+        Resources::new(std::thread::available_parallelism().map_or(1, usize::from))
     }
 }

@@ -206,7 +206,7 @@ mod tests {
             let cases = cases(&[16, 17], &[codec.to_owned()]).unwrap();
             let large = cases.into_iter().filter(|case| case.record == "16M");
             let written = |case: Case| {
-                let run = write_one(&case, &content(&case), &Resources::default(), &place.path().join("x")).unwrap();
+                let run = write_one(&case, &content(&case), &Resources::new(0), &place.path().join("x")).unwrap();
                 run.physical as f64 / case.size as f64
             };
             large.map(written).collect()

@@ -84,7 +84,7 @@ pub struct UnpackRequest {
 }
 
 impl UnpackRequest {
-    /// Unpacks everything with all attributes; one worker, no memory limit.
+    /// Unpacks everything with all attributes; with all processors, no memory limit.
     pub fn new(image: ImagePlace) -> UnpackRequest {
         UnpackRequest {
             image,
@@ -97,7 +97,7 @@ impl UnpackRequest {
             sparse: true,
             duplicates: Duplicates::Copy,
             sync: false,
-            resources: Resources::new(1),
+            resources: Resources::default(),
             temporaries: Temporaries::default(),
         }
     }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn plan(allowed: u64) -> Result<Plan, Error> {
-        Plan::new(&Resources::default().memory_limit(allowed))
+        Plan::new(&Resources::new(0).memory_limit(allowed))
     }
 
     #[test]

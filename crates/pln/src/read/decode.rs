@@ -165,6 +165,21 @@ impl Check<'_> {
     }
 }
 
+impl DecodeTask {
+    /// Reads and verifies a record: its number, its offset in the file and the bytes of its content.
+    ///
+    /// # Errors
+    /// Those of the record.
+    pub(super) fn record(
+        &self,
+        tools: &mut Tools,
+        (number, offset, length): (u64, u64, usize),
+        place: Place,
+    ) -> Result<Good, Error> {
+        Check { work: self, number, offset, length }.read(tools, place)
+    }
+}
+
 impl packline_engine::Task for DecodeTask {
     type In = Task;
     type Out = Product;
@@ -177,7 +192,7 @@ impl packline_engine::Task for DecodeTask {
 
     fn run(&self, tools: &mut Tools, task: Task) -> Result<Product, Error> {
         let Task { number, offset, length, place, mut permit } = task;
-        let outcome = Check { work: self, number, offset, length }.read(tools, place);
+        let outcome = self.record(tools, (number, offset, length), place);
         permit.shrink_to(RecordPool::bytes(self.record_size));
         // Whether others are wanted after damage is not for a worker to say.
         Ok(Product { number, length, outcome, _permit: permit })

@@ -1,6 +1,7 @@
 //! Reading of .pln files: decompression of all or a part, a listing, verification.
 
 mod consumer;
+mod content_reader;
 mod decode;
 mod decoders;
 mod indexed;
@@ -14,6 +15,7 @@ mod unpacked;
 use std::io;
 use std::sync::Arc;
 
+pub use content_reader::ContentReader;
 pub use info::{Info, Kind};
 pub use reader::Reader;
 pub use span::Span;

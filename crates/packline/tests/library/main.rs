@@ -2,21 +2,24 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../examples/image_to_tar.rs"]
+#[path = "../../examples/image_to_tar.rs"]
 mod image_to_tar;
-#[path = "../examples/pack_directory.rs"]
+#[path = "../../examples/pack_directory.rs"]
 mod pack_directory;
-#[path = "../examples/read_file.rs"]
-mod read_file;
+mod seek;
+#[path = "../../examples/serve_image.rs"]
+mod serve_image;
 
 use std::fs::{self, File};
-use std::io::Cursor;
+use std::io::{Cursor, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 use packline::{
     Container, Error, Image, Input, Output, Packer, Resources, Selection, Source, StreamOptions, Unobserved, Unpacker,
     compress, decompress,
 };
+use packline_testkit::Random;
 use tempfile::TempDir;
 
 /// A directory with a small tree in `tree`.
@@ -46,17 +49,62 @@ fn the_examples_do_what_they_say() {
     assert_eq!((packed.container, packed.content_bytes), (Container::SquashFs, (3 << 20) + 10));
     assert_eq!(packed.output_bytes, fs::metadata(&image).unwrap().len());
 
-    let mut content = Vec::new();
-    read_file::read(&image, "release", &mut content).unwrap();
+    let (image_file, mut content) = (Image::open(&image).unwrap(), Vec::new());
+    image_file.read("release", &mut content).unwrap();
     assert_eq!(content, b"NAME=test\n");
-    let listed = read_file::list(&image, "etc/conf").unwrap();
+    let conf = Selection::pattern("etc/conf").unwrap();
+    let listed: Vec<Vec<u8>> = image_file.entries(&conf).map(|entry| entry.unwrap().path).collect();
     assert_eq!(listed, [b"etc/conf".to_vec(), b"etc/conf/large".to_vec()]);
-    assert!(matches!(read_file::read(&image, "main.o", &mut content), Err(Error::Request { .. })));
+    assert!(matches!(image_file.read("main.o", &mut content), Err(Error::Request { .. })));
 
     assert_eq!(image_to_tar::convert(&image, &tar).unwrap().content_bytes, (3 << 20) + 10);
     let again = top.path().join("b.sqfs");
     Packer::new(Source::tar_file(&tar)).codec("zstd:level=19").block_size(256 << 10).write_to(&again).unwrap();
     assert_eq!(fs::read(again).unwrap(), fs::read(image).unwrap());
+}
+
+/// The status line, the headers and the body that a program of the example answers a request with.
+fn answered(image: &Image, request: &str) -> (String, Vec<u8>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        let served = || serve_image::answer(image, listener.accept().unwrap().0).unwrap();
+        std::thread::Builder::new().spawn_scoped(scope, served).unwrap();
+        client.write_all(request.as_bytes()).unwrap();
+        let mut reply = Vec::new();
+        client.read_to_end(&mut reply).unwrap();
+        let end = reply.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
+        (String::from_utf8(reply[..end].to_vec()).unwrap(), reply[end + 4..].to_vec())
+    })
+}
+
+#[test]
+fn a_file_of_an_image_is_served_whole_and_in_ranges() {
+    let top = tempfile::tempdir().unwrap();
+    let (tree, content) = (top.path().join("tree"), Random::new(1).prose(400_000));
+    fs::create_dir(&tree).unwrap();
+    fs::write(tree.join("file"), &content).unwrap();
+    Packer::new(Source::directory(&tree)).write_to(top.path().join("a.sqfs")).unwrap();
+    let image = Image::open(top.path().join("a.sqfs")).unwrap();
+    let get = |range: &str| answered(&image, &format!("GET /file HTTP/1.1\r\nHost: test\r\n{range}\r\n"));
+
+    let (head, body) = get("");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("Content-Length: 400000"), "{head}");
+    assert!(body == content);
+    for (range, bytes) in [("0-0", 0..1), ("131000-131199", 131_000..131_200), ("399990-", 399_990..400_000)] {
+        let (head, body) = get(&format!("Range: bytes={range}\r\n"));
+        assert!(head.starts_with("HTTP/1.1 206 Partial Content\r\n"), "{head}");
+        assert!(head.contains(&format!("Content-Range: bytes {}-{}/400000\r\n", bytes.start, bytes.end - 1)), "{head}");
+        assert!(body == content[bytes], "{range}");
+    }
+    let (head, body) = get("range: bytes=399999-999999999999999999\r\n");
+    assert!(head.contains("bytes 399999-399999/400000") && body == content[399_999..], "{head}");
+    let (head, body) = get("Range: bytes=400000-\r\n");
+    assert!(head.starts_with("HTTP/1.1 416 ") && head.contains("bytes */400000") && body.is_empty(), "{head}");
+    for request in ["GET /none HTTP/1.1\r\n\r\n", "POST /file HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "\r\n"] {
+        let (head, body) = answered(&image, request);
+        assert!(head.starts_with("HTTP/1.1 404 ") && body.is_empty(), "{request}: {head}");
+    }
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! A file of an image, read at any position.
+
+use std::fmt;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use packline_runtime::seek_position;
+use packline_squashfs::read::{Files, OpenFile, RandomSettings, ReadError};
+
+use crate::follow::regular_file;
+use crate::{Error, OpenedImage};
+
+/// A regular file of an image, open for reading at any position, by [`OpenedImage::open_file`].
+///
+/// It owns what it needs, and may be used by another thread than the image. Holes are read as zeros. A read returns bytes of one
+/// block at most, and may be of any size: two decoded blocks (of 4 KiB to 1 MiB) are kept besides a decoder, so that a block that
+/// is read in small parts is decoded once. A seek reads nothing, and may lead beyond the end, where nothing is read.
+///
+/// # Errors
+/// Those of [`Read`] hold an [`Error::Read`] with the image, the path and the offset ([`io::Error::get_ref`]). They are of the
+/// kind [`io::ErrorKind::InvalidData`] for a malformed image, and of the kind of the operating system's answer where it refuses.
+/// The position then stays. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
+pub struct ImageFile {
+    files: Files,
+    file: OpenFile,
+    block_size: u64,
+    position: u64,
+    /// Zeros of a hole.
+    scratch: Vec<u8>,
+    image: OpenedImage,
+    path: Vec<u8>,
+}
+
+impl ImageFile {
+    pub(crate) fn open(image: &OpenedImage, path: &[u8]) -> Result<ImageFile, Error> {
+        let data = regular_file(image, path)?;
+        // Two blocks are kept in any case: of data and of tail ends.
+        let settings = RandomSettings { workers: 0, cache: 0, ahead: 0 };
+        let files = Files::new(&image.image, settings).map_err(|cause| image.fault_at(path, cause))?;
+        let (file, block_size) = (files.open(&data), u64::from(image.image.superblock().block_size));
+        let (image, path) = (image.clone(), path.to_vec());
+        Ok(ImageFile { files, file, block_size, position: 0, scratch: Vec::new(), image, path })
+    }
+
+    /// Size, bytes, holes included.
+    pub fn size(&self) -> u64 {
+        self.file.size()
+    }
+
+    fn fault(&self, cause: ReadError) -> io::Error {
+        let kind = match &cause {
+            ReadError::Corrupt { .. } => io::ErrorKind::InvalidData,
+            ReadError::Input { cause, .. } => cause.kind(),
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, self.image.fault_at(&self.path, cause))
+    }
+}
+
+impl Read for ImageFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Bytes of one block are copied from it, without being gathered first.
+        let length = buffer.len().min((self.block_size - self.position % self.block_size) as usize);
+        let read = self.files.read_with(&self.file, self.position, length, &mut self.scratch, |bytes| {
+            buffer[..bytes.len()].copy_from_slice(bytes);
+            bytes.len()
+        });
+        let read = read.map_err(|cause| self.fault(cause))?;
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for ImageFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = seek_position(self.position, self.size(), to)?;
+        Ok(self.position)
+    }
+}
+
+impl fmt::Debug for ImageFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImageFile")
+            .field("size", &self.size())
+            .field("position", &self.position)
+            .finish_non_exhaustive()
+    }
+}

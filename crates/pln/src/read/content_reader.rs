@@ -1,0 +1,83 @@
+//! The content of a file, read at any position by one thread.
+
+use super::Reader;
+use super::decode::{DecodeTask, Good, Place, Tools};
+use super::reader::Group;
+use crate::Error;
+use crate::format::{GROUP, Table};
+use crate::record_buffer::RecordPool;
+
+/// Reads the content of an open file at any position. Each record is verified before bytes of it are returned.
+///
+/// Memory: the record read last, decoded and as stored, the table of its group (1024 records), and decoders.
+pub struct ContentReader {
+    reader: Reader,
+    task: DecodeTask,
+    tools: Tools,
+    table: Option<(Group, Table)>,
+    /// The record read last, and its number.
+    record: Option<(u64, Good)>,
+}
+
+impl ContentReader {
+    /// Nothing is read until it is asked for.
+    pub fn new(reader: Reader) -> ContentReader {
+        let record_size = reader.record_size();
+        let task = DecodeTask { record_size, pool: RecordPool::new(record_size, RecordPool::bytes(record_size)) };
+        ContentReader { reader, task, tools: Tools::default(), table: None, record: None }
+    }
+
+    /// The file that is read.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Reads bytes at `offset` of the content, of one record at most. Returns their number, 0 only at the end, beyond it, and
+    /// for an empty buffer.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for a malformed table or record, [`Error::Input`], [`Error::Codec`] for lack of memory.
+    pub fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Error> {
+        if offset >= self.reader.size() || buffer.is_empty() {
+            return Ok(0);
+        }
+        let log = self.reader.record_size().log();
+        let number = offset >> log;
+        let content = self.record(number)?;
+        let rest = content.get((offset - (number << log)) as usize..).unwrap_or_default();
+        let length = rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        Ok(length)
+    }
+
+    fn record(&mut self, number: u64) -> Result<&[u8], Error> {
+        let good = match self.record.take().filter(|(here, _)| *here == number) {
+            Some((_, good)) => good,
+            None => self.decode(number)?,
+        };
+        let length = self.reader.shape.length(number);
+        Ok(self.record.insert((number, good)).1.content.content(length))
+    }
+
+    fn decode(&mut self, number: u64) -> Result<Good, Error> {
+        let (group, table) = match self.table.take().filter(|(group, _)| group.number == number / GROUP) {
+            Some(found) => found,
+            None => {
+                let group = self.reader.group(number / GROUP)?;
+                let table = self.reader.table(&group)?;
+                (group, table)
+            }
+        };
+        let (group, table) = self.table.insert((group, table));
+        let within = (number - group.first) as usize;
+        let (before, from) = table.entries.split_at_checked(within).unwrap_or_default();
+        let entry = *from.first().ok_or_else(|| Error::Internal(format!("there is no record {number}")))?;
+        let offset = before.iter().fold(group.start, |at, entry| at + entry.physical());
+        let place = Place::There(self.reader.input.clone(), entry);
+        let good = self.task.record(&mut self.tools, (number, offset, self.reader.shape.length(number)), place)?;
+        if let Some(root) = good.digest.alone.filter(|_| self.reader.trailer.records == 1) {
+            self.reader.check_alone(&root)?;
+        }
+        Ok(good)
+    }
+}

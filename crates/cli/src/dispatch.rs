@@ -76,7 +76,10 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
     };
     match find(&called_as).filter(|command| command.compat.is_drop_in()) {
         Some(command) => run_command(command, command.name, rest, io),
-        None => run_named(rest, io),
+        None => match not_provided(&called_as) {
+            Some(failure) => report(&failure, "packline", 2, io),
+            None => run_named(rest, io),
+        },
     }
 }
 
@@ -116,8 +119,27 @@ fn print_versions(io: &mut Io) -> u8 {
     }
 }
 
+/// Programs that are not replaced so far, and which command of ours does their work.
+const NOT_PROVIDED: [(&str, &str); 6] = [
+    ("mksquashfs", "pack SOURCE IMAGE"),
+    ("unsquashfs", "unpack IMAGE DEST"),
+    ("sqfstar", "pack - IMAGE"),
+    ("sqfscat", "cat IMAGE PATH"),
+    ("squashfuse", "mount IMAGE DIR"),
+    ("squashfuse_ll", "mount IMAGE DIR"),
+];
+
+/// The error for the name of such a program.
+fn not_provided(name: &OsStr) -> Option<Failure> {
+    let (name, ours) = NOT_PROVIDED.into_iter().find(|(known, _)| name == *known)?;
+    Some(Failure::failed(format!("{name} is not provided yet (expected 'packline {ours}')")))
+}
+
 /// The error for a command that does not exist, with the nearest one that does.
 pub fn unknown_command(name: &OsStr) -> Failure {
+    if let Some(failure) = not_provided(name) {
+        return failure;
+    }
     let text = name.to_string_lossy();
     let known = || COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat());
     let hint = match known().filter(|known| is_near(&text, known)).min_by_key(|known| distance(&text, known)) {

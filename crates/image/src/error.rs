@@ -21,14 +21,14 @@ pub enum Error {
         #[source]
         cause: std::io::Error,
     },
-    /// The output is something that cannot be, or must not be, written.
+    /// The output is something that cannot be, or must not be, written; or the input something that is not read.
     #[error("{path}: {what} (expected {expected})", path = path.escaped())]
     Target {
-        /// The output as the user named it.
+        /// The file as the user named it.
         path: PathBuf,
         /// What it is.
         what: String,
-        /// What can be written instead.
+        /// What can be written or read instead.
         expected: String,
     },
     /// The output exists, and replacing it was not requested.

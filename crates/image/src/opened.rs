@@ -16,6 +16,8 @@ use crate::{
 
 /// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS image";
+/// A file that begins as none of ours, and in which no image was found.
+const UNKNOWN: &str = "not an image, .lrz, .pln or tar file: no magic number at byte 0 and no superblock after it";
 
 /// Location of an image.
 #[derive(Debug, Clone)]
@@ -56,21 +58,29 @@ impl ImagePlace {
         let origin = self.offset.map_or(Origin::Find, Origin::At);
         let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
         let input = File::open(&self.path).and_then(FileInput::new).map_err(refused)?;
-        let other = ContentKind::of_input(input.size(), |head| input.read_at(0, head)).filter(|&found| is_other(found));
-        if let (None, Some(found @ (ContentKind::Lrz | ContentKind::Pln))) = (self.offset, other) {
+        let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
+        if let (None, Some(found @ (ContentKind::Lrz | ContentKind::Pln))) = (self.offset, found) {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }
+        let size = input.size();
         let image = Image::open(Arc::new(input), Opening { origin, metadata_cache });
-        Ok(OpenedImage { image: image.map_err(|cause| self.fault(cause, other))?, display_path: self.path.clone() })
+        Ok(OpenedImage {
+            image: image.map_err(|cause| self.fault(cause, found, size))?,
+            display_path: self.path.clone(),
+        })
     }
 
-    /// Names the container of a file that has no image at its start or elsewhere.
-    fn fault(&self, cause: ReadError, other: Option<ContentKind>) -> Error {
-        match (other, &cause) {
-            (Some(found), ReadError::Corrupt { offset: 0, .. }) if self.offset.unwrap_or(0) == 0 => {
-                found.instead_of(&self.path, EXPECTED)
-            }
+    /// Names the container of a file of `size` bytes that has no image at its start or elsewhere.
+    fn fault(&self, cause: ReadError, found: Option<ContentKind>, size: u64) -> Error {
+        let nothing_at_start = matches!(cause, ReadError::Corrupt { offset: 0, .. }) && self.offset.unwrap_or(0) == 0;
+        match found {
+            Some(found) if nothing_at_start && found != ContentKind::SquashFs => found.instead_of(&self.path, EXPECTED),
+            None if nothing_at_start && self.offset.is_none() => Error::Target {
+                path: self.path.clone(),
+                what: if size == 0 { "is empty".to_string() } else { UNKNOWN.to_string() },
+                expected: EXPECTED.to_string(),
+            },
             _ => read_error(&self.path, cause),
         }
     }
@@ -147,10 +157,6 @@ impl Examiner for Findings {
     fn found(&mut self, finding: Finding) {
         self.0.push(finding);
     }
-}
-
-fn is_other(found: ContentKind) -> bool {
-    found != ContentKind::SquashFs
 }
 
 fn read_error(path: &Path, cause: ReadError) -> Error {

@@ -32,7 +32,8 @@ impl Survey<'_> {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let below = join(path, entry.file_name().as_bytes());
             let Ok(found) = entry.metadata() else { continue };
-            if self.options.excludes.matches(&below, found.is_dir()) || self.is_elsewhere(&found) {
+            let left_out = self.options.passes_over(&below) || self.options.excludes.matches(&below, found.is_dir());
+            if left_out || self.is_elsewhere(&found) {
                 continue;
             }
             if found.is_dir() {

@@ -26,7 +26,7 @@ pub(crate) use found::{Found, Place};
 pub(crate) use scan::Scanner;
 pub(crate) use stat::FileId;
 
-use crate::{Bytes, Entry, Error, Extent, Patterns, Source};
+use crate::{Bytes, Entry, Error, Extent, Names, Patterns, Source};
 
 /// How other file systems mounted below the root are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct DirectoryOptions {
     /// Canonical path of a directory, empty for the root: of everything beside it only the directories on the way to it are
     /// found. A file whose other names are outside is a file, not a hard link.
     pub below: Bytes,
+    /// The entries that are found, if not all: of a file with other names, only the names among them count.
+    pub only: Option<Names>,
     /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
     pub readers: usize,
     /// How many bytes of content they read ahead at most, not counting the current file; at least 131,072.
@@ -75,6 +77,7 @@ impl Default for DirectoryOptions {
             excludes: Patterns::new(),
             without: Vec::new(),
             below: Bytes::new(),
+            only: None,
             readers: 0,
             ahead_bytes: AHEAD_BYTES,
         }
@@ -92,8 +95,10 @@ impl DirectoryOptions {
     }
 
     /// Whether everything at a path and below it is left out, whatever the patterns.
-    fn passes_over(&self, path: &[u8]) -> bool {
-        self.without.iter().any(|without| without == path) || self.is_beside(path)
+    pub fn passes_over(&self, path: &[u8]) -> bool {
+        self.without.iter().any(|without| without == path)
+            || self.is_beside(path)
+            || self.only.as_ref().is_some_and(|names| !names.reach(path))
     }
 
     /// Whether a path neither leads to the directory that is wanted nor is in it.

@@ -22,8 +22,17 @@ impl Patterns {
     }
 
     pub fn add(&mut self, text: &[u8]) -> Result<(), PatternFault> {
+        self.push(text, false)
+    }
+
+    /// Adds a pattern that need not match anything: it counts as one that has.
+    pub fn add_optional(&mut self, text: &[u8]) -> Result<(), PatternFault> {
+        self.push(text, true)
+    }
+
+    fn push(&mut self, text: &[u8], matched: bool) -> Result<(), PatternFault> {
         let pattern = Pattern::new(text)?;
-        self.0.push(Arc::new(Given { pattern, matched: AtomicBool::new(false) }));
+        self.0.push(Arc::new(Given { pattern, matched: AtomicBool::new(matched) }));
         Ok(())
     }
 
@@ -104,6 +113,9 @@ mod tests {
         let patterns = patterns(&["*.o", "a.o", "b.o", "*"]);
         assert!(!patterns.all_matched() && patterns.clone().matches(b"x/a.o", false));
         assert_eq!(unmatched(&patterns), [b"b.o"]);
+        let mut optional = super::Patterns::new();
+        optional.add_optional(b"x").unwrap();
+        assert!(optional.all_matched() && optional.matches(b"x", false) && optional.add_optional(b"[").is_err());
         assert!(patterns.matches(b"b.o", false) && patterns.all_matched());
     }
 

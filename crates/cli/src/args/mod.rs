@@ -28,6 +28,7 @@ pub mod parser;
 pub mod patterns;
 pub mod reporting;
 pub mod run_options;
+pub mod text_list;
 pub mod value;
 
 /// Whose conventions a command follows.

@@ -55,6 +55,9 @@ const KEEPING: &[&str] = &[
     "one-file-system",
     "no-hard-links",
     "lenient",
+    "files-from",
+    "exclude-from",
+    "null",
 ];
 
 fn pack(sandbox: &Sandbox, name: &str, options: &[&str], stdin: &[u8], host: Host) -> Ran {
@@ -147,7 +150,7 @@ fn a_directory_is_read_as_asked() {
 #[test]
 fn options_of_directories_are_refused_for_a_tar() {
     let sandbox = sandbox();
-    for option in ["--one-file-system", "--no-hard-links", "--readers=2"] {
+    for option in ["--files-from=names", "--one-file-system", "--no-hard-links", "--readers=2"] {
         let ran = pack(&sandbox, "image", &[option], &sample_tar(), host());
         assert_eq!(ran.status, 2, "{ran:?}");
     }

@@ -25,6 +25,7 @@ fn without_a_destination_it_is_the_name_without_its_ending() {
         assert!(destination(words).is_err(), "{words:?}");
     }
     // The default destination must not exist: tests run in this crate's directory, which has `src`.
+    std::fs::copy(&image, sandbox.at("src.sqfs")).unwrap();
     let there = run(&["unpack", "-f", &sandbox.arg("src.sqfs")]);
     assert!(there.status == 1 && there.err.contains("src: exists already (expected DEST"), "{there:?}");
 }

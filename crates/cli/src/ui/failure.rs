@@ -59,7 +59,7 @@ fn readers_of(container: ContentKind) -> &'static str {
     match container {
         ContentKind::Lrz => "packline unpack, list, info and verify read it, lrzcat prints its content",
         ContentKind::Pln => "packline decompress, cat --range, info and verify read it",
-        ContentKind::Tar => "packline pack and list read it",
+        ContentKind::Tar => "packline pack and list read it, tar -xf unpacks it",
         ContentKind::Compressed(_) => "packline pack and list read it if it is a tar",
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",
     }

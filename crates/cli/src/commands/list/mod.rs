@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
 use crate::args::patterns::{self, Exclude};
+use crate::args::text_list::Ending;
 use crate::args::{Command, Invocation};
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
@@ -71,7 +72,7 @@ impl Command for List {
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let selection = self.exclude.selection(&self.patterns)?;
+        let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let container = self.place.container();
         match container {
             Some(container @ (ContentKind::Tar | ContentKind::Compressed(_) | ContentKind::Lrz)) => {

@@ -13,6 +13,9 @@ use crate::ui::size::{count, show_bytes, show_ratio};
 const HONOURED: &[&str] = &[
     "codec",
     "exclude",
+    "exclude-from",
+    "files-from",
+    "null",
     "one-file-system",
     "no-hard-links",
     "no-xattrs",

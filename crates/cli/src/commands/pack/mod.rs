@@ -88,7 +88,11 @@ impl Command for Pack {
 
     fn details() -> String {
         format!(
-            "Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
+            "\
+             With --files-from the image is the same for any order of the names, and as if all else were excluded; --exclude leaves \
+             out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
+             count for nothing; '#' begins no comment.\n\
+             Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
              Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
              Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
              {}",
@@ -134,7 +138,7 @@ impl Pack {
         let (source, exclude) = self.source(invocation, io, &resources)?;
         changes.exclude = exclude;
         let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
-        if let Some(long) = ["exclude", "no-xattrs"].into_iter().find(|long| whole && given(long)) {
+        if let Some(long) = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && given(long)) {
             return Err(wrong(long, "a tar is packed into a .lrz file as it is"));
         }
         let target = match container {
@@ -175,9 +179,17 @@ impl Pack {
         io: &mut Io,
         resources: &Resources,
     ) -> Result<(Source, Patterns), Failure> {
-        let excludes = self.entries.exclude.patterns()?;
-        if self.source.as_os_str() == "-" {
+        let is_stdin = self.source.as_os_str() == "-";
+        if let (true, Some(long)) = (is_stdin, self.entries.stdin_option()) {
+            return Err(wrong(long, "standard input is the source already (expected the name of a file)"));
+        }
+        let excludes = self.entries.excludes(io)?;
+        if is_stdin {
             refuse_for_tar(invocation)?;
+            if io.in_terminal {
+                let expected = "a tar: tar -C DIR -c . | packline pack - IMAGE";
+                return Err(Failure::usage(format!("{STDIN} is a terminal (expected {expected})")));
+            }
             let stream = io.take_stdin(Some(&self.image))?;
             return Ok((Source::TarStream { name: STDIN.to_string(), stream }, excludes));
         }
@@ -185,7 +197,7 @@ impl Pack {
         if is_directory(&path)? {
             refuse_for_directory(invocation)?;
             let mut options = self.entries.directory_options(&self.layout);
-            options.excludes = excludes;
+            (options.excludes, options.only) = (excludes, self.entries.names(&path, io)?);
             options.readers = self.threads.readers.unwrap_or(if resources.workers == 0 { 0 } else { 4 });
             return Ok((Source::Directory { path, options }, Patterns::new()));
         }
@@ -197,7 +209,7 @@ impl Pack {
 
 /// Options that only a directory can honour are not ignored for a tar.
 fn refuse_for_tar(invocation: &Invocation) -> Result<(), Failure> {
-    match ["one-file-system", "no-hard-links", "readers"].into_iter().find(|long| invocation.has(long)) {
+    match ["files-from", "one-file-system", "no-hard-links", "readers"].into_iter().find(|long| invocation.has(long)) {
         Some(long) => Err(wrong(long, "only a directory can be packed so (the source is a tar)")),
         None => Ok(()),
     }

@@ -1,15 +1,18 @@
 //! Options of `packline pack`: compression, layout of the image, and what becomes of entries.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use packline::requests::{Changes, NewRoot};
 use packline_squashfs::{CODECS, Fragments, Options, Stored, codec_help};
-use packline_tree::{DirectoryOptions, MountPoints};
+use packline_tree::{DirectoryOptions, MountPoints, Names, Patterns};
 
 use crate::args::patterns::Exclude;
+use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{codecs_help, number, one_of, power_of_two, size, text, text_or_help};
 use crate::args::wrong;
 use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// How contents are compressed.
 #[derive(Debug, clap::Args)]
@@ -67,6 +70,13 @@ pub struct Layout {
 pub struct Entries {
     #[command(flatten)]
     pub exclude: Exclude,
+    /// Of the directory SOURCE, pack only the entries named in FILE, one a line, relative to SOURCE, or on standard input if FILE
+    /// is -: each with all below it, and the directories that lead to it
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub files_from: Option<PathBuf>,
+    /// Names of --files-from and patterns of --exclude-from end with a NUL byte, not with a line (find -print0)
+    #[arg(short = '0', long)]
+    null: bool,
     /// Pack only what is below this directory of the source, which becomes the root
     #[arg(long, value_name = "DIR")]
     root_becomes: Option<OsString>,
@@ -168,7 +178,34 @@ impl Entries {
         })
     }
 
-    /// How a directory is read, apart from its patterns and its threads.
+    /// The patterns of entries that are left out.
+    ///
+    /// # Errors
+    /// Those of [`Exclude::patterns`]; [`Failure::Usage`] for `--null` without a list.
+    pub fn excludes(&self, io: &mut Io) -> Result<Patterns, Failure> {
+        if self.null && self.files_from.is_none() && !self.exclude.has_files() {
+            return Err(wrong("null", "there is no list (expected --files-from or --exclude-from)"));
+        }
+        self.exclude.patterns(Ending::of(self.null), io)
+    }
+
+    /// The entries of the directory `root` that are named in a file, if not all are packed.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] for a file that cannot be read, and for a name of nothing in the directory.
+    pub fn names(&self, root: &Path, io: &mut Io) -> Result<Option<Names>, Failure> {
+        let Some(path) = &self.files_from else { return Ok(None) };
+        let list = TextList::read(path, Ending::of(self.null), io)?;
+        Names::existing(root, &list.name, list.items()).map(Some).map_err(Failure::failed)
+    }
+
+    /// The option that takes names or patterns from standard input.
+    pub fn stdin_option(&self) -> Option<&'static str> {
+        let names = self.files_from.as_ref().is_some_and(|path| path.as_os_str() == "-");
+        if names { Some("files-from") } else { self.exclude.takes_stdin().then_some("exclude-from") }
+    }
+
+    /// How a directory is read, apart from its names, its patterns and its threads.
     pub fn directory_options(&self, layout: &Layout) -> DirectoryOptions {
         let mut options = DirectoryOptions::default();
         (options.xattrs, options.hard_links) = (!layout.no_xattrs, !self.no_hard_links);

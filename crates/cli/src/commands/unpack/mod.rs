@@ -17,6 +17,7 @@ use crate::args::machine::Machine;
 use crate::args::patterns::{self, Exclude};
 use crate::args::reporting::Reporting;
 use crate::args::run_options::{NAMES, SchedulingOptions};
+use crate::args::text_list::Ending;
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation, wrong};
 use crate::compat::lrzip::password_of;
@@ -56,6 +57,9 @@ pub struct Unpack {
 struct Entries {
     #[command(flatten)]
     exclude: Exclude,
+    /// Patterns of --exclude-from end with a NUL byte, not with a line
+    #[arg(short = '0', long, requires = "exclude_from")]
+    null: bool,
     /// Unpack what is below this directory of the image; patterns start there too
     #[arg(long, value_name = "DIR")]
     subdir: Option<OsString>,
@@ -143,9 +147,13 @@ impl Command for Unpack {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let is_lrz = self.place.container() == Some(ContentKind::Lrz);
+        if self.dest.is_none() && !is_lrz {
+            // What is wrong with IMAGE is said before what is missing besides.
+            self.place.place().open(packline_image::metadata_cache(None)).map_err(explain)?;
+        }
         let destination = self.destination()?;
         let to_tar = self.to_tar(&destination)?;
-        let is_lrz = self.place.container() == Some(ContentKind::Lrz);
         match is_lrz {
             true => self.refuse_options_for_lrz(&destination, to_tar, invocation)?,
             false => self.refuse_options(to_tar, invocation)?,
@@ -242,11 +250,11 @@ impl Unpack {
         }
     }
 
-    fn request(&self, io: &Io) -> Result<UnpackRequest, Failure> {
+    fn request(&self, io: &mut Io) -> Result<UnpackRequest, Failure> {
         let mut request = UnpackRequest::new(self.place.place());
         (request.force, request.sync) = (self.output.force, self.output.sync);
         request.subdirectory = self.entries.subdirectory()?;
-        request.selection = self.entries.exclude.selection(&self.patterns)?;
+        request.selection = self.entries.exclude.selection(&self.patterns, Ending::of(self.entries.null), io)?;
         request.continue_on_error = self.entries.continue_on_error;
         request.restore = self.attributes.kept();
         (request.devices, request.sparse) = (!self.entries.no_devices, !self.entries.no_sparse);
@@ -288,8 +296,11 @@ impl Attributes {
     }
 }
 
-/// Adds the way out to an error about what only root may do.
+/// Adds the way out to an error about what only root may do, and what else can be unpacked to one about the container.
 fn explain(error: Error) -> Failure {
+    if let Error::Container { path, found, .. } = &error {
+        return found.instead_of(path, "a SquashFS image or a .lrz file").into();
+    }
     let is_device = |cause: &io::Error| cause.get_ref().is_some_and(|source| source.is::<DeviceRefused>());
     let device = matches!(&error, Error::Output { cause, .. } if is_device(cause) && !is_root());
     if device {

@@ -1,0 +1,66 @@
+//! Files of names and of patterns, one a line or each with a NUL byte at its end.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use crate::host::streams::STDIN;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// How the items of a list end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Line,
+    Nul,
+}
+
+impl Ending {
+    /// By `--null`.
+    pub fn of(null: bool) -> Ending {
+        if null { Ending::Nul } else { Ending::Line }
+    }
+}
+
+/// A list that has been read.
+pub struct TextList {
+    /// Its name in messages.
+    pub name: String,
+    text: Vec<u8>,
+    end: u8,
+}
+
+impl TextList {
+    /// Reads a file, or standard input if it is called `-`.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if it cannot be read, or has a NUL byte where items end with lines.
+    pub fn read(path: &Path, ending: Ending, io: &mut Io) -> Result<TextList, Failure> {
+        let is_stdin = path.as_os_str() == "-";
+        let name = if is_stdin { STDIN.to_string() } else { path.escaped() };
+        let mut text = Vec::new();
+        let read = match is_stdin {
+            true => io.take_stdin(None)?.read_to_end(&mut text).map(drop),
+            false => fs::read(path).map(|bytes| text = bytes),
+        };
+        read.map_err(|cause| Failure::failed(format!("{name}: cannot read: {cause}")))?;
+        match text.iter().position(|&byte| byte == 0) {
+            Some(at) if ending == Ending::Line => {
+                Err(Failure::failed(format!("{name}: a NUL byte at byte {at} (expected lines of text)")))
+            }
+            _ => Ok(TextList { name, text, end: if ending == Ending::Nul { 0 } else { b'\n' } }),
+        }
+    }
+
+    /// The items that are not empty, with their numbers, from 1.
+    pub fn items(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let items = self.text.split(|&byte| byte == self.end);
+        (1..).zip(items).filter(|(_, item)| !item.is_empty())
+    }
+
+    /// The failure for what is wrong with an item.
+    pub fn fault(&self, line: u64, what: &str) -> Failure {
+        Failure::failed(format!("{}: line {line}: {what}", self.name))
+    }
+}

@@ -167,7 +167,7 @@ pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
 fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &mut Io) -> u8 {
     let usage_status = command.compat.usage_status();
     let mut parser = bare_parser_of(command);
-    let typed = with_name(command.name, &without_digits(command.digits, words));
+    let typed = with_name(command.name, &without_digits(command.digits, &parser, words));
     // Help, and errors that quote it, come from the whole parser.
     let for_help = |_| help_parser_of(command, io.host.columns).try_get_matches_from(&typed);
     match parser.try_get_matches_from_mut(&typed).or_else(for_help) {
@@ -235,11 +235,12 @@ fn answer(error: clap::Error, called: &Called<'_>, io: &mut Io) -> u8 {
 }
 
 /// Options of other programs, and what does the same here.
-const ELSEWHERE: [(&[&str], &str); 4] = [
+const ELSEWHERE: [(&[&str], &str); 5] = [
     (&["--compression", "--comp", "--compressor", "--algo"], "--codec"),
     (&["--level", "-l", "--compression-level", "--fast", "--best", "--ultra"], "--codec NAME:level=N"),
     (&["--threads", "--processors", "--num-jobs", "--cores", "-T", "-p"], "--jobs"),
     (&["--memory", "--mem-limit", "--maxram"], "--mem"),
+    (&["-c", "--to-stdout"], "--stdout"),
 ];
 
 /// Our words for an error of clap, where those are shorter, or those with which commands report the same error.
@@ -251,8 +252,10 @@ fn in_short(error: &clap::Error, called: &Called<'_>) -> Option<String> {
     };
     let wrong = names(ContextKind::InvalidArg)?;
     let first = wrong.first()?;
-    let bare =
-        |name: &String| name.split(' ').next().unwrap_or_default().trim_matches(['<', '>', '[', ']', '.']).to_string();
+    let bare = |name: &String| {
+        let name = name.trim_matches(['<', '>', '[', ']', '.']);
+        name.split([' ', '[', '=']).next().unwrap_or_default().to_string()
+    };
     let usage = || error.get(ContextKind::Usage).map_or(String::new(), |usage| format!("\n{usage}"));
     let help = format!("'{} --help' lists the options", called.name());
     match error.kind() {
@@ -276,8 +279,12 @@ fn in_short(error: &clap::Error, called: &Called<'_>) -> Option<String> {
             let known = names(ContextKind::ValidValue).filter(|known| !known.is_empty());
             let known = known.map(|known| format!(" (expected one of {})", known.join(", ")));
             let known = known.unwrap_or_default();
+            // Where -c is the codec, who typed it alone means what zstd(1) and gzip(1) call so.
+            let stdout =
+                bare(first) == "--codec" && called.command.is_some_and(|command| has_option(command, "stdout"));
+            let hint = if stdout { " (--stdout writes to standard output)" } else { "" };
             Some(match value.is_empty() {
-                true => format!("{}: a value is missing{known}", bare(first)),
+                true => format!("{}: a value is missing{known}{hint}", bare(first)),
                 false => format!("{}: unknown value '{value}'{known}", bare(first)),
             })
         }
@@ -291,7 +298,11 @@ fn elsewhere(typed: &str, called: &Called<'_>) -> Option<&'static str> {
     let known = |names: &[&str]| names.contains(&typed) || is_level && names.contains(&"--level");
     let (_, ours) = ELSEWHERE.into_iter().find(|(names, _)| known(names))?;
     let long = ours.split(' ').next()?.trim_start_matches('-');
-    parser_of(called.command?).get_arguments().any(|argument| argument.get_long() == Some(long)).then_some(ours)
+    has_option(called.command?, long).then_some(ours)
+}
+
+fn has_option(command: &Entry, long: &str) -> bool {
+    parser_of(command).get_arguments().any(|argument| argument.get_long() == Some(long))
 }
 
 /// Whether one name is likely to be a misspelling of the other.

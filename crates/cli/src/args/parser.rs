@@ -90,16 +90,46 @@ fn help_of(argument: &Arg) -> String {
     [Some(help), range, default].into_iter().flatten().collect()
 }
 
-/// The words with each `-NUMBER` replaced by `--LONG=NUMBER`, if the command has such an option. Words after `--` are files.
-pub fn without_digits(digits: Option<&str>, words: &[OsString]) -> Vec<OsString> {
-    let mut words = words.to_vec();
-    let Some(long) = digits else { return words };
+/// The words with each `-NUMBER` replaced by `--LONG=NUMBER`, if the command has such an option: `-kf9` becomes `--LONG=9 -kf`. Words
+/// after `--` are files.
+pub fn without_digits(digits: Option<&str>, parser: &Command, words: &[OsString]) -> Vec<OsString> {
+    let Some(long) = digits else { return words.to_vec() };
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    for word in &mut words[..end] {
-        let number = word.to_str().and_then(|text| text.strip_prefix('-'));
-        if let Some(number) = number.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())) {
-            *word = OsString::from(format!("--{long}={number}"));
+    let mut plain = Vec::new();
+    for word in &words[..end] {
+        match word.to_str().and_then(|text| text.strip_prefix('-')).filter(|cluster| !cluster.starts_with('-')) {
+            Some(cluster) => plain.extend(taken_apart(long, parser, cluster).into_iter().map(OsString::from)),
+            None => plain.push(word.clone()),
         }
     }
-    words
+    plain.extend_from_slice(&words[end..]);
+    plain
+}
+
+/// The numbers in a cluster of short options, then its letters: the value of the last one may be in the next word.
+fn taken_apart(long: &str, parser: &Command, cluster: &str) -> Vec<String> {
+    let (mut levels, mut letters, mut rest) = (Vec::new(), String::from("-"), cluster);
+    while let Some(letter) = rest.chars().next() {
+        let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
+        if digits > 0 {
+            levels.push(format!("--{long}={}", &rest[..digits]));
+            rest = &rest[digits..];
+        } else if takes_value(parser, letter) {
+            letters.push_str(std::mem::take(&mut rest));
+        } else {
+            letters.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    let only_levels = letters == "-" && !levels.is_empty();
+    levels.extend((!only_levels).then_some(letters));
+    levels
+}
+
+fn takes_value(parser: &Command, letter: char) -> bool {
+    let called_so = |argument: &&Arg| {
+        argument.get_short() == Some(letter)
+            || argument.get_all_short_aliases().is_some_and(|aliases| aliases.contains(&letter))
+    };
+    parser.get_arguments().find(called_so).is_some_and(|argument| argument.get_action().takes_values())
 }

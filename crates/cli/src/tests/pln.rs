@@ -3,36 +3,55 @@
 use std::ffi::OsString;
 
 use super::harness::{Kept, Ran, assert_misuse, assert_options_are, host, io, options_of, run, run_on, sandbox};
-use crate::args::parser::without_digits;
+use crate::args::parser::{bare_parser_of, without_digits};
 use crate::dispatch;
 
 #[test]
 fn both_have_the_options_that_they_have_in_common() {
-    let of_compress = ["decompress", "level", "codec", "record-size"];
+    let of_compress = ["decompress", "level", "fast", "ultra", "long", "codec", "record-size"];
     let all = options_of("compress");
     assert_options_are("decompress", all.iter().map(String::as_str).filter(|long| !of_compress.contains(long)));
 }
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    let cases: [(&[&str], &str); 22] = [
-        (&["compress", "-9", "-C", "lz4", "x"], "--level: cannot be used with --codec"),
-        (&["compress", "-C", "lz5", "x"], "--codec: unknown codec 'lz5' (expected one of slack, none"),
-        (&["compress", "-C", "slack+slack", "x"], "--codec: unknown codec 'slack'"),
-        (&["compress", "-C", "xz:dictsize=70%", "x"], "--codec: xz: dictsize=70%"),
-        (&["compress", "-C", "lz5:help"], "--codec: unknown codec 'lz5'"),
-        (&["compress", "-20", "x"], "--level: 20 is out of range (expected 1 to 19)"),
+    let cases: [(&[&str], &str); 35] = [
+        (&["compress", "-9", "-c", "lz4", "x"], "--level: cannot be used with --codec"),
+        (&["compress", "-c", "lz5", "x"], "--codec: unknown codec 'lz5' (expected one of slack, none"),
+        (&["compress", "-c", "slack+slack", "x"], "--codec: unknown codec 'slack'"),
+        (&["compress", "-c", "xz:dictsize=70%", "x"], "--codec: xz: dictsize=70%"),
+        (&["compress", "-c", "lz5:help"], "--codec: unknown codec 'lz5'"),
+        (&["compress", "-23", "x"], "--level: 23 is out of range (expected 1 to 22)"),
         (&["compress", "-0", "x"], "--level: 0 is out of range"),
         (&["compress", "--record-size", "5000", "x"], "--record-size: records of 5000 bytes (expected a power of two"),
         (&["compress", "--record-size", "2K", "x"], "--record-size: 2048 is out of range (expected 4K to 16M)"),
-        (&["compress", "-c", "-o", "y", "x"], "--stdout: cannot be used with --output"),
-        (&["compress", "-o", "y", "x", "z"], "--output: several files"),
+        (&["compress", "--stdout", "-o", "y", "x"], "--stdout: cannot be used with --output"),
+        (&["compress", "-o", "y", "x", "z"], "--output: 2 files cannot go into 'y'"),
         (&["compress", "-o", "y.zst", "x"], "--output: the name is that of a file compressed with zstd"),
-        (&["compress", "-c", "x", "z"], "cannot concatenate several .pln files"),
+        (
+            &["compress", "--stdout", "x", "z"],
+            "--stdout: 2 files were given, and .pln files cannot be concatenated (expected one",
+        ),
+        (&["compress", "-c", "x"], "--codec: unknown codec 'x' (expected one of slack, none"),
+        (&["compress", "-c", "x"], "; -c is the codec; --stdout writes to standard output)"),
+        (
+            &["compress", "-dc", "x"],
+            "--codec: has no effect on what is decompressed (-c is the codec; --stdout writes to",
+        ),
+        (&["compress", "-c"], "--codec: a value is missing (--stdout writes to standard output)"),
+        (&["decompress", "-c", "x.pln"], "unknown option '-c' (did you mean '--stdout'?"),
+        (&["compress", "--fast", "-3", "x"], "--fast: cannot be used with --level"),
+        (&["compress", "--fast=0", "x"], "--fast: 0 is out of range (expected 1 to 131072)"),
+        (&["compress", "--long=27", "x"], "--long=27: a record is compressed by itself"),
+        (&["compress", "--long", "x"], "(expected --record-size, up to 16M; or 'packline lrzip'"),
+        (&["compress", "-d", "--ultra", "x"], "--ultra: has no effect on what is decompressed"),
+        (&["compress", "-l", "-9", "x"], "--level: has no effect with --list"),
+        (&["decompress", "-l"], "--list: the tables are at the end"),
+        (&["decompress", "-lt", "x"], "cannot be used with"),
         (&["compress", "-", "-"], "standard input can be read once"),
-        (&["compress", "--rm", "-c", "x"], "--rm: expected files"),
+        (&["compress", "--rm", "--stdout", "x"], "--rm: expected files"),
         (&["compress", "--rm", "-o", "y"], "--rm: expected files"),
-        (&["compress", "--json", "-c", "x"], "--json: standard output is taken"),
+        (&["compress", "--json", "--stdout", "x"], "--json: standard output is taken"),
         (&["compress", "-q", "-v", "x"], "--quiet: cannot be used with --verbose"),
         (&["compress", "--keep-broken", "x"], "--keep-broken: has no effect"),
         (&["compress", "-d", "-3", "x.pln"], "--level: has no effect on what is decompressed"),
@@ -44,12 +63,22 @@ fn what_contradicts_itself_is_refused() {
 
 #[test]
 fn a_dash_and_a_number_is_a_level() {
+    let parser = bare_parser_of(dispatch::find("compress".as_ref()).unwrap());
     let words = |words: &[&str]| {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        without_digits(Some("level"), &words).iter().map(|word| word.to_str().unwrap().to_string()).collect::<Vec<_>>()
+        without_digits(Some("level"), &parser, &words)
+            .iter()
+            .map(|word| word.to_str().unwrap().to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(words(&["-19", "-T2", "x"]), ["--level=19", "-T2", "x"]);
-    assert_eq!(words(&["-", "-x9", "--", "-3"]), ["-", "-x9", "--", "-3"]);
+    assert_eq!(words(&["-", "--long=3", "--", "-3"]), ["-", "--long=3", "--", "-3"]);
+    // Among other letters, but not in the value of one.
+    assert_eq!(words(&["-kf9", "-9kf", "-q19r"]), ["--level=9", "-kf", "--level=9", "-kf", "--level=19", "-qr"]);
+    assert_eq!(
+        words(&["-9T2", "-fo3", "-9o", "x", "-C7"]),
+        ["--level=9", "-T2", "-fo3", "--level=9", "-o", "x", "-C7"]
+    );
     assert!(run(&["compress", "--help"]).out.contains("-1, -2 and so on"));
     // In a command without levels it is an unknown option.
     assert_eq!(run(&["decompress", "-3", "x.pln"]).status, 2);
@@ -58,7 +87,7 @@ fn a_dash_and_a_number_is_a_level() {
 #[test]
 fn codec_help_needs_nothing_else() {
     for (name, words) in [("slack", "not stored"), ("slack+lz4hc", "level=1..12"), ("huff0", "Huff0")] {
-        let ran = run(&["compress", "-C", &format!("{name}:help")]);
+        let ran = run(&["compress", "-c", &format!("{name}:help")]);
         assert!(ran.status == 0 && ran.out.contains(words), "{ran:?}");
     }
 }
@@ -79,12 +108,12 @@ fn a_terminal_gets_no_compressed_data_and_gives_none() {
     let (plain, packed) = (sandbox.arg("x"), sandbox.arg("x.pln"));
     sandbox.write("x", "content");
     assert_eq!(run(&["compress", &plain]).status, 0);
-    for words in [&["compress", "-c", &plain][..], &["compress", "-"], &["decompress", "-o", "-", &packed]] {
+    for words in [&["compress", "--stdout", &plain][..], &["compress", "-"], &["decompress", "-o", "-", &packed]] {
         let ran = at_a_terminal(words, b"content", false);
         assert!(ran.status == 2 && ran.out == "0" && ran.err.contains("is a terminal"), "{words:?}: {ran:?}");
     }
-    assert_ne!(at_a_terminal(&["compress", "-cf", &plain], b"", false).out, "0");
-    assert_eq!(at_a_terminal(&["decompress", "-c", &packed], b"", false).out, "7");
+    assert_ne!(at_a_terminal(&["compress", "-f", "--stdout", &plain], b"", false).out, "0");
+    assert_eq!(at_a_terminal(&["decompress", "--stdout", &packed], b"", false).out, "7");
     let ran = at_a_terminal(&["decompress", "-o", &sandbox.arg("y")], b"", true);
     assert!(ran.status == 2 && ran.err.contains("standard input is a terminal"), "{ran:?}");
 }

@@ -41,7 +41,7 @@ impl Files {
         vec![
             vec!["pack", "--json", "--format", "squashfs", "-", out],
             vec!["pack", "--json", "-c", "gzip", "--format", "lrz", "-", out],
-            vec!["compress", "--json", "-C", "lz4", "--record-size", "4K", "-o", out],
+            vec!["compress", "--json", "-c", "lz4", "--record-size", "4K", "-o", out],
             vec!["decompress", "--json", "-o", out, &self.pln],
             vec!["unpack", "--json", "--to", "tar", "-c", "gzip", &self.image, out],
             vec!["unpack", "--json", "--to", "tar", &self.lrz, out],
@@ -53,7 +53,7 @@ impl Files {
 }
 
 fn compress(out: &str) -> [&str; 7] {
-    ["compress", "-q", "-C", "lz4", "--record-size=4K", "-o", out]
+    ["compress", "-q", "-c", "lz4", "--record-size=4K", "-o", out]
 }
 
 /// Runs a command with more options; also the bytes of `out`.
@@ -128,7 +128,7 @@ fn counters_are_printed_on_standard_error_or_with_the_totals() {
         (&["verify", "--stats", &files.image], true),
         (&["unpack", "--stats", &files.image, &tree], false),
         (&["unpack", "--stats", "-f", &files.lrz, &tree], false),
-        (&["decompress", "--stats", "-c", &files.pln], false),
+        (&["decompress", "--stats", "--stdout", &files.pln], false),
         (&["pack", "--stats", "-", &out, "--format", "lrz"], false),
     ];
     for (words, in_totals) in commands {
@@ -164,7 +164,7 @@ fn what_has_no_effect_is_refused() {
             &["pack", "--serial", "--share", "all", "--format", "lrz", "-", &out],
             "--serial: cannot be used with --queue-per",
         ),
-        (&["compress", "--policy", "last", "-c"], "--policy"),
+        (&["compress", "--policy", "last"], "--policy"),
         (&["list", "--share", "all", &files.image], "--share"),
         (&["info", "--stats", &files.image], "--stats"),
         (&["lrzip", "--help-out", &files.image], "--help-out"),

@@ -84,13 +84,18 @@ pub fn count(number: u64, one: &str) -> String {
     }
 }
 
-/// Output by input in percent, in parentheses; nothing where the output is not smaller, since headers and padding then outweigh
-/// compression.
+/// The smallest input of which a ratio means something, bytes: headers and padding outweigh compression of less.
+const RATIO_LEAST: u64 = 4 << 10;
+
+/// Output by input in percent; none where the input is tiny or the output is not smaller.
+pub fn percent(output: u64, input: u64) -> Option<String> {
+    let tells = input >= RATIO_LEAST && output < input;
+    tells.then(|| format!("{:.1}%", output as f64 * 100.0 / input as f64))
+}
+
+/// [`percent`] in parentheses.
 pub fn show_ratio(output: u64, input: u64) -> String {
-    match output < input {
-        true => format!(" ({:.1}%)", output as f64 * 100.0 / input as f64),
-        false => String::new(),
-    }
+    percent(output, input).map_or(String::new(), |percent| format!(" ({percent})"))
 }
 
 #[cfg(test)]
@@ -172,6 +177,11 @@ mod tests {
     fn counts_and_ratios() {
         let counts = [count(1, "file"), count(2, "file"), count(1, "directory"), count(0, "directory")];
         assert_eq!(counts, ["1 file", "2 files", "1 directory", "0 directories"]);
-        assert_eq!((show_ratio(1, 3), show_ratio(4096, 3)), (" (33.3%)".to_string(), String::new()));
+        assert_eq!(show_ratio(4096, 3 * 4096), " (33.3%)");
+        // Of tiny inputs, and where nothing is saved, it would say nothing.
+        assert_eq!(
+            [(1, 3), (3, 4095), (4096, 3), (4096, 4096), (1, 0)].map(|(out, of)| percent(out, of)),
+            [const { None }; 5]
+        );
     }
 }

@@ -57,7 +57,7 @@ fn every_coding_comes_back_the_same_with_any_number_of_threads() {
     sandbox.write("x", &plain);
     for coding in CODINGS {
         let pack = |threads: &str, name: &str| {
-            sandbox.good(&["compress", "-C", coding, "--record-size", "64K", "-T", threads, "-q", "-o", name, "x"]);
+            sandbox.good(&["compress", "-c", coding, "--record-size", "64K", "-T", threads, "-q", "-o", name, "x"]);
             sandbox.read(name)
         };
         let packed = pack("1", "1.pln");
@@ -65,7 +65,7 @@ fn every_coding_comes_back_the_same_with_any_number_of_threads() {
         assert!(*coding == "none" || packed.len() < plain.len(), "{coding}: {}", packed.len());
         sandbox.good(&["decompress", "-T2", "-q", "1.pln", "-o", "back"]);
         assert!(sandbox.read("back") == plain, "{coding}");
-        assert!(sandbox.good(&["decompress", "-T1", "-c", "7.pln"]).stdout == plain, "{coding}");
+        assert!(sandbox.good(&["decompress", "-T1", "--stdout", "7.pln"]).stdout == plain, "{coding}");
         for name in ["back", "1.pln", "2.pln", "7.pln"] {
             sandbox.remove(name);
         }
@@ -80,12 +80,12 @@ fn levels_are_codings_and_a_list_of_codings_takes_the_best() {
         sandbox.good(&[&["compress", "-qf", "x"], words].concat());
         sandbox.read("x.pln").len()
     };
-    assert_eq!(size(&["-7"]), size(&["-C", "slack+zstd:level=7"]));
+    assert_eq!(size(&["-7"]), size(&["-c", "slack+zstd:level=7"]));
     assert_eq!(size(&["--level=3"]), size(&[]));
     assert!(size(&["-12"]) < size(&["-1"]));
     let small = ["--record-size", "16K"];
-    let each = ["slack", "slack+huff0", "bzip2"].map(|coding| size(&[&small[..], &["-C", coding]].concat()));
-    let all = size(&[&small[..], &["-C", "slack", "-C", "slack+huff0", "-C", "bzip2"]].concat());
+    let each = ["slack", "slack+huff0", "bzip2"].map(|coding| size(&[&small[..], &["-c", coding]].concat()));
+    let all = size(&[&small[..], &["-c", "slack", "-c", "slack+huff0", "-c", "bzip2"]].concat());
     assert!(each.iter().all(|one| all < *one), "{all} of {each:?}");
     assert!(size(&["--record-size", "4K"]) > size(&["--record-size", "16M"]));
 }
@@ -97,11 +97,11 @@ fn streams_and_files_make_the_same_bytes() {
     sandbox.write("x", &plain);
     sandbox.good(&["compress", "-q", "x"]);
     let packed = sandbox.read("x.pln");
-    assert!(sandbox.good(&["compress", "-c", "x"]).stdout == packed);
+    assert!(sandbox.good(&["compress", "--stdout", "x"]).stdout == packed);
     assert!(sandbox.good_on(&["compress"], "x").stdout == packed);
     assert!(piped(&sandbox, "x", &["compress", "-"], &["decompress"]) == plain);
-    assert!(piped(&sandbox, "x", &["compress", "-T7"], &["compress", "-dcT1"]) == plain);
-    assert!(piped(&sandbox, "x.pln", &["decompress", "-"], &["compress", "-c", "-"]) == packed);
+    assert!(piped(&sandbox, "x", &["compress", "-T7"], &["compress", "-dT1", "--stdout"]) == plain);
+    assert!(piped(&sandbox, "x.pln", &["decompress", "-"], &["compress", "--stdout", "-"]) == packed);
     sandbox.good_on(&["decompress", "-q", "-o", "back"], "x.pln");
     assert!(sandbox.read("back") == plain);
     sandbox.write("empty", b"");
@@ -144,11 +144,11 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
     let sandbox = sandbox();
     let plain = content();
     sandbox.write("x", &plain);
-    sandbox.good(&["compress", "-q", "-C", "lz4", "--record-size", "16K", "x"]);
+    sandbox.good(&["compress", "-q", "-c", "lz4", "--record-size", "16K", "x"]);
     let packed = sandbox.read("x.pln");
     for cut in [packed.len() - 1, packed.len() / 2, 300] {
         sandbox.write("cut.pln", &packed[..cut]);
-        let ran = sandbox.run(&["decompress", "-c", "cut.pln"]);
+        let ran = sandbox.run(&["decompress", "--stdout", "cut.pln"]);
         let (got, message) = (ran.stdout, ran.stderr);
         assert_eq!(ran.status, 1);
         assert!(message.contains(&format!("cut off at byte {cut}")), "{message}");
@@ -251,7 +251,7 @@ fn summaries_are_true() {
     let sandbox = sandbox();
     let plain = content();
     sandbox.write("x", &plain);
-    let words = ["compress", "--json", "-C", "slack+lz4", "--record-size", "128K", "-T2", "--mem", "200M", "x"];
+    let words = ["compress", "--json", "-c", "slack+lz4", "--record-size", "128K", "-T2", "--mem", "200M", "x"];
     let made: serde_json::Value = serde_json::from_slice(&sandbox.good(&words).stdout).unwrap();
     let size = sandbox.read("x.pln").len();
     assert_eq!(
@@ -284,8 +284,8 @@ fn summaries_go_to_standard_error_unless_suppressed() {
     assert!(stderr(&["compress", "-f", "x"]).starts_with("x: "));
     assert!(stderr(&["compress", "-f", "-v", "--no-progress", "x"]).contains("BLAKE3"));
     assert_eq!(stderr(&["compress", "-fq", "x"]), "");
-    assert_eq!(stderr(&["compress", "-c", "x"]), "");
-    assert!(stderr(&["compress", "-c", "-v", "x"]).starts_with("x: "));
+    assert_eq!(stderr(&["compress", "--stdout", "x"]), "");
+    assert!(stderr(&["compress", "--stdout", "-v", "x"]).starts_with("x: "));
     assert!(stderr(&["decompress", "-f", "x.pln"]).contains(", x\n"));
     assert!(stderr(&["decompress", "-t", "x.pln"]).contains("sound"));
     assert_eq!(stderr(&["decompress", "-tq", "x.pln"]), "");

@@ -89,9 +89,9 @@ fn content_is_not_appended_to_its_own_input() {
         "rdsquashfs -c file i.sqfs >>i.sqfs",
         "unpack i.lrz - >>i.lrz",
         "lrzcat i.lrz >>link-i.lrz",
-        "compress -c source.tar >>source.tar",
+        "compress --stdout source.tar >>source.tar",
         "compress <source.tar >>source.tar",
-        "decompress -c i.pln >>i.pln",
+        "decompress --stdout i.pln >>i.pln",
         "cat i.pln >>i.pln",
     ] {
         refused(&sandbox, script);

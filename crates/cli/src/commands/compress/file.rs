@@ -64,8 +64,14 @@ pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn io::Read
 /// Compresses, decompresses or tests one file.
 ///
 /// # Errors
-/// Those of the library, and of names.
+/// Those of the library, and of names; a directory.
 pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    if let Place::File(path) = place
+        && path.is_dir()
+    {
+        let expected = "a file; --recursive takes the files in a directory, packline pack makes one image of it";
+        return Err(Failure::failed(format!("{}: is a directory (expected {expected})", path.escaped())));
+    }
     match &settings.options {
         Some(options) => compress(settings, options, place, io),
         None => decompress(settings, place, io),

@@ -1,6 +1,8 @@
 //! `packline compress` and `decompress`: .pln files and whatever they are made of, with options as zstd(1) has them.
 
 pub(crate) mod file;
+mod files_below;
+mod list;
 mod names;
 mod report;
 mod settings;
@@ -17,6 +19,7 @@ use crate::args::{Command, Invocation};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use file::Place;
+use files_below::files_below;
 use settings::{Mode, Settings};
 
 /// Compress files or a stream into .pln files
@@ -47,6 +50,13 @@ pub(crate) struct Shared {
     /// Decompress to nowhere, to see whether files are whole
     #[arg(short, long)]
     test: bool,
+    /// Print records, sizes, ratio and checksum of .pln files, a line each
+    #[arg(short, long, conflicts_with = "test")]
+    list: bool,
+    /// Do the regular files in directories too, to any depth: what is to be decompressed only if its name ends in .pln. Links are
+    /// not followed
+    #[arg(short, long)]
+    recursive: bool,
     /// Suppress progress and summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -76,7 +86,7 @@ pub(crate) struct Shared {
 #[command(next_help_heading = "Output")]
 struct Output {
     /// Write to standard output
-    #[arg(short = 'c', long, conflicts_with = "output")]
+    #[arg(long, conflicts_with = "output")]
     stdout: bool,
     /// The output; - is standard output
     #[arg(short, long, value_name = "FILE")]
@@ -110,11 +120,21 @@ struct Threads {
 #[command(next_help_heading = "Compression")]
 pub(crate) struct Compression {
     /// Also -1, -2 and so on. Effort: level N is the coding slack+zstd:level=N [default: 3]
-    #[arg(long, conflicts_with = "codec", value_parser = number::<u32>(1..=19))]
+    #[arg(long, conflicts_with = "codec", value_parser = number::<u32>(1..=22))]
     level: Option<u32>,
+    /// Faster than level 1, and larger: the coding slack+zstd:level=-N; --fast is --fast=1
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    #[arg(conflicts_with_all = ["codec", "level"], value_parser = number::<u32>(1..=131_072))]
+    fast: Option<u32>,
+    /// Does nothing: levels 20 to 22, for which zstd wants it, need no permission
+    #[arg(long)]
+    ultra: bool,
+    /// Refused, since no match reaches beyond a record: --record-size makes those longer, and lrzip finds repeats at any distance
+    #[arg(long, value_name = "N", hide_short_help = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    long: Option<OsString>,
     /// A codec, NAME[:key=value,...], slack, or slack+CODEC; or auto. Given several times, or auto, each record gets what makes
     /// it smallest. CODING:help explains
-    #[arg(short = 'C', long, value_name = "CODING", value_parser = text_or_help(help))]
+    #[arg(short, short_alias = 'C', long, value_name = "CODING", value_parser = text_or_help(help))]
     codec: Vec<String>,
     /// Bytes that are compressed as one: a power of two
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size(4 << 10..=16 << 20))]
@@ -135,9 +155,10 @@ impl Command for Compress {
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline compress -9 disk.img",
-        "packline compress -C slack+lz4hc --record-size 128K -o x.pln x",
+        "packline compress -c slack+lz4hc --record-size 128K -o x.pln x",
         "tar -c tree | packline compress > tree.tar.pln",
         "packline compress -d disk.img.pln",
+        "packline compress --stdout disk.img | ssh host 'cat > disk.img.pln'",
     ];
 
     fn details() -> String {
@@ -182,16 +203,20 @@ impl Shared {
         io: &mut Io,
     ) -> Result<(), Failure> {
         let settings = Settings::new(self, compression, mode, invocation, io)?;
-        let places = places(&self.files);
+        let (places, all_read) = self.places(&settings, io);
         settings.check(&places)?;
         refuse_inputs(&settings, &places)?;
         let done = match places.as_slice() {
+            several if settings.mode == Mode::List => list::run(&settings, several, io),
             [place] => file::run(&settings, place, io),
             several => each(&settings, several, io),
         };
+        let done = done.and(if all_read { Ok(()) } else { Err(Failure::AlreadyReported(1)) });
         // Of several files some may have been done.
         match done.is_ok() || places.len() > 1 {
-            true if settings.mode == Mode::Test => settings.run_options.write_trace(invocation, io)?,
+            true if matches!(settings.mode, Mode::Test | Mode::List) => {
+                settings.run_options.write_trace(invocation, io)?
+            }
             true => settings.run_options.write_trace_or_warn(invocation, io),
             false => {}
         }
@@ -199,9 +224,34 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// The files, with `--recursive` those in directories, and whether all directories could be read.
+    fn places(&self, settings: &Settings, io: &mut Io) -> (Vec<Place>, bool) {
+        let (mut places, mut all_read) = (Vec::new(), true);
+        for name in &self.files {
+            let path = PathBuf::from(name);
+            if name == "-" {
+                places.push(Place::Stdin);
+            } else if self.recursive && path.is_dir() {
+                let found = files_below(&path, settings.mode != Mode::Compress, &mut |what| {
+                    io.eprintln(&format!("packline: {what}"));
+                    all_read = false;
+                });
+                places.extend(found.into_iter().map(Place::File));
+            } else {
+                places.push(Place::File(path));
+            }
+        }
+        if self.files.is_empty() {
+            places.push(Place::Stdin);
+        }
+        (places, all_read)
+    }
+}
+
 /// Refuses an output that is one of the inputs, which may not have been read by then.
 fn refuse_inputs(settings: &Settings, places: &[Place]) -> Result<(), Failure> {
-    if settings.mode == Mode::Test {
+    if !settings.mode.writes() {
         return Ok(());
     }
     // A place without an output is refused when its turn comes.
@@ -224,9 +274,4 @@ fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failur
         }
     }
     if failed { Err(Failure::AlreadyReported(1)) } else { Ok(()) }
-}
-
-fn places(files: &[OsString]) -> Vec<Place> {
-    let place = |name: &OsString| if name == "-" { Place::Stdin } else { Place::File(PathBuf::from(name)) };
-    if files.is_empty() { vec![Place::Stdin] } else { files.iter().map(place).collect() }
 }

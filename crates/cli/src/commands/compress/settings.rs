@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
+use packline::Error;
 use packline::Resources;
 use packline::requests::FileKind;
-use packline_codec::Coding;
+use packline_codec::{CodecError, Coding};
 use packline_pln::{RecordSize, WriteOptions};
 
 use super::file::Place;
 use super::{Compression, Shared};
 use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
+use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
 
@@ -23,6 +25,15 @@ pub enum Mode {
     Decompress,
     /// They are decompressed to nowhere.
     Test,
+    /// Their tables are read.
+    List,
+}
+
+impl Mode {
+    /// Whether it has outputs.
+    pub fn writes(self) -> bool {
+        matches!(self, Mode::Compress | Mode::Decompress)
+    }
 }
 
 /// The checked options.
@@ -31,7 +42,7 @@ pub struct Settings {
     /// Only where files are compressed.
     pub options: Option<WriteOptions>,
     pub resources: Resources,
-    /// Output goes to standard output, by `-c`.
+    /// Output goes to standard output, by `--stdout`.
     pub stdout: bool,
     pub output: Option<PathBuf>,
     pub force: bool,
@@ -46,9 +57,13 @@ pub struct Settings {
 }
 
 /// Options of compression.
-const OF_COMPRESSION: [&str; 3] = ["level", "codec", "record-size"];
+const OF_COMPRESSION: [&str; 5] = ["level", "fast", "ultra", "codec", "record-size"];
 /// Options of the output.
 const OF_OUTPUT: [&str; 5] = ["stdout", "output", "force", "rm", "keep-broken"];
+/// Options that mean something with `--list`.
+const OF_LIST: [&str; 4] = ["list", "recursive", "json", "decompress"];
+/// For those who know `-c` from zstd(1) and gzip(1).
+const STDOUT_HINT: &str = "-c is the codec; --stdout writes to standard output";
 
 impl Settings {
     /// Reads the options; `wanted` is the mode without `--test`. Only `compress` has a `compression`.
@@ -62,7 +77,12 @@ impl Settings {
         invocation: &Invocation,
         io: &Io,
     ) -> Result<Settings, Failure> {
-        let mode = if shared.test { Mode::Test } else { wanted };
+        let mode = match (shared.list, shared.test) {
+            (true, _) => Mode::List,
+            (_, true) => Mode::Test,
+            (false, false) => wanted,
+        };
+        refuse_long(compression)?;
         refuse_idle(invocation, wanted, mode)?;
         let (output, force) = (&shared.output, shared.output.force);
         let operands: Vec<PathBuf> = shared.files.iter().map(PathBuf::from).collect();
@@ -99,9 +119,14 @@ impl Settings {
     /// # Errors
     /// [`Failure::Usage`].
     pub fn check(&self, places: &[Place]) -> Result<(), Failure> {
-        let stdout = self.mode != Mode::Test && places.iter().any(|place| self.to_stdout(place));
-        if places.len() > 1 && self.output.is_some() {
-            return Err(wrong("output", "several files cannot go into one"));
+        let to_stdout = places.iter().filter(|place| self.mode.writes() && self.to_stdout(place)).count();
+        let stdout = to_stdout > 0;
+        if let Some(output) = self.output.as_ref().filter(|_| places.len() > 1) {
+            let what = format!("{} files cannot go into '{}'", places.len(), output.escaped());
+            return Err(wrong(
+                "output",
+                format!("{what} (expected one file; or no --output, for an output beside each)"),
+            ));
         }
         let kind = self.output.as_deref().filter(|_| self.mode == Mode::Compress).and_then(FileKind::of_path);
         if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
@@ -112,10 +137,10 @@ impl Settings {
         if places.iter().filter(|place| **place == Place::Stdin).count() > 1 {
             return Err(Failure::usage("standard input can be read once (expected one -)"));
         }
-        if places.len() > 1 && stdout && self.mode == Mode::Compress {
-            return Err(Failure::usage(
-                "cannot concatenate several .pln files on standard output (expected one file, or no -c)",
-            ));
+        if to_stdout > 1 && self.mode == Mode::Compress {
+            let what = format!("{} files were given, and .pln files cannot be concatenated", places.len());
+            let expected = "one file; or no --stdout, for a .pln file of each; or a tar of them: tar -c FILE... | packline compress";
+            return Err(wrong("stdout", format!("{what} (expected {expected})")));
         }
         if self.remove && (stdout || places.contains(&Place::Stdin)) {
             return Err(wrong("rm", "expected files, and outputs that are files"));
@@ -127,13 +152,30 @@ impl Settings {
     }
 }
 
+/// zstd(1) widens its window so; here every record is compressed by itself.
+fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
+    let Some(value) = compression.and_then(|compression| compression.long.as_ref()) else { return Ok(()) };
+    let typed = if value.is_empty() { String::new() } else { format!("={}", value.escaped()) };
+    Err(Failure::usage(format!(
+        "--long{typed}: a record is compressed by itself, so that no match reaches beyond it (expected --record-size, up to 16M; or \
+         'packline lrzip', which finds repeats at any distance and writes a .lrz file)"
+    )))
+}
+
 /// Refuses options that would change nothing.
 fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), Failure> {
     let given = |longs: &[&'static str]| longs.iter().copied().find(|long| invocation.has(long));
+    if mode == Mode::List {
+        return match invocation.given_beside(&OF_LIST) {
+            Some(long) => Err(wrong(long, "has no effect with --list, which reads tables only")),
+            None => Ok(()),
+        };
+    }
     if mode != Mode::Compress
         && let Some(long) = given(&OF_COMPRESSION)
     {
-        return Err(wrong(long, "has no effect on what is decompressed"));
+        let hint = if long == "codec" { format!(" ({STDOUT_HINT})") } else { String::new() };
+        return Err(wrong(long, format!("has no effect on what is decompressed{hint}")));
     }
     if mode == Mode::Test
         && let Some(long) = given(&OF_OUTPUT)
@@ -155,11 +197,17 @@ fn write_options(compression: &Compression) -> Result<WriteOptions, Failure> {
     Ok(WriteOptions { record_size, codings })
 }
 
-/// `--codec`, or zstd with `--level`.
+/// `--codec`, or zstd with `--level` or `--fast`.
 fn codings(compression: &Compression) -> Result<Vec<Coding>, Failure> {
-    let usual = [format!("slack+zstd:level={}", compression.level.unwrap_or(DEFAULT_LEVEL))];
+    let level = compression.fast.map_or(compression.level.unwrap_or(DEFAULT_LEVEL).into(), |fast| -i64::from(fast));
+    let usual = [format!("slack+zstd:level={level}")];
     let codecs = if compression.codec.is_empty() { usual.as_slice() } else { compression.codec.as_slice() };
-    packline::requests::pln_codings(codecs).map_err(|error| wrong("codec", error))
+    packline::requests::pln_codings(codecs).map_err(|error| match error {
+        Error::Codec(CodecError::UnknownCodec { found, known }) => {
+            wrong("codec", format!("unknown codec '{found}' (expected one of {known}; {STDOUT_HINT})"))
+        }
+        error => wrong("codec", error),
+    })
 }
 
 /// The level where none is asked for, as zstd(1) has it.

@@ -1,6 +1,6 @@
 //! `packline info`: codec, sizes, tables and numbers of entries of an image.
 
-mod pln;
+pub(crate) mod pln;
 
 use packline_image::{ContentKind, ImageInfo, TreeCounts};
 use serde_json::{Map, Value, json};

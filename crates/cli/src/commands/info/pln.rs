@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::compat::lrzip::hex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{percent, show_bytes};
 
 /// Shows it.
 ///
@@ -21,12 +21,13 @@ pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
 }
 
 fn text(info: &Info) -> String {
-    let percent = info.physical as f64 * 100.0 / info.logical.max(1) as f64;
+    let ratio =
+        percent(info.physical, info.logical).map_or(String::new(), |percent| format!(", {percent} of the content"));
     let lines = [
         ("Format", format!("pln, version {}", info.version)),
         ("Record size", show_bytes(info.record_size.bytes() as u64)),
         ("Content", both(info.logical)),
-        ("Size", format!("{} ({percent:.2}% of the content)", both(info.physical))),
+        ("Size", format!("{}{ratio}", both(info.physical))),
         ("Records", format!("{}, in {} groups", info.records, info.groups)),
         ("BLAKE3", hex(&info.blake3)),
     ];
@@ -53,7 +54,7 @@ fn both(bytes: u64) -> String {
     if bytes < 1024 { show_bytes(bytes) } else { format!("{bytes} bytes, {}", show_bytes(bytes)) }
 }
 
-fn object(info: &Info) -> Value {
+pub fn object(info: &Info) -> Value {
     let kind = |kind: &Kind| {
         json!({
             "coding": name(kind),

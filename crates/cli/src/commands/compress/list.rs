@@ -1,0 +1,71 @@
+//! `--list`: the tables of .pln files, a line each.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use packline_pln::Info;
+use serde_json::{Map, Value};
+
+use super::file::Place;
+use super::settings::Settings;
+use crate::args::wrong;
+use crate::commands::info;
+use crate::ui::escape::{Escape, put_json};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::size::{count, percent, show_bytes};
+
+/// Lists files. If one cannot be read, its error is printed and the others are listed.
+///
+/// # Errors
+/// [`Failure::AlreadyReported`] if one could not be read; standard input; those of printing.
+pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failure> {
+    if places.contains(&Place::Stdin) {
+        return Err(wrong("list", "the tables are at the end, which a stream does not reach (expected files)"));
+    }
+    if !settings.json {
+        io.print("Records  Compressed  Uncompressed   Ratio  Check   File\n")?;
+    }
+    let (mut failed, mut listed, mut sums) = (false, 0, [0; 3]);
+    for place in places {
+        let path = place.display_path();
+        let read = packline::requests::pln_info(path).map_err(Failure::from);
+        let info = match read {
+            Ok(info) => info,
+            Err(Failure::Failed(what)) => {
+                io.eprintln(&format!("packline: {what}"));
+                failed = true;
+                continue;
+            }
+            Err(other) => return Err(other),
+        };
+        listed += 1;
+        for (sum, figure) in sums.iter_mut().zip([info.records, info.physical, info.logical]) {
+            *sum = figure.saturating_add(*sum);
+        }
+        match settings.json {
+            true => io.print_json(&format!("{}\n", object(path, &info)))?,
+            false => io.print(&row([info.records, info.physical, info.logical], "BLAKE3", &path.escaped()))?,
+        }
+    }
+    if listed > 1 && !settings.json {
+        io.print(&row(sums, "", &count(listed, "file")))?;
+    }
+    if failed { Err(Failure::AlreadyReported(1)) } else { Ok(()) }
+}
+
+fn row([records, physical, logical]: [u64; 3], check: &str, name: &str) -> String {
+    let ratio = percent(physical, logical).unwrap_or("-".to_string());
+    let (compressed, plain) = (show_bytes(physical), show_bytes(logical));
+    format!("{records:>7}  {compressed:>10}  {plain:>12}  {ratio:>6}  {check:<6}  {name}\n")
+}
+
+/// What `info` prints, with the name in front.
+fn object(path: &Path, info: &Info) -> Value {
+    let mut object = Map::new();
+    put_json(&mut object, "file", path.as_os_str().as_bytes());
+    if let Value::Object(members) = info::pln::object(info) {
+        object.extend(members);
+    }
+    object.into()
+}

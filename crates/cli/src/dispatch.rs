@@ -64,7 +64,7 @@ pub fn parser_of_all() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommands(COMMANDS.iter().map(parser_of));
+        .subcommands(COMMANDS.iter().map(|entry| parser_of(entry).bin_name(format!("packline {}", entry.name))));
     with_help_and_version(command)
 }
 

@@ -6,6 +6,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("b3sum", "b3sum"),
     ("bsdtar", "libarchive-tools"),
     ("bzip2", "bzip2"),
+    ("fish", "fish"),
     ("fusermount", "fuse"),
     ("gensquashfs", "squashfs-tools-ng"),
     ("getfattr", "attr"),
@@ -13,6 +14,8 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("lrztar", "lrzip"),
     ("lrzuntar", "lrzip"),
     ("lz4", "lz4"),
+    ("man", "man-db"),
+    ("mandoc", "mandoc"),
     ("mksquashfs", "squashfs-tools"),
     ("pigz", "pigz"),
     ("pzstd", "zstd"),
@@ -25,6 +28,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("time", "time"),
     ("unsquashfs", "squashfs-tools"),
     ("xz", "xz-utils"),
+    ("zsh", "zsh"),
     ("zstd", "zstd"),
 ];
 

@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command, Error};
 use packline_runtime::escape;
 
+use crate::dispatch::COMMANDS;
 use crate::ui::size::{parse_number, parse_size, show_size};
 
 type Parse<T> = dyn Fn(&OsStr) -> Result<T, String> + Send + Sync;
@@ -110,11 +111,26 @@ where
 
 /// Text, unless it asks for help: then the help is printed instead of running the command.
 #[derive(Clone)]
-pub struct TextOrHelp(fn(&str) -> Option<Result<String, String>>);
+pub struct TextOrHelp {
+    help: fn(&str) -> Option<Result<String, String>>,
+    /// Words that the text can begin with, for help and completions.
+    words: fn() -> Vec<String>,
+}
+
+impl TextOrHelp {
+    pub fn words(self, words: fn() -> Vec<String>) -> TextOrHelp {
+        TextOrHelp { words, ..self }
+    }
+}
 
 /// Text, unless `help` answers it (`CODEC:help`).
 pub fn text_or_help(help: fn(&str) -> Option<Result<String, String>>) -> TextOrHelp {
-    TextOrHelp(help)
+    TextOrHelp { help, words: Vec::new }
+}
+
+/// The name of a command; completions know all of them.
+pub fn command_name() -> TextOrHelp {
+    text_or_help(|_| None).words(|| COMMANDS.iter().map(|command| command.name.to_string()).collect())
 }
 
 /// The answer to `--codec help`.
@@ -128,11 +144,17 @@ impl TypedValueParser for TextOrHelp {
 
     fn parse_ref(&self, _: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
         let text = value.to_str().ok_or_else(|| invalid(argument, "the value is not UTF-8"))?;
-        match (self.0)(text) {
+        match (self.help)(text) {
             Some(Ok(help)) => Err(Error::raw(ErrorKind::DisplayHelp, help)),
             Some(Err(error)) => Err(invalid(argument, &error)),
             None => Ok(text.to_string()),
         }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some((self.words)())
+            .filter(|words| !words.is_empty())
+            .map(|words| Box::new(words.into_iter().map(PossibleValue::new)) as _)
     }
 }
 
@@ -152,6 +174,9 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Value<T> {
 
 /// The range or choices of an option, for the help.
 pub fn range_of(argument: &Arg) -> Option<String> {
+    if argument.is_hide_possible_values_set() {
+        return None;
+    }
     let names: Vec<String> = argument.get_possible_values().iter().map(|value| value.get_name().to_string()).collect();
     let shown = argument.get_action().takes_values() && !names.is_empty();
     shown.then(|| names.join(", "))

@@ -1,11 +1,9 @@
 //! `packline completions`: completions for shells, from the same arguments as the parser.
 
-use std::ffi::OsString;
-
 use clap_complete::{Shell, generate};
 
 use crate::args::parser::parser_of;
-use crate::args::value::one_of;
+use crate::args::value::{command_name, one_of};
 use crate::args::{Command, Invocation};
 use crate::dispatch::{find, parser_of_all, unknown_command};
 use crate::ui::failure::Failure;
@@ -26,7 +24,8 @@ pub struct Completions {
     #[arg(value_parser = one_of(SHELLS))]
     shell: Shell,
     /// The command, if called by its own name [default: packline]
-    name: Option<OsString>,
+    #[arg(value_parser = command_name(), hide_possible_values = true)]
+    name: Option<String>,
 }
 
 impl Command for Completions {
@@ -37,13 +36,54 @@ impl Command for Completions {
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (mut parser, name) = match self.name.filter(|name| name != "packline") {
             Some(name) => {
-                let command = find(&name).ok_or_else(|| unknown_command(&name))?;
+                let command = find(name.as_ref()).ok_or_else(|| unknown_command(name.as_ref()))?;
                 (parser_of(command), command.name)
             }
             None => (parser_of_all(), "packline"),
         };
         let mut text = Vec::new();
         generate(self.shell, &mut parser, name, &mut text);
-        io.print(&String::from_utf8_lossy(&text))
+        let text = String::from_utf8_lossy(&text);
+        io.print(&match self.shell {
+            Shell::Bash => with_files(&text, &parser),
+            Shell::Fish => text.into_owned() + &operand_words(&parser),
+            _ => text.into_owned(),
+        })
     }
+}
+
+/// The script for bash offers a command's options where an operand is typed. Without that, bash offers files, which is what most commands
+/// take; commands and operands of few words stay.
+fn with_files(script: &str, parser: &clap::Command) -> String {
+    let (mut command, mut after_options) = (parser, false);
+    let mut lines = String::new();
+    for line in script.lines() {
+        let section = line.trim_start().strip_prefix("packline__subcmd__").and_then(|rest| rest.strip_suffix(')'));
+        command = section.and_then(|name| parser.find_subcommand(name)).unwrap_or(command);
+        let takes_words = command.get_positionals().any(|operand| !operand.get_possible_values().is_empty());
+        let takes_files = !command.has_subcommands() && !takes_words;
+        let offers_options = after_options && line.contains("compgen -W \"${opts}\"");
+        after_options = line.trim_start() == "esac";
+        match line.split_once(" || ${COMP_CWORD} -eq ") {
+            Some((before, _)) if takes_files => lines += &format!("{before} ]] ; then\n"),
+            None if takes_files && offers_options => {}
+            _ => lines += &format!("{line}\n"),
+        }
+    }
+    lines
+}
+
+/// What the script for fish lacks: operands of few words.
+fn operand_words(parser: &clap::Command) -> String {
+    let mut lines = String::new();
+    for command in parser.get_subcommands() {
+        let words = command.get_positionals().flat_map(|operand| operand.get_possible_values());
+        let words: Vec<String> = words.map(|word| word.get_name().to_string()).collect();
+        if !words.is_empty() {
+            let (name, words) = (command.get_name(), words.join(" "));
+            lines +=
+                &format!("complete -c packline -n \"__fish_packline_using_subcommand {name}\" -f -a \"{words}\"\n");
+        }
+    }
+    lines
 }

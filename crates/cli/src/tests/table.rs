@@ -51,7 +51,7 @@ fn help_and_manual_know_every_option() {
             assert!(help.out.contains(&operand) && page.contains(&operand), "{name} {operand}");
         }
     }
-    assert!(run(&["man"]).out.contains(".TH packline 1"));
+    assert!(run(&["man"]).out.contains(".TH PACKLINE 1"));
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod pln;
 mod read_scratch;
 mod same_file;
 mod scale_memory;
+mod shells;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod sqfs2tar_options;
 mod sqfs2tar_trees;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{PackOptions, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
-use packline_squashfs::CODECS;
 use packline_tree::Patterns;
 
 use crate::args::machine::Machine;
@@ -92,11 +91,10 @@ impl Command for Pack {
              With --files-from the image is the same for any order of the names, and as if all else were excluded; --exclude leaves \
              out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
              count for nothing; '#' begins no comment.\n\
-             Codecs: {}. Of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
+             Codecs of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
              Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
              Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
              {}",
-            CODECS.join(", "),
             patterns::LANGUAGE
         )
     }

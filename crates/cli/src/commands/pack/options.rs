@@ -19,7 +19,7 @@ use crate::ui::io::Io;
 #[command(next_help_heading = "Compression")]
 pub struct Compression {
     /// Codec with its parameters: NAME[:key=value,...]; NAME:help lists them
-    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(help))]
+    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(help).words(codecs))]
     pub codec: String,
     /// Block size, a power of two
     #[arg(short, long, value_name = "SIZE", default_value = "128K", value_parser = power_of_two(4 << 10..=1 << 20))]
@@ -105,6 +105,10 @@ pub struct Entries {
     /// Modification time of everything, seconds since 1970
     #[arg(long, value_name = "SECONDS", value_parser = number::<i64>(0..=u32::MAX.into()))]
     mtime: Option<i64>,
+}
+
+fn codecs() -> Vec<String> {
+    CODECS.iter().map(ToString::to_string).collect()
 }
 
 fn help(codec: &str) -> Option<Result<String, String>> {

@@ -1,0 +1,57 @@
+//! `packline man`: manual pages, from the same arguments as the parser.
+
+use std::path::{Path, PathBuf};
+
+use crate::args::value::command_name;
+use crate::args::{Command, Entry, Invocation};
+use crate::dispatch::{COMMANDS, find, unknown_command};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+mod page;
+
+use page::page;
+
+/// Print a manual page (roff)
+#[derive(Debug, clap::Args)]
+pub struct ManPage {
+    /// The command [default: packline]
+    #[arg(value_parser = command_name(), hide_possible_values = true)]
+    name: Option<String>,
+    /// Write all pages to this directory instead, each to a file NAME.1
+    #[arg(long, value_name = "DIR", conflicts_with = "name", value_hint = clap::ValueHint::DirPath)]
+    all: Option<PathBuf>,
+}
+
+impl Command for ManPage {
+    const NAME: &'static str = "man";
+
+    const EXAMPLES: &'static [&'static str] = &["packline man pack | man -l -"];
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        if let Some(directory) = self.all {
+            write(&directory, None)?;
+            return COMMANDS.iter().try_for_each(|command| write(&directory, Some(command)));
+        }
+        let command = match self.name.filter(|name| name != "packline") {
+            Some(name) => Some(find(name.as_ref()).ok_or_else(|| unknown_command(name.as_ref()))?),
+            None => None,
+        };
+        io.print(&page(command))
+    }
+}
+
+fn write(directory: &Path, command: Option<&Entry>) -> Result<(), Failure> {
+    let path = directory.join(format!("{}.1", command.map_or("packline".to_string(), name_of)));
+    let failed = |cause| Failure::failed(format!("{}: cannot write: {cause}", path.escaped()));
+    std::fs::write(&path, page(command)).map_err(failed)
+}
+
+/// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
+fn name_of(command: &Entry) -> String {
+    match command.compat.is_drop_in() {
+        true => command.name.to_string(),
+        false => format!("packline-{}", command.name),
+    }
+}

@@ -1,0 +1,156 @@
+//! A manual page, in roff.
+
+use clap::{Arg, Command};
+use roff::{Inline, Roff, bold, italic, roman};
+
+use super::name_of;
+use crate::args::parser::parser_of;
+use crate::args::{Compat, Entry};
+use crate::dispatch::{COMMANDS, parser_of_all};
+use crate::ui::exit_status;
+use crate::ui::wrap::wrap;
+
+/// When the pages were changed last.
+const DATE: &str = "2026-11-23";
+/// Lines of the source are shorter than 80 bytes with the escapes that roff adds.
+const COLUMNS: usize = 66;
+/// Commands whose pages refer to one another.
+const GROUPS: [&[&str]; 4] = [
+    &["pack", "unpack", "list", "cat", "info", "verify", "diff"],
+    &["mount", "umount"],
+    &["compress", "decompress"],
+    &["links", "man", "completions"],
+];
+
+/// The page of a command, or of the program.
+pub fn page(command: Option<&Entry>) -> String {
+    let mut parser = command.map_or_else(parser_of_all, parser_of);
+    parser.build();
+    let name = command.map_or("packline".to_string(), name_of);
+    let mut roff = Roff::new();
+    head(&mut roff, parser.clone(), &name, command);
+    options(&mut roff, &parser);
+    if command.is_none() {
+        let names: Vec<(String, String)> =
+            COMMANDS.iter().map(|entry| (format!("{}(1)", name_of(entry)), about(&parser_of(entry)))).collect();
+        list(&mut roff, "COMMANDS", names.iter().map(|(name, about)| (&**name, &**about)));
+    }
+    let examples = command.map_or([].as_slice(), |command| command.examples);
+    if !examples.is_empty() {
+        roff.control("SH", ["EXAMPLES"]).control("nf", []);
+        examples.iter().for_each(|line| _ = roff.text([roman(*line)]));
+        roff.control("fi", []);
+    }
+    list(&mut roff, "EXIT STATUS", exit_status::rows(command.map_or(Compat::Packline, |command| command.compat)));
+    list(&mut roff, "ENVIRONMENT", environment(command, &parser));
+    roff.control("SH", ["SEE ALSO"]);
+    text(&mut roff, &see_also(command));
+    roff.render()
+}
+
+fn about(parser: &Command) -> String {
+    parser.get_about().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Title, name, synopsis and description.
+fn head(roff: &mut Roff, mut parser: Command, name: &str, command: Option<&Entry>) {
+    let (about, usage) = (about(&parser), parser.render_usage().to_string());
+    let source = concat!("packline ", env!("CARGO_PKG_VERSION"));
+    roff.control("TH", [&*name.to_uppercase(), "1", DATE, source, "User Commands"]);
+    roff.control("SH", ["NAME"]).text([roman(format!("{name} - {about}"))]);
+    roff.control("SH", ["SYNOPSIS"]).text([bold(usage.trim_start_matches("Usage: "))]);
+    roff.control("SH", ["DESCRIPTION"]);
+    text(roff, &format!("{about}."));
+    for line in command.map_or(String::new(), |command| (command.details)()).lines().filter(|line| !line.is_empty()) {
+        roff.control("PP", []);
+        text(roff, line);
+    }
+}
+
+/// The options under their headings; those without one first.
+fn options(roff: &mut Roff, parser: &Command) {
+    roff.control("SH", ["OPTIONS"]);
+    let mut headings = vec![None];
+    for argument in parser.get_arguments() {
+        if !headings.contains(&argument.get_help_heading()) {
+            headings.push(argument.get_help_heading());
+        }
+    }
+    for heading in headings {
+        if let Some(heading) = heading {
+            roff.control("SS", [heading]);
+        }
+        let shown = |argument: &&Arg| argument.get_help_heading() == heading && !argument.is_hide_set();
+        for argument in parser.get_arguments().filter(shown) {
+            roff.control("TP", []).text(term(argument));
+            text(roff, &argument.get_help().map(ToString::to_string).unwrap_or_default());
+        }
+    }
+}
+
+/// All names of an option with its value, or the name of an operand.
+fn term(argument: &Arg) -> Vec<Inline> {
+    let shown = argument.to_string();
+    if argument.is_positional() {
+        return vec![italic(shown)];
+    }
+    let shorts = argument.get_short_and_visible_aliases().unwrap_or_default();
+    let longs = argument.get_long_and_visible_aliases().unwrap_or_default();
+    let names = shorts.iter().map(|short| format!("-{short}")).chain(longs.iter().map(|long| format!("--{long}")));
+    let mut parts = Vec::new();
+    for name in names {
+        parts.extend([bold(name), roman(", ")]);
+    }
+    parts.pop();
+    let value = shown.find([' ', '[', '=']).map_or("", |at| &shown[at..]);
+    parts.push(italic(value));
+    parts
+}
+
+/// A section of terms and their meanings; none at all without a term.
+fn list<'t>(roff: &mut Roff, section: &str, rows: impl Iterator<Item = (&'t str, &'t str)>) {
+    let mut rows = rows.peekable();
+    if rows.peek().is_some() {
+        roff.control("SH", [section]);
+    }
+    for (term, meaning) in rows {
+        roff.control("TP", []).text([bold(term)]);
+        text(roff, meaning);
+    }
+}
+
+/// The variables that a command reads; all of them for the program.
+fn environment(command: Option<&Entry>, parser: &Command) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is = |names: &[&str]| command.is_none_or(|command| names.contains(&command.name));
+    let has = |option| parser.get_arguments().any(|argument| argument.get_long() == Some(option));
+    let lrzip = is(&["lrzip", "lrunzip", "lrzcat", "lrztar", "lrzuntar"]);
+    let rows = [
+        (
+            is(&["pack", "tar2sqfs", "gensquashfs"]),
+            "SOURCE_DATE_EPOCH",
+            "Time of the image in seconds since 1970, unless an option sets it",
+        ),
+        (
+            command.is_none() || has("mem") || has("maxram"),
+            "TMPDIR",
+            "Directory of temporary files; /var/tmp without it",
+        ),
+        (lrzip, "LRZIP", "NOCONFIG means that lrzip.conf is not read"),
+        (lrzip, "HOME", "Where .lrzip/lrzip.conf is looked for"),
+    ];
+    rows.into_iter().filter_map(|(read, name, meaning)| read.then_some((name, meaning)))
+}
+
+fn see_also(command: Option<&Entry>) -> String {
+    let Some(command) = command else { return "mksquashfs(1), tar2sqfs(1), lrzip(1), mount(8)".to_string() };
+    let group = GROUPS.into_iter().find(|group| group.contains(&command.name)).unwrap_or_default();
+    let others = group.iter().filter(|&&other| other != command.name).map(|other| format!("packline-{other}(1)"));
+    ["packline(1)".to_string()].into_iter().chain(others).collect::<Vec<_>>().join(", ")
+}
+
+/// A paragraph in short lines.
+fn text(roff: &mut Roff, paragraph: &str) {
+    for line in wrap(paragraph, COLUMNS).lines() {
+        roff.text([roman(line)]);
+    }
+}

@@ -8,11 +8,26 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     timed("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
     timed("tidy", tidy::run)?;
     timed("clippy", || shell::run(shell::cargo().args(lints)))?;
+    timed("features", features)?;
     timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
     timed("tests", || shell::run(shell::cargo().args(["test", "--workspace"])))?;
     timed("golden", || golden::run(&golden::Options::default()))?;
     timed("models", models::loom)?;
     timed("fuzzing", || fuzz::each_target(fuzz_seconds))
+}
+
+/// Features of a crate, separated by commas, that compile without the others, besides all of them: those are what all else uses.
+const FEATURES: [(&str, &[&str]); 2] =
+    [("packline", &["", "mount", "lrz", "pln", "selinux"]), ("packline-cli", &["", "mount", "bench"])];
+
+fn features() -> Result<(), String> {
+    for (package, sets) in FEATURES {
+        for set in sets {
+            let check = ["clippy", "--quiet", "--package", package, "--no-default-features", "--features", set];
+            shell::run(shell::cargo().args(check).args(["--", "-D", "warnings"]))?;
+        }
+    }
+    Ok(())
 }
 
 fn timed(name: &str, check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {

@@ -12,9 +12,11 @@ use crate::args::parser::{
     bare_parser_of, full_name, help_parser_of, parser_of, with_help_and_version, without_digits,
 };
 use crate::args::{Entry, Invocation};
-use crate::commands::{
-    bench, cat, completions, compress, diff, info, links, list, man, mount, pack, umount, unpack, verify,
-};
+#[cfg(feature = "bench")]
+use crate::commands::bench;
+use crate::commands::{cat, completions, compress, diff, info, links, list, man, pack, unpack, verify};
+#[cfg(feature = "mount")]
+use crate::commands::{mount, umount};
 use crate::compat::lrzip;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;
@@ -43,12 +45,25 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<lrzip::Lrzcat>(),
     Entry::of::<lrzip::tar::Lrztar>(),
     Entry::of::<lrzip::tar::Lrzuntar>(),
+    #[cfg(feature = "mount")]
     Entry::of::<mount::Mount>(),
+    #[cfg(feature = "mount")]
     Entry::of::<umount::Umount>(),
+    #[cfg(feature = "bench")]
     Entry::of::<bench::Bench>(),
     Entry::of::<links::Links>(),
     Entry::of::<completions::Completions>(),
     Entry::of::<man::ManPage>(),
+];
+
+/// Commands that this build leaves out, each with the feature of the crate that it needs.
+const LEFT_OUT: &[(&str, &str)] = &[
+    #[cfg(not(feature = "mount"))]
+    ("mount", "mount"),
+    #[cfg(not(feature = "mount"))]
+    ("umount", "mount"),
+    #[cfg(not(feature = "bench"))]
+    ("bench", "bench"),
 ];
 
 pub fn find(name: &OsStr) -> Option<&'static Entry> {
@@ -131,6 +146,10 @@ const NOT_PROVIDED: [(&str, &str); 6] = [
 
 /// The error for the name of such a program.
 fn not_provided(name: &OsStr) -> Option<Failure> {
+    if let Some((name, feature)) = LEFT_OUT.iter().find(|(known, _)| name == *known) {
+        let what = format!("this build has no '{name}' (expected one with the feature '{feature}')");
+        return Some(Failure::failed(what));
+    }
     let (name, ours) = NOT_PROVIDED.into_iter().find(|(known, _)| name == *known)?;
     Some(Failure::failed(format!("{name} is not provided yet (expected 'packline {ours}')")))
 }

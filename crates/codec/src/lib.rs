@@ -30,6 +30,7 @@ mod stream;
 mod traits;
 mod xz;
 mod zle;
+#[cfg(feature = "zpaq")]
 mod zpaq;
 mod zstd;
 
@@ -50,5 +51,6 @@ pub use spec::{METADATA_BLOCK_SIZE, Spec};
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
 pub use traits::{Decoder, Encoder, Footprint, Outcome};
 pub use xz::{Bcj, DictSize, LzmaModel, Percent, RawLzmaReader, XzParams};
+#[cfg(feature = "zpaq")]
 pub use zpaq::{ZpaqEncoder, ZpaqReader};
 pub use zstd::ZstdParams;

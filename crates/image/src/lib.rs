@@ -14,6 +14,7 @@ mod follow;
 mod image_file;
 mod info;
 mod list;
+#[cfg(feature = "mount")]
 mod mount;
 mod opened;
 mod read_plan;
@@ -31,6 +32,7 @@ pub use error::Error;
 pub use image_file::ImageFile;
 pub use info::{ImageInfo, TreeCounts};
 pub use list::ImageEntries;
+#[cfg(feature = "mount")]
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount, unmount};
 pub use opened::{ImagePlace, OpenedImage};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};

@@ -1,6 +1,8 @@
 //! Attributes from files beside the source: extended attributes, SELinux labels; and the attributes of the root.
 
-use packline_tree::{Entry, FileContexts, Kind, Meta, SELINUX_XATTR, UNLABELED, Xattr, XattrFile};
+use packline_tree::{Entry, Kind, Meta, Xattr, XattrFile};
+#[cfg(feature = "selinux")]
+use packline_tree::{FileContexts, SELINUX_XATTR, UNLABELED};
 
 /// Attributes that replace those of the source. The default replaces nothing.
 #[derive(Debug, Default)]
@@ -10,6 +12,7 @@ pub struct AttributeOverrides {
     /// Extended attributes by path, each replaces one of the same name.
     pub xattrs: Option<XattrFile>,
     /// SELinux contexts, which replace all others; [`UNLABELED`] where there is none.
+    #[cfg(feature = "selinux")]
     pub contexts: Option<FileContexts>,
 }
 
@@ -32,6 +35,7 @@ impl AttributeOverrides {
         if let Some(file) = &mut self.xattrs {
             file.take(&entry.path).iter().for_each(|xattr| set(entry, xattr.clone()));
         }
+        #[cfg(feature = "selinux")]
         if let Some(contexts) = &self.contexts {
             let context = contexts.lookup(&entry.path, &entry.kind).unwrap_or(UNLABELED);
             set(entry, Xattr { name: SELINUX_XATTR.into(), value: context.into() });

@@ -58,6 +58,7 @@ pub struct Changes {
 
 impl Changes {
     /// Whether nothing is changed or left out.
+    #[cfg(feature = "lrz")]
     pub(crate) fn is_none(&self) -> bool {
         let Changes { uid, gid, mtime, mtime_most, root, exclude, drop, without, overrides, unsupported: _ } = self;
         uid.or(*gid).is_none()

@@ -1,19 +1,24 @@
 //! Codecs of .lrz and .pln files, written `NAME[:key=value,...]` as those of images are.
 
+#[cfg(feature = "pln")]
 use packline_codec::Coding;
+#[cfg(feature = "lrz")]
 use packline_lrz::BackEnd;
 
 use crate::Error;
 
 /// Codecs of .lrz files, for messages.
+#[cfg(feature = "lrz")]
 const OF_LRZ: &str = "none, gzip, bzip2, lzo, lzma or zpaq, with :level=1 to :level=9";
 /// Stands for several codings of .pln files, of which each record gets the best.
+#[cfg(feature = "pln")]
 const AUTO: &str = "auto";
 
 /// Options of a .lrz file with this codec, such as `lzma:level=9`.
 ///
 /// # Errors
 /// [`Error::Request`] for an unknown name or parameter, or a level that is not 1 to 9.
+#[cfg(feature = "lrz")]
 pub fn lrz_options(codec: &str) -> Result<packline_lrz::WriteOptions, Error> {
     let wrong = || Error::Request { what: format!("'{codec}'"), expected: OF_LRZ.to_string() };
     let mut options = packline_lrz::WriteOptions::default();
@@ -30,6 +35,7 @@ pub fn lrz_options(codec: &str) -> Result<packline_lrz::WriteOptions, Error> {
 ///
 /// # Errors
 /// [`Error::Codec`] for an unknown name or parameter.
+#[cfg(feature = "pln")]
 pub fn pln_codings<T: AsRef<str>>(codecs: &[T]) -> Result<Vec<Coding>, Error> {
     let mut all = Vec::new();
     for text in codecs.iter().map(AsRef::as_ref) {
@@ -41,7 +47,7 @@ pub fn pln_codings<T: AsRef<str>>(codecs: &[T]) -> Result<Vec<Coding>, Error> {
     Ok(all)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "lrz", feature = "pln"))]
 mod tests {
     use super::*;
 

@@ -70,6 +70,15 @@ impl Container {
         }
     }
 
+    /// The error for a container that this build leaves out.
+    #[cfg(not(all(feature = "lrz", feature = "pln")))]
+    pub(crate) fn left_out(self) -> Error {
+        Error::Request {
+            what: format!("this build has no .{} files", self.name()),
+            expected: format!("one with the feature '{}' of the crate packline", self.name()),
+        }
+    }
+
     /// The error for a container that holds no trees.
     pub(crate) fn no_tree(name: &str) -> Error {
         Error::Request {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_image::ContentKind;
-use packline_runtime::{FileInput, Input as _, Source};
+#[cfg(feature = "pln")]
+use packline_runtime::Input as _;
+use packline_runtime::{FileInput, Source};
 
 use crate::output_stream::refuse_target;
 use crate::source::peeked;
@@ -91,6 +93,7 @@ impl OpenedInput {
     }
 
     /// Reads a file of size 0 as a stream, since files of the kernel (`/proc`) report that size.
+    #[cfg(feature = "pln")]
     pub(crate) fn empty_as_stream(mut self) -> Result<OpenedInput, Error> {
         if matches!(&self.bytes, Bytes::At(input) if input.size() == 0) {
             let file = File::open(&self.display_path);
@@ -101,6 +104,7 @@ impl OpenedInput {
     }
 
     /// Refuses an input of another container than .pln.
+    #[cfg(feature = "pln")]
     pub(crate) fn require_pln(mut self) -> Result<OpenedInput, Error> {
         let found = match &mut self.bytes {
             Bytes::At(input) => ContentKind::of_input(input.size(), |head| input.read_at(0, head)),

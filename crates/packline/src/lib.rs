@@ -39,23 +39,30 @@
 
 mod attribute_overrides;
 mod changes;
+#[cfg(any(feature = "lrz", feature = "pln"))]
 mod codecs;
 mod container;
 mod file_kind;
 mod filtered;
+#[cfg(any(feature = "lrz", feature = "pln"))]
 mod input;
 mod listing;
+#[cfg(feature = "lrz")]
 mod lrzip;
 mod memory;
 mod observed_source;
+#[cfg(any(feature = "lrz", feature = "pln"))]
 mod output_stream;
 mod pack;
 mod packer;
+#[cfg(feature = "pln")]
 mod pln_file;
+#[cfg(feature = "pln")]
 mod pln_reader;
 mod request;
 mod source;
 mod squashfs;
+#[cfg(any(feature = "lrz", feature = "pln"))]
 mod stream;
 mod summary;
 mod survey;
@@ -63,6 +70,7 @@ mod unpack;
 mod unpacker;
 
 pub use container::Container;
+#[cfg(any(feature = "lrz", feature = "pln"))]
 pub use input::Input;
 pub use packer::{Packed, Packer};
 pub use packline_engine::CancelToken;
@@ -72,8 +80,10 @@ pub use packline_image::OpenedImage as Image;
 pub use packline_image::{Error, ImageFile, Output, RestoreAttributes, Selection};
 #[doc(inline)]
 pub use packline_runtime::{EntryInfo, EntryKind, Observer, Progress, Resources, Unobserved};
+#[cfg(feature = "pln")]
 pub use pln_reader::PlnReader;
 pub use request::Source;
+#[cfg(any(feature = "lrz", feature = "pln"))]
 pub use stream::{StreamOptions, compress, decompress};
 pub use unpacker::{Unpacked, Unpacker};
 
@@ -87,16 +97,20 @@ use requests::*;
 pub mod requests {
     pub use crate::attribute_overrides::AttributeOverrides;
     pub use crate::changes::{Changes, NewRoot, Unsupported};
+    #[cfg(feature = "pln")]
     pub use crate::codecs::pln_codings;
     pub use crate::file_kind::FileKind;
     pub use crate::listing::{List, hints_of, tar_entries};
+    #[cfg(feature = "lrz")]
     pub use crate::lrzip::{
         LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack,
         lrz_unpack_tree,
     };
     pub use crate::pack::pack;
+    #[cfg(feature = "pln")]
     pub use crate::pln_file::{PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
     pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest};
+    #[cfg(any(feature = "lrz", feature = "pln"))]
     pub use crate::stream::CompressRequest;
     pub use crate::summary::{ImageSummary, PackSummary};
     pub use crate::survey::survey;

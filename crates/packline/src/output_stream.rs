@@ -2,15 +2,19 @@
 
 use std::fs::{File, FileTimes, Metadata, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
+#[cfg(feature = "lrz")]
+use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "lrz")]
 use md5::{Digest, Md5};
 use packline_runtime::{OutputFile, Sink, WriteBehind};
 
 use crate::{Error, FileIdentity, Observer, Output, Temporaries};
 
 /// Bytes read again at a time.
+#[cfg(feature = "lrz")]
 const STEP: usize = 1 << 20;
 /// Permission bits that are kept: not set-user-id and set-group-id.
 const MODE: u32 = 0o777;
@@ -62,6 +66,7 @@ impl OutputStream {
     }
 
     /// Its final and its temporary name; none of a stream.
+    #[cfg(feature = "lrz")]
     pub(crate) fn names(&self) -> Vec<PathBuf> {
         match &self.place {
             Place::Stream(_) => Vec::new(),
@@ -73,6 +78,7 @@ impl OutputStream {
     ///
     /// # Errors
     /// [`Error::Output`] if it cannot be read or is not the same; [`Error::Target`] for a stream.
+    #[cfg(feature = "lrz")]
     pub(crate) fn check(&mut self, size: u64, expected: Option<[u8; 16]>) -> Result<(), Error> {
         let Place::File { sink, file, .. } = &mut self.place else {
             let (what, expected) = ("a stream cannot be read again".into(), "a file, or no check".into());
@@ -151,6 +157,7 @@ impl Sink for OutputStream {
     }
 }
 
+#[cfg(feature = "lrz")]
 fn digest(file: &File, size: u64) -> io::Result<[u8; 16]> {
     let (mut sum, mut at, mut bytes) = (Md5::new(), 0, vec![0; STEP]);
     while at < size {

@@ -12,7 +12,7 @@ use crate::observed_source::ObservedSource;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::{
-    Changes, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Source, Unsupported, lrzip,
+    Changes, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Source, Unsupported,
     must_differ,
 };
 
@@ -26,7 +26,10 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         PackOptions::SquashFs(options) => {
             pack_image(request, options, observer).map(|summary| PackSummary::SquashFs(Box::new(summary)))
         }
-        PackOptions::Lrz { write, prefix } => lrzip::pack_tree(request, &write, prefix, observer).map(PackSummary::Lrz),
+        #[cfg(feature = "lrz")]
+        PackOptions::Lrz { write, prefix } => {
+            crate::lrzip::pack_tree(request, &write, prefix, observer).map(PackSummary::Lrz)
+        }
     }
 }
 

@@ -110,6 +110,7 @@ impl<'o> Packer<'o> {
         request.resources = self.resources;
         let (content_bytes, output_bytes, workers) = match pack(request, self.observer.unwrap_or(&mut silent))? {
             PackSummary::SquashFs(summary) => (summary.image.content_bytes, summary.output_bytes, summary.workers),
+            #[cfg(feature = "lrz")]
             PackSummary::Lrz(written) => (written.plain, written.stored, written.workers),
         };
         Ok(Packed { container, content_bytes, output_bytes, workers })

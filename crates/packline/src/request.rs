@@ -4,8 +4,11 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use packline_squashfs::{FileHints, Options, parse_codec};
-use packline_tree::{Bytes, DirectoryOptions, Entry, Meta};
+#[cfg(feature = "lrz")]
+use packline_tree::Bytes;
+use packline_tree::{DirectoryOptions, Entry, Meta};
 
+#[cfg(feature = "lrz")]
 use crate::codecs::lrz_options;
 use crate::{Changes, Container, Error, Output, Resources, Temporaries};
 
@@ -71,6 +74,7 @@ pub enum PackOptions {
     /// Of a SquashFS image.
     SquashFs(Options),
     /// Of a .lrz file, which holds the tree as a tar.
+    #[cfg(feature = "lrz")]
     Lrz {
         /// Compression.
         write: packline_lrz::WriteOptions,
@@ -94,7 +98,11 @@ impl PackOptions {
                 options.codec.validate(options.block_size as usize)?;
                 Ok(PackOptions::SquashFs(options))
             }
+            #[cfg(feature = "lrz")]
             Container::Lrz if block_size.is_some() => Err(no_lrz("a block size")),
+            #[cfg(not(feature = "lrz"))]
+            Container::Lrz => Err(Container::Lrz.left_out()),
+            #[cfg(feature = "lrz")]
             Container::Lrz => {
                 let write = codec.map_or_else(|| Ok(Default::default()), lrz_options)?;
                 Ok(PackOptions::Lrz { write, prefix: Bytes::new() })
@@ -105,6 +113,7 @@ impl PackOptions {
 }
 
 /// The error for what a .lrz file cannot have.
+#[cfg(feature = "lrz")]
 pub(crate) fn no_lrz(what: &str) -> Error {
     Error::Request {
         what: format!("{what} for a .lrz file, which holds a tar"),

@@ -4,17 +4,22 @@ use std::ops::{Bound, RangeBounds};
 use std::path::Path;
 
 use packline_image::ContentKind;
+#[cfg(feature = "pln")]
 use packline_pln::{Span, WriteOptions};
 use packline_runtime::escape::Escape;
 use packline_runtime::{Sink, Source};
 
-use crate::codecs::{lrz_options, pln_codings};
+#[cfg(feature = "lrz")]
+use crate::codecs::lrz_options;
+#[cfg(feature = "pln")]
+use crate::codecs::pln_codings;
 use crate::input::OpenedInput;
 use crate::output_stream::OutputStream;
-use crate::{
-    Container, Error, Input, LrzUnpackRequest, Observer, Output, PlnUnpackRequest, Resources, Temporaries, lrz_open,
-    lrz_open_stream, lrz_pack, lrz_unpack, pln_compress, pln_unpack,
-};
+use crate::{Container, Error, Input, Observer, Output, Resources, Temporaries};
+#[cfg(feature = "lrz")]
+use crate::{LrzUnpackRequest, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack};
+#[cfg(feature = "pln")]
+use crate::{PlnUnpackRequest, pln_compress, pln_unpack};
 
 /// The `compress` of a container's crate.
 type Compress<O, W, E> = fn(Source<'_>, &mut dyn Sink, &O, &Resources, &mut dyn Observer) -> Result<W, E>;
@@ -107,6 +112,7 @@ pub fn compress(
     observer: &mut dyn Observer,
 ) -> Result<(u64, u64), Error> {
     match container {
+        #[cfg(feature = "pln")]
         Container::Pln => {
             let mut write = WriteOptions::usual()?;
             if let Some(codec) = &options.codec {
@@ -115,6 +121,7 @@ pub fn compress(
             let request = options.request(input, target, write);
             pln_compress(request, observer).map(|written| (written.logical, written.physical))
         }
+        #[cfg(feature = "lrz")]
         Container::Lrz => {
             let write = options.codec.as_deref().map_or_else(|| Ok(Default::default()), lrz_options)?;
             let request = options.request(input, target, write);
@@ -124,6 +131,8 @@ pub fn compress(
             what: format!("{}: a SquashFS image holds a tree, not a stream", input.shown().escaped()),
             expected: "lrz or pln".to_string(),
         }),
+        #[cfg(not(all(feature = "lrz", feature = "pln")))]
+        container => Err(container.left_out()),
     }
 }
 
@@ -140,13 +149,15 @@ pub fn decompress(
     observer: &mut dyn Observer,
 ) -> Result<u64, Error> {
     let (source, found) = input.recognized()?;
-    let (span, resources) = (span(range), options.resources.clone());
+    let (start, length) = bounds(range);
     match found {
-        Some(ContentKind::Lrz) if span != Span::ALL => Err(Error::Request {
+        Some(ContentKind::Lrz) if (start, length) != (0, None) => Err(Error::Request {
             what: format!("{}: a part of a .lrz file", source.shown().escaped()),
             expected: "all of it; parts are read of .pln files".to_string(),
         }),
+        #[cfg(feature = "lrz")]
         Some(ContentKind::Lrz) => {
+            let resources = options.resources.clone();
             let opened = match source {
                 Input::File(path) => lrz_open(&path, None)?,
                 Input::Stream(name, mut stream) => lrz_open_stream(&name, &mut stream, None, &resources)?,
@@ -155,16 +166,27 @@ pub fn decompress(
             request.resources = resources;
             lrz_unpack(request, observer).map(|unpacked| unpacked.plain)
         }
+        #[cfg(not(feature = "lrz"))]
+        Some(ContentKind::Lrz) => Err(Container::Lrz.left_out()),
+        #[cfg(feature = "pln")]
         _ => {
             let mut request = PlnUnpackRequest::new(source, target);
-            (request.span, request.keep_attributes) = (span, options.keep_attributes);
-            request.resources = resources;
+            request.span = Span { start, length };
+            (request.keep_attributes, request.resources) = (options.keep_attributes, options.resources.clone());
             pln_unpack(request, observer).map(|unpacked| unpacked.bytes)
         }
+        #[cfg(not(feature = "pln"))]
+        Some(ContentKind::Pln) => Err(Container::Pln.left_out()),
+        #[cfg(not(feature = "pln"))]
+        _ => Err(Error::Request {
+            what: format!("{}: not a .lrz file", source.shown().escaped()),
+            expected: "one".to_string(),
+        }),
     }
 }
 
-fn span(range: impl RangeBounds<u64>) -> Span {
+/// The first byte, and the number of bytes; `None` for all that follow.
+fn bounds(range: impl RangeBounds<u64>) -> (u64, Option<u64>) {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
         Bound::Excluded(&start) => start.saturating_add(1),
@@ -175,5 +197,5 @@ fn span(range: impl RangeBounds<u64>) -> Span {
         Bound::Excluded(&end) => Some(end.saturating_sub(start)),
         Bound::Unbounded => None,
     };
-    Span { start, length }
+    (start, length)
 }

@@ -8,6 +8,7 @@ pub enum PackSummary {
     /// A SquashFS image.
     SquashFs(Box<ImageSummary>),
     /// A .lrz file.
+    #[cfg(feature = "lrz")]
     Lrz(packline_lrz::Written),
 }
 

@@ -6,7 +6,9 @@ use packline_codec::StreamSpec;
 use packline_image::{ContentKind, TarOutRequest, TarScope, TarSummary, UnpackRequest};
 use packline_runtime::escape::Escape;
 
-use crate::{Error, LrzTreeCounts, LrzUnpackRequest, Observer, Output, lrz_open, lrz_unpack, lrz_unpack_tree};
+use crate::{Error, Observer, Output};
+#[cfg(feature = "lrz")]
+use crate::{LrzTreeCounts, LrzUnpackRequest, lrz_open, lrz_unpack, lrz_unpack_tree};
 
 /// Where a tree is unpacked to.
 #[non_exhaustive]
@@ -25,8 +27,10 @@ pub enum UnpackSummary {
     /// An image to a tar.
     Tar(TarSummary),
     /// The tar in a .lrz file to a directory.
+    #[cfg(feature = "lrz")]
     LrzDirectory(LrzTreeCounts),
     /// The tar in a .lrz file, as it is.
+    #[cfg(feature = "lrz")]
     LrzTar(packline_lrz::Unpacked),
 }
 
@@ -42,16 +46,34 @@ pub fn unpack(
     password: Option<&[u8]>,
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
-    if request.image.content_kind() != Some(ContentKind::Lrz) {
-        return match destination {
-            Destination::Directory(path) => {
-                packline_image::unpack(request, path, observer).map(UnpackSummary::Directory)
-            }
-            Destination::Tar(target, compression) => {
-                packline_image::tar_out(to_tar(request, target, compression)?, observer).map(UnpackSummary::Tar)
-            }
-        };
+    if request.image.content_kind() == Some(ContentKind::Lrz) {
+        return unpack_lrz(request, destination, password, observer);
     }
+    match destination {
+        Destination::Directory(path) => packline_image::unpack(request, path, observer).map(UnpackSummary::Directory),
+        Destination::Tar(target, compression) => {
+            packline_image::tar_out(to_tar(request, target, compression)?, observer).map(UnpackSummary::Tar)
+        }
+    }
+}
+
+#[cfg(not(feature = "lrz"))]
+fn unpack_lrz(
+    _: UnpackRequest,
+    _: Destination,
+    _: Option<&[u8]>,
+    _: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
+    Err(crate::Container::Lrz.left_out())
+}
+
+#[cfg(feature = "lrz")]
+fn unpack_lrz(
+    request: UnpackRequest,
+    destination: Destination,
+    password: Option<&[u8]>,
+    observer: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
     if !request.selection.is_all() || !request.subdirectory.is_empty() || request.continue_on_error {
         return Err(whole(&request, "a part of it"));
     }
@@ -88,6 +110,7 @@ fn to_tar(request: UnpackRequest, target: Output, compression: Option<StreamSpec
     Ok(tar)
 }
 
+#[cfg(feature = "lrz")]
 fn whole(request: &UnpackRequest, what: &str) -> Error {
     let what = format!("{}: a .lrz file, and {what} is asked for", request.image.path.escaped());
     Error::Request { what, expected: "all of it, as a directory or a plain tar".to_string() }

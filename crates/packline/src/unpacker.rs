@@ -94,7 +94,9 @@ impl<'o> Unpacker<'o> {
         let (content_bytes, errors) = match unpack(request, destination, None, self.observer.unwrap_or(&mut silent))? {
             UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
             UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),
+            #[cfg(feature = "lrz")]
             UnpackSummary::LrzDirectory(counts) => (counts.content_bytes, 0),
+            #[cfg(feature = "lrz")]
             UnpackSummary::LrzTar(unpacked) => (unpacked.plain, 0),
         };
         Ok(Unpacked { content_bytes, errors })

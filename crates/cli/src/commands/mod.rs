@@ -1,5 +1,6 @@
 //! packline's own commands.
 
+#[cfg(feature = "bench")]
 pub mod bench;
 pub mod cat;
 pub mod completions;
@@ -9,8 +10,10 @@ pub mod info;
 pub mod links;
 pub mod list;
 pub mod man;
+#[cfg(feature = "mount")]
 pub mod mount;
 pub mod pack;
+#[cfg(feature = "mount")]
 pub mod umount;
 pub mod unpack;
 pub mod verify;

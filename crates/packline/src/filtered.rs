@@ -190,6 +190,10 @@ impl Source for Filtered {
         self.source.progress()
     }
 
+    fn take_problems(&mut self) -> Vec<Error> {
+        self.source.take_problems()
+    }
+
     fn take_warnings(&mut self) -> Vec<String> {
         self.source.take_warnings()
     }

@@ -106,13 +106,13 @@ pub mod requests {
         LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack,
         lrz_unpack_tree,
     };
-    pub use crate::pack::pack;
+    pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "pln")]
     pub use crate::pln_file::{PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
     pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest};
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub use crate::stream::CompressRequest;
-    pub use crate::summary::{ImageSummary, PackSummary};
+    pub use crate::summary::{DryRun, ImageSummary, PackSummary};
     pub use crate::survey::survey;
     pub use crate::unpack::{Destination, UnpackSummary, unpack};
     pub use packline_image::UnpackRequest;

@@ -121,6 +121,9 @@ pub(crate) fn pack_tree(
     if !changes.is_none() {
         return Err(no_lrz("entries that are changed or left out"));
     }
+    if request.offset != 0 {
+        return Err(no_lrz("an offset"));
+    }
     if let (Source::TarFile { path: input }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }

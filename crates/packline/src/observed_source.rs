@@ -18,6 +18,8 @@ pub(crate) struct ObservedSource<'a> {
     image: Arc<AtomicU64>,
     /// Names of dropped attributes: one warning is enough for each.
     dropped: BTreeSet<Bytes>,
+    /// Number of errors of the source after which it continued.
+    errors: u64,
 }
 
 impl<'a> ObservedSource<'a> {
@@ -28,7 +30,8 @@ impl<'a> ObservedSource<'a> {
         image: Arc<AtomicU64>,
         observer: &'a mut dyn Observer,
     ) -> ObservedSource<'a> {
-        ObservedSource { source, changes, observer, progress: Progress::default(), image, dropped: BTreeSet::new() }
+        let (progress, dropped) = (Progress::default(), BTreeSet::new());
+        ObservedSource { source, changes, observer, progress, image, dropped, errors: 0 }
     }
 
     /// Reports the end of the source.
@@ -51,10 +54,19 @@ impl<'a> ObservedSource<'a> {
         self.source.progress().0
     }
 
-    /// The source's next entry; new warnings go to the observer.
+    /// Number of errors of the source after which it continued.
+    pub(crate) fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// The source's next entry; new warnings and errors after which it continues go to the observer.
     fn next_of_source(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
         let next = self.source.next_entry();
         self.source.take_warnings().iter().for_each(|message| self.observer.warning(message));
+        for error in self.source.take_problems() {
+            self.errors += 1;
+            self.observer.problem(&error);
+        }
         next
     }
 

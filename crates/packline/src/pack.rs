@@ -4,7 +4,7 @@ use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
-use packline_tree::Patterns;
+use packline_tree::{Kind, Patterns, Source as _};
 
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan};
@@ -12,7 +12,7 @@ use crate::observed_source::ObservedSource;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::{
-    Changes, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Source, Unsupported,
+    Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Source, Unsupported,
     must_differ,
 };
 
@@ -33,53 +33,101 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     }
 }
 
-fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer) -> Result<ImageSummary, Error> {
-    let (display_path, force) = match request.target {
-        Output::File { path, force } => (path, force),
-        Output::Stream(path, _) => {
-            let (what, expected) = ("a SquashFS image cannot go to a stream".into(), "a file or a block device".into());
-            return Err(Error::Target { path, what, expected });
-        }
+/// Reads the entries of a source as [`pack`] does, reports them to the observer, and writes nothing. Of a directory's files no content is
+/// read; each is opened. An output that must not be written is an error, as for a pack.
+///
+/// # Errors
+/// Those of [`pack`] that do not depend on contents; [`Error::Request`] for a container other than an image.
+pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<DryRun, Error> {
+    let options = match request.options.clone() {
+        PackOptions::SquashFs(options) => options,
+        #[cfg(feature = "lrz")]
+        PackOptions::Lrz { .. } => return Err(crate::request::no_lrz("a dry run")),
     };
-    let tool = squashfs::tool_memory(&image)
-        .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
-    if let Source::TarFile { path } = &request.source {
-        must_differ(path, &display_path)?;
+    if let Source::Directory { options, .. } = &mut request.source {
+        options.readers = 0;
     }
-    let output = OutputFile::open(&display_path, force, &request.temporaries)?;
-    let changes = changes(request.changes, &image);
-    let source = without_outside(request.source, &changes, &output);
-    let filters = filters(&source, &changes);
-    let excludes = excludes(&source, &changes);
-    let resources = request.resources;
-    let workers_wanted = resources.workers;
-    let prepared = Prepared::new(source)?;
-    let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
-    let engine = &resources.engine;
-    let filter = if filters { filter_memory(limit) } else { 0 };
-    let source = prepared.least() + filter;
-    let least = Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source };
-    let mut opened = prepared.open(workers_wanted, least.spare()?, request.lenient_tar)?;
-    let plan = Demand { source: opened.memory + filter, ..least }.plan()?;
-    if filters {
-        let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
-        opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
+    let Begun { mut observed, excludes, job, .. } = Begun::new(request, options, observer)?;
+    let mut run = DryRun::default();
+    while let Some(entry) = observed.next_entry()? {
+        run.counts.add(&entry.kind);
+        if let Kind::File { size } = entry.kind {
+            run.content_bytes += size;
+        }
     }
-    let mut observed = ObservedSource::new(opened.source, changes, output.size_counter(), observer);
-    if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
-        observed.warn(&message);
-    }
-    let (options, defaults, hints) = (image, request.defaults, request.hints);
-    let (input, name) = (opened.name.clone(), opened.name);
-    let job = Job { display_path: &display_path, input, options, defaults, hints, resources, plan };
+    observed.finishing();
+    warn_of_idle(&excludes, &job.input, &mut observed);
+    Ok(DryRun { errors: observed.errors(), ..run })
+}
+
+fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer) -> Result<ImageSummary, Error> {
+    let Begun { output, mut observed, excludes, job } = Begun::new(request, image, observer)?;
+    let (Plan { workers, window, .. }, workers_wanted) = (job.plan, job.resources.workers);
+    let name = job.input.clone();
     let image = squashfs::write(job, &output, &mut observed)?;
-    excludes.iter().filter_map(|patterns| idle_exclude(patterns, &name)).for_each(|warning| observed.warn(&warning));
-    let (source_bytes, output_bytes) = (observed.consumed(), output.size());
+    warn_of_idle(&excludes, &name, &mut observed);
+    let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
     output.finish(observed.observer())?;
-    let Plan { workers, window, .. } = plan;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
-    Ok(ImageSummary { image, source_bytes, output_bytes, workers_wanted, workers, window })
+    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window })
+}
+
+fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource<'_>) {
+    excludes.iter().filter_map(|patterns| idle_exclude(patterns, name)).for_each(|warning| observed.warn(&warning));
+}
+
+/// A pack whose source and output are open, before anything is written.
+struct Begun<'o> {
+    output: OutputFile,
+    observed: ObservedSource<'o>,
+    /// For warnings, once all entries have been compared.
+    excludes: [Patterns; 2],
+    job: Job,
+}
+
+impl<'o> Begun<'o> {
+    fn new(request: PackRequest, image: Options, observer: &'o mut dyn Observer) -> Result<Begun<'o>, Error> {
+        let (display_path, force) = match request.target {
+            Output::File { path, force } => (path, force),
+            Output::Stream(path, _) => {
+                let what = "a SquashFS image cannot go to a stream".into();
+                return Err(Error::Target { path, what, expected: "a file or a block device".into() });
+            }
+        };
+        let tool = squashfs::tool_memory(&image)
+            .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
+        if let Source::TarFile { path } = &request.source {
+            must_differ(path, &display_path)?;
+        }
+        let output = OutputFile::open(&display_path, force, &request.temporaries)?;
+        let changes = changes(request.changes, &image);
+        let source = without_outside(request.source, &changes, &output);
+        let filters = filters(&source, &changes);
+        let excludes = excludes(&source, &changes);
+        let resources = request.resources;
+        let workers_wanted = resources.workers;
+        let prepared = Prepared::new(source)?;
+        let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
+        let engine = &resources.engine;
+        let filter = if filters { filter_memory(limit) } else { 0 };
+        let source = prepared.least() + filter;
+        let least = Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source };
+        let mut opened = prepared.open(workers_wanted, least.spare()?, request.lenient_tar)?;
+        let plan = Demand { source: opened.memory + filter, ..least }.plan()?;
+        if filters {
+            let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
+            opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
+        }
+        let mut observed = ObservedSource::new(opened.source, changes, output.size_counter(), observer);
+        if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
+            observed.warn(&message);
+        }
+        let PackRequest { offset, defaults, hints, .. } = request;
+        let (options, input) = (image, opened.name);
+        let job = Job { display_path, offset, input, options, defaults, hints, resources, plan };
+        Ok(Begun { output, observed, excludes, job })
+    }
 }
 
 /// Patterns to exclude; a directory source applies them itself.

@@ -130,6 +130,8 @@ pub struct PackRequest {
     pub target: Output,
     /// What decides the output's bytes besides the source.
     pub options: PackOptions,
+    /// Byte of the output at which the image begins: a file has zeros before it, a block device what it has there. Images only.
+    pub offset: u64,
     /// Whether faults of a tar by which nothing is lost are warnings: see [`packline_tree::tar::TarOptions::lenient`]. Images only.
     pub lenient_tar: bool,
     /// Changes of entries. Images only: refused for a .lrz file. A directory source excludes entries itself.
@@ -154,6 +156,7 @@ impl PackRequest {
             source,
             target,
             options,
+            offset: 0,
             lenient_tar: false,
             changes: Changes::default(),
             defaults: DEFAULT_META,

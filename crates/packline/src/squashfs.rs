@@ -1,7 +1,7 @@
 //! Writes a source to an output through the SquashFS writer.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use packline_codec::METADATA_BLOCK_SIZE;
@@ -15,9 +15,11 @@ use crate::request::Hints;
 use crate::{Error, Resources};
 
 /// The output and its writer.
-pub(crate) struct Job<'a> {
+pub(crate) struct Job {
     /// The output's name in messages.
-    pub(crate) display_path: &'a Path,
+    pub(crate) display_path: PathBuf,
+    /// Byte of the output at which the image begins.
+    pub(crate) offset: u64,
     /// The source's name in messages.
     pub(crate) input: String,
     pub(crate) options: Options,
@@ -42,9 +44,9 @@ pub(crate) fn tool_memory(options: &Options) -> Result<u64, packline_squashfs::E
 ///
 /// # Errors
 /// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses.
-pub(crate) fn write(job: Job<'_>, output: &OutputFile, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
-    let display_path = job.display_path.to_path_buf();
-    let sink = Rc::new(RefCell::new(output.sink()?));
+pub(crate) fn write(job: Job, output: &OutputFile, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+    let display_path = job.display_path.clone();
+    let sink = Rc::new(RefCell::new(output.sink_at(job.offset)?));
     let written = write_to(job, Box::new(sink.clone()), source);
     let written = written.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     sink.borrow_mut().flush().map_err(|cause| Error::Output { path: display_path, action: "cannot write", cause })?;
@@ -52,7 +54,7 @@ pub(crate) fn write(job: Job<'_>, output: &OutputFile, source: &mut ObservedSour
 }
 
 fn write_to(
-    job: Job<'_>,
+    job: Job,
     sink: Box<dyn Sink>,
     source: &mut ObservedSource<'_>,
 ) -> Result<Summary, packline_squashfs::Error> {

@@ -1,6 +1,6 @@
 //! Result of a pack.
 
-use packline_squashfs::Summary;
+use packline_squashfs::{Counts, Summary};
 
 /// Result of a pack, by container.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub enum PackSummary {
 pub struct ImageSummary {
     /// Content of the image.
     pub image: Summary,
+    /// What could not be read, and was left out on request.
+    pub errors: u64,
     /// Bytes of the source consumed: of the stored tar, or of the files.
     pub source_bytes: u64,
     /// Bytes written to the output, padding included.
@@ -35,4 +37,16 @@ impl ImageSummary {
         let content = self.image.content_bytes;
         (content > 0).then(|| self.output_bytes as f64 * 100.0 / content as f64)
     }
+}
+
+/// What a pack would read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DryRun {
+    /// Entries by kind.
+    pub counts: Counts,
+    /// Bytes of file content, holes included.
+    pub content_bytes: u64,
+    /// What could not be read, and would be left out.
+    pub errors: u64,
 }

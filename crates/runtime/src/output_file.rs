@@ -50,12 +50,17 @@ impl OutputFile {
 
     /// The one sink that writes to this output, through a buffer. The start of a device is cleared.
     pub fn sink(&self) -> Result<WriteBehind, Error> {
+        self.sink_at(0)
+    }
+
+    /// As [`OutputFile::sink`], of an output that begins at byte `origin`: a file has zeros before it, a device what it has there.
+    pub fn sink_at(&self, origin: u64) -> Result<WriteBehind, Error> {
         let (file, limit) = match &self.place {
             Place::File(temporary) => (temporary.file(), None),
-            Place::Device(file) => (file, Some(device::clear_start(&self.display_path, file)?)),
+            Place::Device(file) => (file, Some(device::clear(&self.display_path, file, origin)?)),
         };
         let file = file.try_clone().map_err(|cause| self.refused("cannot write", cause))?;
-        Ok(WriteBehind::new(file, limit, self.size.clone()))
+        Ok(WriteBehind::new(file, limit, self.size.clone()).beginning_at(origin))
     }
 
     /// The open file, to read what the sink has written and to set attributes.

@@ -18,9 +18,14 @@ pub struct Mounted {
 impl Mounted {
     /// Mounts an image with the kernel's SquashFS, read-only, through a loop device. Needs root.
     pub fn kernel(image: &Path) -> Result<Mounted, String> {
+        Mounted::kernel_at(image, 0)
+    }
+
+    /// As [`Mounted::kernel`], of an image that begins at a byte of the file.
+    pub fn kernel_at(image: &Path, offset: u64) -> Result<Mounted, String> {
         let point = point()?;
-        let mut command = Command::new("mount");
-        tools::run(command.args(["-t", "squashfs", "-o", "loop,ro"]).arg(image).arg(point.path()))?;
+        let (mut command, options) = (Command::new("mount"), format!("loop,ro,offset={offset}"));
+        tools::run(command.args(["-t", "squashfs", "-o", &options]).arg(image).arg(point.path()))?;
         Ok(Mounted { point, unmount: &["umount"], _held: None })
     }
 

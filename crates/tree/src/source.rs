@@ -33,6 +33,10 @@ pub trait Source {
     }
     /// Bytes consumed so far, and the total where known (bytes of the input file, or of the files found), for a progress bar.
     fn progress(&self) -> (u64, Option<u64>);
+    /// Errors since the last call after which the source continued, as it was asked to, in the order of the input.
+    fn take_problems(&mut self) -> Vec<Error> {
+        Vec::new()
+    }
     /// Warnings since the last call, in the order of the input.
     fn take_warnings(&mut self) -> Vec<String> {
         Vec::new()

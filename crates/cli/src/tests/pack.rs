@@ -26,6 +26,7 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("exportable", &["--exportable"], &[]),
     ("pad", &["--pad", "1M"], &[]),
     ("no-pad", &["--no-pad"], &[]),
+    ("offset", &["--offset", "4K"], &[]),
     ("time", &["--time", "5"], &[]),
     ("exclude", &["-x", "*all", "-x", "/b"], &["-x", "*all"]),
     ("root-becomes", &["--root-becomes", "a"], &[]),
@@ -58,6 +59,8 @@ const KEEPING: &[&str] = &[
     "files-from",
     "exclude-from",
     "null",
+    "verbose",
+    "dry-run",
 ];
 
 fn pack(sandbox: &Sandbox, name: &str, options: &[&str], stdin: &[u8], host: Host) -> Ran {

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use packline::requests::{PackRequest, PackSummary};
+use packline::requests::{DryRun, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Output, Progress};
 
 use crate::compat::tools_ng;
-use crate::ui::escape::Escape;
+use crate::ui::escape::{Escape, escaped_path};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;
@@ -25,6 +25,8 @@ pub enum OutputStyle {
         json: bool,
         /// Add counters of the workers and tables to the summary.
         stats: bool,
+        /// Print every name: to standard output, or to standard error if that is where the summary goes.
+        verbose: bool,
     },
     /// As squashfs-tools-ng: every name, then statistics, all on standard output.
     ToolsNg {
@@ -40,12 +42,11 @@ pub enum OutputStyle {
 pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<PackSummary, Failure> {
     refuse_stream(&request.target)?;
     let bar = io.terminal && matches!(style, OutputStyle::Packline { quiet: false, bar: true, .. });
-    let names = style == OutputStyle::ToolsNg { quiet: false };
     let bar = bar.then(Bar::new);
     if let Some(bar) = &bar {
         bar.count(&request.source);
     }
-    let mut watcher = Watcher { io, bar, names, synced: true };
+    let mut watcher = Watcher { io, bar, names: Names::of(style), synced: true };
     let packed = packline::requests::pack(request, &mut watcher);
     watcher.end();
     let packed = packed?;
@@ -62,6 +63,18 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
         _ => {}
     }
     Ok(packed)
+}
+
+/// Reads what would be packed, and prints the names, if those are wanted.
+///
+/// # Errors
+/// As for [`run_pack`].
+pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<DryRun, Failure> {
+    refuse_stream(&request.target)?;
+    let mut watcher = Watcher { io, bar: None, names: Names::of(style), synced: true };
+    let run = packline::requests::dry_run(request, &mut watcher);
+    watcher.end();
+    Ok(run?)
 }
 
 /// The superblock is written last, at the start of the image, which is impossible in a pipe.
@@ -81,7 +94,7 @@ pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -
 /// As [`watched`]; also whether the output's directory entry is synced, which is required before the source is removed.
 pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
     let bar = (bar && io.terminal).then(Bar::new);
-    let mut watcher = Watcher { io, bar, names: false, synced: true };
+    let mut watcher = Watcher { io, bar, names: Names::None, synced: true };
     let done = work(&mut watcher);
     watcher.end();
     (done, watcher.synced)
@@ -100,10 +113,32 @@ pub fn remove_source(path: &Path, synced: bool, io: &mut Io) {
 struct Watcher<'a> {
     io: &'a mut Io,
     bar: Option<Bar>,
-    /// Whether names are printed; false once standard output has no reader.
-    names: bool,
+    /// None once standard output takes no more.
+    names: Names,
     /// All outputs and their names are synced.
     synced: bool,
+}
+
+/// Which names are printed, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    None,
+    /// As squashfs-tools-ng prints them, to standard output.
+    ToolsNg,
+    /// As `packline list` prints them, to standard output or standard error.
+    Listed {
+        to_stderr: bool,
+    },
+}
+
+impl Names {
+    fn of(style: OutputStyle) -> Names {
+        match style {
+            OutputStyle::ToolsNg { quiet: false } => Names::ToolsNg,
+            OutputStyle::Packline { verbose: true, json, .. } => Names::Listed { to_stderr: json },
+            _ => Names::None,
+        }
+    }
 }
 
 impl Watcher<'_> {
@@ -111,8 +146,17 @@ impl Watcher<'_> {
         if let Some(bar) = self.bar.take() {
             bar.clear();
         }
-        // A failure to print names is ignored: the image is complete.
-        let _: std::io::Result<()> = self.io.stdout.flush();
+        let flushed = self.io.stdout.flush();
+        self.check(flushed);
+    }
+
+    /// After a failure to print names no more are printed. It is not one of the pack.
+    fn check(&mut self, printed: std::io::Result<()>) {
+        let Err(cause) = printed else { return };
+        let listed = std::mem::replace(&mut self.names, Names::None) != Names::ToolsNg;
+        if let (true, Failure::Failed(what)) = (listed, Failure::printing(cause)) {
+            self.warning(&what);
+        }
     }
 
     fn eprintln(&mut self, line: &str) {
@@ -123,19 +167,33 @@ impl Watcher<'_> {
     }
 
     fn print_name(&mut self, entry: EntryInfo<'_>) -> std::io::Result<()> {
-        let line = match entry.kind {
-            EntryKind::HardLink(target) => [b"Hard link ", entry.path, b" -> ", target].concat(),
-            _ => [b"Packing ", entry.path].concat(),
-        };
-        self.io.print_names(&line)
+        match (self.names, entry.kind) {
+            (Names::ToolsNg, _) if entry.path.is_empty() => Ok(()),
+            (Names::ToolsNg, EntryKind::HardLink(target)) => {
+                self.io.print_names(&[b"Hard link ", entry.path, b" -> ", target].concat())
+            }
+            (Names::ToolsNg, _) => self.io.print_names(&[b"Packing ", entry.path].concat()),
+            (Names::Listed { to_stderr: true }, _) => {
+                self.eprintln(&escaped_path(entry.path));
+                Ok(())
+            }
+            (Names::Listed { to_stderr: false }, _) => {
+                let Watcher { io, bar, .. } = self;
+                let mut print = || writeln!(io.stdout, "{}", escaped_path(entry.path));
+                match bar {
+                    Some(bar) if io.out_terminal => bar.aside(print),
+                    _ => print(),
+                }
+            }
+            (Names::None, _) => Ok(()),
+        }
     }
 }
 
 impl Observer for Watcher<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
-        if self.names && !entry.path.is_empty() {
-            self.names = self.print_name(entry).is_ok();
-        }
+        let printed = self.print_name(entry);
+        self.check(printed);
         self.advance(progress);
     }
 

@@ -40,11 +40,19 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, stats: bool) -> String {
         ),
         workers(summary.workers, summary.workers_wanted, peak),
     ];
+    if summary.errors > 0 {
+        lines.insert(lines.len() - 1, errors(summary.errors));
+    }
     if stats {
         lines.push(tables_text(summary));
         lines.extend(counters::text(&counted(summary)));
     }
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// How much could not be read.
+pub fn errors(errors: u64) -> String {
+    format!("{}: what could not be read is left out", count(errors, "error"))
 }
 
 /// Numbers of entries by type.
@@ -113,6 +121,7 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
         "symlinks": counts.symlinks,
         "hard_links": counts.hard_links,
         "special": counts.special,
+        "errors": summary.errors,
         "inodes": image.end.inodes,
         "source_bytes": summary.source_bytes,
         "content_bytes": image.content_bytes,

@@ -32,6 +32,8 @@ mod matrix_workers;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
 mod pack_names;
+mod pack_offset;
+mod pack_reports;
 mod pln;
 mod read_scratch;
 mod same_file;

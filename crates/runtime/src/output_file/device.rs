@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 
 use crate::Error;
 
-/// Bytes cleared at the start: more than the superblock of any container of ours.
+/// Bytes cleared where an output begins: more than the superblock of any container of ours.
 const CLEARED: usize = 4096;
 
 /// Opens a device that is not mounted (`O_EXCL`).
@@ -19,11 +19,11 @@ pub fn open(display_path: &Path, device: &Path) -> Result<File, Error> {
     options.open(device).map_err(|cause| Error::output(display_path, "cannot open the device", cause))
 }
 
-/// Clears the start, where a superblock would be found; returns the size of the device, bytes.
-pub fn clear_start(display_path: &Path, file: &File) -> Result<u64, Error> {
+/// Clears the bytes from `origin`, where a superblock would be found; returns the size of the device, bytes.
+pub fn clear(display_path: &Path, file: &File, origin: u64) -> Result<u64, Error> {
     let size = size_of(file).map_err(|cause| Error::output(display_path, "cannot find the device's size", cause))?;
-    let length = size.min(CLEARED as u64) as usize;
-    file.write_all_at(&[0; CLEARED][..length], 0)
+    let length = size.saturating_sub(origin).min(CLEARED as u64) as usize;
+    file.write_all_at(&[0; CLEARED][..length], origin)
         .map_err(|cause| Error::output(display_path, "cannot clear the device's start", cause))?;
     Ok(size)
 }

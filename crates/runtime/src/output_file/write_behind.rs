@@ -22,6 +22,8 @@ const STRAIGHT: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct WriteBehind {
     file: File,
+    /// Byte of the file at which the output begins; all other positions count from there.
+    origin: u64,
     /// Size of the medium, bytes, if it is fixed.
     limit: Option<u64>,
     /// Highest offset reached, shared with progress reports.
@@ -35,12 +37,18 @@ pub struct WriteBehind {
 impl WriteBehind {
     /// A sink over `file`, which has at most `limit` bytes.
     pub fn new(file: File, limit: Option<u64>, size: Arc<AtomicU64>) -> WriteBehind {
-        WriteBehind { file, limit, size, held: Vec::with_capacity(CAPACITY), held_at: 0, appended: 0 }
+        WriteBehind { file, origin: 0, limit, size, held: Vec::with_capacity(CAPACITY), held_at: 0, appended: 0 }
+    }
+
+    /// The same sink, with the output at byte `origin` of the file, the bytes before which are left as they are.
+    #[must_use]
+    pub fn beginning_at(self, origin: u64) -> WriteBehind {
+        WriteBehind { origin, ..self }
     }
 
     /// Writes the buffer, which is empty afterwards, also after an error.
     pub fn flush(&mut self) -> io::Result<()> {
-        let written = put(&self.file, self.held_at, &self.held);
+        let written = put(&self.file, self.place(self.held_at), &self.held);
         self.held_at += self.held.len() as u64;
         self.held.clear();
         written
@@ -57,17 +65,22 @@ impl WriteBehind {
     /// Those of the operating system.
     pub fn end_hole(&self) -> io::Result<()> {
         let ends_in_hole = self.size.load(Ordering::Relaxed) < self.appended;
-        if ends_in_hole { self.file.set_len(self.appended) } else { Ok(()) }
+        if ends_in_hole { self.file.set_len(self.place(self.appended)) } else { Ok(()) }
+    }
+
+    /// The byte of the file for an offset.
+    fn place(&self, offset: u64) -> u64 {
+        self.origin.saturating_add(offset)
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let end = offset + bytes.len() as u64;
-        self.check_limit(end)?;
+        self.check_limit(self.place(end))?;
         if bytes.len() < STRAIGHT {
             self.hold(offset, bytes)?;
         } else {
             self.flush()?;
-            put(&self.file, offset, bytes)?;
+            put(&self.file, self.place(offset), bytes)?;
         }
         self.size.fetch_max(end, Ordering::Relaxed);
         Ok(())
@@ -116,7 +129,7 @@ impl Sink for WriteBehind {
         if offset < self.end() && offset + buffer.len() as u64 > self.held_at {
             self.flush()?;
         }
-        self.file.read_exact_at(buffer, offset)
+        self.file.read_exact_at(buffer, self.place(offset))
     }
 
     /// A file begins empty; a device keeps its old content.

@@ -62,6 +62,19 @@ pub struct Counts {
     pub special: u64,
 }
 
+impl Counts {
+    /// Counts an entry.
+    pub fn add(&mut self, kind: &Kind) {
+        *match kind {
+            Kind::File { .. } => &mut self.files,
+            Kind::Dir => &mut self.directories,
+            Kind::Symlink(_) => &mut self.symlinks,
+            Kind::HardLink(_) => &mut self.hard_links,
+            Kind::BlockDevice(_) | Kind::CharDevice(_) | Kind::Fifo | Kind::Socket => &mut self.special,
+        } += 1;
+    }
+}
+
 /// Counts of what was written.
 #[derive(Debug, Clone)]
 pub struct Summary {
@@ -214,15 +227,9 @@ impl Writer {
 
     fn count(&mut self, entry: &Entry) {
         self.progress.entries += 1;
-        match entry.kind {
-            Kind::File { size } => {
-                self.counts.files += 1;
-                self.progress.content_bytes += size;
-            }
-            Kind::Dir => self.counts.directories += 1,
-            Kind::Symlink(_) => self.counts.symlinks += 1,
-            Kind::HardLink(_) => self.counts.hard_links += 1,
-            Kind::BlockDevice(_) | Kind::CharDevice(_) | Kind::Fifo | Kind::Socket => self.counts.special += 1,
+        self.counts.add(&entry.kind);
+        if let Kind::File { size } = entry.kind {
+            self.progress.content_bytes += size;
         }
     }
 

@@ -1,5 +1,6 @@
 //! `packline pack`: a directory, a tar or standard input becomes an image.
 
+mod dry_run;
 mod lrz;
 mod options;
 
@@ -20,7 +21,7 @@ use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{OutputStyle, run_pack};
+use crate::ui::observer::{OutputStyle, run_dry, run_pack};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
 
 /// Pack a directory, a tar or standard input into an image
@@ -47,6 +48,9 @@ pub struct Pack {
     scheduling: SchedulingOptions,
     #[command(flatten)]
     output: OutputOptions,
+    /// Print each entry as it is packed, to standard output, or with --json to standard error
+    #[arg(short, long, help_heading = "Output")]
+    verbose: bool,
     #[command(flatten)]
     reporting: Reporting,
 }
@@ -69,6 +73,9 @@ struct OutputOptions {
     /// Replace an existing image, or overwrite a block device
     #[arg(short, long)]
     force: bool,
+    /// Read which entries there are, print their numbers, and write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Container, instead of the choice by IMAGE's name: squashfs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
@@ -104,12 +111,15 @@ impl Command for Pack {
         if self.container()? == Container::Lrz {
             lrz::refuse_options(invocation, json && self.image.as_os_str() == "-")?;
         }
-        let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats };
+        let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
         let operands = [&*self.source, &*self.image];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
-        if let PackSummary::Lrz(written) = run_pack(request, style, io)? {
+        if self.output.dry_run {
+            let run = run_dry(request, style, io)?;
+            options.report((json, quiet), dry_run::as_json(&run), dry_run::as_text(&run), io);
+        } else if let PackSummary::Lrz(written) = run_pack(request, style, io)? {
             options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), io);
         }
         options.write_trace_or_warn(invocation, io);
@@ -145,6 +155,7 @@ impl Pack {
         };
         let mut request = PackRequest::new(source, target, options);
         (request.changes, request.lenient_tar) = (changes, self.entries.lenient);
+        request.offset = self.layout.offset;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)
     }

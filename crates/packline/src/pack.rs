@@ -33,8 +33,8 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     }
 }
 
-/// Reads the entries of a source as [`pack`] does, reports them to the observer, and writes nothing. Of a directory's files no content is
-/// read; each is opened. An output that must not be written is an error, as for a pack.
+/// Reads the entries of a source as [`pack`] does, reports them to the observer, and writes nothing. Each file of a directory is opened; its
+/// content is read only if it is small and errors are passed over. An output that must not be written is an error, as for a pack.
 ///
 /// # Errors
 /// Those of [`pack`] that do not depend on contents; [`Error::Request`] for a container other than an image.

@@ -5,6 +5,9 @@
 //! followed, nor is a directory that is replaced by one during the walk: everything is opened relative to its directory.
 //!
 //! A file must keep its size from being listed to being read, and must not be replaced; one that does not is an error.
+//!
+//! With [`DirectoryOptions::continue_on_error`] what cannot be read is left out and reported ([`Source::take_problems`]): the same, in the
+//! same order, with any number of readers. So small files are then read before their entry is given, also without readers.
 
 mod ahead;
 mod batch;
@@ -58,6 +61,9 @@ pub struct DirectoryOptions {
     pub below: Bytes,
     /// The entries that are found, if not all: of a file with other names, only the names among them count.
     pub only: Option<Names>,
+    /// Whether what cannot be read is left out: a directory stays and is empty; an entry of which an extended attribute cannot be read stays,
+    /// without any. An error in a file of more than 128 KiB that has been opened is final all the same.
+    pub continue_on_error: bool,
     /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
     pub readers: usize,
     /// How many bytes of content they read ahead at most, not counting the current file; at least 131,072.
@@ -78,6 +84,7 @@ impl Default for DirectoryOptions {
             without: Vec::new(),
             below: Bytes::new(),
             only: None,
+            continue_on_error: false,
             readers: 0,
             ahead_bytes: AHEAD_BYTES,
         }
@@ -113,14 +120,19 @@ impl DirectoryOptions {
 impl DirectorySource {
     /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
-        let (readers, ahead) = (options.readers, options.ahead_bytes);
-        Ok(Self { feed: Feed::new(Scanner::open(root, options)?, root, readers, ahead) })
+        let (readers, ahead, go_on) = (options.readers, options.ahead_bytes, options.continue_on_error);
+        let feed = Feed::new(Scanner::open(root, options)?, root, readers, ahead);
+        Ok(Self { feed: if go_on { feed.continuing() } else { feed } })
     }
 }
 
 impl Finder for Scanner {
     fn find(&mut self) -> Result<Option<Found>, Error> {
         self.next()
+    }
+
+    fn take_problems(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.problems)
     }
 }
 
@@ -136,5 +148,9 @@ impl Source for DirectorySource {
     /// Bytes of contents returned so far, holes included; the total is not known.
     fn progress(&self) -> (u64, Option<u64>) {
         (self.feed.bytes_done(), None)
+    }
+
+    fn take_problems(&mut self) -> Vec<Error> {
+        self.feed.take_problems()
     }
 }

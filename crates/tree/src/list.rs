@@ -76,8 +76,9 @@ impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Source for ListSource<I> {
 }
 
 /// Everything in the directory `root`, in the order of a [`crate::DirectorySource`], with the local file of each regular file, for
-/// reordering or changing before it is passed to a [`ListSource`].
-pub fn scan(root: &Path, options: DirectoryOptions) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
+/// reordering or changing before it is passed to a [`ListSource`]. The first error is final.
+pub fn scan(root: &Path, mut options: DirectoryOptions) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
+    options.continue_on_error = false;
     let mut scanner = Scanner::open(root, options)?;
     let mut entries = Vec::new();
     while let Some(found) = scanner.next_complete()? {

@@ -61,6 +61,7 @@ const KEEPING: &[&str] = &[
     "null",
     "verbose",
     "dry-run",
+    "continue",
 ];
 
 fn pack(sandbox: &Sandbox, name: &str, options: &[&str], stdin: &[u8], host: Host) -> Ran {
@@ -153,7 +154,7 @@ fn a_directory_is_read_as_asked() {
 #[test]
 fn options_of_directories_are_refused_for_a_tar() {
     let sandbox = sandbox();
-    for option in ["--files-from=names", "--one-file-system", "--no-hard-links", "--readers=2"] {
+    for option in ["--continue", "--files-from=names", "--one-file-system", "--no-hard-links", "--readers=2"] {
         let ran = pack(&sandbox, "image", &[option], &sample_tar(), host());
         assert_eq!(ran.status, 2, "{ran:?}");
     }

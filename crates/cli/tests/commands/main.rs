@@ -31,6 +31,7 @@ mod malformed_tars;
 mod matrix_workers;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
+mod pack_continue;
 mod pack_names;
 mod pack_offset;
 mod pack_reports;

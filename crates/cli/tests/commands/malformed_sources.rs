@@ -50,7 +50,10 @@ fn file_that_grows() {
     let stop = AtomicBool::new(false);
     let refused = std::thread::scope(|scope| {
         scope.spawn(|| append_until(&path, &stop));
-        let mut runs = (0..10).map(|_| sandbox.run(&["pack", "source", "i.sqfs", "-f"]));
+        // With --continue too, since parts of a large file are in the image by then.
+        let options = [&[][..], &["--continue"]];
+        let mut runs =
+            (0..10).map(|run| sandbox.run(&[&["pack", "source", "i.sqfs", "-f"], options[run % 2]].concat()));
         let refused = runs.find(|ran| ran.status != 0);
         stop.store(true, Ordering::Relaxed);
         refused

@@ -50,8 +50,9 @@ enum What {
     Alone(Box<Found>),
     /// The next item of the batch with this number.
     Batched(u64),
-    /// Listing went wrong here.
+    /// Listing went wrong here, and ended or continued.
     Failed(Error),
+    Passed(Error),
 }
 
 /// The next entry for the caller.
@@ -60,6 +61,8 @@ pub(super) enum Next {
     Alone(Found),
     /// Done by a reader; its content is in [`Ahead::data`].
     Loaded(Item),
+    /// Listing went wrong here, and continued.
+    Passed(Error),
 }
 
 impl Ahead {
@@ -89,6 +92,7 @@ impl Ahead {
             What::Alone(found) => Ok(Some(Next::Alone(*found))),
             What::Batched(number) => Ok(self.item(number)?.map(Next::Loaded)),
             What::Failed(error) => Err(error),
+            What::Passed(error) => Ok(Some(Next::Passed(error))),
         }
     }
 
@@ -99,7 +103,10 @@ impl Ahead {
 
     fn fill(&mut self, finder: &mut impl Finder) -> Result<(), Error> {
         while !self.ended && self.has_space() {
-            match finder.find() {
+            let found = finder.find();
+            let passed = finder.take_problems().into_iter().map(What::Passed);
+            self.queue.extend(passed.map(|what| Planned { what, bytes: 0, directories: 0 }));
+            match found {
                 Ok(Some(found)) => self.plan(found)?,
                 Ok(None) => self.ended = true,
                 Err(error) => {

@@ -25,8 +25,10 @@ pub(super) struct Item {
     pub found: Found,
     /// Where its content is in the batch's data.
     pub content: Range<usize>,
-    /// Opening it and reading its attributes failed.
+    /// Opening it failed.
     pub opening: Option<Fault>,
+    /// Reading its extended attributes failed.
+    pub attributes: Option<Fault>,
     /// Reading its content failed.
     pub reading: Option<Fault>,
 }
@@ -34,7 +36,7 @@ pub(super) struct Item {
 impl Batch {
     pub fn push(&mut self, found: Found) {
         self.bytes += found.size().unwrap_or(0) as usize;
-        self.items.push_back(Item { found, content: 0..0, opening: None, reading: None });
+        self.items.push_back(Item { found, content: 0..0, opening: None, attributes: None, reading: None });
     }
 
     pub fn clear(&mut self) {
@@ -59,11 +61,14 @@ impl Batch {
 impl Item {
     fn load(&mut self, data: &mut Vec<u8>, xattrs: &mut XattrReader, root: &Path) {
         if self.found.size().is_none() {
-            self.opening = self.found.read_xattrs(xattrs, root).err();
+            self.attributes = self.found.read_xattrs(xattrs, root).err();
             return;
         }
-        match self.found.open(xattrs) {
-            Ok(file) => self.read(&file, data),
+        match self.found.open() {
+            Ok(file) => {
+                self.attributes = self.found.read_xattrs_of(&file, xattrs).err();
+                self.read(&file, data);
+            }
             Err(fault) => self.opening = Some(fault),
         }
     }

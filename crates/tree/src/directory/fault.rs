@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     Kind(FileType, FileType),
     /// An unknown type of file; `st_mode`.
     Type(u32),
+    /// A hard link to a file that was left out.
+    Link,
 }
 
 impl Fault {
@@ -30,6 +32,7 @@ impl Fault {
             Self::Size(found, expected) => ("cannot read", changed(found, expected)),
             Self::Replaced => ("cannot read", other("another file took its place while the tree was read".into())),
             Self::Kind(was, is) => ("cannot read", turned(was, is)),
+            Self::Link => ("cannot link", other("its first name was left out".into())),
             Self::Type(mode) => ("cannot list", other(format!("unknown type of file, mode {mode:o} (octal)"))),
         };
         Error::Io { path: path.to_owned(), action, cause }

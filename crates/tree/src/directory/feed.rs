@@ -4,22 +4,28 @@
 //! complete, everything else waits in the queue for the caller. Batches come out in the order they went in, so the caller
 //! gets the same entries, contents and errors as without readers.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::ahead::{Ahead, Next};
-use super::batch::Item;
+use super::batch::{Batch, Item};
 use super::fault::Fault;
 use super::file::OpenFile;
 use super::found::{Found, Place};
 use super::readers::Readers;
 use super::xattr::{XattrReader, join};
-use crate::{Bytes, Entry, Error, Extent};
+use crate::{Bytes, Entry, Error, Extent, Kind};
 
 /// Lists entries in order.
 pub(crate) trait Finder {
     fn find(&mut self) -> Result<Option<Found>, Error>;
+
+    /// Errors before the last entry, after which the list continued.
+    fn take_problems(&mut self) -> Vec<Error> {
+        Vec::new()
+    }
 }
 
 /// Entries and contents in order.
@@ -33,6 +39,17 @@ pub(crate) struct Feed<F> {
     name: Bytes,
     host: Option<PathBuf>,
     bytes_done: u64,
+    /// What is left out and reported if reading continues after errors.
+    left_out: Option<LeftOut>,
+}
+
+#[derive(Default)]
+struct LeftOut {
+    problems: Vec<Error>,
+    /// First names of files with several: the others are links to nothing.
+    names: BTreeSet<Bytes>,
+    /// The small file that the caller reads.
+    own: Batch,
 }
 
 enum Current {
@@ -56,7 +73,18 @@ impl<F: Finder> Feed<F> {
             name: Bytes::new(),
             host: None,
             bytes_done: 0,
+            left_out: None,
         }
+    }
+
+    /// Leaves out what cannot be read, see [`Feed::take_problems`].
+    pub fn continuing(self) -> Self {
+        Self { left_out: Some(LeftOut::default()), ..self }
+    }
+
+    /// The errors so far after which reading continued.
+    pub fn take_problems(&mut self) -> Vec<Error> {
+        self.left_out.as_mut().map_or_else(Vec::new, |left_out| std::mem::take(&mut left_out.problems))
     }
 
     pub fn bytes_done(&self) -> u64 {
@@ -64,15 +92,41 @@ impl<F: Finder> Feed<F> {
     }
 
     pub fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
-        self.current = Current::Nothing;
-        let next = match &mut self.ahead {
-            Some(ahead) => ahead.next(&mut self.finder)?,
-            None => self.finder.find()?.map(Next::Alone),
-        };
-        match next {
-            Some(Next::Alone(found)) => self.start(found).map(Some),
-            Some(Next::Loaded(item)) => self.start_loaded(item).map(Some),
-            None => Ok(None),
+        loop {
+            self.current = Current::Nothing;
+            let next = match &mut self.ahead {
+                Some(ahead) => ahead.next(&mut self.finder)?,
+                None => self.find()?,
+            };
+            let entry = match next {
+                Some(Next::Alone(found)) => self.start(found)?,
+                Some(Next::Loaded(item)) => self.start_loaded(item)?,
+                Some(Next::Passed(error)) => {
+                    self.problem(error)?;
+                    None
+                }
+                None => return Ok(None),
+            };
+            if entry.is_some() {
+                return Ok(entry);
+            }
+        }
+    }
+
+    /// The next entry without readers.
+    fn find(&mut self) -> Result<Option<Next>, Error> {
+        let found = self.finder.find();
+        self.finder.take_problems().into_iter().try_for_each(|error| self.problem(error))?;
+        let Some(found) = found? else { return Ok(None) };
+        match &mut self.left_out {
+            // Read whole, as by readers, so that it can be left out whatever fails.
+            Some(LeftOut { own, .. }) if found.is_small() => {
+                own.clear();
+                own.push(found);
+                own.load(&mut self.xattrs, &self.root);
+                Ok(own.items.pop_front().map(Next::Loaded))
+            }
+            _ => Ok(Some(Next::Alone(found))),
         }
     }
 
@@ -82,7 +136,10 @@ impl<F: Finder> Feed<F> {
             Current::Open(file) => file.read(buffer),
             Current::Loaded(rest, fault) => match fault {
                 Some(fault) => Err(*fault),
-                None => Ok(copy(rest, self.ahead.as_ref().map_or(&[], Ahead::data), buffer)),
+                None => {
+                    let own = self.left_out.as_ref().map_or(&[][..], |left_out| &left_out.own.data);
+                    Ok(copy(rest, self.ahead.as_ref().map_or(own, Ahead::data), buffer))
+                }
             },
         };
         let extent = found.map_err(|fault| self.fault(fault))?;
@@ -94,26 +151,66 @@ impl<F: Finder> Feed<F> {
         Ok(extent)
     }
 
-    /// An entry whose file is read here.
-    fn start(&mut self, mut found: Found) -> Result<Entry, Error> {
+    /// An entry whose file is read here; none if it is left out.
+    fn start(&mut self, mut found: Found) -> Result<Option<Entry>, Error> {
         self.note(&found);
-        let opened = match found.size() {
-            Some(0) if found.is_nowhere() => Ok(Current::Nothing),
-            Some(_) => found.open(&mut self.xattrs).map(|file| Current::Open(OpenFile::new(file, &found))),
-            None => found.read_xattrs(&mut self.xattrs, &self.root).map(|()| Current::Nothing),
+        if self.leads_to_nothing(&found) {
+            return self.pass(Fault::Link, &found).map(|()| None);
+        }
+        let attributes = match found.size() {
+            Some(0) if found.is_nowhere() => Ok(()),
+            Some(_) => match found.open() {
+                Ok(file) => {
+                    let attributes = found.read_xattrs_of(&file, &mut self.xattrs);
+                    self.current = Current::Open(OpenFile::new(file, &found));
+                    attributes
+                }
+                Err(fault) => return self.pass(fault, &found).map(|()| None),
+            },
+            None => found.read_xattrs(&mut self.xattrs, &self.root),
         };
-        self.current = opened.map_err(|fault| self.fault(fault))?;
-        Ok(found.entry)
+        if let Err(fault) = attributes {
+            self.problem(self.fault(fault))?;
+        }
+        Ok(Some(found.entry))
     }
 
-    /// An entry whose file a reader has read.
-    fn start_loaded(&mut self, item: Item) -> Result<Entry, Error> {
+    /// An entry whose file has been read; none if it is left out.
+    fn start_loaded(&mut self, item: Item) -> Result<Option<Entry>, Error> {
         self.note(&item.found);
-        self.current = Current::Loaded(item.content, item.reading);
-        match item.opening {
-            Some(fault) => Err(self.fault(fault)),
-            None => Ok(item.found.entry),
+        let unread = item.reading.filter(|_| self.left_out.is_some());
+        if let Some(fault) = item.opening.or(unread) {
+            return self.pass(fault, &item.found).map(|()| None);
         }
+        if let Some(fault) = item.attributes {
+            self.problem(self.fault(fault))?;
+        }
+        self.current = Current::Loaded(item.content, item.reading);
+        Ok(Some(item.found.entry))
+    }
+
+    /// Whether it is a link to a file that was left out.
+    fn leads_to_nothing(&self, found: &Found) -> bool {
+        let target = if let Kind::HardLink(target) = &found.entry.kind { target } else { return false };
+        self.left_out.as_ref().is_some_and(|left_out| left_out.names.contains(target))
+    }
+
+    /// Leaves an entry out.
+    fn pass(&mut self, fault: Fault, found: &Found) -> Result<(), Error> {
+        self.problem(self.fault(fault))?;
+        if let (true, Some(left_out)) = (found.shared, &mut self.left_out) {
+            left_out.names.insert(found.entry.path.clone());
+        }
+        Ok(())
+    }
+
+    /// Notes an error, if reading continues after errors.
+    fn problem(&mut self, error: Error) -> Result<(), Error> {
+        match &mut self.left_out {
+            Some(left_out) => left_out.problems.push(error),
+            None => return Err(error),
+        }
+        Ok(())
     }
 
     fn note(&mut self, found: &Found) {

@@ -75,17 +75,16 @@ impl Found {
         Ok(())
     }
 
-    /// Opens the regular file, and reads its extended attributes.
-    pub fn open(&mut self, reader: &mut XattrReader) -> Result<OwnedFd, Fault> {
-        let file = self.open_file()?;
-        if self.wants_xattrs {
-            self.entry.xattrs = reader.open(&file)?;
-            self.wants_xattrs = false;
+    /// Reads the extended attributes of the open file.
+    pub fn read_xattrs_of(&mut self, file: &OwnedFd, reader: &mut XattrReader) -> Result<(), Fault> {
+        if std::mem::take(&mut self.wants_xattrs) {
+            self.entry.xattrs = reader.open(file)?;
         }
-        Ok(file)
+        Ok(())
     }
 
-    fn open_file(&self) -> Result<OwnedFd, Fault> {
+    /// Opens the regular file.
+    pub fn open(&self) -> Result<OwnedFd, Fault> {
         // Not to wait for a writer, should it have become a named pipe.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let open = || match &self.place {

@@ -26,19 +26,20 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Lists `directory`, whose path is `path_length` bytes long.
-    pub fn list(directory: OwnedFd, stat: &Stat, path_length: usize) -> Result<Self, Fault> {
-        let mut names = Vec::new();
-        let mut order = Vec::new();
-        read_names(&directory, &mut names, &mut order).tried("cannot list")?;
-        order.sort_unstable_by(|&a, &b| name_at(&names, a).cmp(name_at(&names, b)));
-        Ok(Self { directory: Some(Arc::new(directory)), id: id(stat), names, order, next: 0, path_length })
-    }
-
-    /// A directory that is not entered.
+    /// A directory that is not listed, whose path is `path_length` bytes long.
     pub fn empty(directory: OwnedFd, stat: &Stat, path_length: usize) -> Self {
         let directory = Some(Arc::new(directory));
         Self { directory, id: id(stat), names: Vec::new(), order: Vec::new(), next: 0, path_length }
+    }
+
+    /// Lists it. After a fault it has no names.
+    pub fn list(&mut self) -> Result<(), Fault> {
+        let (mut names, mut order) = (Vec::new(), Vec::new());
+        let directory = self.directory.as_ref().ok_or(Fault::Replaced)?;
+        read_names(directory, &mut names, &mut order).tried("cannot list")?;
+        order.sort_unstable_by(|&a, &b| name_at(&names, a).cmp(name_at(&names, b)));
+        (self.names, self.order) = (names, order);
+        Ok(())
     }
 
     /// Appends the next name to `path`; false after the last.

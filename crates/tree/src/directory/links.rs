@@ -20,4 +20,9 @@ impl Links {
         }
         known
     }
+
+    /// Forgets a file that is left out: the next of its names is the first.
+    pub fn forget(&mut self, id: FileId) {
+        self.first.remove(&id);
+    }
 }

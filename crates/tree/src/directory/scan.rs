@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 
 use super::fault::{Fault, Tried};
 use super::found::{Found, Place};
@@ -37,6 +38,8 @@ pub(crate) struct Scanner {
     device: u64,
     /// The root while it has not been visited.
     start: Option<(OwnedFd, Stat)>,
+    /// Errors after which the walk continued, as it was asked to.
+    pub(super) problems: Vec<Error>,
 }
 
 impl Scanner {
@@ -52,6 +55,7 @@ impl Scanner {
             xattrs: XattrReader::default(),
             device: stat.st_dev,
             start: Some((directory, stat)),
+            problems: Vec::new(),
         })
     }
 
@@ -85,12 +89,28 @@ impl Scanner {
             if self.options.excludes.matches(&self.path, directory) {
                 continue;
             }
-            let examined = early.unwrap_or_else(|| self.examine())?;
-            if let Some(found) = self.visit(examined, enters)? {
-                return Ok(Some(found));
+            let examined = early.unwrap_or_else(|| self.examine());
+            match examined.and_then(|examined| self.visit(examined, enters)) {
+                Ok(None) => {}
+                Err(fault) => self.pass(fault)?,
+                found => return found,
             }
         }
         Ok(None)
+    }
+
+    /// Notes a fault with the entry at `path`, if the walk is to continue after faults.
+    fn pass(&mut self, fault: Fault) -> Result<(), Fault> {
+        if !self.options.continue_on_error {
+            return Err(fault);
+        }
+        self.problems.push(fault.at(&join(&self.root, &self.path)));
+        Ok(())
+    }
+
+    /// The value, or the default after a fault that is passed.
+    fn or_pass<T: Default>(&mut self, found: Result<T, Fault>) -> Result<T, Fault> {
+        found.or_else(|fault| self.pass(fault).map(|()| T::default()))
     }
 
     /// Examines the entry at `path`.
@@ -136,8 +156,12 @@ impl Scanner {
         }
         if is_directory(&stat) && enters(&self.path) {
             let opened = open_directory(&directory, &self.path[start..]);
-            let opened = opened.map_err(|fault| turned(fault, &directory, &self.path[start..], &stat))?;
-            return self.enter_found(opened, &stat).map(Some);
+            match opened.map_err(|fault| turned(fault, &directory, &self.path[start..], &stat)) {
+                Ok(opened) => return self.enter_found(opened, &stat).map(Some),
+                // It stays, without what is in it.
+                Err(fault @ Fault::Os(_, errno)) if errno != Errno::NOENT => self.pass(fault)?,
+                Err(fault) => return Err(fault),
+            }
         }
         self.found(directory, start, &stat).map(Some)
     }
@@ -162,13 +186,19 @@ impl Scanner {
 
     fn enter(&mut self, directory: OwnedFd, stat: &Stat) -> Result<Found, Fault> {
         if self.path.len() > PATH_MAX {
-            return Err(Fault::Os("cannot list", rustix::io::Errno::NAMETOOLONG));
+            return Err(Fault::Os("cannot list", Errno::NAMETOOLONG));
         }
-        let xattrs = if self.options.xattrs { self.xattrs.open(&directory)? } else { Vec::new() };
+        let xattrs = if self.options.xattrs { self.xattrs.open(&directory) } else { Ok(Vec::new()) };
+        let xattrs = self.or_pass(xattrs)?;
         let entry = Entry { path: self.path.clone(), kind: Kind::Dir, meta: stat::meta(stat), xattrs };
         let foreign = self.options.mount_points == MountPoints::Empty && stat.st_dev != self.device;
         let length = self.path.len();
-        self.push(if foreign { Frame::empty(directory, stat, length) } else { Frame::list(directory, stat, length)? });
+        let mut frame = Frame::empty(directory, stat, length);
+        if !foreign {
+            let listed = frame.list();
+            self.or_pass(listed)?;
+        }
+        self.push(frame);
         Ok(Found { entry, place: Place::Nowhere, id: None, shared: false, sparse: false, wants_xattrs: false })
     }
 
@@ -185,7 +215,8 @@ impl Scanner {
         let first = if shared && self.options.hard_links { self.links.meet(stat::id(stat), &self.path) } else { None };
         let kind = match first {
             Some(first) => Kind::HardLink(first),
-            None => read_kind(&directory, &self.path[name_start..], stat)?,
+            None => read_kind(&directory, &self.path[name_start..], stat)
+                .inspect_err(|_| self.links.forget(stat::id(stat)))?,
         };
         let again = matches!(kind, Kind::HardLink(_));
         let entry = Entry { path: self.path.clone(), kind, meta: stat::meta(stat), xattrs: Vec::new() };

@@ -98,6 +98,8 @@ impl Command for Pack {
              With --files-from the image is the same for any order of the names, and as if all else were excluded; --exclude leaves \
              out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
              count for nothing; '#' begins no comment.\n\
+             --continue cannot leave out a file of more than 128K that fails or changes its size while it is read: that ends the run, \
+             since parts of it are in the image. A smaller one is left out whatever fails, and so are hard links to it.\n\
              Codecs of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
              Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
              Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
@@ -116,14 +118,21 @@ impl Command for Pack {
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
-        if self.output.dry_run {
+        let errors = if self.output.dry_run {
             let run = run_dry(request, style, io)?;
             options.report((json, quiet), dry_run::as_json(&run), dry_run::as_text(&run), io);
-        } else if let PackSummary::Lrz(written) = run_pack(request, style, io)? {
-            options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), io);
-        }
+            run.errors
+        } else {
+            match run_pack(request, style, io)? {
+                PackSummary::SquashFs(summary) => summary.errors,
+                PackSummary::Lrz(written) => {
+                    options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), io);
+                    0
+                }
+            }
+        };
         options.write_trace_or_warn(invocation, io);
-        Ok(())
+        if errors > 0 { Err(Failure::AlreadyReported(3)) } else { Ok(()) }
     }
 }
 
@@ -218,7 +227,10 @@ impl Pack {
 
 /// Options that only a directory can honour are not ignored for a tar.
 fn refuse_for_tar(invocation: &Invocation) -> Result<(), Failure> {
-    match ["files-from", "one-file-system", "no-hard-links", "readers"].into_iter().find(|long| invocation.has(long)) {
+    match ["continue", "files-from", "one-file-system", "no-hard-links", "readers"]
+        .into_iter()
+        .find(|long| invocation.has(long))
+    {
         Some(long) => Err(wrong(long, "only a directory can be packed so (the source is a tar)")),
         None => Ok(()),
     }

@@ -86,6 +86,9 @@ pub struct Entries {
     /// With --root-becomes, leave links that point below DIR as they are
     #[arg(long, requires = "root_becomes")]
     no_symlink_retarget: bool,
+    /// Report what cannot be read, leave it out and continue with the rest; the exit status is then 3. A directory stays, and is empty
+    #[arg(long = "continue")]
+    continue_on_error: bool,
     /// Do not enter other file systems: mount points become empty directories
     #[arg(long)]
     one_file_system: bool,
@@ -216,6 +219,7 @@ impl Entries {
     pub fn directory_options(&self, layout: &Layout) -> DirectoryOptions {
         let mut options = DirectoryOptions::default();
         (options.xattrs, options.hard_links) = (!layout.no_xattrs, !self.no_hard_links);
+        options.continue_on_error = self.continue_on_error;
         options.mount_points = if self.one_file_system { MountPoints::Empty } else { MountPoints::Enter };
         options
     }

@@ -76,6 +76,7 @@ fn host() -> Host {
         now: clock::now(),
         columns: streams::columns(),
         program: environment::program(),
+        wall_time: clock::wall_time,
         peak_memory: machine::peak_memory,
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::value::one_of;
 use super::{Invocation, wrong};
 use crate::ui::counters;
+use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -55,6 +56,7 @@ const RECORDED: [&str; 7] = ["queue-per", "policy", "codec", "level", "block-siz
 
 /// How a command runs its workers, what they counted, and the trace.
 pub struct RunOptions {
+    started: Started,
     config: Config,
     sink: StatsSink,
     /// All counters so far.
@@ -84,8 +86,8 @@ impl SchedulingOptions {
         let (tracer, sink) = (recorder.clone().map(|recorder| recorder as _), StatsSink::default());
         let help_out = self.main_thread_works;
         let config = Config { scheduling, help_out, tracer, stats: Some(sink.clone()), ..Config::default() };
-        let (trace, force) = (self.trace.clone(), force.unwrap_or(false));
-        Ok(RunOptions { config, sink, whole: RefCell::default(), recorder, trace, force, stats })
+        let (trace, force, started) = (self.trace.clone(), force.unwrap_or(false), Started::now(&io.host));
+        Ok(RunOptions { started, config, sink, whole: RefCell::default(), recorder, trace, force, stats })
     }
 
     fn refuse_operands(&self, operands: &[&Path]) -> Result<(), Failure> {
@@ -121,20 +123,23 @@ impl RunOptions {
         self.stats.then_some(counted)
     }
 
-    /// A summary, as JSON or for people, with the counters if `--stats` was given.
-    pub fn summary(&self, json: bool, mut object: Value, mut text: String) -> String {
-        let counted = self.counted();
+    /// A summary, as JSON or for people, with the time that so many bytes of uncompressed content took, and the counters if `--stats` was
+    /// given.
+    pub fn summary(&self, json: bool, mut object: Value, mut text: String, bytes: u64) -> String {
+        let (counted, elapsed) = (self.counted(), self.started.elapsed(bytes));
         if json {
+            elapsed.put_into(&mut object);
             counters::put_into(&mut object, counted.as_ref());
             return object.to_string();
         }
+        text.push_str(&format!(", {}", elapsed.text()));
         counters::add_to(&mut text, counted.as_ref());
         text
     }
 
     /// Prints the summary of a finished output: as JSON, or for people unless `quiet`.
-    pub fn report(&self, (json, quiet): (bool, bool), object: Value, text: String, io: &mut Io) {
-        let summary = self.summary(json, object, text);
+    pub fn report(&self, (json, quiet): (bool, bool), object: Value, text: String, bytes: u64, io: &mut Io) {
+        let summary = self.summary(json, object, text, bytes);
         match (json, quiet) {
             (true, _) => io.report_as(true, &format!("{summary}\n")),
             (false, true) => {}

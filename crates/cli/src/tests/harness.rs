@@ -1,10 +1,11 @@
 //! Runs a command in process, on a sample that every option has an effect on.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Cursor, Write};
 use std::rc::Rc;
+use std::time::Duration;
 
 use packline_runtime::Temporaries;
 use packline_testkit::Sandbox;
@@ -63,6 +64,15 @@ impl Write for Gone {
     }
 }
 
+thread_local! {
+    static SECONDS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A clock that is two seconds later at each look.
+fn wall_time() -> Duration {
+    Duration::from_secs(SECONDS.replace(SECONDS.get() + 2))
+}
+
 /// A machine of two processors without limits, at second 77.
 pub fn host() -> Host {
     Host {
@@ -77,6 +87,7 @@ pub fn host() -> Host {
         now: 77,
         columns: 1000,
         program: None,
+        wall_time,
         peak_memory: || Some(12_345),
     }
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, IoSlice, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use packline::{Output, Resources};
 use packline_engine::Topology;
@@ -39,6 +40,8 @@ pub struct Host {
     pub columns: usize,
     /// The file of this program, to start it again.
     pub program: Option<PathBuf>,
+    /// Returns the time by a monotonic clock, since an arbitrary start.
+    pub wall_time: fn() -> Duration,
     /// Returns the peak resident memory of this process so far, bytes.
     pub peak_memory: fn() -> Option<u64>,
 }

@@ -1,6 +1,7 @@
 //! Output for the user: text and JSON on the standard streams, progress, summaries, failures.
 
 pub mod counters;
+pub mod elapsed;
 pub mod escape;
 pub mod exit_status;
 pub mod failure;

@@ -6,6 +6,7 @@ use packline::requests::{DryRun, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Output, Progress};
 
 use crate::compat::tools_ng;
+use crate::ui::elapsed::Started;
 use crate::ui::escape::{Escape, escaped_path};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -41,6 +42,7 @@ pub enum OutputStyle {
 /// Those of packing, and of printing the summary.
 pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<PackSummary, Failure> {
     refuse_stream(&request.target)?;
+    let started = Started::now(&io.host);
     let bar = io.terminal && matches!(style, OutputStyle::Packline { quiet: false, bar: true, .. });
     let bar = bar.then(Bar::new);
     if let Some(bar) = &bar {
@@ -51,14 +53,16 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     watcher.end();
     let packed = packed?;
     let PackSummary::SquashFs(summary) = &packed else { return Ok(packed) };
-    let peak = (io.host.peak_memory)();
+    let (peak, elapsed) = ((io.host.peak_memory)(), started.elapsed(summary.image.content_bytes));
     match style {
         // Statistics are only for people.
         OutputStyle::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
         OutputStyle::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(summary)),
-        OutputStyle::Packline { json: true, stats, .. } => io.report_as(true, &report::json(summary, peak, stats)),
+        OutputStyle::Packline { json: true, stats, .. } => {
+            io.report_as(true, &report::json(summary, peak, elapsed, stats))
+        }
         OutputStyle::Packline { quiet: false, stats, .. } => {
-            io.eprint_lines(report::text(summary, peak, stats).trim_end())
+            io.eprint_lines(report::text(summary, peak, elapsed, stats).trim_end())
         }
         _ => {}
     }

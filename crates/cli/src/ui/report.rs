@@ -6,10 +6,11 @@ use packline_engine::RunStats;
 use serde_json::{Value, json};
 
 use crate::ui::counters;
+use crate::ui::elapsed::Elapsed;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// For people: a few lines. `peak` is the peak memory of the process, bytes.
-pub fn text(summary: &ImageSummary, peak: Option<u64>, stats: bool) -> String {
+pub fn text(summary: &ImageSummary, peak: Option<u64>, elapsed: Elapsed, stats: bool) -> String {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);
     let mut lines = vec![
@@ -38,7 +39,7 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, stats: bool) -> String {
             count(saved.duplicate_tails, "tail end"),
             show_bytes(saved.sparse_bytes)
         ),
-        workers(summary.workers, summary.workers_wanted, peak),
+        format!("{}, {}", workers(summary.workers, summary.workers_wanted, peak), elapsed.text()),
     ];
     if summary.errors > 0 {
         lines.insert(lines.len() - 1, errors(summary.errors));
@@ -102,8 +103,9 @@ fn tables_text(summary: &ImageSummary) -> String {
 }
 
 /// As JSON: one object on one line.
-pub fn json(summary: &ImageSummary, peak: Option<u64>, stats: bool) -> String {
+pub fn json(summary: &ImageSummary, peak: Option<u64>, elapsed: Elapsed, stats: bool) -> String {
     let mut object = overview(summary, peak);
+    elapsed.put_into(&mut object);
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
         members.extend(counters::members(&counted(summary)));

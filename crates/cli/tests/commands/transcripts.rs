@@ -2,7 +2,7 @@
 //!
 //! A line `$ COMMAND` is run by `sh`, in a directory that the commands before it in the file have shared, with `packline` and its drop-ins in
 //! `PATH`. Below it stands its output, standard error included, and `[STATUS]` if it is not 0. `[..]` in a line of output stands for any
-//! text. Lines that begin with `#`, and empty lines before a command, are for readers. With `UPDATE_TRANSCRIPTS=1` the files are
+//! text; the times at the ends of summaries are replaced by it. Lines that begin with `#`, and empty lines before a command, are for readers. With `UPDATE_TRANSCRIPTS=1` the files are
 //! written anew, but for lines of output that still match.
 
 use std::fmt::Write as _;
@@ -54,12 +54,22 @@ impl Shell {
     /// The lines that a command leaves in a transcript.
     fn lines(&self, command: &str) -> Vec<String> {
         let (text, status) = self.run(command);
-        let mut lines: Vec<String> = text.lines().map(|line| line.trim_end().to_string()).collect();
+        let mut lines: Vec<String> = text.lines().map(|line| without_time(line.trim_end())).collect();
         if status != 0 {
             lines.push(format!("[{status}]"));
         }
         lines
     }
+}
+
+/// A line of output with `[..]` for the time at its end, and for a rate after that.
+fn without_time(line: &str) -> String {
+    let is_of = |text: &str, unit: &str| {
+        text.strip_suffix(unit).is_some_and(|number| !number.is_empty() && number.parse::<f64>().is_ok())
+    };
+    let (head, last) = line.rsplit_once(", ").unwrap_or((line, ""));
+    let (head, last) = if is_of(last, " MB/s") { head.rsplit_once(", ").unwrap_or((head, "")) } else { (head, last) };
+    if is_of(last, " ms") || is_of(last, " s") { format!("{head}, [..]") } else { line.to_string() }
 }
 
 fn parse(text: &str) -> Vec<Step> {
@@ -149,6 +159,19 @@ fn commands_print_what_the_transcripts_show() {
     }
     let differences: Vec<String> = files().iter().filter_map(|file| check(file)).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn times_at_the_ends_of_summaries_are_any_text() {
+    for (line, expected) in [
+        ("1 worker, 5.0 MiB peak memory, 12 ms", "1 worker, 5.0 MiB peak memory, [..]"),
+        ("x: 5 MiB, 1.25 s, 4 MB/s", "x: 5 MiB, [..]"),
+        ("2 files, 3 ms of", "2 files, 3 ms of"),
+        ("waits, s", "waits, s"),
+        ("", ""),
+    ] {
+        assert_eq!(without_time(line), expected);
+    }
 }
 
 #[test]

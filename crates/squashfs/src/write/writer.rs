@@ -3,7 +3,8 @@
 use packline_codec::Spec;
 use packline_engine::{Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
 use packline_runtime::of_fault;
-use packline_tree::{Entry, Kind, Meta, Namespace, Source};
+
+use packline_tree::{Content, Entry, Kind, Meta, Namespace, Source, Tree};
 
 use crate::format::compressor::check_codec;
 use crate::format::inode::NO_XATTR;
@@ -48,15 +49,15 @@ pub struct Progress {
     pub image_bytes: u64,
 }
 
-/// Entries by kind.
+/// Inodes of an image by kind, and names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Regular files, without hard links.
+    /// Regular files, each once for all of its names.
     pub files: u64,
-    /// Directories with entries in the input.
+    /// Directories: the root, and those that paths of entries imply, included.
     pub directories: u64,
     pub symlinks: u64,
-    /// Further names of inodes.
+    /// Names of inodes beyond the first.
     pub hard_links: u64,
     /// Devices, pipes and sockets.
     pub special: u64,
@@ -73,12 +74,28 @@ impl Counts {
             Kind::BlockDevice(_) | Kind::CharDevice(_) | Kind::Fifo | Kind::Socket => &mut self.special,
         } += 1;
     }
+
+    fn of(tree: &Tree) -> Counts {
+        let hard_links = (tree.node_count() - tree.inode_count()) as u64;
+        let mut counts = Counts { hard_links, ..Counts::default() };
+        for inode in tree.inodes() {
+            *match tree.content(inode) {
+                Content::File(_) => &mut counts.files,
+                Content::Dir => &mut counts.directories,
+                Content::Symlink(_) => &mut counts.symlinks,
+                Content::BlockDevice(_) | Content::CharDevice(_) | Content::Fifo | Content::Socket => {
+                    &mut counts.special
+                }
+            } += 1;
+        }
+        counts
+    }
 }
 
 /// Counts of what was written.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Entries of the input, by kind.
+    /// What is in the image, by kind.
     pub counts: Counts,
     /// Bytes of file content, holes included.
     pub content_bytes: u64,
@@ -107,7 +124,6 @@ pub struct Writer {
     start: Start,
     /// Limit of content in flight, bytes.
     window: usize,
-    counts: Counts,
     progress: Progress,
     /// Memory of the pipeline that the tree uses.
     tree_reservation: Permit,
@@ -135,7 +151,6 @@ impl Writer {
             options,
             start,
             window,
-            counts: Counts::default(),
             progress: Progress::default(),
             tree_reservation: Permit::detached(0),
         })
@@ -165,7 +180,7 @@ impl Writer {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
         }
-        let Writer { mut pipeline, data, namespace, xattrs, options, counts, progress, start, .. } = self;
+        let Writer { mut pipeline, data, namespace, xattrs, options, progress, start, .. } = self;
         let DataWriter { decisions, mut sink, position, .. } = data;
         let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
         let layout = decisions.into_layout(position)?;
@@ -173,7 +188,7 @@ impl Writer {
         let mut compressor = PipelineCompressor::new(&mut pipeline);
         let end = write_metadata(&mut compressor, &mut *sink, &tree, &layout, &xattrs, &options)?;
         Ok(Summary {
-            counts,
+            counts: Counts::of(&tree),
             content_bytes: progress.content_bytes,
             saved,
             blocks,
@@ -227,7 +242,6 @@ impl Writer {
 
     fn count(&mut self, entry: &Entry) {
         self.progress.entries += 1;
-        self.counts.add(&entry.kind);
         if let Kind::File { size } = entry.kind {
             self.progress.content_bytes += size;
         }

@@ -62,6 +62,11 @@ impl Tree {
         (0..self.store.nodes.len() as u32).map(NodeId)
     }
 
+    /// All inodes, in the order of their first entries.
+    pub fn inodes(&self) -> impl ExactSizeIterator<Item = InodeId> + use<> {
+        (0..self.store.inodes.len() as u32).map(InodeId)
+    }
+
     /// The names in a directory, sorted by their bytes; empty for anything else.
     pub fn children(&self, node: NodeId) -> &[NodeId] {
         &self.children[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]

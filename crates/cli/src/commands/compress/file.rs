@@ -10,6 +10,7 @@ use packline_pln::WriteOptions;
 use super::settings::{Mode, Settings};
 use super::{names, report};
 use crate::host::streams::STDIN;
+use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -92,11 +93,12 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     }
     let output = output_of(settings, place)?;
     let target = target(settings, output.as_deref(), io)?;
+    let started = Started::now(&io.host);
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options.clone());
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (written, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_compress(request, observer));
-    report::compressed(settings, options, place, output.as_deref(), &written?, io)?;
+    report::compressed(settings, options, place, output.as_deref(), &written?, started, io)?;
     remove(settings, place, synced, io);
     Ok(())
 }
@@ -109,12 +111,13 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         let target = target(settings, output.as_deref(), io)?;
         (output, target)
     };
+    let started = Started::now(&io.host);
     let mut request = PlnUnpackRequest::new(place.source(output.as_deref(), io)?, target);
     request.keep_broken = settings.keep_broken;
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (unpacked, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));
-    report::decompressed(settings, place, output.as_deref(), &unpacked?, io)?;
+    report::decompressed(settings, place, output.as_deref(), &unpacked?, started, io)?;
     remove(settings, place, synced, io);
     Ok(())
 }

@@ -10,10 +10,11 @@ use super::file::Place;
 use super::settings::{Mode, Settings};
 use crate::compat::lrzip::hex;
 use crate::ui::counters;
+use crate::ui::elapsed::Started;
 use crate::ui::escape::{Escape, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::size::{show_bytes, show_size};
+use crate::ui::size::{count, show_bytes, show_ratio, show_size};
 
 /// Reports a file that was compressed.
 ///
@@ -25,9 +26,10 @@ pub fn compressed(
     place: &Place,
     output: Option<&Path>,
     written: &Written,
+    started: Started,
     io: &mut Io,
 ) -> Result<(), Failure> {
-    let counted = settings.run_options.counted();
+    let (counted, elapsed) = (settings.run_options.counted(), started.elapsed(written.logical));
     if settings.json {
         let mut object = json!({
             "logical_bytes": written.logical,
@@ -39,19 +41,27 @@ pub fn compressed(
             "blake3": hex(&written.blake3),
             "workers": written.workers,
         });
+        elapsed.put_into(&mut object);
         counters::put_into(&mut object, counted.as_ref());
         return print(place, output, object, io);
     }
-    let percent = written.physical as f64 * 100.0 / written.logical.max(1) as f64;
-    let sizes = format!("{} => {}", show_bytes(written.logical), show_bytes(written.physical));
-    let mut text = format!("{}: {percent:.2}% ({sizes}{})", place.display_path().escaped(), name(output));
+    let larger = if written.physical > written.logical { ", larger than the input" } else { "" };
+    let mut text = format!(
+        "{}: {} => {}{}{larger}{}, {}",
+        place.display_path().escaped(),
+        show_bytes(written.logical),
+        show_bytes(written.physical),
+        show_ratio(written.physical, written.logical),
+        name(output),
+        elapsed.text()
+    );
     if settings.verbose {
         text.push_str(&format!(
-            "\n{} records of {}, {} of them stored; {} workers; BLAKE3 {}",
-            written.records,
+            "\n{} of {}, {} of them stored; {}; BLAKE3 {}",
+            count(written.records, "record"),
             show_size(options.record_size.bytes() as u64),
             written.stored_records,
-            written.workers,
+            count(written.workers as u64, "worker"),
             hex(&written.blake3)
         ));
     }
@@ -69,20 +79,22 @@ pub fn decompressed(
     place: &Place,
     output: Option<&Path>,
     unpacked: &Unpacked,
+    started: Started,
     io: &mut Io,
 ) -> Result<(), Failure> {
     let sum = unpacked.blake3.map(|sum| hex(&sum));
-    let counted = settings.run_options.counted();
+    let (counted, elapsed) = (settings.run_options.counted(), started.elapsed(unpacked.bytes));
     if settings.json {
         let mut object = json!({ "bytes": unpacked.bytes, "records": unpacked.records, "blake3": sum });
+        elapsed.put_into(&mut object);
         counters::put_into(&mut object, counted.as_ref());
         return print(place, output, object, io);
     }
     let verdict = if settings.mode == Mode::Test { "sound, " } else { "" };
-    let mut text =
-        format!("{}: {verdict}{}{}", place.display_path().escaped(), show_bytes(unpacked.bytes), name(output));
+    let (path, bytes, output_name) = (place.display_path().escaped(), show_bytes(unpacked.bytes), name(output));
+    let mut text = format!("{path}: {verdict}{bytes}{output_name}, {}", elapsed.text());
     if let Some(sum) = sum.filter(|_| settings.verbose) {
-        text.push_str(&format!("\n{} records; BLAKE3 {sum}", unpacked.records));
+        text.push_str(&format!("\n{}; BLAKE3 {sum}", count(unpacked.records, "record")));
     }
     counters::add_to(&mut text, counted.as_ref());
     print_summary(settings, output, &text, io);

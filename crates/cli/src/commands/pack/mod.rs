@@ -120,13 +120,13 @@ impl Command for Pack {
         request.resources = options.apply(request.resources);
         let errors = if self.output.dry_run {
             let run = run_dry(request, style, io)?;
-            options.report((json, quiet), dry_run::as_json(&run), dry_run::as_text(&run), io);
+            options.report((json, quiet), dry_run::as_json(&run), dry_run::as_text(&run), run.content_bytes, io);
             run.errors
         } else {
             match run_pack(request, style, io)? {
                 PackSummary::SquashFs(summary) => summary.errors,
                 PackSummary::Lrz(written) => {
-                    options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), io);
+                    options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), written.plain, io);
                     0
                 }
             }

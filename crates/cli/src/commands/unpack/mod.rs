@@ -182,8 +182,8 @@ impl Command for Unpack {
             packline::requests::unpack(request, to, password.as_deref(), observer)
         });
         let peak = (io.host.peak_memory)();
-        let (object, text, failed) = report::of(&unpacked.map_err(explain)?, peak);
-        options.report((json, quiet), object, text, io);
+        let (object, text, bytes, failed) = report::of(&unpacked.map_err(explain)?, peak);
+        options.report((json, quiet), object, text, bytes, io);
         options.write_trace_or_warn(invocation, io);
         if failed { Err(Failure::AlreadyReported(3)) } else { Ok(()) }
     }

@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 use crate::ui::report;
 use crate::ui::size::{count, show_bytes};
 
-/// The summary as JSON and for people, and whether entries failed, which have been reported. `peak`: peak memory, bytes.
-pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, bool) {
+/// The summary as JSON and for people, bytes of content, and whether entries failed, which have been reported. `peak`: peak memory, bytes.
+pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bool) {
     match summary {
         UnpackSummary::Directory(summary) => {
-            (directory_object(summary, peak), directory_text(summary, peak), summary.counts.errors > 0)
+            let (object, text) = (directory_object(summary, peak), directory_text(summary, peak));
+            (object, text, summary.counts.content_bytes, summary.counts.errors > 0)
         }
         UnpackSummary::Tar(summary) => {
-            (tar_object(summary), tar_text(summary), summary.damaged > 0 || summary.unmatched)
+            let failed = summary.damaged > 0 || summary.unmatched;
+            (tar_object(summary), tar_text(summary), summary.content_bytes, failed)
         }
         UnpackSummary::LrzDirectory(counts) => {
             let object = json!({
@@ -24,11 +26,11 @@ pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, bool) {
                 "tar_bytes": counts.tar_bytes,
             });
             let text = format!("{}, {} of content", count(counts.entries, "entry"), show_bytes(counts.content_bytes));
-            (object, text, false)
+            (object, text, counts.content_bytes, false)
         }
         UnpackSummary::LrzTar(unpacked) => {
             let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});
-            (object, format!("{} of tar", show_bytes(unpacked.plain)), false)
+            (object, format!("{} of tar", show_bytes(unpacked.plain)), unpacked.plain, false)
         }
     }
 }

@@ -28,7 +28,9 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
     let mut request = LrzUnpackRequest::new(&opened, None);
     (request.md5, request.resources) = (true, resources);
     match watched(io, !verify.quiet, |observer| packline::requests::lrz_unpack(request, observer)) {
-        Ok(unpacked) => verify.report(totals_object(&unpacked), totals_text(path, &unpacked), options, io),
+        Ok(unpacked) => {
+            verify.report(totals_object(&unpacked), totals_text(path, &unpacked), unpacked.plain, options, io)
+        }
         Err(error) => {
             let Some(cause) = corruption(&error) else { return Err(error.into()) };
             let line = if json { object(cause).to_string() } else { format!("{}: {cause}", path.escaped()) };

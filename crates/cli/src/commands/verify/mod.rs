@@ -85,14 +85,22 @@ impl Verify {
         }
         let printed = printer.failed.take().map_or(Ok(()), Err);
         let totals = verified?;
-        let printed =
-            printed.and_then(|()| self.report(totals_object(&totals), totals_text(&image, &totals), options, io));
+        let printed = printed.and_then(|()| {
+            self.report(totals_object(&totals), totals_text(&image, &totals), totals.content, options, io)
+        });
         outcome(totals.faults, printed)
     }
 
-    /// Prints totals, as JSON or for people, with the counters.
-    fn report(&self, object: Value, text: String, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
-        let summary = options.summary(self.json, object, text);
+    /// Prints totals of so many bytes of content, as JSON or for people, with the counters.
+    fn report(
+        &self,
+        object: Value,
+        text: String,
+        bytes: u64,
+        options: &RunOptions,
+        io: &mut Io,
+    ) -> Result<(), Failure> {
+        let summary = options.summary(self.json, object, text, bytes);
         match self.json || !self.quiet {
             true => io.print_as(self.json, &format!("{summary}\n")),
             false => Ok(()),

@@ -33,8 +33,9 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
     }
     let printed = failed.into_inner().map_or(Ok(()), Err);
     let verified = verified?;
-    let printed =
-        printed.and_then(|()| verify.report(totals_object(&verified), totals_text(path, &verified), options, io));
+    let printed = printed.and_then(|()| {
+        verify.report(totals_object(&verified), totals_text(path, &verified), verified.bytes, options, io)
+    });
     outcome(verified.findings, printed)
 }
 

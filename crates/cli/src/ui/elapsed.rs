@@ -1,0 +1,110 @@
+//! How long the work took, and how much a second that was, at the end of a summary.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::ui::io::Host;
+
+/// Bytes of which a rate means something: less is done before all workers have begun.
+const RATE_LEAST: u64 = 1 << 20;
+
+/// When the work began.
+#[derive(Debug, Clone, Copy)]
+pub struct Started {
+    at: Duration,
+    wall_time: fn() -> Duration,
+}
+
+impl Started {
+    pub fn now(host: &Host) -> Started {
+        Started { at: (host.wall_time)(), wall_time: host.wall_time }
+    }
+
+    /// The time since then, in which so many bytes of uncompressed content were done.
+    pub fn elapsed(&self, bytes: u64) -> Elapsed {
+        Elapsed { time: (self.wall_time)().saturating_sub(self.at), bytes }
+    }
+}
+
+/// A time, and the bytes of uncompressed content that were done in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Elapsed {
+    pub time: Duration,
+    pub bytes: u64,
+}
+
+impl Elapsed {
+    /// For people: `2.31 s, 216 MB/s`, the rate only of a megabyte and more.
+    pub fn text(&self) -> String {
+        let rate = self.rate().map_or(String::new(), |rate| format!(", {}", show_rate(rate)));
+        format!("{}{rate}", show_time(self.time))
+    }
+
+    /// As members of a JSON object.
+    pub fn put_into(&self, object: &mut Value) {
+        object["seconds"] = json!(self.time.as_secs_f64());
+        object["bytes_per_second"] = json!(self.rate().map(|rate| rate.round() as u64));
+    }
+
+    /// Bytes a second.
+    fn rate(&self) -> Option<f64> {
+        let tells = self.bytes >= RATE_LEAST && !self.time.is_zero();
+        tells.then(|| self.bytes as f64 / self.time.as_secs_f64())
+    }
+}
+
+fn show_time(time: Duration) -> String {
+    let (seconds, milliseconds) = (time.as_secs(), time.as_millis());
+    match seconds {
+        0 => format!("{} ms", milliseconds.max(1)),
+        1..10 => format!("{:.2} s", time.as_secs_f64()),
+        10..60 => format!("{:.1} s", time.as_secs_f64()),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+fn show_rate(rate: f64) -> String {
+    match rate {
+        ..1e6 => format!("{:.0} kB/s", rate / 1e3),
+        1e6..1e7 => format!("{:.1} MB/s", rate / 1e6),
+        _ => format!("{:.0} MB/s", rate / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elapsed(milliseconds: u64, bytes: u64) -> Elapsed {
+        Elapsed { time: Duration::from_millis(milliseconds), bytes }
+    }
+
+    #[test]
+    fn times_and_rates_for_people() {
+        let cases = [
+            (elapsed(0, 0), "1 ms"),
+            (elapsed(0, 5 << 20), "1 ms"),
+            (elapsed(999, 3), "999 ms"),
+            (elapsed(2310, 500_000_000), "2.31 s, 216 MB/s"),
+            (elapsed(50_000, 100_000_000), "50.0 s, 2.0 MB/s"),
+            (elapsed(125_000, 1 << 20), "2 min 05 s, 8 kB/s"),
+            (elapsed(3_720_000, 1_000_000_000_000), "1 h 02 min, 269 MB/s"),
+        ];
+        for (elapsed, text) in cases {
+            assert_eq!(elapsed.text(), text, "{elapsed:?}");
+        }
+    }
+
+    #[test]
+    fn json_has_no_rate_where_it_means_nothing() {
+        let members = |elapsed: Elapsed| {
+            let mut object = json!({});
+            elapsed.put_into(&mut object);
+            object.to_string()
+        };
+        assert_eq!(members(elapsed(1500, 3_000_000)), r#"{"bytes_per_second":2000000,"seconds":1.5}"#);
+        assert_eq!(members(elapsed(1500, 3)), r#"{"bytes_per_second":null,"seconds":1.5}"#);
+    }
+}

@@ -54,7 +54,7 @@ impl Names {
     }
 }
 
-/// What is wrong with a name, and what was expected.
+/// A fault of a name, and what was expected.
 type Wrong = (String, String);
 
 /// Whether there is an entry at a canonical path, reached through directories alone. `known` is a directory that was found to be reached

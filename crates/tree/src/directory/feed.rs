@@ -39,7 +39,7 @@ pub(crate) struct Feed<F> {
     name: Bytes,
     host: Option<PathBuf>,
     bytes_done: u64,
-    /// What is left out and reported if reading continues after errors.
+    /// If reading continues after errors: those to report, and what they leave out.
     left_out: Option<LeftOut>,
 }
 

@@ -149,7 +149,7 @@ impl Command for Unpack {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let is_lrz = self.place.container() == Some(ContentKind::Lrz);
         if self.dest.is_none() && !is_lrz {
-            // What is wrong with IMAGE is said before what is missing besides.
+            // A fault of IMAGE is reported before a missing DEST.
             self.place.place().open(packline_image::metadata_cache(None)).map_err(explain)?;
         }
         let destination = self.destination()?;

@@ -18,13 +18,13 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
 
 /// Features of a crate, separated by commas, that compile without the others, besides all of them: those are what all else uses.
 const FEATURES: [(&str, &[&str]); 2] =
-    [("packline", &["", "mount", "lrz", "pln", "selinux"]), ("packline-cli", &["", "mount", "bench"])];
+    [("packline", &["", "mount", "lrz", "pln", "selinux"]), ("packline-cli", &["", "mount", "bench", "lrz", "pln"])];
 
 fn features() -> Result<(), String> {
     for (package, sets) in FEATURES {
         for set in sets {
             let check = ["clippy", "--quiet", "--package", package, "--no-default-features", "--features", set];
-            shell::run(shell::cargo().args(check).args(["--", "-D", "warnings"]))?;
+            shell::run(shell::cargo().args(check).args(["--", "-D", "warnings", "-A", "clippy::all"]))?;
         }
     }
     Ok(())

@@ -14,9 +14,12 @@ use crate::args::parser::{
 use crate::args::{Entry, Invocation};
 #[cfg(feature = "bench")]
 use crate::commands::bench;
-use crate::commands::{cat, completions, compress, diff, info, links, list, man, pack, unpack, verify};
+#[cfg(feature = "pln")]
+use crate::commands::compress;
+use crate::commands::{cat, completions, diff, info, links, list, man, pack, unpack, verify};
 #[cfg(feature = "mount")]
 use crate::commands::{mount, umount};
+#[cfg(feature = "lrz")]
 use crate::compat::lrzip;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;
@@ -33,17 +36,24 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<info::Info>(),
     Entry::of::<diff::Diff>(),
     Entry::of::<verify::Verify>(),
+    #[cfg(feature = "pln")]
     Entry::of::<compress::Compress>(),
+    #[cfg(feature = "pln")]
     Entry::of::<compress::Decompress>(),
     Entry::of::<tar2sqfs::Tar2Sqfs>(),
     Entry::of::<gensquashfs::GenSquashFs>(),
     Entry::of::<sqfs2tar::Sqfs2Tar>(),
     Entry::of::<rdsquashfs::RdSquashFs>(),
     Entry::of::<sqfsdiff::SqfsDiff>(),
+    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::Lrzip>(),
+    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::Lrunzip>(),
+    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::Lrzcat>(),
+    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::tar::Lrztar>(),
+    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::tar::Lrzuntar>(),
     #[cfg(feature = "mount")]
     Entry::of::<mount::Mount>(),
@@ -64,6 +74,20 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("umount", "mount"),
     #[cfg(not(feature = "bench"))]
     ("bench", "bench"),
+    #[cfg(not(feature = "pln"))]
+    ("compress", "pln"),
+    #[cfg(not(feature = "pln"))]
+    ("decompress", "pln"),
+    #[cfg(not(feature = "lrz"))]
+    ("lrzip", "lrz"),
+    #[cfg(not(feature = "lrz"))]
+    ("lrunzip", "lrz"),
+    #[cfg(not(feature = "lrz"))]
+    ("lrzcat", "lrz"),
+    #[cfg(not(feature = "lrz"))]
+    ("lrztar", "lrz"),
+    #[cfg(not(feature = "lrz"))]
+    ("lrzuntar", "lrz"),
 ];
 
 pub fn find(name: &OsStr) -> Option<&'static Entry> {
@@ -119,12 +143,22 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
     }
 }
 
+/// Containers of this build.
+const CONTAINERS: &[&str] = &[
+    "SquashFS 4.0",
+    #[cfg(feature = "lrz")]
+    "lrzip 0.6 (reads 0.4 to 0.7)",
+    #[cfg(feature = "pln")]
+    ".pln",
+];
+
 /// `--version --verbose`: what may make a difference to the bytes of an output, and the containers.
 fn print_versions(io: &mut Io) -> u8 {
     let libraries: Vec<String> = LIBRARIES.iter().map(|(name, version)| format!("{name} {version}")).collect();
     let text = format!(
-        "packline {}\nContainers: SquashFS 4.0, lrzip 0.6 (reads 0.4 to 0.7), .pln\nCodecs: {}\nLibraries: {}\n",
+        "packline {}\nContainers: {}\nCodecs: {}\nLibraries: {}\n",
         env!("CARGO_PKG_VERSION"),
+        CONTAINERS.join(", "),
         Spec::names().join(", "),
         libraries.join(", ")
     );

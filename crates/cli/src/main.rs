@@ -1,7 +1,7 @@
 //! The packline command, and the drop-ins it answers to under their own names.
 #![cfg_attr(
-    not(all(feature = "mount", feature = "bench")),
-    allow(dead_code, reason = "commands that are left out leave what only they use")
+    not(all(feature = "mount", feature = "bench", feature = "lrz", feature = "pln")),
+    allow(unused, irrefutable_let_patterns, reason = "commands that are left out leave what only they use")
 )]
 
 mod args;
@@ -10,6 +10,7 @@ mod compat;
 mod dispatch;
 mod host;
 #[cfg(test)]
+#[cfg(all(feature = "mount", feature = "bench", feature = "lrz", feature = "pln"))]
 mod tests;
 mod ui;
 

@@ -1,12 +1,10 @@
 //! Tests of the commands in process: each gets arguments and streams, and its outputs are checked.
 
-#[cfg(feature = "bench")]
 mod bench;
 mod gensquashfs;
 mod harness;
 mod inspect;
 mod lrzip;
-#[cfg(feature = "mount")]
 mod mount;
 mod pack;
 mod packaging;

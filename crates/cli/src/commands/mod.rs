@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod cat;
 pub mod completions;
+#[cfg(feature = "pln")]
 pub mod compress;
 pub mod diff;
 pub mod info;

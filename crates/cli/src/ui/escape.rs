@@ -13,9 +13,13 @@ pub fn escaped(name: &[u8]) -> String {
 pub fn put_json(object: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
     object.insert(key.to_string(), String::from_utf8_lossy(bytes).into());
     if std::str::from_utf8(bytes).is_err() {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        object.insert(format!("{key}_hex"), hex.into());
+        object.insert(format!("{key}_hex"), hex(bytes).into());
     }
+}
+
+/// Two lower-case digits a byte.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A path in text: the root has no name of its own and is shown as `.`.

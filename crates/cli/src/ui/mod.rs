@@ -8,6 +8,8 @@ pub mod failure;
 pub mod io;
 pub mod mode;
 pub mod observer;
+#[cfg(any(feature = "lrz", feature = "pln"))]
+pub mod place;
 pub mod progress;
 pub mod report;
 pub mod size;

@@ -1,11 +1,13 @@
 //! `packline cat`: contents of files of an image, to standard output.
 
+#[cfg(feature = "pln")]
 mod pln;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use packline_image::ContentKind;
+#[cfg(feature = "pln")]
 use packline_pln::Span;
 
 use crate::args::image::ImageArgs;
@@ -25,6 +27,7 @@ pub struct Cat {
     /// Paths of files in the image, in the order wanted; not patterns
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
+    #[cfg(feature = "pln")]
     /// Of a .pln file: bytes from START, 0 being the first, to before END; either may be left out
     #[arg(long, value_name = "START..END", value_parser = text(pln::span))]
     range: Option<Span>,
@@ -50,9 +53,11 @@ impl Command for Cat {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
+        #[cfg(feature = "pln")]
         if path.as_os_str() == "-" || self.place.container() == Some(ContentKind::Pln) {
             return pln::run(&self, invocation, io);
         }
+        #[cfg(feature = "pln")]
         if self.range.is_some() {
             return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
         }

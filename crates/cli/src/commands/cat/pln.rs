@@ -7,10 +7,10 @@ use packline_pln::Span;
 
 use super::Cat;
 use crate::args::{Invocation, wrong};
-use crate::commands::compress::file::Place;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
+use crate::ui::place::Place;
 use crate::ui::size::parse_size;
 
 /// Prints.

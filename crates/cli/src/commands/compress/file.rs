@@ -3,64 +3,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use packline::Output;
 use packline::requests::{CompressRequest, PlnUnpackRequest};
-use packline::{Input, Output};
 use packline_pln::WriteOptions;
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
-use crate::host::streams::STDIN;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{remove_source, watched_and_synced};
-
-/// Where content comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// Standard input.
-    Stdin,
-    /// A file.
-    File(PathBuf),
-}
-
-impl Place {
-    /// Its name in messages.
-    pub fn display_path(&self) -> &Path {
-        match self {
-            Place::Stdin => Path::new(STDIN),
-            Place::File(path) => path,
-        }
-    }
-
-    /// The same for the library. Standard input is taken.
-    ///
-    /// # Errors
-    /// Those of [`take_stdin`]; standard output that is the file itself.
-    pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<Input, Failure> {
-        match self {
-            Place::File(path) => {
-                if output.is_none() {
-                    io.refuse_input(path)?;
-                }
-                Ok(Input::File(path.clone()))
-            }
-            Place::Stdin => Ok(Input::Stream(STDIN.to_string(), take_stdin(output, io)?)),
-        }
-    }
-}
-
-/// Standard input, unless it is a terminal.
-///
-/// # Errors
-/// [`Failure::Usage`] for a terminal; those of [`Io::take_stdin`].
-pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
-    if io.in_terminal {
-        return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
-    }
-    io.take_stdin(output)
-}
+use crate::ui::place::Place;
 
 /// Compresses, decompresses or tests one file.
 ///

@@ -6,13 +6,13 @@ use std::path::Path;
 use packline_pln::Info;
 use serde_json::{Map, Value};
 
-use super::file::Place;
 use super::settings::Settings;
 use crate::args::wrong;
 use crate::commands::info;
 use crate::ui::escape::{Escape, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::place::Place;
 use crate::ui::size::{count, percent, show_bytes};
 
 /// Lists files. If one cannot be read, its error is printed and the others are listed.

@@ -18,7 +18,7 @@ use crate::args::value::{codecs_help, number, size, text_or_help};
 use crate::args::{Command, Invocation};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use file::Place;
+use crate::ui::place::Place;
 use files_below::files_below;
 use settings::{Mode, Settings};
 

@@ -6,14 +6,13 @@ use std::path::Path;
 use packline_pln::{Unpacked, WriteOptions, Written};
 use serde_json::{Map, Value, json};
 
-use super::file::Place;
 use super::settings::{Mode, Settings};
-use crate::compat::lrzip::hex;
 use crate::ui::counters;
 use crate::ui::elapsed::Started;
-use crate::ui::escape::{Escape, put_json};
+use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::place::Place;
 use crate::ui::size::{count, show_bytes, show_ratio, show_size};
 
 /// Reports a file that was compressed.

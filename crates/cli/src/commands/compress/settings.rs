@@ -8,13 +8,13 @@ use packline::requests::FileKind;
 use packline_codec::{CodecError, Coding};
 use packline_pln::{RecordSize, WriteOptions};
 
-use super::file::Place;
 use super::{Compression, Shared};
 use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
+use crate::ui::place::Place;
 
 /// The operation on files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! `packline info`: codec, sizes, tables and numbers of entries of an image.
 
+#[cfg(feature = "pln")]
 pub(crate) mod pln;
 
 use packline_image::{ContentKind, ImageInfo, TreeCounts};
@@ -7,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::image::ImageArgs;
 use crate::args::{Command, Invocation, wrong};
+#[cfg(feature = "lrz")]
 use crate::compat::lrzip;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -56,14 +58,17 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let container = self.place.container();
-        if let Some(container @ (ContentKind::Pln | ContentKind::Lrz)) = container {
-            if let Some(long) = invocation.given_beside(&["json"]) {
-                return Err(wrong(long, format!("has no effect on {container}")));
-            }
-            return match container {
-                ContentKind::Pln => pln::run(&self.place.image, self.json, io),
-                _ => lrzip::info::of_file(&self.place.image, self.json, io),
-            };
+        if let Some(container @ (ContentKind::Pln | ContentKind::Lrz)) = container
+            && let Some(long) = invocation.given_beside(&["json"])
+        {
+            return Err(wrong(long, format!("has no effect on {container}")));
+        }
+        match container {
+            #[cfg(feature = "pln")]
+            Some(ContentKind::Pln) => return pln::run(&self.place.image, self.json, io),
+            #[cfg(feature = "lrz")]
+            Some(ContentKind::Lrz) => return lrzip::info::of_file(&self.place.image, self.json, io),
+            _ => {}
         }
         let image = self.place.open()?;
         let info = ImageInfo::of(&image);

@@ -5,7 +5,7 @@ use std::path::Path;
 use packline_pln::{Info, Kind};
 use serde_json::{Value, json};
 
-use crate::compat::lrzip::hex;
+use crate::ui::escape::hex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::{percent, show_bytes};

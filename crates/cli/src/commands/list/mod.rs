@@ -75,9 +75,11 @@ impl Command for List {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let container = self.place.container();
         match container {
-            Some(container @ (ContentKind::Tar | ContentKind::Compressed(_) | ContentKind::Lrz)) => {
+            Some(container @ (ContentKind::Tar | ContentKind::Compressed(_))) => {
                 tar::run((&self.place.image, container), self.form(), &selection, io)
             }
+            #[cfg(feature = "lrz")]
+            Some(container @ ContentKind::Lrz) => tar::run((&self.place.image, container), self.form(), &selection, io),
             _ => self.list_image(&selection, io),
         }
     }

@@ -11,8 +11,8 @@ use packline_tree::{Entry, Kind};
 use serde_json::{Map, Value, json};
 
 use crate::commands::list::{Form, all_found, ended, xattr};
-use crate::compat::lrzip::open_asking;
-use crate::compat::lrzip::password::Secret;
+#[cfg(feature = "lrz")]
+use crate::compat::lrzip::{open_asking, password::Secret};
 use crate::ui::escape::{escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -30,6 +30,7 @@ pub fn run(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let resources = io.host.resources();
+    #[cfg(feature = "lrz")]
     let lrz = (container == ContentKind::Lrz).then(|| open_asking(path, &Secret::None, io)).transpose()?;
     let mut printed = Ok(());
     let mut found = |entry: &Entry| {
@@ -38,6 +39,9 @@ pub fn run(
         }
         printed.is_ok()
     };
+    #[cfg(not(feature = "lrz"))]
+    let read = packline::requests::tar_entries(path, &resources, &mut found);
+    #[cfg(feature = "lrz")]
     let read = match lrz {
         Some(opened) => packline::requests::lrz_entries(&opened, &resources, &mut found),
         None => packline::requests::tar_entries(path, &resources, &mut found),

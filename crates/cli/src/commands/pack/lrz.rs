@@ -60,7 +60,7 @@ pub fn as_json(written: &Written) -> Value {
         "matches": written.matches,
         "match_bytes": written.match_bytes,
         "literal_bytes": written.literal_bytes,
-        "md5": crate::compat::lrzip::hex(&written.md5),
+        "md5": crate::ui::escape::hex(&written.md5),
         "workers": written.workers,
     })
 }

@@ -1,6 +1,7 @@
 //! `packline pack`: a directory, a tar or standard input becomes an image.
 
 mod dry_run;
+#[cfg(feature = "lrz")]
 mod lrz;
 mod options;
 
@@ -110,6 +111,7 @@ impl Command for Pack {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let Reporting { quiet, json, stats, .. } = self.reporting;
+        #[cfg(feature = "lrz")]
         if self.container()? == Container::Lrz {
             lrz::refuse_options(invocation, json && self.image.as_os_str() == "-")?;
         }
@@ -125,6 +127,7 @@ impl Command for Pack {
         } else {
             match run_pack(request, style, io)? {
                 PackSummary::SquashFs(summary) => summary.errors,
+                #[cfg(feature = "lrz")]
                 PackSummary::Lrz(written) => {
                     options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), written.plain, io);
                     0
@@ -173,7 +176,13 @@ impl Pack {
     fn container(&self) -> Result<Container, Failure> {
         let named = || Container::for_tree_at(&self.image);
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
-        self.output.format.map_or_else(named, Ok).map_err(explained)
+        match self.output.format.map_or_else(named, Ok).map_err(explained)? {
+            #[cfg(not(feature = "lrz"))]
+            Container::Lrz => {
+                Err(Failure::failed("this build has no .lrz files (expected one with the feature 'lrz')"))
+            }
+            container => Ok(container),
+        }
     }
 
     /// `--time`, or `SOURCE_DATE_EPOCH`.

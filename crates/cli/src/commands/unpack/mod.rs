@@ -20,6 +20,7 @@ use crate::args::run_options::{NAMES, SchedulingOptions};
 use crate::args::text_list::Ending;
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation, wrong};
+#[cfg(feature = "lrz")]
 use crate::compat::lrzip::password_of;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -147,7 +148,7 @@ impl Command for Unpack {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let is_lrz = self.place.container() == Some(ContentKind::Lrz);
+        let is_lrz = cfg!(feature = "lrz") && self.place.container() == Some(ContentKind::Lrz);
         if self.dest.is_none() && !is_lrz {
             // A fault of IMAGE is reported before a missing DEST.
             self.place.place().open(packline_image::metadata_cache(None)).map_err(explain)?;
@@ -177,6 +178,9 @@ impl Command for Unpack {
             }
             false => Destination::Directory(destination),
         };
+        #[cfg(not(feature = "lrz"))]
+        let password: Option<Vec<u8>> = None;
+        #[cfg(feature = "lrz")]
         let password = if is_lrz { password_of(&self.place.image, io)? } else { None };
         let unpacked = watched(io, self.reporting.bar(), |observer| {
             packline::requests::unpack(request, to, password.as_deref(), observer)

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::{Verify, outcome};
 use crate::args::run_options::RunOptions;
+use crate::compat::lrzip::open_asking;
 use crate::compat::lrzip::password::Secret;
-use crate::compat::lrzip::{hex, open_asking};
-use crate::ui::escape::Escape;
+use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;

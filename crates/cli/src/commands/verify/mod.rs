@@ -1,6 +1,8 @@
 //! `packline verify`: checks an image and reports each fault with its offset.
 
+#[cfg(feature = "lrz")]
 mod lrz;
+#[cfg(feature = "pln")]
 mod pln;
 
 use packline::Progress;
@@ -62,7 +64,9 @@ impl Command for Verify {
         }
         let options = self.scheduling.start(self.stats.stats, None, &[&path], io)?;
         let verified = match container {
+            #[cfg(feature = "pln")]
             Some(ContentKind::Pln) => pln::run(&self, &options, io),
+            #[cfg(feature = "lrz")]
             Some(ContentKind::Lrz) => lrz::run(&self, &options, io),
             _ => self.verify_image(&options, io),
         };

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Verify, outcome};
 use crate::args::run_options::RunOptions;
-use crate::compat::lrzip::hex;
-use crate::ui::escape::Escape;
+use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;

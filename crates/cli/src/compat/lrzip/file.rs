@@ -9,12 +9,12 @@ use packline_lrz::{Error as LrzError, Unpacked, Written};
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
 use super::{info, names};
-use crate::commands::compress::file::{Place, take_stdin};
 use crate::host::streams::STDIN;
-use crate::ui::escape::Escape;
+use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{remove_source, watched_and_synced};
+use crate::ui::place::{Place, take_stdin};
 use crate::ui::size::show_bytes;
 
 /// Processes one input.
@@ -101,11 +101,6 @@ fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
         );
     }
     if settings.hash || settings.verbosity > 0 { format!("{text}\nMD5: {}", hex(&written.md5)) } else { text }
-}
-
-/// Bytes as lrzip writes them.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 // Decompressing.

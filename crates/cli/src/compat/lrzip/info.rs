@@ -7,8 +7,8 @@ use packline_lrz::format::Record;
 use packline_lrz::{BackEnd, BlockInfo, ChunkInfo, Error as LrzError};
 use serde_json::json;
 
-use super::file::{hex, wants_password};
-use crate::ui::escape::Escape;
+use super::file::wants_password;
+use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 

@@ -15,12 +15,12 @@ pub mod tar;
 use std::path::{Path, PathBuf};
 
 use crate::args::{Command, Compat, Invocation, wrong};
-use crate::commands::compress::file::Place;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::place::Place;
 use conf::Conf;
-pub(crate) use file::{hex, open_asking, password_of};
+pub(crate) use file::{open_asking, password_of};
 use options::Options;
 use settings::{Mode, Settings};
 

@@ -12,12 +12,12 @@ use packline_tree::DirectoryOptions;
 use packline_tree::path::canonical;
 
 use super::conf::Conf;
+use super::open_asking;
 use super::options::Options;
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
-use super::{hex, open_asking};
 use crate::args::{Command, Compat, Invocation, wrong};
-use crate::ui::escape::Escape;
+use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;

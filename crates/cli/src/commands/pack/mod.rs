@@ -99,6 +99,7 @@ impl Command for Pack {
              With --files-from the image is the same for any order of the names, and as if all else were excluded; --exclude leaves \
              out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
              count for nothing; '#' begins no comment.\n\
+             An image at an --offset is found by packline; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it there.\n\
              --continue cannot leave out a file of more than 128K that fails or changes its size while it is read: that ends the run, \
              since parts of it are in the image. A smaller one is left out whatever fails, and so are hard links to it.\n\
              Codecs of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\

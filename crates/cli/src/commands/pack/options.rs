@@ -59,7 +59,7 @@ pub struct Layout {
     #[arg(long, conflicts_with = "pad")]
     no_pad: bool,
     /// Byte of IMAGE at which the image begins, and from which --pad counts: before it a file has zeros, a block device what is there
-    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size(0..=1 << 62))]
+    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size(0..=1 << 50))]
     pub offset: u64,
     /// Time of the image, in seconds since 1970 or 'now'; later times of entries become this one. Without it,
     /// SOURCE_DATE_EPOCH; without that, the image's time is 0 and entries keep theirs

@@ -18,6 +18,21 @@ pub struct Progress {
     pub content_bytes: u64,
     /// Bytes of the image written.
     pub image_bytes: u64,
+    /// The pass that is being done, where the same content is gone over several times.
+    pub pass: Option<Pass>,
+}
+
+/// One of several passes over the same content, each of which counts it from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pass {
+    /// What is done in it: `matching`, `compressing`.
+    pub name: &'static str,
+    /// Number of the part that is done so, from 1.
+    pub part: u64,
+    /// Bytes of content done.
+    pub done: u64,
+    /// Bytes of content in all, where that is known.
+    pub total: Option<u64>,
 }
 
 impl Progress {
@@ -54,8 +69,10 @@ pub trait Observer {
     fn entry(&mut self, _entry: EntryInfo<'_>, _progress: &Progress) {}
     /// Content was read: after every piece of at most a few hundred kilobytes, or a hole of any size.
     fn advance(&mut self, _progress: &Progress) {}
-    /// The source has ended; tables are written and the image is synced.
+    /// The source has ended; what is in flight is compressed, and tables are written.
     fn finishing(&mut self, _progress: &Progress) {}
+    /// The output is whole, and is being written to the medium, which can take long.
+    fn syncing(&mut self) {}
     /// Something failed, and the rest continues on request.
     fn problem(&mut self, _error: &dyn std::error::Error) {}
     /// Something was left out or changed that the user may want to know.

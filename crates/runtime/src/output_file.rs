@@ -98,6 +98,7 @@ impl OutputFile {
 
     /// Syncs the output and gives it its name. After an error a file does not have its name; failures after that go to the observer.
     pub fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
+        observer.syncing();
         match self.place {
             Place::File(temporary) => temporary.finish(observer),
             Place::Device(file) => {

@@ -19,8 +19,8 @@ pub struct Reporting {
 }
 
 impl Reporting {
-    /// Whether a progress bar is drawn if there is a terminal.
+    /// Whether a progress bar is drawn if there is a terminal: not for programs, which read JSON.
     pub fn bar(&self) -> bool {
-        !self.no_progress && !self.quiet
+        !self.no_progress && !self.quiet && !self.json
     }
 }

@@ -207,9 +207,15 @@ impl Observer for Watcher<'_> {
         }
     }
 
-    fn finishing(&mut self, progress: &Progress) {
+    fn finishing(&mut self, _: &Progress) {
         if let Some(bar) = &self.bar {
-            bar.finishing(progress);
+            bar.ending("compressing the last blocks, writing tables");
+        }
+    }
+
+    fn syncing(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.ending("syncing");
         }
     }
 

@@ -1,21 +1,36 @@
-//! The progress bar: bytes, throughput, ratio and time left, on a terminal.
+//! The progress bar on a terminal: how much of the content is done, at what rate, the time left; at the end, what is left to do.
 
 use std::cell::Cell;
+use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use packline::requests::survey;
-use packline::{Progress, Source};
+use packline::{Pass, Progress, Source};
 
 /// Redraws per second at most; each costs a system call.
 const REDRAWS: u8 = 8;
+/// Between redraws while nothing is reported: a block may take seconds, and the rate shown falls meanwhile.
+const TICK: Duration = Duration::from_millis(250);
+/// Content of which a ratio means something, bytes.
+const RATIO_LEAST: u64 = 1 << 20;
+
+/// Of a known number of bytes.
+const OF_TOTAL: &str = "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {decimal_bytes_per_sec}{msg}{left}";
+/// Of a stream, whose end is not known.
+const OF_STREAM: &str = "{prefix}{bytes} {decimal_bytes_per_sec}{msg}";
+/// When all content is read.
+const ENDING: &str = "{spinner} {msg}";
 
 /// A bar on standard error.
 pub struct Bar {
     bar: ProgressBar,
     /// The ratio shown last: the message is formatted again only when it changes.
-    percent: Cell<Option<u64>>,
+    ratio: Cell<Option<u64>>,
+    /// The pass and its part that are shown.
+    pass: Cell<Option<(&'static str, u64)>>,
     /// Bytes in a directory, once they are counted.
     total: Arc<OnceLock<u64>>,
 }
@@ -23,13 +38,15 @@ pub struct Bar {
 impl Bar {
     /// A bar that is not drawn yet.
     pub fn new() -> Bar {
-        Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS))
+        let bar = Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS));
+        bar.bar.enable_steady_tick(TICK);
+        bar
     }
 
     fn on(target: ProgressDrawTarget) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(style("{bytes} {binary_bytes_per_sec} {msg}"));
-        Bar { bar, percent: Cell::new(None), total: Arc::default() }
+        bar.set_style(style(OF_STREAM));
+        Bar { bar, ratio: Cell::new(None), pass: Cell::new(None), total: Arc::default() }
     }
 
     /// Counts the content of a directory on a separate thread, so that the time left can be shown. It is not shown if the thread cannot be
@@ -43,23 +60,49 @@ impl Bar {
     }
 
     pub fn show(&self, progress: &Progress) {
-        if let Some(total) = progress.source_total.or(self.total.get().copied())
-            && self.bar.length() != Some(total.max(progress.source_bytes))
-        {
-            self.bar.set_length(total.max(progress.source_bytes));
-            self.bar.set_style(style("{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg} {eta} left"));
+        if progress.pass.is_none() && self.pass.get().is_some() {
+            // All passes are done, and the last one stays visible.
+            return;
         }
-        let percent = ratio(progress);
-        if self.percent.replace(percent) != percent {
-            self.bar.set_message(percent.map_or(String::new(), |percent| format!("{percent}%")));
+        let whole = progress.source_total.or(self.total.get().copied());
+        let (done, total) = progress.pass.map_or((progress.source_bytes, whole), |pass| (pass.done, pass.total));
+        self.begin_pass(progress.pass);
+        match total.map(|total| total.max(done)) {
+            Some(total) if self.bar.length() != Some(total) => {
+                self.bar.set_length(total);
+                self.bar.set_style(style(OF_TOTAL));
+            }
+            None if self.bar.length().is_some() => {
+                self.bar.unset_length();
+                self.bar.set_style(style(OF_STREAM));
+            }
+            _ => {}
         }
-        self.bar.set_position(progress.source_bytes);
+        let ratio = ratio(progress);
+        if self.ratio.replace(ratio) != ratio {
+            self.bar.set_message(ratio.map_or(String::new(), |percent| format!(", ratio {percent}%")));
+        }
+        self.bar.set_position(done);
     }
 
-    /// Shows that only the end of the output is left to write.
-    pub fn finishing(&self, progress: &Progress) {
-        self.show(progress);
-        self.bar.set_message("writing tables");
+    /// Names the pass. Rate and time left are those of each pass.
+    fn begin_pass(&self, pass: Option<Pass>) {
+        let pass = pass.map(|pass| (pass.name, pass.part));
+        if self.pass.replace(pass) == pass {
+            return;
+        }
+        self.bar.reset();
+        self.bar.set_prefix(match pass {
+            Some((name, 1)) => format!("{name} "),
+            Some((name, part)) => format!("chunk {part}, {name} "),
+            None => String::new(),
+        });
+    }
+
+    /// Shows what is left to do once all content is read.
+    pub fn ending(&self, what: &'static str) {
+        self.bar.set_style(style(ENDING));
+        self.bar.set_message(what);
         self.bar.tick();
     }
 
@@ -75,12 +118,26 @@ impl Bar {
 
 /// Falls back to the default style; the tests check the templates.
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("left", show_time_left)
 }
 
-/// Bytes written per byte read, percent.
+/// Nothing until there is a rate, and nothing at the end, which may take longer than "0s" promises.
+fn show_time_left(state: &ProgressState, out: &mut dyn Write) {
+    let seconds = state.eta().as_secs();
+    if state.pos() > 0 && seconds > 0 {
+        let _: std::fmt::Result = match seconds {
+            ..60 => write!(out, ", {seconds}s left"),
+            60..3600 => write!(out, ", {}m {:02}s left", seconds / 60, seconds % 60),
+            _ => write!(out, ", {}h {:02}m left", seconds / 3600, seconds / 60 % 60),
+        };
+    }
+}
+
+/// Bytes written per byte read, percent, where that is a saving.
 fn ratio(progress: &Progress) -> Option<u64> {
-    (progress.image_bytes * 100).checked_div(progress.content_bytes)
+    let percent = (progress.image_bytes * 100).checked_div(progress.content_bytes)?;
+    (progress.content_bytes >= RATIO_LEAST && percent < 100).then_some(percent)
 }
 
 #[cfg(test)]
@@ -100,13 +157,14 @@ mod tests {
             source_total: Some(100 << 20),
             content_bytes: 50 << 20,
             image_bytes: 20 << 20,
+            pass: None,
         };
         bar.show(&progress);
         let shown = terminal.contents();
-        assert!(shown.contains("50.00 MiB/100.00 MiB"), "{shown}");
-        assert!(shown.contains("/s 40% ") && shown.contains(" left"), "{shown}");
-        bar.finishing(&progress);
-        assert!(terminal.contents().contains("writing tables"), "{}", terminal.contents());
+        assert!(shown.contains(" 50% 50.00 MiB/100.00 MiB") && shown.contains("B/s, ratio 40%"), "{shown}");
+        bar.ending("writing tables");
+        let shown = terminal.contents();
+        assert!(shown.ends_with("writing tables") && !shown.contains('%') && !shown.contains("left"), "{shown}");
         bar.clear();
         assert_eq!(terminal.contents(), "");
     }
@@ -119,16 +177,40 @@ mod tests {
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
         bar.count(&Source::Directory { path: top.path().to_path_buf(), options: Default::default() });
         bar.total.wait();
-        bar.finishing(&Progress { source_bytes: 1 << 20, ..Progress::default() });
-        assert!(terminal.contents().contains("1.00 MiB/3.00 MiB"), "{}", terminal.contents());
+        bar.show(&Progress { source_bytes: 1 << 20, ..Progress::default() });
+        bar.bar.tick();
+        assert!(terminal.contents().contains("33% 1.00 MiB/3.00 MiB"), "{}", terminal.contents());
     }
 
     #[test]
     fn without_a_total_there_is_no_bar_to_fill() {
         let terminal = InMemoryTerm::new(2, 100);
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
-        bar.finishing(&Progress { source_bytes: 3 << 20, ..Progress::default() });
+        bar.show(&Progress { source_bytes: 3 << 20, ..Progress::default() });
+        bar.bar.tick();
         let shown = terminal.contents();
-        assert!(shown.starts_with("3.00 MiB") && !shown.contains("100%"), "{shown}");
+        assert!(shown.starts_with("3.00 MiB") && !shown.contains('%'), "{shown}");
+    }
+
+    #[test]
+    fn each_pass_has_a_name_and_counts_from_nothing() {
+        let terminal = InMemoryTerm::new(2, 100);
+        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+        let shown = |name, part, done, total| {
+            let pass = Some(Pass { name, part, done, total });
+            bar.show(&Progress { pass, ..Progress::of_source(77 << 20, Some(99 << 20)) });
+            bar.bar.tick();
+            terminal.contents()
+        };
+        let reading = shown("reading", 1, 5 << 20, None);
+        assert!(reading.starts_with("reading 5.00 MiB ") && !reading.contains('%'), "{reading}");
+        let matching = shown("matching", 1, 4 << 20, Some(8 << 20));
+        assert!(matching.starts_with("matching ") && matching.contains(" 50% 4.00 MiB/8.00 MiB "), "{matching}");
+        let compressing = shown("compressing", 2, 0, Some(8 << 20));
+        assert!(compressing.starts_with("chunk 2, compressing ") && compressing.contains(" 0% 0 B/8"), "{compressing}");
+        assert!(!compressing.contains("left"), "{compressing}");
+        bar.show(&Progress::of_source(99 << 20, Some(99 << 20)));
+        bar.bar.tick();
+        assert_eq!(terminal.contents(), compressing);
     }
 }

@@ -70,6 +70,7 @@ impl<'o> ResultCollector<'o> {
             source_total: Some(self.total),
             content_bytes: self.counts.content_bytes,
             image_bytes: self.counts.read_bytes,
+            ..Progress::default()
         }
     }
 }

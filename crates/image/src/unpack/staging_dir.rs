@@ -135,6 +135,9 @@ impl StagingDir {
     /// # Errors
     /// [`Error::Output`]: a system call fails, or the name exists now.
     pub fn finish(mut self, sync: bool, observer: &mut dyn Observer) -> Result<(), Error> {
+        if sync {
+            observer.syncing();
+        }
         self.settle(sync).map_err(|refusal| refused(&self.display_path, refusal))?;
         self.done = true;
         if let (true, Placement::Beside { parent, .. }) = (sync, &self.way)

@@ -82,7 +82,7 @@ pub(super) fn pipe(
     loop {
         let spool = Arc::get_mut(&mut chunk).ok_or_else(in_use)?;
         spool.clear()?;
-        pipe.fill(spool, window, resources)?;
+        pipe.fill(spool, window, resources, &mut |done| writer.reading(done))?;
         let is_last = pipe.ahead.is_none();
         if std::mem::replace(&mut is_first, false) {
             writer.begin(is_last.then_some(spool.size()))?;
@@ -103,8 +103,14 @@ struct Pipe<'a> {
 }
 
 impl Pipe<'_> {
-    /// Moves a chunk of `window` bytes into the spool, fewer at the end.
-    fn fill(&mut self, spool: &mut Spool, window: u64, resources: &Resources) -> Result<(), Error> {
+    /// Moves a chunk of `window` bytes into the spool, fewer at the end; `progress` gets the bytes so far.
+    fn fill(
+        &mut self,
+        spool: &mut Spool,
+        window: u64,
+        resources: &Resources,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), Error> {
         let Some(first) = self.ahead.take() else { return Ok(()) };
         spool.append(&[first])?;
         while spool.size() < window {
@@ -114,6 +120,7 @@ impl Pipe<'_> {
                 0 => return Ok(()),
                 size => spool.append(&self.buffer[..size])?,
             }
+            progress(spool.size());
         }
         self.look_ahead()
     }

@@ -19,7 +19,7 @@ use super::view::View;
 use super::{WriteOptions, Written};
 use crate::format::{ChunkHead, Dialect, Magic, OpcodeForm, Protection, Width, width_for};
 use crate::spool::Spool;
-use crate::{Error, Input, Observer, Progress, Resources, Sink};
+use crate::{Error, Input, Observer, Pass, Progress, Resources, Sink};
 
 /// Position of the plain size in the magic.
 const SIZE_AT: u64 = 6;
@@ -73,6 +73,12 @@ impl<'a> Writer<'a> {
         Memory::new(&self.policy, self.resources, compresses)
     }
 
+    /// Reports that so many bytes of the next chunk have come through a pipe.
+    pub(super) fn reading(&mut self, done: u64) {
+        let pass = Pass { name: "reading", part: self.written.chunks + 1, done, total: None };
+        self.observer.advance(&passing(self.written.plain, self.total, pass));
+    }
+
     /// Begins the file. `total`: bytes of plain data, if known.
     pub(super) fn begin(&mut self, total: Option<u64>) -> Result<(), Error> {
         let protection =
@@ -121,12 +127,13 @@ impl<'a> Writer<'a> {
         self.opcodes.clear()?;
         let settings = self.memory().settings(view.length());
         let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
+        let (part, all) = (self.written.chunks + 1, Some(view.length()));
         let observer = &mut *self.observer;
         let mut progress = |done: u64| {
-            if half {
-                observer.advance(&Progress::of_source(before + done / 2, total));
-            }
+            let pass = Pass { name: "matching", part, done, total: all };
+            observer.advance(&passing(before + if half { done / 2 } else { 0 }, total, pass));
         };
+        progress(0);
         let (workers, cancel) = (share.search_workers, &self.resources.cancel);
         let policy = &self.policy;
         let search = Search { view, settings: &settings, policy, workers, cancel, progress: &mut progress };
@@ -149,11 +156,14 @@ impl<'a> Writer<'a> {
         }
         let pieces = [Pieces::new(self.opcodes.size(), block), Pieces::new(literals, block)];
         let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
+        let part = self.written.chunks + 1;
         let observer = &mut *self.observer;
         let mut progress = |reached: u64| {
             let done = if half { (length + reached) / 2 } else { reached };
-            observer.advance(&Progress::of_source(before + done, total));
+            let pass = Pass { name: "compressing", part, done: reached, total: Some(length) };
+            observer.advance(&passing(before + done, total, pass));
         };
+        progress(0);
         let mut layout = Layout {
             out: &mut self.out,
             seal: self.seal.as_ref(),
@@ -185,6 +195,11 @@ impl<'a> Writer<'a> {
         self.observer.advance(&Progress::of_source(self.written.plain, Some(self.written.plain)));
         Ok(self.written)
     }
+}
+
+/// Progress of a pass; `done` of `total` bytes of the source count half of its passes.
+fn passing(done: u64, total: Option<u64>, pass: Pass) -> Progress {
+    Progress { pass: Some(pass), ..Progress::of_source(done, total) }
 }
 
 /// Division of a stream into blocks of equal size: as few as possible, but an even number if several, since most machines have an even

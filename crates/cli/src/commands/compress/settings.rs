@@ -99,7 +99,7 @@ impl Settings {
             keep_broken: output.keep_broken,
             quiet: shared.quiet,
             verbose: shared.verbose,
-            bar: !shared.quiet && !shared.no_progress,
+            bar: !shared.quiet && !shared.no_progress && !shared.json,
             json: shared.json,
             stats: shared.stats,
             run_options,

@@ -27,7 +27,7 @@ pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Fai
     let opened = open_asking(path, &Secret::None, io)?;
     let mut request = LrzUnpackRequest::new(&opened, None);
     (request.md5, request.resources) = (true, resources);
-    match watched(io, !verify.quiet, |observer| packline::requests::lrz_unpack(request, observer)) {
+    match watched(io, !verify.quiet && !json, |observer| packline::requests::lrz_unpack(request, observer)) {
         Ok(unpacked) => {
             verify.report(totals_object(&unpacked), totals_text(path, &unpacked), unpacked.plain, options, io)
         }

@@ -81,7 +81,7 @@ impl Verify {
     fn verify_image(&self, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
         let resources = options.apply(self.machine.resources(&io.host));
         let image = self.place.open_within(&resources)?;
-        let bar = (io.terminal && !self.quiet).then(Bar::new);
+        let bar = (io.terminal && !self.quiet && !self.json).then(Bar::new);
         let mut printer = Printer { io, image: &image, bar, json: self.json, notes: self.notes, failed: None };
         let verified = packline_image::verify(&image, &resources, &mut printer);
         if let Some(bar) = printer.bar.take() {

@@ -22,7 +22,7 @@ use crate::ui::size::{count, show_bytes};
 pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
     let (path, json, quiet) = (&*verify.place.image, verify.json, verify.quiet);
     let resources = options.apply(verify.machine.resources(&io.host));
-    let bar = (io.terminal && !quiet).then(Bar::new);
+    let bar = (io.terminal && !quiet && !json).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
     let source = Input::File(path.to_path_buf());
     let verified = packline::requests::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);

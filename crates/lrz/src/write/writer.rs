@@ -197,7 +197,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Progress of a pass; `done` of `total` bytes of the source count half of its passes.
+/// Progress of a pass. Of `done`, bytes of the source, each of the two passes that take long counts half.
 fn passing(done: u64, total: Option<u64>, pass: Pass) -> Progress {
     Progress { pass: Some(pass), ..Progress::of_source(done, total) }
 }

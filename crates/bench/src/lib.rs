@@ -1,7 +1,7 @@
 //! Benchmarks of packline beside other programs: what packing, unpacking, codecs and storage cost on the user's own data.
 //!
 //! A [`Benchmark`] holds the settings; [`Benchmark::run`] measures and returns an [`Outcome`] with a [`Report`], which can be shown as
-//! [`text`], [`markdown`], [`html`], [`json`] and [`csv`]. Nothing here reads the clock, the environment or the number of processors: the
+//! [`text`], [`markdown`], [`html`], [`json`] and [`csv()`]. Nothing here reads the clock, the environment or the number of processors: the
 //! caller passes them in a [`Session`].
 
 mod codec;

@@ -25,6 +25,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// packline's codecs, each NAME[:key=value][@RECORD-SIZE]
+    #[allow(rustdoc::broken_intra_doc_links, reason = "brackets of help")]
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = CODECS)]
     codecs: Vec<String>,
     /// Other programs

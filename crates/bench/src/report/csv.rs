@@ -40,7 +40,7 @@ pub fn csv(report: &Report) -> String {
 /// Reads a report from CSV; the report is complete.
 ///
 /// # Errors
-/// [`CsvError`] names the first line that is not as [`csv`] writes it. Lines may end in CR LF, and comments may lack their last
+/// [`CsvError`] names the first line that is not as [`csv()`] writes it. Lines may end in CR LF, and comments may lack their last
 /// blank: editors do that.
 pub fn read_csv(text: &str) -> Result<Report, CsvError> {
     let comments::Header { mut report, directory, table, line: first } = comments::read(text)?;

@@ -92,7 +92,7 @@ pub(crate) fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
 /// Start of the data area: right after the superblock and the compressor options, bytes.
 ///
 /// # Errors
-/// As [`options_block`].
+/// As `options_block`.
 pub fn data_start(options: &Options) -> Result<u64, Error> {
     Ok(SUPERBLOCK_BYTES + options_block(options)?.len() as u64)
 }

@@ -31,6 +31,7 @@ pub struct Bench {
     what: What,
     /// pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. codec: a directory,
     /// a tar, or any file. storage: a directory. report: files that --csv wrote
+    #[allow(rustdoc::broken_intra_doc_links, reason = "brackets of help")]
     #[arg(value_name = "INPUT", required = true, value_hint = clap::ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]

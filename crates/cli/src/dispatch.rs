@@ -11,7 +11,8 @@ use packline_runtime::escape;
 use crate::args::parser::{
     bare_parser_of, full_name, help_parser_of, parser_of, with_help_and_version, without_digits,
 };
-use crate::args::{Entry, Invocation};
+use crate::args::single_dash::with_two_hyphens;
+use crate::args::{Compat, Entry, Invocation};
 #[cfg(feature = "bench")]
 use crate::commands::bench;
 #[cfg(feature = "pln")]
@@ -220,7 +221,15 @@ pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
 fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &mut Io) -> u8 {
     let usage_status = command.compat.usage_status();
     let mut parser = bare_parser_of(command);
-    let typed = with_name(command.name, &without_digits(command.digits, &parser, words));
+    let arguments = match command.compat {
+        Compat::SquashfsTools => {
+            // Only then are the numbers of values known.
+            parser.build();
+            with_two_hyphens(&parser, words)
+        }
+        _ => without_digits(command.digits, &parser, words),
+    };
+    let typed = with_name(command.name, &arguments);
     // Help, and errors that quote it, come from the whole parser.
     let for_help = |_| help_parser_of(command, io.host.columns).try_get_matches_from(&typed);
     match parser.try_get_matches_from_mut(&typed).or_else(for_help) {
@@ -268,7 +277,9 @@ fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
 /// Prints an error of clap; help and version, which clap treats as errors too, go to standard output with status 0.
 fn answer(error: clap::Error, called: &Called<'_>, io: &mut Io) -> u8 {
     let error = tame(error);
-    let text = error.render().to_string();
+    let one_hyphen = called.command.is_some_and(|command| command.compat == Compat::SquashfsTools);
+    let as_typed = |text: String| if one_hyphen { text.replace("--", "-") } else { text };
+    let text = as_typed(error.render().to_string());
     let text = text.trim_start_matches("error: ");
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match io.print(text) {
@@ -280,7 +291,7 @@ fn answer(error: clap::Error, called: &Called<'_>, io: &mut Io) -> u8 {
             called.usage_status()
         }
         _ => {
-            let text = in_short(&error, called).unwrap_or_else(|| text.trim_end().to_string());
+            let text = in_short(&error, called).map_or_else(|| text.trim_end().to_string(), as_typed);
             io.eprint_lines(&format!("{}: {text}", called.by));
             called.usage_status()
         }

@@ -28,6 +28,7 @@ pub mod parser;
 pub mod patterns;
 pub mod reporting;
 pub mod run_options;
+pub mod single_dash;
 pub mod text_list;
 pub mod value;
 
@@ -41,6 +42,8 @@ pub enum Compat {
     ToolsNg,
     /// As [`Compat::ToolsNg`], but wrong usage exits with 2, as that of lrzip(1) and of diff(1), where 1 means that something differs.
     ExitTwo,
+    /// Those of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
+    SquashfsTools,
 }
 
 impl Compat {
@@ -51,7 +54,7 @@ impl Compat {
 
     /// Exit status of wrong usage.
     pub fn usage_status(self) -> u8 {
-        if self == Compat::ToolsNg { 1 } else { 2 }
+        if matches!(self, Compat::ToolsNg | Compat::SquashfsTools) { 1 } else { 2 }
     }
 }
 

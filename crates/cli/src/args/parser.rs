@@ -30,18 +30,26 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
     let drop_in = entry.compat.is_drop_in();
     let command = (entry.augment)(Command::new(entry.name))
         .bin_name(full_name(entry))
-        .version(env!("CARGO_PKG_VERSION"))
-        .infer_long_args(drop_in)
+        .version(version_of(entry.compat))
+        .infer_long_args(drop_in && entry.compat != Compat::SquashfsTools)
         .args_override_self(true)
         .visible_aliases(entry.aliases.iter().copied());
     with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command })
+}
+
+/// What `--version` prints after the name. Callers of squashfs-tools compare the version: ours has the options of that one.
+fn version_of(compat: Compat) -> &'static str {
+    match compat {
+        Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
+        _ => env!("CARGO_PKG_VERSION"),
+    }
 }
 
 /// What a user types to run it.
 pub fn full_name(entry: &Entry) -> String {
     match entry.compat {
         Compat::Packline => format!("packline {}", entry.name),
-        Compat::ToolsNg | Compat::ExitTwo => entry.name.to_string(),
+        Compat::ToolsNg | Compat::ExitTwo | Compat::SquashfsTools => entry.name.to_string(),
     }
 }
 

@@ -24,7 +24,10 @@ const TABLE: [(&str, &str); 5] = [
 pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)> {
     let applies = move |status: &str| compat == Compat::Packline || status != "3";
     TABLE.into_iter().filter(move |(status, _)| applies(status)).map(move |(status, meaning)| match (compat, status) {
-        (Compat::ToolsNg, "1") => (status, "Failure or wrong usage. What was under the output's name still is"),
+        (Compat::ToolsNg | Compat::SquashfsTools, "1") => {
+            (status, "Failure or wrong usage. What was under the output's name still is")
+        }
+        (Compat::SquashfsTools, "2") => (status, "Errors that did not stop the program"),
         (Compat::ToolsNg, "2") => (status, "--continue went on after errors"),
         _ => (status, meaning),
     })

@@ -1,0 +1,75 @@
+//! Command lines of squashfs-tools, whose long options have one hyphen.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Arg, Command};
+
+/// The words as clap parses them: `-comp xz` becomes `--comp=xz`. A word that is not an option of the command stays as it is, for clap
+/// to refuse or to take as an operand.
+pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
+    let mut typed = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some((name, argument)) = option_of(parser, word) else {
+            typed.push(word.clone());
+            continue;
+        };
+        let mut option = OsString::from(format!("--{name}"));
+        let values = argument.get_num_args().filter(|_| argument.get_action().takes_values());
+        match values.map(|values| values.max_values()) {
+            Some(1) => {
+                if let Some(value) = words.next() {
+                    option.push("=");
+                    option.push(value);
+                }
+                typed.push(option);
+            }
+            // Words up to the terminator, or all that follow.
+            Some(_) => {
+                typed.push(option);
+                let end = argument.get_value_terminator().map(|end| OsStr::new(end.as_str()));
+                for value in words.by_ref() {
+                    typed.push(value.clone());
+                    if Some(value.as_os_str()) == end {
+                        break;
+                    }
+                }
+            }
+            None => typed.push(option),
+        }
+    }
+    typed
+}
+
+/// The option that a word with one hyphen names in full.
+fn option_of<'w, 'p>(parser: &'p Command, word: &'w OsStr) -> Option<(&'w str, &'p Arg)> {
+    let name = word.to_str()?.strip_prefix('-')?;
+    let has = |argument: &&Arg| {
+        argument.get_long() == Some(name) || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
+    };
+    Some((name, parser.get_arguments().find(has)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ArgAction;
+
+    use super::*;
+
+    #[test]
+    fn options_get_a_second_hyphen_and_their_values() {
+        let flag = Arg::new("noappend").long("noappend").action(ArgAction::SetTrue);
+        let one = Arg::new("comp").long("comp").alias("c");
+        let rest = Arg::new("e").long("e").num_args(1..);
+        let parser = Command::new("x").arg(flag).arg(one).arg(rest);
+        let line = |text: &str| {
+            let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            let mut parser = parser.clone();
+            parser.build();
+            with_two_hyphens(&parser, &words).join(OsStr::new(" ")).into_string().unwrap()
+        };
+        assert_eq!(line("a - -noappend -comp -9"), "a - --noappend --comp=-9");
+        assert_eq!(line("-c xz -nonesuch -comp"), "--c=xz -nonesuch --comp");
+        assert_eq!(line("a -e b -noappend"), "a --e b -noappend");
+    }
+}

@@ -116,6 +116,8 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
     };
     match find(&called_as).filter(|command| command.compat.is_drop_in()) {
         Some(command) => run_command(command, command.name, rest, io),
+        // mount(8) runs this for the type packline.
+        None if called_as == "mount.packline" => run_named(&with_name("mount", rest), io),
         None => match not_provided(&called_as) {
             Some(failure) => report(&failure, "packline", 2, io),
             None => run_named(rest, io),

@@ -61,6 +61,12 @@ pub struct MountRequest {
     pub auto_unmount: bool,
     /// What the kernel allows on it.
     pub flags: MountFlags,
+    /// The owner that every entry shows, instead of its own.
+    pub uid: Option<u32>,
+    /// The group that every entry shows, instead of its own.
+    pub gid: Option<u32>,
+    /// The source that mount(8) shows; by default the path of the image.
+    pub source_name: Option<Vec<u8>>,
     /// Processors to use, and memory; at least one thread answers and one decodes ahead. The other fields are not used.
     pub resources: Resources,
 }
@@ -68,8 +74,17 @@ pub struct MountRequest {
 impl MountRequest {
     /// A mount for this user until it is unmounted, with default flags; with all processors, no memory limit.
     pub fn new(image: ImagePlace, point: PathBuf) -> MountRequest {
-        let (allow_other, auto_unmount, flags) = (false, false, MountFlags::default());
-        MountRequest { image, point, allow_other, auto_unmount, flags, resources: Resources::default() }
+        MountRequest {
+            image,
+            point,
+            allow_other: false,
+            auto_unmount: false,
+            flags: MountFlags::default(),
+            uid: None,
+            gid: None,
+            source_name: None,
+            resources: Resources::default(),
+        }
     }
 }
 
@@ -93,8 +108,8 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let files = Files::new(&image.image, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
     let (teller, faults) = sync_channel(FAULTS);
     let files = Arc::new(files);
-    let answers = Answers::new(image, Arc::clone(&files), request.resources.memory, teller)
-        .map_err(|(image, cause)| image.fault(cause))?;
+    let answers =
+        Answers::new(image, Arc::clone(&files), request, teller).map_err(|(image, cause)| image.fault(cause))?;
     let attached = attach(request, answer)?;
     let unmounter = attached.unmounter();
     let kernel = KernelAhead::of(attached.point());

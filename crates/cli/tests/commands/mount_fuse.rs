@@ -212,6 +212,35 @@ fn signals_end_it_cleanly() {
     }
 }
 
+/// Called as mount(8) calls the helper of a type, with words of /etc/fstab.
+#[test]
+fn a_line_of_fstab_is_mounted() {
+    if !available() {
+        return;
+    }
+    let nodes = [Node::dir(""), Node::dir("d").owner(3, 4), Node::file("d/f", *b"x").owner(1, 2)];
+    let mount = MountPoint::new(&nodes, &[]);
+    mount.sandbox.write("behind", [vec![7; 4096], mount.sandbox.read("image")].concat());
+    let helper = mount.sandbox.at("mount.packline");
+    std::os::unix::fs::symlink(PACKLINE, &helper).unwrap();
+    let helper = helper.to_str().unwrap();
+    let on = mount.sandbox.arg("on");
+    let words = "ro,noatime,nofail,_netdev,x-systemd.automount,uid=1234,gid=5678,offset=4096,fsname=my root";
+    let ran = Ran::of(&mut mount.sandbox.program(helper, &["behind", &on, "-o", words]));
+    assert!(ran.status == 0 && ran.stderr.is_empty(), "{ran:?}");
+    for name in ["", "d", "d/f"] {
+        let found = fs::metadata(mount.on().join(name)).unwrap();
+        assert_eq!((found.uid(), found.gid()), (1234, 5678), "{name}");
+    }
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(mounts.lines().any(|line| line.starts_with(&format!("my\\040root {on} fuse.packline ro,"))), "{mounts}");
+    mount.unmount();
+    let ran = Ran::of(&mut mount.sandbox.program(helper, &["image", &on, "-o", "defaults,gid=9"]));
+    assert!(ran.status == 0 && ran.stderr.is_empty(), "{ran:?}");
+    let found = fs::metadata(mount.on().join("d/f")).unwrap();
+    assert_eq!((found.uid(), found.gid()), (1, 9));
+}
+
 #[test]
 fn auto_unmount_leaves_no_dead_mount() {
     if !available() {

@@ -15,6 +15,7 @@ use fuser::{
 };
 use packline_squashfs::read::{DirEntry, Files, Image, Inode, Node, NodeType, OpenFile, ReadError};
 
+use super::MountRequest;
 use super::attributes::{absent, attributes, file_type, unreadable};
 use super::directory::{DOTS, Directory};
 use super::handles::Handles;
@@ -44,6 +45,8 @@ pub(super) struct Answers {
     files: Handles<OpenFile>,
     directories: Handles<Directory>,
     faults: SyncSender<String>,
+    /// Owner and group of every entry, instead of its own.
+    owner: (Option<u32>, Option<u32>),
 }
 
 /// The error code of a request that failed.
@@ -61,18 +64,18 @@ impl From<ReadError> for Refusal {
 }
 
 impl Answers {
-    /// The file system of an image whose root can be read, where memory has this limit.
+    /// The file system of an image whose root can be read.
     pub(super) fn new(
         image: OpenedImage,
         contents: Arc<Files>,
-        limit: Option<u64>,
+        request: &MountRequest,
         faults: SyncSender<String>,
     ) -> Result<Answers, (OpenedImage, ReadError)> {
-        let root = image.image.inode(image.image.root());
+        let (root, limit) = (image.image.inode(image.image.root()), request.resources.memory);
         match root.and_then(|root| image.image.entries(&root).map(|_| Numbers::new(&image.image, &root, limit))) {
             Ok(numbers) => {
                 let (files, directories) = (Handles::new(), Handles::new());
-                Ok(Answers { image, numbers, contents, files, directories, faults })
+                Ok(Answers { image, numbers, contents, files, directories, faults, owner: (request.uid, request.gid) })
             }
             Err(cause) => Err((image, cause)),
         }
@@ -177,7 +180,13 @@ impl Answers {
     fn entered(&self, inode: &Inode) -> (fuser::FileAttr, Duration) {
         let named = self.named(inode);
         let holds = if named.shows_node() { ALWAYS } else { Duration::ZERO };
-        (attributes(self.image(), named.node, inode), holds)
+        (self.attributes(named.node, inode), holds)
+    }
+
+    /// All attributes of an inode that shows this number.
+    fn attributes(&self, number: INodeNo, inode: &Inode) -> fuser::FileAttr {
+        let own = attributes(self.image(), number, inode);
+        fuser::FileAttr { uid: self.owner.0.unwrap_or(own.uid), gid: self.owner.1.unwrap_or(own.gid), ..own }
     }
 
     fn xattrs(&self, number: INodeNo) -> Result<Vec<packline_tree::Xattr>, Refusal> {
@@ -236,7 +245,7 @@ impl Filesystem for Answers {
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.inode(ino) {
-            Ok(inode) => reply.attr(&ALWAYS, &attributes(self.image(), self.named(&inode).display_path, &inode)),
+            Ok(inode) => reply.attr(&ALWAYS, &self.attributes(self.named(&inode).display_path, &inode)),
             Err(refusal) => reply.error(self.refuse(refusal)),
         }
     }
@@ -326,7 +335,7 @@ impl Filesystem for Answers {
                 // The kernel uses only the number of these two.
                 Listed::Dot(inode, name) => {
                     let number = self.dot(inode, name);
-                    let attributes = attributes(self.image(), number, inode);
+                    let attributes = self.attributes(number, inode);
                     reply.add(number, next, name, &Duration::ZERO, &attributes, ONLY)
                 }
                 Listed::Entry(entry) => {

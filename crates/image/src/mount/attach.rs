@@ -131,6 +131,9 @@ fn through_helper(request: &MountRequest, point: &Path, answer: u64) -> io::Resu
 
 /// The source that mount(8) shows.
 fn source_name(request: &MountRequest) -> Vec<u8> {
+    if let Some(name) = &request.source_name {
+        return name.clone();
+    }
     let path = fs::canonicalize(&request.image.path).unwrap_or_else(|_| request.image.path.clone());
     path.as_os_str().as_bytes().to_vec()
 }

@@ -1,11 +1,12 @@
 //! `packline mount`: an image appears as a directory, in the background or in the foreground.
 
 mod daemon;
+mod words;
 
 use std::path::PathBuf;
 
 use packline::Resources;
-use packline_image::{MountFlag, MountRequest};
+use packline_image::MountRequest;
 
 use crate::args::image::ImageArgs;
 use crate::args::value::{number, size};
@@ -30,8 +31,7 @@ pub struct Mount {
     /// Unmount also if this process is killed; needs fusermount3 or fusermount, and --allow-other unless you are root
     #[arg(long, help_heading = MOUNT)]
     auto_unmount: bool,
-    /// Options as mount(8) has them, with commas: ro, suid, nosuid, dev, nodev, exec, noexec, allow_other, auto_unmount,
-    /// default_permissions
+    /// Options as mount(8) and /etc/fstab have them, with commas; see Words
     #[arg(short, long, value_name = "WORDS", help_heading = MOUNT)]
     options: Vec<String>,
     /// With --foreground: print a line once the image can be used, and leave terminal and working directory. The background
@@ -53,15 +53,20 @@ const RESOURCES: &str = "Resources";
 impl Command for Mount {
     const NAME: &'static str = "mount";
 
-    const EXAMPLES: &'static [&'static str] =
-        &["packline mount rootfs.sqfs /mnt", "packline mount -f -j 4 --mem 200M rootfs.sqfs /mnt"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline mount rootfs.sqfs /mnt",
+        "packline mount rootfs.sqfs /mnt -o ro,noatime,uid=1000,allow_other",
+        "packline mount -f -j 4 --mem 200M rootfs.sqfs /mnt",
+    ];
 
     fn details() -> String {
-        "The command returns once the image can be used. umount DIR, fusermount -u DIR, or SIGINT, SIGTERM or SIGHUP to the \
-         process end it. If the process is killed otherwise, DIR answers with errors until it is unmounted; --auto-unmount \
-         prevents that.\n\
-         Set-user-id bits and device files do not count unless -o suid or -o dev is given."
-            .to_string()
+        format!(
+            "The command returns once the image can be used. umount DIR, fusermount -u DIR, or SIGINT, SIGTERM or SIGHUP to the \
+             process end it. If the process is killed otherwise, DIR answers with errors until it is unmounted; --auto-unmount \
+             prevents that.\n\
+             Set-user-id bits and device files do not count unless -o suid or -o dev is given.\n{}",
+            words::help()
+        )
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
@@ -88,23 +93,8 @@ impl Mount {
         request.resources = Resources::new(workers).memory_limit(self.mem.or(io.host.memory_limit));
         (request.allow_other, request.auto_unmount) = (self.allow_other, self.auto_unmount);
         for word in self.options.iter().flat_map(|words| words.split(',')) {
-            apply(word, &mut request).map_err(|what| wrong("options", what))?;
+            words::apply(word, &mut request).map_err(|what| wrong("options", what))?;
         }
         Ok(request)
     }
-}
-
-/// Applies an option of mount(8). One that cannot be applied here is refused.
-fn apply(word: &str, request: &mut MountRequest) -> Result<(), String> {
-    let (on, name) = word.strip_prefix("no").map_or((true, word), |name| (false, name));
-    match (name, on) {
-        ("suid", _) => request.flags = request.flags.with(MountFlag::Suid, on),
-        ("dev", _) => request.flags = request.flags.with(MountFlag::Dev, on),
-        ("exec", _) => request.flags = request.flags.with(MountFlag::Exec, on),
-        ("allow_other", true) => request.allow_other = true,
-        ("auto_unmount", true) => request.auto_unmount = true,
-        ("ro" | "default_permissions" | "", true) => {}
-        _ => return Err(format!("unknown option '{word}' (expected one of those that --help lists)")),
-    }
-    Ok(())
 }

@@ -1,0 +1,97 @@
+//! The words of `mount -o`: those of mount(8), of FUSE, and of /etc/fstab.
+
+use std::ffi::OsStr;
+
+use packline_image::{MountFlag, MountRequest};
+
+use crate::ui::size::parse_size;
+
+/// Words that do something, for help and messages.
+const WITH_EFFECT: &str = "ro, suid, nosuid, dev, nodev, exec, noexec, user, users, owner, group, allow_other, auto_unmount, \
+                           uid=N, gid=N, offset=BYTES, fsname=NAME";
+/// Words that change nothing: a mount is read-only, has no times of access, and permissions always count; the rest is for who reads
+/// /etc/fstab.
+const WITHOUT_EFFECT: [&str; 21] = [
+    "defaults",
+    "default_permissions",
+    "loop",
+    "async",
+    "sync",
+    "dirsync",
+    "atime",
+    "noatime",
+    "diratime",
+    "nodiratime",
+    "relatime",
+    "norelatime",
+    "strictatime",
+    "nostrictatime",
+    "lazytime",
+    "nolazytime",
+    "auto",
+    "noauto",
+    "nofail",
+    "_netdev",
+    "nouser",
+];
+/// Those with a value, or of which only the beginning is fixed.
+const WITHOUT_EFFECT_SO_FAR: [&str; 4] = ["subtype=", "comment=", "x-", "X-"];
+
+/// What the help says.
+pub fn help() -> String {
+    format!(
+        "Words: {WITH_EFFECT}; user and users include noexec. uid and gid are shown for every entry instead of its own owner and group, \
+         by number. Accepted without effect: {}, and those that begin with {}.\n\
+         Where /sbin/mount.packline is a link to packline, /etc/fstab may have the type packline: \
+         '/srv/root.sqfs /mnt packline ro,nofail 0 0'.",
+        WITHOUT_EFFECT.join(", "),
+        WITHOUT_EFFECT_SO_FAR.join(" ")
+    )
+}
+
+/// Applies a word. One that cannot be applied here is refused.
+pub fn apply(word: &str, request: &mut MountRequest) -> Result<(), String> {
+    if let Some((name, value)) = word.split_once('=') {
+        let number = || value.parse().map_err(|_| format!("{name}={value}: not a number (expected 0 to 4294967295)"));
+        match name {
+            "uid" => request.uid = Some(number()?),
+            "gid" => request.gid = Some(number()?),
+            "offset" => {
+                request.image.offset = Some(parse_size(OsStr::new(value)).map_err(|what| format!("offset: {what}"))?)
+            }
+            "fsname" => request.source_name = Some(value.as_bytes().to_vec()),
+            _ => return ignore(word),
+        }
+        return Ok(());
+    }
+    let (on, name) = word.strip_prefix("no").map_or((true, word), |name| (false, name));
+    match (name, on) {
+        ("suid", _) => request.flags = request.flags.with(MountFlag::Suid, on),
+        ("dev", _) => request.flags = request.flags.with(MountFlag::Dev, on),
+        ("exec", _) => request.flags = request.flags.with(MountFlag::Exec, on),
+        ("user" | "users", true) => {
+            let flags = [MountFlag::Suid, MountFlag::Dev, MountFlag::Exec];
+            request.flags = flags.into_iter().fold(request.flags, |set, flag| set.with(flag, false));
+        }
+        ("owner" | "group", true) => {
+            request.flags = request.flags.with(MountFlag::Suid, false).with(MountFlag::Dev, false);
+        }
+        ("allow_other", true) => request.allow_other = true,
+        ("auto_unmount", true) => request.auto_unmount = true,
+        ("rw", true) => return Err("rw: an image cannot be written (expected ro)".to_string()),
+        ("ro" | "", true) => {}
+        _ => return ignore(word),
+    }
+    Ok(())
+}
+
+fn ignore(word: &str) -> Result<(), String> {
+    if WITHOUT_EFFECT.contains(&word) || WITHOUT_EFFECT_SO_FAR.iter().any(|begin| word.starts_with(begin)) {
+        return Ok(());
+    }
+    Err(format!(
+        "unknown word '{word}' (expected one of {WITH_EFFECT}; without effect: {}, {}...)",
+        WITHOUT_EFFECT.join(", "),
+        WITHOUT_EFFECT_SO_FAR.join("..., ")
+    ))
+}

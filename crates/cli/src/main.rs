@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use packline_runtime::Temporaries;
 use packline_runtime::escape;
 
-use crate::host::{clock, environment, machine, signals, streams, topology};
+use crate::host::{clock, environment, machine, names, signals, streams, topology};
 use crate::ui::io::{Host, Io};
 
 #[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]
@@ -76,6 +76,7 @@ fn host() -> Host {
         no_lrzip_conf: environment::no_lrzip_conf(),
         now: clock::now(),
         columns: streams::columns(),
+        names: names::names,
         program: environment::program(),
         wall_time: clock::wall_time,
         peak_memory: machine::peak_memory,

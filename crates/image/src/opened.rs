@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_squashfs::read::{FileInput, Image, Input as _, Opening, Origin, ReadError};
+use packline_squashfs::read::{FileInput, Image, Input, Opening, Origin, ReadError};
 
 use packline_squashfs::verify::{Examiner, Finding};
 
@@ -55,16 +55,24 @@ impl ImagePlace {
     /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
     /// image.
     pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
-        let origin = self.offset.map_or(Origin::Find, Origin::At);
         let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
         let input = File::open(&self.path).and_then(FileInput::new).map_err(refused)?;
+        self.open_input(Arc::new(input), metadata_cache)
+    }
+
+    /// Opens the image in an input that is read instead of the file; the path is its name in messages.
+    ///
+    /// # Errors
+    /// As [`ImagePlace::open`].
+    pub fn open_input(&self, input: Arc<dyn Input>, metadata_cache: usize) -> Result<OpenedImage, Error> {
+        let origin = self.offset.map_or(Origin::Find, Origin::At);
         let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
         if let (None, Some(found @ (ContentKind::Lrz | ContentKind::Pln))) = (self.offset, found) {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }
         let size = input.size();
-        let image = Image::open(Arc::new(input), Opening { origin, metadata_cache });
+        let image = Image::open(input, Opening { origin, metadata_cache });
         Ok(OpenedImage {
             image: image.map_err(|cause| self.fault(cause, found, size))?,
             display_path: self.path.clone(),

@@ -37,6 +37,7 @@
 
 #![warn(missing_docs)]
 
+mod archive;
 mod attribute_overrides;
 mod changes;
 #[cfg(any(feature = "lrz", feature = "pln"))]
@@ -44,13 +45,14 @@ mod codecs;
 mod container;
 mod file_kind;
 mod filtered;
-#[cfg(any(feature = "lrz", feature = "pln"))]
 mod input;
 mod listing;
 #[cfg(feature = "lrz")]
 mod lrzip;
 mod memory;
 mod observed_source;
+#[cfg(any(feature = "lrz", feature = "pln"))]
+mod opened_input;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod output_stream;
 mod pack;
@@ -66,11 +68,11 @@ mod squashfs;
 mod stream;
 mod summary;
 mod survey;
+mod tar_cat;
 mod unpack;
 mod unpacker;
 
 pub use container::Container;
-#[cfg(any(feature = "lrz", feature = "pln"))]
 pub use input::Input;
 pub use packer::{Packed, Packer};
 pub use packline_engine::CancelToken;
@@ -95,16 +97,16 @@ use requests::*;
 ///
 /// Operations on images alone are in `packline_image`.
 pub mod requests {
+    pub use crate::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     pub use crate::attribute_overrides::AttributeOverrides;
     pub use crate::changes::{Changes, NewRoot, Unsupported};
     #[cfg(feature = "pln")]
     pub use crate::codecs::pln_codings;
     pub use crate::file_kind::FileKind;
-    pub use crate::listing::{List, hints_of, tar_entries};
+    pub use crate::listing::{List, hints_of};
     #[cfg(feature = "lrz")]
     pub use crate::lrzip::{
-        LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_entries, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack,
-        lrz_unpack_tree,
+        LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
     };
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "pln")]
@@ -114,6 +116,7 @@ pub mod requests {
     pub use crate::stream::CompressRequest;
     pub use crate::summary::{DryRun, ImageSummary, PackSummary};
     pub use crate::survey::survey;
+    pub use crate::tar_cat::tar_cat;
     pub use crate::unpack::{Destination, UnpackSummary, unpack};
     pub use packline_image::UnpackRequest;
 }

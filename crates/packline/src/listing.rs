@@ -10,8 +10,8 @@ use packline_tree::{
     list_pack_file, parse_pack_file,
 };
 
-use crate::source::{Prepared, place_within};
-use crate::{FileIdentity, Hints, Resources, Source};
+use crate::source::place_within;
+use crate::{FileIdentity, Hints, Source};
 
 /// A list of entries with their flags of a sort file.
 pub struct List {
@@ -72,33 +72,6 @@ impl List {
         let hints = (!self.flags.is_empty()).then(|| hints_of(self.flags));
         (Source::Entries { name: self.name, source: Box::new(source) }, hints)
     }
-}
-
-/// Passes the entries of a tar file, plain or compressed, to `found` in the order of the tar, until that returns false or the tar ends.
-///
-/// # Errors
-/// [`crate::Error`], with the name of the file and, where there is one, the offset.
-pub fn tar_entries(
-    path: &Path,
-    resources: &Resources,
-    found: &mut dyn FnMut(&Entry) -> bool,
-) -> Result<(), crate::Error> {
-    let prepared = Prepared::new(Source::TarFile { path: path.to_path_buf() })?;
-    let spare = resources.memory.unwrap_or(u64::MAX).saturating_sub(prepared.least());
-    each_entry(prepared.open(resources.workers, spare, false)?.source.as_mut(), found)
-}
-
-/// The same of an open source.
-pub(crate) fn each_entry(
-    source: &mut dyn packline_tree::Source,
-    found: &mut dyn FnMut(&Entry) -> bool,
-) -> Result<(), crate::Error> {
-    while let Some(entry) = source.next_entry()? {
-        if !found(&entry) {
-            break;
-        }
-    }
-    Ok(())
 }
 
 fn size(entry: &Entry) -> u64 {

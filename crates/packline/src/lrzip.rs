@@ -20,10 +20,10 @@ use packline_tree::pipe::pipe_bytes;
 use packline_tree::tar::empty_input;
 use packline_tree::{Bytes, DirectoryOptions};
 
-pub use list::lrz_entries;
+pub(crate) use list::read_tar;
 pub use tree::{LrzTreeCounts, lrz_unpack_tree};
 
-use crate::input::OpenedInput;
+use crate::opened_input::OpenedInput;
 use crate::output_stream::{OutputStream, refuse_target};
 use crate::request::no_lrz;
 use crate::source::{is_compressed, peeked, refuse_container};
@@ -170,7 +170,7 @@ pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let file = File::open(path).map_err(refused)?;
     let about = file.metadata().map_err(refused)?;
-    let opened = open(path, Arc::new(FileInput::described(file, &about)), password)?;
+    let opened = lrz_open_input(path, Arc::new(FileInput::described(file, &about)), password)?;
     Ok(OpenedLrz { about: Some(about), ..opened })
 }
 
@@ -186,10 +186,15 @@ pub fn lrz_open_stream(
 ) -> Result<OpenedLrz, Error> {
     let path = Path::new(name);
     let input = packline_lrz::spooled(stream, resources).map_err(|cause| fault(path, path, cause))?;
-    open(path, Arc::new(input), password)
+    lrz_open_input(path, Arc::new(input), password)
 }
 
-fn open(path: &Path, input: Arc<dyn packline_runtime::Input>, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
+/// Opens a .lrz file that is read through `input`; the path is its name in messages.
+pub(crate) fn lrz_open_input(
+    path: &Path,
+    input: Arc<dyn packline_runtime::Input>,
+    password: Option<&[u8]>,
+) -> Result<OpenedLrz, Error> {
     let size = input.size();
     let other = ContentKind::of_input(size, |head| input.read_at(0, head)).filter(|&found| found != ContentKind::Lrz);
     if let Some(other) = other {
@@ -307,7 +312,7 @@ fn with_besides(needed: u64, besides: impl Fn(u64) -> u64) -> u64 {
 }
 
 /// An error of an input, an output or the work, with the path that it concerns.
-fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
+pub(crate) fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> Error {
     use packline_lrz::Error as Lrz;
     match cause {
         Lrz::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },

@@ -4,6 +4,7 @@ use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
+use packline_tree::tar::TarOptions;
 use packline_tree::{Kind, Patterns, Source as _};
 
 use crate::filtered::{Filtered, filter_memory};
@@ -113,7 +114,8 @@ impl<'o> Begun<'o> {
         let filter = if filters { filter_memory(limit) } else { 0 };
         let source = prepared.least() + filter;
         let least = Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source };
-        let mut opened = prepared.open(workers_wanted, least.spare()?, request.lenient_tar)?;
+        let tar = TarOptions { lenient: request.lenient_tar, ..TarOptions::default() };
+        let mut opened = prepared.open(workers_wanted, least.spare()?, tar)?;
         let plan = Demand { source: opened.memory + filter, ..least }.plan()?;
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());

@@ -5,7 +5,8 @@ use std::path::Path;
 use packline_pln::{Info, Reader, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 
-use crate::input::{Bytes, OpenedInput};
+use crate::archive::stored;
+use crate::opened_input::{Bytes, OpenedInput};
 use crate::output_stream::OutputStream;
 use crate::{CompressRequest, Error, Input, Observer, Output, Resources, Temporaries};
 
@@ -91,12 +92,18 @@ pub fn pln_verify(
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
 
-/// Statistics of a .pln file from its tables; no record is read.
+/// Statistics of a .pln file from its tables; no record is read. A stream is stored first, since the tables are at its end.
 ///
 /// # Errors
-/// [`Error`] if it cannot be read or is not a .pln file; [`Error::Target`] for a pipe.
-pub fn pln_info(path: &Path) -> Result<Info, Error> {
-    pln_open(path)?.info().map_err(|cause| fault(path, path, cause))
+/// [`Error`] if it cannot be read or is not a .pln file.
+pub fn pln_info(source: Input, resources: &Resources) -> Result<Info, Error> {
+    let OpenedInput { display_path, bytes, .. } = OpenedInput::new(source)?.require_pln()?;
+    let input = match bytes {
+        Bytes::At(input) => input,
+        Bytes::Stream(mut stream) => stored(&display_path, &mut stream, resources)?,
+    };
+    let info = Reader::open(input).and_then(|reader| reader.info());
+    info.map_err(|cause| fault(&display_path, &display_path, cause))
 }
 
 /// Opens a .pln file.

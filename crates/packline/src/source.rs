@@ -68,24 +68,23 @@ impl Prepared {
         }
     }
 
-    /// Opens it. `threads` may decompress it; it uses only a part of `spare`, bytes of unused memory, beyond its minimum. `lenient` turns
-    /// faults of a tar that lose no data into warnings.
+    /// Opens it. `threads` may decompress it; it uses only a part of `spare`, bytes of unused memory, beyond its minimum. A tar has these
+    /// options, but for the name.
     ///
     /// # Errors
     /// [`Error::Tree`] if it cannot be opened or read.
-    pub(crate) fn open(self, threads: usize, spare: u64, lenient: bool) -> Result<Opened, Error> {
+    pub(crate) fn open(self, threads: usize, spare: u64, options: TarOptions) -> Result<Opened, Error> {
         match self {
             Prepared::Directory { path, options } => open_directory(&path, options, spare),
             Prepared::TarFile { path, compressed } => {
                 let (limits, memory) = decompressor(compressed, threads, spare);
                 let name = path.escaped();
-                let source = tar::open_file(&path, TarOptions { lenient, ..TarOptions::named(name.clone()) }, &limits)?;
+                let source = tar::open_file(&path, TarOptions { input_name: name.clone(), ..options }, &limits)?;
                 Ok(Opened { name, memory, source })
             }
             Prepared::TarStream { name, stream, compressed } => {
                 let (limits, memory) = decompressor(compressed, threads, spare);
-                let source =
-                    tar::open_stream(stream, TarOptions { lenient, ..TarOptions::named(name.clone()) }, &limits)?;
+                let source = tar::open_stream(stream, TarOptions { input_name: name.clone(), ..options }, &limits)?;
                 Ok(Opened { name, memory, source })
             }
             Prepared::Entries { name, source } => Ok(Opened { name, memory: PLAIN, source }),
@@ -220,7 +219,7 @@ mod tests {
         for spec in [directory, Source::TarFile { path: file }, stream] {
             let prepared = Prepared::new(spec).unwrap();
             let least = prepared.least();
-            assert_eq!(prepared.open(1, 0, false).unwrap().memory, least);
+            assert_eq!(prepared.open(1, 0, TarOptions::default()).unwrap().memory, least);
         }
     }
 }

@@ -13,7 +13,7 @@ use packline_runtime::{Sink, Source};
 use crate::codecs::lrz_options;
 #[cfg(feature = "pln")]
 use crate::codecs::pln_codings;
-use crate::input::OpenedInput;
+use crate::opened_input::OpenedInput;
 use crate::output_stream::OutputStream;
 use crate::{Container, Error, Input, Observer, Output, Resources, Temporaries};
 #[cfg(feature = "lrz")]

@@ -37,6 +37,10 @@ pub trait Source {
     fn take_problems(&mut self) -> Vec<Error> {
         Vec::new()
     }
+    /// Names of the user and the group that own the last entry; empty where the source has none.
+    fn owner_names(&self) -> (&[u8], &[u8]) {
+        (b"", b"")
+    }
     /// Warnings since the last call, in the order of the input.
     fn take_warnings(&mut self) -> Vec<String> {
         Vec::new()

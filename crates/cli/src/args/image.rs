@@ -1,15 +1,17 @@
-//! Where an image is, and how it is opened.
+//! Where an image or another archive is, and how it is opened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use packline::Resources;
+use packline::requests::{Archive, ArchiveOptions};
+use packline::{Input, Resources};
 use packline_image::{ContentKind, ImagePlace, OpenedImage};
 
 use super::value::size;
+#[cfg(feature = "lrz")]
+use crate::compat::lrzip::{password, wants_password};
+use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
-
-/// Size of the metadata cache, decompressed bytes.
-const METADATA: usize = 8 << 20;
+use crate::ui::io::{Io, take_stdin};
 
 /// `IMAGE` and `--offset`.
 #[derive(Debug, clap::Args)]
@@ -17,9 +19,26 @@ pub struct ImageArgs {
     /// The image: a file or a block device
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
+    #[command(flatten)]
+    offset: Offset,
+}
+
+/// `IMAGE` and `--offset` of commands that read every container, from standard input too.
+#[derive(Debug, clap::Args)]
+pub struct ArchiveArgs {
+    /// The file: an image (or the block device that it is on), a tar, a .lrz or .pln file; - for standard input
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    pub image: PathBuf,
+    #[command(flatten)]
+    pub offset: Offset,
+}
+
+/// `--offset`.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Offset {
     /// Byte offset of the image in the file [default: search for a superblock]
     #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
-    pub offset: Option<u64>,
+    offset: Option<u64>,
 }
 
 impl ImageArgs {
@@ -29,22 +48,60 @@ impl ImageArgs {
     }
 
     pub fn place(&self) -> ImagePlace {
-        ImagePlace { path: self.image.clone(), offset: self.offset }
+        ImagePlace { path: self.image.clone(), offset: self.offset.offset }
     }
+}
 
-    /// # Errors
-    /// Those of opening it.
-    pub fn open(&self) -> Result<OpenedImage, Failure> {
-        Ok(self.place().open(METADATA)?)
-    }
-
-    /// For a command that also decodes contents, with a metadata cache that fits its memory limit.
+impl Offset {
+    /// Opens a file, or standard input if `path` is `-`. The password of an encrypted one is asked for. `again` is whether a tar is read
+    /// more than once.
     ///
     /// # Errors
     /// Those of opening it.
-    pub fn open_within(&self, resources: &Resources) -> Result<OpenedImage, Failure> {
-        Ok(self.place().open(packline_image::metadata_cache(resources.memory))?)
+    pub fn open(self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
+        let opened = self.open_with(path, again, resources, None, io)?;
+        #[cfg(feature = "lrz")]
+        if opened.as_ref().is_err_and(wants_password) {
+            if path.as_os_str() == "-" {
+                let what = "standard input cannot give content and a password (expected a file's name)";
+                return Err(Failure::failed(what));
+            }
+            let password = password::ask(io, false)?;
+            return Ok(self.open_with(path, again, resources, Some(&password), io)??);
+        }
+        Ok(opened?)
     }
+
+    /// As [`Offset::open`], but nothing is asked for.
+    ///
+    /// # Errors
+    /// Those of standard input; the result has those of the library.
+    pub fn open_with(
+        self,
+        path: &Path,
+        again: bool,
+        resources: &Resources,
+        password: Option<&[u8]>,
+        io: &mut Io,
+    ) -> Result<Result<Archive, packline::Error>, Failure> {
+        let mut options = ArchiveOptions::new(resources);
+        (options.offset, options.again, options.password) = (self.offset, again, password);
+        Ok(Archive::open(input(path, io)?, &options))
+    }
+
+    /// Whether it was given.
+    pub fn is_given(self) -> bool {
+        self.offset.is_some()
+    }
+}
+
+/// The file, or standard input if `path` is `-`, read at any offset if it is a file.
+fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
+    if path.as_os_str() != "-" {
+        return Ok(Input::File(path.to_path_buf()));
+    }
+    let stream = take_stdin(None, io)?;
+    Ok(io.streams.stdin_path.map_or_else(|| Input::Stream(STDIN.to_string(), stream), Input::file))
 }
 
 /// Opens an image of a drop-in, which has no option for its offset.
@@ -52,5 +109,5 @@ impl ImageArgs {
 /// # Errors
 /// Those of opening it.
 pub fn open_path(path: PathBuf) -> Result<OpenedImage, Failure> {
-    Ok(ImagePlace::new(path).open(METADATA)?)
+    Ok(ImagePlace::new(path).open(packline_image::metadata_cache(None))?)
 }

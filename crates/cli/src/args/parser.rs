@@ -56,7 +56,10 @@ pub fn full_name(entry: &Entry) -> String {
 /// `--help`, `--version`, and `--help-advanced` where some options are hidden from `--help`.
 pub fn with_help_and_version(command: Command) -> Command {
     let advanced = command.get_arguments().any(Arg::is_hide_short_help_set);
-    let help = Arg::new("help").long("help").short('h').short_alias('?').action(ArgAction::HelpShort);
+    let help = Arg::new("help").long("help").short_alias('?').action(ArgAction::HelpShort);
+    // Of `list`, -h is something else.
+    let is_free = command.get_arguments().all(|argument| argument.get_short() != Some('h'));
+    let help = if is_free { help.short('h') } else { help };
     let version =
         Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
     let command = command.disable_help_flag(true).disable_version_flag(true);

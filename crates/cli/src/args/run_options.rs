@@ -16,7 +16,7 @@ use crate::ui::counters;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Io;
+use crate::ui::io::{Host, Io};
 use crate::ui::trace::Recorder;
 
 /// Options for tuning; no byte of a result depends on them.
@@ -121,6 +121,11 @@ impl RunOptions {
         let counted = self.sink.take();
         self.whole.borrow_mut().add(&counted);
         self.stats.then_some(counted)
+    }
+
+    /// Counts the time from now on, for a summary of its own.
+    pub fn restart(&mut self, host: &Host) {
+        self.started = Started::now(host);
     }
 
     /// A summary, as JSON or for people, with the time that so many bytes of uncompressed content took, and the counters if `--stats` was

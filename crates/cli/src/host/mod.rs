@@ -1,9 +1,10 @@
-//! The process and its machine: clock, environment, processors, memory, standard streams and signals, each read in one file.
+//! The process and its machine: clock, environment, processors, memory, names of users, standard streams and signals, each read in one file.
 
 pub mod clock;
 pub mod closed_streams;
 pub mod environment;
 pub mod machine;
+pub mod names;
 pub mod signals;
 pub mod streams;
 pub mod topology;

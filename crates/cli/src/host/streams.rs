@@ -24,6 +24,8 @@ pub struct Streams {
     pub stdout_closed: bool,
     /// The file that standard input reads, if it is one.
     pub stdin_file: Option<FileIdentity>,
+    /// A path that opens that file, if it is read from its start.
+    pub stdin_path: Option<&'static str>,
     /// The file that standard output writes, if it is one.
     pub stdout_file: Option<FileIdentity>,
 }
@@ -34,9 +36,18 @@ impl Streams {
             stdin_closed: closed_streams::stdin(),
             stdout_closed: closed_streams::stdout(),
             stdin_file: FileIdentity::of_descriptor(stdin()),
+            stdin_path: stdin_path(),
             stdout_file: FileIdentity::of_descriptor(stdout()),
         }
     }
+}
+
+fn stdin_path() -> Option<&'static str> {
+    const PATH: &str = "/dev/stdin";
+    let file = FileIdentity::of_descriptor(stdin())?;
+    let at_start = rustix::fs::tell(stdin()).is_ok_and(|at| at == 0);
+    let same = File::open(PATH).is_ok_and(|opened| FileIdentity::of_descriptor(opened) == Some(file));
+    (at_start && same).then_some(PATH)
 }
 
 /// Columns of the terminal that shows what is printed.

@@ -14,6 +14,7 @@ use packline_testkit::model::{Content, Node, NodeKind};
 use crate::args::parser::parser_of;
 use crate::args::{Command, Entry, Invocation};
 use crate::dispatch::{self, with_name};
+use crate::host::names::Names;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::Streams;
 use crate::ui::io::{Host, Io};
@@ -86,6 +87,7 @@ pub fn host() -> Host {
         no_lrzip_conf: true,
         now: 77,
         columns: 1000,
+        names: || Names::parse(b"root:x:0:0::/:\nann:x:3:4::/:\n", b"wheel:x:0:\nstaff:x:4:\n"),
         program: None,
         wall_time,
         peak_memory: || Some(12_345),

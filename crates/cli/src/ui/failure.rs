@@ -60,13 +60,13 @@ fn readers_of(container: ContentKind) -> &'static str {
         #[cfg(not(feature = "lrz"))]
         ContentKind::Lrz => "this build does not read it, one with the feature 'lrz' does",
         #[cfg(feature = "lrz")]
-        ContentKind::Lrz => "packline unpack, list, info and verify read it, lrzcat prints its content",
+        ContentKind::Lrz => "packline unpack, list, cat, info and verify read it",
         #[cfg(not(feature = "pln"))]
         ContentKind::Pln => "this build does not read it, one with the feature 'pln' does",
         #[cfg(feature = "pln")]
         ContentKind::Pln => "packline decompress, cat --range, info and verify read it",
-        ContentKind::Tar => "packline pack and list read it, tar -xf unpacks it",
-        ContentKind::Compressed(_) => "packline pack and list read it if it is a tar",
+        ContentKind::Tar => "packline pack, list, cat, info and verify read it, tar -xf unpacks it",
+        ContentKind::Compressed(_) => "packline pack, list, cat, info and verify read it if it is a tar",
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",
     }
 }

@@ -11,6 +11,7 @@ use packline_engine::Topology;
 use packline_runtime::escape::{self, Escape};
 use packline_runtime::{FileIdentity, Temporaries};
 
+use crate::host::names::Names;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
 use crate::ui::failure::Failure;
@@ -38,6 +39,8 @@ pub struct Host {
     pub now: u32,
     /// Columns of the terminal, for help.
     pub columns: usize,
+    /// Returns the names of users and groups.
+    pub names: fn() -> Names,
     /// The file of this program, to start it again.
     pub program: Option<PathBuf>,
     /// Returns the time by a monotonic clock, since an arbitrary start.
@@ -179,6 +182,17 @@ impl Io {
     pub fn eprint_lines(&mut self, text: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::lines(text));
     }
+}
+
+/// Standard input, unless it is a terminal.
+///
+/// # Errors
+/// [`Failure::Usage`] for a terminal; those of [`Io::take_stdin`].
+pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn Read + Send>, Failure> {
+    if io.in_terminal {
+        return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
+    }
+    io.take_stdin(output)
 }
 
 /// A stream with several writers.

@@ -1,13 +1,12 @@
 //! One file of a command line, or standard input.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::Input;
 
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
-use crate::ui::io::Io;
+use crate::ui::io::{Io, take_stdin};
 
 /// Where content comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,15 +41,4 @@ impl Place {
             Place::Stdin => Ok(Input::Stream(STDIN.to_string(), take_stdin(output, io)?)),
         }
     }
-}
-
-/// Standard input, unless it is a terminal.
-///
-/// # Errors
-/// [`Failure::Usage`] for a terminal; those of [`Io::take_stdin`].
-pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn io::Read + Send>, Failure> {
-    if io.in_terminal {
-        return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
-    }
-    io.take_stdin(output)
 }

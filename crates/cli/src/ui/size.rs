@@ -75,6 +75,19 @@ pub fn show_bytes(bytes: u64) -> String {
     }
 }
 
+/// Writes a number of bytes as `ls -h` does: one digit behind the point below 10, rounded up.
+pub fn show_human(bytes: u64) -> String {
+    let units = [(60, 'E'), (50, 'P'), (40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')];
+    // What rounds up to 1024 of a unit is 1 of the next.
+    let fits = |shift: u32| bytes >> shift != 0 || bytes > (1023 << (shift - 10)) && shift > 10;
+    let Some((shift, unit)) = units.into_iter().find(|&(shift, _)| fits(shift)) else { return bytes.to_string() };
+    let tenths = (u128::from(bytes) * 10).div_ceil(1 << shift);
+    match tenths {
+        0..100 => format!("{}.{}{unit}", tenths / 10, tenths % 10),
+        _ => format!("{}{unit}", u128::from(bytes).div_ceil(1 << shift)),
+    }
+}
+
 /// A number of things: `1 file`, `2 files`.
 pub fn count(number: u64, one: &str) -> String {
     match (number, one.strip_suffix('y')) {
@@ -170,6 +183,26 @@ mod tests {
             [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (1 << 20, "1.0 MiB"), (5 << 40, "5.0 TiB")]
         {
             assert_eq!(show_bytes(bytes), shown);
+        }
+    }
+
+    #[test]
+    fn bytes_as_ls_shows_them() {
+        let cases = [
+            (0, "0"),
+            (1023, "1023"),
+            (1024, "1.0K"),
+            (1025, "1.1K"),
+            (10_136, "9.9K"),
+            (10_138, "10K"),
+            (108_894, "107K"),
+            (1023 << 10, "1023K"),
+            ((1023 << 10) + 1, "1.0M"),
+            (1 << 40, "1.0T"),
+            (u64::MAX, "16E"),
+        ];
+        for (bytes, shown) in cases {
+            assert_eq!(show_human(bytes), shown);
         }
     }
 

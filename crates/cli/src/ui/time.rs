@@ -35,6 +35,13 @@ impl Moment {
         format!("{:04}-{:02}-{:02} {}", self.year, self.month + 1, self.day, self.clock())
     }
 
+    /// As `2026-11-21 14:59`, which `ls --time-style=long-iso` shows.
+    pub fn long_iso(&self) -> String {
+        let mut text = self.iso();
+        text.truncate(text.len() - 3);
+        text
+    }
+
     /// As `Sat, 21 Nov 2026 14:59:19 +0000`.
     pub fn mail(&self) -> String {
         let (weekday, month) = (DAYS[self.weekday], MONTHS[self.month]);
@@ -63,6 +70,7 @@ mod tests {
         for (time, iso, mail) in cases {
             let moment = Moment::of(time);
             assert_eq!((moment.iso().as_str(), moment.mail().as_str()), (iso, mail));
+            assert!(iso.starts_with(&moment.long_iso()) && moment.long_iso().ends_with(&iso[13..16]));
         }
     }
 }

@@ -30,8 +30,8 @@ fn tars_are_listed_as_images_are() {
         assert_eq!(quiet(&sandbox, &["list", name]).text(), ".\nd\nd/f\nd/hard\nd/link\ne\n", "{name}");
         assert_eq!(quiet(&sandbox, &["list", "-0", name, "d/l*"]).text(), "d/link\0", "{name}");
         assert_eq!(quiet(&sandbox, &["list", "-x", "d", name]).text(), ".\ne\n", "{name}");
-        let ours = quiet(&sandbox, &["list", "-l", name]).text();
-        let image = quiet(&sandbox, &["list", "-l", "i.sqfs"]).text();
+        let ours = quiet(&sandbox, &["list", "-l", "--numeric-owner", name]).text();
+        let image = quiet(&sandbox, &["list", "-l", "--numeric-owner", "i.sqfs"]).text();
         // A tar has no sizes of directories, and a hard link has a line of its own kind.
         for (line, same) in ours.lines().zip(image.lines()) {
             assert!(line == same || line.starts_with('d') || line.starts_with('h'), "{name}: {line}");
@@ -67,7 +67,7 @@ fn an_image_inside_of_a_tar_is_reached_by_its_offset() {
     assert_eq!(quiet(&sandbox, &["list", "around.tar"]).text(), "i.sqfs\n");
     let inside = quiet(&sandbox, &["list", "--offset", "512", "around.tar"]);
     assert_eq!(inside.text(), quiet(&sandbox, &["list", "i.sqfs"]).text());
-    assert_eq!(quiet(&sandbox, &["cat", "around.tar", "d/f"]).text(), "hello");
+    assert_eq!(quiet(&sandbox, &["cat", "--offset", "512", "around.tar", "d/f"]).text(), "hello");
 }
 
 #[test]
@@ -104,11 +104,8 @@ fn a_wrong_container_is_named() {
         ("source.tar", "a tar"),
         ("source.tar.gz", "compressed with gzip"),
     ];
-    let commands: [(&[&str], &[&str]); 17] = [
+    let commands: [(&[&str], &[&str]); 14] = [
         (&["list", "IN"], &["i.sqfs", "i.lrz", "source.tar", "source.tar.gz"]),
-        (&["cat", "IN", "d/f"], &["i.sqfs", "i.pln"]),
-        (&["info", "IN"], &["i.sqfs", "i.lrz", "i.pln"]),
-        (&["verify", "IN"], &["i.sqfs", "i.lrz", "i.pln"]),
         (&["diff", "IN", "source"], &["i.sqfs"]),
         (&["diff", "source", "IN"], &["i.sqfs"]),
         (&["mount", "IN", "point"], &["i.sqfs"]),

@@ -15,6 +15,7 @@ mod hostile_images;
 mod hostile_lrz;
 mod hostile_mounts;
 mod hostile_support;
+mod inspect_archives;
 mod inspect_diff;
 mod inspect_list;
 mod inspect_rdsquashfs;

@@ -91,6 +91,12 @@ impl Header {
         text(&self.bytes[157..257]).to_vec()
     }
 
+    /// The names of user and group; empty where the dialect has none.
+    pub fn owner_names(&self) -> [Bytes; 2] {
+        let known = self.dialect() != Dialect::V7;
+        [265, 297].map(|at| if known { text(&self.bytes[at..at + 32]).to_vec() } else { Bytes::new() })
+    }
+
     pub fn slice(&self, start: usize, length: usize) -> &[u8] {
         &self.bytes[start..start + length]
     }

@@ -2,7 +2,7 @@
 //!
 //! Supported input, and the choices where archivers differ:
 //! - v7, ustar, GNU (`L`, `K`, `S`, base-256), PAX (`x`, `g`, and Solaris's `X`) and star headers, recognised one by one, so concatenations
-//!   of dialects work. Owners are the numbers; names of users and groups are ignored.
+//!   of dialects work. Owners are the numbers; names of users and groups are for listings.
 //! - A directory is type 5, GNU's `D`, or a regular file whose name ends in a slash. Type 7 is a regular file. `V` is skipped; `M` and other
 //!   pieces of a multi-volume archive are errors, since the file is incomplete. Any other type is an error: extracting an unknown type as
 //!   a regular file, as some tools do, would put something else into the image.
@@ -49,6 +49,8 @@ pub struct TarOptions {
     /// Warn instead of failing on a fault that loses no data: an extended header without an entry at the end of the archive, a directory
     /// without a name (it is the root), an invalid modification time (of a PAX record it is ignored, of a field it is 0).
     pub lenient: bool,
+    /// Fail if the two blocks of zeros at the end are missing, without which a tar that was cut off between entries is not recognised.
+    pub end_mark: bool,
 }
 
 impl TarOptions {

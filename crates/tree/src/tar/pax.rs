@@ -16,6 +16,8 @@ pub(super) struct Pax {
     pub uid: Option<u64>,
     pub gid: Option<u64>,
     pub mtime: Option<i64>,
+    pub user: Option<Bytes>,
+    pub group: Option<Bytes>,
     pub major: Option<u64>,
     pub minor: Option<u64>,
     /// In the order of the records; names may repeat.
@@ -96,6 +98,8 @@ impl Pax {
             b"uid" => self.uid = decimal(key, value)?,
             b"gid" => self.gid = decimal(key, value)?,
             b"mtime" => self.mtime = seconds(value)?,
+            b"uname" => self.user = text(value),
+            b"gname" => self.group = text(value),
             b"SCHILY.devmajor" => self.major = decimal(key, value)?,
             b"SCHILY.devminor" => self.minor = decimal(key, value)?,
             b"RHT.security.selinux" => self.selinux = text(value),
@@ -115,7 +119,7 @@ impl Pax {
         } else if let Some(name) = key.strip_prefix(b"GNU.sparse.") {
             self.sparse.set(name, value)
         } else {
-            // comment, hdrcharset (bytes stay bytes), atime, ctime, uname, gname, SCHILY.dev, SCHILY.ino, ACLs and others.
+            // comment, hdrcharset (bytes stay bytes), atime, ctime, SCHILY.dev, SCHILY.ino, ACLs and others.
             Ok(())
         }
     }

@@ -31,12 +31,15 @@ pub struct TarSource<R> {
     content: Content,
     /// Name and header offset of the current entry, for errors in its content.
     current: (Bytes, u64),
+    /// Names of the user and the group of the current entry.
+    owner_names: [Bytes; 2],
     /// Offset of the next header, while an earlier content is read again.
     next: Option<u64>,
     ended: bool,
     /// Whether two zero blocks ended the archive.
     end_marked: bool,
     lenient: bool,
+    needs_end_mark: bool,
     warnings: Vec<String>,
 }
 
@@ -80,10 +83,12 @@ impl<R: Read> TarSource<R> {
             pending: Pending::default(),
             content: Content::default(),
             current: (Bytes::new(), 0),
+            owner_names: Default::default(),
             next: None,
             ended: false,
             end_marked: false,
             lenient: options.lenient,
+            needs_end_mark: options.end_mark,
             warnings: Vec::new(),
         }
     }
@@ -233,6 +238,8 @@ impl<R: Read> TarSource<R> {
         let mut pax = pending.pax.unwrap_or_else(|| self.globals.clone());
         let mut name = choose_name(header, &mut pax, pending.name);
         self.current = (name.clone(), offset);
+        let [user, group] = header.owner_names();
+        self.owner_names = [pax.user.take().unwrap_or(user), pax.group.take().unwrap_or(group)];
         if self.lenient {
             self.mend(header, offset, &mut name, &mut pax);
         }
@@ -378,6 +385,10 @@ impl<R: Read> TarSource<R> {
         if !self.pending.is_empty() {
             self.header_without_entry()?;
         }
+        if self.needs_end_mark && !self.end_marked {
+            let expected = "two blocks of zeros: without them, the archive may have been cut off";
+            return Err(self.malformed(&[], self.input.offset(), "the archive ends without an end mark", expected));
+        }
         self.input.finish().map_err(|cause| self.unreadable(cause))
     }
 
@@ -461,6 +472,10 @@ impl<R: Read> Source for TarSource<R> {
             Some(meter) => (meter.consumed(), meter.total()),
             None => (self.next.unwrap_or(self.input.offset()), self.input.length()),
         }
+    }
+
+    fn owner_names(&self) -> (&[u8], &[u8]) {
+        (&self.owner_names[0], &self.owner_names[1])
     }
 
     fn take_warnings(&mut self) -> Vec<String> {

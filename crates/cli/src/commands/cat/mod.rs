@@ -1,4 +1,4 @@
-//! `packline cat`: contents of files of an image, to standard output.
+//! `packline cat`: contents of files of an image or a tar, or of a .lrz or .pln file, to standard output.
 
 #[cfg(feature = "pln")]
 mod pln;
@@ -6,25 +6,30 @@ mod pln;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use packline_image::ContentKind;
+use packline::requests::{Archive, tar_cat};
+#[cfg(feature = "lrz")]
+use packline::requests::{LrzUnpackRequest, lrz_unpack};
 #[cfg(feature = "pln")]
 use packline_pln::Span;
 
-use crate::args::image::ImageArgs;
+use crate::args::image::ArchiveArgs;
 use crate::args::machine::Machine;
 use crate::args::run_options::{SchedulingOptions, Stats};
-use crate::args::value::text;
-use crate::args::{Command, Invocation, wrong};
+use crate::args::{Command, Invocation};
+#[cfg(feature = "pln")]
+use crate::args::{value::text, wrong};
 use crate::host::streams::STDOUT;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+#[cfg(feature = "lrz")]
+use crate::ui::observer::watched;
 
-/// Print the contents of files in an image, or of a .pln file
+/// Print the contents of files in an image or a tar, or the content of a .lrz or .pln file
 #[derive(Debug, clap::Args)]
 pub struct Cat {
     #[command(flatten)]
-    place: ImageArgs,
-    /// Paths of files in the image, in the order wanted; not patterns
+    place: ArchiveArgs,
+    /// Paths of files in the image or the tar, in the order wanted; not patterns
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
     #[cfg(feature = "pln")]
@@ -42,34 +47,47 @@ pub struct Cat {
 impl Command for Cat {
     const NAME: &'static str = "cat";
 
-    const EXAMPLES: &'static [&'static str] =
-        &["packline cat root.sqfs etc/passwd etc/group", "packline cat --range 1M..2M disk.img.pln"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline cat root.sqfs etc/passwd etc/group",
+        "packline cat src.tar.xz src/README",
+        "packline cat --range 1M..2M disk.img.pln",
+    ];
 
     fn details() -> String {
-        "Symbolic links are followed inside the image. If a path leads to no file, nothing is printed.\n\
-         Of a .pln file, or of one on standard input if that is -, the content is printed, or a range of it."
+        "Links are followed inside the image or tar. If a path leads to no file, nothing is printed.\n\
+         Of a .pln file the content is printed, or a range of it; of a .lrz file the content, or with PATH a file of the tar in it.\n\
+         Of two entries of a tar at one path the last counts. A tar is read twice: once for its entries, once for the files; once more \
+         each time that a PATH comes before the previous one in the tar.\n\
+         From standard input a .pln file is printed while it comes; anything else in a pipe is stored first, in TMPDIR or /var/tmp."
             .to_string()
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        #[cfg(feature = "pln")]
-        if path.as_os_str() == "-" || self.place.container() == Some(ContentKind::Pln) {
-            return pln::run(&self, invocation, io);
-        }
-        #[cfg(feature = "pln")]
-        if self.range.is_some() {
-            return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
-        }
-        if self.paths.is_empty() {
-            return Err(Failure::usage("missing argument: PATH"));
-        }
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
-        let image = self.place.open_within(&resources)?;
-        io.refuse_input(&image.display_path)?;
+        let mut archive = self.place.offset.open(path, true, &resources, io)?;
+        #[cfg(feature = "pln")]
+        if !matches!(archive, Archive::Pln(_)) && self.range.is_some() {
+            return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
+        }
+        if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
+            return Err(Failure::usage("missing argument: PATH"));
+        }
+        io.refuse_input(&archive.display_path())?;
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
-        packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?;
+        match archive {
+            #[cfg(feature = "pln")]
+            Archive::Pln(input) => pln::run(&self, input, resources, io)?,
+            Archive::SquashFs(image) => packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?,
+            #[cfg(feature = "lrz")]
+            Archive::Lrz(opened) if paths.is_empty() => {
+                let mut request = LrzUnpackRequest::new(&opened, Some(io.stdout_target()));
+                request.resources = options.apply(self.machine.lrz_resources(&io.host));
+                watched(io, false, |observer| lrz_unpack(request, observer))?;
+            }
+            _ => tar_cat(&mut archive, &paths, &resources, &mut io.stdout, STDOUT)?,
+        }
         options.print_counters(io);
         options.write_trace(invocation, io)
     }

@@ -3,36 +3,32 @@
 use std::ffi::OsStr;
 
 use packline::requests::PlnUnpackRequest;
+use packline::{Input, Resources};
 use packline_pln::Span;
 
 use super::Cat;
-use crate::args::{Invocation, wrong};
+use crate::args::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
-use crate::ui::place::Place;
 use crate::ui::size::parse_size;
 
 /// Prints.
 ///
 /// # Errors
 /// Those of the arguments and of the library.
-pub fn run(cat: &Cat, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-    if cat.place.offset.is_some() {
+pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result<(), Failure> {
+    if cat.place.offset.is_given() {
         return Err(wrong("offset", "has no effect on a .pln file (expected --range)"));
     }
     if !cat.paths.is_empty() {
         return Err(Failure::usage("a .pln file holds no paths (expected no PATH; --range START..END prints a part)"));
     }
-    let path = cat.place.image.clone();
-    let options = cat.scheduling.start(cat.stats.stats, None, &[&path], io)?;
-    let place = if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path) };
-    let mut request = PlnUnpackRequest::new(place.source(None, io)?, io.stdout_target());
+    let mut request = PlnUnpackRequest::new(input, io.stdout_target());
     request.span = cat.range.unwrap_or(Span::ALL);
-    request.resources = options.apply(cat.machine.resources(&io.host));
+    request.resources = resources;
     watched(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
-    options.print_counters(io);
-    options.write_trace(invocation, io)
+    Ok(())
 }
 
 /// Parses `START..END`.

@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use packline::Input;
 use packline_pln::Info;
 use serde_json::{Map, Value};
 
@@ -29,7 +30,7 @@ pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Fai
     let (mut failed, mut listed, mut sums) = (false, 0, [0; 3]);
     for place in places {
         let path = place.display_path();
-        let read = packline::requests::pln_info(path).map_err(Failure::from);
+        let read = packline::requests::pln_info(Input::file(path), &io.host.resources()).map_err(Failure::from);
         let info = match read {
             Ok(info) => info,
             Err(Failure::Failed(what)) => {

@@ -2,14 +2,16 @@
 
 #[cfg(feature = "pln")]
 pub(crate) mod pln;
+mod tar;
 
-use packline_image::{ContentKind, ImageInfo, TreeCounts};
+use packline::requests::Archive;
+use packline_image::{ContentKind, ImageInfo, OpenedImage, TreeCounts};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::ImageArgs;
+use crate::args::image::ArchiveArgs;
 use crate::args::{Command, Invocation, wrong};
 #[cfg(feature = "lrz")]
-use crate::compat::lrzip;
+use crate::compat::lrzip::{info as lrz, wants_password};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::report;
@@ -36,11 +38,11 @@ pub const FLAGS: &[(u16, &str)] = &[
     (1 << 15, "unknown bit 15"),
 ];
 
-/// Show the codecs, sizes, tables and numbers of entries of an image, a .pln file or a .lrz file
+/// Show the codecs, sizes, tables and numbers of entries of an image, a tar, a .pln file or a .lrz file
 #[derive(Debug, clap::Args)]
 pub struct Info {
     #[command(flatten)]
-    place: ImageArgs,
+    place: ArchiveArgs,
     /// Print everything as one JSON object
     #[arg(long)]
     json: bool,
@@ -53,26 +55,46 @@ impl Command for Info {
     const NAME: &'static str = "info";
 
     fn details() -> String {
-        "No file content is read. Offsets are in bytes from the start of the image.".to_string()
+        "Of an image no file content is read, and offsets are in bytes from its start. A tar is read to its end.\n\
+         From standard input a tar is read while it comes; anything else in a pipe is stored first, in TMPDIR or /var/tmp."
+            .to_string()
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let container = self.place.container();
-        if let Some(container @ (ContentKind::Pln | ContentKind::Lrz)) = container
-            && let Some(long) = invocation.given_beside(&["json"])
-        {
-            return Err(wrong(long, format!("has no effect on {container}")));
+        let (path, resources) = (&self.place.image, io.host.resources());
+        let opened = self.place.offset.open_with(path, false, &resources, None, io)?;
+        #[cfg(feature = "lrz")]
+        let detail = lrz::Detail { json: self.json, verbosity: 0 };
+        #[cfg(feature = "lrz")]
+        if opened.as_ref().is_err_and(wants_password) {
+            refuse_options(ContentKind::Lrz, invocation)?;
+            return lrz::show(detail, path, Err(Failure::AlreadyReported(0)), io);
         }
-        match container {
+        let archive = opened?;
+        refuse_options(archive.content_kind(), invocation)?;
+        match archive {
+            Archive::SquashFs(image) => self.show_image(&image, io),
             #[cfg(feature = "pln")]
-            Some(ContentKind::Pln) => return pln::run(&self.place.image, self.json, io),
+            Archive::Pln(input) => pln::run(input, self.json, io),
             #[cfg(feature = "lrz")]
-            Some(ContentKind::Lrz) => return lrzip::info::of_file(&self.place.image, self.json, io),
-            _ => {}
+            Archive::Lrz(opened) => lrz::show(detail, &opened.display_path.clone(), Ok(opened), io),
+            mut archive => tar::run(&mut archive, self.json, io),
         }
-        let image = self.place.open()?;
-        let info = ImageInfo::of(&image);
-        let counts = if self.quick { None } else { Some(TreeCounts::of(&image)?) };
+    }
+}
+
+/// Refuses options that only images have.
+fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(), Failure> {
+    match invocation.given_beside(&["json"]) {
+        Some(long) if container != ContentKind::SquashFs => Err(wrong(long, format!("has no effect on {container}"))),
+        _ => Ok(()),
+    }
+}
+
+impl Info {
+    fn show_image(&self, image: &OpenedImage, io: &mut Io) -> Result<(), Failure> {
+        let info = ImageInfo::of(image);
+        let counts = if self.quick { None } else { Some(TreeCounts::of(image)?) };
         let counts = counts.as_ref();
         let text = if self.json { format!("{}\n", object(&info, counts)) } else { text(&info, counts) };
         io.print_as(self.json, &text)

@@ -1,7 +1,6 @@
 //! `packline info` of a .pln file: the summary of its tables.
 
-use std::path::Path;
-
+use packline::Input;
 use packline_pln::{Info, Kind};
 use serde_json::{Value, json};
 
@@ -14,8 +13,8 @@ use crate::ui::size::{percent, show_bytes};
 ///
 /// # Errors
 /// Those of reading the tables.
-pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
-    let info = packline::requests::pln_info(path)?;
+pub fn run(input: Input, json: bool, io: &mut Io) -> Result<(), Failure> {
+    let info = packline::requests::pln_info(input, &io.host.resources())?;
     let text = if json { format!("{}\n", object(&info)) } else { text(&info) };
     io.print(&text)
 }

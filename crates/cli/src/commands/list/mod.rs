@@ -7,32 +7,42 @@ use std::io::Write;
 use std::path::Path;
 
 use packline::Selection;
-use packline_image::{ContentKind, ImageEntries, OpenedImage};
+use packline::requests::Archive;
+use packline_image::{ImageEntries, OpenedImage};
 use packline_runtime::escape;
 use packline_squashfs::read::{Inode, Node, Visit};
+use packline_tree::Meta;
 use serde_json::{Map, Value, json};
 
-use crate::args::image::ImageArgs;
+use crate::args::image::ArchiveArgs;
 use crate::args::patterns::{self, Exclude};
 use crate::args::text_list::Ending;
 use crate::args::{Command, Invocation};
+use crate::host::names::Names;
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::{mode_string, type_name};
+use crate::ui::size::show_human;
 use crate::ui::time::Moment;
 
 /// List what is in an image, or in a tar or .lrz file
 #[derive(Debug, clap::Args)]
 pub struct List {
     #[command(flatten)]
-    place: ImageArgs,
+    place: ArchiveArgs,
     /// List only entries that match one of these patterns, and all below them; one that matches nothing is an error
     #[arg(value_name = "PATTERN")]
     patterns: Vec<OsString>,
-    /// Show type, permissions, owner, size or device number, and time (UTC) of each entry
+    /// Show type, permissions, owner, group, size or device number, and time (UTC) of each entry
     #[arg(short, long, conflicts_with_all = ["json", "null"])]
     long: bool,
+    /// With --long: show sizes as 1.5K, 23M, 4.0G, rounded up, as ls -lh does. Alone, -h prints this help
+    #[arg(short = 'h', long, requires = "long")]
+    human_readable: bool,
+    /// With --long: show owner and group as numbers [default: the names that this system has for those of an image, and a tar's own]
+    #[arg(long, requires = "long")]
+    numeric_owner: bool,
     /// Print one JSON object per entry, with all that is known of it
     #[arg(long, conflicts_with = "null")]
     json: bool,
@@ -44,13 +54,25 @@ pub struct List {
 }
 
 /// How an entry is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+#[derive(Debug)]
+enum Form {
     Short,
-    Long,
+    Long(Columns),
     Json,
     Raw,
 }
+
+/// What `--long` shows.
+#[derive(Debug)]
+struct Columns {
+    /// Sizes for people.
+    human: bool,
+    /// Names of owners; `None` for numbers.
+    names: Option<Names>,
+}
+
+/// Columns of owner and size together.
+const OWNER_AND_SIZE: usize = 24;
 
 impl Command for List {
     const NAME: &'static str = "list";
@@ -58,7 +80,8 @@ impl Command for List {
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline list root.sqfs",
-        "packline list -l root.sqfs /etc 'usr/bin/x*'",
+        "packline list -lh root.sqfs /etc 'usr/bin/x*'",
+        "curl -s https://example.org/x.tar.gz | packline list -l -",
         "packline list --json root.sqfs | jq -r 'select(.size > 1000000) | .path'",
     ];
 
@@ -67,49 +90,49 @@ impl Command for List {
                     In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
                     interpret or that is not UTF-8. In JSON a name that is not UTF-8 has its exact bytes in a second member, path_hex.\n\
                     A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
-                    hard link shows the name it leads to. An image inside of a tar is listed with --offset.";
+                    hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
+                    From standard input a tar is listed while it comes; an image or a .lrz file in a pipe is stored first, in TMPDIR or \
+                    /var/tmp.";
         format!("{}\n{text}", patterns::LANGUAGE)
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
-        let container = self.place.container();
-        match container {
-            Some(container @ (ContentKind::Tar | ContentKind::Compressed(_))) => {
-                tar::run((&self.place.image, container), self.form(), &selection, io)
-            }
-            #[cfg(feature = "lrz")]
-            Some(container @ ContentKind::Lrz) => tar::run((&self.place.image, container), self.form(), &selection, io),
-            _ => self.list_image(&selection, io),
+        let (form, resources) = (self.form(io), io.host.resources());
+        match self.place.offset.open(&self.place.image, false, &resources, io)? {
+            Archive::SquashFs(image) => list_image(&image, &form, &selection, io),
+            mut archive => tar::run(&mut archive, &form, &selection, io),
         }
     }
 }
 
 impl List {
-    fn form(&self) -> Form {
+    fn form(&self, io: &Io) -> Form {
         match (self.long, self.json, self.null) {
-            (true, _, _) => Form::Long,
+            (true, _, _) => {
+                let names = (!self.numeric_owner).then(io.host.names);
+                Form::Long(Columns { human: self.human_readable, names })
+            }
             (_, true, _) => Form::Json,
             (_, _, true) => Form::Raw,
             _ => Form::Short,
         }
     }
+}
 
-    fn list_image(&self, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
-        let (image, form) = (self.place.open()?, self.form());
-        let (mut sound, mut printed) = (true, Ok(()));
-        for entry in ImageEntries::new(&image, selection) {
-            match entry {
-                Ok(visit) => printed = io.stdout.write_all(&line(&image, &visit, form)?).map_err(Failure::printing),
-                Err(fault) => sound = complain(io, &fault.to_string()),
-            }
-            if printed.is_err() {
-                return ended(printed, sound);
-            }
+fn list_image(image: &OpenedImage, form: &Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
+    let (mut sound, mut printed) = (true, Ok(()));
+    for entry in ImageEntries::new(image, selection) {
+        match entry {
+            Ok(visit) => printed = io.stdout.write_all(&line(image, &visit, form)?).map_err(Failure::printing),
+            Err(fault) => sound = complain(io, &fault.to_string()),
         }
-        sound &= all_found(selection, &image.display_path, io);
-        ended(io.stdout.flush().map_err(Failure::printing), sound)
+        if printed.is_err() {
+            return ended(printed, sound);
+        }
     }
+    sound &= all_found(selection, &image.display_path, io);
+    ended(io.stdout.flush().map_err(Failure::printing), sound)
 }
 
 /// Whether every pattern matched something; reports those that did not.
@@ -136,12 +159,12 @@ fn complain(io: &mut Io, what: &str) -> bool {
     false
 }
 
-fn line(image: &OpenedImage, visit: &Visit, form: Form) -> Result<Vec<u8>, Failure> {
+fn line(image: &OpenedImage, visit: &Visit, form: &Form) -> Result<Vec<u8>, Failure> {
     let path: &[u8] = if visit.path.is_empty() { b"." } else { &visit.path };
     Ok(match form {
         Form::Raw => [path, b"\0"].concat(),
         Form::Short => format!("{}\n", escaped(path)).into_bytes(),
-        Form::Long => long(&visit.path, &visit.inode).into_bytes(),
+        Form::Long(columns) => long(&visit.path, &visit.inode, columns).into_bytes(),
         Form::Json => {
             let xattrs = image.image.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
             format!("{}\n", escape::json(&object(path, &visit.inode, &xattrs).to_string())).into_bytes()
@@ -149,17 +172,12 @@ fn line(image: &OpenedImage, visit: &Visit, form: Form) -> Result<Vec<u8>, Failu
     })
 }
 
-/// Owners as numbers: the names that this machine has for them are not the image's.
-fn long(path: &[u8], inode: &Inode) -> String {
-    let meta = inode.meta;
-    let mode = mode_string(inode.node_type(), meta.mode);
-    let owner = format!("{}/{}", meta.uid, meta.gid);
-    let mut line = format!(
-        "{mode} {owner:<11} {:>12} {} {}",
-        extent(&inode.node),
-        Moment::of(meta.mtime).iso(),
-        escaped_path(path)
-    );
+fn long(path: &[u8], inode: &Inode, columns: &Columns) -> String {
+    let mode = mode_string(inode.node_type(), inode.meta.mode);
+    let names = columns.names.as_ref();
+    let user = names.and_then(|names| names.user(inode.meta.uid)).unwrap_or_default();
+    let group = names.and_then(|names| names.group(inode.meta.gid)).unwrap_or_default();
+    let mut line = columns.row(&mode, inode.meta, (user, group), &extent(&inode.node, columns), path);
     if let Node::Symlink(target) = &inode.node {
         line.push_str(" -> ");
         line.push_str(&escaped(target));
@@ -168,11 +186,29 @@ fn long(path: &[u8], inode: &Inode) -> String {
     line
 }
 
+impl Columns {
+    /// A line up to the path; an owner or group without a name is shown as a number.
+    fn row(&self, mode: &str, meta: Meta, (user, group): (&[u8], &[u8]), extent: &str, path: &[u8]) -> String {
+        let shown = |name: &[u8], number: u32| match self.names.is_some() && !name.is_empty() {
+            true => escaped(name),
+            false => number.to_string(),
+        };
+        let owner = format!("{}/{}", shown(user, meta.uid), shown(group, meta.gid));
+        let width = OWNER_AND_SIZE.saturating_sub(owner.chars().count() + 1);
+        let time = Moment::of(meta.mtime).long_iso();
+        format!("{mode} {owner} {extent:>width$} {time} {}", escaped_path(path))
+    }
+
+    fn size(&self, bytes: u64) -> String {
+        if self.human { show_human(bytes) } else { bytes.to_string() }
+    }
+}
+
 /// Size, or device number.
-fn extent(node: &Node) -> String {
+fn extent(node: &Node, columns: &Columns) -> String {
     match node {
         Node::BlockDevice(device) | Node::CharDevice(device) => format!("{},{}", device.major, device.minor),
-        node => size(node).to_string(),
+        node => columns.size(size(node)),
     }
 }
 

@@ -1,73 +1,59 @@
 //! `packline list` of a tar, plain or compressed, or of the tar in a .lrz file.
 
 use std::io::Write;
-use std::path::Path;
 
 use packline::Selection;
-use packline_image::ContentKind;
+use packline::requests::Archive;
 use packline_runtime::escape;
 use packline_squashfs::read::NodeType;
+use packline_tree::tar::TarOptions;
 use packline_tree::{Entry, Kind};
 use serde_json::{Map, Value, json};
 
-use crate::commands::list::{Form, all_found, ended, xattr};
-#[cfg(feature = "lrz")]
-use crate::compat::lrzip::{open_asking, password::Secret};
+use super::{Columns, Form, all_found, ended, xattr};
 use crate::ui::escape::{escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::{mode_string, type_name};
-use crate::ui::time::Moment;
 
 /// Lists the entries that are selected, in the order of the tar; one that comes twice is listed twice.
 ///
 /// # Errors
 /// Those of reading and printing; patterns that match nothing, which are named first.
-pub fn run(
-    (path, container): (&Path, ContentKind),
-    form: Form,
-    selection: &Selection,
-    io: &mut Io,
-) -> Result<(), Failure> {
+pub fn run(archive: &mut Archive, form: &Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
     let resources = io.host.resources();
-    #[cfg(feature = "lrz")]
-    let lrz = (container == ContentKind::Lrz).then(|| open_asking(path, &Secret::None, io)).transpose()?;
+    let path = archive.display_path();
     let mut printed = Ok(());
-    let mut found = |entry: &Entry| {
-        if selection.selects(&entry.path, entry.kind == Kind::Dir) {
-            printed = io.stdout.write_all(&line(entry, form)).map_err(Failure::printing);
+    let read = archive.read_tar(TarOptions::default(), &resources, &mut |source| {
+        while let Some(entry) = source.next_entry()? {
+            if selection.selects(&entry.path, entry.kind == Kind::Dir) {
+                let line = line(&entry, source.owner_names(), form);
+                printed = io.stdout.write_all(&line).map_err(Failure::printing);
+            }
+            if printed.is_err() {
+                break;
+            }
         }
-        printed.is_ok()
-    };
-    #[cfg(not(feature = "lrz"))]
-    let read = packline::requests::tar_entries(path, &resources, &mut found);
-    #[cfg(feature = "lrz")]
-    let read = match lrz {
-        Some(opened) => packline::requests::lrz_entries(&opened, &resources, &mut found),
-        None => packline::requests::tar_entries(path, &resources, &mut found),
-    };
+        Ok(())
+    });
     let printed = printed.and_then(|()| io.stdout.flush().map_err(Failure::printing));
     read?;
-    let sound = printed.is_err() || all_found(selection, path, io);
+    let sound = printed.is_err() || all_found(selection, &path, io);
     ended(printed, sound)
 }
 
-fn line(entry: &Entry, form: Form) -> Vec<u8> {
+fn line(entry: &Entry, names: (&[u8], &[u8]), form: &Form) -> Vec<u8> {
     let path: &[u8] = if entry.path.is_empty() { b"." } else { &entry.path };
     match form {
         Form::Raw => [path, b"\0"].concat(),
         Form::Short => format!("{}\n", escaped(path)).into_bytes(),
-        Form::Long => long(entry).into_bytes(),
-        Form::Json => format!("{}\n", escape::json(&object(path, entry).to_string())).into_bytes(),
+        Form::Long(columns) => long(entry, names, columns).into_bytes(),
+        Form::Json => format!("{}\n", escape::json(&object(path, entry, names).to_string())).into_bytes(),
     }
 }
 
-fn long(entry: &Entry) -> String {
-    let meta = entry.meta;
-    let owner = format!("{}/{}", meta.uid, meta.gid);
-    let time = Moment::of(meta.mtime).iso();
-    let mut line =
-        format!("{} {owner:<11} {:>12} {time} {}", mode(entry), extent(&entry.kind), escaped_path(&entry.path));
+fn long(entry: &Entry, names: (&[u8], &[u8]), columns: &Columns) -> String {
+    let mut line = columns.row(&mode(entry), entry.meta, names, &extent(&entry.kind, columns), &entry.path);
     match &entry.kind {
         Kind::Symlink(target) => line.push_str(&format!(" -> {}", escaped(target))),
         Kind::HardLink(target) => line.push_str(&format!(" link to {}", escaped_path(target))),
@@ -100,10 +86,10 @@ fn node_type(kind: &Kind) -> Option<NodeType> {
 }
 
 /// Size, or device number.
-fn extent(kind: &Kind) -> String {
+fn extent(kind: &Kind, columns: &Columns) -> String {
     match kind {
         Kind::BlockDevice(device) | Kind::CharDevice(device) => format!("{},{}", device.major, device.minor),
-        kind => size(kind).to_string(),
+        kind => columns.size(size(kind)),
     }
 }
 
@@ -115,7 +101,7 @@ fn size(kind: &Kind) -> u64 {
     }
 }
 
-fn object(path: &[u8], entry: &Entry) -> Value {
+fn object(path: &[u8], entry: &Entry, (user, group): (&[u8], &[u8])) -> Value {
     let (mut object, meta) = (Map::new(), entry.meta);
     put_json(&mut object, "path", path);
     let members = [
@@ -127,6 +113,11 @@ fn object(path: &[u8], entry: &Entry) -> Value {
         ("size", json!(size(&entry.kind))),
     ];
     object.extend(members.map(|(key, value)| (key.to_string(), value)));
+    for (key, name) in [("user", user), ("group", group)] {
+        if !name.is_empty() {
+            put_json(&mut object, key, name);
+        }
+    }
     match &entry.kind {
         Kind::Symlink(target) | Kind::HardLink(target) => put_json(&mut object, "target", target),
         Kind::BlockDevice(device) | Kind::CharDevice(device) => {

@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use packline::Error;
-use packline::requests::LrzUnpackRequest;
+use packline::requests::{LrzUnpackRequest, OpenedLrz};
 use packline_lrz::{Error as LrzError, Unpacked};
 use serde_json::{Value, json};
 
 use super::{Verify, outcome};
 use crate::args::run_options::RunOptions;
-use crate::compat::lrzip::open_asking;
-use crate::compat::lrzip::password::Secret;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -21,19 +19,23 @@ use crate::ui::size::show_bytes;
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] for a fault, which has been printed; those of reading.
-pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
-    let (path, json) = (&verify.place.image, verify.json);
+pub fn run(verify: &Verify, opened: &OpenedLrz, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+    let (path, json) = (&opened.display_path, verify.json);
     let resources = options.apply(verify.machine.lrz_resources(&io.host));
-    let opened = open_asking(path, &Secret::None, io)?;
-    let mut request = LrzUnpackRequest::new(&opened, None);
+    let mut request = LrzUnpackRequest::new(opened, None);
     (request.md5, request.resources) = (true, resources);
     match watched(io, !verify.quiet && !json, |observer| packline::requests::lrz_unpack(request, observer)) {
         Ok(unpacked) => {
-            verify.report(totals_object(&unpacked), totals_text(path, &unpacked), unpacked.plain, options, io)
+            let totals = (totals_object(&unpacked), totals_text(path, &unpacked), unpacked.plain);
+            verify.report(path, totals, options, io)
         }
         Err(error) => {
             let Some(cause) = corruption(&error) else { return Err(error.into()) };
-            let line = if json { object(cause).to_string() } else { format!("{}: {cause}", path.escaped()) };
+            let line = if json {
+                verify.named(path, object(cause)).to_string()
+            } else {
+                format!("{}: {cause}", path.escaped())
+            };
             outcome(1, io.print_as(json, &format!("{line}\n")))
         }
     }

@@ -1,16 +1,20 @@
-//! `packline verify`: checks an image and reports each fault with its offset.
+//! `packline verify`: checks images and other archives and reports each fault with its offset.
 
 #[cfg(feature = "lrz")]
 mod lrz;
 #[cfg(feature = "pln")]
 mod pln;
+mod tar;
 
-use packline::Progress;
-use packline_image::{ContentKind, OpenedImage};
+use std::path::{Path, PathBuf};
+
+use packline::requests::Archive;
+use packline::{Progress, Resources};
+use packline_image::OpenedImage;
 use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::ImageArgs;
+use crate::args::image::Offset;
 use crate::args::machine::Machine;
 use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
 use crate::args::{Command, Invocation, wrong};
@@ -20,11 +24,14 @@ use crate::ui::io::Io;
 use crate::ui::progress::Bar;
 use crate::ui::size::{count, show_bytes};
 
-/// Read every byte of an image, a .pln file or a .lrz file and check every rule of the format
+/// Read every byte of images, .pln files, .lrz files or tars and check every rule of the format
 #[derive(Debug, clap::Args)]
 pub struct Verify {
+    /// The files: images (or the block devices that they are on), .pln or .lrz files, tars; - for standard input
+    #[arg(value_name = "IMAGE", required = true, value_hint = clap::ValueHint::AnyPath)]
+    images: Vec<PathBuf>,
     #[command(flatten)]
-    place: ImageArgs,
+    offset: Offset,
     /// Also print what is legal but odd
     #[arg(long)]
     notes: bool,
@@ -45,66 +52,98 @@ pub struct Verify {
 impl Command for Verify {
     const NAME: &'static str = "verify";
 
+    const EXAMPLES: &'static [&'static str] =
+        &["packline verify root.sqfs", "packline verify --json *.sqfs backup.pln"];
+
     fn details() -> String {
         "Each fault is printed with its offset, in bytes from the start of the image, and the file concerned if it is a file's \
          content. Contents of images have no checksums but for those that the codec adds (gzip, xz): of a block that is not compressed, \
          changed bytes cannot be detected.\n\
-         Of a .lrz file everything is decompressed, up to the first fault."
+         Of a .lrz file everything is decompressed, up to the first fault. So is a tar, which has checksums of headers only; one without \
+         the mark at its end is at fault.\n\
+         Of several files, one that cannot be read does not keep the others from being verified; the exit status is 1 then."
             .to_string()
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let path = self.place.image.clone();
-        let container = self.place.container();
-        if let Some(container @ (ContentKind::Pln | ContentKind::Lrz)) = container {
-            let honoured = [&["json", "quiet", "jobs", "mem"][..], &run_options::NAMES].concat();
-            if let Some(long) = invocation.given_beside(&honoured) {
-                return Err(wrong(long, format!("has no effect on {container}")));
+        let operands: Vec<&Path> = self.images.iter().map(PathBuf::as_path).collect();
+        let mut options = self.scheduling.start(self.stats.stats, None, &operands, io)?;
+        let mut all = Ok(());
+        for path in &self.images {
+            options.restart(&io.host);
+            match self.verify(path, &options, invocation, io).map_err(|failure| invocation.advise(failure)) {
+                Ok(()) => {}
+                Err(Failure::Failed(what)) if self.images.len() > 1 => {
+                    io.eprint_lines(&format!("packline: {what}"));
+                    all = Err(Failure::AlreadyReported(1));
+                }
+                Err(failure @ Failure::AlreadyReported(_)) => all = Err(failure),
+                Err(failure) => return Err(failure),
             }
         }
-        let options = self.scheduling.start(self.stats.stats, None, &[&path], io)?;
-        let verified = match container {
-            #[cfg(feature = "pln")]
-            Some(ContentKind::Pln) => pln::run(&self, &options, io),
-            #[cfg(feature = "lrz")]
-            Some(ContentKind::Lrz) => lrz::run(&self, &options, io),
-            _ => self.verify_image(&options, io),
-        };
-        if matches!(verified, Ok(()) | Err(Failure::AlreadyReported(_))) {
-            options.write_trace(invocation, io)?;
-        }
-        verified
+        options.write_trace(invocation, io)?;
+        all
     }
 }
 
 impl Verify {
-    fn verify_image(&self, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+    fn verify(&self, path: &Path, options: &RunOptions, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let resources = options.apply(self.machine.resources(&io.host));
-        let image = self.place.open_within(&resources)?;
+        let mut archive = self.offset.open(path, false, &resources, io)?;
+        let (path, container) = (archive.display_path(), archive.content_kind());
+        let honoured = [&["json", "quiet", "jobs", "mem"][..], &run_options::NAMES].concat();
+        if let (false, Some(long)) = (matches!(archive, Archive::SquashFs(_)), invocation.given_beside(&honoured)) {
+            return Err(wrong(long, format!("has no effect on {container}")));
+        }
+        match archive {
+            Archive::SquashFs(image) => self.verify_image(&image, &resources, options, io),
+            #[cfg(feature = "pln")]
+            Archive::Pln(input) => pln::run(self, (&path, input), &resources, options, io),
+            #[cfg(feature = "lrz")]
+            Archive::Lrz(opened) => lrz::run(self, &opened, options, io),
+            _ => tar::run(self, &mut archive, options, io),
+        }
+    }
+
+    fn verify_image(
+        &self,
+        image: &OpenedImage,
+        resources: &Resources,
+        options: &RunOptions,
+        io: &mut Io,
+    ) -> Result<(), Failure> {
         let bar = (io.terminal && !self.quiet && !self.json).then(Bar::new);
-        let mut printer = Printer { io, image: &image, bar, json: self.json, notes: self.notes, failed: None };
-        let verified = packline_image::verify(&image, &resources, &mut printer);
+        let mut printer = Printer { io, image, bar, verify: self, failed: None };
+        let verified = packline_image::verify(image, resources, &mut printer);
         if let Some(bar) = printer.bar.take() {
             bar.clear();
         }
         let printed = printer.failed.take().map_or(Ok(()), Err);
-        let totals = verified?;
-        let printed = printed.and_then(|()| {
-            self.report(totals_object(&totals), totals_text(&image, &totals), totals.content, options, io)
-        });
+        let (totals, path) = (verified?, &image.display_path);
+        let shown = (totals_object(&totals), totals_text(image, &totals), totals.content);
+        let printed = printed.and_then(|()| self.report(path, shown, options, io));
         outcome(totals.faults, printed)
+    }
+
+    /// An object about a file, with its name.
+    fn named(&self, path: &Path, mut object: Value) -> Value {
+        if let Some(members) = object.as_object_mut() {
+            put_json(members, "file", path.as_os_str().as_encoded_bytes());
+        }
+        object
     }
 
     /// Prints totals of so many bytes of content, as JSON or for people, with the counters.
     fn report(
         &self,
-        object: Value,
-        text: String,
-        bytes: u64,
+        path: &Path,
+        (object, text, bytes): (Value, String, u64),
         options: &RunOptions,
         io: &mut Io,
     ) -> Result<(), Failure> {
-        let summary = options.summary(self.json, object, text, bytes);
+        // The first line has the name.
+        let name = if self.images.len() > 1 { format!("\n{}: ", path.escaped()) } else { "\n".to_string() };
+        let summary = options.summary(self.json, self.named(path, object), text.replace('\n', &name), bytes);
         match self.json || !self.quiet {
             true => io.print_as(self.json, &format!("{summary}\n")),
             false => Ok(()),
@@ -117,8 +156,7 @@ struct Printer<'p> {
     io: &'p mut Io,
     image: &'p OpenedImage,
     bar: Option<Bar>,
-    json: bool,
-    notes: bool,
+    verify: &'p Verify,
     /// Printing failed: nothing more is printed.
     failed: Option<Failure>,
 }
@@ -133,14 +171,18 @@ pub(crate) fn outcome(faults: u64, printed: Result<(), Failure>) -> Result<(), F
 
 impl Examiner for Printer<'_> {
     fn found(&mut self, finding: Finding) {
-        if self.failed.is_some() || finding.severity == Severity::Note && !self.notes {
+        if self.failed.is_some() || finding.severity == Severity::Note && !self.verify.notes {
             return;
         }
-        let line = if self.json { format!("{}\n", object(&finding)) } else { text(self.image, &finding) };
+        let json = self.verify.json;
+        let line = match json {
+            true => format!("{}\n", self.verify.named(&self.image.display_path, object(&finding))),
+            false => text(self.image, &finding),
+        };
         let io = &mut *self.io;
         let printed = match &self.bar {
-            Some(bar) => bar.aside(|| io.print_as(self.json, &line)),
-            None => io.print_as(self.json, &line),
+            Some(bar) => bar.aside(|| io.print_as(json, &line)),
+            None => io.print_as(json, &line),
         };
         self.failed = printed.err();
     }

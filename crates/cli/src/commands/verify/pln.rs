@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
-use packline::{Input, Observer, Progress};
+use packline::{Input, Observer, Progress, Resources};
 use packline_pln::{Error, Verified};
 use serde_json::{Value, json};
 
@@ -19,22 +19,24 @@ use crate::ui::size::{count, show_bytes};
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] for faults, which have been printed; those of reading.
-pub fn run(verify: &Verify, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
-    let (path, json, quiet) = (&*verify.place.image, verify.json, verify.quiet);
-    let resources = options.apply(verify.machine.resources(&io.host));
-    let bar = (io.terminal && !quiet && !json).then(Bar::new);
-    let printer = Printer { io: RefCell::new(io), bar, path, json, failed: Cell::new(None) };
-    let source = Input::File(path.to_path_buf());
-    let verified = packline::requests::pln_verify(source, &resources, &mut |error| printer.found(error), &mut &printer);
+pub fn run(
+    verify: &Verify,
+    (path, source): (&Path, Input),
+    resources: &Resources,
+    options: &RunOptions,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let bar = (io.terminal && !verify.quiet && !verify.json).then(Bar::new);
+    let printer = Printer { io: RefCell::new(io), bar, path, verify, failed: Cell::new(None) };
+    let verified = packline::requests::pln_verify(source, resources, &mut |error| printer.found(error), &mut &printer);
     let Printer { bar, failed, .. } = printer;
     if let Some(bar) = bar {
         bar.clear();
     }
     let printed = failed.into_inner().map_or(Ok(()), Err);
     let verified = verified?;
-    let printed = printed.and_then(|()| {
-        verify.report(totals_object(&verified), totals_text(path, &verified), verified.bytes, options, io)
-    });
+    let totals = (totals_object(&verified), totals_text(path, &verified), verified.bytes);
+    let printed = printed.and_then(|()| verify.report(path, totals, options, io));
     outcome(verified.findings, printed)
 }
 
@@ -43,7 +45,7 @@ struct Printer<'p> {
     io: RefCell<&'p mut Io>,
     bar: Option<Bar>,
     path: &'p Path,
-    json: bool,
+    verify: &'p Verify,
     /// Printing failed: nothing more is printed.
     failed: Cell<Option<Failure>>,
 }
@@ -54,9 +56,12 @@ impl Printer<'_> {
         if failed.is_some() {
             return self.failed.set(failed);
         }
-        let line =
-            if self.json { format!("{}\n", object(error)) } else { format!("{}: {error}\n", self.path.escaped()) };
-        let print = || self.io.borrow_mut().print_as(self.json, &line);
+        let json = self.verify.json;
+        let line = match json {
+            true => format!("{}\n", self.verify.named(self.path, object(error))),
+            false => format!("{}: {error}\n", self.path.escaped()),
+        };
+        let print = || self.io.borrow_mut().print_as(json, &line);
         self.failed.set(self.aside(print).err());
     }
 

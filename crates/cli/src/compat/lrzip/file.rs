@@ -13,8 +13,9 @@ use crate::host::streams::STDIN;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::io::take_stdin;
 use crate::ui::observer::{remove_source, watched_and_synced};
-use crate::ui::place::{Place, take_stdin};
+use crate::ui::place::Place;
 use crate::ui::size::show_bytes;
 
 /// Processes one input.

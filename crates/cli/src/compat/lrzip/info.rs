@@ -32,11 +32,6 @@ pub struct Detail {
     pub verbosity: u8,
 }
 
-/// Shows the file at a path as a whole.
-pub fn of_file(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
-    show(Detail { json, verbosity: 0 }, path, without_password(path), io)
-}
-
 /// Opens a file. One that needs a password is [`Failure::AlreadyReported`] with 0.
 pub fn without_password(path: &Path) -> Result<OpenedLrz, Failure> {
     match packline::requests::lrz_open(path, None) {

@@ -20,7 +20,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
 use conf::Conf;
-pub(crate) use file::{open_asking, password_of};
+pub(crate) use file::{open_asking, password_of, wants_password};
 use options::Options;
 use settings::{Mode, Settings};
 

@@ -1,0 +1,84 @@
+//! `packline info` of a tar: its compression, and the numbers of its entries.
+
+use packline::requests::Archive;
+use packline_image::{ContentKind, TreeCounts};
+use packline_tree::tar::TarOptions;
+use packline_tree::{Entry, Kind};
+use serde_json::json;
+
+use super::both;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::report;
+
+/// Counts the entries as the tar has them, those that a later one replaces included.
+///
+/// # Errors
+/// Those of reading and printing.
+pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure> {
+    let (mut counts, mut size) = (TreeCounts::default(), 0);
+    let compression = match archive.content_kind() {
+        ContentKind::Compressed(compression) => Some(compression.to_string()),
+        _ => None,
+    };
+    archive.read_tar(TarOptions::default(), &io.host.resources(), &mut |source| {
+        while let Some(entry) = source.next_entry()? {
+            count(&mut counts, &entry);
+        }
+        let (consumed, total) = source.progress();
+        size = total.unwrap_or(consumed);
+        Ok(())
+    })?;
+    let text = if json { object(&counts, compression, size) } else { text(&counts, compression, size) };
+    io.print_as(json, &format!("{text}\n"))
+}
+
+fn count(counts: &mut TreeCounts, entry: &Entry) {
+    counts.with_xattrs += u64::from(!entry.xattrs.is_empty());
+    let number = match &entry.kind {
+        Kind::File { size } => {
+            counts.content_bytes = counts.content_bytes.saturating_add(*size);
+            &mut counts.files
+        }
+        Kind::Dir => &mut counts.directories,
+        Kind::Symlink(_) => &mut counts.symlinks,
+        Kind::HardLink(_) => &mut counts.hard_links,
+        Kind::BlockDevice(_) | Kind::CharDevice(_) => &mut counts.devices,
+        Kind::Fifo => &mut counts.fifos,
+        Kind::Socket => &mut counts.sockets,
+    };
+    *number += 1;
+}
+
+fn text(counts: &TreeCounts, compression: Option<String>, size: u64) -> String {
+    let special = counts.devices + counts.fifos + counts.sockets;
+    let percent = size as f64 * 100.0 / counts.content_bytes.max(1) as f64;
+    let ratio = if size < counts.content_bytes { format!(" ({percent:.1}% of the content)") } else { String::new() };
+    let lines = [
+        ("Format", "tar".to_string()),
+        ("Compression", compression.unwrap_or_else(|| "none".to_string())),
+        ("Size", both(size) + &ratio),
+        ("Entries", report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, special)),
+        ("Content", both(counts.content_bytes)),
+        ("With xattrs", counts.with_xattrs.to_string()),
+    ];
+    lines.map(|(what, value)| format!("{:<12} {value}", format!("{what}:"))).join("\n")
+}
+
+fn object(counts: &TreeCounts, compression: Option<String>, size: u64) -> String {
+    json!({
+        "format": "tar",
+        "compression": compression,
+        "size": size,
+        "files": counts.files,
+        "directories": counts.directories,
+        "symlinks": counts.symlinks,
+        "hard_links": counts.hard_links,
+        "devices": counts.devices,
+        "fifos": counts.fifos,
+        "sockets": counts.sockets,
+        "with_xattrs": counts.with_xattrs,
+        "content_bytes": counts.content_bytes,
+    })
+    .to_string()
+}

@@ -1,0 +1,62 @@
+//! The one file that reads the names of users and groups: /etc/passwd and /etc/group, which a static program can read anywhere, and no
+//! directory service.
+
+use std::collections::BTreeMap;
+
+/// Names of users and groups of this system, by number.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    users: BTreeMap<u32, Vec<u8>>,
+    groups: BTreeMap<u32, Vec<u8>>,
+}
+
+/// Those of this system; none from a file that cannot be read.
+pub fn names() -> Names {
+    let read = |path| std::fs::read(path).unwrap_or_default();
+    Names::parse(&read("/etc/passwd"), &read("/etc/group"))
+}
+
+impl Names {
+    /// From the content of the two files.
+    pub fn parse(passwd: &[u8], group: &[u8]) -> Names {
+        Names { users: by_number(passwd), groups: by_number(group) }
+    }
+
+    pub fn user(&self, number: u32) -> Option<&[u8]> {
+        self.users.get(&number).map(Vec::as_slice)
+    }
+
+    pub fn group(&self, number: u32) -> Option<&[u8]> {
+        self.groups.get(&number).map(Vec::as_slice)
+    }
+}
+
+/// Lines `NAME:PASSWORD:NUMBER:...`. Of several names of a number the first counts, as for getpwuid(3).
+fn by_number(text: &[u8]) -> BTreeMap<u32, Vec<u8>> {
+    let mut names = BTreeMap::new();
+    for line in text.split(|&byte| byte == b'\n') {
+        let mut fields = line.split(|&byte| byte == b':');
+        let (name, number) = (fields.next().unwrap_or_default(), fields.nth(1).unwrap_or_default());
+        if let Some(number) = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok()) {
+            names.entry(number).or_insert_with(|| name.to_vec());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_name_of_a_number_counts() {
+        let passwd =
+            b"root:x:0:0:root:/root:/bin/sh\n# comment\ntoor:x:0:0::/:/bin/sh\nbroken\nann:x:1000:1000::/home:/bin/sh";
+        let names = Names::parse(passwd, b"wheel:x:0:ann\nusers:x:100:\nbad:x:-1:\n");
+        assert_eq!((names.user(0), names.user(1000), names.user(1)), (Some(&b"root"[..]), Some(&b"ann"[..]), None));
+        assert_eq!(
+            (names.group(0), names.group(100), names.group(1)),
+            (Some(&b"wheel"[..]), Some(&b"users"[..]), None)
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! A file or stream of any container, recognised by its first bytes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_image::{ImagePlace, metadata_cache};
+use packline_runtime::escape::Escape;
+use packline_runtime::{FileInput, unnamed_temp_file};
+use packline_tree::tar::TarOptions;
+
+#[cfg(feature = "lrz")]
+use crate::lrzip::{self, OpenedLrz, lrz_open, lrz_open_input};
+use crate::source::{Prepared, peeked};
+use crate::{ContentKind, Error, Image, Input, Resources, Source};
+
+/// What reads a tar.
+pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
+
+/// An open file or stream.
+#[non_exhaustive]
+pub enum Archive {
+    /// A SquashFS image, or a file that is taken for one.
+    SquashFs(Image),
+    /// A .lrz file.
+    #[cfg(feature = "lrz")]
+    Lrz(OpenedLrz),
+    /// A .pln file, not opened yet.
+    #[cfg(feature = "pln")]
+    Pln(Input),
+    /// A tar, plain or compressed.
+    Tar(OpenedTar),
+}
+
+/// How an [`Archive`] is opened.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct ArchiveOptions<'a> {
+    /// Byte of the file at which an image starts; `None` to recognise the container, and to search for an image.
+    pub offset: Option<u64>,
+    /// The password of a .lrz file.
+    pub password: Option<&'a [u8]>,
+    /// Whether a tar is read more than once. A stream is stored then.
+    pub again: bool,
+    /// Memory, and the directory for what is stored.
+    pub resources: &'a Resources,
+}
+
+impl<'a> ArchiveOptions<'a> {
+    /// Recognises the container, which has no password; a tar is read once.
+    pub fn new(resources: &'a Resources) -> ArchiveOptions<'a> {
+        ArchiveOptions { offset: None, password: None, again: false, resources }
+    }
+}
+
+/// A tar, plain or compressed.
+pub struct OpenedTar {
+    /// Its name in messages.
+    pub display_path: PathBuf,
+    kind: ContentKind,
+    content: Content,
+}
+
+enum Content {
+    File,
+    Stream(Box<dyn Read + Send>),
+    Stored(Arc<dyn packline_runtime::Input>),
+}
+
+impl Archive {
+    /// Opens a file or stream. An image or .lrz file in a stream is stored first, in a file without a name.
+    ///
+    /// # Errors
+    /// [`Error`], with the name of the file; [`Error::Target`] for a stream of an unknown format.
+    pub fn open(input: Input, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
+        match input {
+            Input::File(path) if is_stream(&path) => {
+                let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+                let stream = File::open(&path).map_err(refused)?;
+                open_stream(path.escaped(), Box::new(stream), options)
+            }
+            Input::File(path) => open_file(path, options),
+            Input::Stream(name, stream) => open_stream(name, stream, options),
+        }
+    }
+
+    /// Its name in messages.
+    pub fn display_path(&self) -> PathBuf {
+        match self {
+            Archive::SquashFs(image) => image.display_path.clone(),
+            #[cfg(feature = "lrz")]
+            Archive::Lrz(opened) => opened.display_path.clone(),
+            #[cfg(feature = "pln")]
+            Archive::Pln(input) => input.shown(),
+            Archive::Tar(tar) => tar.display_path.clone(),
+        }
+    }
+
+    /// Its container.
+    pub fn content_kind(&self) -> ContentKind {
+        match self {
+            Archive::SquashFs(_) => ContentKind::SquashFs,
+            #[cfg(feature = "lrz")]
+            Archive::Lrz(_) => ContentKind::Lrz,
+            #[cfg(feature = "pln")]
+            Archive::Pln(_) => ContentKind::Pln,
+            Archive::Tar(tar) => tar.kind,
+        }
+    }
+
+    /// Passes a tar, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] are those of
+    /// a tar that is not in a .lrz file.
+    ///
+    /// # Errors
+    /// Those of `work` and of reading; [`Error::Container`] for another container.
+    pub fn read_tar(
+        &mut self,
+        options: TarOptions,
+        resources: &Resources,
+        work: &mut TarWork<'_>,
+    ) -> Result<(), Error> {
+        let expected = "a SquashFS image, a tar, or a .lrz file with one";
+        match self {
+            Archive::Tar(tar) => {
+                let prepared = Prepared::new(tar.source())?;
+                let spare = resources.memory.unwrap_or(u64::MAX).saturating_sub(prepared.least());
+                work(prepared.open(resources.workers, spare, options)?.source.as_mut())
+            }
+            #[cfg(feature = "lrz")]
+            Archive::Lrz(opened) => lrzip::read_tar(opened, resources, work),
+            other => Err(other.content_kind().instead_of(&other.display_path(), expected)),
+        }
+    }
+}
+
+impl OpenedTar {
+    fn source(&mut self) -> Source {
+        let name = self.display_path.escaped();
+        match &mut self.content {
+            Content::File => Source::TarFile { path: self.display_path.clone() },
+            Content::Stored(input) => Source::tar_reader(name, Reader { input: Arc::clone(input), at: 0 }),
+            Content::Stream(stream) => {
+                Source::TarStream { name, stream: std::mem::replace(stream, Box::new(io::empty())) }
+            }
+        }
+    }
+}
+
+/// Whether a file is read from front to back: a pipe or a character device.
+fn is_stream(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.file_type().is_fifo() || about.file_type().is_char_device())
+}
+
+fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
+    let place = ImagePlace { path, offset: options.offset };
+    match place.content_kind() {
+        #[cfg(feature = "lrz")]
+        Some(ContentKind::Lrz) => lrz_open(&place.path, options.password).map(Archive::Lrz),
+        #[cfg(feature = "pln")]
+        Some(ContentKind::Pln) => Ok(Archive::Pln(Input::File(place.path))),
+        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => {
+            Ok(Archive::Tar(OpenedTar { display_path: place.path, kind, content: Content::File }))
+        }
+        _ => place.open(metadata_cache(options.resources.memory)).map(Archive::SquashFs),
+    }
+}
+
+fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
+    let path = PathBuf::from(&name);
+    let (head, mut stream) = peeked(&path, stream)?;
+    let found = ContentKind::of_head(&head);
+    match found.filter(|&found| found == ContentKind::Pln || options.offset.is_none()) {
+        #[cfg(feature = "pln")]
+        Some(ContentKind::Pln) => return Ok(Archive::Pln(Input::Stream(name, stream))),
+        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) if !options.again => {
+            return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stream(stream) }));
+        }
+        // One that is empty, or begins with zeros, can only be a tar.
+        None if options.offset.is_none() && head.iter().all(|&byte| byte == 0) => {
+            let (kind, content) = (ContentKind::Tar, Content::Stream(stream));
+            return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content }));
+        }
+        None if options.offset.is_none() => {
+            let what = "a stream of an unknown format: no magic number at byte 0".to_string();
+            let expected = "a SquashFS image, a tar, a .lrz or a .pln file".to_string();
+            return Err(Error::Target { path, what, expected });
+        }
+        _ => {}
+    }
+    let stored = stored(&path, &mut stream, options.resources)?;
+    match found {
+        #[cfg(feature = "lrz")]
+        Some(ContentKind::Lrz) if options.offset.is_none() => {
+            lrz_open_input(&path, stored, options.password).map(Archive::Lrz)
+        }
+        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) if options.offset.is_none() => {
+            Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stored(stored) }))
+        }
+        _ => {
+            let image = ImagePlace { path, offset: options.offset };
+            image.open_input(stored, metadata_cache(options.resources.memory)).map(Archive::SquashFs)
+        }
+    }
+}
+
+/// Stores a stream in a file without a name.
+pub(crate) fn stored(
+    path: &Path,
+    stream: &mut dyn Read,
+    resources: &Resources,
+) -> Result<Arc<dyn packline_runtime::Input>, Error> {
+    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot store", cause };
+    let Some(directory) = &resources.scratch else {
+        let what = "a stream, which is stored first, without a directory for that".to_string();
+        return Err(Error::Target { path: path.to_path_buf(), what, expected: "a file".to_string() });
+    };
+    let mut file = unnamed_temp_file(directory).map_err(refused)?;
+    io::copy(stream, &mut file).map_err(refused)?;
+    Ok(Arc::new(FileInput::new(file).map_err(refused)?))
+}
+
+/// A stored stream from front to back.
+struct Reader {
+    input: Arc<dyn packline_runtime::Input>,
+    at: u64,
+}
+
+impl Read for Reader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.input.size().saturating_sub(self.at);
+        let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.input.read_at(self.at, &mut into[..bytes])?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}

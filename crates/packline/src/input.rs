@@ -27,6 +27,7 @@ impl Input {
         Input::Stream(name.into(), Box::new(stream))
     }
 
+    #[cfg(any(feature = "lrz", feature = "pln"))]
     pub(crate) fn shown(&self) -> PathBuf {
         match self {
             Input::File(path) => path.clone(),

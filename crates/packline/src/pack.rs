@@ -40,6 +40,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
 /// # Errors
 /// Those of [`pack`] that do not depend on contents; [`Error::Request`] for a container other than an image.
 pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<DryRun, Error> {
+    #[cfg_attr(not(feature = "lrz"), allow(clippy::infallible_destructuring_match, reason = "there is one container"))]
     let options = match request.options.clone() {
         PackOptions::SquashFs(options) => options,
         #[cfg(feature = "lrz")]

@@ -72,8 +72,8 @@ fn too_many_entries_for_the_memory_are_an_error() {
     let sandbox = crate::sandbox();
     let nodes: Vec<Node> = (0..60_000).map(|at| Node::file(format!("{at:0100}"), *b"")).collect();
     sandbox.write_tar("tar", &nodes);
-    let said = sandbox.refused(&["cat", "tar", "x", "--mem", "8M"]);
-    assert!(said.contains("the names of the entries of tar") && said.contains("--mem allows more"), "{said}");
+    let refusal = sandbox.refused(&["cat", "tar", "x", "--mem", "8M"]);
+    assert!(refusal.contains("the names of the entries of tar") && refusal.contains("--mem allows more"), "{refusal}");
     assert_eq!(quiet(&sandbox, &["cat", "tar", &format!("{:0100}", 7), "--mem", "64M"]).stdout, b"");
 }
 

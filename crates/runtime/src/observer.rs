@@ -25,9 +25,9 @@ pub struct Progress {
 /// One of several passes over the same content, each of which counts it from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// What is done in it: `matching`, `compressing`.
+    /// Its operation: `matching`, `compressing`.
     pub name: &'static str,
-    /// Number of the part that is done so, from 1.
+    /// Number of the part in this pass, from 1.
     pub part: u64,
     /// Bytes of content done.
     pub done: u64,

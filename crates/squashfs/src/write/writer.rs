@@ -95,7 +95,7 @@ impl Counts {
 /// Counts of what was written.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// What is in the image, by kind.
+    /// Inodes of the image, by kind.
     pub counts: Counts,
     /// Bytes of file content, holes included.
     pub content_bytes: u64,

@@ -22,6 +22,8 @@ use crate::commands::{cat, completions, diff, info, links, list, man, pack, unpa
 use crate::commands::{mount, umount};
 #[cfg(feature = "lrz")]
 use crate::compat::lrzip;
+use crate::compat::squashfs_tools::sqfscat::Sqfscat;
+use crate::compat::squashfs_tools::unsquashfs::Unsquashfs;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -41,6 +43,8 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<compress::Compress>(),
     #[cfg(feature = "pln")]
     Entry::of::<compress::Decompress>(),
+    Entry::of::<Unsquashfs>(),
+    Entry::of::<Sqfscat>(),
     Entry::of::<tar2sqfs::Tar2Sqfs>(),
     Entry::of::<gensquashfs::GenSquashFs>(),
     Entry::of::<sqfs2tar::Sqfs2Tar>(),
@@ -172,11 +176,9 @@ fn print_versions(io: &mut Io) -> u8 {
 }
 
 /// Programs that are not replaced so far, and which command of ours does their work.
-const NOT_PROVIDED: [(&str, &str); 6] = [
+const NOT_PROVIDED: [(&str, &str); 4] = [
     ("mksquashfs", "pack SOURCE IMAGE"),
-    ("unsquashfs", "unpack IMAGE DEST"),
     ("sqfstar", "pack - IMAGE"),
-    ("sqfscat", "cat IMAGE PATH"),
     ("squashfuse", "mount IMAGE DIR"),
     ("squashfuse_ll", "mount IMAGE DIR"),
 ];

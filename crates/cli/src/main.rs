@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use packline_runtime::Temporaries;
 use packline_runtime::escape;
 
-use crate::host::{clock, environment, machine, names, signals, streams, topology};
+use crate::host::{clock, environment, machine, names, signals, streams, time_zone, topology};
 use crate::ui::io::{Host, Io};
 
 #[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]
@@ -75,6 +75,7 @@ fn host() -> Host {
         home: environment::home(),
         no_lrzip_conf: environment::no_lrzip_conf(),
         now: clock::now(),
+        utc_offset: time_zone::utc_offset,
         columns: streams::columns(),
         names: names::names,
         program: environment::program(),

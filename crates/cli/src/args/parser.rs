@@ -34,7 +34,14 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
         .infer_long_args(drop_in && entry.compat != Compat::SquashfsTools)
         .args_override_self(true)
         .visible_aliases(entry.aliases.iter().copied());
-    with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command })
+    let command = with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command });
+    match entry.compat {
+        Compat::SquashfsTools => {
+            let command = command.mut_arg("version", |version| version.visible_alias("v"));
+            command.mut_arg("help", |help| help.visible_aliases(["help-all", "ha"]))
+        }
+        _ => command,
+    }
 }
 
 /// What `--version` prints after the name. Callers of squashfs-tools compare the version: ours has the options of that one.

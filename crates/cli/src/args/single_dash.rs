@@ -5,12 +5,19 @@ use std::ffi::{OsStr, OsString};
 use clap::{Arg, Command};
 
 /// The words as clap parses them: `-comp xz` becomes `--comp=xz`. A word that is not an option of the command stays as it is, for clap
-/// to refuse or to take as an operand.
+/// to refuse or to take as an operand. Where operands end the options (`trailing_var_arg`), all words from the first one on are operands.
 pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
     let mut typed = Vec::new();
+    let operands_end = parser.get_positionals().any(Arg::is_trailing_var_arg_set);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let Some((name, argument)) = option_of(parser, word) else {
+            if operands_end && !word.as_encoded_bytes().starts_with(b"-") {
+                typed.push(OsString::from("--"));
+                typed.push(word.clone());
+                typed.extend(words.cloned());
+                break;
+            }
             typed.push(word.clone());
             continue;
         };
@@ -62,14 +69,16 @@ mod tests {
         let one = Arg::new("comp").long("comp").alias("c");
         let rest = Arg::new("e").long("e").num_args(1..);
         let parser = Command::new("x").arg(flag).arg(one).arg(rest);
-        let line = |text: &str| {
+        let line = |parser: &Command, text: &str| {
             let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
             let mut parser = parser.clone();
             parser.build();
             with_two_hyphens(&parser, &words).join(OsStr::new(" ")).into_string().unwrap()
         };
-        assert_eq!(line("a - -noappend -comp -9"), "a - --noappend --comp=-9");
-        assert_eq!(line("-c xz -nonesuch -comp"), "--c=xz -nonesuch --comp");
-        assert_eq!(line("a -e b -noappend"), "a --e b -noappend");
+        assert_eq!(line(&parser, "a - -noappend -comp -9"), "a - --noappend --comp=-9");
+        assert_eq!(line(&parser, "-c xz -nonesuch -comp"), "--c=xz -nonesuch --comp");
+        assert_eq!(line(&parser, "a -e b -noappend"), "a --e b -noappend");
+        let parser = parser.clone().arg(Arg::new("image")).arg(Arg::new("rest").num_args(0..).trailing_var_arg(true));
+        assert_eq!(line(&parser, "-noappend a -noappend - b"), "--noappend -- a -noappend - b");
     }
 }

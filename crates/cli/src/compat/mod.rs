@@ -2,4 +2,5 @@
 
 #[cfg(feature = "lrz")]
 pub mod lrzip;
+pub mod squashfs_tools;
 pub mod tools_ng;

@@ -1,4 +1,4 @@
-//! The process and its machine: clock, environment, processors, memory, names of users, standard streams and signals, each read in one file.
+//! The process and its machine: clock, environment, processors, memory, names of users, time zone, standard streams and signals, each read in one file.
 
 pub mod clock;
 pub mod closed_streams;
@@ -7,4 +7,5 @@ pub mod machine;
 pub mod names;
 pub mod signals;
 pub mod streams;
+pub mod time_zone;
 pub mod topology;

@@ -86,6 +86,7 @@ pub fn host() -> Host {
         home: None,
         no_lrzip_conf: true,
         now: 77,
+        utc_offset: |_| 0,
         columns: 1000,
         names: || Names::parse(b"root:x:0:0::/:\nann:x:3:4::/:\n", b"wheel:x:0:\nstaff:x:4:\n"),
         program: None,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::harness::{Gone, host, io, options_of, run, run_on, sample_tar, sandbox};
+use crate::args::Compat;
 use crate::args::parser::parser_of;
 use crate::dispatch::{self, COMMANDS, parser_of_all};
 use crate::ui::exit_status;
@@ -44,7 +45,8 @@ fn help_and_manual_know_every_option() {
         let (help, page) = (run(&[name, help]), run(&["man", name]));
         assert_eq!((help.status, page.status), (0, 0), "{help:?}");
         let page = page.out.replace("\\-", "-");
-        for long in options_of(name).iter().map(|long| format!("--{long}")) {
+        let hyphens = if command.compat == Compat::SquashfsTools { "-" } else { "--" };
+        for long in options_of(name).iter().map(|long| format!("{hyphens}{long}")) {
             assert!(help.out.contains(&long) && page.contains(&long), "{name} {long}");
         }
         for operand in parser.get_positionals().map(|operand| operand.get_value_names().unwrap()[0].to_string()) {
@@ -182,9 +184,14 @@ fn the_name_it_is_called_by_counts() {
         let arguments: Vec<_> = std::iter::once(name).chain(arguments.iter().copied()).map(Into::into).collect();
         (dispatch::run(&arguments, &mut io), kept.text())
     };
-    for name in COMMANDS.iter().filter(|command| command.compat.is_drop_in()).map(|command| command.name) {
+    for command in COMMANDS.iter().filter(|command| command.compat.is_drop_in()) {
+        let name = command.name;
         let (status, text) = call(&format!("/usr/bin/{name}"), &["--version"]);
-        assert_eq!((status, text), (0, format!("{name} {}\n", env!("CARGO_PKG_VERSION"))));
+        let version = match command.compat {
+            Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
+            _ => env!("CARGO_PKG_VERSION"),
+        };
+        assert_eq!((status, text), (0, format!("{name} {version}\n")));
     }
     assert_eq!(call("pack", &["--version"]).1, format!("packline {}\n", env!("CARGO_PKG_VERSION")));
     let (status, text) = call("tar2sqfs", &["-j", "x", "image"]);

@@ -37,6 +37,8 @@ pub struct Host {
     pub no_lrzip_conf: bool,
     /// Now, seconds since 1970.
     pub now: u32,
+    /// Returns the seconds that local time is ahead of UTC at a time, seconds since 1970.
+    pub utc_offset: fn(i64) -> i64,
     /// Columns of the terminal, for help.
     pub columns: usize,
     /// Returns the names of users and groups.

@@ -1,4 +1,4 @@
-//! Times as dates, in UTC: output must not depend on the time zone.
+//! Times as dates, in UTC: output must not depend on the time zone, but for programs whose output does (`host/time_zone.rs`).
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -48,6 +48,17 @@ impl Moment {
         format!("{weekday}, {:02} {month} {} {} +0000", self.day, self.year, self.clock())
     }
 
+    /// As `2026-11-21 14:59`.
+    pub fn minute(&self) -> String {
+        self.iso().rsplit_once(':').map_or_else(String::new, |(minute, _)| minute.to_string())
+    }
+
+    /// As asctime(3) has it: `Sat Nov 21 14:59:19 2026`.
+    pub fn asctime(&self) -> String {
+        let (weekday, month) = (DAYS[self.weekday], MONTHS[self.month]);
+        format!("{weekday} {month} {:>2} {} {}", self.day, self.clock(), self.year)
+    }
+
     fn clock(&self) -> String {
         format!("{:02}:{:02}:{:02}", self.seconds / 3600, self.seconds / 60 % 60, self.seconds % 60)
     }
@@ -72,5 +83,10 @@ mod tests {
             assert_eq!((moment.iso().as_str(), moment.mail().as_str()), (iso, mail));
             assert!(iso.starts_with(&moment.long_iso()) && moment.long_iso().ends_with(&iso[13..16]));
         }
+        let moment = Moment::of(1_793_543_759);
+        assert_eq!(
+            (moment.minute().as_str(), moment.asctime().as_str()),
+            ("2026-11-01 14:35", "Sun Nov  1 14:35:59 2026")
+        );
     }
 }

@@ -87,6 +87,14 @@ impl Image {
         self.inner.store.codec()
     }
 
+    /// The compressor options as stored, at most 64 bytes of them; `None` if the image has none.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`], [`ReadError::Input`].
+    pub fn compressor_options(&self) -> Result<Option<Vec<u8>>, ReadError> {
+        compressor::decode::stored_options(&self.inner.superblock, |at, buffer| self.inner.store.read(at, buffer))
+    }
+
     /// The owners and groups of the id table.
     pub fn ids(&self) -> &[u32] {
         &self.inner.ids

@@ -45,7 +45,9 @@ pub fn page(command: Option<&Entry>) -> String {
     list(&mut roff, "ENVIRONMENT", environment(command, &parser));
     roff.control("SH", ["SEE ALSO"]);
     text(&mut roff, &see_also(command));
-    roff.render()
+    let page = roff.render();
+    let one_hyphen = command.is_some_and(|command| command.compat == Compat::SquashfsTools);
+    if one_hyphen { page.replace(r"\-\-", r"\-") } else { page }
 }
 
 fn about(parser: &Command) -> String {

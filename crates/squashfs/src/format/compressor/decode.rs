@@ -113,6 +113,17 @@ fn default(number: u16) -> Spec {
     }
 }
 
+/// The options' bytes, if there are options.
+///
+/// # Errors
+/// As [`codec`].
+pub(crate) fn stored_options(
+    superblock: &Superblock,
+    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
+) -> Result<Option<Vec<u8>>, ReadError> {
+    if superblock.flags & flags::OPTIONS == 0 { Ok(None) } else { options(superblock, &read).map(Some) }
+}
+
 /// The options' bytes: one stored metadata block after the superblock.
 fn options(superblock: &Superblock, read: ReadAt<'_>) -> Result<Vec<u8>, ReadError> {
     let mut header = [0; 2];

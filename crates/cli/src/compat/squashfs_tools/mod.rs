@@ -1,0 +1,6 @@
+//! Drop-ins for the programs of squashfs-tools 4.7.5.
+
+pub mod name_pattern;
+pub mod posix_regex;
+pub mod sqfscat;
+pub mod unsquashfs;

@@ -1,0 +1,77 @@
+//! Patterns for one component of a path, in the three languages of squashfs-tools.
+
+use packline_tree::{Glob, Slash};
+use regex::bytes::Regex;
+
+use super::posix_regex;
+
+/// The language that pathnames on the command line are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// Names as they are.
+    Exact,
+    /// fnmatch(3): a leading period is matched by a period only.
+    Wildcards,
+    /// POSIX extended regular expressions, found anywhere in a name.
+    Regex,
+}
+
+impl Language {
+    /// By `-no-wildcards` and `-regex`.
+    pub fn of(exact: bool, regex: bool) -> Language {
+        match (exact, regex) {
+            (true, _) => Language::Exact,
+            (_, true) => Language::Regex,
+            _ => Language::Wildcards,
+        }
+    }
+}
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub enum NamePattern {
+    Exact(Vec<u8>),
+    Wildcards { glob: Glob, period: bool },
+    Regex(Regex),
+}
+
+impl NamePattern {
+    /// # Errors
+    /// A regular expression that is malformed.
+    pub fn new(text: &[u8], language: Language) -> Result<NamePattern, String> {
+        Ok(match language {
+            Language::Exact => NamePattern::Exact(text.to_vec()),
+            Language::Wildcards => NamePattern::Wildcards {
+                glob: Glob::new(text, Slash::Plain),
+                period: text.starts_with(b".") || text.starts_with(b"\\."),
+            },
+            Language::Regex => NamePattern::Regex(posix_regex::compile(text)?),
+        })
+    }
+
+    /// Whether it matches a name.
+    pub fn matches(&self, name: &[u8]) -> bool {
+        match self {
+            NamePattern::Exact(text) => text == name,
+            NamePattern::Wildcards { glob, period } => (*period || !name.starts_with(b".")) && glob.matches(name),
+            NamePattern::Regex(regex) => regex.is_match(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_language_has_its_rules() {
+        let matches = |pattern: &str, language, name: &str| {
+            NamePattern::new(pattern.as_bytes(), language).unwrap().matches(name.as_bytes())
+        };
+        assert!(matches("a*", Language::Exact, "a*") && !matches("a*", Language::Exact, "ab"));
+        assert!(matches("a*", Language::Wildcards, "ab") && !matches("*", Language::Wildcards, ".ab"));
+        assert!(matches(".*", Language::Wildcards, ".ab") && !matches("[.]*", Language::Wildcards, ".ab"));
+        assert!(matches("b", Language::Regex, "abc") && !matches("^b", Language::Regex, "abc"));
+        assert!(NamePattern::new(b"(", Language::Regex).is_err());
+    }
+}

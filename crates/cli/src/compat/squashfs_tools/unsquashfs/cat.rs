@@ -1,0 +1,52 @@
+//! `-cat` and sqfscat: contents of files to standard output.
+
+use std::ffi::OsString;
+
+use packline::Resources;
+use packline_image::OpenedImage;
+use packline_squashfs::read::NodeType;
+
+use super::resolve::Resolver;
+use super::{Errors, pathname};
+use crate::compat::squashfs_tools::name_pattern::Language;
+use crate::host::streams::STDOUT;
+use crate::ui::escape::escaped;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Prints the regular files that the pathnames lead to, through symbolic links. What is no regular file is reported.
+///
+/// # Errors
+/// Those of reading and printing; status 2 if something was reported.
+pub fn cat(
+    image: &OpenedImage,
+    language: Language,
+    files: &[OsString],
+    (resources, errors): (&Resources, &Errors),
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let resolver = Resolver { image, language, follow_last: true };
+    let (mut paths, mut failed) = (Vec::new(), false);
+    for file in files {
+        let resolved = resolver.resolve(pathname(file)?)?;
+        for fault in &resolved.faults {
+            io.eprintln(&format!("cat: {fault}"));
+            failed = true;
+        }
+        for found in resolved.found {
+            let what = match found.kind {
+                NodeType::File => {
+                    paths.push(found.path);
+                    continue;
+                }
+                NodeType::Directory => "is a directory",
+                _ => "is not a regular file",
+            };
+            io.eprintln(&format!("cat: /{} {what}", escaped(&found.path)));
+            failed = true;
+        }
+    }
+    io.refuse_input(&image.display_path)?;
+    packline_image::cat(image, &paths, resources, &mut io.stdout, STDOUT)?;
+    errors.ended(failed)
+}

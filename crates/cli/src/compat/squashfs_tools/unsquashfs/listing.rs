@@ -1,0 +1,109 @@
+//! Listings: names alone, or as `ls -l` has them.
+
+use std::path::Path;
+
+use packline::Selection;
+use packline_image::{OpenedImage, SelectedWalk};
+use packline_squashfs::device_number;
+use packline_squashfs::read::{Inode, Node, Visit};
+
+use crate::host::names::Names;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::mode::mode_string;
+use crate::ui::time::Moment;
+
+/// Width of owner, group and size together.
+const COLUMNS: usize = 25;
+/// Width of a device number.
+const DEVICE_COLUMNS: usize = 7;
+
+/// How entries are listed.
+pub struct Form<'f> {
+    /// Owner and size too.
+    pub long: Option<Long>,
+    /// Without the directories that have entries.
+    pub concise: bool,
+    /// What stands for the root.
+    pub root: &'f Path,
+}
+
+/// Columns of a long listing.
+pub struct Long {
+    /// Names of owners; without them, numbers.
+    pub names: Option<Names>,
+    /// Seconds too.
+    pub full_precision: bool,
+    /// Seconds that local time is ahead of UTC at a time.
+    pub utc_offset: fn(i64) -> i64,
+}
+
+/// Prints the selected entries.
+///
+/// # Errors
+/// Those of reading the image and of printing.
+pub fn print(image: &OpenedImage, selection: &Selection, form: &Form<'_>, io: &mut Io) -> Result<(), Failure> {
+    for visit in SelectedWalk::new(&image.image, selection) {
+        let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
+        if !(form.concise && has_entries(&visit.inode.node)) {
+            io.print_names(&form.line(&visit)).map_err(Failure::printing)?;
+        }
+    }
+    io.stdout.flush().map_err(Failure::printing)
+}
+
+fn has_entries(node: &Node) -> bool {
+    matches!(node, Node::Directory(directory) if directory.length > 0)
+}
+
+impl Form<'_> {
+    fn line(&self, visit: &Visit) -> Vec<u8> {
+        let mut path = self.root.as_os_str().as_encoded_bytes().to_vec();
+        if !visit.path.is_empty() {
+            path.push(b'/');
+            path.extend_from_slice(&visit.path);
+        }
+        let Some(long) = &self.long else { return path };
+        let mut line = [long.columns(&visit.inode), path].concat();
+        if let Node::Symlink(target) = &visit.inode.node {
+            line.extend_from_slice(b" -> ");
+            line.extend_from_slice(target);
+        }
+        line
+    }
+}
+
+impl Long {
+    fn columns(&self, inode: &Inode) -> Vec<u8> {
+        let meta = inode.meta;
+        let (user, group) = match &self.names {
+            Some(names) => (names.user(meta.uid), names.group(meta.gid)),
+            None => (None, None),
+        };
+        let user = user.map_or_else(|| meta.uid.to_string().into_bytes(), <[u8]>::to_vec);
+        let group = group.map_or_else(|| meta.gid.to_string().into_bytes(), <[u8]>::to_vec);
+        let width = COLUMNS.saturating_sub(user.len() + group.len());
+        let extent = match &inode.node {
+            Node::BlockDevice(device) | Node::CharDevice(device) => {
+                let raw = device_number(*device).cast_signed();
+                let blank = width.saturating_sub(DEVICE_COLUMNS);
+                format!("{:>blank$}{:3},{:3}", " ", raw >> 8, raw & 0xff)
+            }
+            node => format!("{:>width$}", size(node)),
+        };
+        let moment = Moment::of(meta.mtime + (self.utc_offset)(meta.mtime));
+        let time = if self.full_precision { moment.iso() } else { moment.minute() };
+        let mode = mode_string(inode.node_type(), meta.mode);
+        [mode.as_bytes(), b" ", &user, b"/", &group, format!(" {extent} {time} ").as_bytes()].concat()
+    }
+}
+
+/// As stored: a directory's counts the entries `.` and `..`.
+fn size(node: &Node) -> u64 {
+    match node {
+        Node::File(file) => file.size,
+        Node::Symlink(target) => target.len() as u64,
+        Node::Directory(directory) => u64::from(directory.length) + 3,
+        _ => 0,
+    }
+}

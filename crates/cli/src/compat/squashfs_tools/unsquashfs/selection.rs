@@ -1,0 +1,136 @@
+//! Which entries are listed or extracted: pathnames to take and to leave out, and the depth.
+
+use std::collections::BTreeSet;
+
+use packline_image::{EntryFilter, Selection};
+
+use super::resolve::Resolver;
+use crate::compat::squashfs_tools::name_pattern::{Language, NamePattern};
+use crate::ui::escape::escaped;
+use crate::ui::failure::Failure;
+
+/// Start of a pathname to leave out wherever it is.
+const ANYWHERE: &[u8] = b"... ";
+
+/// Entries to take and to leave out, resolved in the image.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    /// Taken, with all below them; `None` for everything.
+    extracts: Option<BTreeSet<Vec<u8>>>,
+    takes_all: bool,
+    excludes: BTreeSet<Vec<u8>>,
+    excludes_all: bool,
+    /// Left out wherever the last components of a path match.
+    anywhere: Vec<Vec<NamePattern>>,
+    max_depth: Option<usize>,
+}
+
+impl Chosen {
+    pub fn new(max_depth: Option<usize>) -> Chosen {
+        Chosen { max_depth, ..Chosen::default() }
+    }
+
+    /// Takes what a pathname leads to. One that leads nowhere takes nothing; its messages are returned.
+    ///
+    /// # Errors
+    /// Those of reading the image.
+    pub fn extract(&mut self, pathname: &[u8], resolver: &Resolver<'_>) -> Result<Vec<String>, Failure> {
+        let resolved = resolver.resolve(pathname)?;
+        let extracts = self.extracts.get_or_insert_default();
+        for found in resolved.found {
+            self.takes_all |= found.path.is_empty();
+            extracts.insert(found.path);
+            extracts.extend(found.via);
+        }
+        Ok(resolved.faults)
+    }
+
+    /// Leaves out what a pathname leads to.
+    ///
+    /// # Errors
+    /// As [`Chosen::extract`]; a malformed pattern after `... `.
+    pub fn exclude(&mut self, pathname: &[u8], resolver: &Resolver<'_>) -> Result<Vec<String>, Failure> {
+        if let Some(anywhere) = pathname.strip_prefix(ANYWHERE) {
+            self.anywhere.push(components(anywhere, resolver.language)?);
+            return Ok(Vec::new());
+        }
+        let resolved = resolver.resolve(pathname)?;
+        for found in resolved.found {
+            self.excludes_all |= found.path.is_empty();
+            self.excludes.insert(found.path);
+        }
+        Ok(resolved.faults)
+    }
+
+    /// As a selection of a walk.
+    pub fn selection(self) -> Selection {
+        Selection { filter: Some(EntryFilter::new(move |path| self.keeps(path))), ..Selection::all() }
+    }
+
+    fn keeps(&self, path: &[u8]) -> bool {
+        let depth = 1 + path.iter().filter(|byte| **byte == b'/').count();
+        self.max_depth.is_none_or(|most| depth <= most) && self.takes(path) && !self.leaves_out(path)
+    }
+
+    /// Whether a path is taken, or leads to one that is.
+    fn takes(&self, path: &[u8]) -> bool {
+        let Some(extracts) = self.extracts.as_ref().filter(|_| !self.takes_all) else { return true };
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let mut above = slashes.map(|(end, _)| &path[..end]).chain([path]);
+        if above.any(|path| extracts.contains(path)) {
+            return true;
+        }
+        let below = [path, b"/"].concat();
+        extracts.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below))
+    }
+
+    fn leaves_out(&self, path: &[u8]) -> bool {
+        self.excludes_all
+            || self.excludes.contains(path)
+            || self.anywhere.iter().any(|patterns| {
+                let mut names = path.rsplit(|byte| *byte == b'/');
+                patterns.iter().rev().all(|pattern| names.next().is_some_and(|name| pattern.matches(name)))
+            })
+    }
+}
+
+fn components(pathname: &[u8], language: Language) -> Result<Vec<NamePattern>, Failure> {
+    let names = pathname.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
+    let compiled: Result<Vec<NamePattern>, String> = names.map(|name| NamePattern::new(name, language)).collect();
+    let compiled = compiled
+        .map_err(|fault| Failure::usage(format!("invalid regex {} in exclude, because {fault}", escaped(pathname))))?;
+    if compiled.is_empty() {
+        return Err(Failure::usage("'... ' is followed by no pathname (expected one to exclude anywhere)"));
+    }
+    Ok(compiled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_to_what_is_taken() {
+        let extracts = ["a/b", "c", "e/."].map(|path| path.as_bytes().to_vec());
+        let anywhere = vec![components(b"x/*.o", Language::Wildcards).unwrap()];
+        let mut chosen = Chosen { extracts: Some(extracts.into()), anywhere, ..Chosen::new(Some(4)) };
+        chosen.excludes.insert(b"a/b/no".to_vec());
+        for (path, kept) in [
+            ("a", true),
+            ("a/b", true),
+            ("a/b/c/d", true),
+            ("a/b/c/d/e", false),
+            ("a/bc", false),
+            ("a/b/no", false),
+            ("c", true),
+            ("cc", false),
+            ("c/x/1.o", false),
+            ("c/y/1.o", true),
+            ("e", true),
+            ("e/x", false),
+        ] {
+            assert_eq!(chosen.keeps(path.as_bytes()), kept, "{path}");
+        }
+        assert!(Chosen::new(None).keeps(b"any/thing") && components(b"/", Language::Exact).is_err());
+    }
+}

@@ -352,9 +352,9 @@ fn in_short(error: &clap::Error, called: &Called<'_>) -> Option<String> {
             // Where -c is the codec, who typed it alone means what zstd(1) and gzip(1) call so.
             let stdout =
                 bare(first) == "--codec" && called.command.is_some_and(|command| has_option(command, "stdout"));
-            let hint = if stdout { " (--stdout writes to standard output)" } else { "" };
             Some(match value.is_empty() {
-                true => format!("{}: a value is missing{known}{hint}", bare(first)),
+                true if stdout => format!("{}: a value is missing (--stdout writes to standard output)", bare(first)),
+                true => format!("{}: a value is missing{known}", bare(first)),
                 false => format!("{}: unknown value '{value}'{known}", bare(first)),
             })
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use packline_image::{ImagePlace, metadata_cache};
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileInput, unnamed_temp_file};
+use packline_runtime::{FileInput, InputStream, unnamed_temp_file};
 use packline_tree::tar::TarOptions;
 
 #[cfg(feature = "lrz")]
@@ -140,7 +140,7 @@ impl OpenedTar {
         let name = self.display_path.escaped();
         match &mut self.content {
             Content::File => Source::TarFile { path: self.display_path.clone() },
-            Content::Stored(input) => Source::tar_reader(name, Reader { input: Arc::clone(input), at: 0 }),
+            Content::Stored(input) => Source::tar_reader(name, InputStream::new(Arc::clone(input), 0)),
             Content::Stream(stream) => {
                 Source::TarStream { name, stream: std::mem::replace(stream, Box::new(io::empty())) }
             }
@@ -219,20 +219,4 @@ pub(crate) fn stored(
     let mut file = unnamed_temp_file(directory).map_err(refused)?;
     io::copy(stream, &mut file).map_err(refused)?;
     Ok(Arc::new(FileInput::new(file).map_err(refused)?))
-}
-
-/// A stored stream from front to back.
-struct Reader {
-    input: Arc<dyn packline_runtime::Input>,
-    at: u64,
-}
-
-impl Read for Reader {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.input.size().saturating_sub(self.at);
-        let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        self.input.read_at(self.at, &mut into[..bytes])?;
-        self.at += bytes as u64;
-        Ok(bytes)
-    }
 }

@@ -110,7 +110,7 @@ fn a_span_is_what_is_asked_for() {
 
 #[test]
 fn what_is_in_a_file_is_listed_and_checked() {
-    let (_place, _, packed) = place();
+    let (place, _, packed) = place();
     let info = pln_info(Input::File(packed.clone()), &resources()).unwrap();
     assert_eq!((info.logical, info.physical), (content().len() as u64, fs::metadata(&packed).unwrap().len()));
     let mut found = 0;
@@ -124,7 +124,9 @@ fn what_is_in_a_file_is_listed_and_checked() {
         pln_verify(source, &resources(), &mut |error| text += &error.to_string(), &mut Unobserved).unwrap();
         assert!(text.starts_with("record 0, at byte 32: "), "{text}");
     }
-    assert_eq!(pln_info(stream(&bytes), &resources()).unwrap().blake3, info.blake3);
+    let mut resources = resources();
+    resources.scratch = Some(place.path().to_path_buf());
+    assert_eq!(pln_info(stream(&bytes), &resources).unwrap().blake3, info.blake3);
 }
 
 #[test]

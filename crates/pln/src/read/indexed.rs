@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use packline_engine::{CancelToken, OrderedMap};
-use packline_runtime::of_fault;
+use packline_runtime::{InputStream, of_fault};
 
 use super::consumer::RecordConsumer;
 use super::decode::{DecodeTask, Place, Task};
-use super::part_reader::{InputStream, PartReader};
+use super::part_reader::PartReader;
 use super::reader::{Group, Reader};
 use super::streaming::StreamingReader;
 use crate::Error;

@@ -21,7 +21,7 @@ pub use reader::Reader;
 pub use span::Span;
 pub use unpacked::{Unpacked, Verified};
 
-use packline_runtime::of_fault;
+use packline_runtime::{InputStream, of_fault};
 
 use crate::format::{Head, RecordSize, Root};
 use crate::map::{first, map};
@@ -31,7 +31,7 @@ use crate::{Error, Observer, Resources, Sink, Source};
 use consumer::{Bounds, Goal, RecordConsumer};
 use decode::DecodeTask;
 use indexed::IndexedReader;
-use part_reader::{InputStream, PartReader};
+use part_reader::PartReader;
 use streaming::StreamingReader;
 
 /// Memory of a table and of the results compared with it.

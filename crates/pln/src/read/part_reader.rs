@@ -4,7 +4,7 @@ use std::io;
 
 use crate::fill::fill;
 use crate::format::{HEAD_BYTES, Head, PIECE_BYTES};
-use crate::{Error, Input, Part};
+use crate::{Error, Part};
 
 /// Reads the parts of a file from a stream.
 pub(super) struct PartReader<'a> {
@@ -74,27 +74,4 @@ impl<'a> PartReader<'a> {
 pub(super) fn behind(offset: u64) -> Error {
     let expected = "the end of the file: concatenated .pln files are not a .pln file";
     Error::corrupt(Part::Behind, offset, "there are more bytes", expected)
-}
-
-/// A stream over a file with offsets.
-pub(super) struct InputStream<'a> {
-    input: &'a dyn Input,
-    at: u64,
-}
-
-impl<'a> InputStream<'a> {
-    /// From byte `at` on.
-    pub(super) fn new(input: &'a dyn Input, at: u64) -> InputStream<'a> {
-        InputStream { input, at }
-    }
-}
-
-impl io::Read for InputStream<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.input.size().saturating_sub(self.at);
-        let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        self.input.read_at(self.at, &mut into[..bytes])?;
-        self.at += bytes as u64;
-        Ok(bytes)
-    }
 }

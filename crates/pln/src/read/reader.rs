@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use packline_runtime::InputStream;
+
 use super::{Info, Kind as RecordKind};
 use crate::format::{
     HEAD_BYTES, Head, Index, Kind, PIECE_BYTES, Piece, Root, Shape, TRAILER_BYTES, Table, Trailer, Tree, VERSION,
@@ -35,7 +37,7 @@ impl Reader {
     /// [`Error::Corrupt`] and [`Error::Cut`] if header, trailer or index are malformed, [`Error::Unsupported`] for an unknown version or flag,
     /// [`Error::Input`].
     pub fn open(input: Arc<dyn Input>) -> Result<Reader, Error> {
-        let mut stream = super::part_reader::InputStream::new(&*input, 0);
+        let mut stream = InputStream::new(&*input, 0);
         let head = Head::parse(&super::part_reader::PartReader::new(&mut stream, 0).head()?)?;
         let length = input.size();
         let (at, mut bytes) = (length.saturating_sub(TRAILER_BYTES as u64), [0; TRAILER_BYTES]);

@@ -134,11 +134,15 @@ pub(crate) struct Compression {
     long: Option<OsString>,
     /// A codec, NAME[:key=value,...], slack, or slack+CODEC; or auto. Given several times, or auto, each record gets what makes
     /// it smallest. CODING:help explains
-    #[arg(short, short_alias = 'C', long, value_name = "CODING", value_parser = text_or_help(help))]
+    #[arg(short, short_alias = 'C', long, value_name = "CODING", value_parser = text_or_help(help).words(codecs))]
     codec: Vec<String>,
     /// Bytes that are compressed as one: a power of two
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size(4 << 10..=16 << 20))]
     record_size: u64,
+}
+
+fn codecs() -> Vec<String> {
+    Coding::names().map(str::to_string).collect()
 }
 
 fn help(text: &str) -> Option<Result<String, String>> {
@@ -162,15 +166,11 @@ impl Command for Compress {
     ];
 
     fn details() -> String {
-        let names: Vec<&str> = Coding::names().collect();
-        format!(
-            "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and \
-             one that is cut off is read up to there. Files that exist are replaced only with --force; an output has its name \
-             when it is whole.\n\
-             Codecs: {}. auto is slack+lz4 and slack+zstd:level=3.\n\
-             Sizes may end in K, M or G.",
-            names.join(", ")
-        )
+        "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and one that \
+         is cut off is read up to there. Files that exist are replaced only with --force; an output has its name when it is whole.\n\
+         The codec auto is slack+lz4 and slack+zstd:level=3.\n\
+         Sizes may end in K, M or G."
+            .to_string()
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {

@@ -117,8 +117,8 @@ pub(crate) fn pack_tree(
     prefix: Bytes,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let PackRequest { source, target, changes, resources, temporaries, .. } = request;
-    if !changes.is_none() {
+    let PackRequest { source, target, changes, pseudo, resources, temporaries, .. } = request;
+    if !changes.is_none() || pseudo.is_some() {
         return Err(no_lrz("entries that are changed or left out"));
     }
     if request.offset != 0 {

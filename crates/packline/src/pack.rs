@@ -5,7 +5,7 @@ use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
 use packline_tree::tar::TarOptions;
-use packline_tree::{Kind, Patterns, Source as _};
+use packline_tree::{Kind, Patterns, PseudoSource, Source as _};
 
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan};
@@ -121,6 +121,9 @@ impl<'o> Begun<'o> {
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
             opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
+        }
+        if let Some(pseudo) = request.pseudo {
+            opened.source = Box::new(PseudoSource::over(opened.source, pseudo));
         }
         let mut observed = ObservedSource::new(opened.source, changes, output.size_counter(), observer);
         if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use packline_squashfs::{FileHints, Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
-use packline_tree::{DirectoryOptions, Entry, Meta};
+use packline_tree::{DirectoryOptions, Entry, Meta, PseudoFile};
 
 #[cfg(feature = "lrz")]
 use crate::codecs::lrz_options;
@@ -136,6 +136,8 @@ pub struct PackRequest {
     pub lenient_tar: bool,
     /// Changes of entries. Images only: refused for a .lrz file. A directory source excludes entries itself.
     pub changes: Changes,
+    /// Entries and changes that are added to the source, before [`PackRequest::changes`]. Images only.
+    pub pseudo: Option<PseudoFile>,
     /// Attributes of the root and of implied directories, where the source has none. Images only.
     pub defaults: Meta,
     /// Flags of single files, if any. Images only.
@@ -159,6 +161,7 @@ impl PackRequest {
             offset: 0,
             lenient_tar: false,
             changes: Changes::default(),
+            pseudo: None,
             defaults: DEFAULT_META,
             hints: None,
             resources: Resources::default(),

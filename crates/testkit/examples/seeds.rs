@@ -30,6 +30,7 @@ fn main() -> io::Result<()> {
     images(place)?;
     lrz(place)?;
     pln(place)?;
+    pseudo_file(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
 }
@@ -187,4 +188,14 @@ fn filter(program: &str, options: &[&str], input: &[u8]) -> io::Result<Option<Ve
         stdin.write_all(input)?;
     }
     Ok(Some(child.wait_with_output()?.stdout))
+}
+
+/// A definition of each type.
+fn pseudo_file(place: &Path) -> io::Result<()> {
+    let place = place.join("pseudo_file");
+    fs::create_dir_all(&place)?;
+    let text = "/ D 1 755 0 0\n\"a b\" d 700 1 2\na\\ b/c C 3 600 0 0 1 3\nd b 600 0 0 7 1\ns s 0 0 0 to\np i 1 0 0 f\nl L s\n\
+                / x user.k=0t\\001\nd x security.k=0xff\ns x user.k=0s/w==\na\\ b m 711 1 1\nr R 1 600 0 0 3 0 0\n\
+                # START OF DATA - DO NOT MODIFY\n#\nabc";
+    fs::write(place.join("types"), text)
 }

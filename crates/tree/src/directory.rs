@@ -28,6 +28,7 @@ pub(crate) use feed::{Feed, Finder};
 pub(crate) use found::{Found, Place};
 pub(crate) use scan::Scanner;
 pub(crate) use stat::FileId;
+pub(crate) use xattr::XattrReader;
 
 use crate::{Bytes, Entry, Error, Extent, Names, Patterns, Source};
 

@@ -18,6 +18,7 @@ pub mod path;
 mod pattern;
 mod patterns;
 pub mod pipe;
+mod pseudo_file;
 #[cfg(feature = "selinux")]
 mod selinux;
 mod sort_file;
@@ -40,6 +41,7 @@ pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pac
 pub use packline_runtime::escape;
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
+pub use pseudo_file::{PseudoFile, PseudoHost, PseudoSource};
 #[cfg(feature = "selinux")]
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
 pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};

@@ -11,7 +11,7 @@
 //! text in quotes with the escapes `\"`, `\\` and `\` with up to three octal digits, hexadecimal after `0x`, or base64 after `0s`. In paths
 //! and names `\` with three octal digits is a byte. If a name occurs twice for one path the first counts, as in squashfs-tools-ng.
 
-mod value;
+pub(crate) mod value;
 
 use std::collections::BTreeMap;
 

@@ -26,9 +26,23 @@ impl Names {
         self.users.get(&number).map(Vec::as_slice)
     }
 
+    /// The number of a user.
+    pub fn user_number(&self, name: &[u8]) -> Option<u32> {
+        number_of(&self.users, name)
+    }
+
+    /// The number of a group.
+    pub fn group_number(&self, name: &[u8]) -> Option<u32> {
+        number_of(&self.groups, name)
+    }
+
     pub fn group(&self, number: u32) -> Option<&[u8]> {
         self.groups.get(&number).map(Vec::as_slice)
     }
+}
+
+fn number_of(names: &BTreeMap<u32, Vec<u8>>, name: &[u8]) -> Option<u32> {
+    names.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
 }
 
 /// Lines `NAME:PASSWORD:NUMBER:...`. Of several names of a number the first counts, as for getpwuid(3).

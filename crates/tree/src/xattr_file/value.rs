@@ -66,7 +66,7 @@ fn octal(digits: &[u8]) -> u8 {
     digits.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0'))
 }
 
-fn hexadecimal(digits: &[u8]) -> Option<Bytes> {
+pub(crate) fn hexadecimal(digits: &[u8]) -> Option<Bytes> {
     if !digits.len().is_multiple_of(2) {
         return None;
     }
@@ -78,7 +78,7 @@ fn nibble(digit: u8) -> Option<u8> {
 }
 
 /// Base64 (RFC 4648, section 4); the padding is optional, since libarchive omits it.
-fn base64(text: &[u8]) -> Option<Bytes> {
+pub(crate) fn base64(text: &[u8]) -> Option<Bytes> {
     let digits = match text {
         [digits @ .., b'=', b'='] | [digits @ .., b'='] if text.len().is_multiple_of(4) => digits,
         digits => digits,

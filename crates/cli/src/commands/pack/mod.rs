@@ -3,6 +3,7 @@
 mod dry_run;
 #[cfg(feature = "lrz")]
 mod lrz;
+mod manifest;
 mod options;
 
 use std::fs;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{PackOptions, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
-use packline_tree::Patterns;
+use packline_tree::{Patterns, PseudoFile, PseudoSource};
 
 use crate::args::machine::Machine;
 use crate::args::reporting::Reporting;
@@ -23,14 +24,16 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
+use manifest::Manifest;
 use options::{Compression, Entries, Layout, Time, seconds_expected};
 
 /// Pack a directory, a tar or standard input into an image
 #[derive(Debug, clap::Args)]
+#[command(allow_missing_positional = true)]
 pub struct Pack {
     /// A directory, a tar file (plain or compressed), or - for a tar on standard input
-    #[arg(value_hint = clap::ValueHint::AnyPath)]
-    source: PathBuf,
+    #[arg(value_hint = clap::ValueHint::AnyPath, required_unless_present = "manifest")]
+    source: Option<PathBuf>,
     /// The image to write: a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), or a block device; or a .lrz
     /// file
     #[arg(value_hint = clap::ValueHint::AnyPath)]
@@ -41,6 +44,8 @@ pub struct Pack {
     layout: Layout,
     #[command(flatten)]
     entries: Entries,
+    #[command(flatten)]
+    manifest: Manifest,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -117,7 +122,7 @@ impl Command for Pack {
             lrz::refuse_options(invocation, json && self.image.as_os_str() == "-")?;
         }
         let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
-        let operands = [&*self.source, &*self.image];
+        let operands: Vec<&Path> = self.source.iter().chain([&self.image]).map(PathBuf::as_path).collect();
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
@@ -149,14 +154,16 @@ impl Pack {
         let options = PackOptions::parse(container, codec, (container == Container::SquashFs).then_some(block_size));
         let mut options = options.map_err(|error| wrong("codec", error))?;
         let mut resources = self.machine.lrz_resources(&io.host);
+        let mut pseudo = None;
         if let PackOptions::SquashFs(image) = &mut options {
             let time = self.time(io)?;
             changes.mtime_most = time.map(i64::from);
             self.layout.apply(&self.compression, time.unwrap_or(0), image);
             resources = self.machine.resources(&io.host);
+            pseudo = self.manifest.read(time.unwrap_or(0).into(), io)?;
         }
         resources.workers = if self.threads.serial { 0 } else { resources.workers };
-        let (source, exclude) = self.source(invocation, io, &resources)?;
+        let (source, exclude) = self.source(invocation, io, &resources, &mut pseudo)?;
         changes.exclude = exclude;
         let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
         if let Some(long) = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && given(long)) {
@@ -168,7 +175,7 @@ impl Pack {
         };
         let mut request = PackRequest::new(source, target, options);
         (request.changes, request.lenient_tar) = (changes, self.entries.lenient);
-        request.offset = self.layout.offset;
+        (request.offset, request.pseudo) = (self.layout.offset, pseudo);
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)
     }
@@ -206,9 +213,12 @@ impl Pack {
         invocation: &Invocation,
         io: &mut Io,
         resources: &Resources,
+        pseudo: &mut Option<PseudoFile>,
     ) -> Result<(Source, Patterns), Failure> {
-        let is_stdin = self.source.as_os_str() == "-";
-        if let (true, Some(long)) = (is_stdin, self.entries.stdin_option()) {
+        let Some(path) = &self.source else { return self.manifest_alone(invocation, io, pseudo) };
+        let is_stdin = path.as_os_str() == "-";
+        let of_manifest = self.manifest.is_stdin().then_some("manifest");
+        if let (true, Some(long)) = (is_stdin, self.entries.stdin_option().or(of_manifest)) {
             return Err(wrong(long, "standard input is the source already (expected the name of a file)"));
         }
         let excludes = self.entries.excludes(io)?;
@@ -221,7 +231,7 @@ impl Pack {
             let stream = io.take_stdin(Some(&self.image))?;
             return Ok((Source::TarStream { name: STDIN.to_string(), stream }, excludes));
         }
-        let path = self.source.clone();
+        let path = path.clone();
         if is_directory(&path)? {
             refuse_for_directory(invocation)?;
             let mut options = self.entries.directory_options(&self.layout);
@@ -232,6 +242,19 @@ impl Pack {
         refuse_for_tar(invocation)?;
         packline_runtime::must_differ(&path, &self.image)?;
         Ok((Source::TarFile { path }, excludes))
+    }
+
+    /// The definitions as a source without another.
+    fn manifest_alone(
+        &self,
+        invocation: &Invocation,
+        io: &mut Io,
+        pseudo: &mut Option<PseudoFile>,
+    ) -> Result<(Source, Patterns), Failure> {
+        refuse_for_tar(invocation)?;
+        let missing = || wrong("manifest", "a .lrz file cannot be made of definitions (expected a SquashFS image)");
+        let source = PseudoSource::alone(pseudo.take().ok_or_else(missing)?).map_err(Failure::failed)?;
+        Ok((Source::entries("manifest", source), self.entries.excludes(io)?))
     }
 }
 

@@ -1,0 +1,58 @@
+//! What definitions of a pseudo file take from the machine: names of owners, dates, and what commands print.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use packline_runtime::unnamed_temp_file;
+use packline_tree::PseudoHost;
+
+use super::names::Names;
+use crate::ui::io::Host;
+
+/// The machine, as definitions may use it.
+pub struct DefinitionHost {
+    names: Names,
+    /// Directory of the files that commands print to.
+    scratch: PathBuf,
+    /// Whether commands are run.
+    commands: bool,
+}
+
+impl DefinitionHost {
+    pub fn new(host: &Host, commands: bool) -> DefinitionHost {
+        DefinitionHost { names: (host.names)(), scratch: host.scratch.clone(), commands }
+    }
+}
+
+impl PseudoHost for DefinitionHost {
+    fn user(&mut self, name: &str) -> Option<u32> {
+        self.names.user_number(name.as_bytes())
+    }
+
+    fn group(&mut self, name: &str) -> Option<u32> {
+        self.names.group_number(name.as_bytes())
+    }
+
+    /// As date(1) understands it: there is no other description of what it accepts.
+    fn time(&mut self, date: &str) -> Option<u32> {
+        let output = Command::new("date").args(["-d", date, "+%s"]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        std::str::from_utf8(&output.stdout).ok()?.trim().parse().ok()
+    }
+
+    fn run(&mut self, command: &[u8]) -> io::Result<File> {
+        if !self.commands {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "--run-commands is not given"));
+        }
+        let file = unnamed_temp_file(&self.scratch)?;
+        // Its standard input could be the definitions themselves.
+        let mut shell = Command::new("/bin/sh");
+        let shell = shell.arg("-c").arg(OsStr::from_bytes(command)).stdin(Stdio::null()).stdout(file.try_clone()?);
+        let status = shell.status()?;
+        if status.success() { Ok(file) } else { Err(io::Error::other(status.to_string())) }
+    }
+}

@@ -22,6 +22,7 @@ use crate::commands::{cat, completions, diff, info, links, list, man, pack, unpa
 use crate::commands::{mount, umount};
 #[cfg(feature = "lrz")]
 use crate::compat::lrzip;
+use crate::compat::squashfs_tools::mksquashfs;
 use crate::compat::squashfs_tools::sqfscat::Sqfscat;
 use crate::compat::squashfs_tools::unsquashfs::Unsquashfs;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
@@ -43,6 +44,7 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<compress::Compress>(),
     #[cfg(feature = "pln")]
     Entry::of::<compress::Decompress>(),
+    Entry::of::<mksquashfs::MkSquashFs>(),
     Entry::of::<Unsquashfs>(),
     Entry::of::<Sqfscat>(),
     Entry::of::<tar2sqfs::Tar2Sqfs>(),
@@ -176,12 +178,8 @@ fn print_versions(io: &mut Io) -> u8 {
 }
 
 /// Programs that are not replaced so far, and which command of ours does their work.
-const NOT_PROVIDED: [(&str, &str); 4] = [
-    ("mksquashfs", "pack SOURCE IMAGE"),
-    ("sqfstar", "pack - IMAGE"),
-    ("squashfuse", "mount IMAGE DIR"),
-    ("squashfuse_ll", "mount IMAGE DIR"),
-];
+const NOT_PROVIDED: [(&str, &str); 3] =
+    [("sqfstar", "pack - IMAGE"), ("squashfuse", "mount IMAGE DIR"), ("squashfuse_ll", "mount IMAGE DIR")];
 
 /// The error for the name of such a program.
 fn not_provided(name: &OsStr) -> Option<Failure> {

@@ -24,7 +24,9 @@ pub struct Selection {
 
 /// Any rule over canonical paths. What is below a directory that is not kept is skipped too.
 #[derive(Clone)]
-pub struct EntryFilter(Arc<dyn Fn(&[u8]) -> bool + Send + Sync>);
+pub struct EntryFilter(Arc<Rule>);
+
+type Rule = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 impl EntryFilter {
     /// A rule that returns whether an entry is kept. It is not asked about the root.

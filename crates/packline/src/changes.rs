@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use packline_runtime::escape::Escape;
-use packline_tree::{Bytes, Entry, Glob, Kind, Patterns, Xattr};
+use packline_tree::{Bytes, Entry, Glob, Kind, PathFilter, Patterns, Xattr};
 
-use crate::{AttributeOverrides, Error};
+use crate::{AttributeOverrides, EntryEdit, Error};
 
 /// How attributes are handled that the container cannot store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +50,10 @@ pub struct Changes {
     pub drop: Vec<Glob>,
     /// Canonical paths of the source to leave out: the output itself.
     pub without: Vec<Bytes>,
+    /// A rule of the caller for what is left out. A directory source should get it itself.
+    pub filter: Option<PathFilter>,
+    /// A change by the caller, after those of owner and time.
+    pub edit: Option<EntryEdit>,
     /// Attributes from files beside the source.
     pub overrides: Option<Rc<RefCell<AttributeOverrides>>>,
     /// How attributes are handled that the container cannot store.
@@ -60,13 +64,15 @@ impl Changes {
     /// Whether nothing is changed or left out.
     #[cfg(feature = "lrz")]
     pub(crate) fn is_none(&self) -> bool {
-        let Changes { uid, gid, mtime, mtime_most, root, exclude, drop, without, overrides, unsupported: _ } = self;
+        let Changes { uid, gid, mtime, mtime_most, root, exclude, drop, without, filter, edit, overrides, .. } = self;
         uid.or(*gid).is_none()
             && mtime.or(*mtime_most).is_none()
             && root.is_none()
             && exclude.is_empty()
             && drop.is_empty()
             && without.is_empty()
+            && filter.is_none()
+            && edit.is_none()
             && overrides.is_none()
     }
 
@@ -88,6 +94,9 @@ impl Changes {
             return Ok(None);
         }
         self.change_meta(&mut entry);
+        if let Some(edit) = &self.edit {
+            edit.apply(&mut entry)?;
+        }
         if let Some(overrides) = &self.overrides {
             overrides.borrow_mut().apply(&mut entry);
         }
@@ -104,6 +113,7 @@ impl Changes {
         self.without.iter().any(|without| without == path)
             || self.drop.iter().any(|glob| glob.matches(path))
             || self.exclude.cover(path, directory)
+            || self.filter.as_ref().is_some_and(|filter| filter.covers(path))
     }
 
     fn change_meta(&self, entry: &mut Entry) {

@@ -43,9 +43,11 @@ mod changes;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod codecs;
 mod container;
+mod entry_edit;
 mod file_kind;
 mod filtered;
 mod input;
+mod joined;
 mod listing;
 #[cfg(feature = "lrz")]
 mod lrzip;
@@ -102,7 +104,9 @@ pub mod requests {
     pub use crate::changes::{Changes, NewRoot, Unsupported};
     #[cfg(feature = "pln")]
     pub use crate::codecs::pln_codings;
+    pub use crate::entry_edit::EntryEdit;
     pub use crate::file_kind::FileKind;
+    pub use crate::joined::Part;
     pub use crate::listing::{List, hints_of};
     #[cfg(feature = "lrz")]
     pub use crate::lrzip::{

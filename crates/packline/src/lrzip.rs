@@ -137,6 +137,7 @@ pub(crate) fn pack_tree(
             Ok(file) => (path.escaped(), Box::new(file)),
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
+        Source::Directories { .. } => return Err(no_lrz("several directories")),
         Source::Entries { name, .. } => return Err(no_lrz(&format!("{name}: entries"))),
     };
     let mut output = open()?;

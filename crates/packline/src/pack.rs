@@ -1,5 +1,7 @@
 //! Packs: opens the source, distributes the memory, writes the image, and renames it to its final name.
 
+use std::path::Path;
+
 use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
@@ -46,8 +48,10 @@ pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<
         #[cfg(feature = "lrz")]
         PackOptions::Lrz { .. } => return Err(crate::request::no_lrz("a dry run")),
     };
-    if let Source::Directory { options, .. } = &mut request.source {
-        options.readers = 0;
+    match &mut request.source {
+        Source::Directory { options, .. } => options.readers = 0,
+        Source::Directories { parts, .. } => parts.iter_mut().for_each(|part| part.options.readers = 0),
+        _ => {}
     }
     let Begun { mut observed, excludes, job, .. } = Begun::new(request, options, observer)?;
     let mut run = DryRun::default();
@@ -156,17 +160,24 @@ fn changes(mut changes: Changes, image: &Options) -> Changes {
 /// A directory source that reads neither outside the new root nor the output, by its final and its temporary name: of a file's names, the
 /// first that it finds becomes the file.
 fn without_outside(mut source: Source, changes: &Changes, output: &OutputFile) -> Source {
-    if let Source::Directory { path, options } = &mut source {
-        options.without.extend(output.names().filter_map(|name| place_within(path, name)));
-        options.without.extend_from_slice(&changes.without);
-        options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
+    let places = |path: &Path| output.names().filter_map(|name| place_within(path, name)).collect::<Vec<_>>();
+    match &mut source {
+        Source::Directory { path, options } => {
+            options.without.extend(places(path));
+            options.without.extend_from_slice(&changes.without);
+            options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
+        }
+        Source::Directories { parts, .. } => {
+            parts.iter_mut().for_each(|part| part.options.without.extend(places(&part.directory)));
+        }
+        _ => {}
     }
     source
 }
 
 /// Whether hard links may refer to entries that are left out.
 fn filters(source: &Source, changes: &Changes) -> bool {
-    let of_directory = !changes.exclude.is_empty() || !changes.drop.is_empty();
+    let of_directory = !changes.exclude.is_empty() || !changes.drop.is_empty() || changes.filter.is_some();
     match source {
         Source::Directory { .. } => of_directory,
         _ => of_directory || changes.root.is_some() || !changes.without.is_empty(),

@@ -10,6 +10,7 @@ use packline_tree::{DirectoryOptions, Entry, Meta, PseudoFile};
 
 #[cfg(feature = "lrz")]
 use crate::codecs::lrz_options;
+use crate::joined::Part;
 use crate::{Changes, Container, Error, Output, Resources, Temporaries};
 
 /// Where the entries of a pack come from.
@@ -20,6 +21,13 @@ pub enum Source {
         path: PathBuf,
         /// Which entries and attributes are read, and by how many threads.
         options: DirectoryOptions,
+    },
+    /// Several directories or entries of directories, each under a name of its own below a new root.
+    Directories {
+        /// In the order of the image's data. No two have the same path in the image.
+        parts: Vec<Part>,
+        /// Attributes of the root.
+        root: Meta,
     },
     /// A tar file, plain or compressed.
     TarFile {

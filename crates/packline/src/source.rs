@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use packline_runtime::escape::Escape;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Meta};
 
+use crate::joined::{Joined, Part};
 use crate::{ContentKind, Error, Source};
 
 /// Memory of a source without a decompressor, bytes.
@@ -29,6 +30,7 @@ const AHEAD_LEAST: usize = 128 << 10;
 /// A source whose memory need is known.
 pub(crate) enum Prepared {
     Directory { path: PathBuf, options: DirectoryOptions },
+    Directories { parts: Vec<Part>, root: Meta },
     TarFile { path: PathBuf, compressed: bool },
     TarStream { name: String, stream: Box<dyn Read + Send>, compressed: bool },
     Entries { name: String, source: Box<dyn packline_tree::Source> },
@@ -51,6 +53,7 @@ impl Prepared {
     pub(crate) fn new(spec: Source) -> Result<Prepared, Error> {
         match spec {
             Source::Directory { path, options } => Ok(Prepared::Directory { path, options }),
+            Source::Directories { parts, root } => Ok(Prepared::Directories { parts, root }),
             Source::TarFile { path } => prepare_file(path),
             Source::TarStream { name, stream } => prepare_stream(name, stream),
             Source::Entries { name, source } => Ok(Prepared::Entries { name, source }),
@@ -61,6 +64,10 @@ impl Prepared {
     pub(crate) fn least(&self) -> u64 {
         match self {
             Prepared::Directory { options, .. } => directory_memory(options.readers, AHEAD_LEAST),
+            Prepared::Directories { parts, .. } => {
+                let readers = parts.iter().map(|part| part.options.readers).max();
+                directory_memory(readers.unwrap_or(0), AHEAD_LEAST)
+            }
             Prepared::TarFile { compressed: true, .. } | Prepared::TarStream { compressed: true, .. } => {
                 PLAIN + WINDOW_LEAST + BUFFERS_LEAST
             }
@@ -76,6 +83,7 @@ impl Prepared {
     pub(crate) fn open(self, threads: usize, spare: u64, options: TarOptions) -> Result<Opened, Error> {
         match self {
             Prepared::Directory { path, options } => open_directory(&path, options, spare),
+            Prepared::Directories { parts, root } => Ok(open_directories(parts, root, spare)),
             Prepared::TarFile { path, compressed } => {
                 let (limits, memory) = decompressor(compressed, threads, spare);
                 let name = path.escaped();
@@ -144,11 +152,23 @@ pub(crate) fn is_compressed(head: &[u8]) -> bool {
 }
 
 fn open_directory(path: &Path, mut options: DirectoryOptions, spare: u64) -> Result<Opened, Error> {
-    let granted = (AHEAD_LEAST as u64).saturating_add(spare / 8);
-    options.ahead_bytes = options.ahead_bytes.min(usize::try_from(granted).unwrap_or(usize::MAX)).max(AHEAD_LEAST);
-    let memory = directory_memory(options.readers, options.ahead_bytes);
+    let memory = grant_ahead(&mut options, spare);
     let source = DirectorySource::open(path, options)?;
     Ok(Opened { name: path.escaped(), memory, source: Box::new(source) })
+}
+
+/// Parts are read one after the other, so that the largest takes most memory.
+fn open_directories(mut parts: Vec<Part>, root: Meta, spare: u64) -> Opened {
+    let memory = parts.iter_mut().map(|part| grant_ahead(&mut part.options, spare)).max().unwrap_or(PLAIN);
+    let name = parts.iter().map(|part| part.to.escaped()).collect::<Vec<_>>().join(", ");
+    Opened { name, memory, source: Box::new(Joined::new(parts, root)) }
+}
+
+/// Limits the bytes that are read ahead; the memory of the source.
+fn grant_ahead(options: &mut DirectoryOptions, spare: u64) -> u64 {
+    let granted = (AHEAD_LEAST as u64).saturating_add(spare / 8);
+    options.ahead_bytes = options.ahead_bytes.min(usize::try_from(granted).unwrap_or(usize::MAX)).max(AHEAD_LEAST);
+    directory_memory(options.readers, options.ahead_bytes)
 }
 
 fn directory_memory(readers: usize, ahead: usize) -> u64 {

@@ -22,6 +22,7 @@ mod scan;
 mod stat;
 mod xattr;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) use feed::{Feed, Finder};
@@ -30,7 +31,7 @@ pub(crate) use scan::Scanner;
 pub(crate) use stat::FileId;
 pub(crate) use xattr::XattrReader;
 
-use crate::{Bytes, Entry, Error, Extent, Names, Patterns, Source};
+use crate::{Bytes, Entry, Error, Extent, Names, PathFilter, Patterns, Source};
 
 /// How other file systems mounted below the root are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +58,10 @@ pub struct DirectoryOptions {
     pub excludes: Patterns,
     /// Canonical paths that are left out, with all below them.
     pub without: Vec<Bytes>,
+    /// Device and inode numbers of entries that are left out, under all of their names; never the root.
+    pub without_inodes: BTreeSet<(u64, u64)>,
+    /// A rule of the caller for what is left out.
+    pub filter: Option<PathFilter>,
     /// Canonical path of a directory, empty for the root: of everything beside it only the directories on the way to it are
     /// found. A file whose other names are outside is a file, not a hard link.
     pub below: Bytes,
@@ -83,6 +88,8 @@ impl Default for DirectoryOptions {
             mount_points: MountPoints::Enter,
             excludes: Patterns::new(),
             without: Vec::new(),
+            without_inodes: BTreeSet::new(),
+            filter: None,
             below: Bytes::new(),
             only: None,
             continue_on_error: false,
@@ -107,6 +114,7 @@ impl DirectoryOptions {
         self.without.iter().any(|without| without == path)
             || self.is_beside(path)
             || self.only.as_ref().is_some_and(|names| !names.reach(path))
+            || self.filter.as_ref().is_some_and(|filter| filter.leaves_out(path))
     }
 
     /// Whether a path neither leads to the directory that is wanted nor is in it.

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use crate::pack_file::lines::{Place, numbered, quote, trim_end};
 use crate::{Bytes, Error, Xattr};
+pub use value::attribute_value;
 use value::{decode, unquote_octal};
 
 /// The attributes that a file lists, by path.

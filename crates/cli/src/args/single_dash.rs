@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Command};
 
-/// The words as clap parses them: `-comp xz` becomes `--comp=xz`. A word that is not an option of the command stays as it is, for clap
+/// The words as clap parses them: `-comp xz` becomes `--comp=xz`. A word that is not an option of the command is left for clap
 /// to refuse or to take as an operand. Where operands end the options (`trailing_var_arg`), all words from the first one on are operands.
 pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
     let mut typed = Vec::new();
@@ -18,7 +18,7 @@ pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
                 typed.extend(words.cloned());
                 break;
             }
-            typed.push(word.clone());
+            typed.push(if is_unknown(word) { [OsStr::new("-"), word].into_iter().collect() } else { word.clone() });
             continue;
         };
         let mut option = OsString::from(format!("--{name}"));
@@ -46,6 +46,11 @@ pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
         }
     }
     typed
+}
+
+/// Whether a word is like a long option with one hyphen; clap would take it for a cluster of short ones.
+fn is_unknown(word: &OsStr) -> bool {
+    matches!(word.as_encoded_bytes(), [b'-', second, _, ..] if *second != b'-')
 }
 
 /// The option that a word with one hyphen names in full.
@@ -76,7 +81,7 @@ mod tests {
             with_two_hyphens(&parser, &words).join(OsStr::new(" ")).into_string().unwrap()
         };
         assert_eq!(line(&parser, "a - -noappend -comp -9"), "a - --noappend --comp=-9");
-        assert_eq!(line(&parser, "-c xz -nonesuch -comp"), "--c=xz -nonesuch --comp");
+        assert_eq!(line(&parser, "-c xz -nonesuch -comp"), "--c=xz --nonesuch --comp");
         assert_eq!(line(&parser, "a -e b -noappend"), "a --e b -noappend");
         let parser = parser.clone().arg(Arg::new("image")).arg(Arg::new("rest").num_args(0..).trailing_var_arg(true));
         assert_eq!(line(&parser, "-noappend a -noappend - b"), "--noappend -- a -noappend - b");

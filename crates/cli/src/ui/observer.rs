@@ -10,7 +10,7 @@ use crate::ui::elapsed::Started;
 use crate::ui::escape::{Escape, escaped_path};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::progress::Bar;
+use crate::ui::progress::{Bar, Percentage};
 use crate::ui::report;
 
 /// What a command prints, and in which style.
@@ -34,6 +34,17 @@ pub enum OutputStyle {
         /// Print nothing but warnings and errors.
         quiet: bool,
     },
+    /// As squashfs-tools: statistics on standard output.
+    SquashfsTools {
+        /// Print nothing but warnings and errors.
+        quiet: bool,
+        /// Print every name.
+        info: bool,
+        /// Draw a progress bar if there is a terminal.
+        bar: bool,
+        /// Print the percentage of the content that is packed, a line each.
+        percentage: bool,
+    },
 }
 
 /// Packs, and prints progress and, of an image, the summary.
@@ -43,12 +54,18 @@ pub enum OutputStyle {
 pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<PackSummary, Failure> {
     refuse_stream(&request.target)?;
     let started = Started::now(&io.host);
-    let bar = io.terminal && matches!(style, OutputStyle::Packline { quiet: false, bar: true, .. });
-    let bar = bar.then(Bar::new);
+    let bar = match style {
+        OutputStyle::Packline { quiet, bar, .. } => bar && !quiet,
+        OutputStyle::SquashfsTools { bar, .. } => bar,
+        OutputStyle::ToolsNg { .. } => false,
+    };
+    let bar = (bar && io.terminal).then(Bar::new);
     if let Some(bar) = &bar {
         bar.count(&request.source);
     }
-    let mut watcher = Watcher { io, bar, names: Names::of(style), synced: true };
+    let percentage = matches!(style, OutputStyle::SquashfsTools { percentage: true, .. });
+    let percentage = percentage.then(|| Percentage::of(&request.source));
+    let mut watcher = Watcher { io, bar, percentage, names: Names::of(style), synced: true };
     let packed = packline::requests::pack(request, &mut watcher);
     watcher.end();
     let packed = packed?;
@@ -56,8 +73,11 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     let (peak, elapsed) = ((io.host.peak_memory)(), started.elapsed(summary.image.content_bytes));
     match style {
         // Statistics are only for people.
-        OutputStyle::ToolsNg { quiet: false } if io.streams.stdout_closed => {}
-        OutputStyle::ToolsNg { quiet: false } => io.report_as(false, &tools_ng::statistics(summary)),
+        OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. }
+            if io.streams.stdout_closed => {}
+        OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. } => {
+            io.report_as(false, &tools_ng::statistics(summary))
+        }
         OutputStyle::Packline { json: true, stats, .. } => {
             io.report_as(true, &report::json(summary, peak, elapsed, stats))
         }
@@ -75,7 +95,7 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
 /// As for [`run_pack`].
 pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<DryRun, Failure> {
     refuse_stream(&request.target)?;
-    let mut watcher = Watcher { io, bar: None, names: Names::of(style), synced: true };
+    let mut watcher = Watcher { io, bar: None, percentage: None, names: Names::of(style), synced: true };
     let run = packline::requests::dry_run(request, &mut watcher);
     watcher.end();
     Ok(run?)
@@ -98,7 +118,7 @@ pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -
 /// As [`watched`]; also whether the output's directory entry is synced, which is required before the source is removed.
 pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
     let bar = (bar && io.terminal).then(Bar::new);
-    let mut watcher = Watcher { io, bar, names: Names::None, synced: true };
+    let mut watcher = Watcher { io, bar, percentage: None, names: Names::None, synced: true };
     let done = work(&mut watcher);
     watcher.end();
     (done, watcher.synced)
@@ -117,6 +137,7 @@ pub fn remove_source(path: &Path, synced: bool, io: &mut Io) {
 struct Watcher<'a> {
     io: &'a mut Io,
     bar: Option<Bar>,
+    percentage: Option<Percentage>,
     /// None once standard output takes no more.
     names: Names,
     /// All outputs and their names are synced.
@@ -129,6 +150,8 @@ enum Names {
     None,
     /// As squashfs-tools-ng prints them, to standard output.
     ToolsNg,
+    /// From the root, to standard output.
+    Rooted,
     /// As `packline list` prints them, to standard output or standard error.
     Listed {
         to_stderr: bool,
@@ -140,6 +163,7 @@ impl Names {
         match style {
             OutputStyle::ToolsNg { quiet: false } => Names::ToolsNg,
             OutputStyle::Packline { verbose: true, json, .. } => Names::Listed { to_stderr: json },
+            OutputStyle::SquashfsTools { info: true, .. } => Names::Rooted,
             _ => Names::None,
         }
     }
@@ -163,6 +187,13 @@ impl Watcher<'_> {
         }
     }
 
+    fn print_percent(&mut self, percent: u64) {
+        let printed = writeln!(self.io.stdout, "{percent}").and_then(|()| self.io.stdout.flush());
+        if printed.is_err() {
+            self.percentage = None;
+        }
+    }
+
     fn eprintln(&mut self, line: &str) {
         match &self.bar {
             Some(bar) => bar.aside(|| self.io.eprintln(line)),
@@ -173,6 +204,7 @@ impl Watcher<'_> {
     fn print_name(&mut self, entry: EntryInfo<'_>) -> std::io::Result<()> {
         match (self.names, entry.kind) {
             (Names::ToolsNg, _) if entry.path.is_empty() => Ok(()),
+            (Names::Rooted, _) => self.io.print_names(&[b"/", entry.path].concat()),
             (Names::ToolsNg, EntryKind::HardLink(target)) => {
                 self.io.print_names(&[b"Hard link ", entry.path, b" -> ", target].concat())
             }
@@ -205,6 +237,9 @@ impl Observer for Watcher<'_> {
         if let Some(bar) = &self.bar {
             bar.show(progress);
         }
+        if let Some(percent) = self.percentage.as_ref().and_then(|percentage| percentage.next(progress)) {
+            self.print_percent(percent);
+        }
     }
 
     fn finishing(&mut self, _: &Progress) {
@@ -214,6 +249,9 @@ impl Observer for Watcher<'_> {
     }
 
     fn syncing(&mut self) {
+        if self.percentage.is_some() {
+            self.print_percent(100);
+        }
         if let Some(bar) = &self.bar {
             bar.ending("syncing");
         }

@@ -52,11 +52,7 @@ impl Bar {
     /// Counts the content of a directory on a separate thread, so that the time left can be shown. It is not shown if the thread cannot be
     /// started.
     pub fn count(&self, source: &Source) {
-        if let Source::Directory { path, options } = source {
-            let (total, path, options) = (self.total.clone(), path.clone(), options.clone());
-            let counting = move || total.set(survey(&path, &options));
-            let _: std::io::Result<_> = thread::Builder::new().name("survey".to_string()).spawn(counting);
-        }
+        count(source, &self.total);
     }
 
     pub fn show(&self, progress: &Progress) {
@@ -113,6 +109,41 @@ impl Bar {
 
     pub fn clear(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Sets `total` to the bytes of content in directories, from a separate thread.
+fn count(source: &Source, total: &Arc<OnceLock<u64>>) {
+    let directories = match source {
+        Source::Directory { path, options } => vec![(path.clone(), options.clone())],
+        Source::Directories { parts, .. } => {
+            parts.iter().map(|part| (part.directory.clone(), part.options.clone())).collect()
+        }
+        _ => return,
+    };
+    let total = total.clone();
+    let counting = move || total.set(directories.iter().map(|(path, options)| survey(path, options)).sum());
+    let _: std::io::Result<_> = thread::Builder::new().name("survey".to_string()).spawn(counting);
+}
+
+/// The percentage of the content that is done, for programs that read it.
+pub struct Percentage {
+    shown: Cell<Option<u64>>,
+    total: Arc<OnceLock<u64>>,
+}
+
+impl Percentage {
+    pub fn of(source: &Source) -> Percentage {
+        let percentage = Percentage { shown: Cell::new(None), total: Arc::default() };
+        count(source, &percentage.total);
+        percentage
+    }
+
+    /// The percentage if it is another than before and its total is known; 100 only at the end.
+    pub fn next(&self, progress: &Progress) -> Option<u64> {
+        let total = progress.source_total.or(self.total.get().copied())?;
+        let percent = (progress.source_bytes.min(total) * 100).checked_div(total)?.min(99);
+        (self.shown.replace(Some(percent)) < Some(percent)).then_some(percent)
     }
 }
 
@@ -180,6 +211,14 @@ mod tests {
         bar.show(&Progress { source_bytes: 1 << 20, ..Progress::default() });
         bar.bar.tick();
         assert!(terminal.contents().contains("33% 1.00 MiB/3.00 MiB"), "{}", terminal.contents());
+    }
+
+    #[test]
+    fn percentages_rise_and_stay_below_the_end() {
+        let percentage = Percentage { shown: Cell::new(None), total: Arc::default() };
+        let shown = [0, 10, 10, 5, 90, 200].map(|done| percentage.next(&Progress::of_source(done, Some(200))));
+        assert_eq!(shown, [Some(0), Some(5), None, None, Some(45), Some(99)]);
+        assert_eq!(percentage.next(&Progress::of_source(1, None)), None);
     }
 
     #[test]

@@ -166,8 +166,11 @@ impl Scanner {
         self.found(directory, start, &stat).map(Some)
     }
 
-    /// Whether it is left out as part of another file system.
+    /// Whether it is left out: by its inode number, or as part of another file system.
     fn skips(&self, stat: &Stat) -> bool {
+        if self.options.without_inodes.contains(&stat::id(stat)) {
+            return true;
+        }
         match self.options.mount_points {
             MountPoints::Enter => false,
             MountPoints::Empty => stat.st_dev != self.device && !is_directory(stat),

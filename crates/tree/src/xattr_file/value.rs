@@ -13,6 +13,17 @@ pub(super) fn decode(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
     value.ok_or_else(|| place.error(format!("value {}", quote(text)), expected))
 }
 
+/// The value of an attribute as the options of squashfs-tools have it: base64 after `0s`, hexadecimal after `0x`, text with octal escapes
+/// after `0t`, or the bytes themselves. `None` if the digits are malformed.
+pub fn attribute_value(text: &[u8]) -> Option<Bytes> {
+    match text {
+        [b'0', b'x' | b'X', digits @ ..] => hexadecimal(digits),
+        [b'0', b's' | b'S', digits @ ..] => base64(digits),
+        [b'0', b't' | b'T', escaped @ ..] => Some(unescape(escaped)),
+        plain => Some(plain.to_vec()),
+    }
+}
+
 /// `None` if only one end has a quote.
 fn quoted(text: &[u8]) -> Option<Bytes> {
     let inner = match text {

@@ -1,8 +1,8 @@
 //! Patterns for one component of a path, in the three languages of squashfs-tools.
 
-use packline_tree::{Glob, Slash};
 use regex::bytes::Regex;
 
+use super::ext_glob::ExtGlob;
 use super::posix_regex;
 
 /// The language that pathnames on the command line are written in.
@@ -10,7 +10,7 @@ use super::posix_regex;
 pub enum Language {
     /// Names as they are.
     Exact,
-    /// fnmatch(3): a leading period is matched by a period only.
+    /// fnmatch(3) with the patterns of ksh: a leading period is matched by a period only.
     Wildcards,
     /// POSIX extended regular expressions, found anywhere in a name.
     Regex,
@@ -31,7 +31,7 @@ impl Language {
 #[derive(Debug, Clone)]
 pub enum NamePattern {
     Exact(Vec<u8>),
-    Wildcards { glob: Glob, period: bool },
+    Wildcards(ExtGlob),
     Regex(Regex),
 }
 
@@ -41,10 +41,7 @@ impl NamePattern {
     pub fn new(text: &[u8], language: Language) -> Result<NamePattern, String> {
         Ok(match language {
             Language::Exact => NamePattern::Exact(text.to_vec()),
-            Language::Wildcards => NamePattern::Wildcards {
-                glob: Glob::new(text, Slash::Plain),
-                period: text.starts_with(b".") || text.starts_with(b"\\."),
-            },
+            Language::Wildcards => NamePattern::Wildcards(ExtGlob::new(text)),
             Language::Regex => NamePattern::Regex(posix_regex::compile(text)?),
         })
     }
@@ -53,7 +50,7 @@ impl NamePattern {
     pub fn matches(&self, name: &[u8]) -> bool {
         match self {
             NamePattern::Exact(text) => text == name,
-            NamePattern::Wildcards { glob, period } => (*period || !name.starts_with(b".")) && glob.matches(name),
+            NamePattern::Wildcards(glob) => glob.matches(name),
             NamePattern::Regex(regex) => regex.is_match(name),
         }
     }

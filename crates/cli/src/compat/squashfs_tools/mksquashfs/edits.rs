@@ -1,0 +1,107 @@
+//! What the options change of an entry: owner, permissions, times, extended attributes.
+
+use packline::requests::EntryEdit;
+use packline_tree::{Entry, Error, Kind, Meta, Xattr};
+use regex::bytes::Regex;
+
+use super::mode::ModeChange;
+
+/// What becomes of the times of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeRule {
+    #[default]
+    Keep,
+    /// All become this one.
+    Set(i64),
+    /// Later ones become this one.
+    AtMost(i64),
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Edits {
+    /// Owner and group of everything.
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    /// Added to all of them.
+    pub id_offset: u32,
+    pub file_mode: Option<ModeChange>,
+    pub directory_mode: Option<ModeChange>,
+    pub time: TimeRule,
+    pub root: RootEdit,
+    pub xattrs: XattrEdit,
+}
+
+/// Attributes of the root.
+#[derive(Debug, Clone, Default)]
+pub struct RootEdit {
+    pub mode: Option<ModeChange>,
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    pub mtime: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct XattrEdit {
+    pub exclude: Option<Regex>,
+    pub include: Option<Regex>,
+    pub add: Vec<Xattr>,
+}
+
+impl Edits {
+    /// As a change of each entry.
+    pub fn into_edit(self) -> EntryEdit {
+        EntryEdit::new(move |entry| self.apply(entry))
+    }
+
+    fn apply(&self, entry: &mut Entry) -> Result<(), Error> {
+        let directory = entry.kind == Kind::Dir;
+        entry.meta = self.meta(entry.meta, directory, entry.path.is_empty()).ok_or_else(|| Error::Entry {
+            input: "-uid-gid-offset".to_string(),
+            entry: entry.path.clone(),
+            what: "its owner or group is out of range with the offset".to_string(),
+            expected: format!("at most {} together", u32::MAX),
+        })?;
+        self.xattrs.apply(entry);
+        Ok(())
+    }
+
+    /// The changed attributes; `None` if an owner is out of range.
+    pub fn meta(&self, mut meta: Meta, directory: bool, root: bool) -> Option<Meta> {
+        if root {
+            let RootEdit { mode, uid, gid, mtime } = &self.root;
+            if let (Some(change), None) = (mode, &self.directory_mode) {
+                meta.mode = change.apply(meta.mode, true);
+            }
+            (meta.uid, meta.gid) = (uid.unwrap_or(meta.uid), gid.unwrap_or(meta.gid));
+            meta.mtime = mtime.unwrap_or(meta.mtime);
+        }
+        let change = if directory { &self.directory_mode } else { &self.file_mode };
+        meta.mode = change.as_ref().map_or(meta.mode, |change| change.apply(meta.mode, directory));
+        meta.uid = self.uid.unwrap_or(meta.uid).checked_add(self.id_offset)?;
+        meta.gid = self.gid.unwrap_or(meta.gid).checked_add(self.id_offset)?;
+        meta.mtime = match self.time {
+            TimeRule::Keep => meta.mtime,
+            TimeRule::Set(time) => time,
+            TimeRule::AtMost(most) => meta.mtime.min(most),
+        };
+        Some(meta)
+    }
+}
+
+impl XattrEdit {
+    fn apply(&self, entry: &mut Entry) {
+        if matches!(entry.kind, Kind::HardLink(_)) {
+            return;
+        }
+        let matches = |regex: &Option<Regex>, name: &[u8]| regex.as_ref().map(|regex| regex.is_match(name));
+        entry.xattrs.retain(|xattr| {
+            matches(&self.exclude, &xattr.name) != Some(true) && matches(&self.include, &xattr.name) != Some(false)
+        });
+        // As Linux, which has attributes of users on files and directories alone.
+        let user = matches!(entry.kind, Kind::File { .. } | Kind::Dir);
+        for xattr in self.add.iter().filter(|xattr| user || !xattr.name.starts_with(b"user.")) {
+            entry.xattrs.retain(|known| known.name != xattr.name);
+            entry.xattrs.push(xattr.clone());
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Exclusions: `-e` and `-ef`, by inode, or with `-wildcards` and `-regex` by the names of a path.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_tree::PathFilter;
+
+use crate::compat::squashfs_tools::name_pattern::{Language, NamePattern};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Everything that is left out.
+#[derive(Debug, Clone, Default)]
+pub struct Excludes {
+    /// Device and inode numbers.
+    pub inodes: BTreeSet<(u64, u64)>,
+    patterns: Arc<Patterns>,
+}
+
+#[derive(Debug, Default)]
+struct Patterns {
+    /// From the root.
+    anchored: Vec<Pattern>,
+    /// From any directory.
+    sticky: Vec<Pattern>,
+}
+
+/// A pattern for each name of a path.
+type Pattern = Vec<NamePattern>;
+
+impl Excludes {
+    /// `items` are the words of `-e` and the lines of the files of `-ef`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a malformed pattern.
+    pub fn new(items: &[OsString], language: Language, sources: &[PathBuf], io: &mut Io) -> Result<Excludes, Failure> {
+        let mut excludes = Excludes::default();
+        let mut patterns = Patterns::default();
+        for item in items {
+            match language {
+                Language::Exact => excludes.add_path(Path::new(item), sources, io),
+                _ => patterns.add(item.as_bytes(), language)?,
+            }
+        }
+        excludes.patterns = Arc::new(patterns);
+        Ok(excludes)
+    }
+
+    /// A path of this machine, or one below each of the sources. One that leads to nothing below a source is passed over.
+    fn add_path(&mut self, path: &Path, sources: &[PathBuf], io: &mut Io) {
+        let bytes = path.as_os_str().as_bytes();
+        let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
+        let places = match direct {
+            true => vec![path.to_path_buf()],
+            false => sources.iter().map(|source| source.join(path)).collect(),
+        };
+        for place in places {
+            match fs::symlink_metadata(&place) {
+                Ok(found) => drop(self.inodes.insert((found.dev(), found.ino()))),
+                Err(cause) if !direct && matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(cause) => {
+                    io.eprintln(&format!("Cannot stat exclude dir/file {}: {cause}, ignoring", place.escaped()))
+                }
+            }
+        }
+    }
+
+    /// The rule for the paths of a directory whose root is at `prefix` in the image.
+    pub fn filter(&self, prefix: &[u8]) -> Option<PathFilter> {
+        if self.patterns.anchored.is_empty() && self.patterns.sticky.is_empty() {
+            return None;
+        }
+        let (patterns, prefix) = (self.patterns.clone(), prefix.to_vec());
+        Some(PathFilter::new(move |path| match prefix.is_empty() {
+            true => patterns.leave_out(path),
+            false => patterns.leave_out(&[&prefix, &b"/"[..], path].concat()),
+        }))
+    }
+}
+
+impl Patterns {
+    fn add(&mut self, item: &[u8], language: Language) -> Result<(), Failure> {
+        let (list, path) = match item.strip_prefix(b"... ") {
+            Some(path) => (&mut self.sticky, path),
+            None => (&mut self.anchored, item),
+        };
+        let shown = || OsStr::from_bytes(path).escaped();
+        if [&b"/"[..], b"./", b"../"].iter().any(|start| path.starts_with(start)) {
+            let what = format!("'{}' starts with /, ./ or ../", shown());
+            return Err(Failure::usage(format!("{what} (expected a path below the root with -wildcards or -regex)")));
+        }
+        let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+        let compile = |name: &[u8]| {
+            NamePattern::new(name, language)
+                .map_err(|fault| format!("'{}': {fault}", OsStr::from_bytes(name).escaped()))
+        };
+        let pattern: Pattern = names.map(compile).collect::<Result<_, String>>().map_err(Failure::usage)?;
+        list.extend((!pattern.is_empty()).then_some(pattern));
+        Ok(())
+    }
+
+    fn leave_out(&self, path: &[u8]) -> bool {
+        let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+        let whole = |pattern: &Pattern, names: &[&[u8]]| {
+            pattern.len() == names.len() && pattern.iter().zip(names).all(|(pattern, name)| pattern.matches(name))
+        };
+        self.anchored.iter().any(|pattern| whole(pattern, &names))
+            || self.sticky.iter().any(|pattern| {
+                names.len().checked_sub(pattern.len()).is_some_and(|start| whole(pattern, &names[start..]))
+            })
+    }
+}
+
+/// The lines of an exclude file: without leading blanks, comments and the backslash that a line may begin with.
+///
+/// # Errors
+/// [`Failure::Failed`] if the file cannot be read.
+pub fn lines_of(file: &Path) -> Result<Vec<OsString>, Failure> {
+    let refused = |cause| Failure::failed(format!("{}: cannot read: {cause}", file.escaped()));
+    let text = fs::read(file).map_err(refused)?;
+    let line = |line: &[u8]| {
+        let line = line.trim_ascii_start();
+        let line = if line.starts_with(b"#") { b"" } else { line.strip_prefix(b"\\").unwrap_or(line) };
+        (!line.is_empty()).then(|| OsStr::from_bytes(line).to_os_string())
+    };
+    Ok(text.split(|&byte| byte == b'\n').filter_map(line).collect())
+}

@@ -1,0 +1,130 @@
+//! Options of mksquashfs that are accepted and change nothing here, and those that are refused.
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+use crate::args::Invocation;
+use crate::args::value::{Value, number, text};
+use crate::ui::failure::Failure;
+
+/// Options without effect, and why they have none.
+const IDLE: [(&str, Option<Kind>, &str); 17] = [
+    ("throttle", Some(Kind::Number(0, 99)), READING),
+    ("limit", Some(Kind::Number(1, 100)), READING),
+    ("single-reader", None, READING),
+    ("small-readers", Some(Kind::Number(1, i32::MAX)), READING),
+    ("block-readers", Some(Kind::Number(1, i32::MAX)), READING),
+    ("overcommit", Some(Kind::Number(0, 100)), "Accepted without effect: as many threads run as -processors allows"),
+    ("read-queue", Some(Kind::Number(1, i32::MAX)), QUEUES),
+    ("write-queue", Some(Kind::Number(2, i32::MAX)), QUEUES),
+    ("fragment-queue", Some(Kind::Number(1, i32::MAX)), QUEUES),
+    ("reproducible", None, "Accepted without effect: an image depends on its input and options alone"),
+    ("not-reproducible", None, "Accepted without effect: an image depends on its input and options alone"),
+    ("no-recovery", None, RECOVERY),
+    ("recovery-path", Some(Kind::Text), RECOVERY),
+    ("pseudo-override", None, "Accepted without effect: there are no pseudo files"),
+    ("numeric-owner", None, "Accepted without effect: names of users and groups in a tar are never looked up"),
+    ("no-pager", None, "Accepted without effect: there is no pager"),
+    ("cols", Some(Kind::Number(0, i32::MAX)), "Accepted without effect: help has the width of the terminal"),
+];
+const READING: &str = "Accepted without effect: files are read ahead by a few threads, within the memory allowed";
+const QUEUES: &str = "Accepted without effect: -mem bounds all queues together";
+const RECOVERY: &str = "Accepted without effect: an existing image is never changed in place";
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Number(i32, i32),
+    Text,
+}
+
+/// Options that are refused: their names, how many values they have, and what to do instead.
+const REFUSED: [(&[&str], usize, &str); 27] = [
+    (&["action", "a"], 1, ACTIONS),
+    (&["log-action", "va"], 1, ACTIONS),
+    (&["true-action", "ta"], 1, ACTIONS),
+    (&["false-action", "fa"], 1, ACTIONS),
+    (&["action-file", "af"], 1, ACTIONS),
+    (&["log-action-file", "vaf"], 1, ACTIONS),
+    (&["true-action-file", "taf"], 1, ACTIONS),
+    (&["false-action-file", "faf"], 1, ACTIONS),
+    (&["log"], 1, "standard output, with -info"),
+    (&["info-file"], 1, "-info, which prints to standard output"),
+    (&["stream"], 0, "the name of a file"),
+    (&["fix"], 1, "an image with its superblock at its start"),
+    (&["zip"], 0, "a directory, or a tar on standard input with -tar"),
+    (&["recover"], 1, "an image that is whole: an existing image is never changed in place"),
+    (&["p"], 1, PSEUDO),
+    (&["pf"], 1, PSEUDO),
+    (&["pd", "pseudo-dir"], 1, PSEUDO),
+    (&["sort"], 1, "files in the order of their names"),
+    (&["cpiostyle"], 0, TREE),
+    (&["cpiostyle0"], 0, TREE),
+    (&["no-strip", "tarstyle"], 0, TREE),
+    (&["dereference"], 0, "symbolic links as they are"),
+    (&["deref"], 1, "symbolic links as they are"),
+    (&["deref-path"], 1, "symbolic links as they are"),
+    (&["max-depth"], 1, "-wildcards -e, with a pattern for the depth"),
+    (&["ignore-zeros"], 0, "a single tar"),
+    (&["root-becomes"], 1, "a new image, with -noappend: images are not appended to"),
+];
+const PSEUDO: &str = "a tree with these entries";
+const TREE: &str = "a directory, or a tar with -tar";
+const ACTIONS: &str = "a tree that is as the image is to be, or -e, -force-file-mode and the like";
+
+/// Both lists as arguments.
+#[derive(Debug)]
+pub struct Idle;
+
+impl Args for Idle {
+    fn augment_args(command: Command) -> Command {
+        let command = IDLE.iter().fold(command, |command, (name, kind, help)| {
+            let argument = Arg::new(*name).long(*name).help(*help).hide_short_help(true);
+            command.arg(match kind {
+                None => argument.action(ArgAction::SetTrue),
+                Some(kind) => argument.value_parser(kind.parser()),
+            })
+        });
+        REFUSED.iter().fold(command, |command, (names, values, instead)| {
+            let argument = Arg::new(names[0]).long(names[0]).aliases(&names[1..]).hide_short_help(true);
+            let argument = argument.help(format!("Not supported yet (expected {instead})"));
+            command.arg(if *values == 0 { argument.action(ArgAction::SetTrue) } else { argument })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Idle::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Idle {
+    fn from_arg_matches(_: &ArgMatches) -> Result<Idle, clap::Error> {
+        Ok(Idle)
+    }
+
+    fn update_from_arg_matches(&mut self, _: &ArgMatches) -> Result<(), clap::Error> {
+        Ok(())
+    }
+}
+
+impl Idle {
+    /// Fails if an option was given that is not supported.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub fn refuse(&self, invocation: &Invocation) -> Result<(), Failure> {
+        match REFUSED.iter().find(|(names, ..)| invocation.has(names[0])) {
+            Some((names, _, instead)) => {
+                Err(Failure::usage(format!("-{} is not supported yet (expected {instead})", names[0])))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Kind {
+    fn parser(self) -> Value<()> {
+        match self {
+            Kind::Number(least, most) => number::<i64>(least.into()..=most.into()).and_then(|_| Ok(())),
+            Kind::Text => text(|_| Ok::<_, String>(())),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Sources on the command line: one directory becomes the root; several, or anything else, are put below a new root by their names.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use packline::Source;
+use packline::requests::Part;
+use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, scan};
+
+use super::exclude::Excludes;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Threads that read small files ahead.
+const READERS: usize = 4;
+
+/// How sources are read.
+#[derive(Debug)]
+pub struct Reading {
+    pub hard_links: bool,
+    pub xattrs: bool,
+    pub mount_points: MountPoints,
+    pub continue_on_error: bool,
+    pub excludes: Excludes,
+    /// A single directory is put below a new root too.
+    pub keep_as_directory: bool,
+    /// Attributes of a new root.
+    pub root: Meta,
+}
+
+impl Reading {
+    /// # Errors
+    /// [`Failure::Failed`] for a source that does not exist.
+    pub fn source(&self, paths: &[PathBuf], io: &mut Io) -> Result<Source, Failure> {
+        let mut kinds = Vec::new();
+        for path in paths {
+            let found = fs::symlink_metadata(path);
+            let found = found.map_err(|cause| {
+                Failure::failed(format!("{}: cannot open: {cause} (expected a file or a directory)", path.escaped()))
+            })?;
+            kinds.push(found.is_dir());
+        }
+        if let ([path], [true], false) = (paths, &kinds[..], self.keep_as_directory) {
+            return Ok(Source::Directory { path: path.clone(), options: self.options(b"") });
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        for (path, directory) in paths.iter().zip(kinds) {
+            let name = base_name(path)?;
+            let to = unused(&name, &parts, io);
+            match directory {
+                true => {
+                    parts.push(Part { directory: path.clone(), options: self.options(&to), from: Bytes::new(), to })
+                }
+                false => parts.push(self.single(path, name, to)?),
+            }
+        }
+        parts.retain(|part| self.keeps(part));
+        Ok(Source::Directories { parts, root: self.root })
+    }
+
+    /// One entry of a directory.
+    fn single(&self, path: &Path, name: Bytes, to: Bytes) -> Result<Part, Failure> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut options = self.options(b"");
+        options.filter = None;
+        options.only = Some(Names::existing(parent, "", [(1, name.as_slice())]).map_err(Failure::failed)?);
+        Ok(Part { directory: parent.to_path_buf(), options, from: name, to })
+    }
+
+    /// Whether a source on the command line is not left out itself.
+    fn keeps(&self, part: &Part) -> bool {
+        let place = part.directory.join(OsStr::from_bytes(&part.from));
+        let id = fs::symlink_metadata(place).ok().map(|found| (found.dev(), found.ino()));
+        !id.is_some_and(|id| self.excludes.inodes.contains(&id))
+            && !self.excludes.filter(b"").is_some_and(|filter| filter.leaves_out(&part.to))
+    }
+
+    /// For a directory whose root is at `prefix` in the image.
+    fn options(&self, prefix: &[u8]) -> DirectoryOptions {
+        let mut options = DirectoryOptions::new(READERS);
+        (options.hard_links, options.xattrs) = (self.hard_links, self.xattrs);
+        (options.mount_points, options.continue_on_error) = (self.mount_points, self.continue_on_error);
+        (options.without_inodes, options.filter) = (self.excludes.inodes.clone(), self.excludes.filter(prefix));
+        options
+    }
+}
+
+/// The latest modification time of all entries of a source.
+///
+/// # Errors
+/// [`Failure::Failed`] if it cannot be read, or read only once.
+pub fn latest_time(source: &Source) -> Result<u32, Failure> {
+    let of = |directory: &Path, options: &DirectoryOptions| {
+        let mut options = options.clone();
+        options.xattrs = false;
+        let entries = scan(directory, options).map_err(Failure::failed)?;
+        let times = entries.iter().map(|(entry, _)| entry.meta.mtime.clamp(0, u32::MAX.into()) as u32);
+        Ok(times.max().unwrap_or(0))
+    };
+    match source {
+        Source::Directory { path, options } => of(path, options),
+        Source::Directories { parts, .. } => {
+            parts.iter().try_fold(0, |latest, part| Ok(of(&part.directory, &part.options)?.max(latest)))
+        }
+        _ => Err(Failure::usage(
+            "the latest time of a tar is not known before it is packed (expected a time in seconds)",
+        )),
+    }
+}
+
+/// The last name of a path, of `.` that of the working directory.
+fn base_name(path: &Path) -> Result<Bytes, Failure> {
+    let refused = || {
+        Failure::failed(format!("{}: no name for it in the image (expected a path that ends in one)", path.escaped()))
+    };
+    let whole = std::path::absolute(path).map_err(|_| refused())?;
+    match whole.components().next_back() {
+        Some(Component::Normal(name)) => Ok(name.as_bytes().to_vec()),
+        _ => Err(refused()),
+    }
+}
+
+/// The name, or with a number after it if it is taken.
+fn unused(name: &Bytes, parts: &[Part], io: &mut Io) -> Bytes {
+    let mut free = name.clone();
+    let mut number = 0;
+    while parts.iter().any(|part| part.to == free) {
+        number += 1;
+        let next = [name.as_slice(), format!("_{number}").as_bytes()].concat();
+        let shown = |name: &Bytes| OsStr::from_bytes(name).escaped();
+        io.eprintln(&format!("Source directory entry {} already used! - trying {}", shown(&free), shown(&next)));
+        free = next;
+    }
+    free
+}

@@ -1,0 +1,128 @@
+//! Values of options: sizes, times, owners, attributes, as mksquashfs writes them.
+
+use packline_tree::{Xattr, attribute_value};
+
+use crate::ui::escape::Escape;
+use crate::ui::io::Host;
+use crate::ui::size::parse_size;
+
+/// A number of bytes: also with `Kbytes` and the like.
+///
+/// # Errors
+/// The text is not one, or it is outside the range.
+pub fn size(text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
+    let short = text.strip_suffix("bytes").filter(|rest| rest.ends_with(|last: char| last.is_ascii_alphabetic()));
+    let size = parse_size(short.unwrap_or(text).as_ref())?;
+    let expected = || format!("{size} is out of range (expected {} to {})", range.start(), range.end());
+    if range.contains(&size) { Ok(size) } else { Err(expected()) }
+}
+
+/// A block size.
+///
+/// # Errors
+/// It is not a power of two from 4 KiB to 1 MiB.
+pub fn block_size(text: &str) -> Result<u32, String> {
+    let size = size(text, 4 << 10..=1 << 20)?;
+    if size.is_power_of_two() { Ok(size as u32) } else { Err(format!("{size} is not a power of two")) }
+}
+
+/// A time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Time {
+    /// The latest of all entries.
+    Inode,
+    Now,
+    Seconds(u32),
+}
+
+impl Time {
+    /// # Errors
+    /// The text is not a time.
+    pub fn parse(text: &str) -> Result<Time, String> {
+        match text {
+            "inode" => Ok(Time::Inode),
+            "now" => Ok(Time::Now),
+            _ => text.parse().map(Time::Seconds).map_err(|_| {
+                format!("'{text}' is not a time (expected seconds since 1970 up to {}, 'now' or 'inode')", u32::MAX)
+            }),
+        }
+    }
+
+    /// Seconds since 1970, unless it depends on the entries.
+    pub fn seconds(self, host: &Host) -> Option<u32> {
+        match self {
+            Time::Inode => None,
+            Time::Now => Some(host.now),
+            Time::Seconds(seconds) => Some(seconds),
+        }
+    }
+}
+
+/// A user or group, by number or name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    Number(u32),
+    Name(String),
+}
+
+impl Owner {
+    /// # Errors
+    /// The number is out of range.
+    pub fn parse(text: &str) -> Result<Owner, String> {
+        if text.is_empty() || text.bytes().any(|byte| !byte.is_ascii_digit()) {
+            return Ok(Owner::Name(text.to_string()));
+        }
+        text.parse().map(Owner::Number).map_err(|_| format!("{text} is out of range (expected at most {})", u32::MAX))
+    }
+}
+
+/// An attribute, `NAME=VALUE`.
+///
+/// # Errors
+/// There is no value, or it is malformed.
+pub fn xattr(text: &str) -> Result<Xattr, String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("'{text}' has no value (expected NAME=VALUE)"))?;
+    if !["user.", "trusted.", "security."].iter().any(|prefix| name.starts_with(prefix)) {
+        return Err(format!(
+            "unknown prefix of '{}' (expected user., trusted. or security.)",
+            name.as_bytes().escaped()
+        ));
+    }
+    let value = attribute_value(value.as_bytes()).ok_or_else(|| {
+        format!("'{value}' is not a value (expected base64 after 0s, pairs of digits after 0x, or text)")
+    })?;
+    Ok(Xattr { name: name.into(), value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_mksquashfs_reads_them() {
+        for text in ["131072", "128K", "128KB", "128k", "128Kbytes"] {
+            assert_eq!(block_size(text), Ok(131_072), "{text}");
+        }
+        for text in ["", "3K", "2K", "2M", "Kbytes", "130000", "4096bytes"] {
+            assert!(block_size(text).is_err(), "{text}");
+        }
+        assert_eq!(Time::parse("0"), Ok(Time::Seconds(0)));
+        assert_eq!(Time::parse("inode"), Ok(Time::Inode));
+        assert!(Time::parse("last week").unwrap_err().contains("'last week' is not a time"));
+        assert_eq!(Owner::parse("12"), Ok(Owner::Number(12)));
+        assert_eq!(Owner::parse("root"), Ok(Owner::Name("root".to_string())));
+        assert!(Owner::parse("4294967296").is_err());
+    }
+
+    #[test]
+    fn attributes_have_a_known_prefix_and_a_value() {
+        let value = |text: &str| xattr(text).map(|xattr| xattr.value);
+        assert_eq!(value("user.a=b=c"), Ok(b"b=c".to_vec()));
+        assert_eq!(value("security.a=0x4142"), Ok(b"AB".to_vec()));
+        assert_eq!(value("trusted.a=0sQUI="), Ok(b"AB".to_vec()));
+        assert_eq!(value("user.a=0tA\\102"), Ok(b"AB".to_vec()));
+        for wrong in ["user.a", "system.x=1", "a=1", "user.a=0x1", "user.a=0s?"] {
+            assert!(xattr(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Several directories as one source, each under a name of its own below a new root.
+
+use std::path::PathBuf;
+use std::vec;
+
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Error, Extent, Kind, Meta, Source};
+
+/// A directory, or one entry of a directory, and its path in the image.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The directory that is read.
+    pub directory: PathBuf,
+    /// How it is read, and which of its entries are.
+    pub options: DirectoryOptions,
+    /// Canonical path in it of the packed entry; empty for the directory itself. Entries that are not below it are left out.
+    pub from: Bytes,
+    /// Canonical path of that in the image.
+    pub to: Bytes,
+}
+
+impl Part {
+    /// The path in the image of an entry of the directory, if it is packed.
+    fn moved(&self, path: &[u8]) -> Option<Bytes> {
+        let rest = path.strip_prefix(self.from.as_slice())?;
+        let rest = match (self.from.is_empty(), rest) {
+            (true, []) => b"",
+            (true, rest) => return Some([&self.to, &b"/"[..], rest].concat()),
+            (false, rest) => rest,
+        };
+        (rest.is_empty() || rest.starts_with(b"/")).then(|| [self.to.as_slice(), rest].concat())
+    }
+}
+
+/// Reads the parts one after the other. A file with names in several parts is packed once in each.
+pub(crate) struct Joined {
+    root: Option<Meta>,
+    current: Option<(Part, DirectorySource)>,
+    rest: vec::IntoIter<Part>,
+    /// Bytes of the parts that are done.
+    done: u64,
+    problems: Vec<Error>,
+}
+
+impl Joined {
+    pub(crate) fn new(parts: Vec<Part>, root: Meta) -> Joined {
+        Joined { root: Some(root), current: None, rest: parts.into_iter(), done: 0, problems: Vec::new() }
+    }
+
+    /// The next entry of the current part; `None` at its end.
+    fn next_of_part(&mut self) -> Result<Option<Entry>, Error> {
+        let Some((part, source)) = &mut self.current else { return Ok(None) };
+        while let Some(mut entry) = source.next_entry()? {
+            let Some(path) = part.moved(&entry.path) else { continue };
+            entry.path = path;
+            if let Kind::HardLink(target) = &mut entry.kind {
+                *target = part.moved(target).unwrap_or_default();
+            }
+            return Ok(Some(entry));
+        }
+        Ok(None)
+    }
+}
+
+impl Source for Joined {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        if let Some(meta) = self.root.take() {
+            return Ok(Some(Entry { path: Bytes::new(), kind: Kind::Dir, meta, xattrs: Vec::new() }));
+        }
+        loop {
+            if let Some(entry) = self.next_of_part()? {
+                return Ok(Some(entry));
+            }
+            if let Some((_, mut source)) = self.current.take() {
+                self.done += source.progress().0;
+                self.problems.append(&mut source.take_problems());
+            }
+            let Some(part) = self.rest.next() else { return Ok(None) };
+            let source = DirectorySource::open(&part.directory, part.options.clone())?;
+            self.current = Some((part, source));
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        self.current.as_mut().map_or(Ok(Extent::End), |(_, source)| source.read(buffer))
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.done + self.current.as_ref().map_or(0, |(_, source)| source.progress().0), None)
+    }
+
+    fn take_problems(&mut self) -> Vec<Error> {
+        let mut problems = std::mem::take(&mut self.problems);
+        if let Some((_, source)) = &mut self.current {
+            problems.append(&mut source.take_problems());
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packline_tree::Names;
+    use std::fs;
+
+    const ROOT: Meta = Meta { mode: 0o777, uid: 1, gid: 2, mtime: 3 };
+
+    #[test]
+    fn parts_are_below_their_names_and_links_too() {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir_all(top.path().join("one/d")).unwrap();
+        fs::write(top.path().join("one/d/f"), "12").unwrap();
+        fs::hard_link(top.path().join("one/d/f"), top.path().join("one/d/g")).unwrap();
+        fs::write(top.path().join("file"), "abc").unwrap();
+        let whole = Part {
+            directory: top.path().join("one"),
+            options: DirectoryOptions::default(),
+            from: Bytes::new(),
+            to: b"name".to_vec(),
+        };
+        let mut options = DirectoryOptions::default();
+        options.only = Some(Names::existing(top.path(), "", [(1, &b"file"[..])]).unwrap());
+        let file =
+            Part { directory: top.path().to_path_buf(), options, from: b"file".to_vec(), to: b"file_1".to_vec() };
+        let mut joined = Joined::new(vec![whole, file], ROOT);
+        let mut found = Vec::new();
+        while let Some(entry) = joined.next_entry().unwrap() {
+            let target = match entry.kind {
+                Kind::HardLink(target) => format!(" -> {}", String::from_utf8_lossy(&target)),
+                _ => String::new(),
+            };
+            found.push(format!("{}{target}", String::from_utf8_lossy(&entry.path)));
+        }
+        assert_eq!(found, ["", "name", "name/d", "name/d/f", "name/d/g -> name/d/f", "file_1"]);
+        assert_eq!(joined.progress(), (5, None));
+    }
+}

@@ -77,7 +77,7 @@ fn what_a_user_may_not_read_is_left_out() {
     }
     let listed = sandbox.good(&["list", "i.sqfs"]).text();
     assert_eq!(listed, ".\na\na/first\nclosed\nempty\nlisted\nother\nother/f\n");
-    assert!(sandbox.good(&["list", "-l", "i.sqfs", "closed"]).text().starts_with("drwx------ 0/0 "));
+    assert!(sandbox.good(&["list", "-l", "--numeric-owner", "i.sqfs", "closed"]).text().starts_with("drwx------ 0/0 "));
     sandbox.good(&["verify", "-q", "i.sqfs"]);
 }
 

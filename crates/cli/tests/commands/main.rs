@@ -44,6 +44,7 @@ mod shells;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod sqfs2tar_options;
 mod sqfs2tar_trees;
+mod squashfs_tools_mksquashfs;
 mod standard_streams;
 mod stopping;
 mod streams_killed;

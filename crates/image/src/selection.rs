@@ -22,7 +22,7 @@ pub struct Selection {
     pub filter: Option<EntryFilter>,
 }
 
-/// Any rule over canonical paths. What is below a directory that is not kept is skipped too.
+/// Any rule over canonical paths. The content of a directory that is not kept is skipped too.
 #[derive(Clone)]
 pub struct EntryFilter(Arc<Rule>);
 

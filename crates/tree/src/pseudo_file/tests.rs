@@ -1,3 +1,5 @@
+//! Tests of pseudo files: each kind of definition, malformed ones, and what is written and read again.
+
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
 use super::*;

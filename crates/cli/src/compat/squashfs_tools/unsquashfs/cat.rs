@@ -14,7 +14,7 @@ use crate::ui::escape::escaped;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Prints the regular files that the pathnames lead to, through symbolic links. What is no regular file is reported.
+/// Prints the regular files that the pathnames lead to, through symbolic links. Other entries are reported.
 ///
 /// # Errors
 /// Those of reading and printing; status 2 if something was reported.

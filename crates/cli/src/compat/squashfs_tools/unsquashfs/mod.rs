@@ -51,7 +51,7 @@ pub struct Unsquashfs {
     errors: Errors,
 }
 
-/// What is extracted or listed, and where to.
+/// Selection and destination of extraction and listing.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Filters")]
 struct Filter {
@@ -89,7 +89,7 @@ struct Filter {
     force: bool,
 }
 
-/// What is printed.
+/// Output.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Listings")]
 struct Listing {

@@ -46,7 +46,7 @@ pub fn print(image: &OpenedImage, utc_offset: fn(i64) -> i64, io: &mut Io) -> Re
 fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr_sets: u64) -> String {
     let flag = |bit: u16| superblock.flags & bit != 0;
     let un = |bit: u16| if flag(bit) { "un" } else { "" };
-    let not = |said: bool| if said { "" } else { "not " };
+    let not = |yes: bool| if yes { "" } else { "not " };
     let bytes = superblock.bytes_used;
     let (kilo, mega) = (bytes as f64 / 1024.0, bytes as f64 / (1024.0 * 1024.0));
     let ids = if flag(STORED_INODES) { "un" } else { un(STORED_IDS) };

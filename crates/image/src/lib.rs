@@ -39,6 +39,7 @@ pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{EntryFilter, Omit, SelectedWalk, Selection, idle_exclude};
 pub use tar_out::{Output, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
 pub use unpack::{
-    Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary, Warning, unpack,
+    AttributeRules, Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary,
+    Warning, unpack,
 };
 pub use verify::verify;

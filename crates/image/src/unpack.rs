@@ -31,7 +31,7 @@ use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
 use packline_tree::destination::FileId;
 
 pub use outcome::{Topic, Warning};
-pub use request::{Duplicates, RestoreAttributes, UnpackCounts, UnpackRequest, UnpackSummary};
+pub use request::{AttributeRules, Duplicates, RestoreAttributes, UnpackCounts, UnpackRequest, UnpackSummary};
 pub use staging_dir::StagingDir;
 
 use crate::read_plan::metadata_cache;
@@ -79,7 +79,7 @@ pub fn unpack(
     let mut outcome = Outcome::new(request.continue_on_error);
     outcome.keep(check_patterns(&request, &opened, &root))?;
     collector.take(outcome);
-    let staging_dir = StagingDir::open(&destination, request.force, &request.temporaries)?;
+    let staging_dir = StagingDir::open(&destination, request.force || request.merge, &request.temporaries)?;
     let context = Arc::new(context(&request, destination, opened, &staging_dir, &root)?);
     let scratch = Scratch::new(request.resources.scratch.clone(), &context.opened.image);
     let plan_bytes = plan_bytes as usize;
@@ -163,6 +163,9 @@ fn context(
         dirs: DirTable::new(directory, root.at),
         staging,
         restore: request.restore,
+        rules: request.rules.clone(),
+        replace: request.force || !request.merge,
+        lenient: request.lenient,
         sparse: request.sparse,
         duplicates: request.duplicates,
         continue_on_error: request.continue_on_error,

@@ -74,7 +74,7 @@ pub trait Observer {
     /// The output is whole, and is being written to the medium, which can take long.
     fn syncing(&mut self) {}
     /// Something failed, and the rest continues on request.
-    fn problem(&mut self, _error: &dyn std::error::Error) {}
+    fn problem(&mut self, _error: &(dyn std::error::Error + 'static)) {}
     /// Something was left out or changed that the user may want to know.
     fn warning(&mut self, _message: &str) {}
     /// An output is whole, on the medium and has its name, but the system refused to sync the directory that the name is in: the

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_squashfs::read::{Inode, NodeType, ReadError};
+use packline_tree::Xattr;
 use packline_tree::destination::{Attributes, Directory, Refusal, XattrRefusal};
 
 use super::dir_table::{DirTable, below};
 use super::outcome::{Outcome, Warning};
-use super::request::{Duplicates, RestoreAttributes};
+use super::request::{AttributeRules, Duplicates, RestoreAttributes};
 use crate::{Error, OpenedImage};
 
 /// Prefix of temporary names, used where the staging directory is on another file system.
@@ -24,6 +25,11 @@ pub struct UnpackContext {
     /// Where files are created before they are renamed into place; `None` if they are created in place.
     pub staging: Option<(Arc<Directory>, u64)>,
     pub restore: RestoreAttributes,
+    pub rules: Option<Arc<dyn AttributeRules>>,
+    /// Whether existing entries are replaced.
+    pub replace: bool,
+    /// Whether an attribute that cannot be set, or a node that cannot be created, is recorded and unpacking continues.
+    pub lenient: bool,
     /// Whether holes stay holes.
     pub sparse: bool,
     pub duplicates: Duplicates,
@@ -38,6 +44,8 @@ pub struct StagedEntry {
     pub home: (Arc<Directory>, Vec<u8>),
     /// The temporary directory and name, if different.
     temporary: Option<(Arc<Directory>, Vec<u8>)>,
+    /// Whether it may replace another entry.
+    replace: bool,
 }
 
 impl StagedEntry {
@@ -62,10 +70,13 @@ impl StagedEntry {
         }
     }
 
-    /// Renames it to its final name, replacing any existing entry.
+    /// Renames it to its final name, replacing any existing entry if it may.
     pub fn settle(&self) -> Result<(), Refusal> {
         let Some((directory, name)) = &self.temporary else { return Ok(()) };
-        let settled = directory.rename(name, &self.home.0, &self.home.1);
+        let settled = match self.replace {
+            true => directory.rename(name, &self.home.0, &self.home.1),
+            false => directory.rename_new(name, &self.home.0, &self.home.1),
+        };
         // Renaming does nothing between two names of one file; and a failed one must not leave the temporary name.
         let _: Result<(), Refusal> = directory.unlink(name);
         settled
@@ -86,7 +97,7 @@ impl UnpackContext {
             Some((staging, device)) if home.id()?.device == *device => Some((staging.clone(), ticket().into_bytes())),
             Some(_) => Some((home.clone(), format!("{NEAR}{}", ticket()).into_bytes())),
         };
-        Ok(StagedEntry { home: (home, name.to_vec()), temporary })
+        Ok(StagedEntry { home: (home, name.to_vec()), temporary, replace: self.replace })
     }
 
     /// The path of an entry on this machine.
@@ -114,24 +125,43 @@ impl UnpackContext {
         outcome: &mut Outcome,
     ) -> Result<(), Error> {
         let refused = |refusal| self.refused(entry.0, entry.1, refusal);
-        let link = matches!(inode.node, packline_squashfs::read::Node::Symlink(_));
+        let kind = inode.node_type();
+        let meta = self.rules.as_ref().map_or(inode.meta, |rules| rules.meta(kind, inode.meta));
+        let mut mode = self.mode(kind, meta.mode);
         if self.restore.owners {
-            attributes.set_owner(inode.meta.uid, inode.meta.gid).map_err(refused)?;
+            let owned = attributes.set_owner(meta.uid, meta.gid).map_err(refused);
+            if !self.keep_lesser(owned, outcome)? {
+                mode &= 0o1777;
+            }
         }
         if self.restore.xattrs && inode.xattr.is_some() {
             self.set_xattrs(inode, entry, attributes, outcome)?;
         }
-        if !link {
-            attributes.set_mode(self.mode(inode)).map_err(refused)?;
+        if kind != NodeType::Symlink {
+            self.keep_lesser(attributes.set_mode(mode).map_err(refused), outcome)?;
         }
-        if self.restore.times { attributes.set_time(inode.meta.mtime).map_err(refused) } else { Ok(()) }
+        if self.restore.times {
+            self.keep_lesser(attributes.set_time(meta.mtime).map_err(refused), outcome)?;
+        }
+        Ok(())
     }
 
-    fn mode(&self, inode: &Inode) -> u16 {
-        if !self.restore.permissions {
-            return plain_mode(inode.node_type());
+    /// Whether something was done that may fail leniently; else its error is recorded, or returned.
+    pub fn keep_lesser(&self, done: Result<(), Error>, outcome: &mut Outcome) -> Result<bool, Error> {
+        match done {
+            Err(error) if self.lenient => {
+                outcome.problems.push(error);
+                Ok(false)
+            }
+            done => done.map(|()| true),
         }
-        if self.restore.set_id { inode.meta.mode } else { inode.meta.mode & 0o1777 }
+    }
+
+    fn mode(&self, kind: NodeType, mode: u16) -> u16 {
+        if !self.restore.permissions {
+            return plain_mode(kind);
+        }
+        if self.restore.set_id { mode } else { mode & 0o1777 }
     }
 
     /// Unsupported kinds of attributes cause a warning; other failures are errors.
@@ -144,11 +174,13 @@ impl UnpackContext {
     ) -> Result<(), Error> {
         let image = &self.opened.image;
         let xattrs = image.xattrs(inode).map_err(|cause| self.fault(directory, name, cause))?;
-        for xattr in &xattrs {
+        let kept = |xattr: &&Xattr| self.rules.as_ref().is_none_or(|rules| rules.keeps_xattr(&xattr.name));
+        for xattr in xattrs.iter().filter(kept) {
             match attributes.set_xattr(xattr) {
                 Ok(()) => {}
                 Err(XattrRefusal::Other(refusal)) => return Err(self.refused(directory, name, refusal)),
                 Err(other) => {
+                    outcome.counts.xattrs_left_out += 1;
                     let forbidden = other == XattrRefusal::Forbidden;
                     outcome.warnings.push(Warning::xattr(&self.path(directory, name), xattr, forbidden));
                 }

@@ -161,7 +161,7 @@ impl<'p> Planner<'p> {
     /// Creates a directory. Where files are replaced, an existing directory is kept, and anything else is replaced by it.
     fn new_directory(&self, parent: &Directory, name: &[u8]) -> Result<Directory, Refusal> {
         match parent.make(name) {
-            Err(Refusal::Os(_, Errno::EXIST)) if self.context.staging.is_some() => {}
+            Err(Refusal::Os(_, Errno::EXIST)) if self.context.staging.is_some() && self.context.replace => {}
             made => return made,
         }
         match parent.open(name) {
@@ -230,9 +230,10 @@ impl<'p> Planner<'p> {
         let kind = match &inode.node {
             Node::File(file) => return self.plan(inode.at, file, directory, name).map(Made::Planned),
             Node::Symlink(target) => {
-                self.make_node(inode, directory, name, outcome, |to, new| to.symlink(new, target))?;
-                outcome.counts.symlinks += 1;
-                return Ok(Made::Node);
+                let made = self.make_node(inode, directory, name, outcome, |to, new| to.symlink(new, target));
+                let made = self.context.keep_lesser(made, outcome)?;
+                outcome.counts.symlinks += u64::from(made);
+                return Ok(if made { Made::Node } else { Made::Nothing });
             }
             Node::Directory(_) => return Ok(Made::Nothing),
             Node::BlockDevice(device) => Kind::BlockDevice(*device),
@@ -245,8 +246,13 @@ impl<'p> Planner<'p> {
             outcome.counts.devices_left_out += 1;
             return Ok(Made::Nothing);
         }
-        self.make_node(inode, directory, name, outcome, |to, new| to.special(new, &kind))?;
+        let made = self.make_node(inode, directory, name, outcome, |to, new| to.special(new, &kind));
+        if !self.context.keep_lesser(made, outcome)? {
+            return Ok(Made::Nothing);
+        }
         outcome.counts.special += 1;
+        outcome.counts.devices += u64::from(matches!(kind, Kind::BlockDevice(_) | Kind::CharDevice(_)));
+        outcome.counts.fifos += u64::from(matches!(kind, Kind::Fifo));
         Ok(Made::Node)
     }
 

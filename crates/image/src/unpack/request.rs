@@ -1,6 +1,10 @@
 //! Request and result of unpacking.
 
-use packline_squashfs::read::FragmentCounts;
+use std::fmt;
+use std::sync::Arc;
+
+use packline_squashfs::read::{FragmentCounts, NodeType};
+use packline_tree::Meta;
 
 use crate::{ImagePlace, Resources, Selection, Temporaries};
 
@@ -54,6 +58,14 @@ impl RestoreAttributes {
     };
 }
 
+/// Changes what the image says of entries on their way to the destination.
+pub trait AttributeRules: fmt::Debug + Send + Sync {
+    /// The attributes that an entry gets, rather than those of the image.
+    fn meta(&self, kind: NodeType, meta: Meta) -> Meta;
+    /// Whether an extended attribute of this name is set.
+    fn keeps_xattr(&self, name: &[u8]) -> bool;
+}
+
 /// Which part of an image is unpacked, and how.
 #[non_exhaustive]
 pub struct UnpackRequest {
@@ -61,14 +73,21 @@ pub struct UnpackRequest {
     pub image: ImagePlace,
     /// Whether an existing destination may have entries: files are then replaced, directories kept.
     pub force: bool,
+    /// Without `force`: whether an existing destination may have entries that are not in the image; no entry is replaced.
+    pub merge: bool,
     /// The directory of the image that becomes the destination, as a canonical path; empty for the root.
     pub subdirectory: Vec<u8>,
     /// Which entries; patterns are compared with paths below `subdirectory`.
     pub selection: Selection,
     /// Whether errors of single entries are reported while the rest is unpacked.
     pub continue_on_error: bool,
+    /// Whether an attribute that cannot be set, and a link, device, pipe or socket that cannot be created is reported while the rest is
+    /// unpacked, even if other errors stop it. The entry is kept without the attribute; without its owner, it gets no set-id bits.
+    pub lenient: bool,
     /// Which attributes are set.
     pub restore: RestoreAttributes,
+    /// Changes of attributes.
+    pub rules: Option<Arc<dyn AttributeRules>>,
     /// Whether block and character devices are created.
     pub devices: bool,
     /// Whether holes of files stay holes.
@@ -89,10 +108,13 @@ impl UnpackRequest {
         UnpackRequest {
             image,
             force: false,
+            merge: false,
             subdirectory: Vec::new(),
             selection: Selection::all(),
             continue_on_error: false,
+            lenient: false,
             restore: RestoreAttributes::ALL,
+            rules: None,
             devices: true,
             sparse: true,
             duplicates: Duplicates::Copy,
@@ -116,6 +138,12 @@ pub struct UnpackCounts {
     pub hard_links: u64,
     /// Devices, named pipes and sockets.
     pub special: u64,
+    /// Devices of these.
+    pub devices: u64,
+    /// Named pipes of these.
+    pub fifos: u64,
+    /// Extended attributes that could not be set.
+    pub xattrs_left_out: u64,
     /// Devices skipped on request.
     pub devices_left_out: u64,
     /// Files that share the blocks or the inode of one with equal content.
@@ -141,6 +169,9 @@ impl UnpackCounts {
         self.hard_links += hard_links;
         self.special += special;
         self.devices_left_out += devices_left_out;
+        self.devices += other.devices;
+        self.fifos += other.fifos;
+        self.xattrs_left_out += other.xattrs_left_out;
         self.shared += other.shared;
         self.content_bytes += other.content_bytes;
         self.written_bytes += other.written_bytes;

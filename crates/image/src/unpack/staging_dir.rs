@@ -153,7 +153,7 @@ impl StagingDir {
             self.staging.sync_file_system()?;
         }
         let Placement::Beside { parent, staging, name } = &self.way else { return Ok(()) };
-        self.temporaries.settle(&self.staging_path, |_| parent.rename_new(staging, name))
+        self.temporaries.settle(&self.staging_path, |_| parent.rename_new(staging, parent, name))
     }
 }
 

@@ -12,8 +12,8 @@ use super::node::DestinationNode;
 use super::refusal::{Refusal, Tried};
 use packline_runtime::FileIdentity;
 
-use crate::Kind;
 use crate::path::MAX_COMPONENT;
+use crate::{Device, Kind};
 
 /// Open flags for directories: links are never followed.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
@@ -181,7 +181,7 @@ impl Directory {
     /// The system call fails; `EEXIST` if the name exists.
     pub fn symlink(&self, name: &[u8], target: &[u8]) -> Result<DestinationNode, Refusal> {
         check(name)?;
-        rustix::fs::symlinkat(target, &self.fd, name).tried("cannot create")?;
+        rustix::fs::symlinkat(target, &self.fd, name).tried("cannot create symlink")?;
         self.node(name, FileType::Symlink)
     }
 
@@ -191,16 +191,17 @@ impl Directory {
     /// The system call fails (devices need privileges); `EEXIST` if the name exists; `EINVAL` for other kinds.
     pub fn special(&self, name: &[u8], kind: &Kind) -> Result<DestinationNode, Refusal> {
         check(name)?;
-        let (kind, device) = match kind {
-            Kind::BlockDevice(device) => (FileType::BlockDevice, rustix::fs::makedev(device.major, device.minor)),
-            Kind::CharDevice(device) => (FileType::CharacterDevice, rustix::fs::makedev(device.major, device.minor)),
-            Kind::Fifo => (FileType::Fifo, 0),
-            Kind::Socket => (FileType::Socket, 0),
+        let number = |device: &Device| rustix::fs::makedev(device.major, device.minor);
+        let (kind, device, action) = match kind {
+            Kind::BlockDevice(device) => (FileType::BlockDevice, number(device), "cannot create block device"),
+            Kind::CharDevice(device) => (FileType::CharacterDevice, number(device), "cannot create character device"),
+            Kind::Fifo => (FileType::Fifo, 0, "cannot create fifo"),
+            Kind::Socket => (FileType::Socket, 0, "cannot create socket"),
             _ => return Err(Refusal::Os("cannot create", Errno::INVAL)),
         };
         match rustix::fs::mknodat(&self.fd, name, kind, Mode::from_raw_mode(PRIVATE), device) {
-            Err(Errno::PERM) if device != 0 => Err(Refusal::Device),
-            made => made.tried("cannot create"),
+            Err(Errno::PERM) if device != 0 => Err(Refusal::Device(action)),
+            made => made.tried(action),
         }?;
         self.node(name, kind)
     }
@@ -235,15 +236,18 @@ impl Directory {
         rustix::fs::renameat(&self.fd, name, &to.fd, new).tried("cannot put it in place")
     }
 
-    /// Renames `name` to `new`, which must not exist; where the file system cannot check that atomically, an empty directory is replaced.
+    /// Moves `name` to `new` in `to`, which must not exist; where the file system cannot check that atomically, an empty directory is replaced.
     ///
     /// # Errors
     /// The system call fails; `EEXIST` if the new name exists.
-    pub fn rename_new(&self, name: &[u8], new: &[u8]) -> Result<(), Refusal> {
+    pub fn rename_new(&self, name: &[u8], to: &Directory, new: &[u8]) -> Result<(), Refusal> {
         check(name)?;
         check(new)?;
-        match rustix::fs::renameat_with(&self.fd, name, &self.fd, new, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(&self.fd, name, &self.fd, new),
+        match rustix::fs::renameat_with(&self.fd, name, &to.fd, new, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => match rustix::fs::statat(&to.fd, new, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(found) if FileType::from_raw_mode(found.st_mode) != FileType::Directory => Err(Errno::EXIST),
+                _ => rustix::fs::renameat(&self.fd, name, &to.fd, new),
+            },
             other => other,
         }
         .tried("cannot put it in place")

@@ -12,8 +12,8 @@ use crate::Error;
 pub enum Refusal {
     /// The failed action, as a phrase (`cannot create`), and the system's error.
     Os(&'static str, Errno),
-    /// The process lacks the privilege to create a device.
-    Device,
+    /// The process lacks the privilege to create a device; the failed action.
+    Device(&'static str),
     /// An invalid name: empty, `.`, `..`, with a slash or a NUL, or longer than 255 bytes.
     Name,
     /// The name refers to another file than the one created there.
@@ -27,8 +27,7 @@ pub enum Refusal {
 impl Refusal {
     pub fn action(&self) -> &'static str {
         match self {
-            Refusal::Os(action, _) => action,
-            Refusal::Device => "cannot create",
+            Refusal::Os(action, _) | Refusal::Device(action) => action,
             Refusal::Name => "cannot make an entry",
             Refusal::Replaced => "cannot go on with it",
             Refusal::Input => "cannot replace it",
@@ -39,7 +38,7 @@ impl Refusal {
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Refusal::Os(_, errno) => Some(*errno),
-            Refusal::Device => Some(Errno::PERM),
+            Refusal::Device(_) => Some(Errno::PERM),
             _ => None,
         }
     }
@@ -48,7 +47,7 @@ impl Refusal {
     pub fn cause(&self) -> io::Error {
         match self {
             Refusal::Os(_, errno) => (*errno).into(),
-            Refusal::Device => io::Error::new(io::ErrorKind::PermissionDenied, DeviceRefused(Errno::PERM.into())),
+            Refusal::Device(_) => io::Error::new(io::ErrorKind::PermissionDenied, DeviceRefused(Errno::PERM.into())),
             Refusal::Name => io::Error::other("invalid name (expected 1 to 255 bytes, no slash, no NUL, not . or ..)"),
             Refusal::Replaced => io::Error::other("something else took its place meanwhile"),
             Refusal::Input => io::Error::other("it is the input itself (expected another destination)"),

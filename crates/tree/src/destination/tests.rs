@@ -125,7 +125,7 @@ fn renaming_replaces_a_link_and_not_what_it_leads_to() {
     let place = Place::new();
     place.plant_link("name", "outside/secret");
     place.root.create(b"new").unwrap().write_at(b"new", 0).unwrap();
-    assert_eq!(errno(place.root.rename_new(b"new", b"name")), Some(Errno::EXIST));
+    assert_eq!(errno(place.root.rename_new(b"new", &place.root, b"name")), Some(Errno::EXIST));
     place.root.rename(b"new", &place.root, b"name").unwrap();
     assert!(fs::symlink_metadata(place.at("name")).unwrap().is_file());
     place.root.make(b"directory").unwrap();

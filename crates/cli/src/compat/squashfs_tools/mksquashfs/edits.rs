@@ -4,7 +4,7 @@ use packline::requests::EntryEdit;
 use packline_tree::{Entry, Error, Kind, Meta, Xattr};
 use regex::bytes::Regex;
 
-use super::mode::ModeChange;
+use crate::compat::squashfs_tools::mode::ModeChange;
 
 /// What becomes of the times of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

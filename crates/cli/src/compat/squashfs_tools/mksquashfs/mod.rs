@@ -6,7 +6,6 @@
 mod edits;
 mod exclude;
 mod idle;
-mod mode;
 mod options;
 mod sources;
 mod values;

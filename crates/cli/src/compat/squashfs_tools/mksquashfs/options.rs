@@ -6,10 +6,10 @@ use packline_squashfs::{Fragments, Options};
 use packline_tree::{Meta, Xattr};
 
 use super::edits::{Edits, RootEdit, TimeRule, XattrEdit};
-use super::mode::ModeChange;
 use super::values::{self, Owner, Time};
 use crate::args::Invocation;
 use crate::args::value::{codecs_help, number, one_of, text, text_or_help};
+use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::posix_regex;
 use crate::host::names::Names;
 use crate::ui::failure::Failure;

@@ -1,12 +1,19 @@
 //! Extraction to a directory.
 
-use packline::{Resources, RestoreAttributes, Selection};
-use packline_image::{OpenedImage, UnpackCounts, UnpackRequest, unpack};
-use packline_runtime::Observer;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use packline::{Error, Observer, Progress, Resources, RestoreAttributes, Selection};
+use packline_image::{OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
+use packline_runtime::escape::Escape;
+use packline_squashfs::read::Node;
 
 use super::Unsquashfs;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+
+/// Maximum number of files with several names whose blocks are counted once.
+const SHARED_MOST: usize = 4 << 20;
 
 impl Unsquashfs {
     /// Extracts the selected entries, and prints the counts.
@@ -17,44 +24,106 @@ impl Unsquashfs {
         resources: Resources,
         io: &mut Io,
     ) -> Result<(), Failure> {
-        let mut request = UnpackRequest::new(packline_image::ImagePlace {
-            path: self.image.clone(),
-            offset: Some(self.machine.offset),
-        });
-        let _ = image;
-        (request.force, request.selection, request.resources) = (self.filter.force, selection, resources);
-        request.continue_on_error = self.errors.ignore_errors;
         let root = rustix::process::geteuid().is_root();
-        request.restore = RestoreAttributes { owners: root, set_id: root, ..RestoreAttributes::ALL };
-        request.temporaries = io.temporaries.clone();
-        let summary = unpack(request, self.filter.dest.clone(), &mut Messages { io })?;
+        let rules = self.attributes.restored(root, &io.host)?;
         if !self.listing.quiet {
-            io.print(&created(&summary.counts))?;
+            io.print(&planned(image, &selection, resources.workers)?)?;
         }
-        self.errors.ended(summary.counts.errors > 0)
+        if self.listing.shows_names() {
+            self.print(image, &selection, self.listing.linfo, io)?;
+        }
+        let xattrs = !self.attributes.no_xattrs;
+        let mut request = UnpackRequest::new(self.machine.place(&self.image));
+        (request.selection, request.resources) = (selection, resources);
+        (request.force, request.merge) = (self.filter.force, true);
+        request.continue_on_error = self.errors.ignore_errors;
+        request.lenient = !self.errors.strict_errors;
+        request.restore = RestoreAttributes { owners: root, set_id: root, xattrs, ..RestoreAttributes::ALL };
+        request.rules = Some(Arc::new(rules));
+        request.temporaries = io.temporaries.clone();
+        let wants_percentage = self.listing.percentage && !self.listing.no_progress && !self.listing.shows_names();
+        let mut messages = Messages { io, percentage: wants_percentage.then_some(u64::MAX) };
+        let summary = unpack(request, self.filter.dest.clone(), &mut messages);
+        let counts = summary.map_err(explained)?.counts;
+        messages.print_percentage(100);
+        if !self.listing.quiet {
+            io.print(&created(&counts))?;
+        }
+        self.errors.ended(counts.errors + counts.xattrs_left_out > 0)
     }
 }
 
+/// The lines before an extraction.
+fn planned(image: &OpenedImage, selection: &Selection, workers: usize) -> Result<String, Failure> {
+    let block_size = u64::from(image.image.superblock().block_size);
+    let (mut inodes, mut blocks, mut shared) = (0u64, 0u64, BTreeSet::new());
+    for visit in SelectedWalk::new(&image.image, selection) {
+        // What is wrong is reported by the extraction.
+        let Ok(visit) = visit else { continue };
+        inodes += u64::from(!matches!(visit.inode.node, Node::Directory(_)));
+        let Node::File(file) = &visit.inode.node else { continue };
+        let first = visit.inode.links < 2 || shared.len() == SHARED_MOST || shared.insert(visit.inode.at);
+        if first {
+            blocks = blocks.saturating_add(file.size.div_ceil(block_size));
+        }
+    }
+    let processors = if workers == 1 { "processor" } else { "processors" };
+    Ok(format!("Parallel unsquashfs: Using {workers} {processors}\n{inodes} inodes ({blocks} blocks) to write\n\n"))
+}
+
+/// The lines after it.
 fn created(counts: &UnpackCounts) -> String {
     let lines = [
         (counts.files, "file", "files"),
         (counts.directories, "directory", "directories"),
         (counts.symlinks, "symlink", "symlinks"),
+        (counts.devices, "device", "devices"),
+        (counts.fifos, "fifo", "fifos"),
+        (counts.special - counts.devices - counts.fifos, "socket", "sockets"),
         (counts.hard_links, "hardlink", "hardlinks"),
     ];
     let line =
         |(count, one, many): (u64, &str, &str)| format!("created {count} {}\n", if count == 1 { one } else { many });
-    let lines: String = lines.into_iter().map(line).collect();
-    format!("\n{lines}")
+    format!("\n{}", lines.into_iter().map(line).collect::<String>())
 }
 
+/// An error in the words that callers look for: `failed to create block device PATH, because CAUSE`.
+fn in_words(error: &Error) -> Option<String> {
+    let Error::Output { path, action, cause } = error else { return None };
+    let action = action.strip_prefix("cannot ")?;
+    Some(format!("failed to {action} {}, because {cause}", path.escaped()))
+}
+
+fn explained(error: Error) -> Failure {
+    in_words(&error).map_or_else(|| error.into(), Failure::Failed)
+}
+
+/// Prints errors that do not stop the extraction, warnings, and the percentage.
 struct Messages<'m> {
     io: &'m mut Io,
+    /// The percentage printed last, if any is.
+    percentage: Option<u64>,
+}
+
+impl Messages<'_> {
+    fn print_percentage(&mut self, percent: u64) {
+        if self.percentage.is_some_and(|last| last != percent) {
+            self.percentage = Some(percent);
+            // That it cannot be printed is not a failure of the extraction.
+            let _: Result<(), Failure> = self.io.print(&format!("{percent}\n"));
+        }
+    }
 }
 
 impl Observer for Messages<'_> {
-    fn problem(&mut self, error: &dyn std::error::Error) {
-        self.io.eprintln(&format!("unsquashfs: {error}"));
+    fn advance(&mut self, progress: &Progress) {
+        let percent = progress.source_total.and_then(|total| (progress.source_bytes * 100).checked_div(total));
+        self.print_percentage(percent.unwrap_or(0).min(99));
+    }
+
+    fn problem(&mut self, error: &(dyn std::error::Error + 'static)) {
+        let words = error.downcast_ref::<Error>().and_then(in_words);
+        self.io.eprintln(&format!("unsquashfs: {}", words.unwrap_or_else(|| error.to_string())));
     }
 
     fn warning(&mut self, message: &str) {

@@ -8,19 +8,23 @@ mod cat;
 mod extract;
 mod listing;
 mod resolve;
+mod restored;
 mod selection;
 mod stat;
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline::{Resources, Selection};
 use packline_image::{ImagePlace, OpenedImage};
 
+use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{number, size};
 use crate::args::{Command, Compat, Invocation};
+use crate::compat::squashfs_tools::date;
+use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::name_pattern::Language;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -30,6 +34,9 @@ use resolve::Resolver;
 use selection::Chosen;
 
 pub use cat::cat;
+
+/// More threads than this are not started.
+const WORKERS_MOST: usize = 1024;
 
 /// Extract a SquashFS image, or list what is in it (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]
@@ -44,11 +51,15 @@ pub struct Unsquashfs {
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
+    attributes: Attributes,
+    #[command(flatten)]
     listing: Listing,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
     errors: Errors,
+    #[command(flatten)]
+    unsupported: Unsupported,
 }
 
 /// Selection and destination of extraction and listing.
@@ -69,6 +80,12 @@ struct Filter {
     /// Leave out these files; the list ends with ';'
     #[arg(long, visible_alias = "ex", value_name = "FILE", num_args = 1.., value_terminator = ";")]
     exclude_list: Vec<OsString>,
+    /// Extract the files that FILE names, one a line; '#' begins a comment, a backslash before it a name
+    #[arg(long, visible_aliases = ["ef", "e"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    extract_file: Vec<PathBuf>,
+    /// Leave out the files that FILE names, one a line
+    #[arg(long, visible_aliases = ["excf", "exc"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    exclude_file: Vec<PathBuf>,
     /// Abort if a file to extract or to leave out is not there
     #[arg(long = "match", visible_alias = "missing", alias = "missing-symlinks")]
     missing: bool,
@@ -129,9 +146,68 @@ struct Listing {
     /// Print no counts
     #[arg(long, visible_alias = "q")]
     quiet: bool,
-    /// No progress bar
+    /// Print no percentage. There is no progress bar
     #[arg(long, visible_alias = "n")]
     no_progress: bool,
+    /// Print the percentage that is done, a line each
+    #[arg(long)]
+    percentage: bool,
+}
+
+/// What extracted entries get.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Attributes")]
+struct Attributes {
+    /// Owner of everything, a number or a name; needs root
+    #[arg(long, value_name = "USER")]
+    force_uid: Option<String>,
+    /// Group of everything, a number or a name; needs root
+    #[arg(long, value_name = "GROUP")]
+    force_gid: Option<String>,
+    /// Permissions of everything but directories: octal, or as chmod(1) takes them
+    #[arg(long, value_name = "MODE", value_parser = crate::args::value::text(ModeChange::parse))]
+    force_file_mode: Option<ModeChange>,
+    /// Permissions of directories
+    #[arg(long, value_name = "MODE", value_parser = crate::args::value::text(ModeChange::parse))]
+    force_dir_mode: Option<ModeChange>,
+    /// Time of everything: seconds since 1970, or text that date(1) reads
+    #[arg(long, visible_alias = "all", value_name = "TIME", value_parser = crate::args::value::text(date::seconds))]
+    all_time: Option<u32>,
+    /// Leave extended attributes out
+    #[arg(long, visible_alias = "no", overrides_with_all = ["xattrs", "user_xattrs", "xattrs_exclude", "xattrs_include"])]
+    no_xattrs: bool,
+    /// Set extended attributes, which is the default
+    #[arg(long, visible_alias = "x", overrides_with = "no_xattrs")]
+    xattrs: bool,
+    /// Set extended attributes in the user namespace only
+    #[arg(long, visible_alias = "u", overrides_with_all = ["no_xattrs", "xattrs_include"])]
+    user_xattrs: bool,
+    /// Leave out extended attributes whose names match
+    #[arg(long, value_name = "REGEX", overrides_with = "no_xattrs")]
+    xattrs_exclude: Option<OsString>,
+    /// Set only extended attributes whose names match
+    #[arg(long, value_name = "REGEX", overrides_with_all = ["no_xattrs", "user_xattrs"])]
+    xattrs_include: Option<OsString>,
+}
+
+/// Options of squashfs-tools that are refused.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Not supported yet")]
+struct Unsupported {
+    /// Write a pseudo file of the image
+    #[arg(long, visible_alias = "pf", value_name = "FILE")]
+    pseudo_file: Option<OsString>,
+}
+
+impl Unsupported {
+    fn refuse(&self) -> Result<(), Failure> {
+        match self.pseudo_file {
+            Some(_) => {
+                Err(Failure::usage("-pf is not supported yet (expected packline unpack IMAGE - for a tar of it)"))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Processors, memory, and the image's place.
@@ -153,6 +229,9 @@ pub struct Machine {
     /// Has no effect: -mem limits memory as a whole
     #[arg(long, visible_alias = "fr", value_name = "MBYTES", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
     frag_queue: Option<u32>,
+    /// Has no effect: few files are open at a time
+    #[arg(long, value_name = "NUMBER", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
+    max_files: Option<u32>,
     /// Byte at which the image starts in the file
     #[arg(long, visible_alias = "o", value_name = "BYTES", default_value = "0", value_parser = size(0..=u64::MAX))]
     offset: u64,
@@ -182,6 +261,7 @@ impl Command for Unsquashfs {
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        self.unsupported.refuse()?;
         let image = self.machine.open(&self.image)?;
         if self.listing.mkfs_time {
             return io.print(&format!("{}\n", image.image.superblock().created));
@@ -200,9 +280,6 @@ impl Command for Unsquashfs {
         if self.filter.dest.as_os_str().is_empty() {
             return Err(Failure::usage("-dest: the directory has no name (expected '.' for the current directory)"));
         }
-        if self.listing.info || self.listing.linfo {
-            self.print(&image, &selection, self.listing.linfo, io)?;
-        }
         self.extract(&image, selection, resources, io)
     }
 }
@@ -212,17 +289,20 @@ impl Unsquashfs {
     fn selection(&self, image: &OpenedImage, io: &mut Io) -> Result<Selection, Failure> {
         let filter = &self.filter;
         let resolver = Resolver { image, language: filter.language(), follow_last: filter.follow };
+        let excluded = Resolver { follow_last: false, ..resolver };
         let mut chosen = Chosen::new(filter.max_depth);
-        for path in &filter.exclude_list {
-            let exact = Resolver { follow_last: false, ..resolver };
-            self.missing(chosen.exclude(pathname(path)?, &exact)?, path, io)?;
+        let (extracts, excludes) = if filter.excludes { (&[][..], &*self.files) } else { (&*self.files, &[][..]) };
+        for path in excludes.iter().chain(&filter.exclude_list) {
+            self.missing(chosen.exclude(pathname(path)?, &excluded)?, path, io)?;
         }
-        for path in &self.files {
-            let faults = match filter.excludes {
-                true => chosen.exclude(pathname(path)?, &Resolver { follow_last: false, ..resolver })?,
-                false => chosen.extract(pathname(path)?, &resolver)?,
-            };
-            self.missing(faults, path, io)?;
+        for path in extracts {
+            self.missing(chosen.extract(pathname(path)?, &resolver)?, path, io)?;
+        }
+        for path in names_in(&filter.exclude_file, io)? {
+            self.missing(chosen.exclude(pathname(&path)?, &excluded)?, &path, io)?;
+        }
+        for path in names_in(&filter.extract_file, io)? {
+            self.missing(chosen.extract(pathname(&path)?, &resolver)?, &path, io)?;
         }
         Ok(chosen.selection())
     }
@@ -249,6 +329,22 @@ impl Unsquashfs {
     }
 }
 
+/// The pathnames in files: blanks before one do not count, lines that begin with `#` are comments, and a backslash takes what follows as it is.
+fn names_in(files: &[PathBuf], io: &mut Io) -> Result<Vec<OsString>, Failure> {
+    let mut names = Vec::new();
+    for file in files {
+        let list = TextList::read(file, Ending::Line, io)?;
+        for (_, line) in list.items() {
+            let line = line.trim_ascii_start();
+            let name = line.strip_prefix(b"\\").unwrap_or(line);
+            if !line.starts_with(b"#") && !name.is_empty() {
+                names.push(OsString::from_vec(name.to_vec()));
+            }
+        }
+    }
+    Ok(names)
+}
+
 /// A pathname of the command line.
 fn pathname(path: &OsString) -> Result<&[u8], Failure> {
     match path.is_empty() {
@@ -270,6 +366,11 @@ impl Listing {
         (self.ls || self.lc || self.lls || self.llnumeric || self.llc).then_some(long)
     }
 
+    /// Whether the names of what is extracted are printed.
+    fn shows_names(&self) -> bool {
+        self.info || self.linfo
+    }
+
     fn utc_offset(&self, host: &Host) -> fn(i64) -> i64 {
         if self.utc { |_| 0 } else { host.utc_offset }
     }
@@ -279,14 +380,17 @@ impl Machine {
     /// # Errors
     /// Those of opening the image.
     pub fn open(&self, image: &Path) -> Result<OpenedImage, Failure> {
-        let place = ImagePlace { path: image.to_path_buf(), offset: Some(self.offset) };
-        Ok(place.open(packline_image::metadata_cache(self.mem))?)
+        Ok(self.place(image).open(packline_image::metadata_cache(self.mem))?)
+    }
+
+    fn place(&self, image: &Path) -> ImagePlace {
+        ImagePlace { path: image.to_path_buf(), offset: Some(self.offset) }
     }
 
     pub fn resources(&self, host: &Host) -> Resources {
         let share = self.mem_percent.zip(host.machine_memory).map(|(percent, all)| all / 100 * percent);
         let mut resources = host.resources();
-        resources.workers = self.processors.unwrap_or(host.processors);
+        resources.workers = self.processors.map_or(host.processors, |wanted| wanted.min(WORKERS_MOST));
         resources.memory_limit(self.mem.or(share).or(host.memory_limit))
     }
 }

@@ -1,0 +1,36 @@
+//! Times of options: seconds since 1970, or any text that date(1) reads, which is then run.
+
+use std::process::{Command, Stdio};
+
+/// The time that a text says, seconds since 1970.
+///
+/// # Errors
+/// date(1) does not read it, or it is not a time of 32 bits.
+pub fn seconds(text: &str) -> Result<u32, String> {
+    text.parse().or_else(|_| {
+        seconds_by_date(text).ok_or_else(|| {
+            format!("'{text}' is not a time (expected seconds since 1970, 0 to 2^32-1, or what date(1) reads)")
+        })
+    })
+}
+
+fn seconds_by_date(text: &str) -> Option<u32> {
+    let option = format!("--date={text}");
+    let ran = Command::new("date").args([&option, "+%s"]).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let printed = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
+    printed.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_dates_are_times() {
+        assert_eq!(seconds("1000000000"), Ok(1_000_000_000));
+        assert_eq!(seconds("2001-09-09 01:46:40 UTC"), Ok(1_000_000_000));
+        for wrong in ["", "-1", "4294967296", "no such day", "1960-01-01"] {
+            assert!(wrong.is_empty() || seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

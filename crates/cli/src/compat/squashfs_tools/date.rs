@@ -29,8 +29,8 @@ mod tests {
     fn numbers_and_dates_are_times() {
         assert_eq!(seconds("1000000000"), Ok(1_000_000_000));
         assert_eq!(seconds("2001-09-09 01:46:40 UTC"), Ok(1_000_000_000));
-        for wrong in ["", "-1", "4294967296", "no such day", "1960-01-01"] {
-            assert!(wrong.is_empty() || seconds(wrong).is_err(), "{wrong}");
+        for wrong in ["-1", "4294967296", "no such day", "1960-01-01"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Differences, all on purpose: a destination that does not exist gets its name when everything is in it, and does not exist after a fatal
 //! error; nothing is ever written through a symbolic link; `-info` prints the names before extraction rather than during it; a symbolic link
-//! with an absolute target is extracted if it is named on the command line, which 4.7.5 refuses and 4.5.1 did.
+//! with an absolute target is extracted if it is named on the command line, which 4.7.5 refuses and 4.5.1 did;
+//! permissions are those of the image, whatever the umask; a file whose owner cannot be set gets no set-id bits; a device that only root may
+//! create "failed to" be created, as for root, since callers look for these words.
 
 mod cat;
 mod extract;

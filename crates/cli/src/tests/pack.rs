@@ -53,6 +53,9 @@ const KEEPING: &[&str] = &[
     "policy",
     "main-thread-works",
     "trace",
+    // Transcripts have these.
+    "manifest",
+    "run-commands",
     "one-file-system",
     "no-hard-links",
     "lenient",

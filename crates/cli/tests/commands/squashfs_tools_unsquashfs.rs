@@ -235,7 +235,7 @@ fn files_are_printed_alike() {
 fn what_is_not_supported_is_refused() {
     let sandbox = crate::sandbox();
     for (option, value) in [("-pf", "x"), ("-pseudo-file", "-")] {
-        let said = sandbox.bad(1, &["unsquashfs", option, value, "image"]);
-        assert!(said.contains("is not supported yet (expected "), "{said}");
+        let message = sandbox.bad(1, &["unsquashfs", option, value, "image"]);
+        assert!(message.contains("is not supported yet (expected "), "{message}");
     }
 }

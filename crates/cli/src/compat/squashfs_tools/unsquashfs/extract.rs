@@ -58,7 +58,7 @@ fn planned(image: &OpenedImage, selection: &Selection, workers: usize) -> Result
     let block_size = u64::from(image.image.superblock().block_size);
     let (mut inodes, mut blocks, mut shared) = (0u64, 0u64, BTreeSet::new());
     for visit in SelectedWalk::new(&image.image, selection) {
-        // What is wrong is reported by the extraction.
+        // The extraction reports an error of it.
         let Ok(visit) = visit else { continue };
         inodes += u64::from(!matches!(visit.inode.node, Node::Directory(_)));
         let Node::File(file) = &visit.inode.node else { continue };

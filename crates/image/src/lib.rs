@@ -36,7 +36,7 @@ pub use list::ImageEntries;
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount, unmount};
 pub use opened::{ImagePlace, OpenedImage};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
-pub use selection::{EntryFilter, Omit, SelectedWalk, Selection, idle_exclude};
+pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
 pub use tar_out::{Output, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
 pub use unpack::{
     AttributeRules, Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary,

@@ -1,11 +1,8 @@
 //! Selects entries of an image by patterns to include and to exclude.
 
-use std::fmt;
-use std::sync::Arc;
-
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Image, InodeRef, NodeType, ReadError, Visit, Walk};
-use packline_tree::{Bytes, Pattern, Patterns};
+use packline_tree::{Bytes, PathFilter, Pattern, Patterns};
 
 use crate::Error;
 
@@ -18,37 +15,8 @@ pub struct Selection {
     pub exclude: Patterns,
     /// Types that are skipped.
     pub omit: Omit,
-    /// A further rule: entries that it does not keep are skipped.
-    pub filter: Option<EntryFilter>,
-}
-
-/// Any rule over canonical paths. The content of a directory that is not kept is skipped too.
-#[derive(Clone)]
-pub struct EntryFilter(Arc<Rule>);
-
-type Rule = dyn Fn(&[u8]) -> bool + Send + Sync;
-
-impl EntryFilter {
-    /// A rule that returns whether an entry is kept. It is not asked about the root.
-    pub fn new(keeps: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> EntryFilter {
-        EntryFilter(Arc::new(keeps))
-    }
-
-    fn keeps(&self, path: &[u8]) -> bool {
-        path.is_empty() || (self.0)(path)
-    }
-
-    /// Whether an entry and each directory above it are kept.
-    fn reaches(&self, path: &[u8]) -> bool {
-        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        slashes.map(|(end, _)| &path[..end]).all(|above| self.keeps(above)) && self.keeps(path)
-    }
-}
-
-impl fmt::Debug for EntryFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EntryFilter").finish_non_exhaustive()
-    }
+    /// A further rule, for entries that are skipped.
+    pub filter: Option<PathFilter>,
 }
 
 /// Types of entries that a walk skips.
@@ -116,7 +84,7 @@ impl Selection {
     pub fn selects(&self, path: &[u8], directory: bool) -> bool {
         !self.exclude.cover(path, directory)
             && (self.include.is_empty() || self.include.reach(path, directory))
-            && self.filter.as_ref().is_none_or(|filter| filter.reaches(path))
+            && self.filter.as_ref().is_none_or(|filter| !filter.covers(path))
     }
 
     /// Whether the entry and everything below it is excluded; the root is never excluded.
@@ -220,7 +188,7 @@ impl Iterator for SelectedWalk<'_> {
             };
             let kind = visit.inode.node_type();
             let (directory, omit) = (kind == NodeType::Directory, self.selection.omit);
-            let filtered = self.selection.filter.as_ref().is_some_and(|filter| !filter.keeps(&visit.path));
+            let filtered = self.selection.filter.as_ref().is_some_and(|filter| filter.leaves_out(&visit.path));
             if filtered || self.selection.excludes(&visit.path, directory) {
                 self.walk.prune();
                 continue;

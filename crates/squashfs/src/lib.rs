@@ -14,7 +14,7 @@ pub use error::Error;
 pub use format::compressor::{CODECS, check_codec, codec_help, data_start, parse_codec};
 pub use format::inode::device_number;
 pub use format::layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace};
-pub use format::superblock::{MAGIC_BYTES, Superblock};
+pub use format::superblock::{MAGIC_BYTES, Superblock, flags};
 pub use format::xattr::XattrTable;
 pub use options::{
     DEFAULT_BLOCK_SIZE, DirectoryLinks, FileHints, Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Stored,

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use packline_runtime::unnamed_temp_file;
 use packline_tree::PseudoHost;
 
+use super::date;
 use super::names::Names;
 use crate::ui::io::Host;
 
@@ -37,11 +38,8 @@ impl PseudoHost for DefinitionHost {
         self.names.group_number(name.as_bytes())
     }
 
-    /// As date(1) understands it: there is no other description of what it accepts.
     fn time(&mut self, date: &str) -> Option<u32> {
-        let output = Command::new("date").args(["-d", date, "+%s"]).stdin(Stdio::null()).stderr(Stdio::null()).output();
-        let output = output.ok().filter(|output| output.status.success())?;
-        std::str::from_utf8(&output.stdout).ok()?.trim().parse().ok()
+        date::seconds(date)
     }
 
     fn run(&mut self, command: &[u8]) -> io::Result<File> {

@@ -25,29 +25,29 @@ const STREAMED: u32 = 0x5351_5348;
 const COMPRESSORS: u16 = 6;
 
 /// The flags. The kernel reads [`flags::OPTIONS`] only; the others are informational.
-pub(crate) mod flags {
+pub mod flags {
     /// The inode table is stored, not compressed.
-    pub(crate) const STORED_INODES: u16 = 1;
+    pub const STORED_INODES: u16 = 1;
     /// Data blocks are stored.
-    pub(crate) const STORED_DATA: u16 = 1 << 1;
+    pub const STORED_DATA: u16 = 1 << 1;
     /// Fragment blocks are stored.
-    pub(crate) const STORED_FRAGMENTS: u16 = 1 << 3;
+    pub const STORED_FRAGMENTS: u16 = 1 << 3;
     /// Tail ends are not packed into fragment blocks.
-    pub(crate) const NO_FRAGMENTS: u16 = 1 << 4;
+    pub const NO_FRAGMENTS: u16 = 1 << 4;
     /// Tail ends of files larger than a block are packed too.
-    pub(crate) const ALWAYS_FRAGMENTS: u16 = 1 << 5;
+    pub const ALWAYS_FRAGMENTS: u16 = 1 << 5;
     /// Equal content was stored once.
-    pub(crate) const DUPLICATES: u16 = 1 << 6;
+    pub const DUPLICATES: u16 = 1 << 6;
     /// There is an export table.
-    pub(crate) const EXPORTABLE: u16 = 1 << 7;
+    pub const EXPORTABLE: u16 = 1 << 7;
     /// The xattr tables are stored.
-    pub(crate) const STORED_XATTRS: u16 = 1 << 8;
+    pub const STORED_XATTRS: u16 = 1 << 8;
     /// There are no xattr tables.
-    pub(crate) const NO_XATTRS: u16 = 1 << 9;
+    pub const NO_XATTRS: u16 = 1 << 9;
     /// A compressor options block follows the superblock.
-    pub(crate) const OPTIONS: u16 = 1 << 10;
+    pub const OPTIONS: u16 = 1 << 10;
     /// The id table is stored.
-    pub(crate) const STORED_IDS: u16 = 1 << 11;
+    pub const STORED_IDS: u16 = 1 << 11;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -213,7 +213,7 @@ fn extent(node: &Node, columns: &Columns) -> String {
 }
 
 /// Bytes, as `stat` reports them on the mounted image.
-fn size(node: &Node) -> u64 {
+pub fn size(node: &Node) -> u64 {
     match node {
         Node::File(file) => file.size,
         Node::Symlink(target) => target.len() as u64,

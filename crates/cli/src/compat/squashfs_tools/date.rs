@@ -1,6 +1,6 @@
-//! Times of options: seconds since 1970, or any text that date(1) reads, which is then run.
+//! Times of options: seconds since 1970, or any text that date(1) reads.
 
-use std::process::{Command, Stdio};
+use crate::host::date;
 
 /// The time that a text says, seconds since 1970.
 ///
@@ -8,17 +8,10 @@ use std::process::{Command, Stdio};
 /// date(1) does not read it, or it is not a time of 32 bits.
 pub fn seconds(text: &str) -> Result<u32, String> {
     text.parse().or_else(|_| {
-        seconds_by_date(text).ok_or_else(|| {
+        date::seconds(text).ok_or_else(|| {
             format!("'{text}' is not a time (expected seconds since 1970, 0 to 2^32-1, or what date(1) reads)")
         })
     })
-}
-
-fn seconds_by_date(text: &str) -> Option<u32> {
-    let option = format!("--date={text}");
-    let ran = Command::new("date").args([&option, "+%s"]).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    let printed = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
-    printed.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -8,3 +8,4 @@ pub mod name_pattern;
 pub mod posix_regex;
 pub mod sqfscat;
 pub mod unsquashfs;
+pub mod xattr_filter;

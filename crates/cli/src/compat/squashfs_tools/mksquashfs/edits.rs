@@ -2,9 +2,9 @@
 
 use packline::requests::EntryEdit;
 use packline_tree::{Entry, Error, Kind, Meta, Xattr};
-use regex::bytes::Regex;
 
 use crate::compat::squashfs_tools::mode::ModeChange;
+use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 
 /// What becomes of the times of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,8 +42,7 @@ pub struct RootEdit {
 
 #[derive(Debug, Clone, Default)]
 pub struct XattrEdit {
-    pub exclude: Option<Regex>,
-    pub include: Option<Regex>,
+    pub filter: XattrFilter,
     pub add: Vec<Xattr>,
 }
 
@@ -93,10 +92,7 @@ impl XattrEdit {
         if matches!(entry.kind, Kind::HardLink(_)) {
             return;
         }
-        let matches = |regex: &Option<Regex>, name: &[u8]| regex.as_ref().map(|regex| regex.is_match(name));
-        entry.xattrs.retain(|xattr| {
-            matches(&self.exclude, &xattr.name) != Some(true) && matches(&self.include, &xattr.name) != Some(false)
-        });
+        entry.xattrs.retain(|xattr| self.filter.keeps(&xattr.name));
         // As Linux, which has attributes of users on files and directories alone.
         let user = matches!(entry.kind, Kind::File { .. } | Kind::Dir);
         for xattr in self.add.iter().filter(|xattr| user || !xattr.name.starts_with(b"user.")) {

@@ -11,6 +11,7 @@ use crate::args::Invocation;
 use crate::args::value::{codecs_help, number, one_of, text, text_or_help};
 use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::posix_regex;
+use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 use crate::host::names::Names;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
@@ -419,8 +420,7 @@ impl Owners {
                 mtime: None,
             },
             xattrs: XattrEdit {
-                exclude: xattrs.xattrs_exclude.clone(),
-                include: xattrs.xattrs_include.clone(),
+                filter: XattrFilter { include: xattrs.xattrs_include.clone(), exclude: xattrs.xattrs_exclude.clone() },
                 add: xattrs.xattrs_add.clone(),
             },
         })

@@ -7,6 +7,7 @@ use packline_image::{OpenedImage, SelectedWalk};
 use packline_squashfs::device_number;
 use packline_squashfs::read::{Inode, Node, Visit};
 
+use crate::commands::list::size;
 use crate::host::names::Names;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -95,15 +96,5 @@ impl Long {
         let time = if self.full_precision { moment.iso() } else { moment.minute() };
         let mode = mode_string(inode.node_type(), meta.mode);
         [mode.as_bytes(), b" ", &user, b"/", &group, format!(" {extent} {time} ").as_bytes()].concat()
-    }
-}
-
-/// As stored: a directory's counts the entries `.` and `..`.
-fn size(node: &Node) -> u64 {
-    match node {
-        Node::File(file) => file.size,
-        Node::Symlink(target) => target.len() as u64,
-        Node::Directory(directory) => u64::from(directory.length) + 3,
-        _ => 0,
     }
 }

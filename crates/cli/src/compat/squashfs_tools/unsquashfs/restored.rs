@@ -3,11 +3,11 @@
 use packline_image::AttributeRules;
 use packline_squashfs::read::NodeType;
 use packline_tree::Meta;
-use regex::bytes::Regex;
 
 use super::Attributes;
 use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::posix_regex;
+use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Host;
@@ -20,8 +20,7 @@ pub struct Restored {
     time: Option<i64>,
     file_mode: Option<ModeChange>,
     directory_mode: Option<ModeChange>,
-    include: Option<Regex>,
-    exclude: Option<Regex>,
+    xattrs: XattrFilter,
 }
 
 impl AttributeRules for Restored {
@@ -37,8 +36,7 @@ impl AttributeRules for Restored {
     }
 
     fn keeps_xattr(&self, name: &[u8]) -> bool {
-        self.exclude.as_ref().is_none_or(|exclude| !exclude.is_match(name))
-            && self.include.as_ref().is_none_or(|include| include.is_match(name))
+        self.xattrs.keeps(name)
     }
 }
 
@@ -74,11 +72,13 @@ impl Attributes {
             time: self.all_time.map(i64::from),
             file_mode: self.force_file_mode.clone(),
             directory_mode: self.force_dir_mode.clone(),
-            include: match self.user_xattrs {
-                true => regex("-user-xattrs", b"^user[.]")?,
-                false => given("-xattrs-include", &self.xattrs_include)?,
+            xattrs: XattrFilter {
+                include: match self.user_xattrs {
+                    true => regex("-user-xattrs", b"^user[.]")?,
+                    false => given("-xattrs-include", &self.xattrs_include)?,
+                },
+                exclude: given("-xattrs-exclude", &self.xattrs_exclude)?,
             },
-            exclude: given("-xattrs-exclude", &self.xattrs_exclude)?,
         })
     }
 }

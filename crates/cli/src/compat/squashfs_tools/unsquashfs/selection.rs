@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use packline_image::{EntryFilter, Selection};
+use packline_image::Selection;
+use packline_tree::PathFilter;
 
 use super::resolve::Resolver;
 use crate::compat::squashfs_tools::name_pattern::{Language, NamePattern};
@@ -64,7 +65,7 @@ impl Chosen {
 
     /// As a selection of a walk.
     pub fn selection(self) -> Selection {
-        Selection { filter: Some(EntryFilter::new(move |path| self.keeps(path))), ..Selection::all() }
+        Selection { filter: Some(PathFilter::new(move |path| !self.keeps(path))), ..Selection::all() }
     }
 
     fn keeps(&self, path: &[u8]) -> bool {

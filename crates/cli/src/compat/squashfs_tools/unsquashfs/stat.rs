@@ -2,24 +2,12 @@
 
 use packline_codec::{Bcj, Choice, LzoAlgorithm, Strategy};
 use packline_image::OpenedImage;
-use packline_squashfs::Superblock;
+use packline_squashfs::{Superblock, flags};
 
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::time::Moment;
-
-// Flags of the superblock.
-const STORED_INODES: u16 = 1;
-const STORED_DATA: u16 = 1 << 1;
-const STORED_FRAGMENTS: u16 = 1 << 3;
-const NO_FRAGMENTS: u16 = 1 << 4;
-const ALWAYS_FRAGMENTS: u16 = 1 << 5;
-const DUPLICATES: u16 = 1 << 6;
-const EXPORTABLE: u16 = 1 << 7;
-const STORED_XATTRS: u16 = 1 << 8;
-const NO_XATTRS: u16 = 1 << 9;
-const STORED_IDS: u16 = 1 << 11;
 
 /// The name of the table of sets of extended attributes.
 const XATTR_SETS: &str = "xattr table";
@@ -49,7 +37,7 @@ fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr
     let not = |yes: bool| if yes { "" } else { "not " };
     let bytes = superblock.bytes_used;
     let (kilo, mega) = (bytes as f64 / 1024.0, bytes as f64 / (1024.0 * 1024.0));
-    let ids = if flag(STORED_INODES) { "un" } else { un(STORED_IDS) };
+    let ids = if flag(flags::STORED_INODES) { "un" } else { un(flags::STORED_IDS) };
     let mut out = format!(
         "Found a valid SQUASHFS 4:0 superblock on {name}.\n\
          Creation or last append time {created}\n\
@@ -63,31 +51,31 @@ fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr
          Uids/Gids (Id table) are {ids}compressed\n",
         compressor_name(superblock.compressor),
         superblock.block_size,
-        not(flag(EXPORTABLE)),
-        un(STORED_INODES),
-        un(STORED_DATA),
+        not(flag(flags::EXPORTABLE)),
+        un(flags::STORED_INODES),
+        un(flags::STORED_DATA),
     );
-    if flag(NO_FRAGMENTS) {
+    if flag(flags::NO_FRAGMENTS) {
         out.push_str("Fragments are not stored\n");
     } else {
-        out.push_str(&format!("Fragments are {}compressed\n", un(STORED_FRAGMENTS)));
-        out.push_str(&format!("Tailends are {}packed into fragments\n", not(flag(ALWAYS_FRAGMENTS))));
+        out.push_str(&format!("Fragments are {}compressed\n", un(flags::STORED_FRAGMENTS)));
+        out.push_str(&format!("Tailends are {}packed into fragments\n", not(flag(flags::ALWAYS_FRAGMENTS))));
     }
-    match flag(NO_XATTRS) {
+    match flag(flags::NO_XATTRS) {
         true => out.push_str("Xattrs are not stored\n"),
-        false => out.push_str(&format!("Xattrs are {}compressed\n", un(STORED_XATTRS))),
+        false => out.push_str(&format!("Xattrs are {}compressed\n", un(flags::STORED_XATTRS))),
     }
     out.push_str(&format!(
         "Duplicates are {}removed\n\
          Number of fragments {}\n\
          Number of inodes {}\n\
          Number of ids {}\n",
-        not(flag(DUPLICATES)),
+        not(flag(flags::DUPLICATES)),
         superblock.fragments,
         superblock.inodes,
         superblock.ids,
     ));
-    if !flag(NO_XATTRS) {
+    if !flag(flags::NO_XATTRS) {
         out.push_str(&format!("Number of xattr ids {xattr_sets}\n"));
     }
     out

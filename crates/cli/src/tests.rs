@@ -1,6 +1,7 @@
 //! Tests of the commands in process: each gets arguments and streams, and its outputs are checked.
 
 mod bench;
+mod compat_tables;
 mod gensquashfs;
 mod harness;
 mod inspect;

@@ -68,6 +68,9 @@ pub trait Command: clap::Args + FromArgMatches {
     /// The long option that `-7` is a value of.
     const DIGITS: Option<&'static str> = None;
 
+    /// Where a drop-in differs on purpose from the program that it replaces; the manual page and the tables in `docs/compat` show them.
+    const DIFFERENCES: &'static [&'static str] = &[];
+
     /// Command lines, which help and manual page show.
     const EXAMPLES: &'static [&'static str] = &[];
 
@@ -88,6 +91,7 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     pub compat: Compat,
     pub digits: Option<&'static str>,
+    pub differences: &'static [&'static str],
     pub examples: &'static [&'static str],
     pub details: fn() -> String,
     /// Adds the arguments to a parser.
@@ -103,6 +107,7 @@ impl Entry {
             aliases: C::ALIASES,
             compat: C::COMPAT,
             digits: C::DIGITS,
+            differences: C::DIFFERENCES,
             examples: C::EXAMPLES,
             details: C::details,
             augment: C::augment_args,

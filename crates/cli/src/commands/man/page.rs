@@ -35,6 +35,15 @@ pub fn page(command: Option<&Entry>) -> String {
             COMMANDS.iter().map(|entry| (format!("{}(1)", name_of(entry)), about(&parser_of(entry)))).collect();
         list(&mut roff, "COMMANDS", names.iter().map(|(name, about)| (&**name, &**about)));
     }
+    let differences = command.map_or([].as_slice(), |command| command.differences);
+    if !differences.is_empty() {
+        roff.control("SH", ["DIFFERENCES"]);
+        text(&mut roff, "On purpose, from the program of this name that is replaced:");
+        for line in differences {
+            roff.control("IP", ["-", "2"]);
+            text(&mut roff, line);
+        }
+    }
     let examples = command.map_or([].as_slice(), |command| command.examples);
     if !examples.is_empty() {
         roff.control("SH", ["EXAMPLES"]).control("nf", []);

@@ -1,7 +1,4 @@
 //! `lrzip`, `lrunzip` and `lrzcat`: .lrz files both ways, with the options and exit codes of lrzip 0.651.
-//!
-//! Differences, all on purpose: the bytes written depend on the input and the options alone, never on processors, memory or
-//! time; an option of the command line overrides one of `lrzip.conf`; a file to decompress must have the suffix.
 
 mod conf;
 mod file;
@@ -75,9 +72,16 @@ pub struct Lrzcat {
     options: FileOptions,
 }
 
+const DIFFERENCES: &[&str] = &[
+    "The bytes written depend on the input and the options alone, never on processors, memory or time.",
+    "An option of the command line overrides one of lrzip.conf.",
+    "A file to decompress must have the suffix.",
+];
+
 impl Command for Lrzip {
     const NAME: &'static str = "lrzip";
     const COMPAT: Compat = Compat::ExitTwo;
+    const DIFFERENCES: &'static [&'static str] = DIFFERENCES;
 
     fn details() -> String {
         details()
@@ -91,6 +95,7 @@ impl Command for Lrzip {
 impl Command for Lrunzip {
     const NAME: &'static str = "lrunzip";
     const COMPAT: Compat = Compat::ExitTwo;
+    const DIFFERENCES: &'static [&'static str] = DIFFERENCES;
 
     fn details() -> String {
         details()
@@ -104,6 +109,7 @@ impl Command for Lrunzip {
 impl Command for Lrzcat {
     const NAME: &'static str = "lrzcat";
     const COMPAT: Compat = Compat::ExitTwo;
+    const DIFFERENCES: &'static [&'static str] = DIFFERENCES;
 
     fn details() -> String {
         details()

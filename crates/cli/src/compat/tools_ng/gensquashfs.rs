@@ -1,10 +1,5 @@
 //! `gensquashfs`: a directory or a pack file becomes an image, with the options, file formats, defaults and exit codes of
 //! squashfs-tools-ng 1.3.
-//!
-//! Differences, all on purpose: the flag `align` of sort files, which the manual page promises and that release refuses, is
-//! honoured, and so are hard links of pack files, which that release stores as symbolic links; owners that `-u` and `-g` force
-//! are given to the root too, as the manual page says; an extra word on a line of a pack file is an error; hard links stay hard
-//! links whatever owners are forced.
 
 use std::cell::RefCell;
 use std::fs;
@@ -117,6 +112,13 @@ Xattr file: the attributes of a path after a line '# file: PATH'; values in quot
 impl Command for GenSquashFs {
     const NAME: &'static str = "gensquashfs";
     const COMPAT: Compat = Compat::ToolsNg;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "The flag `align` of sort files, which the manual page promises and that release refuses, is honoured.",
+        "Hard links of pack files are stored as such, not as symbolic links.",
+        "Owners that -u and -g force are given to the root too, as the manual page says.",
+        "An extra word on a line of a pack file is an error.",
+        "Hard links stay hard links whatever owners are forced.",
+    ];
 
     fn details() -> String {
         format!("{}\n{LINKS}\n\n{FORMATS}", options::details())

@@ -1,8 +1,4 @@
 //! `sqfs2tar`: an image becomes a tar on standard output, with the options and exit codes of squashfs-tools-ng 1.3.
-//!
-//! Differences, all on purpose: holes are written as holes (GNU sparse format 1.0) unless `--no-sparse` is given; what does not fit
-//! into ustar goes into PAX records, where that release writes GNU entries; user and group names are left empty; it uses
-//! several threads; a tar is not written to a terminal; an empty `--subdir` (`/`, `.`) is everything.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -68,6 +64,14 @@ pub struct Sqfs2Tar {
 impl Command for Sqfs2Tar {
     const NAME: &'static str = "sqfs2tar";
     const COMPAT: Compat = Compat::ToolsNg;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "Holes are written as holes (GNU sparse format 1.0) unless --no-sparse is given.",
+        "What does not fit into ustar goes into PAX records, where that release writes GNU entries.",
+        "User and group names are left empty.",
+        "It uses several threads.",
+        "A tar is not written to a terminal.",
+        "An empty --subdir (`/`, `.`) is everything.",
+    ];
 
     fn details() -> String {
         let names = StreamFormat::ALL.map(StreamFormat::name).join(", ");

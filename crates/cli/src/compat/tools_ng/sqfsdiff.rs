@@ -1,7 +1,4 @@
 //! `sqfsdiff`: compares two images, with the options, output and exit codes of squashfs-tools-ng 1.3.
-//!
-//! Differences, all on purpose: a link target that differs counts for the exit code, as the manual page says, which that
-//! release only prints; names are printed with control characters and backslashes escaped, one a line.
 
 use std::path::{Path, PathBuf};
 
@@ -67,6 +64,10 @@ const COMPRESSORS: &[&str] = &["unknown", "gzip", "lzma", "lzo", "xz", "lz4", "z
 impl Command for SqfsDiff {
     const NAME: &'static str = "sqfsdiff";
     const COMPAT: Compat = Compat::ExitTwo;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "A link target that differs counts for the exit code, as the manual page says; that release only prints it.",
+        "Names are printed with control characters and backslashes escaped, one a line.",
+    ];
 
     fn details() -> String {
         "Exits with 0 if the images are equal, 1 if they differ, 2 if there was a problem.".to_string()

@@ -1,9 +1,4 @@
 //! `tar2sqfs`: a tar on standard input becomes an image, with the options, defaults and exit codes of squashfs-tools-ng 1.3.
-//!
-//! Differences, all on purpose: a path that comes twice is not an error, the last wins; hard links may come in any order; lz4,
-//! lzip and lzma inputs are taken as well; with `-r`, links that do not point below the new root stay byte for byte as
-//! they are; an input without a single block, of which that release makes an empty image, is an error. Faults of a tar by which
-//! nothing is lost are warnings here (see `docs/format/tar.md`), unless `-s` is given.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -54,6 +49,14 @@ pub struct Tar2Sqfs {
 impl Command for Tar2Sqfs {
     const NAME: &'static str = "tar2sqfs";
     const COMPAT: Compat = Compat::ToolsNg;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "A path that comes twice is not an error, the last wins.",
+        "Hard links may come in any order.",
+        "lz4, lzip and lzma inputs are taken as well.",
+        "With -r, links that do not point below the new root stay byte for byte as they are.",
+        "An input without a single block, of which that release makes an empty image, is an error.",
+        "Faults of a tar by which nothing is lost are warnings, unless -s is given.",
+    ];
 
     fn details() -> String {
         format!(

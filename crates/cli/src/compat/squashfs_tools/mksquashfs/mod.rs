@@ -1,7 +1,4 @@
 //! `mksquashfs`: sources become an image, with the options and defaults of squashfs-tools 4.7.
-//!
-//! Differences, all on purpose: an image is never changed in place, so that nothing is appended to one; a file that cannot be read is
-//! left out, not stored as an empty one; names of users and groups in a tar are not looked up; times are numbers, `now` or `inode`.
 
 mod edits;
 mod exclude;
@@ -88,6 +85,12 @@ pub struct MkSquashFs {
 impl Command for MkSquashFs {
     const NAME: &'static str = "mksquashfs";
     const COMPAT: Compat = Compat::SquashfsTools;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "An image is never changed in place: nothing is appended to one.",
+        "A file that cannot be read is left out, not stored as an empty one.",
+        "Names of users and groups in a tar are not looked up.",
+        "Times are numbers, `now` or `inode`.",
+    ];
 
     const EXAMPLES: &'static [&'static str] = &[
         "mksquashfs rootfs/ rootfs.sqfs -noappend -comp xz -Xbcj x86",

@@ -1,10 +1,4 @@
 //! `unsquashfs`: extracts an image or lists what is in it, with the options, output and exit codes of squashfs-tools 4.7.5.
-//!
-//! Differences, all on purpose: a destination that does not exist gets its name when everything is in it, and does not exist after a fatal
-//! error; nothing is ever written through a symbolic link; `-info` prints the names before extraction rather than during it; a symbolic link
-//! with an absolute target is extracted if it is named on the command line, which 4.7.5 refuses and 4.5.1 did;
-//! permissions are those of the image, whatever the umask; a file whose owner cannot be set gets no set-id bits; a device that only root may
-//! create "failed to" be created, as for root, since callers look for these words.
 
 mod cat;
 mod extract;
@@ -225,13 +219,13 @@ pub struct Machine {
     /// Memory limit in percent of the machine's memory
     #[arg(long, value_name = "PERCENT", value_parser = crate::args::value::text(percent))]
     mem_percent: Option<u64>,
-    /// Has no effect: -mem limits memory as a whole
+    /// Accepted without effect: -mem limits memory as a whole
     #[arg(long, visible_alias = "da", value_name = "MBYTES", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
     data_queue: Option<u32>,
-    /// Has no effect: -mem limits memory as a whole
+    /// Accepted without effect: -mem limits memory as a whole
     #[arg(long, visible_alias = "fr", value_name = "MBYTES", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
     frag_queue: Option<u32>,
-    /// Has no effect: few files are open at a time
+    /// Accepted without effect: few files are open at a time
     #[arg(long, value_name = "NUMBER", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
     max_files: Option<u32>,
     /// Byte at which the image starts in the file
@@ -257,6 +251,15 @@ pub struct Errors {
 impl Command for Unsquashfs {
     const NAME: &'static str = "unsquashfs";
     const COMPAT: Compat = Compat::SquashfsTools;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "A destination that does not exist gets its name when everything is in it, and does not exist after a fatal error.",
+        "Nothing is ever written through a symbolic link.",
+        "-info prints the names before extraction rather than during it.",
+        "A symbolic link with an absolute target is extracted if it is named on the command line, which 4.7.5 refuses and 4.5.1 did.",
+        "Permissions are those of the image, whatever the umask.",
+        "A file whose owner cannot be set gets no set-id bits.",
+        "Of a device that only root may create, the message is \"failed to create\" without root too: callers look for these words.",
+    ];
 
     fn details() -> String {
         "Options come before FILESYSTEM.".to_string()

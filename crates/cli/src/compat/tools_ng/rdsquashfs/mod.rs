@@ -1,10 +1,4 @@
 //! `rdsquashfs`: looks into an image or unpacks it, with the options, output and exit codes of squashfs-tools-ng 1.3.
-//!
-//! Differences, all on purpose: a directory other than `/` can be unpacked, which that release cannot; a file that is there
-//! already is replaced; names that would break a line of `--describe` are refused rather than written wrongly, and backslashes
-//! in quoted names are escaped; targets of links and places of files with blanks are quoted too, without which that release's
-//! gensquashfs does not read them; an attribute with a NUL inside is printed in hexadecimal, not cut off at it; `--no-empty-dir`
-//! with `--list` leaves out directories that are empty, not all of them.
 
 mod describe;
 mod show;
@@ -114,6 +108,14 @@ struct UnpackOptions {
 impl Command for RdSquashFs {
     const NAME: &'static str = "rdsquashfs";
     const COMPAT: Compat = Compat::ToolsNg;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "A directory other than `/` can be unpacked, which that release cannot.",
+        "A file that is there already is replaced.",
+        "Names that would break a line of --describe are refused rather than written wrongly, and backslashes in quoted names are escaped.",
+        "Targets of links and places of files with blanks are quoted too, without which that release's gensquashfs does not read them.",
+        "An attribute with a NUL inside is printed in hexadecimal, not cut off at it.",
+        "--no-empty-dir with --list leaves out directories that are empty, not all of them.",
+    ];
 
     fn details() -> String {
         "Of several options that say what to do, the last one counts.".to_string()

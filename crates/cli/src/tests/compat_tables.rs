@@ -1,0 +1,157 @@
+//! The tables of `docs/compat`: every option of a drop-in and of the program that it replaces, as the parser has it. With
+//! `UPDATE_COMPAT=1` they are written anew.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Command};
+
+use super::harness::run;
+use crate::args::parser::{full_name, parser_of};
+use crate::args::{Compat, Entry};
+use crate::dispatch::COMMANDS;
+
+/// How the help of an option begins that changes nothing, before the reason.
+const WITHOUT_EFFECT: &str = "Accepted without effect: ";
+/// How the help of an option begins that is refused, before the way out.
+const REFUSED: &str = "Not supported yet";
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how a person asks for new tables")]
+fn the_tables_are_those_of_the_parsers() {
+    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compat"));
+    let update = std::env::var_os("UPDATE_COMPAT").is_some();
+    let mut files = BTreeSet::from(["README.md".to_string()]);
+    let mut index = String::from(INDEX);
+    for entry in drop_ins() {
+        let peer = Peer::of(entry.name);
+        let name = format!("{}.md", entry.name);
+        let (page, counts) = page(entry, &peer);
+        writeln!(index, "| [{}]({name}) | {} | {} |", entry.name, peer.release, counts.join(" | ")).unwrap();
+        check(&directory.join(&name), &page, update);
+        files.insert(name);
+    }
+    check(&directory.join("README.md"), &index, update);
+    let there = fs::read_dir(&directory).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(there.collect::<BTreeSet<String>>(), files);
+}
+
+#[test]
+fn what_is_refused_says_so() {
+    for entry in drop_ins() {
+        for option in parser_of(entry).get_arguments().filter(|option| help(option).starts_with(REFUSED)) {
+            let mut words = vec![entry.name.to_string(), names(entry.compat, option)[0].clone()];
+            words.extend(option.get_action().takes_values().then(|| "1".to_string()));
+            let words: Vec<&str> = words.iter().map(String::as_str).chain(["a", "b"]).collect();
+            let ran = run(&words);
+            assert!(ran.status == entry.compat.usage_status(), "{words:?}: {ran:?}");
+            assert!(ran.err.contains(words[1]) && ran.err.contains("not supported"), "{words:?}: {ran:?}");
+        }
+    }
+}
+
+const INDEX: &str = "# Drop-ins\n\n\
+    One page for each program that packline replaces: its options, and where it differs on purpose. `packline links DIR` makes the\n\
+    links by which it is called. Of the options of the named release, \"as there\" do the same, \"no effect\" are accepted and change\n\
+    nothing, for the reason in the table, and \"refused\" end with an error that says what to do instead; \"added\" are those that the\n\
+    release does not have. These pages are made from the options themselves, and a test compares them.\n\n\
+    | program | release | as there | no effect | refused | added |\n|---|---|---:|---:|---:|---:|\n";
+
+fn drop_ins() -> impl Iterator<Item = &'static Entry> {
+    COMMANDS.iter().filter(|entry| entry.compat.is_drop_in())
+}
+
+fn check(path: &std::path::Path, page: &str, update: bool) {
+    if update {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, page).unwrap();
+    }
+    let there = fs::read_to_string(path).unwrap_or_default();
+    assert!(there == page, "{} is not what the parser says; run with UPDATE_COMPAT=1", path.display());
+}
+
+/// The program that a drop-in replaces.
+struct Peer {
+    release: &'static str,
+    options: BTreeSet<&'static str>,
+}
+
+impl Peer {
+    fn of(name: &str) -> Peer {
+        let mut parts = include_str!("peer_options.txt").split("\n\n").skip(1);
+        let (head, options) = parts
+            .find_map(|part| part.split_once('\n').filter(|(head, _)| head.split(' ').any(|word| word == name)))
+            .unwrap_or_else(|| panic!("peer_options.txt lacks {name}"));
+        let release = head.split_once('(').unwrap().1.trim_end_matches(')');
+        Peer { release, options: options.split_whitespace().collect() }
+    }
+}
+
+/// A page, and how many options there are of each kind.
+fn page(entry: &Entry, peer: &Peer) -> (String, Vec<String>) {
+    let parser = parser_of(entry);
+    let mut page = format!("# {}\n\nIn place of that of {}.", full_name(entry), peer.release);
+    if !entry.differences.is_empty() {
+        page.push_str(" It differs, on purpose, in this:\n");
+    }
+    entry.differences.iter().for_each(|line| page.push_str(&format!("\n- {line}")));
+    page.push_str("\n\n| option | here | |\n|---|---|---|\n");
+    let mut counts = [0; 4];
+    let mut known = BTreeSet::new();
+    for option in parser.get_arguments().filter(|option| !option.is_positional()) {
+        let names = names(entry.compat, option);
+        let text = help(option);
+        let kinds = ["as there", "no effect", "refused", "added"];
+        let kind = match () {
+            () if !names.iter().any(|name| peer.options.contains(name.as_str())) => 3,
+            () if text.starts_with(WITHOUT_EFFECT) => 1,
+            () if text.starts_with(REFUSED) => 2,
+            () => 0,
+        };
+        counts[kind] += 1;
+        let text = text.strip_prefix(WITHOUT_EFFECT).unwrap_or(&text).replace('|', "\\|");
+        writeln!(page, "| `{}` | {} | {text} |", with_value(&names, option), kinds[kind]).unwrap();
+        known.extend(names);
+    }
+    for name in peer.options.iter().filter(|name| !known.contains(**name)) {
+        let by_cluster = clustered(&parser, name);
+        assert!(!by_cluster, "{} {name}", entry.name);
+        counts[2] += 1;
+        writeln!(page, "| `{name}` | refused | An unknown option |").unwrap();
+    }
+    (page, counts.iter().map(ToString::to_string).collect())
+}
+
+/// Whether a word that is no option by itself would be taken for options of one letter.
+fn clustered(parser: &Command, name: &str) -> bool {
+    let letters = name.trim_start_matches('-');
+    !name.starts_with("--")
+        && letters.len() > 1
+        && letters.chars().all(|letter| {
+            parser
+                .get_arguments()
+                .any(|option| option.get_short_and_visible_aliases().is_some_and(|all| all.contains(&letter)))
+        })
+}
+
+fn help(option: &Arg) -> String {
+    option.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// All names of an option as they are typed, the short ones first.
+fn names(compat: Compat, option: &Arg) -> Vec<String> {
+    let hyphens = if compat == Compat::SquashfsTools { "-" } else { "--" };
+    let shorts = option.get_short().into_iter().chain(option.get_all_short_aliases().unwrap_or_default());
+    let longs = option.get_long().into_iter().chain(option.get_all_aliases().unwrap_or_default());
+    shorts.map(|short| format!("-{short}")).chain(longs.map(|long| format!("{hyphens}{long}"))).collect()
+}
+
+fn with_value(names: &[String], option: &Arg) -> String {
+    let value = option.get_value_names().filter(|_| option.get_action().takes_values());
+    let value = value.map_or(String::new(), |names| format!(" {}", names.join(" ")));
+    let repeated = matches!(option.get_action(), ArgAction::Append)
+        && option.get_num_args().is_some_and(|number| number.max_values() > 1);
+    format!("{}{value}{}", names.join(", "), if repeated { "..." } else { "" })
+}

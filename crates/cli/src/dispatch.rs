@@ -22,9 +22,9 @@ use crate::commands::{cat, completions, diff, info, links, list, man, pack, unpa
 use crate::commands::{mount, umount};
 #[cfg(feature = "lrz")]
 use crate::compat::lrzip;
-use crate::compat::squashfs_tools::mksquashfs;
 use crate::compat::squashfs_tools::sqfscat::Sqfscat;
 use crate::compat::squashfs_tools::unsquashfs::Unsquashfs;
+use crate::compat::squashfs_tools::{mksquashfs, partial_help};
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -229,13 +229,24 @@ fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &m
         Compat::SquashfsTools => {
             // Only then are the numbers of values known.
             parser.build();
-            with_two_hyphens(&parser, words)
+            let arguments = with_two_hyphens(&parser, words);
+            match partial_help::asked(command, &arguments, &io.host) {
+                Ok(None) => arguments,
+                Ok(Some(text)) => {
+                    return io.print(&text).map_or_else(|failure| report(&failure, called, 1, io), |()| 0);
+                }
+                Err(failure) => return report(&failure, called, usage_status, io),
+            }
         }
         _ => without_digits(command.digits, &parser, words),
     };
     let typed = with_name(command.name, &arguments);
     // Help, and errors that quote it, come from the whole parser.
-    let for_help = |_| help_parser_of(command, io.host.columns).try_get_matches_from(&typed);
+    let columns = match command.compat {
+        Compat::SquashfsTools => partial_help::columns(&typed, &io.host),
+        _ => io.host.columns,
+    };
+    let for_help = |_| help_parser_of(command, columns).try_get_matches_from(&typed);
     match parser.try_get_matches_from_mut(&typed).or_else(for_help) {
         Ok(matches) => match run_parsed(command, &Invocation::new(command.name, words, &parser, matches), io) {
             Ok(()) => 0,

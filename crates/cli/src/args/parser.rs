@@ -6,6 +6,7 @@ use clap::{Arg, ArgAction, Command};
 
 use super::value::range_of;
 use super::{Compat, Entry};
+use crate::compat::squashfs_tools::partial_help;
 use crate::ui::exit_status;
 use crate::ui::wrap::wrap;
 
@@ -37,8 +38,11 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
     let command = with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command });
     match entry.compat {
         Compat::SquashfsTools => {
-            let command = command.mut_arg("version", |version| version.visible_alias("v"));
-            command.mut_arg("help", |help| help.visible_aliases(["help-all", "ha"]))
+            let command = command.mut_arg("version", |version| version.visible_alias("v").help_heading("Help"));
+            let command = command.mut_arg("help", |help| help.visible_aliases(["help-all", "ha"]).help_heading("Help"));
+            let compresses = command.get_arguments().any(|argument| argument.get_id() == "comp");
+            let command = command.next_help_heading("Help");
+            command.args(partial_help::arguments()).args(compresses.then(partial_help::codec_argument))
         }
         _ => command,
     }

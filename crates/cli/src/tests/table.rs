@@ -216,3 +216,26 @@ fn codec_help_needs_nothing_else() {
     let ran = run_on(&["tar2sqfs", "-c", "gzip", "-X", "help"], b"", host());
     assert!(ran.status == 0 && ran.out.contains("window"), "{ran:?}");
 }
+
+#[test]
+fn programs_of_squashfs_tools_print_parts_of_their_help() {
+    let options = run(&["mksquashfs", "-cols", "100", "-help-option", "^-noI"]);
+    assert_eq!(options.status, 0, "{options:?}");
+    assert!(options.out.contains("  -noI ") && options.out.contains("  -noId ") && !options.out.contains("-noD"));
+    let sections = run(&["unsquashfs", "-hs", "list"]);
+    assert!(sections.status == 0 && sections.out.contains("filters\n") && sections.out.contains("resources\n"));
+    let section = run(&["unsquashfs", "-hs", "filters"]);
+    assert!(section.out.starts_with("Filters:\n") && !section.out.contains("Resources"), "{section:?}");
+    for wrong in [&["sqfscat", "-ho", "nonesuch"], &["sqfscat", "-hs", "nonesuch"], &["sqfscat", "-ho", "("]] {
+        let ran = run(wrong);
+        assert!(ran.status == 1 && ran.err.contains(wrong[2]) && ran.out.is_empty(), "{ran:?}");
+    }
+    let (gzip, xz) = (run(&["mksquashfs", "-Xhelp"]), run(&["mksquashfs", "-comp", "xz", "-Xhelp"]));
+    assert!(gzip.out.contains("gzip") && xz.out.contains("xz") && (gzip.status, xz.status) == (0, 0));
+    for name in ["mksquashfs", "unsquashfs", "sqfscat"] {
+        let default = run(&[name, "-mem-default"]);
+        assert!(default.status == 0 && default.out.trim_end().parse::<u64>().is_ok(), "{default:?}");
+    }
+    // After -e all words are paths.
+    assert_eq!(run(&["mksquashfs", "nonesuch", "image", "-e", "-Xhelp"]).out, "");
+}

@@ -5,6 +5,7 @@ pub mod ext_glob;
 pub mod mksquashfs;
 pub mod mode;
 pub mod name_pattern;
+pub mod partial_help;
 pub mod posix_regex;
 pub mod sqfscat;
 pub mod unsquashfs;

@@ -7,7 +7,7 @@ use crate::args::value::{Value, number, text};
 use crate::ui::failure::Failure;
 
 /// Options without effect, and why they have none.
-const IDLE: [(&str, Option<Kind>, &str); 17] = [
+const IDLE: [(&str, Option<Kind>, &str); 15] = [
     ("throttle", Some(Kind::Number(0, 99)), READING),
     ("limit", Some(Kind::Number(1, 100)), READING),
     ("single-reader", None, READING),
@@ -23,8 +23,6 @@ const IDLE: [(&str, Option<Kind>, &str); 17] = [
     ("recovery-path", Some(Kind::Text), RECOVERY),
     ("pseudo-override", None, "Accepted without effect: there are no pseudo files"),
     ("numeric-owner", None, "Accepted without effect: names of users and groups in a tar are never looked up"),
-    ("no-pager", None, "Accepted without effect: there is no pager"),
-    ("cols", Some(Kind::Number(0, i32::MAX)), "Accepted without effect: help has the width of the terminal"),
 ];
 const READING: &str = "Accepted without effect: files are read ahead by a few threads, within the memory allowed";
 const QUEUES: &str = "Accepted without effect: -mem bounds all queues together";

@@ -28,6 +28,7 @@ use exclude::{Excludes, lines_of};
 use idle::Idle;
 use options::{Compression, Layout, Owners, Running, TarOptions, Times, Xattrs, own_root};
 use sources::{Reading, latest_time};
+pub use values::compressor_help;
 
 /// Pack directories and files into a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]

@@ -6,9 +6,9 @@ use packline_squashfs::{Fragments, Options};
 use packline_tree::{Meta, Xattr};
 
 use super::edits::{Edits, RootEdit, TimeRule, XattrEdit};
-use super::values::{self, Owner, Time};
+use super::values::{self, COMPRESSORS, Owner, Time};
 use crate::args::Invocation;
-use crate::args::value::{codecs_help, number, one_of, text, text_or_help};
+use crate::args::value::{number, one_of, text, text_or_help};
 use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::posix_regex;
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
@@ -16,9 +16,6 @@ use crate::host::names::Names;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
 use crate::ui::observer::OutputStyle;
-
-/// Compressors of mksquashfs; the first is the default.
-const COMPRESSORS: [&str; 6] = ["gzip", "lzo", "lz4", "xz", "zstd", "lzma"];
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]
@@ -28,7 +25,7 @@ pub struct Compression {
     #[arg(value_parser = one_of(COMPRESSORS.map(|name| (name, name))))]
     comp: &'static str,
     /// Print the options of a compressor and exit; 'all' for those of all
-    #[arg(long, value_name = "NAME", value_parser = text_or_help(help_of))]
+    #[arg(long, value_name = "NAME", value_parser = text_or_help(|name| Some(values::compressor_help(name))))]
     help_comp: Option<String>,
     /// Block size, a power of two from 4K to 1M
     #[arg(long = "b", value_name = "SIZE", default_value = "128K", value_parser = text(values::block_size))]
@@ -257,16 +254,6 @@ pub struct Running {
 
 fn expression(text: &str) -> Result<regex::bytes::Regex, String> {
     posix_regex::compile(text.as_bytes()).map_err(|fault| format!("'{text}': {fault}"))
-}
-
-fn help_of(name: &str) -> Option<Result<String, String>> {
-    let one = |name| Spec::help(name).map_err(|error| error.to_string());
-    Some(match name {
-        "all" => COMPRESSORS.into_iter().map(one).collect::<Result<Vec<_>, _>>().map(|all| all.join("\n")),
-        "list" => Ok(codecs_help(COMPRESSORS)),
-        _ if COMPRESSORS.contains(&name) => one(name),
-        _ => Err(format!("unknown compressor '{name}' (expected all, {})", COMPRESSORS.join(", "))),
-    })
 }
 
 impl Compression {

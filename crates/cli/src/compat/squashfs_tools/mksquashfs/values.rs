@@ -1,10 +1,29 @@
 //! Values of options: sizes, times, owners, attributes, as mksquashfs writes them.
 
+use packline_codec::Spec;
 use packline_tree::{Xattr, attribute_value};
 
+use crate::args::value::codecs_help;
 use crate::ui::escape::Escape;
 use crate::ui::io::Host;
 use crate::ui::size::parse_size;
+
+/// Compressors of mksquashfs; the first is the default.
+pub const COMPRESSORS: [&str; 6] = ["gzip", "lzo", "lz4", "xz", "zstd", "lzma"];
+
+/// The options of a compressor, or of all.
+///
+/// # Errors
+/// It is unknown.
+pub fn compressor_help(name: &str) -> Result<String, String> {
+    let one = |name| Spec::help(name).map_err(|error| error.to_string());
+    match name {
+        "all" => COMPRESSORS.into_iter().map(one).collect::<Result<Vec<_>, _>>().map(|all| all.join("\n")),
+        "list" => Ok(codecs_help(COMPRESSORS)),
+        _ if COMPRESSORS.contains(&name) => one(name),
+        _ => Err(format!("unknown compressor '{name}' (expected all, {})", COMPRESSORS.join(", "))),
+    }
+}
 
 /// A number of bytes: also with `Kbytes` and the like.
 ///

@@ -1,0 +1,126 @@
+//! Options that all programs of squashfs-tools have for parts of their help, and for the default limit on memory.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction};
+
+use super::{mksquashfs, posix_regex};
+use crate::args::Entry;
+use crate::args::parser::parser_of;
+use crate::args::value::number;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Host;
+
+const ALL_SECTIONS: &str = "list";
+const MISCELLANEOUS: &str = "Options";
+
+/// The options, for a parser.
+pub fn arguments() -> [Arg; 5] {
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    let option = |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value);
+    [
+        option("help-option", "REGEX")
+            .visible_alias("ho")
+            .help("Print the help of the options whose names match a POSIX extended regular expression, and exit"),
+        option("help-section", "REGEX")
+            .visible_alias("hs")
+            .help("Print the help of the sections whose names match, and exit; 'list' for their names"),
+        option("cols", "N")
+            .value_parser(number::<usize>(0..=i64::from(i32::MAX)))
+            .help("Columns of the help, 80 at least [default: width of the terminal]"),
+        flag("no-pager").help("Accepted without effect: there is no pager"),
+        flag("mem-default").help("Print the default of -mem in MiB and exit; 0 is no limit"),
+    ]
+}
+
+/// `-Xhelp`, for a parser with compressors.
+pub fn codec_argument() -> Arg {
+    Arg::new("Xhelp").long("Xhelp").action(ArgAction::SetTrue).help("Print the options of the compressor and exit")
+}
+
+/// What these options among the arguments print, if there is one; then nothing else is done. `arguments` have two hyphens, and each value
+/// is joined to its option.
+///
+/// # Errors
+/// [`Failure::Usage`] for an expression that is malformed or matches nothing, and for an unknown compressor.
+pub fn asked(entry: &Entry, arguments: &[OsString], host: &Host) -> Result<Option<String>, Failure> {
+    let mut compressor = "gzip";
+    for word in arguments.iter().filter_map(|word| word.to_str()?.strip_prefix("--")) {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        return match name {
+            "" => break,
+            "help-option" | "ho" => options_matching(entry, value, columns(arguments, host)).map(Some),
+            "help-section" | "hs" => sections_matching(entry, value, columns(arguments, host)).map(Some),
+            "mem-default" => Ok(Some(format!("{}\n", host.resources().memory.unwrap_or(0) >> 20))),
+            "Xhelp" => mksquashfs::compressor_help(compressor).map(Some).map_err(Failure::usage),
+            _ => {
+                compressor = if name == "comp" { value } else { compressor };
+                continue;
+            }
+        };
+    }
+    Ok(None)
+}
+
+/// Width of the help: that of the terminal, unless `-cols` is given.
+pub fn columns(arguments: &[OsString], host: &Host) -> usize {
+    let given = arguments.iter().rev().find_map(|word| word.to_str()?.strip_prefix("--cols=")?.parse::<usize>().ok());
+    given.map_or(host.columns, |columns| columns.max(80))
+}
+
+fn options_matching(entry: &Entry, expression: &str, columns: usize) -> Result<String, Failure> {
+    let regex = compile("help-option", expression)?;
+    let of = |argument: &Arg| {
+        let longs = argument.get_long().into_iter().chain(argument.get_all_aliases().unwrap_or_default());
+        let value = argument.get_value_names().filter(|_| argument.get_action().takes_values());
+        let value = value.map_or(String::new(), |names| format!(" <{}>", names.join("> <")));
+        longs.map(|long| format!("-{long}{value}")).any(|text| regex.is_match(text.as_bytes()))
+    };
+    help_of(entry, of, columns).ok_or_else(|| {
+        Failure::usage(format!(
+            "-help-option '{}' matches no option (-help lists them)",
+            expression.as_bytes().escaped()
+        ))
+    })
+}
+
+fn sections_matching(entry: &Entry, expression: &str, columns: usize) -> Result<String, Failure> {
+    let parser = parser_of(entry);
+    let mut sections: Vec<String> =
+        parser.get_arguments().filter(|argument| !argument.is_positional()).map(section).collect();
+    sections.sort_unstable();
+    sections.dedup();
+    if expression == ALL_SECTIONS {
+        return Ok(format!("{}\n", sections.join("\n")));
+    }
+    let regex = compile("help-section", expression)?;
+    let of = |argument: &Arg| regex.is_match(section(argument).as_bytes());
+    help_of(entry, of, columns).ok_or_else(|| {
+        let expected = format!("expected one of: {}", sections.join(", "));
+        Failure::usage(format!("-help-section '{}' matches no section ({expected})", expression.as_bytes().escaped()))
+    })
+}
+
+/// The section of an option as it is typed.
+fn section(argument: &Arg) -> String {
+    argument.get_help_heading().unwrap_or(MISCELLANEOUS).to_lowercase()
+}
+
+fn compile(option: &str, expression: &str) -> Result<regex::bytes::Regex, Failure> {
+    posix_regex::compile(expression.as_bytes())
+        .map_err(|fault| Failure::usage(format!("-{option}: '{}': {fault}", expression.as_bytes().escaped())))
+}
+
+/// The help of some options with the headings of their sections; `None` if there are none. Those that only `-help-advanced` lists are
+/// shown too.
+fn help_of(entry: &Entry, chosen: impl Fn(&Arg) -> bool, columns: usize) -> Option<String> {
+    let mut found = false;
+    let parser = parser_of(entry).mut_args(|argument| {
+        let shown = !argument.is_positional() && chosen(&argument);
+        found |= shown;
+        argument.hide(!shown).hide_short_help(!shown)
+    });
+    let help = parser.term_width(columns).help_template("{all-args}").render_help().to_string();
+    found.then(|| format!("{}\n", help.trim_end().replace("--", "-")))
+}

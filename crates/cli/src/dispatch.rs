@@ -23,6 +23,7 @@ use crate::commands::{mount, umount};
 #[cfg(feature = "lrz")]
 use crate::compat::lrzip;
 use crate::compat::squashfs_tools::sqfscat::Sqfscat;
+use crate::compat::squashfs_tools::sqfstar::Sqfstar;
 use crate::compat::squashfs_tools::unsquashfs::Unsquashfs;
 use crate::compat::squashfs_tools::{mksquashfs, partial_help};
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
@@ -45,6 +46,7 @@ pub static COMMANDS: &[Entry] = &[
     #[cfg(feature = "pln")]
     Entry::of::<compress::Decompress>(),
     Entry::of::<mksquashfs::MkSquashFs>(),
+    Entry::of::<Sqfstar>(),
     Entry::of::<Unsquashfs>(),
     Entry::of::<Sqfscat>(),
     Entry::of::<tar2sqfs::Tar2Sqfs>(),
@@ -178,8 +180,7 @@ fn print_versions(io: &mut Io) -> u8 {
 }
 
 /// Programs that are not replaced so far, and which command of ours does their work.
-const NOT_PROVIDED: [(&str, &str); 3] =
-    [("sqfstar", "pack - IMAGE"), ("squashfuse", "mount IMAGE DIR"), ("squashfuse_ll", "mount IMAGE DIR")];
+const NOT_PROVIDED: [(&str, &str); 2] = [("squashfuse", "mount IMAGE DIR"), ("squashfuse_ll", "mount IMAGE DIR")];
 
 /// The error for the name of such a program.
 fn not_provided(name: &OsStr) -> Option<Failure> {

@@ -133,9 +133,19 @@ impl<'o> Begun<'o> {
         if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
             observed.warn(&message);
         }
-        let PackRequest { offset, defaults, hints, .. } = request;
+        let PackRequest { offset, root, defaults, hints, .. } = request;
         let (options, input) = (image, opened.name);
-        let job = Job { display_path, offset, input, options, defaults, hints, resources, plan };
+        let job = Job {
+            display_path,
+            offset,
+            input,
+            options,
+            root: root.unwrap_or(defaults),
+            defaults,
+            hints,
+            resources,
+            plan,
+        };
         Ok(Begun { output, observed, excludes, job })
     }
 }

@@ -146,7 +146,9 @@ pub struct PackRequest {
     pub changes: Changes,
     /// Entries and changes that are added to the source, before [`PackRequest::changes`]. Images only.
     pub pseudo: Option<PseudoFile>,
-    /// Attributes of the root and of implied directories, where the source has none. Images only.
+    /// Attributes of a root that the source does not describe; `None` for `defaults`. Images only.
+    pub root: Option<Meta>,
+    /// Attributes of implied directories, which the source does not describe. Images only.
     pub defaults: Meta,
     /// Flags of single files, if any. Images only.
     pub hints: Option<Hints>,
@@ -170,6 +172,7 @@ impl PackRequest {
             lenient_tar: false,
             changes: Changes::default(),
             pseudo: None,
+            root: None,
             defaults: DEFAULT_META,
             hints: None,
             resources: Resources::default(),

@@ -23,6 +23,7 @@ pub(crate) struct Job {
     /// The source's name in messages.
     pub(crate) input: String,
     pub(crate) options: Options,
+    pub(crate) root: Meta,
     pub(crate) defaults: Meta,
     pub(crate) hints: Option<Hints>,
     pub(crate) resources: Resources,
@@ -59,7 +60,7 @@ fn write_to(
     source: &mut ObservedSource<'_>,
 ) -> Result<Summary, packline_squashfs::Error> {
     let config = job.resources.engine.sized(job.plan.workers, job.plan.window, &job.resources.cancel);
-    let start = Start { defaults: job.defaults, input: job.input, memory: job.plan.shared };
+    let start = Start { root: job.root, defaults: job.defaults, input: job.input, memory: job.plan.shared };
     let mut writer = Writer::new(sink, job.options, config, start)?;
     let mut hints = job.hints;
     while let Some(entry) = source.next_entry()? {

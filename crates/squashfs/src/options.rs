@@ -64,6 +64,8 @@ pub struct Options {
     pub exportable: bool,
     /// Whether extended attributes are stored.
     pub xattrs: bool,
+    /// Whether the flag for an image without extended attributes is set if no entry has one; without this only if none are stored.
+    pub mark_without_xattrs: bool,
     /// The image is padded with zeros to a multiple of this many bytes; 0 or 1 for no padding.
     pub pad: u32,
     /// Image creation time, seconds since 1970.
@@ -84,6 +86,7 @@ impl Options {
             stored: Stored::default(),
             exportable: false,
             xattrs: true,
+            mark_without_xattrs: true,
             pad: 4096,
             created: 0,
             directory_links: DirectoryLinks::default(),

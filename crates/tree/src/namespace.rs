@@ -65,6 +65,12 @@ impl Namespace {
         Self { store: Store::new(defaults), lookup: Lookup::new(), defaults, pending: Vec::new(), recent: None }
     }
 
+    /// Gives the root other attributes than implied directories.
+    #[must_use]
+    pub fn with_root(self, root: Meta) -> Self {
+        Self { store: Store::new(root), ..self }
+    }
+
     /// Adds an entry. `payload` is the container's index of the content, for a regular file; `xattr` its index of the attribute set, or
     /// [`NO_XATTR`]. Both are ignored for a hard link.
     ///

@@ -36,7 +36,7 @@ use std::path::Path;
 use packline_runtime::escape::Escape;
 
 use crate::pack_file::lines::{Place, quote};
-use crate::{Bytes, Error, Xattr};
+use crate::{Bytes, Error, Meta, Xattr};
 use attributes::{Attributes, parse_default};
 use definition::{Action, Added, parse};
 use text::Lines;
@@ -67,10 +67,12 @@ pub struct PseudoFile {
     default_directory: Option<Attributes>,
     /// Time of entries whose definition has none.
     time: i64,
-    /// Owner and group of all entries of the source, before definitions apply.
-    source_owner: (Option<u32>, Option<u32>),
+    /// Changes entries of the source before definitions apply.
+    of_source: Option<SourceRule>,
     warnings: Vec<String>,
 }
+
+type SourceRule = Box<dyn Fn(Meta, bool) -> Meta>;
 
 /// A text of definitions, and the contents that follow it.
 struct Input {
@@ -103,14 +105,15 @@ impl PseudoFile {
             nodes: Nodes::new(),
             default_directory: None,
             time,
-            source_owner: (None, None),
+            of_source: None,
             warnings: Vec::new(),
         }
     }
 
-    /// Gives all entries of the source an owner and a group before definitions apply, which may give them others.
-    pub fn own_source(&mut self, uid: Option<u32>, gid: Option<u32>) {
-        self.source_owner = (uid, gid);
+    /// Changes the attributes of all entries of the source before definitions apply, which may give them others. The rule gets whether
+    /// an entry is a directory.
+    pub fn change_source(&mut self, rule: impl Fn(Meta, bool) -> Meta + 'static) {
+        self.of_source = Some(Box::new(rule));
     }
 
     /// Creates missing directories with the attributes of a text such as `d 0755 0 0` or `D 1700000000 0755 0 0`; `input` is its name for

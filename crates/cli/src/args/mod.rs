@@ -154,6 +154,12 @@ impl Invocation {
         self.matches.indices_of(&long.replace('-', "_")).filter(|_| self.has(long))?.next_back()
     }
 
+    /// Indices of all its values among the arguments, if an option was given.
+    pub fn positions(&self, long: &str) -> impl Iterator<Item = usize> {
+        let indices = self.matches.indices_of(&long.replace('-', "_")).filter(|_| self.has(long));
+        indices.into_iter().flatten()
+    }
+
     /// An option that was given and is not one of these.
     pub fn given_beside(&self, longs: &[&str]) -> Option<&str> {
         self.given.iter().map(String::as_str).find(|long| !longs.contains(long))

@@ -53,7 +53,7 @@ fn tree() -> Vec<Node> {
     ]
 }
 
-fn with_source() -> Sandbox {
+pub fn with_source() -> Sandbox {
     let sandbox = sandbox();
     let root = sandbox.plant("source", &tree());
     std::fs::hard_link(root.join("big"), root.join("dir/hard")).unwrap();
@@ -62,13 +62,13 @@ fn with_source() -> Sandbox {
     sandbox
 }
 
-fn pack(mut command: Command, image: &str, sources: &[&str], options: &str) {
+pub fn pack(mut command: Command, image: &str, sources: &[&str], options: &str) {
     let options = options.split(' ').map(|word| word.replace('\u{20a0}', " "));
     Ran::good(command.args(sources).arg(image).args(options));
 }
 
 /// What `unsquashfs -s` prints of an image, without sizes.
-fn superblock(sandbox: &Sandbox, image: &str, options: &str) -> Vec<String> {
+pub fn superblock(sandbox: &Sandbox, image: &str, options: &str) -> Vec<String> {
     let offset = if options.contains("-offset 8192") { "8192" } else { "0" };
     let ran = tools::run(sandbox.program("unsquashfs", &["-s", "-o", offset, image]).env("TZ", "UTC")).unwrap();
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
@@ -82,7 +82,7 @@ fn superblock(sandbox: &Sandbox, image: &str, options: &str) -> Vec<String> {
 }
 
 /// A listing without the sizes of directories, which depend on how their entries are grouped.
-fn listing(sandbox: &Sandbox, image: &str, options: &str) -> BTreeSet<String> {
+pub fn listing(sandbox: &Sandbox, image: &str, options: &str) -> BTreeSet<String> {
     let offset = if options.contains("-offset 8192") { "8192" } else { "0" };
     let ran = tools::run(sandbox.program("unsquashfs", &["-lln", "-o", offset, image]).env("TZ", "UTC")).unwrap();
     let words = |line: &str| {
@@ -92,7 +92,7 @@ fn listing(sandbox: &Sandbox, image: &str, options: &str) -> BTreeSet<String> {
     String::from_utf8_lossy(&ran.stdout).lines().map(words).collect()
 }
 
-fn compare(sandbox: &Sandbox, sources: &[&str], options: &str) {
+pub fn compare(sandbox: &Sandbox, sources: &[&str], options: &str) {
     ["ours.sqfs", "peers.sqfs"].into_iter().for_each(|image| drop(std::fs::remove_file(sandbox.at(image))));
     pack(sandbox.command(&["mksquashfs"]), "ours.sqfs", sources, options);
     pack(sandbox.program("mksquashfs", &[""; 0]), "peers.sqfs", sources, options);
@@ -107,7 +107,7 @@ fn compare(sandbox: &Sandbox, sources: &[&str], options: &str) {
     }
 }
 
-fn ready() -> bool {
+pub fn ready() -> bool {
     tools::need(&["mksquashfs", "unsquashfs"]) && tools::root()
 }
 

@@ -124,7 +124,8 @@ fn write_tables(
 /// The superblock without the positions of tables.
 fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblock, Error> {
     let options = source.options;
-    let optional = [(source.xattrs.is_none(), flags::NO_XATTRS), (!options_block(options)?.is_empty(), flags::OPTIONS)];
+    let without_xattrs = source.xattrs.is_none() && (options.mark_without_xattrs || !options.xattrs);
+    let optional = [(without_xattrs, flags::NO_XATTRS), (!options_block(options)?.is_empty(), flags::OPTIONS)];
     let more = optional.iter().filter(|(set, _)| *set).fold(0, |all, (_, flag)| all | flag);
     let fragments = u32::try_from(source.data.fragments.len());
     Ok(Superblock {

@@ -25,7 +25,9 @@ const MEMORY_CHECK: u64 = 256;
 /// What a [`Writer`] needs besides the image's options.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// Attributes of the root and of implied directories, until an entry replaces them.
+    /// Attributes of the root, until an entry replaces them.
+    pub root: Meta,
+    /// Attributes of implied directories, until an entry replaces them.
     pub defaults: Meta,
     /// The input's name in error messages.
     pub input: String,
@@ -146,7 +148,7 @@ impl Writer {
             pipeline: pipeline(&options, config)?,
             data: DataWriter::new(decisions, sink, data_start(&options)?, options.pad),
             feeder: Feeder::new(options.block_size, window),
-            namespace: Namespace::new(start.defaults),
+            namespace: Namespace::new(start.defaults).with_root(start.root),
             xattrs: XattrTable::new(),
             options,
             start,

@@ -97,8 +97,10 @@ fn added(letter: u8, attributes: Attributes, words: &mut Words<'_>) -> Result<Ad
 fn data(attributes: Attributes, words: &mut Words<'_>) -> Result<Added, Error> {
     let size = words.number("size", i64::MAX as u64)?;
     let offset = words.number("offset", i64::MAX as u64)?;
-    // Whether blocks of zeros become holes is chosen when the tree is packed, for all files alike.
-    words.number("mark of a sparse file", 1)?;
+    // Whether blocks of zeros become holes is chosen when the tree is packed, for all files alike. Squashfs-tools 4.5 writes no mark.
+    if words.end().is_err() {
+        words.number("mark of a sparse file", 1)?;
+    }
     Ok(Added::Data { size, offset, attributes })
 }
 

@@ -69,9 +69,9 @@ impl PseudoSource {
     }
 
     fn change(&mut self, entry: &mut Entry) -> Result<(), Error> {
-        let (uid, gid) = self.pseudo.source_owner;
-        entry.meta.uid = uid.unwrap_or(entry.meta.uid);
-        entry.meta.gid = gid.unwrap_or(entry.meta.gid);
+        if let Some(rule) = &self.pseudo.of_source {
+            entry.meta = rule(entry.meta, entry.kind == Kind::Dir);
+        }
         let found = if entry.kind == Kind::Dir { Found::Directory } else { Found::Other };
         let Some(node) = self.pseudo.nodes.note(&entry.path, found) else { return Ok(()) };
         if let Kind::HardLink(target) = &entry.kind {

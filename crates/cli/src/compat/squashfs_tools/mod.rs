@@ -8,5 +8,6 @@ pub mod name_pattern;
 pub mod partial_help;
 pub mod posix_regex;
 pub mod sqfscat;
+pub mod sqfstar;
 pub mod unsquashfs;
 pub mod xattr_filter;

@@ -52,6 +52,23 @@ impl Edits {
         EntryEdit::new(move |entry| self.apply(entry))
     }
 
+    /// Takes the owners and modes of everything out of the changes, for those of the source alone. They count for more than what the
+    /// root has for itself.
+    pub fn take_forced(&mut self) -> Edits {
+        let forced = Edits {
+            uid: self.uid.take(),
+            gid: self.gid.take(),
+            file_mode: self.file_mode.take(),
+            directory_mode: self.directory_mode.take(),
+            ..Edits::default()
+        };
+        let root = &mut self.root;
+        root.uid = root.uid.filter(|_| forced.uid.is_none());
+        root.gid = root.gid.filter(|_| forced.gid.is_none());
+        root.mode = root.mode.take().filter(|_| forced.directory_mode.is_none());
+        forced
+    }
+
     fn apply(&self, entry: &mut Entry) -> Result<(), Error> {
         let directory = entry.kind == Kind::Dir;
         entry.meta = self.meta(entry.meta, directory, entry.path.is_empty()).ok_or_else(|| Error::Entry {

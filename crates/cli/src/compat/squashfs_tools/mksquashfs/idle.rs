@@ -7,7 +7,7 @@ use crate::args::value::{Value, number, text};
 use crate::ui::failure::Failure;
 
 /// Options without effect, and why they have none.
-const IDLE: [(&str, Option<Kind>, &str); 15] = [
+const IDLE: [(&str, Option<Kind>, &str); 14] = [
     ("throttle", Some(Kind::Number(0, 99)), READING),
     ("limit", Some(Kind::Number(1, 100)), READING),
     ("single-reader", None, READING),
@@ -21,7 +21,6 @@ const IDLE: [(&str, Option<Kind>, &str); 15] = [
     ("not-reproducible", None, "Accepted without effect: an image depends on its input and options alone"),
     ("no-recovery", None, RECOVERY),
     ("recovery-path", Some(Kind::Text), RECOVERY),
-    ("pseudo-override", None, "Accepted without effect: there are no pseudo files"),
     ("numeric-owner", None, "Accepted without effect: names of users and groups in a tar are never looked up"),
 ];
 const READING: &str = "Accepted without effect: files are read ahead by a few threads, within the memory allowed";
@@ -35,7 +34,7 @@ enum Kind {
 }
 
 /// Options that are refused: their names, how many values they have, and what to do instead.
-const REFUSED: [(&[&str], usize, &str); 27] = [
+const REFUSED: [(&[&str], usize, &str); 24] = [
     (&["action", "a"], 1, ACTIONS),
     (&["log-action", "va"], 1, ACTIONS),
     (&["true-action", "ta"], 1, ACTIONS),
@@ -50,9 +49,6 @@ const REFUSED: [(&[&str], usize, &str); 27] = [
     (&["fix"], 1, "an image with its superblock at its start"),
     (&["zip"], 0, "a directory, or a tar on standard input with -tar"),
     (&["recover"], 1, "an image that is whole: an existing image is never changed in place"),
-    (&["p"], 1, PSEUDO),
-    (&["pf"], 1, PSEUDO),
-    (&["pd", "pseudo-dir"], 1, PSEUDO),
     (&["sort"], 1, "files in the order of their names"),
     (&["cpiostyle"], 0, TREE),
     (&["cpiostyle0"], 0, TREE),
@@ -64,24 +60,38 @@ const REFUSED: [(&[&str], usize, &str); 27] = [
     (&["ignore-zeros"], 0, "a single tar"),
     (&["root-becomes"], 1, "a new image, with -noappend: images are not appended to"),
 ];
-const PSEUDO: &str = "a tree with these entries";
 const TREE: &str = "a directory, or a tar with -tar";
 const ACTIONS: &str = "a tree that is as the image is to be, or -e, -force-file-mode and the like";
 
-/// Both lists as arguments.
-#[derive(Debug)]
-pub struct Idle;
+/// Those of both lists that sqfstar has too.
+const OF_SQFSTAR: [&str; 10] = [
+    "throttle",
+    "limit",
+    "overcommit",
+    "reproducible",
+    "not-reproducible",
+    "numeric-owner",
+    "info-file",
+    "stream",
+    "fix",
+    "ignore-zeros",
+];
 
-impl Args for Idle {
+/// Both lists as arguments, or what sqfstar has of them.
+#[derive(Debug)]
+pub struct Idle<const SQFSTAR: bool>;
+
+impl<const SQFSTAR: bool> Args for Idle<SQFSTAR> {
     fn augment_args(command: Command) -> Command {
-        let command = IDLE.iter().fold(command, |command, (name, kind, help)| {
+        let has = |name: &str| !SQFSTAR || OF_SQFSTAR.contains(&name);
+        let command = IDLE.iter().filter(|(name, ..)| has(name)).fold(command, |command, (name, kind, help)| {
             let argument = Arg::new(*name).long(*name).help(*help).hide_short_help(true);
             command.arg(match kind {
                 None => argument.action(ArgAction::SetTrue),
                 Some(kind) => argument.value_parser(kind.parser()),
             })
         });
-        REFUSED.iter().fold(command, |command, (names, values, instead)| {
+        REFUSED.iter().filter(|(names, ..)| has(names[0])).fold(command, |command, (names, values, instead)| {
             let argument = Arg::new(names[0]).long(names[0]).aliases(&names[1..]).hide_short_help(true);
             let argument = argument.help(format!("Not supported yet (expected {instead})"));
             command.arg(if *values == 0 { argument.action(ArgAction::SetTrue) } else { argument })
@@ -89,12 +99,12 @@ impl Args for Idle {
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Idle::augment_args(command)
+        Self::augment_args(command)
     }
 }
 
-impl FromArgMatches for Idle {
-    fn from_arg_matches(_: &ArgMatches) -> Result<Idle, clap::Error> {
+impl<const SQFSTAR: bool> FromArgMatches for Idle<SQFSTAR> {
+    fn from_arg_matches(_: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Idle)
     }
 
@@ -103,7 +113,7 @@ impl FromArgMatches for Idle {
     }
 }
 
-impl Idle {
+impl<const SQFSTAR: bool> Idle<SQFSTAR> {
     /// Fails if an option was given that is not supported.
     ///
     /// # Errors

@@ -4,6 +4,8 @@ mod edits;
 mod exclude;
 mod idle;
 mod options;
+mod packing;
+mod pseudo;
 mod sources;
 mod values;
 
@@ -13,27 +15,24 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Changes, PackOptions, PackRequest};
-use packline::{Output, Source};
 use packline_tree::MountPoints;
 
 use super::name_pattern::Language;
 use crate::args::{Command, Compat, Invocation};
-use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::run_pack;
-use exclude::{Excludes, lines_of};
-use idle::Idle;
-use options::{Compression, Layout, Owners, Running, TarOptions, Times, Xattrs, own_root};
-use sources::{Reading, latest_time};
+use exclude::Excludes;
+pub use idle::Idle;
+use options::own_root;
+pub use packing::{Input, Packing, Target, excludes};
+use sources::Reading;
 pub use values::compressor_help;
 
 /// Pack directories and files into a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]
 pub struct MkSquashFs {
-    /// Directories and files to pack, or - with -tar, then the image to write
+    /// Directories and files to pack, or - with -tar, -p or -pf, then the image to write
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     /// Replace the image if it exists
@@ -66,21 +65,9 @@ pub struct MkSquashFs {
     #[arg(long, overrides_with = "wildcards")]
     regex: bool,
     #[command(flatten)]
-    compression: Compression,
+    packing: Packing,
     #[command(flatten)]
-    layout: Layout,
-    #[command(flatten)]
-    times: Times,
-    #[command(flatten)]
-    owners: Owners,
-    #[command(flatten)]
-    xattrs: Xattrs,
-    #[command(flatten)]
-    of_tar: TarOptions,
-    #[command(flatten)]
-    running: Running,
-    #[command(flatten)]
-    idle: Idle,
+    idle: Idle<false>,
 }
 
 impl Command for MkSquashFs {
@@ -90,6 +77,8 @@ impl Command for MkSquashFs {
         "An image is never changed in place: nothing is appended to one.",
         "A file that cannot be read is left out, not stored as an empty one.",
         "Names of users and groups in a tar are not looked up.",
+        "An entry of a tar for the root itself (./) gives the root its attributes; there it is passed over.",
+        "A definition whose command fails is an error.",
         "Times are numbers, `now` or `inode`.",
     ];
 
@@ -112,99 +101,54 @@ impl Command for MkSquashFs {
         if !self.noappend {
             refuse_existing(&image)?;
         }
-        let style = self.running.style();
-        let (block_size, quiet) = (self.compression.b, self.running.quiet);
-        let request = self.request(image.clone(), invocation, io)?;
-        if !quiet {
-            announce(&image, request.resources.workers, block_size, io)?;
-        }
-        run_pack(request, style, io).map(drop)
+        let target = Target { image, replaces: self.noappend, exportable: true };
+        let input = self.input(io)?;
+        self.packing.run(input, target, invocation, io)
     }
 }
 
 impl MkSquashFs {
-    fn request(self, image: PathBuf, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
-        let mut options = self.compression.image()?;
-        self.layout.apply(&mut options, true, self.tar);
-        options.xattrs = self.xattrs.stored();
+    fn input(&mut self, io: &mut Io) -> Result<Input, Failure> {
         let language = match () {
             () if self.wildcards => Language::Wildcards,
             () if self.regex => Language::Regex,
             () => Language::Exact,
         };
-        let mut excluded = Vec::new();
-        for file in &self.ef {
-            excluded.extend(lines_of(file)?);
-        }
-        excluded.extend(self.e);
+        let leaves_out = !self.e.is_empty() || !self.ef.is_empty();
         let none = self.paths.iter().all(|path| path.as_os_str() == "-");
+        let excludes = excludes(&self.ef, std::mem::take(&mut self.e), language, &self.paths, io)?;
         match (none, self.tar) {
             (false, true) => {
-                return Err(Failure::usage("-tar: a tar comes from standard input (expected - as the only source)"));
+                Err(Failure::usage("-tar: a tar comes from standard input (expected - as the only source)"))
             }
-            (true, false) => {
-                return Err(Failure::usage("the source is - (expected -tar, with a tar on standard input)"));
+            (true, true) if leaves_out && language == Language::Exact => {
+                let expected = "expected -wildcards or -regex, too";
+                Err(Failure::usage(format!("-e: a path of this machine is not in a tar ({expected})")))
             }
-            _ => {}
+            (true, true) => Ok(Input::Tar(excludes)),
+            (true, false) if leaves_out => {
+                Err(Failure::usage("-e: the source is - (expected a directory to leave something out of)"))
+            }
+            (true, false) => Ok(Input::Definitions),
+            (false, false) => Ok(Input::Paths(std::mem::take(&mut self.paths), self.reading(excludes, io))),
         }
-        if self.tar && language == Language::Exact && !excluded.is_empty() {
-            return Err(Failure::usage(
-                "-e: a path of this machine is not in a tar (expected -wildcards or -regex, too)",
-            ));
-        }
-        let excludes = Excludes::new(&excluded, language, &self.paths, io)?;
-        let mut edits = self.owners.edits(&self.xattrs, invocation, io)?;
-        let clock = self.times.clock(&io.host)?;
-        let mut changes = Changes::default();
-        let (source, defaults) = if self.tar {
-            let defaults = self.of_tar.defaults(&mut edits, io)?;
-            changes.filter = excludes.filter(b"");
-            let stream = io.take_stdin(Some(&image))?;
-            (Source::TarStream { name: STDIN.to_string(), stream }, defaults)
-        } else {
-            let reading = Reading {
-                hard_links: !self.layout.no_hardlinks,
-                xattrs: options.xattrs,
-                mount_points: match () {
-                    () if self.one_file_system_x => MountPoints::Skip,
-                    () if self.one_file_system => MountPoints::Empty,
-                    () => MountPoints::Enter,
-                },
-                continue_on_error: !self.running.exit_on_error,
-                excludes,
-                keep_as_directory: self.keep_as_directory,
-                root: own_root(&io.host),
-            };
-            (reading.source(&self.paths, io)?, reading.root)
-        };
-        let latest = if clock.needs_latest() { latest_time(&source)? } else { 0 };
-        options.created = clock.created(latest, &io.host);
-        clock.apply(latest, &io.host, &mut edits);
-        let mut request = PackRequest::new(
-            source,
-            Output::File { path: image, force: self.noappend },
-            PackOptions::SquashFs(options),
-        );
-        // What the source does not describe passes no change.
-        let changed = edits.meta(defaults, true, false);
-        request.defaults =
-            changed.ok_or_else(|| Failure::failed("-uid-gid-offset: the own user is out of range with it"))?;
-        changes.edit = Some(edits.into_edit());
-        request.changes = changes;
-        request.offset = self.layout.offset;
-        request.resources = self.running.resources(&io.host);
-        request.temporaries = io.temporaries.clone();
-        Ok(request)
     }
-}
 
-/// The first lines of mksquashfs.
-fn announce(image: &Path, workers: usize, block_size: u32, io: &mut Io) -> Result<(), Failure> {
-    let plural = if workers == 1 { "" } else { "s" };
-    io.print(&format!(
-        "Parallel mksquashfs: Using {workers} processor{plural}\nCreating 4.0 filesystem on {}, block size {block_size}.\n",
-        image.escaped()
-    ))
+    fn reading(&self, excludes: Excludes, io: &Io) -> Reading {
+        Reading {
+            hard_links: true,
+            xattrs: true,
+            mount_points: match () {
+                () if self.one_file_system_x => MountPoints::Skip,
+                () if self.one_file_system => MountPoints::Empty,
+                () => MountPoints::Enter,
+            },
+            continue_on_error: true,
+            excludes,
+            keep_as_directory: self.keep_as_directory,
+            root: own_root(&io.host),
+        }
+    }
 }
 
 /// Without `-noappend` a file is not replaced, and nothing is appended to an image.

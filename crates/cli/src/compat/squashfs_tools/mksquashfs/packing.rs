@@ -1,0 +1,183 @@
+//! What mksquashfs and sqfstar share: the groups of their options, and the request that these make.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use packline::requests::{Changes, PackOptions, PackRequest};
+use packline::{Output, Source};
+use packline_tree::{PseudoFile, PseudoSource};
+
+use super::edits::Edits;
+use super::exclude::{Excludes, lines_of};
+use super::options::{Compression, Layout, Owners, Running, TarOptions, Times, Xattrs, own_root};
+use super::pseudo::Pseudo;
+use super::sources::{Reading, latest_time};
+use crate::args::Invocation;
+use crate::compat::squashfs_tools::name_pattern::Language;
+use crate::host::streams::STDIN;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::run_pack;
+
+#[derive(Debug, clap::Args)]
+pub struct Packing {
+    #[command(flatten)]
+    compression: Compression,
+    #[command(flatten)]
+    pub layout: Layout,
+    #[command(flatten)]
+    times: Times,
+    #[command(flatten)]
+    owners: Owners,
+    #[command(flatten)]
+    xattrs: Xattrs,
+    #[command(flatten)]
+    pub pseudo: Pseudo,
+    #[command(flatten)]
+    of_tar: TarOptions,
+    #[command(flatten)]
+    pub running: Running,
+}
+
+/// The source of an image.
+pub enum Input {
+    /// The tar on standard input.
+    Tar(Excludes),
+    /// Definitions alone.
+    Definitions,
+    /// Files and directories, how they are read but for what [`Packing`] says of it.
+    Paths(Vec<PathBuf>, Reading),
+}
+
+/// Where to, and what differs between the programs.
+pub struct Target {
+    pub image: PathBuf,
+    pub replaces: bool,
+    /// Whether the image is exportable without an option.
+    pub exportable: bool,
+}
+
+/// What the words and the lines of the files leave out.
+///
+/// # Errors
+/// A file cannot be read, or a pattern is malformed.
+pub fn excludes(
+    files: &[PathBuf],
+    words: Vec<OsString>,
+    language: Language,
+    sources: &[PathBuf],
+    io: &mut Io,
+) -> Result<Excludes, Failure> {
+    let mut excluded = Vec::new();
+    for file in files {
+        excluded.extend(lines_of(file)?);
+    }
+    excluded.extend(words);
+    Excludes::new(&excluded, language, sources, io)
+}
+
+impl Packing {
+    /// Packs, after the first lines that squashfs-tools print.
+    ///
+    /// # Errors
+    /// Wrong usage, and those of packing.
+    pub fn run(self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let style = self.running.style();
+        let (block_size, quiet, image) = (self.compression.b, self.running.quiet, target.image.clone());
+        let request = self.request(input, target, invocation, io)?;
+        if !quiet {
+            announce(&image, request.resources.workers, block_size, io)?;
+        }
+        run_pack(request, style, io).map(drop)
+    }
+
+    fn request(
+        self,
+        input: Input,
+        target: Target,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) -> Result<PackRequest, Failure> {
+        let is_tar = matches!(input, Input::Tar(_));
+        let mut options = self.compression.image()?;
+        self.layout.apply(&mut options, target.exportable, is_tar);
+        options.xattrs = self.xattrs.stored();
+        options.mark_without_xattrs = false;
+        if is_tar && self.pseudo.reads_stdin() {
+            return Err(Failure::usage("-pf -: the tar is on standard input (expected a file of definitions)"));
+        }
+        let mut pseudo = self.pseudo.read(invocation, io)?;
+        let mut edits = self.owners.edits(&self.xattrs, invocation, io)?;
+        let clock = self.times.clock(&io.host)?;
+        if clock.needs_latest() && pseudo.is_some() {
+            let expected = "expected a time in seconds";
+            return Err(Failure::usage(format!(
+                "the latest time is not known before definitions are packed ({expected})"
+            )));
+        }
+        let mut changes = Changes::default();
+        let (source, defaults) = match input {
+            Input::Tar(excludes) => {
+                let defaults = self.of_tar.defaults(&mut edits, io)?;
+                changes.filter = excludes.filter(b"");
+                let stream = io.take_stdin(Some(&target.image))?;
+                (Source::TarStream { name: STDIN.to_string(), stream }, defaults)
+            }
+            Input::Definitions => (definitions(pseudo.take())?, own_root(&io.host)),
+            Input::Paths(paths, mut reading) => {
+                (reading.hard_links, reading.xattrs) = (!self.layout.no_hardlinks, options.xattrs);
+                reading.continue_on_error = !self.running.exit_on_error;
+                (reading.source(&paths, io)?, reading.root)
+            }
+        };
+        let latest = if clock.needs_latest() { latest_time(&source)? } else { 0 };
+        options.created = clock.created(latest, &io.host);
+        clock.apply(latest, &io.host, &mut edits);
+        let output = Output::File { path: target.image, force: target.replaces };
+        let mut request = PackRequest::new(source, output, PackOptions::SquashFs(options));
+        // What the source does not describe passes no change.
+        let changed = |meta, root| {
+            let out_of_range = || Failure::failed("-uid-gid-offset: the own user is out of range with it");
+            edits.meta(meta, true, root).ok_or_else(out_of_range)
+        };
+        request.root = Some(changed(own_root(&io.host), true)?);
+        request.defaults = changed(defaults, false)?;
+        if self.pseudo.overrides() {
+            spare_definitions(&mut edits, pseudo.as_mut());
+        }
+        changes.edit = Some(edits.into_edit());
+        (request.changes, request.pseudo) = (changes, pseudo);
+        request.offset = self.layout.offset;
+        request.resources = self.running.resources(&io.host);
+        request.temporaries = io.temporaries.clone();
+        Ok(request)
+    }
+}
+
+/// Definitions as a source without another.
+fn definitions(pseudo: Option<PseudoFile>) -> Result<Source, Failure> {
+    let missing = || {
+        let expected = "expected -tar, with a tar on standard input, or -p or -pf, with all that the image has";
+        Failure::usage(format!("the source is - ({expected})"))
+    };
+    let source = PseudoSource::alone(pseudo.ok_or_else(missing)?).map_err(Failure::failed)?;
+    Ok(Source::entries("definitions", source))
+}
+
+/// `-pseudo-override`: what is forced changes the source alone.
+fn spare_definitions(edits: &mut Edits, pseudo: Option<&mut PseudoFile>) {
+    let forced = edits.take_forced();
+    if let Some(pseudo) = pseudo {
+        pseudo.change_source(move |meta, directory| forced.meta(meta, directory, false).unwrap_or(meta));
+    }
+}
+
+/// The first lines of mksquashfs.
+fn announce(image: &Path, workers: usize, block_size: u32, io: &mut Io) -> Result<(), Failure> {
+    let plural = if workers == 1 { "" } else { "s" };
+    io.print(&format!(
+        "Parallel mksquashfs: Using {workers} processor{plural}\nCreating 4.0 filesystem on {}, block size {block_size}.\n",
+        image.escaped()
+    ))
+}

@@ -1,0 +1,77 @@
+//! `-p`, `-pf` and `-pd`: definitions of entries, which are added to the sources or make an image of their own.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use packline_tree::PseudoFile;
+
+use crate::args::Invocation;
+use crate::host::definitions::DefinitionHost;
+use crate::host::streams::STDIN;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Pseudo files")]
+pub struct Pseudo {
+    /// Add or change the entry that a definition describes: 'dev/null c 666 root root 1 3'
+    #[arg(long = "p", value_name = "DEFINITION")]
+    p: Vec<OsString>,
+    /// The same with the definitions of a file, one a line; those of standard input if it is -. Commands in them are run
+    #[arg(long = "pf", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pf: Vec<PathBuf>,
+    /// Create directories that definitions lack, and a root, with these attributes: 'd MODE UID GID' or 'D TIME MODE UID GID'
+    #[arg(long = "pd", alias = "pseudo-dir", value_name = "ATTRIBUTES")]
+    pd: Option<OsString>,
+    /// Apply -all-root, -force-uid, -force-gid, -force-file-mode and -force-dir-mode before definitions rather than after them
+    #[arg(long)]
+    pseudo_override: bool,
+}
+
+impl Pseudo {
+    /// Whether owners and modes of definitions are kept as they are.
+    pub fn overrides(&self) -> bool {
+        self.pseudo_override
+    }
+
+    pub fn reads_stdin(&self) -> bool {
+        self.pf.iter().any(|path| is_stdin(path))
+    }
+
+    /// The definitions in the order of the command line, if there are any.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if a file cannot be read, or a definition is malformed.
+    pub fn read(&self, invocation: &Invocation, io: &mut Io) -> Result<Option<PseudoFile>, Failure> {
+        if self.p.is_empty() && self.pf.is_empty() && self.pd.is_none() {
+            return Ok(None);
+        }
+        let mut pseudo = PseudoFile::new(DefinitionHost::new(&io.host, true), io.host.now.into());
+        if let Some(text) = &self.pd {
+            pseudo.create_parents("-pd", text.as_bytes()).map_err(Failure::failed)?;
+        }
+        let mut given: Vec<(usize, Given<'_>)> =
+            invocation.positions("p").zip(self.p.iter().map(Given::Text)).collect();
+        given.extend(invocation.positions("pf").zip(self.pf.iter().map(|path| Given::File(path))));
+        given.sort_by_key(|(position, _)| *position);
+        for (_, given) in given {
+            let added = match given {
+                Given::Text(text) => pseudo.define("-p", text.as_bytes()),
+                Given::File(path) if is_stdin(path) => pseudo.read_stream(STDIN, io.take_stdin(None)?),
+                Given::File(path) => pseudo.read_file(path),
+            };
+            added.map_err(Failure::failed)?;
+        }
+        Ok(Some(pseudo))
+    }
+}
+
+enum Given<'g> {
+    Text(&'g OsString),
+    File(&'g Path),
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

@@ -1,0 +1,67 @@
+//! `sqfstar`: a tar on standard input becomes an image, with the options and defaults of squashfs-tools 4.7.5.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::mksquashfs::{Idle, Input, Packing, Target, excludes};
+use super::name_pattern::Language;
+use crate::args::{Command, Compat, Invocation};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Turn a tar on standard input into a SquashFS image (drop-in for squashfs-tools)
+#[derive(Debug, clap::Args)]
+pub struct Sqfstar {
+    /// The image to write
+    #[arg(value_name = "IMAGE", value_hint = clap::ValueHint::AnyPath)]
+    image: PathBuf,
+    /// Leave out what matches: patterns of paths below the root, as a shell has them, with !(A|B) and the like; after '... ' they match
+    /// in any directory
+    #[arg(value_name = "EXCLUDE", trailing_var_arg = true, allow_hyphen_values = true)]
+    excludes: Vec<OsString>,
+    /// Replace the image if it exists
+    #[arg(long)]
+    force: bool,
+    /// Leave out what matches the patterns in this file, one a line; '#' begins a comment
+    #[arg(long, value_name = "FILE")]
+    ef: Vec<PathBuf>,
+    /// Patterns to leave out are POSIX extended regular expressions, one for each name of a path
+    #[arg(long)]
+    regex: bool,
+    #[command(flatten)]
+    packing: Packing,
+    #[command(flatten)]
+    idle: Idle<true>,
+}
+
+impl Command for Sqfstar {
+    const NAME: &'static str = "sqfstar";
+    const COMPAT: Compat = Compat::SquashfsTools;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "The tar may be compressed.",
+        "An entry of the tar for the root itself (./) gives the root its attributes; there it is passed over.",
+        "Names of users and groups in a tar are not looked up.",
+        "Times are numbers, `now` or `inode`.",
+    ];
+
+    const EXAMPLES: &'static [&'static str] = &["tar -c rootfs | sqfstar -comp zstd rootfs.sqfs 'rootfs/var/cache/*'"];
+
+    fn details() -> String {
+        "Options come before IMAGE. An image that exists is replaced with -force. The image appears under its name only when it is whole.\n\
+         SOURCE_DATE_EPOCH is the time of the image, and later times of entries become this one."
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        self.idle.refuse(invocation)?;
+        if !self.force && self.image.symlink_metadata().is_ok() {
+            let expected = "expected -force to replace it, or another name";
+            return Err(Failure::failed(format!("{}: there is such a file ({expected})", self.image.escaped())));
+        }
+        let language = if self.regex { Language::Regex } else { Language::Wildcards };
+        let excludes = excludes(&self.ef, self.excludes, language, &[], io)?;
+        let target = Target { image: self.image, replaces: self.force, exportable: false };
+        self.packing.run(Input::Tar(excludes), target, invocation, io)
+    }
+}

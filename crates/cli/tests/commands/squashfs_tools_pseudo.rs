@@ -1,0 +1,182 @@
+//! Definitions of `mksquashfs` and `unsquashfs`, and `sqfstar`, beside those of squashfs-tools.
+
+use packline_testkit::model::Node;
+use packline_testkit::{Ran, Sandbox, tools};
+
+use super::squashfs_tools_mksquashfs::{compare, listing, pack, ready, superblock, with_source};
+
+/// Kinds that squashfs-tools 4.5 has.
+const DEFINITIONS: &str = "\
+# a comment
+dev d 755 root root
+dev/null c 666 root root 1 3
+dev/sda b 660 0 6 8 0
+dev/socket i 600 1 2 s
+dev/fifo i 600 1 2 f
+\"with space\" d 711 9 9
+dir m 700 5 6
+dir/one M 2000000 640 7 8
+new s 777 1 1 dir/one
+command f 644 3 3 echo what a command prints
+D D 11 755 1 2
+D/B B 12 600 3 4 5 6
+D/C C 13 600 3 4 5 6
+D/S S 14 777 3 4 anywhere
+D/I I 15 600 3 4 f
+D/F F 3000000 600 3 3 printf abc
+";
+
+const QUIET: &str = "-mkfs-time 0 -quiet -no-progress -noappend";
+
+#[test]
+fn definitions_give_the_same_tree() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    sandbox.write("definitions", DEFINITIONS);
+    // What has no time of its own gets that of the run.
+    let timed = DEFINITIONS.lines().filter(|line| line.starts_with(['D', '#']));
+    sandbox.write("timed", timed.collect::<Vec<_>>().join("\n") + "\n");
+    for options in [
+        "-pf definitions -all-time 5".to_string(),
+        "-pf timed -p later\u{20a0}D\u{20a0}5\u{20a0}700\u{20a0}1\u{20a0}1".to_string(),
+        "-pf definitions -all-root -all-time 5".to_string(),
+        "-pf definitions -wildcards -e dev dir/t* -all-time 5".to_string(),
+    ] {
+        compare(&sandbox, &["source"], &options.replace(" -e", " -quiet -no-progress -mkfs-time 0 -e"));
+    }
+}
+
+/// As squashfs-tools 4.7 do: what is forced changes the source, and counts for more than what the root has for itself.
+#[test]
+fn definitions_override_what_is_forced() {
+    let sandbox = crate::sandbox();
+    sandbox.write_tar(
+        "tree.tar",
+        &[Node::dir("dir").owner(1, 2).mode(0o700), Node::file("dir/a", "a"), Node::file("b", "b")],
+    );
+    sandbox.write("definitions", "dir/a m 640 7 8\nadded d 711 5 6\n");
+    let owners = |image: &str, more: &[&str]| {
+        let forced =
+            ["-tar", "-pf", "definitions", "-all-root", "-force-file-mode", "0444", "-root-uid", "3", "-quiet"];
+        let words = [&["mksquashfs", "-", image], &forced[..], more].concat();
+        sandbox.good_on(&words, "tree.tar");
+        let listed = sandbox.good(&["list", "-l", "--numeric-owner", image]).text();
+        let columns = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            format!("{} {} {}", words[0], words[1], words[words.len() - 1])
+        };
+        listed.lines().map(columns).collect::<Vec<_>>()
+    };
+    let all = owners("all.sqfs", &[]);
+    assert!(all.iter().all(|line| line.contains(" 0/0 ")), "{all:?}");
+    let spared = owners("spared.sqfs", &["-pseudo-override"]);
+    for line in ["-rw-r----- 7/8 dir/a", "drwx--x--x 5/6 added", "-r--r--r-- 0/0 b", "drwx------ 0/0 dir"] {
+        assert!(spared.iter().any(|found| found == line), "{line}: {spared:?}");
+    }
+}
+
+#[test]
+fn definitions_alone_are_an_image() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    sandbox.write(
+        "definitions",
+        format!("/ d 711 1 2\n{}", DEFINITIONS.replace("dir m", "dir d").replace("dir/one M", "dir/one D")),
+    );
+    compare(&sandbox, &["-"], &format!("-pf definitions -all-time 5 {QUIET}"));
+    // Missing directories are created, and the root.
+    let words = ["mksquashfs", "-", "made.sqfs", "-p", "a/b/c f 644 0 0 echo hi", "-pd", "D 7 700 1 2", "-quiet"];
+    sandbox.good(&words);
+    let made = sandbox.peer("unsquashfs", &["-lln", "-UTC", "made.sqfs"]).text();
+    let lines: Vec<String> = made.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for path in ["squashfs-root", "squashfs-root/a", "squashfs-root/a/b"] {
+        let line = lines.iter().find(|line| line.ends_with(&format!(" {path}"))).unwrap();
+        assert!(line.starts_with("drwx------ 1/2 ") && line.contains(" 1970-01-01 00:00 "), "{line}");
+    }
+}
+
+#[test]
+fn what_unsquashfs_defines_gives_the_same_bytes() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    // Definitions of 4.5 have no extended attributes.
+    pack(sandbox.command(&["mksquashfs"]), "first.sqfs", &["source"], &format!("-no-xattrs {QUIET}"));
+    sandbox.peer("unsquashfs", &["-pf", "definitions", "first.sqfs"]);
+    let options = format!("-no-xattrs -pf definitions {QUIET}");
+    pack(sandbox.command(&["mksquashfs"]), "second.sqfs", &["-"], &options);
+    let mut piped = sandbox.command(&["mksquashfs"]);
+    piped.stdin(sandbox.open("definitions"));
+    pack(piped, "third.sqfs", &["-"], &options.replace("-pf definitions", "-pf -"));
+    let bytes = |image: &str| std::fs::read(sandbox.at(image)).unwrap();
+    assert!(bytes("first.sqfs") == bytes("second.sqfs") && bytes("first.sqfs") == bytes("third.sqfs"));
+}
+
+#[test]
+fn malformed_definitions_leave_no_image() {
+    let sandbox = with_empty_source();
+    for (text, place) in [
+        ("\n\na q 1 2\n", "line 3"),
+        ("a d 9 0 0\n", "line 1"),
+        ("a d 755 nobody-of-this-name 0\n", "line 1"),
+        ("# x\na f 644 0 0 exit 3\n", "line 2"),
+        ("a R 0 644 0 0 1 0 0\n", "line 1"),
+        ("a/b d 755 0 0\n", "line 1"),
+    ] {
+        sandbox.write("definitions", text);
+        let line = sandbox.bad(1, &["mksquashfs", "source", "image", "-pf", "definitions", "-quiet"]);
+        let one_line = line.trim_end().lines().count() == 1;
+        assert!(one_line && line.contains("definitions") && line.contains(place), "{text:?}: {line}");
+        assert!(!sandbox.at("image").exists(), "{text:?}");
+    }
+}
+
+fn with_empty_source() -> Sandbox {
+    let sandbox = crate::sandbox();
+    std::fs::create_dir(sandbox.at("source")).unwrap();
+    sandbox
+}
+
+#[test]
+fn sqfstar_is_as_its_namesake() {
+    if !ready() || !tools::need(&["sqfstar", "tar"]) {
+        return;
+    }
+    let sandbox = with_source();
+    sandbox.peer("tar", &["-C", "source", "-cf", "tree.tar", "big", "dir", "empty", "link", "noise", "zero"]);
+    for options in [
+        "-all-time 9",
+        "-comp zstd -all-root -root-mode 0700 -all-time 9 -exports",
+        "-no-tailends -b 16K -force-uid 7 -all-time 9",
+        // With -no-fragments that of 4.5 crashes at times.
+        "-comp xz -no-duplicates -all-time 9",
+    ] {
+        for (mut program, image) in
+            [(sandbox.command(&["sqfstar"]), "ours.sqfs"), (sandbox.program("sqfstar", &[""; 0]), "peers.sqfs")]
+        {
+            program.stdin(sandbox.open("tree.tar"));
+            let words = format!("-mkfs-time 0 -quiet -no-progress {options}");
+            Ran::good(program.args(words.split(' ')).args([image, "dir/t*", "... x.c"]));
+        }
+        let [ours, peers] = ["ours.sqfs", "peers.sqfs"].map(|image| listing(&sandbox, image, ""));
+        assert!(!ours.is_empty() && ours == peers, "{options}: {ours:#?} {peers:#?}");
+        // How many fragment blocks there are depends on how tail ends are spread over them.
+        let [ours, peers] = ["ours.sqfs", "peers.sqfs"].map(|image| {
+            let lines = superblock(&sandbox, image, "-mkfs-time").into_iter();
+            lines.filter(|line| !line.starts_with("Number of fragments")).collect::<Vec<_>>()
+        });
+        assert_eq!(ours, peers, "{options}");
+        ["ours.sqfs", "peers.sqfs"].into_iter().for_each(|image| std::fs::remove_file(sandbox.at(image)).unwrap());
+    }
+    sandbox.write("there", "");
+    let ran = Ran::of(sandbox.command(&["sqfstar", "there"]).stdin(sandbox.open("tree.tar")));
+    assert!(
+        ran.status == 1 && ran.stderr.contains("-force") && std::fs::read(sandbox.at("there")).unwrap().is_empty(),
+        "{ran:?}"
+    );
+}

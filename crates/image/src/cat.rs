@@ -70,7 +70,8 @@ impl Writing<'_> {
     }
 }
 
-fn zeros(out: &mut dyn Write, mut length: u64) -> io::Result<()> {
+/// Writes so many zeros.
+pub fn zeros(out: &mut dyn Write, mut length: u64) -> io::Result<()> {
     let zeros = [0; ZEROS];
     while length > 0 {
         let step = length.min(ZEROS as u64);

@@ -13,10 +13,12 @@ mod error;
 mod follow;
 mod image_file;
 mod info;
+mod links;
 mod list;
 #[cfg(feature = "mount")]
 mod mount;
 mod opened;
+mod pseudo_out;
 mod read_plan;
 mod selection;
 mod tar_out;
@@ -35,6 +37,7 @@ pub use list::ImageEntries;
 #[cfg(feature = "mount")]
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount, unmount};
 pub use opened::{ImagePlace, OpenedImage};
+pub use pseudo_out::{PseudoOutRequest, pseudo_out};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
 pub use tar_out::{Output, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};

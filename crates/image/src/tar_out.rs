@@ -10,6 +10,8 @@ mod plan;
 mod sink;
 mod sparse;
 
+pub use items::kind_of;
+
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,6 +22,7 @@ use packline_squashfs::read::{FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
 
+use crate::links::link_bytes;
 use crate::read_plan::metadata_cache;
 use crate::unpack::find_root;
 use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries, must_differ};
@@ -172,7 +175,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         continue_on_error: request.continue_on_error,
         refuse_missing: request.refuse_missing,
         refuse_unstorable: request.refuse_unstorable,
-        link_bytes: plan::link_bytes(resources.memory),
+        link_bytes: link_bytes(resources.memory),
     };
     asked.check()?;
     if let Output::File { path, .. } = &target {

@@ -43,7 +43,7 @@ pub use packline_runtime::escape;
 pub use path_filter::PathFilter;
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
-pub use pseudo_file::{PseudoFile, PseudoHost, PseudoSource};
+pub use pseudo_file::{PSEUDO_DATA_HEAD, PseudoData, PseudoFile, PseudoHost, PseudoSource, pseudo_definition};
 #[cfg(feature = "selinux")]
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
 pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};

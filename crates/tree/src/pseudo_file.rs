@@ -24,6 +24,7 @@ mod attributes;
 mod content;
 mod definition;
 mod made;
+mod print;
 mod source;
 mod text;
 mod tree;
@@ -42,6 +43,7 @@ use definition::{Action, Added, parse};
 use text::Lines;
 use tree::{Node, Nodes};
 
+pub use print::{PSEUDO_DATA_HEAD, PseudoData, pseudo_definition};
 pub use source::PseudoSource;
 
 /// What definitions take from the machine. The library itself runs no commands and knows no users.

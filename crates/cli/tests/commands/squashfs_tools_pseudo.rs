@@ -1,6 +1,6 @@
 //! Definitions of `mksquashfs` and `unsquashfs`, and `sqfstar`, beside those of squashfs-tools.
 
-use packline_testkit::model::Node;
+use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Ran, Sandbox, tools};
 
 use super::squashfs_tools_mksquashfs::{compare, listing, pack, ready, superblock, with_source};
@@ -115,6 +115,83 @@ fn what_unsquashfs_defines_gives_the_same_bytes() {
     pack(piped, "third.sqfs", &["-"], &options.replace("-pf definitions", "-pf -"));
     let bytes = |image: &str| std::fs::read(sandbox.at(image)).unwrap();
     assert!(bytes("first.sqfs") == bytes("second.sqfs") && bytes("first.sqfs") == bytes("third.sqfs"));
+}
+
+/// A tar with every kind of entry, hard links, holes, attributes and the given names, in the order of an image's walk.
+fn every_kind(sandbox: &Sandbox, first: &str, quoted: &str) {
+    let nodes = [
+        Node::dir("").mode(0o751).owner(11, 12).time(1_000_000),
+        Node::file(first, "x".repeat(300_000)).xattr("user.bytes", "\u{1}\\"),
+        Node::dir("a dir").mode(0o2775).time(5),
+        Node::file(format!("a dir/{quoted}"), "some content").mode(0o4755).xattr("user.plain", "text"),
+        Node::new("again", NodeKind::HardLink(first.as_bytes().to_vec())),
+        Node::new("disk", NodeKind::BlockDevice(8, 1)),
+        Node::file("empty", ""),
+        Node::new("fifo", NodeKind::Fifo),
+        Node::file("holes", vec![0; 400_000]),
+        Node::new("link", NodeKind::Symlink(b"a dir/to nowhere".to_vec())),
+        Node::new("null", NodeKind::CharDevice(1, 3)),
+    ];
+    sandbox.write_tar("tree.tar", &nodes);
+}
+
+#[test]
+fn definitions_of_an_image_give_its_bytes_again() {
+    let sandbox = crate::sandbox();
+    every_kind(&sandbox, "#comment", "\"quoted\" \\ and\ttab");
+    sandbox.good_on(
+        &["mksquashfs", "-", "first.sqfs", "-tar", "-mkfs-time", "0", "-quiet", "-p", "socket I 7 600 1 2 s"],
+        "tree.tar",
+    );
+    sandbox.good(&["unsquashfs", "-pf", "definitions", "first.sqfs"]);
+    let words = ["mksquashfs", "-", "second.sqfs", "-tailends", "-pf", "definitions", "-mkfs-time", "0", "-quiet"];
+    sandbox.good(&words);
+    let bytes = |name: &str| std::fs::read(sandbox.at(name)).unwrap();
+    assert!(bytes("first.sqfs") == bytes("second.sqfs"));
+    // Any number of workers, with and without a file.
+    for processors in ["1", "3"] {
+        let printed = sandbox.good(&["unsquashfs", "-p", processors, "-pf", "-", "first.sqfs"]).stdout;
+        assert!(printed == bytes("definitions"));
+    }
+    let part = sandbox.good(&["unsquashfs", "-no-xattrs", "-pf", "-", "first.sqfs", "a dir"]).text();
+    assert!(
+        part.starts_with("/ D 1000000 751 11 12\na\\ dir D 5 2775 0 0\n") && part.ends_with("\n#\nsome content"),
+        "{part}"
+    );
+}
+
+#[test]
+fn definitions_are_those_of_unsquashfs() {
+    if !tools::need(&["unsquashfs"]) {
+        return;
+    }
+    let sandbox = crate::sandbox();
+    every_kind(&sandbox, "Comment", "\"quoted\" \\ and blank");
+    // Version 4.5 writes no attributes, and no mark of holes.
+    sandbox.good_on(&["mksquashfs", "-", "image", "-tar", "-no-xattrs", "-quiet"], "tree.tar");
+    sandbox.good(&["unsquashfs", "-pf", "ours", "image"]);
+    sandbox.peer("unsquashfs", &["-pf", "peers", "image"]);
+    let [ours, peers] = ["ours", "peers"].map(|name| std::fs::read(sandbox.at(name)).unwrap());
+    let mark = b"START OF DATA";
+    let data = |all: &[u8]| all.windows(mark.len()).position(|part| part == mark).unwrap();
+    let lines = |all: &[u8]| -> Vec<String> {
+        String::from_utf8(all[..data(all)].to_vec()).unwrap().lines().map(str::to_string).collect()
+    };
+    let without_mark = |line: &String| match line.split(' ').any(|word| word == "R") {
+        true => line.rsplit_once(' ').unwrap().0.to_string(),
+        false => line.clone(),
+    };
+    assert_eq!(lines(&ours).iter().map(without_mark).collect::<Vec<_>>(), lines(&peers));
+    assert!(ours[data(&ours)..] == peers[data(&peers)..]);
+}
+
+#[test]
+fn what_no_definition_can_hold_is_an_error() {
+    let sandbox = crate::sandbox();
+    sandbox.write_tar("tree.tar", &[Node::dir(""), Node::file("a\nb", "x")]);
+    sandbox.good_on(&["pack", "-", "image"], "tree.tar");
+    let line = sandbox.bad(1, &["unsquashfs", "-pf", "definitions", "image"]);
+    assert!(line.contains("line break") && line.lines().count() == 1 && !sandbox.at("definitions").exists(), "{line}");
 }
 
 #[test]

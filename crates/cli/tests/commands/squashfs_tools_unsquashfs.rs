@@ -230,12 +230,3 @@ fn files_are_printed_alike() {
     }
     images.same_output("sqfscat", &["-no-exit-code", "image", "nothing", "cat/b"]);
 }
-
-#[test]
-fn what_is_not_supported_is_refused() {
-    let sandbox = crate::sandbox();
-    for (option, value) in [("-pf", "x"), ("-pseudo-file", "-")] {
-        let message = sandbox.bad(1, &["unsquashfs", option, value, "image"]);
-        assert!(message.contains("is not supported yet (expected "), "{message}");
-    }
-}

@@ -1,13 +1,12 @@
 //! The entries of the tar, in order: each name of the scope, as a file, a link to an earlier name, or a fault.
 
-use std::collections::BTreeMap;
-
-use packline_squashfs::read::{FileData, Image, Inode, InodeRef, Node, ReadError, Request, Visit, Walk};
+use packline_squashfs::read::{FileData, Image, Inode, Node, ReadError, Request, Visit, Walk};
 use packline_tree::{Bytes, Entry, Kind, Xattr};
 
 use super::sparse::{self, SparseFile};
 use super::{Asked, TarRoot, TarScope};
 use crate::SelectedWalk;
+use crate::links::Links;
 
 /// Largest file that a tar can hold, bytes.
 const SIZE_MAX: u64 = i64::MAX as u64;
@@ -78,7 +77,8 @@ fn weight(entry: &Entry) -> usize {
     entry.path.capacity() + target + entry.xattrs.iter().map(xattr).sum::<usize>()
 }
 
-fn kind_of(inode: Inode, link: Option<Bytes>) -> Kind {
+/// The kind of an entry; `link` is an earlier name of its inode.
+pub fn kind_of(inode: Inode, link: Option<Bytes>) -> Kind {
     if let Some(target) = link {
         return Kind::HardLink(target);
     }
@@ -113,12 +113,13 @@ impl<'a> Items<'a> {
                 Source::Below { walk: Box::new(Walk::new(image, image.root(), Bytes::new())), directories, keep: *keep }
             }
         };
-        let links = asked.hard_links.then(|| Links { names: BTreeMap::new(), left: asked.link_bytes });
+        let links = asked.hard_links.then(|| Links::new(asked.link_bytes));
         Items { walk, root: asked.root != TarRoot::Nothing, links }
     }
 
     fn found(&mut self, Visit { path, inode }: Visit) -> Found {
-        match self.links.as_mut().map_or(Ok(None), |links| links.earlier(&inode, &path)) {
+        let links = self.links.as_mut().filter(|_| can_be_target(&inode.node));
+        match links.map_or(Ok(None), |links| links.earlier(&inode, &path)) {
             Ok(link) => Found::Name { path, inode: Box::new(inode), link },
             Err(error) => Found::Fault { path, error },
         }
@@ -196,49 +197,6 @@ fn place_of(path: &[u8], directories: &[Bytes]) -> Place {
     places.find(|place| matches!(place, Place::Within(_))).filter(|_| first == Place::Leads).unwrap_or(first)
 }
 
-/// The first names of inodes with several, until all have been met: some 100 bytes and the path for each.
-struct Links {
-    names: BTreeMap<InodeRef, (Bytes, u32)>,
-    /// Memory left for names, bytes.
-    left: u64,
-}
-
-/// Memory of a name besides its bytes, with its share of the map.
-const LINK_BYTES: u64 = 64;
-
-impl Links {
-    /// The earlier name of an inode that is met at `path`.
-    ///
-    /// # Errors
-    /// [`ReadError::Unsupported`] if there is no memory for its first name.
-    fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Result<Option<Bytes>, ReadError> {
-        if inode.links < 2 || !can_be_target(&inode.node) {
-            return Ok(None);
-        }
-        let Some((first, left)) = self.names.get_mut(&inode.at) else {
-            return self.remember(inode, path).map(|()| None);
-        };
-        *left -= 1;
-        if *left > 0 {
-            return Ok(Some(first.clone()));
-        }
-        let first = self.names.remove(&inode.at).map(|(first, _)| first);
-        self.left += first.as_ref().map_or(0, |first| cost(first));
-        Ok(first)
-    }
-
-    fn remember(&mut self, inode: &Inode, path: &[u8]) -> Result<(), ReadError> {
-        let Some(left) = self.left.checked_sub(cost(path)) else {
-            let what = "more files with several names than there is memory to remember their names".to_string();
-            let expected = "more memory allowed, or hard links written as files".to_string();
-            return Err(ReadError::Unsupported { what, expected });
-        };
-        self.left = left;
-        self.names.insert(inode.at, (path.to_vec(), inode.links - 1));
-        Ok(())
-    }
-}
-
 /// Whether a tar has an entry that a hard link can lead to: an entry that a tar cannot hold is left out under each of its names.
 fn can_be_target(node: &Node) -> bool {
     match node {
@@ -246,10 +204,6 @@ fn can_be_target(node: &Node) -> bool {
         Node::File(data) => data.size <= SIZE_MAX,
         _ => true,
     }
-}
-
-fn cost(path: &[u8]) -> u64 {
-    path.len() as u64 + LINK_BYTES
 }
 
 #[cfg(test)]

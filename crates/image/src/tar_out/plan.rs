@@ -5,15 +5,8 @@ use packline_runtime::memory::most_workers;
 use packline_squashfs::read::Image;
 
 use super::sink::BATCH;
+use crate::links::link_bytes;
 use crate::{Error, ReadDemand, ReadPlan, Resources};
-
-/// Memory for names of files with several names, if memory is not limited, bytes: a few bytes of an image can cause any amount.
-const LINKS: u64 = 128 << 20;
-
-/// Memory for the first names of files with several, of a total limit, bytes.
-pub(super) fn link_bytes(limit: Option<u64>) -> u64 {
-    limit.map_or(LINKS, |limit| limit / 8)
-}
 
 /// The share of each side. Both run on one pool of `read.workers` workers.
 #[derive(Debug, Clone, Copy)]

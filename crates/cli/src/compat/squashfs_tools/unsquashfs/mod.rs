@@ -3,6 +3,7 @@
 mod cat;
 mod extract;
 mod listing;
+mod pseudo;
 mod resolve;
 mod restored;
 mod selection;
@@ -54,8 +55,6 @@ pub struct Unsquashfs {
     machine: Machine,
     #[command(flatten)]
     errors: Errors,
-    #[command(flatten)]
-    unsupported: Unsupported,
 }
 
 /// Selection and destination of extraction and listing.
@@ -97,6 +96,9 @@ struct Filter {
     /// Print the files to standard output
     #[arg(long)]
     cat: bool,
+    /// Write a pseudo file of the image, as mksquashfs -pf reads it, to FILE; to standard output if that is -
+    #[arg(long, visible_alias = "pf", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pseudo_file: Option<OsString>,
     /// Extract into directories that exist, and replace files
     #[arg(long, visible_alias = "f")]
     force: bool,
@@ -186,26 +188,6 @@ struct Attributes {
     xattrs_include: Option<OsString>,
 }
 
-/// Options of squashfs-tools that are refused.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Not supported yet")]
-struct Unsupported {
-    /// Write a pseudo file of the image
-    #[arg(long, visible_alias = "pf", value_name = "FILE")]
-    pseudo_file: Option<OsString>,
-}
-
-impl Unsupported {
-    fn refuse(&self) -> Result<(), Failure> {
-        match self.pseudo_file {
-            Some(_) => {
-                Err(Failure::usage("-pf is not supported yet (expected packline unpack IMAGE - for a tar of it)"))
-            }
-            None => Ok(()),
-        }
-    }
-}
-
 /// Processors, memory, and the image's place.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
@@ -266,7 +248,6 @@ impl Command for Unsquashfs {
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        self.unsupported.refuse()?;
         let image = self.machine.open(&self.image)?;
         if self.listing.mkfs_time {
             return io.print(&format!("{}\n", image.image.superblock().created));
@@ -281,6 +262,11 @@ impl Command for Unsquashfs {
         let selection = self.selection(&image, io)?;
         if let Some(long) = self.listing.lists() {
             return self.print(&image, &selection, long, io);
+        }
+        if let Some(file) = &self.filter.pseudo_file {
+            let restored = self.attributes.restored(rustix::process::geteuid().is_root(), &io.host)?;
+            let xattrs = !self.attributes.no_xattrs;
+            return pseudo::write(&image, &selection, (&restored, xattrs), &resources, file, io);
         }
         if self.filter.dest.as_os_str().is_empty() {
             return Err(Failure::usage("-dest: the directory has no name (expected '.' for the current directory)"));

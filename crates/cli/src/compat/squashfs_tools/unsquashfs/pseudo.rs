@@ -1,0 +1,53 @@
+//! `-pf`: the image as a pseudo file.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::Path;
+
+use packline::{Resources, Selection};
+use packline_image::{AttributeRules, OpenedImage, PseudoOutRequest, pseudo_out};
+use packline_runtime::{OutputFile, Sink, WriteBehind};
+
+use super::restored::Restored;
+use crate::host::streams::STDOUT;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Writes the selected entries to a file, or to standard output if it is called `-`. A file that exists is replaced.
+///
+/// # Errors
+/// Those of reading the image and of writing; then there is no file.
+pub fn write(
+    image: &OpenedImage,
+    selection: &Selection,
+    (restored, xattrs): (&Restored, bool),
+    resources: &Resources,
+    file: &OsStr,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let keeps_xattr = |name: &[u8]| xattrs && restored.keeps_xattr(name);
+    let request = PseudoOutRequest { selection, keeps_xattr: &keeps_xattr, resources };
+    if file == "-" {
+        io.refuse_input(&image.display_path)?;
+        return Ok(pseudo_out(image, &request, &mut io.stdout, STDOUT)?);
+    }
+    let path = Path::new(file);
+    packline_runtime::must_differ(&image.display_path, path)?;
+    let output = OutputFile::open(path, true, &io.temporaries)?;
+    pseudo_out(image, &request, &mut Appending(output.sink()?), &path.escaped())?;
+    Ok(output.finish(&mut packline_runtime::Unobserved)?)
+}
+
+/// A file as a stream.
+struct Appending(WriteBehind);
+
+impl Write for Appending {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.append(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

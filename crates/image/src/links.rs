@@ -1,0 +1,65 @@
+//! Names of inodes with several.
+
+use std::collections::BTreeMap;
+
+use packline_squashfs::read::{Inode, InodeRef, Node, ReadError};
+use packline_tree::Bytes;
+
+/// Memory for names of files with several names, if memory is not limited, bytes: a few bytes of an image can cause any amount.
+const LINKS: u64 = 128 << 20;
+/// Memory of a name besides its bytes, with its share of the map.
+const LINK_BYTES: u64 = 64;
+
+/// Memory for the first names of files with several, of a total limit, bytes.
+pub fn link_bytes(limit: Option<u64>) -> u64 {
+    limit.map_or(LINKS, |limit| limit / 8)
+}
+
+/// The first names of inodes with several, until all have been met: some 100 bytes and the path for each.
+pub struct Links {
+    names: BTreeMap<InodeRef, (Bytes, u32)>,
+    /// Memory left for names, bytes.
+    left: u64,
+}
+
+impl Links {
+    /// None so far; `bytes` are the memory for them.
+    pub fn new(bytes: u64) -> Links {
+        Links { names: BTreeMap::new(), left: bytes }
+    }
+
+    /// The earlier name of an inode that is met at `path`.
+    ///
+    /// # Errors
+    /// [`ReadError::Unsupported`] if there is no memory for its first name.
+    pub fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Result<Option<Bytes>, ReadError> {
+        if inode.links < 2 || matches!(inode.node, Node::Directory(_)) {
+            return Ok(None);
+        }
+        let Some((first, left)) = self.names.get_mut(&inode.at) else {
+            return self.remember(inode, path).map(|()| None);
+        };
+        *left -= 1;
+        if *left > 0 {
+            return Ok(Some(first.clone()));
+        }
+        let first = self.names.remove(&inode.at).map(|(first, _)| first);
+        self.left += first.as_ref().map_or(0, |first| cost(first));
+        Ok(first)
+    }
+
+    fn remember(&mut self, inode: &Inode, path: &[u8]) -> Result<(), ReadError> {
+        let Some(left) = self.left.checked_sub(cost(path)) else {
+            let what = "more files with several names than there is memory to remember their names".to_string();
+            let expected = "more memory allowed, or hard links written as files".to_string();
+            return Err(ReadError::Unsupported { what, expected });
+        };
+        self.left = left;
+        self.names.insert(inode.at, (path.to_vec(), inode.links - 1));
+        Ok(())
+    }
+}
+
+fn cost(path: &[u8]) -> u64 {
+    path.len() as u64 + LINK_BYTES
+}

@@ -1,0 +1,127 @@
+//! An image as a pseudo file: definitions of its entries, then the contents of its files.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use packline_squashfs::read::{Event, FragmentUses, Inode, Node, ReadError, Reading, Request, Visit};
+use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, pseudo_definition};
+
+use crate::cat::zeros;
+use crate::links::{Links, link_bytes};
+use crate::read_plan::read_settings;
+use crate::tar_out::kind_of;
+use crate::{Error, OpenedImage, Resources, SelectedWalk, Selection};
+
+/// The entries that are written, and how.
+pub struct PseudoOutRequest<'r> {
+    /// Entries, and the directories that lead to them.
+    pub selection: &'r Selection,
+    /// Tells by its name whether an extended attribute is written.
+    pub keeps_xattr: &'r dyn Fn(&[u8]) -> bool,
+    /// Workers and memory. They change no byte.
+    pub resources: &'r Resources,
+}
+
+/// Writes an image as definitions, in the order of a walk, and the contents of its files in the same order. Messages call `out`
+/// `display_path`.
+///
+/// # Errors
+/// [`Error::Read`] for unreadable metadata and content, and for what a definition cannot hold; [`Error::Output`].
+pub fn pseudo_out(
+    image: &OpenedImage,
+    request: &PseudoOutRequest<'_>,
+    out: &mut dyn Write,
+    display_path: &str,
+) -> Result<(), Error> {
+    let refused = |cause| Error::Output { path: PathBuf::from(display_path), action: "cannot write", cause };
+    let links = link_bytes(request.resources.memory);
+    let mut definitions = Definitions { image, request, links: Links::new(links), offset: 0 };
+    let mut uses = FragmentUses::new();
+    for visit in SelectedWalk::new(&image.image, request.selection) {
+        let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
+        let lines = definitions.lines(&visit, &mut uses).map_err(|cause| image.fault_at(&visit.path, cause))?;
+        out.write_all(&lines).map_err(refused)?;
+    }
+    out.write_all(PSEUDO_DATA_HEAD).map_err(refused)?;
+    let settings = read_settings(&image.image, request.resources, links)?;
+    let files = Files { walk: SelectedWalk::new(&image.image, request.selection), links: Links::new(links) };
+    let reading = Reading::new(&image.image, Box::new(files), uses, &settings);
+    let mut reading = reading.map_err(|cause| image.fault(cause))?;
+    let mut path = Bytes::new();
+    while let Some(event) = reading.next_event().map_err(|cause| image.fault_at(&path, cause))? {
+        let written: io::Result<()> = match event {
+            Event::Begin(begun) => {
+                path = begun;
+                Ok(())
+            }
+            Event::Data(bytes) => out.write_all(&bytes),
+            Event::Hole(length) => zeros(out, length),
+            Event::Failed { error, .. } => return Err(image.fault_at(&path, error)),
+        };
+        written.map_err(refused)?;
+    }
+    out.flush().map_err(refused)
+}
+
+struct Definitions<'d> {
+    image: &'d OpenedImage,
+    request: &'d PseudoOutRequest<'d>,
+    links: Links,
+    /// Bytes of contents before the next file's.
+    offset: u64,
+}
+
+impl Definitions<'_> {
+    fn lines(&mut self, Visit { path, inode }: &Visit, uses: &mut FragmentUses) -> Result<Bytes, ReadError> {
+        let link = self.links.earlier(inode, path)?;
+        let xattrs = if link.is_none() { self.image.image.xattrs(inode)? } else { Vec::new() };
+        let xattrs = xattrs.into_iter().filter(|xattr| (self.request.keeps_xattr)(&xattr.name)).collect();
+        let mut data = PseudoData { offset: self.offset, sparse: false };
+        if let (Node::File(file), None) = (&inode.node, &link) {
+            uses.note(Some(file));
+            data.sparse = file.sparse > 0;
+            let end = self.offset.checked_add(file.size).filter(|end| i64::try_from(*end).is_ok());
+            self.offset =
+                end.ok_or_else(|| unsupported("the contents are longer than 2^63 bytes", "a smaller tree"))?;
+        }
+        let entry = Entry { path: path.clone(), kind: kind_of(Inode::clone(inode), link), meta: inode.meta, xattrs };
+        let expected = "an entry that a pseudo file can define, or a selection without it";
+        pseudo_definition(&entry, data).map_err(|what| unsupported(what, expected))
+    }
+}
+
+fn unsupported(what: &str, expected: &str) -> ReadError {
+    ReadError::Unsupported { what: what.to_string(), expected: expected.to_string() }
+}
+
+/// The files under the first of their names.
+struct Files<'f> {
+    walk: SelectedWalk<'f>,
+    links: Links,
+}
+
+impl Files<'_> {
+    fn request(&mut self, Visit { path, inode }: Visit) -> Result<Option<Request<Bytes>>, ReadError> {
+        let first = self.links.earlier(&inode, &path)?.is_none();
+        Ok(match inode.node {
+            Node::File(file) if first => Some(Request { weight: path.capacity(), tag: path, file: Some(file) }),
+            _ => None,
+        })
+    }
+}
+
+impl Iterator for Files<'_> {
+    type Item = Result<Request<Bytes>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let found = match self.walk.next()? {
+                Ok(visit) => self.request(visit),
+                Err((_, cause)) => Err(cause),
+            };
+            if let Some(request) = found.transpose() {
+                return Some(request);
+            }
+        }
+    }
+}

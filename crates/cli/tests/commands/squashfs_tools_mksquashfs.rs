@@ -1,6 +1,7 @@
 //! `mksquashfs` beside the one of squashfs-tools: the same arguments and files must give the same tree, contents and superblock.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -99,7 +100,9 @@ pub fn listing(sandbox: &Sandbox, image: &str, options: &str) -> BTreeSet<String
 
 pub fn compare(sandbox: &Sandbox, sources: &[&str], options: &str) {
     ["ours.sqfs", "peers.sqfs"].into_iter().for_each(|image| drop(std::fs::remove_file(sandbox.at(image))));
-    let start = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64;
+    std::fs::write(sandbox.at("ours.sqfs"), []).unwrap();
+    let start = std::fs::metadata(sandbox.at("ours.sqfs")).unwrap().mtime();
+    std::fs::remove_file(sandbox.at("ours.sqfs")).unwrap();
     pack(sandbox.command(&["mksquashfs"]), "ours.sqfs", sources, options);
     pack(sandbox.program("mksquashfs", &[""; 0]), "peers.sqfs", sources, options);
     let [ours, peers] = ["ours.sqfs", "peers.sqfs"].map(|image| listing(sandbox, image, options));

@@ -14,14 +14,17 @@ pub struct Part {
     pub options: DirectoryOptions,
     /// Canonical path in it of the packed entry; empty for the directory itself. Entries that are not below it are left out.
     pub from: Bytes,
-    /// Canonical path of that in the image.
+    /// Canonical path of that in the image; empty for the root, if it is the only part.
     pub to: Bytes,
 }
 
 impl Part {
     /// The path in the image of an entry of the directory, if it is packed.
-    fn moved(&self, path: &[u8]) -> Option<Bytes> {
+    pub(crate) fn moved(&self, path: &[u8]) -> Option<Bytes> {
         let rest = path.strip_prefix(self.from.as_slice())?;
+        if self.from.is_empty() && self.to.is_empty() {
+            return Some(rest.to_vec());
+        }
         let rest = match (self.from.is_empty(), rest) {
             (true, []) => b"",
             (true, rest) => return Some([&self.to, &b"/"[..], rest].concat()),

@@ -1,6 +1,9 @@
 //! Lists of entries as sources: from a pack file, or from a directory in the order of a sort file.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use packline_runtime::escape::Escape;
@@ -10,13 +13,14 @@ use packline_tree::{
     list_pack_file, parse_pack_file,
 };
 
+use crate::joined::Part;
 use crate::source::place_within;
 use crate::{FileIdentity, Hints, Source};
 
 /// A list of entries with their flags of a sort file.
 pub struct List {
     name: String,
-    entries: Vec<(Entry, Option<HostFile>)>,
+    entries: Vec<Listed>,
     flags: BTreeMap<Bytes, FileFlags>,
 }
 
@@ -29,6 +33,35 @@ impl List {
         options.without.extend(place_within(path, output));
         let entries = packline_tree::scan(path, options)?;
         Ok(List { name: path.escaped(), entries, flags: BTreeMap::new() })
+    }
+
+    /// Everything in the parts, except `output`, which may be in one of them, below a new root with the attributes `root` unless a part
+    /// is the root itself. Files with a higher priority come first. `priority` gives that of each entry by its place on this machine and
+    /// the priority of the directory that it is in.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if an entry cannot be listed or examined.
+    pub fn of_parts(
+        parts: Vec<Part>,
+        root: Meta,
+        output: &Path,
+        priority: &mut dyn FnMut(&Path, i32) -> i32,
+    ) -> Result<List, Error> {
+        let name = parts.iter().map(|part| part.directory.escaped()).collect::<Vec<_>>().join(", ");
+        let mut placed = Vec::new();
+        if !parts.iter().any(|part| part.to.is_empty()) {
+            placed.push((
+                i32::MAX,
+                (Entry { path: Bytes::new(), kind: Kind::Dir, meta: root, xattrs: Vec::new() }, None),
+            ));
+        }
+        for mut part in parts {
+            part.options.without.extend(place_within(&part.directory, output));
+            place_part(&part, &mut placed, priority)?;
+        }
+        placed.sort_by_key(|(priority, (entry, _))| (matches!(entry.kind, Kind::File { .. }), Reverse(*priority)));
+        let entries = placed.into_iter().map(|(_, entry)| entry).collect();
+        Ok(List { name, entries, flags: BTreeMap::new() })
     }
 
     /// The entries of a pack file. Its locations are relative to `base`; `defaults` are the attributes of implied entries, see
@@ -72,6 +105,38 @@ impl List {
         let hints = (!self.flags.is_empty()).then(|| hints_of(self.flags));
         (Source::Entries { name: self.name, source: Box::new(source) }, hints)
     }
+}
+
+type Listed = (Entry, Option<HostFile>);
+
+/// Adds the entries of a part, each with its priority: of directories and the like one that leaves their order as it is.
+fn place_part(
+    part: &Part,
+    placed: &mut Vec<(i32, Listed)>,
+    priority: &mut dyn FnMut(&Path, i32) -> i32,
+) -> Result<(), Error> {
+    // Priorities of the directories on the way to the current entry, each with the length of its path.
+    let mut above: Vec<(Bytes, i32)> = Vec::new();
+    for (mut entry, file) in packline_tree::scan(&part.directory, part.options.clone())? {
+        let is_above = |directory: &[u8]| {
+            let rest = entry.path.strip_prefix(directory);
+            directory.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
+        };
+        while above.pop_if(|(directory, _)| !is_above(directory)).is_some() {}
+        let place = part.directory.join(OsStr::from_bytes(&entry.path));
+        let own = priority(&place, above.last().map_or(0, |(_, priority)| *priority));
+        if entry.kind == Kind::Dir {
+            above.push((entry.path.clone(), own));
+        }
+        let Some(path) = part.moved(&entry.path) else { continue };
+        entry.path = path;
+        if let Kind::HardLink(target) = &mut entry.kind {
+            *target = part.moved(target).unwrap_or_default();
+        }
+        let is_file = matches!(entry.kind, Kind::File { .. });
+        placed.push((if is_file { own } else { i32::MAX }, (entry, file)));
+    }
+    Ok(())
 }
 
 fn size(entry: &Entry) -> u64 {

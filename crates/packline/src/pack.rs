@@ -6,7 +6,6 @@ use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
-use packline_tree::tar::TarOptions;
 use packline_tree::{Kind, Patterns, PseudoSource, Source as _};
 
 use crate::filtered::{Filtered, filter_memory};
@@ -119,8 +118,7 @@ impl<'o> Begun<'o> {
         let filter = if filters { filter_memory(limit) } else { 0 };
         let source = prepared.least() + filter;
         let least = Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source };
-        let tar = TarOptions { lenient: request.lenient_tar, ..TarOptions::default() };
-        let mut opened = prepared.open(workers_wanted, least.spare()?, tar)?;
+        let mut opened = prepared.open(workers_wanted, least.spare()?, request.tar)?;
         let plan = Demand { source: opened.memory + filter, ..least }.plan()?;
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());

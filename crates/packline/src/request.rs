@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use packline_squashfs::{FileHints, Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
+use packline_tree::tar::TarOptions;
 use packline_tree::{DirectoryOptions, Entry, Meta, PseudoFile};
 
 #[cfg(feature = "lrz")]
@@ -140,8 +141,8 @@ pub struct PackRequest {
     pub options: PackOptions,
     /// Byte of the output at which the image begins: a file has zeros before it, a block device what it has there. Images only.
     pub offset: u64,
-    /// Whether faults of a tar by which nothing is lost are warnings: see [`packline_tree::tar::TarOptions::lenient`]. Images only.
-    pub lenient_tar: bool,
+    /// How a tar is read, but for its name and meter. Images only.
+    pub tar: TarOptions,
     /// Changes of entries. Images only: refused for a .lrz file. A directory source excludes entries itself.
     pub changes: Changes,
     /// Entries and changes that are added to the source, before [`PackRequest::changes`]. Images only.
@@ -169,7 +170,7 @@ impl PackRequest {
             target,
             options,
             offset: 0,
-            lenient_tar: false,
+            tar: TarOptions::default(),
             changes: Changes::default(),
             pseudo: None,
             root: None,

@@ -11,7 +11,11 @@ use crate::{Bytes, Error, path};
 
 /// Entries of a directory, each with all below it and the directories that lead to it. Clones share the list.
 #[derive(Debug, Clone, Default)]
-pub struct Names(Arc<[Bytes]>);
+pub struct Names {
+    names: Arc<[Bytes]>,
+    /// Without what is below each entry.
+    alone: bool,
+}
 
 impl Names {
     /// Names of existing entries of the directory `root`, each with its line in a list called `input`. Order and
@@ -38,19 +42,24 @@ impl Names {
         }
         names.sort_unstable();
         names.dedup();
-        Ok(Names(names.into()))
+        Ok(Names { names: names.into(), alone: false })
     }
 
-    /// Whether an entry at a canonical path is named, below a directory that is named, or leads to an entry that is.
+    /// The same without what is below each entry, but for what is named itself.
+    pub fn alone(self) -> Names {
+        Names { alone: true, ..self }
+    }
+
+    /// Whether an entry at a canonical path is named, below a directory that is named with all below it, or leads to an entry that is named.
     pub fn reach(&self, path: &[u8]) -> bool {
-        let named = |path: &[u8]| self.0.binary_search_by(|name| name.as_slice().cmp(path)).is_ok();
+        let named = |path: &[u8]| self.names.binary_search_by(|name| name.as_slice().cmp(path)).is_ok();
         let mut above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
-        named(path) || named(b"") || above.any(named) || self.leads_to(path)
+        named(path) || !self.alone && (named(b"") || above.any(named)) || self.leads_to(path)
     }
 
     fn leads_to(&self, path: &[u8]) -> bool {
-        let below = self.0.partition_point(|name| name.iter().lt(path.iter().chain(b"/")));
-        self.0.get(below).and_then(|name| name.strip_prefix(path)).is_some_and(|rest| rest.starts_with(b"/"))
+        let below = self.names.partition_point(|name| name.iter().lt(path.iter().chain(b"/")));
+        self.names.get(below).and_then(|name| name.strip_prefix(path)).is_some_and(|rest| rest.starts_with(b"/"))
     }
 }
 
@@ -127,6 +136,9 @@ mod tests {
         }
         assert!(names(top.path(), &["."]).unwrap().reach(b"x/y") && !names(top.path(), &[]).unwrap().reach(b"x"));
         assert!(names(top.path(), &["link"]).unwrap().reach(b"link"));
+        let alone = names(top.path(), &["a/b", "f", "."]).unwrap().alone();
+        assert!(["a", "a/b", "f"].iter().all(|path| alone.reach(path.as_bytes())));
+        assert!(["a/b/c", "a-b", "link"].iter().all(|path| !alone.reach(path.as_bytes())));
     }
 
     #[test]

@@ -59,6 +59,8 @@ const KEEPING: &[&str] = &[
     "one-file-system",
     "no-hard-links",
     "lenient",
+    // Tested beside those of squashfs-tools.
+    "ignore-zeros",
     "files-from",
     "exclude-from",
     "null",

@@ -1,6 +1,8 @@
 //! Runs operations with an observer that prints progress, names and warnings, and prints the summary of a pack.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use packline::requests::{DryRun, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Output, Progress};
@@ -52,6 +54,19 @@ pub enum OutputStyle {
 /// # Errors
 /// Those of packing, and of printing the summary.
 pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<PackSummary, Failure> {
+    run_pack_naming(request, style, None, io)
+}
+
+/// As [`run_pack`]; the names that squashfs-tools print go to `names`, if there is such a file.
+///
+/// # Errors
+/// Those of [`run_pack`].
+pub fn run_pack_naming(
+    request: PackRequest,
+    style: OutputStyle,
+    names_file: Option<NamesFile>,
+    io: &mut Io,
+) -> Result<PackSummary, Failure> {
     refuse_stream(&request.target)?;
     let started = Started::now(&io.host);
     let bar = match style {
@@ -65,7 +80,7 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     }
     let percentage = matches!(style, OutputStyle::SquashfsTools { percentage: true, .. });
     let percentage = percentage.then(|| Percentage::of(&request.source));
-    let mut watcher = Watcher { io, bar, percentage, names: Names::of(style), synced: true };
+    let mut watcher = Watcher { io, bar, percentage, names: Names::of(style), names_file, synced: true };
     let packed = packline::requests::pack(request, &mut watcher);
     watcher.end();
     let packed = packed?;
@@ -95,7 +110,8 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
 /// As for [`run_pack`].
 pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<DryRun, Failure> {
     refuse_stream(&request.target)?;
-    let mut watcher = Watcher { io, bar: None, percentage: None, names: Names::of(style), synced: true };
+    let mut watcher =
+        Watcher { io, bar: None, percentage: None, names: Names::of(style), names_file: None, synced: true };
     let run = packline::requests::dry_run(request, &mut watcher);
     watcher.end();
     Ok(run?)
@@ -118,7 +134,7 @@ pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -
 /// As [`watched`]; also whether the output's directory entry is synced, which is required before the source is removed.
 pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
     let bar = (bar && io.terminal).then(Bar::new);
-    let mut watcher = Watcher { io, bar, percentage: None, names: Names::None, synced: true };
+    let mut watcher = Watcher { io, bar, percentage: None, names: Names::None, names_file: None, synced: true };
     let done = work(&mut watcher);
     watcher.end();
     (done, watcher.synced)
@@ -140,8 +156,25 @@ struct Watcher<'a> {
     percentage: Option<Percentage>,
     /// None once standard output takes no more.
     names: Names,
+    names_file: Option<NamesFile>,
     /// All outputs and their names are synced.
     synced: bool,
+}
+
+/// A file for the names of entries.
+pub struct NamesFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl NamesFile {
+    /// # Errors
+    /// [`Failure::Failed`] if it cannot be created.
+    pub fn create(path: &Path) -> Result<NamesFile, Failure> {
+        let file = File::create(path);
+        let file = file.map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", path.escaped())))?;
+        Ok(NamesFile { path: path.to_path_buf(), out: BufWriter::new(file) })
+    }
 }
 
 /// Which names are printed, and where.
@@ -176,6 +209,17 @@ impl Watcher<'_> {
         }
         let flushed = self.io.stdout.flush();
         self.check(flushed);
+        let flushed = self.names_file.as_mut().map_or(Ok(()), |file| file.out.flush());
+        self.check_file(flushed);
+    }
+
+    /// As [`Self::check`], of the file of names.
+    fn check_file(&mut self, written: std::io::Result<()>) {
+        if let (Err(cause), Some(file)) = (written, &self.names_file) {
+            let what = format!("{}: cannot write: {cause}", file.path.escaped());
+            (self.names, self.names_file) = (Names::None, None);
+            self.warning(&what);
+        }
     }
 
     /// After a failure to print names no more are printed. It is not one of the pack.
@@ -228,8 +272,16 @@ impl Watcher<'_> {
 
 impl Observer for Watcher<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
-        let printed = self.print_name(entry);
-        self.check(printed);
+        match &mut self.names_file {
+            Some(file) => {
+                let written = file.out.write_all(&[b"/", entry.path, b"\n"].concat());
+                self.check_file(written);
+            }
+            None => {
+                let printed = self.print_name(entry);
+                self.check(printed);
+            }
+        }
         self.advance(progress);
     }
 

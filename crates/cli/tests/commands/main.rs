@@ -46,6 +46,7 @@ mod sqfs2tar_options;
 mod sqfs2tar_trees;
 mod squashfs_tools_mksquashfs;
 mod squashfs_tools_pseudo;
+mod squashfs_tools_sources;
 mod squashfs_tools_unsquashfs;
 mod standard_streams;
 mod stopping;

@@ -6,7 +6,7 @@
 //! - A directory is type 5, GNU's `D`, or a regular file whose name ends in a slash. Type 7 is a regular file. `V` is skipped; `M` and other
 //!   pieces of a multi-volume archive are errors, since the file is incomplete. Any other type is an error: extracting an unknown type as
 //!   a regular file, as some tools do, would put something else into the image.
-//! - Two zero blocks end the archive, and what follows is ignored; a single one is skipped; an archive may also end where a header could
+//! - Two zero blocks end the archive, and what follows is ignored, unless [`TarOptions::ignore_zeros`]; a single one is skipped; an archive may also end where a header could
 //!   start. An end anywhere else is an error, and so is an input without a single block.
 //! - The same path may occur twice: the source reports both, and [`crate::Namespace`] lets the last one win.
 //! - A fault is an error. [`TarOptions::lenient`] turns those that lose no data into warnings; `docs/format/tar.md` has the list, compared
@@ -49,6 +49,8 @@ pub struct TarOptions {
     /// Warn instead of failing on a fault that loses no data: an extended header without an entry at the end of the archive, a directory
     /// without a name (it is the root), an invalid modification time (of a PAX record it is ignored, of a field it is 0).
     pub lenient: bool,
+    /// Continue after the end mark with what follows: tars one after the other are read as one.
+    pub ignore_zeros: bool,
     /// Fail if the two blocks of zeros at the end are missing, without which a tar that was cut off between entries is not recognised.
     pub end_mark: bool,
 }

@@ -39,6 +39,7 @@ pub struct TarSource<R> {
     /// Whether two zero blocks ended the archive.
     end_marked: bool,
     lenient: bool,
+    ignore_zeros: bool,
     needs_end_mark: bool,
     warnings: Vec<String>,
 }
@@ -88,6 +89,7 @@ impl<R: Read> TarSource<R> {
             ended: false,
             end_marked: false,
             lenient: options.lenient,
+            ignore_zeros: options.ignore_zeros,
             needs_end_mark: options.end_mark,
             warnings: Vec::new(),
         }
@@ -104,9 +106,9 @@ impl<R: Read> TarSource<R> {
     /// The next header and its offset; `None` at two zero blocks, and at an end of the input where a header could start.
     fn header(&mut self) -> Result<Option<(Header, u64)>, Error> {
         let mut zeros = 0;
-        while zeros < 2 {
+        while zeros < 2 || self.ignore_zeros {
             let offset = self.input.offset();
-            let Some(block) = self.block()? else { return Ok(None) };
+            let Some(block) = self.block()? else { break };
             if is_zero(&block) {
                 zeros += 1;
                 continue;
@@ -116,7 +118,7 @@ impl<R: Read> TarSource<R> {
                 None => Err(self.bad_checksum(&block, offset)),
             };
         }
-        self.end_marked = true;
+        self.end_marked = zeros >= 2;
         Ok(None)
     }
 

@@ -174,7 +174,7 @@ impl Pack {
             _ => Output::File { path: self.image.clone(), force: self.output.force },
         };
         let mut request = PackRequest::new(source, target, options);
-        (request.changes, request.lenient_tar) = (changes, self.entries.lenient);
+        (request.changes, request.tar) = (changes, self.entries.tar());
         (request.offset, request.pseudo) = (self.layout.offset, pseudo);
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)

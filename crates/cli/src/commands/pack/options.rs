@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{Changes, NewRoot};
 use packline_squashfs::{CODECS, Fragments, Options, Stored, codec_help};
+use packline_tree::tar::TarOptions;
 use packline_tree::{DirectoryOptions, MountPoints, Names, Patterns};
 
 use crate::args::patterns::Exclude;
@@ -98,7 +99,10 @@ pub struct Entries {
     /// Continue with a warning after a fault of a tar that loses nothing: an extended header without an entry before the end mark, a
     /// directory without a name (it is the root), a time that is not a number
     #[arg(long)]
-    pub lenient: bool,
+    lenient: bool,
+    /// Continue after the end mark of a tar with what follows: tars one after the other are packed as one
+    #[arg(long)]
+    ignore_zeros: bool,
     /// Same as --uid=0 --gid=0
     #[arg(long)]
     all_root: bool,
@@ -207,6 +211,11 @@ impl Entries {
         let Some(path) = &self.files_from else { return Ok(None) };
         let list = TextList::read(path, Ending::of(self.null), io)?;
         Names::existing(root, &list.name, list.items()).map(Some).map_err(Failure::failed)
+    }
+
+    /// How a tar is read.
+    pub fn tar(&self) -> TarOptions {
+        TarOptions { lenient: self.lenient, ignore_zeros: self.ignore_zeros, ..TarOptions::default() }
     }
 
     /// The option that takes names or patterns from standard input.

@@ -83,7 +83,7 @@ impl Tar2Sqfs {
         let stream = io.take_stdin(Some(&self.image))?;
         let source = Source::TarStream { name: STDIN.to_string(), stream };
         let mut request = self.output.request(source, self.image, image, io);
-        (request.changes, request.defaults, request.lenient_tar) = (changes, defaults, !self.no_skip);
+        (request.changes, request.defaults, request.tar.lenient) = (changes, defaults, !self.no_skip);
         request.resources = self.options.resources(&io.host);
         Ok(request)
     }

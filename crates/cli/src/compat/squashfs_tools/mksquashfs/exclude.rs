@@ -21,6 +21,8 @@ use crate::ui::io::Io;
 pub struct Excludes {
     /// Device and inode numbers.
     pub inodes: BTreeSet<(u64, u64)>,
+    /// How many names the path of an entry has at most.
+    pub max_depth: Option<usize>,
     patterns: Arc<Patterns>,
 }
 
@@ -74,13 +76,17 @@ impl Excludes {
 
     /// The rule for the paths of a directory whose root is at `prefix` in the image.
     pub fn filter(&self, prefix: &[u8]) -> Option<PathFilter> {
-        if self.patterns.anchored.is_empty() && self.patterns.sticky.is_empty() {
+        let (patterns, max_depth, prefix) = (self.patterns.clone(), self.max_depth, prefix.to_vec());
+        if patterns.anchored.is_empty() && patterns.sticky.is_empty() && max_depth.is_none() {
             return None;
         }
-        let (patterns, prefix) = (self.patterns.clone(), prefix.to_vec());
+        let leaves_out = move |path: &[u8]| {
+            let depth = 1 + path.iter().filter(|&&byte| byte == b'/').count();
+            max_depth.is_some_and(|most| depth > most) || patterns.leave_out(path)
+        };
         Some(PathFilter::new(move |path| match prefix.is_empty() {
-            true => patterns.leave_out(path),
-            false => patterns.leave_out(&[&prefix, &b"/"[..], path].concat()),
+            true => leaves_out(path),
+            false => leaves_out(&[&prefix, &b"/"[..], path].concat()),
         }))
     }
 }

@@ -7,7 +7,7 @@ use crate::args::value::{Value, number, text};
 use crate::ui::failure::Failure;
 
 /// Options without effect, and why they have none.
-const IDLE: [(&str, Option<Kind>, &str); 14] = [
+const IDLE: [(&str, Option<Kind>, &str); 15] = [
     ("throttle", Some(Kind::Number(0, 99)), READING),
     ("limit", Some(Kind::Number(1, 100)), READING),
     ("single-reader", None, READING),
@@ -21,6 +21,7 @@ const IDLE: [(&str, Option<Kind>, &str); 14] = [
     ("not-reproducible", None, "Accepted without effect: an image depends on its input and options alone"),
     ("no-recovery", None, RECOVERY),
     ("recovery-path", Some(Kind::Text), RECOVERY),
+    ("root-becomes", Some(Kind::Text), "Accepted without effect: it is for appending, and an image is always new"),
     ("numeric-owner", None, "Accepted without effect: names of users and groups in a tar are never looked up"),
 ];
 const READING: &str = "Accepted without effect: files are read ahead by a few threads, within the memory allowed";
@@ -34,7 +35,7 @@ enum Kind {
 }
 
 /// Options that are refused: their names, how many values they have, and what to do instead.
-const REFUSED: [(&[&str], usize, &str); 24] = [
+const REFUSED: [(&[&str], usize, &str); 16] = [
     (&["action", "a"], 1, ACTIONS),
     (&["log-action", "va"], 1, ACTIONS),
     (&["true-action", "ta"], 1, ACTIONS),
@@ -44,38 +45,19 @@ const REFUSED: [(&[&str], usize, &str); 24] = [
     (&["true-action-file", "taf"], 1, ACTIONS),
     (&["false-action-file", "faf"], 1, ACTIONS),
     (&["log"], 1, "standard output, with -info"),
-    (&["info-file"], 1, "-info, which prints to standard output"),
     (&["stream"], 0, "the name of a file"),
     (&["fix"], 1, "an image with its superblock at its start"),
     (&["zip"], 0, "a directory, or a tar on standard input with -tar"),
     (&["recover"], 1, "an image that is whole: an existing image is never changed in place"),
-    (&["sort"], 1, "files in the order of their names"),
-    (&["cpiostyle"], 0, TREE),
-    (&["cpiostyle0"], 0, TREE),
-    (&["no-strip", "tarstyle"], 0, TREE),
     (&["dereference"], 0, "symbolic links as they are"),
     (&["deref"], 1, "symbolic links as they are"),
     (&["deref-path"], 1, "symbolic links as they are"),
-    (&["max-depth"], 1, "-wildcards -e, with a pattern for the depth"),
-    (&["ignore-zeros"], 0, "a single tar"),
-    (&["root-becomes"], 1, "a new image, with -noappend: images are not appended to"),
 ];
-const TREE: &str = "a directory, or a tar with -tar";
 const ACTIONS: &str = "a tree that is as the image is to be, or -e, -force-file-mode and the like";
 
 /// Those of both lists that sqfstar has too.
-const OF_SQFSTAR: [&str; 10] = [
-    "throttle",
-    "limit",
-    "overcommit",
-    "reproducible",
-    "not-reproducible",
-    "numeric-owner",
-    "info-file",
-    "stream",
-    "fix",
-    "ignore-zeros",
-];
+const OF_SQFSTAR: [&str; 8] =
+    ["throttle", "limit", "overcommit", "reproducible", "not-reproducible", "numeric-owner", "stream", "fix"];
 
 /// Both lists as arguments, or what sqfstar has of them.
 #[derive(Debug)]

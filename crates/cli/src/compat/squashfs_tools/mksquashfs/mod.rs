@@ -3,8 +3,10 @@
 mod edits;
 mod exclude;
 mod idle;
+mod named;
 mod options;
 mod packing;
+mod priorities;
 mod pseudo;
 mod sources;
 mod values;
@@ -12,20 +14,26 @@ mod values;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use packline_tree::MountPoints;
 
 use super::name_pattern::Language;
+use crate::args::text_list::{Ending, TextList};
+use crate::args::value::number;
 use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use exclude::Excludes;
 pub use idle::Idle;
+use named::NamedEntries;
 use options::own_root;
+use packing::Paths;
 pub use packing::{Input, Packing, Target, excludes};
+use priorities::Priorities;
 use sources::Reading;
 pub use values::compressor_help;
 
@@ -50,6 +58,22 @@ pub struct MkSquashFs {
     /// As -one-file-system, without the empty directories
     #[arg(long)]
     one_file_system_x: bool,
+    /// Keep all names of the paths of sources, as tar does, not their last ones
+    #[arg(long, alias = "tarstyle", conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
+    no_strip: bool,
+    /// Read paths to pack from standard input, one a line, as cpio does: directories without what is below them
+    #[arg(long, conflicts_with_all = ["tar", "cpiostyle0"])]
+    cpiostyle: bool,
+    /// As -cpiostyle; each path ends with a NUL byte (find -print0)
+    #[arg(long, conflicts_with = "tar")]
+    cpiostyle0: bool,
+    /// Leave out what is at more than this many names below the root
+    #[arg(long, value_name = "LEVELS", conflicts_with = "tar", value_parser = number::<usize>(0..=u32::MAX.into()))]
+    max_depth: Option<usize>,
+    /// Pack files in the order of the priorities in FILE, high ones first. A line has a path, as for -e, and a number from -32768 to
+    /// 32767: that of a directory counts for all below it; without a line it is 0
+    #[arg(long, value_name = "FILE", conflicts_with = "tar")]
+    sort: Option<PathBuf>,
     /// Leave out what is at these paths, and all below: all words that follow. A path that begins with /, ./ or ../ is one of this
     /// machine, any other is below each source
     #[arg(long = "e", value_name = "PATH", num_args = 1..)]
@@ -80,6 +104,9 @@ impl Command for MkSquashFs {
         "An entry of a tar for the root itself (./) gives the root its attributes; there it is passed over.",
         "A definition whose command fails is an error.",
         "Times are numbers, `now` or `inode`.",
+        "Paths of -cpiostyle and -no-strip are all from /, or all from the same directory, and follow no symbolic link.",
+        "With -sort a file that cannot be read is an error.",
+        "An attribute of a further name of a file (`x` after `L`) is an error in definitions.",
     ];
 
     const EXAMPLES: &'static [&'static str] = &[
@@ -116,7 +143,13 @@ impl MkSquashFs {
         };
         let leaves_out = !self.e.is_empty() || !self.ef.is_empty();
         let none = self.paths.iter().all(|path| path.as_os_str() == "-");
-        let excludes = excludes(&self.ef, std::mem::take(&mut self.e), language, &self.paths, io)?;
+        let listed = self.cpiostyle || self.cpiostyle0;
+        let below = if listed { &[PathBuf::from(".")][..] } else { &self.paths };
+        let mut excludes = excludes(&self.ef, std::mem::take(&mut self.e), language, below, io)?;
+        excludes.max_depth = self.max_depth;
+        if listed {
+            return self.listed(none, excludes, io);
+        }
         match (none, self.tar) {
             (false, true) => {
                 Err(Failure::usage("-tar: a tar comes from standard input (expected - as the only source)"))
@@ -130,12 +163,36 @@ impl MkSquashFs {
                 Err(Failure::usage("-e: the source is - (expected a directory to leave something out of)"))
             }
             (true, false) => Ok(Input::Definitions),
-            (false, false) => Ok(Input::Paths(std::mem::take(&mut self.paths), self.reading(excludes, io))),
+            (false, false) => {
+                let reading = self.reading(excludes, &self.paths, io)?;
+                let paths = std::mem::take(&mut self.paths);
+                let whole = self.no_strip;
+                Ok(Input::Paths(
+                    if whole { Paths::Whole(named_sources(&paths)?) } else { Paths::Stripped(paths) },
+                    reading,
+                ))
+            }
         }
     }
 
-    fn reading(&self, excludes: Excludes, io: &Io) -> Reading {
-        Reading {
+    /// `-cpiostyle`; `none`: the only source is standard input.
+    fn listed(&self, none: bool, excludes: Excludes, io: &mut Io) -> Result<Input, Failure> {
+        if !none {
+            return Err(Failure::usage("-cpiostyle: paths come from standard input (expected - as the only source)"));
+        }
+        if self.packing.pseudo.reads_stdin() {
+            return Err(Failure::usage("-pf -: paths are on standard input (expected a file of definitions)"));
+        }
+        let list = TextList::read(Path::new("-"), Ending::of(self.cpiostyle0), io)?;
+        let named = NamedEntries::alone(&list.name, list.items())?;
+        let reading = self.reading(excludes, std::slice::from_ref(&named.directory), io)?;
+        Ok(Input::Paths(Paths::Whole(named), reading))
+    }
+
+    fn reading(&self, excludes: Excludes, sources: &[PathBuf], io: &mut Io) -> Result<Reading, Failure> {
+        let priorities = self.sort.as_deref().map(|file| Priorities::read(file, sources, io)).transpose()?;
+        Ok(Reading {
+            priorities,
             hard_links: true,
             xattrs: true,
             mount_points: match () {
@@ -147,8 +204,13 @@ impl MkSquashFs {
             excludes,
             keep_as_directory: self.keep_as_directory,
             root: own_root(&io.host),
-        }
+        })
     }
+}
+
+/// `-no-strip`: sources under all names of their paths.
+fn named_sources(paths: &[PathBuf]) -> Result<NamedEntries, Failure> {
+    NamedEntries::whole("sources", (1..).zip(paths.iter().map(|path| path.as_os_str().as_bytes())))
 }
 
 /// Without `-noappend` a file is not replaced, and nothing is appended to an image.

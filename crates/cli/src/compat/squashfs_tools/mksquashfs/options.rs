@@ -1,5 +1,7 @@
 //! Options that mksquashfs and sqfstar share.
 
+use std::path::PathBuf;
+
 use packline::requests::DEFAULT_META;
 use packline_codec::Spec;
 use packline_squashfs::{Fragments, Options};
@@ -209,6 +211,9 @@ pub struct Xattrs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tar input")]
 pub struct TarOptions {
+    /// Continue after the end mark of the tar with what follows: tars one after the other are packed as one
+    #[arg(long)]
+    pub ignore_zeros: bool,
     /// Permissions of directories that the tar only implies, and of a root that it does not describe [default: 0755]
     #[arg(long, value_name = "MODE", value_parser = text(ModeChange::parse))]
     default_mode: Option<ModeChange>,
@@ -238,6 +243,9 @@ pub struct Running {
     /// Print the path of each entry
     #[arg(long)]
     info: bool,
+    /// Print the path of each entry to FILE; the progress bar stays
+    #[arg(long, value_name = "FILE", conflicts_with = "info")]
+    pub info_file: Option<PathBuf>,
     /// Show no progress bar
     #[arg(long, conflicts_with_all = ["progress", "percentage"])]
     no_progress: bool,
@@ -449,7 +457,7 @@ impl TarOptions {
     /// # Errors
     /// [`Failure::Usage`] for a user or group that does not exist.
     pub fn defaults(self, edits: &mut Edits, io: &Io) -> Result<Meta, Failure> {
-        let TarOptions { default_mode, default_uid, default_gid } = self;
+        let TarOptions { default_mode, default_uid, default_gid, .. } = self;
         let names = (io.host.names)();
         let uid = default_uid.map(|owner| user("default-uid", owner, &names)).transpose()?;
         let gid = default_gid.map(|owner| group("default-gid", owner, &names)).transpose()?;
@@ -479,6 +487,7 @@ impl Running {
 
     pub fn style(&self) -> OutputStyle {
         let bar = !self.no_progress && !self.percentage && !self.quiet && (!self.info || self.progress);
-        OutputStyle::SquashfsTools { quiet: self.quiet, info: self.info, bar, percentage: self.percentage }
+        let info = self.info || self.info_file.is_some();
+        OutputStyle::SquashfsTools { quiet: self.quiet, info, bar, percentage: self.percentage }
     }
 }

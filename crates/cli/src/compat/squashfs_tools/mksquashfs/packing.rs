@@ -9,6 +9,7 @@ use packline_tree::{PseudoFile, PseudoSource};
 
 use super::edits::Edits;
 use super::exclude::{Excludes, lines_of};
+use super::named::NamedEntries;
 use super::options::{Compression, Layout, Owners, Running, TarOptions, Times, Xattrs, own_root};
 use super::pseudo::Pseudo;
 use super::sources::{Reading, latest_time};
@@ -18,7 +19,7 @@ use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::run_pack;
+use crate::ui::observer::{NamesFile, run_pack_naming};
 
 #[derive(Debug, clap::Args)]
 pub struct Packing {
@@ -47,7 +48,15 @@ pub enum Input {
     /// Definitions alone.
     Definitions,
     /// Files and directories, how they are read but for what [`Packing`] says of it.
-    Paths(Vec<PathBuf>, Reading),
+    Paths(Paths, Reading),
+}
+
+/// Files and directories of this machine.
+pub enum Paths {
+    /// By the last names of their paths.
+    Stripped(Vec<PathBuf>),
+    /// By all names of their paths.
+    Whole(NamedEntries),
 }
 
 /// Where to, and what differs between the programs.
@@ -85,11 +94,13 @@ impl Packing {
     pub fn run(self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let style = self.running.style();
         let (block_size, quiet, image) = (self.compression.b, self.running.quiet, target.image.clone());
+        let info_file = self.running.info_file.clone();
         let request = self.request(input, target, invocation, io)?;
         if !quiet {
             announce(&image, request.resources.workers, block_size, io)?;
         }
-        run_pack(request, style, io).map(drop)
+        let names = info_file.as_deref().map(NamesFile::create).transpose()?;
+        run_pack_naming(request, style, names, io).map(drop)
     }
 
     fn request(
@@ -117,6 +128,7 @@ impl Packing {
             )));
         }
         let mut changes = Changes::default();
+        let (ignore_zeros, mut priorities) = (self.of_tar.ignore_zeros, None);
         let (source, defaults) = match input {
             Input::Tar(excludes) => {
                 let defaults = self.of_tar.defaults(&mut edits, io)?;
@@ -128,12 +140,21 @@ impl Packing {
             Input::Paths(paths, mut reading) => {
                 (reading.hard_links, reading.xattrs) = (!self.layout.no_hardlinks, options.xattrs);
                 reading.continue_on_error = !self.running.exit_on_error;
-                (reading.source(&paths, io)?, reading.root)
+                let source = match paths {
+                    Paths::Stripped(paths) => reading.source(&paths, io)?,
+                    Paths::Whole(named) => reading.named(named),
+                };
+                priorities = reading.priorities;
+                (source, reading.root)
             }
         };
         let latest = if clock.needs_latest() { latest_time(&source)? } else { 0 };
         options.created = clock.created(latest, &io.host);
         clock.apply(latest, &io.host, &mut edits);
+        let source = match priorities {
+            Some(priorities) => priorities.sort(source, &target.image)?,
+            None => source,
+        };
         let output = Output::File { path: target.image, force: target.replaces };
         let mut request = PackRequest::new(source, output, PackOptions::SquashFs(options));
         // What the source does not describe passes no change.
@@ -149,6 +170,7 @@ impl Packing {
         changes.edit = Some(edits.into_edit());
         (request.changes, request.pseudo) = (changes, pseudo);
         request.offset = self.layout.offset;
+        request.tar.ignore_zeros = ignore_zeros;
         request.resources = self.running.resources(&io.host);
         request.temporaries = io.temporaries.clone();
         Ok(request)

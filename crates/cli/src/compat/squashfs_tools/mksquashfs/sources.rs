@@ -11,12 +11,14 @@ use packline::requests::Part;
 use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, scan};
 
 use super::exclude::Excludes;
+use super::named::NamedEntries;
+use super::priorities::Priorities;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 /// Threads that read small files ahead.
-const READERS: usize = 4;
+pub const READERS: usize = 4;
 
 /// How sources are read.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct Reading {
     pub keep_as_directory: bool,
     /// Attributes of a new root.
     pub root: Meta,
+    /// Of files that are packed in another order than that of their names.
+    pub priorities: Option<Priorities>,
 }
 
 impl Reading {
@@ -60,6 +64,13 @@ impl Reading {
         }
         parts.retain(|part| self.keeps(part));
         Ok(Source::Directories { parts, root: self.root })
+    }
+
+    /// Entries under all names of their paths. The root is the directory that these are relative to.
+    pub fn named(&self, named: NamedEntries) -> Source {
+        let mut options = self.options(b"");
+        options.only = Some(named.names);
+        Source::Directory { path: named.directory, options }
     }
 
     /// One entry of a directory.

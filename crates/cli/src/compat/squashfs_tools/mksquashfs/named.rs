@@ -1,0 +1,91 @@
+//! Entries by their paths, which keep all their names in the image: `-cpiostyle` and `-no-strip`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use packline_tree::Names;
+
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+
+/// Entries of a directory.
+#[derive(Debug)]
+pub struct NamedEntries {
+    /// The root, the working directory, or one above it.
+    pub directory: PathBuf,
+    /// Paths below it.
+    pub names: Names,
+}
+
+impl NamedEntries {
+    /// Entries without what is below them, by lines of a list called `input`. What has no name of its own (`.`) is passed over.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] for a path that leads to nothing, and for paths that start from several directories.
+    pub fn alone<'n>(input: &str, paths: impl Iterator<Item = (u64, &'n [u8])>) -> Result<NamedEntries, Failure> {
+        let NamedEntries { directory, names } = collect(input, paths, |_| Ok(()))?;
+        Ok(NamedEntries { directory, names: names.alone() })
+    }
+
+    /// Entries with all that is below them.
+    ///
+    /// # Errors
+    /// As [`NamedEntries::alone`], and [`Failure::Failed`] for a path without a name.
+    pub fn whole<'n>(input: &str, paths: impl Iterator<Item = (u64, &'n [u8])>) -> Result<NamedEntries, Failure> {
+        collect(input, paths, |path| {
+            let expected = "expected a path that ends in a name, or no -no-strip";
+            Err(Failure::failed(format!(
+                "{}: no name for it in the image ({expected})",
+                OsStr::from_bytes(path).escaped()
+            )))
+        })
+    }
+}
+
+fn collect<'n>(
+    input: &str,
+    paths: impl Iterator<Item = (u64, &'n [u8])>,
+    empty: impl Fn(&[u8]) -> Result<(), Failure>,
+) -> Result<NamedEntries, Failure> {
+    let (mut directory, mut listed) = (None, Vec::new());
+    for (line, path) in paths {
+        let (start, rest) = split(path);
+        if rest.is_empty() {
+            empty(path)?;
+            continue;
+        }
+        if directory.get_or_insert_with(|| start.clone()) != &start {
+            let first = directory.unwrap_or_default();
+            return Err(Failure::failed(format!(
+                "{input}: line {line}: '{}' starts from {} (expected a path from {}, as those before it)",
+                OsStr::from_bytes(path).escaped(),
+                start.escaped(),
+                first.escaped(),
+            )));
+        }
+        listed.push((line, rest));
+    }
+    let directory = directory.unwrap_or_else(|| PathBuf::from("."));
+    let names = Names::existing(&directory, input, listed).map_err(Failure::failed)?;
+    Ok(NamedEntries { directory, names })
+}
+
+/// The directory that a path starts from, and its names from there.
+fn split(path: &[u8]) -> (PathBuf, &[u8]) {
+    let mut start = PathBuf::from(if path.starts_with(b"/") { "/" } else { "." });
+    let mut rest = path;
+    loop {
+        rest = &rest[rest.iter().take_while(|&&byte| byte == b'/').count()..];
+        let end = rest.iter().position(|&byte| byte == b'/').unwrap_or(rest.len());
+        match &rest[..end] {
+            b"." => {}
+            b".." => start.push(".."),
+            _ => return (start, rest),
+        }
+        rest = &rest[end..];
+        if rest.is_empty() {
+            return (start, rest);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Sort files: the order in which the contents of files are packed. A line has a path and a priority.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use packline::Source;
+use packline::requests::{List, Part};
+use packline_tree::{Bytes, Meta};
+
+use super::sources::READERS;
+use crate::args::text_list::{Ending, TextList};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Priorities by device and inode number; those of directories count for all below them.
+#[derive(Debug, Default)]
+pub struct Priorities(BTreeMap<(u64, u64), i32>);
+
+impl Priorities {
+    /// Reads a sort file. A path that leads to nothing is reported and passed over, as squashfs-tools do.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if it cannot be read, for a malformed line, and for a path that is in several of the sources.
+    pub fn read(file: &Path, sources: &[PathBuf], io: &mut Io) -> Result<Priorities, Failure> {
+        let list = TextList::read(file, Ending::Line, io)?;
+        let mut priorities = Priorities::default();
+        for (line, text) in list.items() {
+            let text = text.trim_ascii_start();
+            if text.is_empty() || text.starts_with(b"#") {
+                continue;
+            }
+            let (path, priority) = parse(text).map_err(|what| list.fault(line, &what))?;
+            if path.is_empty() {
+                continue;
+            }
+            let places = places(Path::new(&path), sources).map_err(|what| list.fault(line, &what))?;
+            match places[..] {
+                [id] => drop(priorities.0.insert(id, priority)),
+                [] => io.eprintln(&format!(
+                    "{}: line {line}: there is no '{}', ignoring (expected a path below a source, or one that begins with /, ./ or ../)",
+                    list.name,
+                    Path::new(&path).escaped()
+                )),
+                _ => {
+                    let what = format!("'{}' is in several sources (expected a path from /, ./ or ../)", Path::new(&path).escaped());
+                    return Err(list.fault(line, &what));
+                }
+            }
+        }
+        Ok(priorities)
+    }
+
+    /// The same source with its files in the order of their priorities.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if an entry cannot be listed or examined.
+    pub fn sort(&self, source: Source, output: &Path) -> Result<Source, Failure> {
+        let (parts, root) = match source {
+            Source::Directory { path: directory, options } => {
+                let part = Part { directory, options, from: Bytes::new(), to: Bytes::new() };
+                (vec![part], Meta { mode: 0, uid: 0, gid: 0, mtime: 0 })
+            }
+            Source::Directories { parts, root } => (parts, root),
+            other => return Ok(other),
+        };
+        let mut priority = |place: &Path, above| {
+            let id = fs::symlink_metadata(place).ok().map(|found| (found.dev(), found.ino()));
+            id.and_then(|id| self.0.get(&id)).copied().unwrap_or(above)
+        };
+        let list = List::of_parts(parts, root, output, &mut priority).map_err(Failure::failed)?;
+        Ok(list.into_source(READERS).0)
+    }
+}
+
+/// The path of a line, in which a backslash keeps the next byte from being a blank, and the priority after it.
+fn parse(line: &[u8]) -> Result<(OsString, i32), String> {
+    let (mut path, mut at) = (Vec::new(), 0);
+    while let Some(byte) = line.get(at).copied().filter(|byte| !is_blank(*byte)) {
+        at += usize::from(byte == b'\\');
+        path.extend(line.get(at));
+        at += 1;
+    }
+    let rest = line.get(at..).unwrap_or_default().trim_ascii();
+    let priority = std::str::from_utf8(rest).ok().and_then(|rest| rest.parse::<i32>().ok());
+    match priority.filter(|priority| (-32768..=32767).contains(priority)) {
+        Some(priority) => Ok((OsString::from_vec(path), priority)),
+        None => Err(format!(
+            "priority '{}' (expected a path, then a number from -32768 to 32767)",
+            OsStr::from_bytes(rest).escaped()
+        )),
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0x0b
+}
+
+/// Device and inode numbers of what a path leads to: on this machine, or below each of the sources.
+fn places(path: &Path, sources: &[PathBuf]) -> Result<Vec<(u64, u64)>, String> {
+    let bytes = path.as_os_str().as_bytes();
+    let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
+    // `DIR/*` is all below DIR.
+    let path = Path::new(OsStr::from_bytes(bytes.strip_suffix(b"/*").filter(|path| !path.is_empty()).unwrap_or(bytes)));
+    let candidates = match direct {
+        true => vec![path.to_path_buf()],
+        false => sources.iter().map(|source| source.join(path)).collect(),
+    };
+    let mut found = Vec::new();
+    for place in candidates {
+        match fs::symlink_metadata(&place) {
+            Ok(stat) => found.push((stat.dev(), stat.ino())),
+            Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(cause) => return Err(format!("{}: {cause} (expected a path that can be examined)", place.escaped())),
+        }
+    }
+    Ok(found)
+}

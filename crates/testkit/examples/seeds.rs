@@ -30,6 +30,7 @@ fn main() -> io::Result<()> {
     images(place)?;
     lrz(place)?;
     pln(place)?;
+    mtree(place)?;
     pseudo_file(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
@@ -197,5 +198,15 @@ fn pseudo_file(place: &Path) -> io::Result<()> {
     let text = "/ D 1 755 0 0\n\"a b\" d 700 1 2\na\\ b/c C 3 600 0 0 1 3\nd b 600 0 0 7 1\ns s 0 0 0 to\np i 1 0 0 f\nl L s\n\
                 / x user.k=0t\\001\nd x security.k=0xff\ns x user.k=0s/w==\na\\ b m 711 1 1\nr R 1 600 0 0 3 0 0\n\
                 # START OF DATA - DO NOT MODIFY\n#\nabc";
+    fs::write(place.join("types"), text)
+}
+
+/// An entry of each type, and all that changes what lines mean.
+fn mtree(place: &Path) -> io::Result<()> {
+    let place = place.join("mtree");
+    fs::create_dir_all(&place)?;
+    let text = "#mtree\n/set type=file uid=1 gid=2 mode=0640 time=5.25 nlink=1\n. type=dir\na size=0 sha256=00\nd type=dir\n\
+                b type=block device=native,8,1\n..\n/unset mode all\n./d/c type=char device=259 inode=1 resdevice=2 nlink=2\n\
+                l type=link \\\n link=a\\040\\s\\M-i\ns type=socket optional nochange\nf type=fifo ignore flags=none\n";
     fs::write(place.join("types"), text)
 }

@@ -11,6 +11,7 @@ mod entry;
 mod error;
 mod glob;
 mod list;
+mod mtree;
 mod names;
 mod namespace;
 mod pack_file;
@@ -33,6 +34,7 @@ pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
 pub use glob::{Glob, Slash};
 pub use list::{HostFile, ListSource, scan};
+pub use mtree::{Mtree, MtreeSource};
 pub use names::Names;
 pub use namespace::{
     Content, Fault, InodeId, LINK_HOPS_MAX, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,

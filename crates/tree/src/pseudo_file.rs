@@ -26,7 +26,7 @@ mod definition;
 mod made;
 mod print;
 mod source;
-mod text;
+pub(crate) mod text;
 mod tree;
 mod xattr;
 

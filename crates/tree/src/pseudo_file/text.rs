@@ -12,8 +12,10 @@ pub(super) const DATA_MARK: &str = "# START OF DATA - DO NOT MODIFY";
 const LINE_MAX: usize = 1 << 20;
 
 /// Definitions without comments and empty lines, up to the contents or the end.
-pub(super) struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     name: &'a str,
+    /// Whether contents may follow.
+    data: bool,
     reader: &'a mut dyn BufRead,
     /// Number of the first line of the current definition.
     first: u64,
@@ -25,7 +27,12 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub fn new(name: &'a str, reader: &'a mut dyn BufRead) -> Lines<'a> {
-        Lines { name, reader, first: 0, lines: 0, bytes: 0, text: Bytes::new(), data_start: None }
+        Lines { name, data: true, reader, first: 0, lines: 0, bytes: 0, text: Bytes::new(), data_start: None }
+    }
+
+    /// Those of a text that no contents follow.
+    pub fn without_data(name: &'a str, reader: &'a mut dyn BufRead) -> Lines<'a> {
+        Lines { data: false, ..Lines::new(name, reader) }
     }
 
     /// The byte at which contents begin, once all lines have been read.
@@ -37,7 +44,7 @@ impl<'a> Lines<'a> {
     pub fn next(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
         while self.data_start.is_none() && self.logical()? {
             let line = trim_start(&self.text);
-            if line == DATA_MARK.as_bytes() {
+            if self.data && line == DATA_MARK.as_bytes() {
                 self.skip_rest_of_mark()?;
             } else if line.contains(&0) {
                 return Err(self.place().error("a NUL byte", "a definition"));
@@ -155,7 +162,7 @@ impl<'a> Words<'a> {
 }
 
 /// A number of digits alone; `str::parse` would accept a sign.
-pub(super) fn decimal(word: &[u8]) -> Option<u64> {
+pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
     let digits = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(word).ok().filter(|_| digits)?.parse().ok()
 }

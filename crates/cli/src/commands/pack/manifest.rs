@@ -1,24 +1,36 @@
-//! `packline pack --manifest`: entries that a file defines, in the language of mksquashfs's pseudo files.
+//! `packline pack --manifest`: entries that a file defines, in the language of mksquashfs's pseudo files, or all of a tree, as mtree(5).
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
 
-use packline_tree::PseudoFile;
+use packline_tree::escape::Escape;
+use packline_tree::{Mtree, PseudoFile};
 
 use crate::host::definitions::DefinitionHost;
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
+/// As much of a manifest decides its format, in bytes: comments before the first entry are shorter.
+const HEAD: u64 = 64 << 10;
+
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Entries")]
 pub struct Manifest {
     /// Add the entries that FILE defines, one a line, as mksquashfs -pf; those of standard input if it is -. Without SOURCE they are
-    /// all that is packed
+    /// all that is packed. Or pack the tree that FILE describes as mtree(5), without SOURCE
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     manifest: Option<PathBuf>,
     /// Run the shell commands of a manifest: what one prints is the content of its file
     #[arg(long, requires = "manifest")]
     run_commands: bool,
+}
+
+/// What a manifest holds.
+pub enum Definitions {
+    Pseudo(PseudoFile),
+    Mtree(Mtree),
 }
 
 impl Manifest {
@@ -31,14 +43,54 @@ impl Manifest {
     ///
     /// # Errors
     /// [`Failure::Failed`] if they cannot be read, or one is malformed.
-    pub fn read(&self, time: i64, io: &mut Io) -> Result<Option<PseudoFile>, Failure> {
+    pub fn read(&self, time: i64, io: &mut Io) -> Result<Option<Definitions>, Failure> {
         let Some(path) = &self.manifest else { return Ok(None) };
-        let mut pseudo = PseudoFile::new(DefinitionHost::new(&io.host, self.run_commands), time);
-        let read = match self.is_stdin() {
-            true => pseudo.read_stream(STDIN, io.take_stdin(None)?),
-            false => pseudo.read_file(path),
-        };
-        read.map_err(Failure::failed)?;
-        Ok(Some(pseudo))
+        if self.is_stdin() {
+            let stream = io.take_stdin(None)?;
+            return self.read_stream(time, STDIN, stream, io).map(Some);
+        }
+        let refused = |cause| Failure::failed(format!("{}: cannot read: {cause}", path.escaped()));
+        let mut file = File::open(path).map_err(refused)?;
+        if file.metadata().map_err(refused)?.is_file() && !Mtree::is_one(&head(&mut file).map_err(refused)?) {
+            let mut pseudo = self.pseudo(time, io);
+            pseudo.read_file(path).map_err(Failure::failed)?;
+            return Ok(Some(Definitions::Pseudo(pseudo)));
+        }
+        file.rewind().or_else(|cause| if is_pipe(&cause) { Ok(()) } else { Err(refused(cause)) })?;
+        self.read_stream(time, &path.escaped(), file, io).map(Some)
     }
+
+    fn pseudo(&self, time: i64, io: &Io) -> PseudoFile {
+        PseudoFile::new(DefinitionHost::new(&io.host, self.run_commands), time)
+    }
+
+    fn read_stream(
+        &self,
+        time: i64,
+        name: &str,
+        mut stream: impl Read + Send + 'static,
+        io: &Io,
+    ) -> Result<Definitions, Failure> {
+        let head = head(&mut stream).map_err(|cause| Failure::failed(format!("{name}: cannot read: {cause}")))?;
+        let is_mtree = Mtree::is_one(&head);
+        let whole = Cursor::new(head).chain(stream);
+        if is_mtree {
+            let mut host = DefinitionHost::new(&io.host, false);
+            return Mtree::read(name, Path::new(""), whole, &mut host).map(Definitions::Mtree).map_err(Failure::failed);
+        }
+        let mut pseudo = self.pseudo(time, io);
+        pseudo.read_stream(name, whole).map_err(Failure::failed)?;
+        Ok(Definitions::Pseudo(pseudo))
+    }
+}
+
+/// The first bytes of a manifest.
+fn head(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    input.take(HEAD).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+fn is_pipe(cause: &std::io::Error) -> bool {
+    cause.kind() == std::io::ErrorKind::NotSeekable
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{PackOptions, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
-use packline_tree::{Patterns, PseudoFile, PseudoSource};
+use packline_tree::{MtreeSource, Patterns, PseudoFile, PseudoSource};
 
 use crate::args::machine::Machine;
 use crate::args::reporting::Reporting;
@@ -24,7 +24,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
-use manifest::Manifest;
+use manifest::{Definitions, Manifest};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
 
 /// Pack a directory, a tar or standard input into an image
@@ -107,6 +107,9 @@ impl Command for Pack {
              An image at an --offset is found by packline; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it there.\n\
              --continue cannot leave out a file of more than 128K that fails or changes its size while it is read: that ends the run, \
              since parts of it are in the image. A smaller one is left out whatever fails, and so are hard links to it.\n\
+             An mtree manifest begins with #mtree, or an entry with keywords of mtree(5). A file's content is that of contents=PATH, or \
+             of the file at the entry's own path, relative to the working directory, as bsdtar has it; attributes that FILE \
+             does not give are those of that file. A size must be that of the content; digests are not compared.\n\
              Codecs of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
              Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
              Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
@@ -154,16 +157,16 @@ impl Pack {
         let options = PackOptions::parse(container, codec, (container == Container::SquashFs).then_some(block_size));
         let mut options = options.map_err(|error| wrong("codec", error))?;
         let mut resources = self.machine.lrz_resources(&io.host);
-        let mut pseudo = None;
+        let mut definitions = None;
         if let PackOptions::SquashFs(image) = &mut options {
             let time = self.time(io)?;
             changes.mtime_most = time.map(i64::from);
             self.layout.apply(&self.compression, time.unwrap_or(0), image);
             resources = self.machine.resources(&io.host);
-            pseudo = self.manifest.read(time.unwrap_or(0).into(), io)?;
+            definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;
         }
         resources.workers = if self.threads.serial { 0 } else { resources.workers };
-        let (source, exclude) = self.source(invocation, io, &resources, &mut pseudo)?;
+        let (source, exclude) = self.source(invocation, io, &resources, &mut definitions)?;
         changes.exclude = exclude;
         let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
         if let Some(long) = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && given(long)) {
@@ -175,7 +178,8 @@ impl Pack {
         };
         let mut request = PackRequest::new(source, target, options);
         (request.changes, request.tar) = (changes, self.entries.tar());
-        (request.offset, request.pseudo) = (self.layout.offset, pseudo);
+        request.offset = self.layout.offset;
+        request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)
     }
@@ -213,9 +217,9 @@ impl Pack {
         invocation: &Invocation,
         io: &mut Io,
         resources: &Resources,
-        pseudo: &mut Option<PseudoFile>,
+        definitions: &mut Option<Definitions>,
     ) -> Result<(Source, Patterns), Failure> {
-        let Some(path) = &self.source else { return self.manifest_alone(invocation, io, pseudo) };
+        let Some(path) = &self.source else { return self.manifest_alone(invocation, io, resources, definitions) };
         let is_stdin = path.as_os_str() == "-";
         let of_manifest = self.manifest.is_stdin().then_some("manifest");
         if let (true, Some(long)) = (is_stdin, self.entries.stdin_option().or(of_manifest)) {
@@ -249,12 +253,33 @@ impl Pack {
         &self,
         invocation: &Invocation,
         io: &mut Io,
-        pseudo: &mut Option<PseudoFile>,
+        resources: &Resources,
+        definitions: &mut Option<Definitions>,
     ) -> Result<(Source, Patterns), Failure> {
         refuse_for_tar(invocation)?;
         let missing = || wrong("manifest", "a .lrz file cannot be made of definitions (expected a SquashFS image)");
-        let source = PseudoSource::alone(pseudo.take().ok_or_else(missing)?).map_err(Failure::failed)?;
-        Ok((Source::entries("manifest", source), self.entries.excludes(io)?))
+        let source = match definitions.take().ok_or_else(missing)? {
+            Definitions::Pseudo(pseudo) => {
+                Source::entries("manifest", PseudoSource::alone(pseudo).map_err(Failure::failed)?)
+            }
+            Definitions::Mtree(mtree) => {
+                let readers = if resources.workers == 0 { 0 } else { 4 };
+                let time = self.time(io)?.unwrap_or(0).into();
+                Source::entries("manifest", MtreeSource::new(mtree, time, readers))
+            }
+        };
+        Ok((source, self.entries.excludes(io)?))
+    }
+
+    /// Definitions that are added to a source.
+    fn additions(&self, definitions: Definitions) -> Result<PseudoFile, Failure> {
+        match definitions {
+            Definitions::Pseudo(pseudo) => Ok(pseudo),
+            Definitions::Mtree(_) => {
+                let expected = "no SOURCE, or definitions as those of mksquashfs -pf";
+                Err(wrong("manifest", format!("an mtree manifest describes a whole tree (expected {expected})")))
+            }
+        }
     }
 }
 

@@ -1,0 +1,55 @@
+//! Any bytes as an mtree manifest: no panic, no hang, and entries in canonical order or an error of one line.
+#![no_main]
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use packline_tree::{Error, Extent, Kind, Mtree, MtreeSource, PseudoHost, Source};
+
+/// No owners, dates or commands.
+struct Nothing;
+
+impl PseudoHost for Nothing {
+    fn user(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn group(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn time(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn run(&mut self, _: &[u8]) -> io::Result<File> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<(), Error> {
+    let mtree = Mtree::read("fuzz", Path::new("/does/not/exist"), bytes, &mut Nothing)?;
+    let (mut source, mut buffer) = (MtreeSource::new(mtree, 0, 0), vec![0; 4096]);
+    let mut last: Option<Vec<u8>> = None;
+    while let Some(entry) = source.next_entry()? {
+        assert!(entry.meta.mode <= 0o7777 && !entry.path.contains(&0));
+        let order = entry.path.split(|&byte| byte == b'/');
+        assert!(last.is_none_or(|last| last.split(|&byte| byte == b'/').lt(order)));
+        // No file of the host is there: all are empty.
+        assert!(!matches!(entry.kind, Kind::File { size } if size > 0));
+        assert!(matches!(source.read(&mut buffer)?, Extent::End));
+        last = Some(entry.path);
+    }
+    Ok(())
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    Mtree::is_one(bytes);
+    // Files of the host are not to be opened.
+    let host = bytes.windows(7).any(|part| part == b"content");
+    if !host && let Err(error) = read(bytes) {
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+});

@@ -14,6 +14,7 @@ mod list;
 mod mtree;
 mod names;
 mod namespace;
+mod owner_map;
 mod pack_file;
 pub mod path;
 mod path_filter;
@@ -21,6 +22,7 @@ mod pattern;
 mod patterns;
 pub mod pipe;
 mod pseudo_file;
+mod rootless;
 #[cfg(feature = "selinux")]
 mod selinux;
 mod sort_file;
@@ -40,12 +42,14 @@ pub use namespace::{
     Content, Fault, InodeId, LINK_HOPS_MAX, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
     TARGET_MAX, Tree,
 };
+pub use owner_map::OwnerMap;
 pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pack_file, parse_pack_file};
 pub use packline_runtime::escape;
 pub use path_filter::PathFilter;
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
 pub use pseudo_file::{PSEUDO_DATA_HEAD, PseudoData, PseudoFile, PseudoHost, PseudoSource, pseudo_definition};
+pub use rootless::{ROOTLESS_XATTR, take_rootless_owners};
 #[cfg(feature = "selinux")]
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
 pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};

@@ -35,6 +35,9 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("uid", &["--uid", "7"], &[]),
     ("gid", &["--gid", "7"], &["--uid", "7"]),
     ("mtime", &["--mtime", "12"], &[]),
+    ("owner-map", &["--owner-map", "u:3-9:70"], &[]),
+    ("xattrs-include", &["--xattrs-include", "trusted.*"], &[]),
+    ("xattrs-exclude", &["--xattrs-exclude", "user.n*"], &[]),
 ];
 
 /// Options that leave the image as it is, each with a test of its own below (or, for a terminal, beside the binary).
@@ -67,6 +70,9 @@ const KEEPING: &[&str] = &[
     "verbose",
     "dry-run",
     "continue",
+    // These need a source or a file of their own; tests of the program have them.
+    "rootless-owners",
+    "file-contexts",
 ];
 
 fn pack(sandbox: &Sandbox, name: &str, options: &[&str], stdin: &[u8], host: Host) -> Ran {

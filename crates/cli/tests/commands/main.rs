@@ -32,6 +32,7 @@ mod malformed_tars;
 mod matrix_workers;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
+mod pack_attributes;
 mod pack_continue;
 mod pack_mtree;
 mod pack_names;

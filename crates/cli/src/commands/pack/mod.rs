@@ -1,5 +1,6 @@
 //! `packline pack`: a directory, a tar or standard input becomes an image.
 
+mod attributes;
 mod dry_run;
 #[cfg(feature = "lrz")]
 mod lrz;
@@ -24,6 +25,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
+use attributes::Attributes;
 use manifest::{Definitions, Manifest};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
 
@@ -44,6 +46,8 @@ pub struct Pack {
     layout: Layout,
     #[command(flatten)]
     entries: Entries,
+    #[command(flatten)]
+    attributes: Attributes,
     #[command(flatten)]
     manifest: Manifest,
     #[command(flatten)]
@@ -110,6 +114,9 @@ impl Command for Pack {
              An mtree manifest begins with #mtree, or an entry with keywords of mtree(5). A file's content is that of contents=PATH, or \
              of the file at the entry's own path, relative to the working directory, as bsdtar has it; attributes that FILE \
              does not give are those of that file. A size must be that of the content; digests are not compared.\n\
+             Of what changes owners, --rootless-owners is first, then --owner-map, whose numbers no two rules may have; --uid, --gid and \
+             --all-root count for more than both. Of extended attributes, patterns are compared with whole names, and '*' is any run \
+             of characters; labels of --file-contexts are set after that. Directories that a tar only implies have no label.\n\
              Codecs of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
              Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
              Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
@@ -161,6 +168,7 @@ impl Pack {
         if let PackOptions::SquashFs(image) = &mut options {
             let time = self.time(io)?;
             changes.mtime_most = time.map(i64::from);
+            changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
             self.layout.apply(&self.compression, time.unwrap_or(0), image);
             resources = self.machine.resources(&io.host);
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;

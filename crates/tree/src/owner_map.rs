@@ -1,0 +1,127 @@
+//! Maps of owners: which numbers of users and groups become which others, as those of a user namespace do.
+
+use std::collections::BTreeMap;
+
+/// Numbers that become others; all others stay.
+///
+/// A rule is `[u:|g:]FIRST[-LAST]:TO`: numbers from FIRST to LAST become those from TO on, of users (`u:`), of groups (`g:`), or of both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnerMap {
+    users: Ranges,
+    groups: Ranges,
+}
+
+/// By their first number: the last, and what the first becomes. None overlap.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Ranges(BTreeMap<u32, (u32, u32)>);
+
+impl OwnerMap {
+    /// Adds a rule.
+    ///
+    /// # Errors
+    /// The fault, without the text of the rule: its form, a number out of range, or numbers that an earlier rule has.
+    pub fn add(&mut self, rule: &str) -> Result<(), String> {
+        let (users, groups, ranges) = match rule.split_once(':') {
+            Some(("u", ranges)) => (true, false, ranges),
+            Some(("g", ranges)) => (false, true, ranges),
+            _ => (true, true, rule),
+        };
+        let (first, last, to) = parse(ranges).ok_or("not a rule of owners (expected [u:|g:]FIRST[-LAST]:TO)")?;
+        if last < first {
+            return Err(format!("{last} is less than {first} (expected FIRST-LAST)"));
+        }
+        if to.checked_add(last - first).is_none() {
+            return Err(format!("{last} becomes more than {} (expected a lower TO, or a shorter range)", u32::MAX));
+        }
+        let taken = [(users, &self.users), (groups, &self.groups)];
+        if taken.iter().any(|(given, ranges)| *given && ranges.overlap(first, last)) {
+            return Err("an earlier rule has some of these numbers (expected one rule for each)".to_owned());
+        }
+        for (given, ranges) in [(users, &mut self.users), (groups, &mut self.groups)] {
+            if given {
+                ranges.0.insert(first, (last, to));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number that a user's becomes.
+    pub fn user(&self, id: u32) -> u32 {
+        self.users.map(id)
+    }
+
+    /// The number that a group's becomes.
+    pub fn group(&self, id: u32) -> u32 {
+        self.groups.map(id)
+    }
+
+    /// Whether it has no rule.
+    pub fn is_empty(&self) -> bool {
+        self.users.0.is_empty() && self.groups.0.is_empty()
+    }
+}
+
+impl Ranges {
+    fn overlap(&self, first: u32, last: u32) -> bool {
+        self.0.range(..=last).next_back().is_some_and(|(_, &(end, _))| end >= first)
+    }
+
+    fn map(&self, id: u32) -> u32 {
+        let below = self.0.range(..=id).next_back().filter(|(_, (last, _))| *last >= id);
+        below.map_or(id, |(first, (_, to))| to + (id - first))
+    }
+}
+
+fn parse(rule: &str) -> Option<(u32, u32, u32)> {
+    let (range, to) = rule.split_once(':')?;
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    Some((number(first)?, number(last)?, number(to)?))
+}
+
+/// A number of digits alone; `str::parse` would accept a sign.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(rules: &[&str]) -> Result<OwnerMap, String> {
+        let mut map = OwnerMap::default();
+        rules.iter().try_for_each(|rule| map.add(rule))?;
+        Ok(map)
+    }
+
+    #[test]
+    fn numbers_of_a_rule_become_others() {
+        let map = map(&["u:1000:0", "g:100-199:4294967196", "5-7:50", "u:0-4:10", "u:4294967295:1"]).unwrap();
+        let users = [0, 4, 5, 6, 7, 8, 999, 1000, 1001, u32::MAX].map(|id| map.user(id));
+        assert_eq!(users, [10, 14, 50, 51, 52, 8, 999, 0, 1001, 1]);
+        let groups = [0, 5, 7, 99, 100, 199, 200, 1000].map(|id| map.group(id));
+        assert_eq!(groups, [0, 50, 52, 99, 4_294_967_196, u32::MAX, 200, 1000]);
+        assert!(OwnerMap::default().is_empty() && !map.is_empty());
+    }
+
+    #[test]
+    fn rules_without_meaning_are_refused() {
+        for (rules, part) in [
+            (&["5"][..], "not a rule"),
+            (&[""], "not a rule"),
+            (&["x:1:2"], "not a rule"),
+            (&["u:1"], "not a rule"),
+            (&["u:1:2:3"], "not a rule"),
+            (&["u:+1:2"], "not a rule"),
+            (&["u:-1:2"], "not a rule"),
+            (&["1:4294967296"], "not a rule"),
+            (&["u:7-6:0"], "6 is less than 7"),
+            (&["0-1:4294967295"], "1 becomes more than 4294967295"),
+            (&["u:5:1", "4-6:1"], "an earlier rule"),
+            (&["u:5-9:1", "u:9-10:1"], "an earlier rule"),
+            (&["u:5-9:1", "u:6:1"], "an earlier rule"),
+        ] {
+            assert!(map(rules).is_err_and(|error| error.contains(part)), "{rules:?}");
+        }
+        assert!(map(&["u:5:1", "g:5:1", "u:4:1", "u:6:1"]).is_ok());
+    }
+}

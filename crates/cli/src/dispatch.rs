@@ -26,6 +26,8 @@ use crate::compat::squashfs_tools::sqfscat::Sqfscat;
 use crate::compat::squashfs_tools::sqfstar::Sqfstar;
 use crate::compat::squashfs_tools::unsquashfs::Unsquashfs;
 use crate::compat::squashfs_tools::{mksquashfs, partial_help};
+#[cfg(feature = "mount")]
+use crate::compat::squashfuse;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -65,6 +67,10 @@ pub static COMMANDS: &[Entry] = &[
     #[cfg(feature = "lrz")]
     Entry::of::<lrzip::tar::Lrzuntar>(),
     #[cfg(feature = "mount")]
+    Entry::of::<squashfuse::Squashfuse>(),
+    #[cfg(feature = "mount")]
+    Entry::of::<squashfuse::SquashfuseLl>(),
+    #[cfg(feature = "mount")]
     Entry::of::<mount::Mount>(),
     #[cfg(feature = "mount")]
     Entry::of::<umount::Umount>(),
@@ -81,6 +87,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("mount", "mount"),
     #[cfg(not(feature = "mount"))]
     ("umount", "mount"),
+    #[cfg(not(feature = "mount"))]
+    ("squashfuse", "mount"),
+    #[cfg(not(feature = "mount"))]
+    ("squashfuse_ll", "mount"),
     #[cfg(not(feature = "bench"))]
     ("bench", "bench"),
     #[cfg(not(feature = "pln"))]
@@ -126,7 +136,7 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
         Some(command) => run_command(command, command.name, rest, io),
         // mount(8) runs this for the type packline.
         None if called_as == "mount.packline" => run_named(&with_name("mount", rest), io),
-        None => match not_provided(&called_as) {
+        None => match left_out(&called_as) {
             Some(failure) => report(&failure, "packline", 2, io),
             None => run_named(rest, io),
         },
@@ -179,22 +189,15 @@ fn print_versions(io: &mut Io) -> u8 {
     }
 }
 
-/// Programs that are not replaced so far, and which command of ours does their work.
-const NOT_PROVIDED: [(&str, &str); 2] = [("squashfuse", "mount IMAGE DIR"), ("squashfuse_ll", "mount IMAGE DIR")];
-
-/// The error for the name of such a program.
-fn not_provided(name: &OsStr) -> Option<Failure> {
-    if let Some((name, feature)) = LEFT_OUT.iter().find(|(known, _)| name == *known) {
-        let what = format!("this build has no '{name}' (expected one with the feature '{feature}')");
-        return Some(Failure::failed(what));
-    }
-    let (name, ours) = NOT_PROVIDED.into_iter().find(|(known, _)| name == *known)?;
-    Some(Failure::failed(format!("{name} is not provided yet (expected 'packline {ours}')")))
+/// The error for the name of a command that this build leaves out.
+fn left_out(name: &OsStr) -> Option<Failure> {
+    let (name, feature) = LEFT_OUT.iter().find(|(known, _)| name == *known)?;
+    Some(Failure::failed(format!("this build has no '{name}' (expected one with the feature '{feature}')")))
 }
 
 /// The error for a command that does not exist, with the nearest one that does.
 pub fn unknown_command(name: &OsStr) -> Failure {
-    if let Some(failure) = not_provided(name) {
+    if let Some(failure) = left_out(name) {
         return failure;
     }
     let text = name.to_string_lossy();
@@ -456,9 +459,9 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
         }
         // The reader wants no more; ripgrep exits with 0 too.
         Failure::BrokenPipe => 0,
-        Failure::ExitTwo(failure) => match report(failure, called, 2, io) {
+        Failure::Exit(status, failure) => match report(failure, called, usage_status, io) {
             0 => 0,
-            _ => 2,
+            _ => *status,
         },
         Failure::AlreadyReported(status) => *status,
     }

@@ -12,6 +12,7 @@ mod packaging;
 mod patterns;
 mod pln;
 mod scheduling;
+mod squashfuse;
 mod table;
 mod tar2sqfs;
 mod unpack;

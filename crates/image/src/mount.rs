@@ -3,6 +3,7 @@
 //! Of the tree only inode numbers are kept, where the image has no table of them (`numbers.rs`): a look-up costs the metadata that it
 //! reads, and the kernel may cache replies for ever.
 
+mod activity;
 mod answer;
 mod attach;
 mod attributes;
@@ -14,22 +15,28 @@ mod kernel_ahead;
 mod numbers;
 mod table;
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
-use packline_squashfs::read::{Files, RandomSettings};
+use packline_runtime::escape::Escape;
+use packline_squashfs::read::{Files, Inode, Node, RandomSettings};
 use packline_tree::threads::{refused as no_thread, startable};
+use rustix::io::Errno;
 
 pub use attach::Unmounter;
-use attach::{Attached, attach};
+use attach::{Attached, SUBTYPE, attach};
 pub use detach::unmount;
 use kernel_ahead::KernelAhead;
 pub use table::{MountFlag, MountFlags};
 
+use crate::follow::{Followed, follow};
 use crate::read_plan::metadata_cache;
 use crate::{Error, ImagePlace, OpenedImage, ReadDemand, ReadPlan, Resources};
+use activity::{Activity, TICK};
 use answer::Answers;
 
 /// Faults waiting to be reported, at most; further ones are dropped.
@@ -54,8 +61,18 @@ pub struct MountRequest {
     pub image: ImagePlace,
     /// The directory on which it appears.
     pub point: PathBuf,
+    /// An open `/dev/fuse` that another process has mounted already. Then `point` is its name in messages, and who may use the mount, its
+    /// flags, its type and its source are not changed.
+    pub device: Option<Arc<OwnedFd>>,
+    /// The directory of the image that becomes the root of the mount: a path, empty for all of it. Symbolic links are followed inside the
+    /// image.
+    pub subdir: Vec<u8>,
     /// Whether other users may use the mount too.
     pub allow_other: bool,
+    /// Whether root may use the mount too, and other users not.
+    pub allow_root: bool,
+    /// Whether the permissions of the entries count. Otherwise whoever may use the mount may read all of it.
+    pub check_permissions: bool,
     /// Whether the mount also ends if this process is killed. Needs `fusermount3` or `fusermount`, and `allow_other` unless this
     /// is root.
     pub auto_unmount: bool,
@@ -67,6 +84,10 @@ pub struct MountRequest {
     pub gid: Option<u32>,
     /// The source that mount(8) shows; by default the path of the image.
     pub source_name: Option<Vec<u8>>,
+    /// What follows `fuse.` in the type that mount(8) shows.
+    pub subtype: Vec<u8>,
+    /// Unmount after this time without a request and without an open file or directory, to the second.
+    pub idle: Option<Duration>,
     /// Processors to use, and memory; at least one thread answers and one decodes ahead. The other fields are not used.
     pub resources: Resources,
 }
@@ -77,12 +98,18 @@ impl MountRequest {
         MountRequest {
             image,
             point,
+            device: None,
+            subdir: Vec::new(),
             allow_other: false,
+            allow_root: false,
+            check_permissions: true,
             auto_unmount: false,
             flags: MountFlags::default(),
             uid: None,
             gid: None,
             source_name: None,
+            subtype: SUBTYPE.to_vec(),
+            idle: None,
             resources: Resources::default(),
         }
     }
@@ -93,6 +120,8 @@ pub struct Mounted {
     session: BackgroundSession,
     unmounter: Unmounter,
     faults: Receiver<String>,
+    activity: Arc<Activity>,
+    idle: Option<Duration>,
     display_path: PathBuf,
 }
 
@@ -108,15 +137,25 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let files = Files::new(&image.image, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
     let (teller, faults) = sync_channel(FAULTS);
     let files = Arc::new(files);
+    let root = root_of(&image, &request.subdir)?;
     let answers =
-        Answers::new(image, Arc::clone(&files), request, teller).map_err(|(image, cause)| image.fault(cause))?;
+        Answers::new(image, &root, Arc::clone(&files), request, teller).map_err(|(image, cause)| image.fault(cause))?;
+    let activity = answers.activity();
     let attached = attach(request, answer)?;
     let unmounter = attached.unmounter();
-    let kernel = KernelAhead::of(attached.point());
+    let kernel = attached.point().map(KernelAhead::of);
     match serve(answers, attached, answering(&plan), request) {
         Ok(session) => {
-            files.serve_ahead(!kernel.raise(request.resources.workers, answer));
-            Ok(Mounted { session, unmounter, faults, display_path: request.point.clone() })
+            let raised = kernel.is_some_and(|kernel| kernel.raise(request.resources.workers, answer));
+            files.serve_ahead(!raised);
+            Ok(Mounted {
+                session,
+                unmounter,
+                faults,
+                activity,
+                idle: request.idle,
+                display_path: request.point.clone(),
+            })
         }
         Err(cause) => {
             // A mount that is attached already must not stay without a process that answers.
@@ -128,6 +167,24 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
 
 fn refused(point: &Path, cause: std::io::Error) -> Error {
     Error::Output { path: point.to_path_buf(), action: "cannot mount on it", cause }
+}
+
+/// The directory of the image that becomes the root of the mount.
+fn root_of(image: &OpenedImage, subdir: &[u8]) -> Result<Inode, Error> {
+    let refused = |what: &str| Error::Target {
+        path: image.display_path.clone(),
+        what: format!("{}: {what}", subdir.escaped()),
+        expected: "the path of a directory in the image".to_string(),
+    };
+    match follow(&image.image, subdir).map_err(|cause| image.fault_at(subdir, cause))? {
+        Followed::Missing => Err(refused("there is no such entry")),
+        Followed::TooManyLinks => Err(refused("too many symbolic links on the way")),
+        Followed::Found(inode) => match inode.node {
+            Node::Directory(_) => Ok(*inode),
+            _ if subdir.is_empty() => Ok(*inode),
+            _ => Err(refused("is not a directory")),
+        },
+    }
 }
 
 fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
@@ -165,7 +222,12 @@ fn serve(
     threads: usize,
     request: &MountRequest,
 ) -> std::io::Result<BackgroundSession> {
-    let acl = if request.allow_other { SessionACL::All } else { SessionACL::Owner };
+    let acl = match request {
+        MountRequest { allow_root: true, .. } => SessionACL::RootAndOwner,
+        // The kernel knows who may use a mount of another process.
+        MountRequest { allow_other: true, .. } | MountRequest { device: Some(_), .. } => SessionACL::All,
+        _ => SessionACL::Owner,
+    };
     let mut config = Config::default();
     config.acl = acl;
     config.n_threads = Some(threads);
@@ -178,13 +240,43 @@ impl Mounted {
         self.unmounter.clone()
     }
 
-    /// Waits until it is unmounted. `fault` gets a message for each failed read meanwhile, as far as it keeps up.
+    /// Waits until it is unmounted, or has been idle for the time of the request, and then unmounts it. `fault` gets a message for each
+    /// failed read meanwhile, as far as it keeps up.
     ///
     /// # Errors
-    /// [`Error::Output`] if the kernel's requests could no longer be read.
+    /// [`Error::Output`] if the kernel's requests could no longer be read, or if the system refuses to unmount.
     pub fn wait(self, fault: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        // The sender is part of the file system, which ends with the session.
-        self.faults.iter().for_each(|what| fault(&what));
-        self.session.join().map_err(|cause| refused(&self.display_path, cause))
+        let failed = |cause| refused(&self.display_path, cause);
+        if self.is_left_idle(fault) {
+            self.unmounter.unmount().map_err(failed)?;
+            // Without a mount point of ours the kernel ends the session when the process ends.
+            if self.unmounter.point().is_none() {
+                return Ok(());
+            }
+            self.faults.iter().for_each(|what| fault(&what));
+        }
+        match self.session.join() {
+            // The kernel has ended the connection (`umount -f`, or by its file in /sys/fs/fuse): the mount is gone all the same.
+            Err(cause) if cause.raw_os_error() == Some(Errno::CONNABORTED.raw_os_error()) => Ok(()),
+            joined => joined.map_err(failed),
+        }
+    }
+
+    /// Passes faults on until the session ends, or the mount is idle: then true.
+    fn is_left_idle(&self, fault: &mut dyn FnMut(&str)) -> bool {
+        let Some(most) = self.idle else {
+            // The sender is part of the file system, which ends with the session.
+            self.faults.iter().for_each(|what| fault(&what));
+            return false;
+        };
+        let mut quiet = self.activity.quiet();
+        loop {
+            match self.faults.recv_timeout(TICK) {
+                Ok(what) => fault(&what),
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) if quiet.tick() >= most => return true,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 }

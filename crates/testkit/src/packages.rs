@@ -24,6 +24,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("sqfs2tar", "squashfs-tools-ng"),
     ("sqfsdiff", "squashfs-tools-ng"),
     ("squashfuse", "squashfuse"),
+    ("squashfuse_ll", "squashfuse"),
     ("tar2sqfs", "squashfs-tools-ng"),
     ("time", "time"),
     ("unsquashfs", "squashfs-tools"),

@@ -44,6 +44,8 @@ pub enum Compat {
     ExitTwo,
     /// Those of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
     SquashfsTools,
+    /// As [`Compat::ToolsNg`], but wrong usage exits with 254, as that of squashfuse.
+    Squashfuse,
 }
 
 impl Compat {
@@ -54,7 +56,11 @@ impl Compat {
 
     /// Exit status of wrong usage.
     pub fn usage_status(self) -> u8 {
-        if matches!(self, Compat::ToolsNg | Compat::SquashfsTools) { 1 } else { 2 }
+        match self {
+            Compat::ToolsNg | Compat::SquashfsTools => 1,
+            Compat::Packline | Compat::ExitTwo => 2,
+            Compat::Squashfuse => 254,
+        }
     }
 }
 

@@ -48,10 +48,12 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
     }
 }
 
-/// What `--version` prints after the name. Callers of squashfs-tools compare the version: ours has the options of that one.
+/// What `--version` prints after the name. Callers of squashfs-tools compare the version: ours has the options of that one. So has ours of
+/// squashfuse.
 fn version_of(compat: Compat) -> &'static str {
     match compat {
         Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
+        Compat::Squashfuse => concat!("0.6.1 (packline ", env!("CARGO_PKG_VERSION"), ")"),
         _ => env!("CARGO_PKG_VERSION"),
     }
 }
@@ -60,7 +62,7 @@ fn version_of(compat: Compat) -> &'static str {
 pub fn full_name(entry: &Entry) -> String {
     match entry.compat {
         Compat::Packline => format!("packline {}", entry.name),
-        Compat::ToolsNg | Compat::ExitTwo | Compat::SquashfsTools => entry.name.to_string(),
+        Compat::ToolsNg | Compat::ExitTwo | Compat::SquashfsTools | Compat::Squashfuse => entry.name.to_string(),
     }
 }
 

@@ -94,7 +94,7 @@ pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
     match equal {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::AlreadyReported(1)),
-        Err(failure) => Err(Failure::ExitTwo(Box::new(failure))),
+        Err(failure) => Err(Failure::Exit(2, Box::new(failure))),
     }
 }
 

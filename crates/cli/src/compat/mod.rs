@@ -3,4 +3,6 @@
 #[cfg(feature = "lrz")]
 pub mod lrzip;
 pub mod squashfs_tools;
+#[cfg(feature = "mount")]
+pub mod squashfuse;
 pub mod tools_ng;

@@ -1,9 +1,10 @@
-//! The process and its machine: clock, environment, processors, memory, names of users, time zone, standard streams and signals, each read in one file.
+//! The process and its machine: clock, environment, processors, memory, names of users, time zone, descriptors, standard streams and signals, each read in one file.
 
 pub mod clock;
 pub mod closed_streams;
 pub mod date;
 pub mod definitions;
+pub mod descriptors;
 pub mod environment;
 pub mod machine;
 pub mod names;

@@ -11,6 +11,7 @@ use clap::{Arg, ArgAction, Command};
 use super::harness::run;
 use crate::args::parser::{full_name, parser_of};
 use crate::args::{Compat, Entry};
+use crate::compat::squashfuse::words::{WORDS, Word};
 use crate::dispatch::COMMANDS;
 
 /// How the help of an option begins that changes nothing, before the reason.
@@ -48,6 +49,12 @@ fn what_is_refused_says_so() {
             let ran = run(&words);
             assert!(ran.status == entry.compat.usage_status(), "{words:?}: {ran:?}");
             assert!(ran.err.contains(words[1]) && ran.err.contains("not supported"), "{words:?}: {ran:?}");
+        }
+        for word in words(entry).iter().filter(|word| word.help.starts_with(REFUSED)) {
+            let typed = if word.value.is_empty() { word.name.to_string() } else { format!("{}=1", word.name) };
+            let ran = run(&[entry.name, "-o", &typed, "a", "b"]);
+            assert!(ran.status == entry.compat.usage_status(), "{typed}: {ran:?}");
+            assert!(ran.err.contains(&typed) && ran.err.contains("not supported"), "{typed}: {ran:?}");
         }
     }
 }
@@ -102,18 +109,15 @@ fn page(entry: &Entry, peer: &Peer) -> (String, Vec<String>) {
     let mut known = BTreeSet::new();
     for option in parser.get_arguments().filter(|option| !option.is_positional()) {
         let names = names(entry.compat, option);
-        let text = help(option);
-        let kinds = ["as there", "no effect", "refused", "added"];
-        let kind = match () {
-            () if !names.iter().any(|name| peer.options.contains(name.as_str())) => 3,
-            () if text.starts_with(WITHOUT_EFFECT) => 1,
-            () if text.starts_with(REFUSED) => 2,
-            () => 0,
-        };
-        counts[kind] += 1;
-        let text = text.strip_prefix(WITHOUT_EFFECT).unwrap_or(&text).replace('|', "\\|");
-        writeln!(page, "| `{}` | {} | {text} |", with_value(&names, option), kinds[kind]).unwrap();
+        let is_known = names.iter().any(|name| peer.options.contains(name.as_str()));
+        counts[row(&mut page, &with_value(&names, option), is_known, &help(option))] += 1;
         known.extend(names);
+    }
+    for word in words(entry) {
+        let name = format!("{}{}", word.name, if word.value.is_empty() { "" } else { "=" });
+        let is_known = peer.options.contains(name.as_str());
+        counts[row(&mut page, &format!("-o {}", shown(word)), is_known, word.help)] += 1;
+        known.insert(name);
     }
     for name in peer.options.iter().filter(|name| !known.contains(**name)) {
         let by_cluster = clustered(&parser, name);
@@ -122,6 +126,29 @@ fn page(entry: &Entry, peer: &Peer) -> (String, Vec<String>) {
         writeln!(page, "| `{name}` | refused | An unknown option |").unwrap();
     }
     (page, counts.iter().map(ToString::to_string).collect())
+}
+
+/// Words of `-o`.
+fn words(entry: &Entry) -> &'static [Word] {
+    if entry.compat == Compat::Squashfuse { WORDS } else { &[] }
+}
+
+/// Adds a row, and returns which kind of option it is for.
+fn row(page: &mut String, shown: &str, is_known: bool, help: &str) -> usize {
+    let kind = match () {
+        () if !is_known => 3,
+        () if help.starts_with(WITHOUT_EFFECT) => 1,
+        () if help.starts_with(REFUSED) => 2,
+        () => 0,
+    };
+    let text = help.strip_prefix(WITHOUT_EFFECT).unwrap_or(help).replace('|', "\\|");
+    writeln!(page, "| `{shown}` | {} | {text} |", ["as there", "no effect", "refused", "added"][kind]).unwrap();
+    kind
+}
+
+/// A word of `-o` with its value.
+fn shown(word: &Word) -> String {
+    format!("{}{}{}", word.name, if word.value.is_empty() { "" } else { "=" }, word.value)
 }
 
 /// Whether a word that is no option by itself would be taken for options of one letter.

@@ -189,6 +189,7 @@ fn the_name_it_is_called_by_counts() {
         let (status, text) = call(&format!("/usr/bin/{name}"), &["--version"]);
         let version = match command.compat {
             Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
+            Compat::Squashfuse => concat!("0.6.1 (packline ", env!("CARGO_PKG_VERSION"), ")"),
             _ => env!("CARGO_PKG_VERSION"),
         };
         assert_eq!((status, text), (0, format!("{name} {version}\n")));

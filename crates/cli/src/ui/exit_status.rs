@@ -20,10 +20,23 @@ const TABLE: [(&str, &str); 5] = [
     ("128+N", "Stopped by signal N. Temporary files were removed"),
 ];
 
+/// Those of squashfuse and squashfuse_ll.
+const OF_SQUASHFUSE: [(&str, &str); 5] = [
+    (
+        "0",
+        "Success: the image can be used; in the foreground, that it was unmounted, also by SIGINT, SIGTERM or SIGHUP",
+    ),
+    ("1", "squashfuse: there is no such mount point. squashfuse_ll: the mount is refused"),
+    ("4", "squashfuse: the mount is refused"),
+    ("254", "Wrong usage; squashfuse_ll: there is no such mount point"),
+    ("255", "The image cannot be opened, or is none"),
+];
+
 /// The rows that apply to a command.
 pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)> {
     let applies = move |status: &str| compat == Compat::Packline || status != "3";
-    TABLE.into_iter().filter(move |(status, _)| applies(status)).map(move |(status, meaning)| match (compat, status) {
+    let table = if compat == Compat::Squashfuse { OF_SQUASHFUSE } else { TABLE };
+    table.into_iter().filter(move |(status, _)| applies(status)).map(move |(status, meaning)| match (compat, status) {
         (Compat::ToolsNg | Compat::SquashfsTools, "1") => {
             (status, "Failure or wrong usage. What was under the output's name still is")
         }

@@ -20,8 +20,8 @@ pub enum Failure {
     Memory(String),
     /// The reader of standard output is gone: the command ends without a message, with status 0.
     BrokenPipe,
-    /// Any of these, where a status of 1 means something else: exits with 2.
-    ExitTwo(Box<Failure>),
+    /// Any of these, where 1 means something else: exits with this status.
+    Exit(u8, Box<Failure>),
     /// The failure has been printed already: exits with this status.
     AlreadyReported(u8),
 }
@@ -44,7 +44,7 @@ impl Failure {
         match (self, memory) {
             (Failure::Memory(message), Some(long)) => Failure::Failed(format!("{message}; --{long} allows more")),
             (Failure::Memory(message), None) => Failure::Failed(message),
-            (Failure::ExitTwo(failure), _) => Failure::ExitTwo(Box::new(failure.advised(memory))),
+            (Failure::Exit(status, failure), _) => Failure::Exit(status, Box::new(failure.advised(memory))),
             (other, _) => other,
         }
     }

@@ -1,6 +1,8 @@
 //! Output for the user: text and JSON on the standard streams, progress, summaries, failures.
 
 pub mod counters;
+#[cfg(feature = "mount")]
+pub mod debug_log;
 pub mod elapsed;
 pub mod escape;
 pub mod exit_status;

@@ -50,6 +50,8 @@ mod squashfs_tools_mksquashfs;
 mod squashfs_tools_pseudo;
 mod squashfs_tools_sources;
 mod squashfs_tools_unsquashfs;
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
+mod squashfuse;
 mod standard_streams;
 mod stopping;
 mod streams_killed;

@@ -16,6 +16,7 @@ use fuser::{
 use packline_squashfs::read::{DirEntry, Files, Image, Inode, Node, NodeType, OpenFile, ReadError};
 
 use super::MountRequest;
+use super::activity::Activity;
 use super::attributes::{absent, attributes, file_type, unreadable};
 use super::directory::{DOTS, Directory};
 use super::handles::Handles;
@@ -45,6 +46,7 @@ pub(super) struct Answers {
     files: Handles<OpenFile>,
     directories: Handles<Directory>,
     faults: SyncSender<String>,
+    activity: Arc<Activity>,
     /// Owner and group of every entry, instead of its own.
     owner: (Option<u32>, Option<u32>),
 }
@@ -64,21 +66,26 @@ impl From<ReadError> for Refusal {
 }
 
 impl Answers {
-    /// The file system of an image whose root can be read.
+    /// The file system below a directory of an image, if the directory can be read.
     pub(super) fn new(
         image: OpenedImage,
+        root: &Inode,
         contents: Arc<Files>,
         request: &MountRequest,
         faults: SyncSender<String>,
     ) -> Result<Answers, (OpenedImage, ReadError)> {
-        let (root, limit) = (image.image.inode(image.image.root()), request.resources.memory);
-        match root.and_then(|root| image.image.entries(&root).map(|_| Numbers::new(&image.image, &root, limit))) {
-            Ok(numbers) => {
-                let (files, directories) = (Handles::new(), Handles::new());
-                Ok(Answers { image, numbers, contents, files, directories, faults, owner: (request.uid, request.gid) })
-            }
-            Err(cause) => Err((image, cause)),
+        if let Err(cause) = image.image.entries(root) {
+            return Err((image, cause));
         }
+        let numbers = Numbers::new(&image.image, root, request.resources.memory);
+        let (files, directories) = (Handles::new(), Handles::new());
+        let (activity, owner) = (Arc::default(), (request.uid, request.gid));
+        Ok(Answers { image, numbers, contents, files, directories, faults, activity, owner })
+    }
+
+    /// What counts the use of the mount.
+    pub(super) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
     }
 
     fn image(&self) -> &Image {
@@ -86,6 +93,7 @@ impl Answers {
     }
 
     fn inode(&self, node: INodeNo) -> Result<Inode, Refusal> {
+        self.activity.asked();
         let place = self.numbers.place(self.image(), node)?.ok_or(Refusal::Wrong(Errno::ESTALE))?;
         Ok(self.image().inode(place)?)
     }
@@ -120,7 +128,10 @@ impl Answers {
             return Err(Refusal::Wrong(Errno::EROFS));
         }
         match self.inode(number)?.node {
-            Node::File(file) => Ok(self.files.open(self.contents.open(&file))),
+            Node::File(file) => {
+                self.activity.opened();
+                Ok(self.files.open(self.contents.open(&file)))
+            }
             Node::Directory(_) => Err(Refusal::Wrong(Errno::EISDIR)),
             _ => Err(Refusal::Wrong(Errno::EINVAL)),
         }
@@ -129,7 +140,10 @@ impl Answers {
     fn opened_directory(&self, number: INodeNo) -> Result<u64, Refusal> {
         let inode = self.inode(number)?;
         match inode.node {
-            Node::Directory(_) => Ok(self.directories.open(Directory::new(inode))),
+            Node::Directory(_) => {
+                self.activity.opened();
+                Ok(self.directories.open(Directory::new(inode)))
+            }
             _ => Err(Refusal::Wrong(Errno::ENOTDIR)),
         }
     }
@@ -157,7 +171,7 @@ impl Answers {
     /// The number that `.` or `..` of a directory shows. That of a parent is what the directory says; the root is its own.
     fn dot(&self, directory: &Inode, name: &str) -> INodeNo {
         match &directory.node {
-            Node::Directory(data) if name == ".." && directory.at != self.image().root() => {
+            Node::Directory(data) if name == ".." && !self.numbers.is_root(directory.at) => {
                 INodeNo(u64::from(data.parent.max(1)))
             }
             _ => self.named(directory).display_path,
@@ -301,6 +315,7 @@ impl Filesystem for Answers {
         reply: ReplyEmpty,
     ) {
         self.files.close(fh.0);
+        self.activity.closed();
         reply.ok();
     }
 
@@ -353,6 +368,7 @@ impl Filesystem for Answers {
 
     fn releasedir(&self, _: &Request, _: INodeNo, fh: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
         self.directories.close(fh.0);
+        self.activity.closed();
         reply.ok();
     }
 

@@ -17,8 +17,8 @@ use super::{MountRequest, helper, refused};
 use crate::Error;
 
 const DEVICE: &str = "/dev/fuse";
-/// The type that mount(8) shows.
-pub(super) const TYPE: &str = "fuse.packline";
+/// What follows `fuse.` in the type that mount(8) shows, by default.
+pub(super) const SUBTYPE: &[u8] = b"packline";
 
 /// A connection to the kernel that is mounted, but not served yet.
 pub(super) struct Attached {
@@ -34,7 +34,8 @@ pub struct Unmounter {
 
 #[derive(Debug)]
 struct Shared {
-    point: PathBuf,
+    /// None for a mount of another process.
+    point: Option<PathBuf>,
     /// Shows whether it is still mounted. Closed with the mount, as the kernel aborts only when no process has the device.
     device: Mutex<Option<OwnedFd>>,
     /// While it is open, fusermount waits to unmount after us.
@@ -43,14 +44,23 @@ struct Shared {
 
 /// Mounts. `answer`: most bytes of a read request.
 pub(super) fn attach(request: &MountRequest, answer: u64) -> Result<Attached, Error> {
+    if let Some(device) = &request.device {
+        let device = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
+        return attached(request, None, (device, None));
+    }
     let point = mount_point(&request.point)?;
-    check_guard(request)?;
+    check_access(request)?;
     let taken = if request.auto_unmount {
         through_helper(request, &point, answer)
     } else {
         by_any_means(request, &point, answer)
     };
-    let (device, guard) = taken.map_err(|cause| refused(&request.point, cause))?;
+    let taken = taken.map_err(|cause| refused(&request.point, cause))?;
+    attached(request, Some(point), taken)
+}
+
+fn attached(request: &MountRequest, point: Option<PathBuf>, taken: Taken) -> Result<Attached, Error> {
+    let (device, guard) = taken;
     let watched = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
     let shared = Shared { point, device: Mutex::new(Some(watched)), _guard: guard };
     Ok(Attached { device, unmounter: Unmounter { shared: Arc::new(shared) } })
@@ -61,9 +71,9 @@ impl Attached {
         self.unmounter.clone()
     }
 
-    /// The mount point.
-    pub(super) fn point(&self) -> &Path {
-        &self.unmounter.shared.point
+    /// The mount point, if the mount is ours.
+    pub(super) fn point(&self) -> Option<&Path> {
+        self.unmounter.point()
     }
 
     pub(super) fn into_device(self) -> OwnedFd {
@@ -72,12 +82,21 @@ impl Attached {
 }
 
 /// The helper checks as root whether a mount is dead, but root may not enter a mount that only a user may use.
-fn check_guard(request: &MountRequest) -> Result<(), Error> {
-    if !request.auto_unmount || request.allow_other || rustix::process::geteuid().is_root() {
+fn check_access(request: &MountRequest) -> Result<(), Error> {
+    if request.allow_root && request.allow_other {
+        let what = "allow-root and allow-other exclude each other".to_string();
+        return Err(Error::Request { what, expected: "one of them".to_string() });
+    }
+    if !request.auto_unmount || lets_others_in(request) || rustix::process::geteuid().is_root() {
         return Ok(());
     }
     let what = "a user's own mount is not unmounted automatically unless others are let in".to_string();
     Err(Error::Request { what, expected: "allow-other together with auto-unmount".to_string() })
+}
+
+/// The kernel lets root in only together with all others; the session then refuses those.
+fn lets_others_in(request: &MountRequest) -> bool {
+    request.allow_other || request.allow_root
 }
 
 fn mount_point(path: &Path) -> Result<PathBuf, Error> {
@@ -104,29 +123,35 @@ fn directly(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Own
     let open = File::options().read(true).write(true).open(DEVICE);
     let device = open.map_err(|cause| io::Error::new(cause.kind(), format!("{DEVICE}: {cause}")))?;
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    let mut data = format!(
-        "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions,max_read={answer}",
-        device.as_raw_fd(),
-    );
-    if request.allow_other {
-        data.push_str(",allow_other");
-    }
+    let mut data = format!("fd={},rootmode=40000,user_id={uid},group_id={gid},max_read={answer}", device.as_raw_fd(),);
+    let words = [(request.check_permissions, ",default_permissions"), (lets_others_in(request), ",allow_other")];
+    words.into_iter().filter(|(wanted, _)| *wanted).for_each(|(_, word)| data.push_str(word));
     let data = CString::new(data)?;
-    let source = source_name(request);
-    rustix::mount::mount(source.as_slice(), point, TYPE, request.flags.kernel(), data.as_c_str())?;
+    let (source, kind) = (source_name(request), type_name(&request.subtype));
+    rustix::mount::mount(source.as_slice(), point, kind.as_slice(), request.flags.kernel(), data.as_c_str())?;
     Ok(device.into())
 }
 
 fn through_helper(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Taken> {
-    let source = helper::escaped(&source_name(request));
-    let mut options =
-        format!("{},default_permissions,max_read={answer},subtype=packline,fsname=", request.flags.words())
-            .into_bytes();
-    options.extend_from_slice(&source);
-    for (wanted, word) in [(request.allow_other, ",allow_other"), (request.auto_unmount, ",auto_unmount")] {
+    let mut options = format!("{},max_read={answer},fsname=", request.flags.words()).into_bytes();
+    options.extend_from_slice(&helper::escaped(&source_name(request)));
+    if !request.subtype.is_empty() {
+        options.extend_from_slice(b",subtype=");
+        options.extend_from_slice(&helper::escaped(&request.subtype));
+    }
+    for (wanted, word) in [
+        (request.check_permissions, ",default_permissions"),
+        (lets_others_in(request), ",allow_other"),
+        (request.auto_unmount, ",auto_unmount"),
+    ] {
         options.extend_from_slice(if wanted { word.as_bytes() } else { b"" });
     }
     helper::mount(&options, point, request.auto_unmount)
+}
+
+/// The type that mount(8) shows.
+pub(super) fn type_name(subtype: &[u8]) -> Vec<u8> {
+    if subtype.is_empty() { b"fuse".to_vec() } else { [b"fuse.", subtype].concat() }
 }
 
 /// The source that mount(8) shows.
@@ -139,19 +164,21 @@ fn source_name(request: &MountRequest) -> Vec<u8> {
 }
 
 impl Unmounter {
+    pub(super) fn point(&self) -> Option<&Path> {
+        self.shared.point.as_deref()
+    }
+
     /// Unmounts, unless that was done already. The mount cannot be entered after this; processes in it stay until the process
-    /// ends.
+    /// ends. A mount of another process answers with errors once this process ends.
     ///
     /// # Errors
     /// The system refuses.
     pub fn unmount(&self) -> io::Result<()> {
         let mut device = self.shared.device.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(watched) = device.take() else { return Ok(()) };
-        if is_gone(watched.as_fd()) {
-            return Ok(());
-        }
-        match rustix::mount::unmount(&self.shared.point, UnmountFlags::DETACH) {
-            Err(Errno::PERM) => helper::unmount(&self.shared.point),
+        let Some(point) = self.point().filter(|_| !is_gone(watched.as_fd())) else { return Ok(()) };
+        match rustix::mount::unmount(point, UnmountFlags::DETACH) {
+            Err(Errno::PERM) => helper::unmount(point),
             outcome => outcome.map_err(io::Error::from),
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
-use super::attach::TYPE;
+use super::attach::{SUBTYPE, type_name};
 use super::helper;
 use crate::Error;
 
@@ -54,7 +54,7 @@ fn is_ours(mounts: &[u8], point: &Path) -> bool {
         let on = unescaped(fields.nth(4)?);
         (on == point).then(|| fields.skip_while(|field| *field != b"-").nth(1)).flatten()
     });
-    types.next_back() == Some(TYPE.as_bytes())
+    types.next_back() == Some(type_name(SUBTYPE).as_slice())
 }
 
 /// A path in which space, tab, newline and backslash are written as `\ooo`, octal.

@@ -27,7 +27,7 @@ pub(super) fn memory(image: &Image, limit: u64) -> u64 {
     all.min(limit / PART)
 }
 
-/// The numbers of one image.
+/// The numbers of one mount.
 pub(super) struct Numbers {
     root: InodeRef,
     root_number: u32,
@@ -57,7 +57,7 @@ impl Named {
 }
 
 impl Numbers {
-    /// Those of an image with this root, where memory has this limit.
+    /// Those of an image mounted from this directory on, where memory has this limit.
     pub(super) fn new(image: &Image, root: &Inode, limit: Option<u64>) -> Numbers {
         let most = limit.map_or(u64::MAX, |limit| memory(image, limit)) / NOTED_BYTES;
         Numbers {
@@ -86,6 +86,11 @@ impl Numbers {
     /// The name of an inode of which nothing but its place is known.
     pub(super) fn by_place(&self, at: InodeRef) -> Named {
         if at == self.root { Named::both(INodeNo::ROOT.0) } else { Named::both(at.0 | PLACE) }
+    }
+
+    /// Whether this is the place of the mount's root.
+    pub(super) fn is_root(&self, at: InodeRef) -> bool {
+        at == self.root
     }
 
     /// The number that the root shows.

@@ -9,16 +9,16 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 /// Output of `--announce`.
-pub const READY: &str = "mounted\n";
+const READY: &str = "mounted\n";
 /// Bytes of a background process's complaint that are passed on.
 const SHOWN: u64 = 64 << 10;
 
-/// Starts the background process with the arguments of this one and waits until the image can be used. If it fails, its
-/// messages are passed on.
-pub fn start(arguments: &[OsString], io: &mut Io) -> Result<(), Failure> {
+/// Starts this program, called by a name and with these arguments, in the background, and waits until the image can be used. If it fails,
+/// its messages are passed on. It is to [`announce`] that it is ready.
+pub fn start(called: &str, arguments: &[&[OsString]], io: &mut Io) -> Result<(), Failure> {
     let program = io.host.program.clone().ok_or_else(|| Failure::failed("this program does not find itself"))?;
     let mut command = Command::new(program);
-    command.arg0("packline").args(["mount", "--foreground", "--announce"]).args(arguments);
+    command.arg0(called).args(arguments.concat());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = |cause| Failure::failed(format!("cannot start the background process: {cause}"));
     let mut child = command.spawn().map_err(failed)?;
@@ -45,11 +45,13 @@ fn complaint(child: &mut Child, io: &mut Io) -> Failure {
     Failure::AlreadyReported(status.filter(|&status| status != 0).unwrap_or(1))
 }
 
-/// Leaves what the process was started in: its terminal's session, and a working directory that could then not be
-/// unmounted. Either may fail, and nothing is lost then.
-pub fn leave(io: &mut Io) {
+/// Announces that the image can be used, and leaves what the process was started in: its terminal's session, and a working directory that
+/// could then not be unmounted. Leaving may fail, and nothing is lost then.
+pub fn announce(called: &str, io: &mut Io) -> Result<(), Failure> {
+    io.print(READY)?;
     let _: rustix::io::Result<rustix::process::Pid> = rustix::process::setsid();
     if let Err(cause) = rustix::process::chdir("/") {
-        io.eprintln(&format!("packline: cannot leave the working directory: {cause}"));
+        io.eprintln(&format!("{called}: cannot leave the working directory: {cause}"));
     }
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! `packline mount`: an image appears as a directory, in the background or in the foreground.
 
-mod daemon;
-mod words;
+pub mod daemon;
+pub mod words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use packline::Resources;
-use packline_image::MountRequest;
+use packline_image::{MountRequest, Mounted};
 
 use crate::args::image::ImageArgs;
 use crate::args::value::{number, size};
@@ -72,18 +73,22 @@ impl Command for Mount {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let request = self.request(io)?;
         if !self.foreground {
-            return daemon::start(&invocation.words, io);
+            let first = ["mount", "--foreground", "--announce"].map(OsString::from);
+            return daemon::start("packline", &[&first, &invocation.words], io);
         }
         let mounted = packline_image::mount(&request)?;
-        let unmounter = mounted.unmounter();
-        io.shutdown.set(move || u8::from(unmounter.unmount().is_err()));
-        if self.announce {
-            io.print(daemon::READY)?;
-            daemon::leave(io);
-        }
-        mounted.wait(&mut |fault| io.eprintln(&format!("packline: {fault}")))?;
-        Ok(())
+        serve(mounted, "packline", self.announce, io)
     }
+}
+
+/// Waits in the foreground until an image is unmounted. Messages begin with `called`.
+pub fn serve(mounted: Mounted, called: &str, announce: bool, io: &mut Io) -> Result<(), Failure> {
+    let unmounter = mounted.unmounter();
+    io.shutdown.set(move || u8::from(unmounter.unmount().is_err()));
+    if announce {
+        daemon::announce(called, io)?;
+    }
+    Ok(mounted.wait(&mut |fault| io.eprintln(&format!("{called}: {fault}")))?)
 }
 
 impl Mount {

@@ -1,14 +1,15 @@
 //! The words of `mount -o`: those of mount(8), of FUSE, and of /etc/fstab.
 
 use std::ffi::OsStr;
+use std::time::Duration;
 
 use packline_image::{MountFlag, MountRequest};
 
 use crate::ui::size::parse_size;
 
 /// Words that do something, for help and messages.
-const WITH_EFFECT: &str = "ro, suid, nosuid, dev, nodev, exec, noexec, user, users, owner, group, allow_other, auto_unmount, \
-                           uid=N, gid=N, offset=BYTES, fsname=NAME";
+const WITH_EFFECT: &str = "ro, suid, nosuid, dev, nodev, exec, noexec, user, users, owner, group, allow_other, allow_root, \
+                           auto_unmount, uid=N, gid=N, offset=BYTES, subdir=PATH, timeout=SECONDS, fsname=NAME";
 /// Words that change nothing: a mount is read-only, has no times of access, and permissions always count; the rest is for who reads
 /// /etc/fstab.
 const WITHOUT_EFFECT: [&str; 21] = [
@@ -41,7 +42,8 @@ const WITHOUT_EFFECT_SO_FAR: [&str; 4] = ["subtype=", "comment=", "x-", "X-"];
 pub fn help() -> String {
     format!(
         "Words: {WITH_EFFECT}; user and users include noexec. uid and gid are shown for every entry instead of its own owner and group, \
-         by number. Accepted without effect: {}, and those that begin with {}.\n\
+         by number. subdir mounts a directory of the image; timeout unmounts after that time without a request and without an open \
+         file. Accepted without effect: {}, and those that begin with {}.\n\
          Where /sbin/mount.packline is a link to packline, /etc/fstab may have the type packline: \
          '/srv/root.sqfs /mnt packline ro,nofail 0 0'.",
         WITHOUT_EFFECT.join(", "),
@@ -54,6 +56,8 @@ pub fn apply(word: &str, request: &mut MountRequest) -> Result<(), String> {
     if let Some((name, value)) = word.split_once('=') {
         let number = || value.parse().map_err(|_| format!("{name}={value}: not a number (expected 0 to 4294967295)"));
         match name {
+            "subdir" => request.subdir = value.as_bytes().to_vec(),
+            "timeout" => request.idle = Some(u64::from(number()?)).filter(|&time| time > 0).map(Duration::from_secs),
             "uid" => request.uid = Some(number()?),
             "gid" => request.gid = Some(number()?),
             "offset" => {
@@ -77,6 +81,7 @@ pub fn apply(word: &str, request: &mut MountRequest) -> Result<(), String> {
             request.flags = request.flags.with(MountFlag::Suid, false).with(MountFlag::Dev, false);
         }
         ("allow_other", true) => request.allow_other = true,
+        ("allow_root", true) => request.allow_root = true,
         ("auto_unmount", true) => request.auto_unmount = true,
         ("rw", true) => return Err("rw: an image cannot be written (expected ro)".to_string()),
         ("ro" | "", true) => {}

@@ -1,0 +1,64 @@
+//! The named pipe of `-o notify_pipe=`, on which a caller waits for the mount: one byte says whether the image can be used.
+//!
+//! Success is written by a thread of its own, because a named pipe opens only once it has a reader, and the mount is not to wait for that.
+//! A failure waits: with the process the byte would be gone.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+use std::thread;
+
+use crate::ui::escape::Escape;
+use crate::ui::io::Io;
+
+const READY: &[u8] = b"s";
+const FAILED: &[u8] = b"f";
+
+/// A named pipe with a reader sooner or later.
+pub struct NotifyPipe {
+    /// Absolute, as a background process leaves its directory.
+    path: PathBuf,
+}
+
+impl NotifyPipe {
+    pub fn new(path: &str) -> NotifyPipe {
+        NotifyPipe { path: std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path)) }
+    }
+
+    /// The image can be used. Whatever is wrong with the pipe, it stays mounted.
+    pub fn ready(self, called: &str, io: &mut Io) {
+        let outcome = self.check().and_then(|()| {
+            // After the check only its reader can be at fault, who is gone then.
+            let write = move || drop(self.write(READY));
+            thread::Builder::new().name("notify".to_string()).spawn(write).map_err(|cause| cause.to_string())
+        });
+        if let Err(what) = outcome {
+            io.eprintln(&format!("{called}: {what}"));
+        }
+    }
+
+    /// The image is not mounted.
+    pub fn failed(self, called: &str, io: &mut Io) {
+        let written = self.check().and_then(|()| self.write(FAILED).map_err(|cause| self.refused(&cause.to_string())));
+        if let Err(what) = written {
+            io.eprintln(&format!("{called}: {what}"));
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match fs::metadata(&self.path) {
+            Ok(about) if about.file_type().is_fifo() => Ok(()),
+            Ok(_) => Err(self.refused("not a named pipe (expected one, as mkfifo makes it)")),
+            Err(cause) => Err(self.refused(&cause.to_string())),
+        }
+    }
+
+    fn refused(&self, what: &str) -> String {
+        format!("notify_pipe: {}: {what}", self.path.escaped())
+    }
+
+    fn write(&self, byte: &[u8]) -> io::Result<()> {
+        OpenOptions::new().write(true).open(&self.path)?.write_all(byte)
+    }
+}

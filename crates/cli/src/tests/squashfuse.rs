@@ -1,0 +1,63 @@
+//! Tests of the drop-ins of squashfuse that need no mount.
+
+use super::harness::{assert_options_are, run, sandbox};
+use crate::compat::squashfuse::words::WORDS;
+
+const NAMES: [&str; 2] = ["squashfuse", "squashfuse_ll"];
+
+#[test]
+fn every_option_is_tested() {
+    let options = ["options", "foreground", "debug", "single-thread", "read-only", "no-mtab", "announce"];
+    NAMES.iter().for_each(|name| assert_options_are(name, options.into_iter()));
+}
+
+/// Words and options that are accepted lead to the image, which is missing.
+#[test]
+fn words_are_accepted_or_refused_by_name() {
+    let sandbox = sandbox();
+    let (image, on) = (sandbox.arg("image"), sandbox.arg("on"));
+    for name in NAMES {
+        for word in WORDS {
+            let typed = if word.value.is_empty() { word.name.to_string() } else { format!("{}=7", word.name) };
+            let ran = run(&[name, "-f", "-o", &typed, &image, &on]);
+            match word.help.starts_with("Not supported") {
+                true => assert!(ran.status == 254 && ran.err.contains("not supported yet ("), "{typed}: {ran:?}"),
+                // The named pipe waits for its reader, or is none.
+                false if word.name == "notify_pipe" => assert!(ran.status == 255 && ran.err.contains("notify_pipe: ")),
+                false => assert!(ran.status == 255 && ran.err.contains("cannot open"), "{typed}: {ran:?}"),
+            }
+        }
+        let all = [name, "-fdsrn", "-oro,,x-gdu.hide", "-o", "", &image, &on];
+        let ran = run(&all);
+        assert!(ran.status == 255 && ran.err.contains("cannot open"), "{ran:?}");
+        for (word, what) in [
+            ("wsize=5", "--options: unknown word 'wsize=5' (expected one of offset=BYTES, subdir=PATH,"),
+            ("noro", "unknown word 'noro'"),
+            ("ro=1", "ro=1: ro takes no value"),
+            ("offset", "offset: a value is missing (expected offset=BYTES)"),
+            ("subdir=", "subdir=: a value is missing (expected subdir=PATH)"),
+            ("uid=root", "uid=root: not a number (expected 0 to 4294967295)"),
+            ("offset=-1", "offset: '-1' is not a size"),
+            ("timeout=soon", "timeout=soon: not a number"),
+            ("max_threads=x", "max_threads=x: not a number"),
+        ] {
+            let ran = run(&[name, "-f", "-o", word, &image, &on]);
+            assert!(ran.status == 254 && ran.err.contains(what), "{word}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn usage_and_descriptors_that_are_not_open_have_the_peers_statuses() {
+    for (name, refused) in [("squashfuse", 4), ("squashfuse_ll", 1)] {
+        let missing = run(&[name, "image"]);
+        assert!(missing.status == 254 && missing.err.contains("missing argument: MOUNTPOINT"), "{missing:?}");
+        assert_eq!(run(&[name, "image", "on", "more"]).status, 254);
+        assert_eq!(run(&[name, "--nonesuch", "image", "on"]).status, 254);
+        assert_eq!(run(&[name, "--announce", "image", "on"]).status, 254);
+        let ran = run(&[name, "-f", "image", "/dev/fd/60000"]);
+        assert!(ran.status == refused && ran.err.contains("/dev/fd/60000: cannot mount on it"), "{ran:?}");
+        let help = run(&[name, "--help"]);
+        assert!(help.status == 0 && help.out.contains("notify_pipe=PATH: Write 's'"), "{help:?}");
+    }
+}

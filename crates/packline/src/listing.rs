@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_squashfs::FileHints;
+use packline_tree::actions::{ActionEntry, ActionHost, ActionReport, Actions, FileStorage};
 use packline_tree::{
     AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile,
     list_pack_file, parse_pack_file,
@@ -17,14 +18,20 @@ use crate::joined::Part;
 use crate::source::place_within;
 use crate::{FileIdentity, Hints, Source};
 
-/// A list of entries with their flags of a sort file.
+/// A list of entries, with how some of its files are stored.
 pub struct List {
     name: String,
     entries: Vec<Listed>,
-    flags: BTreeMap<Bytes, FileFlags>,
+    /// Where each entry is on this machine, of a list of parts.
+    places: Vec<Option<PathBuf>>,
+    hints: BTreeMap<Bytes, FileHints>,
 }
 
 impl List {
+    fn new(name: String, entries: Vec<Listed>) -> List {
+        List { name, entries, places: Vec::new(), hints: BTreeMap::new() }
+    }
+
     /// Everything in a directory except `output`, which may be in it.
     ///
     /// # Errors
@@ -32,7 +39,7 @@ impl List {
     pub fn of_directory(path: &Path, mut options: DirectoryOptions, output: &Path) -> Result<List, Error> {
         options.without.extend(place_within(path, output));
         let entries = packline_tree::scan(path, options)?;
-        Ok(List { name: path.escaped(), entries, flags: BTreeMap::new() })
+        Ok(List::new(path.escaped(), entries))
     }
 
     /// Everything in the parts, except `output`, which may be in one of them, below a new root with the attributes `root` unless a part
@@ -50,18 +57,16 @@ impl List {
         let name = parts.iter().map(|part| part.directory.escaped()).collect::<Vec<_>>().join(", ");
         let mut placed = Vec::new();
         if !parts.iter().any(|part| part.to.is_empty()) {
-            placed.push((
-                i32::MAX,
-                (Entry { path: Bytes::new(), kind: Kind::Dir, meta: root, xattrs: Vec::new() }, None),
-            ));
+            let root = Entry { path: Bytes::new(), kind: Kind::Dir, meta: root, xattrs: Vec::new() };
+            placed.push(Placed { priority: i32::MAX, listed: (root, None), place: None });
         }
         for mut part in parts {
             part.options.without.extend(place_within(&part.directory, output));
             place_part(&part, &mut placed, priority)?;
         }
-        placed.sort_by_key(|(priority, (entry, _))| (matches!(entry.kind, Kind::File { .. }), Reverse(*priority)));
-        let entries = placed.into_iter().map(|(_, entry)| entry).collect();
-        Ok(List { name, entries, flags: BTreeMap::new() })
+        placed.sort_by_key(|placed| (matches!(placed.listed.0.kind, Kind::File { .. }), Reverse(placed.priority)));
+        let (entries, places) = placed.into_iter().map(|placed| (placed.listed, placed.place)).unzip();
+        Ok(List { places, ..List::new(name, entries) })
     }
 
     /// The entries of a pack file. Its locations are relative to `base`; `defaults` are the attributes of implied entries, see
@@ -73,7 +78,7 @@ impl List {
         let refused = |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause };
         let (name, text) = (path.escaped(), std::fs::read(path).map_err(refused)?);
         let entries = list_pack_file(&name, &parse_pack_file(&name, &text)?, base, defaults)?;
-        Ok(List { name, entries, flags: BTreeMap::new() })
+        Ok(List::new(name, entries))
     }
 
     /// Fails if an output is one of the files to be packed.
@@ -92,29 +97,62 @@ impl List {
     /// Sorts the regular files by a sort file. Returns a warning for each line without a match.
     pub fn sort(&mut self, file: &SortFile) -> Vec<String> {
         let sorted = file.sort(std::mem::take(&mut self.entries));
-        (self.entries, self.flags) = (sorted.entries, sorted.flags);
+        self.entries = sorted.entries;
+        self.hints = sorted.flags.into_iter().map(|(path, flags)| (path, hint(&flags))).collect();
         let nothing = |path: &[u8]| format!("no match for '{}'", path.escaped());
         let unmatched = sorted.unmatched.into_iter();
         unmatched.map(|rule| format!("{}: line {}: {}", file.input(), rule.line, nothing(&rule.path))).collect()
     }
 
-    /// The list as a source, its files read ahead by `readers` threads, and the flags of single files.
+    /// Applies actions to a list of parts. `block_size` is that of the image.
+    ///
+    /// # Errors
+    /// A file cannot be examined, or a command of a test cannot be run.
+    pub fn act(
+        &mut self,
+        actions: &Actions,
+        block_size: u32,
+        host: &mut dyn ActionHost,
+        report: &mut dyn FnMut(ActionReport),
+    ) -> Result<(), Error> {
+        let entries = std::mem::take(&mut self.entries).into_iter().zip(std::mem::take(&mut self.places));
+        let entries = entries.map(|((entry, file), place)| ActionEntry { entry, file, place }).collect();
+        for (ActionEntry { entry, file, place }, storage) in actions.apply(entries, block_size, host, report)? {
+            if storage != FileStorage::default() {
+                self.hints.insert(entry.path.clone(), hint_of(storage));
+            }
+            self.entries.push((entry, file));
+            self.places.push(place);
+        }
+        Ok(())
+    }
+
+    /// The latest modification time of an entry; 0 without entries.
+    pub fn latest_time(&self) -> i64 {
+        let inodes = self.entries.iter().filter(|(entry, _)| !matches!(entry.kind, Kind::HardLink(_)));
+        inodes.map(|(entry, _)| entry.meta.mtime).max().unwrap_or(0)
+    }
+
+    /// The list as a source, its files read ahead by `readers` threads, and how single files are stored.
     pub fn into_source(self, readers: usize) -> (Source, Option<Hints>) {
         let bytes = self.entries.iter().map(|(entry, _)| size(entry)).fold(0u64, u64::saturating_add);
         let source = ListSource::new(self.entries, Some(bytes), readers, AHEAD_BYTES);
-        let hints = (!self.flags.is_empty()).then(|| hints_of(self.flags));
+        let hints = (!self.hints.is_empty()).then(|| of_paths(self.hints));
         (Source::Entries { name: self.name, source: Box::new(source) }, hints)
     }
 }
 
 type Listed = (Entry, Option<HostFile>);
 
+/// An entry of a part.
+struct Placed {
+    priority: i32,
+    listed: Listed,
+    place: Option<PathBuf>,
+}
+
 /// Adds the entries of a part, each with its priority: of directories and the like one that leaves their order as it is.
-fn place_part(
-    part: &Part,
-    placed: &mut Vec<(i32, Listed)>,
-    priority: &mut dyn FnMut(&Path, i32) -> i32,
-) -> Result<(), Error> {
+fn place_part(part: &Part, placed: &mut Vec<Placed>, priority: &mut dyn FnMut(&Path, i32) -> i32) -> Result<(), Error> {
     // Priorities of the directories on the way to the current entry, each with the length of its path.
     let mut above: Vec<(Bytes, i32)> = Vec::new();
     for (mut entry, file) in packline_tree::scan(&part.directory, part.options.clone())? {
@@ -134,7 +172,8 @@ fn place_part(
             *target = part.moved(target).unwrap_or_default();
         }
         let is_file = matches!(entry.kind, Kind::File { .. });
-        placed.push((if is_file { own } else { i32::MAX }, (entry, file)));
+        let priority = if is_file { own } else { i32::MAX };
+        placed.push(Placed { priority, listed: (entry, file), place: Some(place) });
     }
     Ok(())
 }
@@ -148,10 +187,20 @@ fn size(entry: &Entry) -> u64 {
 
 /// Hints for the files whose canonical paths have flags.
 pub fn hints_of(flags: BTreeMap<Bytes, FileFlags>) -> Hints {
-    Box::new(move |entry: &Entry| flags.get(&entry.path).map_or(FileHints::default(), hint))
+    of_paths(flags.into_iter().map(|(path, flags)| (path, hint(&flags))).collect())
+}
+
+fn of_paths(hints: BTreeMap<Bytes, FileHints>) -> Hints {
+    Box::new(move |entry: &Entry| hints.get(&entry.path).copied().unwrap_or_default())
+}
+
+fn hint_of(storage: FileStorage) -> FileHints {
+    let FileStorage { fragments, tail_ends, compressed } = storage;
+    let (compress, no_compress) = (compressed == Some(true), compressed == Some(false));
+    FileHints { fragments, tail_ends, compress, no_compress, ..FileHints::default() }
 }
 
 fn hint(flags: &FileFlags) -> FileHints {
     let FileFlags { align, no_fragment, no_compress, no_deduplicate, no_sparse } = *flags;
-    FileHints { align, no_fragment, no_compress, no_deduplicate, no_sparse }
+    FileHints { align, no_fragment, no_compress, no_deduplicate, no_sparse, ..FileHints::default() }
 }

@@ -94,7 +94,7 @@ impl Options {
     }
 }
 
-/// Settings of a sort file for one file.
+/// Settings for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileHints {
     /// Put no part of the file into a fragment block.
@@ -107,4 +107,10 @@ pub struct FileHints {
     pub no_sparse: bool,
     /// Start the file's data at a multiple of the device block size.
     pub align: bool,
+    /// Whether parts of it may be put into a fragment block at all, whatever [`Options::fragments`] is.
+    pub fragments: Option<bool>,
+    /// Whether its tail end is, even if the file is larger than a block, whatever [`Options::fragments`] is.
+    pub tail_ends: Option<bool>,
+    /// Compress it even if [`Options::stored`] excepts data. Where fragment blocks are stored, its tail end is a block of its own.
+    pub compress: bool,
 }

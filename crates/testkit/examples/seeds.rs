@@ -31,6 +31,7 @@ fn main() -> io::Result<()> {
     lrz(place)?;
     pln(place)?;
     mtree(place)?;
+    action(place)?;
     pseudo_file(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
@@ -209,4 +210,23 @@ fn mtree(place: &Path) -> io::Result<()> {
                 b type=block device=native,8,1\n..\n/unset mode all\n./d/c type=char device=259 inode=1 resdevice=2 nlink=2\n\
                 l type=link \\\n link=a\\040\\s\\M-i\ns type=socket optional nochange\nf type=fifo ignore flags=none\n";
     fs::write(place.join("types"), text)
+}
+
+/// Actions of each kind, with tests of each kind, each a line.
+fn action(place: &Path) -> io::Result<()> {
+    let place = place.join("action");
+    fs::create_dir_all(&place)?;
+    for (number, text) in [
+        "exclude@name(*.[ch]) && !(depth(>3) || size_range(1K,2M))",
+        "prune@type(l) && !exists || absolute && subpathname(d/e)\nempty(excluded)@dircount(0)",
+        "move(\"/d/new\")@pathname(\"/@(a|b)*\") || perm(-u+x,/7)",
+        "guid(1,2)@eval(.., \"readlink(stat(uid(-5)))\")\nchmod(u=rw,go=r)@true",
+        "xattrs-exclude(^user)@file(a)\nxattrs-add(user.a=0sQQ==)@exec(true)\nno-fragments@false",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fs::write(place.join(number.to_string()), text)?;
+    }
+    Ok(())
 }

@@ -3,14 +3,17 @@
 //! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] collects entries into one tree in which the last of
 //! two entries at one path wins and hard links are resolved.
 
+pub mod actions;
 mod base64;
 pub mod decompress;
 pub mod destination;
 mod directory;
 mod entry;
 mod error;
+mod ext_glob;
 mod glob;
 mod list;
+mod mode_change;
 mod mtree;
 mod names;
 mod namespace;
@@ -34,8 +37,10 @@ mod xattr_file;
 pub use directory::{AHEAD_BYTES, DirectoryOptions, DirectorySource, MountPoints};
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
+pub use ext_glob::ExtGlob;
 pub use glob::{Glob, Slash};
 pub use list::{HostFile, ListSource, scan};
+pub use mode_change::ModeChange;
 pub use mtree::{Mtree, MtreeSource};
 pub use names::Names;
 pub use namespace::{

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod closed_streams;
+pub mod commands;
 pub mod date;
 pub mod definitions;
 pub mod descriptors;

@@ -46,6 +46,7 @@ mod shells;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod sqfs2tar_options;
 mod sqfs2tar_trees;
+mod squashfs_tools_actions;
 mod squashfs_tools_mksquashfs;
 mod squashfs_tools_pseudo;
 mod squashfs_tools_sources;

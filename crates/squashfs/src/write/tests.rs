@@ -163,6 +163,9 @@ fn file() -> impl Strategy<Value = (Vec<u8>, FileHints)> {
         no_deduplicate: bits == 3,
         no_sparse: bits == 4,
         align: bits == 5,
+        fragments: (6..8).contains(&bits).then_some(bits == 6),
+        tail_ends: (8..10).contains(&bits).then_some(bits == 8),
+        compress: bits == 10,
     });
     (prop::collection::vec(part, 0..5), tail, hints).prop_map(|(parts, tail, hints)| {
         let mut bytes = parts.concat();

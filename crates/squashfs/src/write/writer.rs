@@ -233,13 +233,19 @@ impl Writer {
         Rules {
             deduplicate: self.options.deduplicate && !hints.no_deduplicate,
             sparse: self.options.sparse && !hints.no_sparse,
-            stored: self.options.stored.data || hints.no_compress || is_none(&self.options.codec),
+            stored: self.options.stored.data && !hints.compress || hints.no_compress || is_none(&self.options.codec),
             align: hints.align,
         }
     }
 
     fn tails(&self, hints: FileHints) -> Fragments {
-        if hints.no_fragment || hints.no_compress { Fragments::Never } else { self.options.fragments }
+        let of_all = self.options.fragments;
+        let alone = hints.no_fragment || hints.no_compress || hints.compress && self.options.stored.fragments;
+        match () {
+            () if alone || !hints.fragments.unwrap_or(of_all != Fragments::Never) => Fragments::Never,
+            () if hints.tail_ends.unwrap_or(of_all == Fragments::Always) => Fragments::Always,
+            () => Fragments::SmallFiles,
+        }
     }
 
     fn count(&mut self, entry: &Entry) {

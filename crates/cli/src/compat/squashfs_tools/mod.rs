@@ -1,9 +1,7 @@
 //! Drop-ins for the programs of squashfs-tools 4.7.5.
 
 pub mod date;
-pub mod ext_glob;
 pub mod mksquashfs;
-pub mod mode;
 pub mod name_pattern;
 pub mod partial_help;
 pub mod posix_regex;

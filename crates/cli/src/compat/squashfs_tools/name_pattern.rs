@@ -1,8 +1,8 @@
 //! Patterns for one component of a path, in the three languages of squashfs-tools.
 
+use packline_tree::ExtGlob;
 use regex::bytes::Regex;
 
-use super::ext_glob::ExtGlob;
 use super::posix_regex;
 
 /// The language that pathnames on the command line are written in.

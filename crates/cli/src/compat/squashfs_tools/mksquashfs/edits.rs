@@ -3,8 +3,8 @@
 use packline::requests::EntryEdit;
 use packline_tree::{Entry, Error, Kind, Meta, Xattr};
 
-use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
+use packline_tree::ModeChange;
 
 /// What becomes of the times of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

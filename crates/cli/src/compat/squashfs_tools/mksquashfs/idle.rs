@@ -35,15 +35,7 @@ enum Kind {
 }
 
 /// Options that are refused: their names, how many values they have, and what to do instead.
-const REFUSED: [(&[&str], usize, &str); 16] = [
-    (&["action", "a"], 1, ACTIONS),
-    (&["log-action", "va"], 1, ACTIONS),
-    (&["true-action", "ta"], 1, ACTIONS),
-    (&["false-action", "fa"], 1, ACTIONS),
-    (&["action-file", "af"], 1, ACTIONS),
-    (&["log-action-file", "vaf"], 1, ACTIONS),
-    (&["true-action-file", "taf"], 1, ACTIONS),
-    (&["false-action-file", "faf"], 1, ACTIONS),
+const REFUSED: [(&[&str], usize, &str); 8] = [
     (&["log"], 1, "standard output, with -info"),
     (&["stream"], 0, "the name of a file"),
     (&["fix"], 1, "an image with its superblock at its start"),
@@ -53,7 +45,6 @@ const REFUSED: [(&[&str], usize, &str); 16] = [
     (&["deref"], 1, "symbolic links as they are"),
     (&["deref-path"], 1, "symbolic links as they are"),
 ];
-const ACTIONS: &str = "a tree that is as the image is to be, or -e, -force-file-mode and the like";
 
 /// Those of both lists that sqfstar has too.
 const OF_SQFSTAR: [&str; 8] =

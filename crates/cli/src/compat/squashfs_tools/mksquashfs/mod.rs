@@ -1,5 +1,6 @@
 //! `mksquashfs`: sources become an image, with the options and defaults of squashfs-tools 4.7.
 
+mod actions;
 mod edits;
 mod exclude;
 mod idle;
@@ -19,6 +20,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use packline_tree::MountPoints;
+use packline_tree::actions::Actions;
 
 use super::name_pattern::Language;
 use crate::args::text_list::{Ending, TextList};
@@ -27,6 +29,7 @@ use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use actions::ActionOptions;
 use exclude::Excludes;
 pub use idle::Idle;
 use named::NamedEntries;
@@ -89,6 +92,8 @@ pub struct MkSquashFs {
     #[arg(long, overrides_with = "wildcards")]
     regex: bool,
     #[command(flatten)]
+    actions: ActionOptions,
+    #[command(flatten)]
     packing: Packing,
     #[command(flatten)]
     idle: Idle<false>,
@@ -105,7 +110,12 @@ impl Command for MkSquashFs {
         "A definition whose command fails is an error.",
         "Times are numbers, `now` or `inode`.",
         "Paths of -cpiostyle and -no-strip are all from /, or all from the same directory, and follow no symbolic link.",
-        "With -sort a file that cannot be read is an error.",
+        "With -sort or actions a file that cannot be read is an error.",
+        "Actions are applied before definitions and before the other options that change entries: -xattrs-exclude is for attributes that \
+         xattrs-add adds, too.",
+        "The actions fragment(), align() and dereference() are refused.",
+        "Logs of actions come before the first lines, in the order of names.",
+        "A number or an argument of an action that is out of range is an error.",
         "An attribute of a further name of a file (`x` after `L`) is an error in definitions.",
     ];
 
@@ -129,7 +139,13 @@ impl Command for MkSquashFs {
             refuse_existing(&image)?;
         }
         let target = Target { image, replaces: self.noappend, exportable: true };
-        let input = self.input(io)?;
+        let actions = self.actions.parse(invocation, io)?;
+        let mut input = self.input(io)?;
+        match &mut input {
+            Input::Paths(_, reading) => reading.actions = actions,
+            _ if actions.is_empty() => {}
+            _ => return Err(Failure::usage("-action: the source is - (expected directories and files)")),
+        }
         self.packing.run(input, target, invocation, io)
     }
 }
@@ -193,6 +209,7 @@ impl MkSquashFs {
         let priorities = self.sort.as_deref().map(|file| Priorities::read(file, sources, io)).transpose()?;
         Ok(Reading {
             priorities,
+            actions: Actions::default(),
             hard_links: true,
             xattrs: true,
             mount_points: match () {

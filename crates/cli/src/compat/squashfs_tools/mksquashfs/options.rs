@@ -11,13 +11,13 @@ use super::edits::{Edits, RootEdit, TimeRule, XattrEdit};
 use super::values::{self, COMPRESSORS, Owner, Time};
 use crate::args::Invocation;
 use crate::args::value::{number, one_of, text, text_or_help};
-use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::posix_regex;
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 use crate::host::names::Names;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
 use crate::ui::observer::OutputStyle;
+use packline_tree::ModeChange;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]

@@ -128,7 +128,7 @@ impl Packing {
             )));
         }
         let mut changes = Changes::default();
-        let (ignore_zeros, mut priorities) = (self.of_tar.ignore_zeros, None);
+        let (ignore_zeros, mut listed) = (self.of_tar.ignore_zeros, None);
         let (source, defaults) = match input {
             Input::Tar(excludes) => {
                 let defaults = self.of_tar.defaults(&mut edits, io)?;
@@ -144,17 +144,21 @@ impl Packing {
                     Paths::Stripped(paths) => reading.source(&paths, io)?,
                     Paths::Whole(named) => reading.named(named),
                 };
-                priorities = reading.priorities;
-                (source, reading.root)
+                let root = reading.root;
+                listed = Some(reading).filter(Reading::needs_list);
+                (source, root)
             }
         };
-        let latest = if clock.needs_latest() { latest_time(&source)? } else { 0 };
+        let (source, hints, latest) = match listed {
+            Some(reading) => reading.list(source, &target.image, options.block_size, io)?,
+            None if clock.needs_latest() => {
+                let latest = latest_time(&source)?;
+                (source, None, latest)
+            }
+            None => (source, None, 0),
+        };
         options.created = clock.created(latest, &io.host);
         clock.apply(latest, &io.host, &mut edits);
-        let source = match priorities {
-            Some(priorities) => priorities.sort(source, &target.image)?,
-            None => source,
-        };
         let output = Output::File { path: target.image, force: target.replaces };
         let mut request = PackRequest::new(source, output, PackOptions::SquashFs(options));
         // What the source does not describe passes no change.
@@ -169,7 +173,7 @@ impl Packing {
         }
         changes.edit = Some(edits.into_edit());
         (request.changes, request.pseudo) = (changes, pseudo);
-        request.offset = self.layout.offset;
+        (request.offset, request.hints) = (self.layout.offset, hints);
         request.tar.ignore_zeros = ignore_zeros;
         request.resources = self.running.resources(&io.host);
         request.temporaries = io.temporaries.clone();

@@ -12,7 +12,6 @@ use packline::Source;
 use packline::requests::{List, Part};
 use packline_tree::{Bytes, Meta};
 
-use super::sources::READERS;
 use crate::args::text_list::{Ending, TextList};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -56,25 +55,27 @@ impl Priorities {
         Ok(priorities)
     }
 
-    /// The same source with its files in the order of their priorities.
+    /// Everything in a source, files in the order of their priorities.
     ///
     /// # Errors
-    /// [`Failure::Failed`] if an entry cannot be listed or examined.
-    pub fn sort(&self, source: Source, output: &Path) -> Result<Source, Failure> {
+    /// [`Failure::Failed`] if an entry cannot be listed or examined, or the source is not one of directories.
+    pub fn list(&self, source: Source, output: &Path) -> Result<List, Failure> {
         let (parts, root) = match source {
             Source::Directory { path: directory, options } => {
                 let part = Part { directory, options, from: Bytes::new(), to: Bytes::new() };
                 (vec![part], Meta { mode: 0, uid: 0, gid: 0, mtime: 0 })
             }
             Source::Directories { parts, root } => (parts, root),
-            other => return Ok(other),
+            _ => return Err(Failure::failed("the source cannot be listed (expected directories and files)")),
         };
         let mut priority = |place: &Path, above| {
+            if self.0.is_empty() {
+                return above;
+            }
             let id = fs::symlink_metadata(place).ok().map(|found| (found.dev(), found.ino()));
             id.and_then(|id| self.0.get(&id)).copied().unwrap_or(above)
         };
-        let list = List::of_parts(parts, root, output, &mut priority).map_err(Failure::failed)?;
-        Ok(list.into_source(READERS).0)
+        List::of_parts(parts, root, output, &mut priority).map_err(Failure::failed)
     }
 }
 

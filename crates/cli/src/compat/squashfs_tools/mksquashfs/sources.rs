@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use packline::Source;
-use packline::requests::Part;
+use packline::requests::{Hints, Part};
+use packline_tree::actions::Actions;
 use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, scan};
 
+use super::actions;
 use super::exclude::Excludes;
 use super::named::NamedEntries;
 use super::priorities::Priorities;
@@ -21,7 +23,6 @@ use crate::ui::io::Io;
 pub const READERS: usize = 4;
 
 /// How sources are read.
-#[derive(Debug)]
 pub struct Reading {
     pub hard_links: bool,
     pub xattrs: bool,
@@ -34,6 +35,8 @@ pub struct Reading {
     pub root: Meta,
     /// Of files that are packed in another order than that of their names.
     pub priorities: Option<Priorities>,
+    /// Changes of what is read.
+    pub actions: Actions,
 }
 
 impl Reading {
@@ -64,6 +67,31 @@ impl Reading {
         }
         parts.retain(|part| self.keeps(part));
         Ok(Source::Directories { parts, root: self.root })
+    }
+
+    /// Whether all entries are listed before the first is packed.
+    pub fn needs_list(&self) -> bool {
+        self.priorities.is_some() || !self.actions.is_empty()
+    }
+
+    /// The source with its files in their order and its entries changed, how some of them are stored, and the latest time of all.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if an entry cannot be listed or examined, or a command of an action cannot be run.
+    pub fn list(
+        self,
+        source: Source,
+        output: &Path,
+        block_size: u32,
+        io: &mut Io,
+    ) -> Result<(Source, Option<Hints>, u32), Failure> {
+        let mut list = self.priorities.unwrap_or_default().list(source, output)?;
+        if !self.actions.is_empty() {
+            actions::apply(&self.actions, &mut list, block_size, io)?;
+        }
+        let latest = list.latest_time().clamp(0, u32::MAX.into()) as u32;
+        let (source, hints) = list.into_source(READERS);
+        Ok((source, hints, latest))
     }
 
     /// Entries under all names of their paths. The root is the directory that these are relative to.

@@ -21,12 +21,12 @@ use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{number, size};
 use crate::args::{Command, Compat, Invocation};
 use crate::compat::squashfs_tools::date;
-use crate::compat::squashfs_tools::mode::ModeChange;
 use crate::compat::squashfs_tools::name_pattern::Language;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
 use listing::{Form, Long};
+use packline_tree::ModeChange;
 use resolve::Resolver;
 use selection::Chosen;
 

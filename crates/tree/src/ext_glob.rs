@@ -1,12 +1,23 @@
-//! Patterns of a single name, as fnmatch(3) matches them with `FNM_PERIOD` and `FNM_EXTMATCH`: those of a shell, and `?(A|B)`, `*(A|B)`,
-//! `+(A|B)`, `@(A|B)`, `!(A|B)`. A period at the start of a name is matched only by a period, or by `!(...)`.
+//! Patterns as fnmatch(3) matches them with `FNM_EXTMATCH`: those of a shell, and `?(A|B)`, `*(A|B)`, `+(A|B)`, `@(A|B)`, `!(A|B)`.
+//! [`ExtGlob::new`] adds `FNM_PERIOD`: a period at the start of a name is matched only by a period, or by `!(...)`. [`ExtGlob::of_path`]
+//! adds `FNM_PATHNAME`: a slash is matched only by a slash, or by `!(...)`.
 //!
 //! Matching follows all alternatives at once, as sets of positions in the name, so that no pattern takes exponential time.
 
-use packline_tree::{Glob, Slash};
+use crate::{Glob, Slash};
 
 #[derive(Debug, Clone)]
-pub struct ExtGlob(Vec<Part>);
+pub struct ExtGlob {
+    parts: Vec<Part>,
+    rule: Rule,
+}
+
+/// What wild cards do not match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    LeadingPeriod,
+    Slash,
+}
 
 #[derive(Debug, Clone)]
 enum Part {
@@ -33,13 +44,25 @@ type Group<'p> = (Repeat, Vec<&'p [u8]>, &'p [u8]);
 type Reached = Vec<bool>;
 
 impl ExtGlob {
-    /// Compiles a pattern; every byte string is one.
+    /// Compiles a pattern of a single name; every byte string is one.
     pub fn new(pattern: &[u8]) -> ExtGlob {
+        ExtGlob::compile(pattern, Rule::LeadingPeriod)
+    }
+
+    /// Compiles a pattern of a path, or of a name that may begin with a period.
+    pub fn of_path(pattern: &[u8]) -> ExtGlob {
+        ExtGlob::compile(pattern, Rule::Slash)
+    }
+
+    fn compile(pattern: &[u8], rule: Rule) -> ExtGlob {
         let mut parts = Vec::new();
         let mut rest = pattern;
         while let Some(&first) = rest.first() {
             if let Some((repeat, alternatives, after)) = group(rest) {
-                parts.push(Part::Group(repeat, alternatives.into_iter().map(ExtGlob::new).collect()));
+                parts.push(Part::Group(
+                    repeat,
+                    alternatives.into_iter().map(|one| ExtGlob::compile(one, rule)).collect(),
+                ));
                 rest = after;
             } else if first == b'*' {
                 parts.push(Part::Run);
@@ -47,11 +70,12 @@ impl ExtGlob {
             } else {
                 let (one, after) = rest.split_at(one_length(rest));
                 let period = matches!(one, b"." | b"\\.");
-                parts.push(Part::One(Glob::new(one, Slash::Plain), period));
+                let slash = if rule == Rule::Slash { Slash::Separates } else { Slash::Plain };
+                parts.push(Part::One(Glob::new(one, slash), period));
                 rest = after;
             }
         }
-        ExtGlob(parts)
+        ExtGlob { parts, rule }
     }
 
     /// Whether the whole name matches.
@@ -63,10 +87,10 @@ impl ExtGlob {
 
     /// Where matches that start at any of the positions end.
     fn run(&self, name: &[u8], mut at: Reached) -> Reached {
-        for part in &self.0 {
+        for part in &self.parts {
             at = match part {
-                Part::Run => run_to_end(name, &at),
-                Part::One(glob, period) => one(name, &at, glob, *period),
+                Part::Run => run_to_end(name, &at, self.rule),
+                Part::One(glob, period) => one(name, &at, glob, *period || self.rule == Rule::Slash),
                 Part::Group(repeat, inner) => repeated(*repeat, inner, name, &at),
             };
         }
@@ -79,11 +103,12 @@ fn is_hidden(name: &[u8], at: usize) -> bool {
     at == 0 && name.first() == Some(&b'.')
 }
 
-fn run_to_end(name: &[u8], at: &Reached) -> Reached {
+fn run_to_end(name: &[u8], at: &Reached, rule: Rule) -> Reached {
     let mut out = vec![false; at.len()];
     let mut running = false;
     for (place, reached) in at.iter().enumerate() {
-        running |= *reached && !is_hidden(name, place);
+        let ended = rule == Rule::Slash && place > 0 && name[place - 1] == b'/';
+        running = running && !ended || *reached && (rule == Rule::Slash || !is_hidden(name, place));
         out[place] = running;
     }
     out
@@ -234,6 +259,22 @@ mod tests {
             for name in others {
                 assert!(!glob.matches(name.as_bytes()), "{pattern} {name}");
             }
+        }
+    }
+
+    #[test]
+    fn paths_match_as_fnmatch_matches_them() {
+        for (pattern, path, expected) in [
+            ("/*.c", "/a.c", true),
+            ("/*.c", "/d/a.c", false),
+            ("/*/*.c", "/d/a.c", true),
+            ("*", ".hidden", true),
+            ("/d?a", "/d/a", false),
+            ("/@(d|e)/*", "/e/.x", true),
+            ("/*", "/", true),
+            ("/**", "/a/b", false),
+        ] {
+            assert_eq!(ExtGlob::of_path(pattern.as_bytes()).matches(path.as_bytes()), expected, "{pattern} {path}");
         }
     }
 

@@ -124,6 +124,9 @@ pub(crate) fn pack_tree(
     if request.offset != 0 {
         return Err(no_lrz("an offset"));
     }
+    if request.verify {
+        return Err(no_lrz("verification while it is packed"));
+    }
     if let (Source::TarFile { path: input }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }

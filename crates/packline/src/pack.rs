@@ -100,7 +100,7 @@ impl<'o> Begun<'o> {
                 return Err(Error::Target { path, what, expected: "a file or a block device".into() });
             }
         };
-        let tool = squashfs::tool_memory(&image)
+        let tool = squashfs::tool_memory(&image, request.verify)
             .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
         if let Source::TarFile { path } = &request.source {
             must_differ(path, &display_path)?;
@@ -131,7 +131,7 @@ impl<'o> Begun<'o> {
         if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
             observed.warn(&message);
         }
-        let PackRequest { offset, root, defaults, hints, .. } = request;
+        let PackRequest { offset, root, defaults, hints, verify, .. } = request;
         let (options, input) = (image, opened.name);
         let job = Job {
             display_path,
@@ -143,6 +143,7 @@ impl<'o> Begun<'o> {
             hints,
             resources,
             plan,
+            verify,
         };
         Ok(Begun { output, observed, excludes, job })
     }

@@ -153,6 +153,9 @@ pub struct PackRequest {
     pub defaults: Meta,
     /// Flags of single files, if any. Images only.
     pub hints: Option<Hints>,
+    /// Whether the image is read back before it gets its name, and each block is decoded and compared with what was packed. Changes no
+    /// byte. Images only: refused for a .lrz file.
+    pub verify: bool,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -176,6 +179,7 @@ impl PackRequest {
             root: None,
             defaults: DEFAULT_META,
             hints: None,
+            verify: false,
             resources: Resources::default(),
             temporaries: Temporaries::default(),
         }

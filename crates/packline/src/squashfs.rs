@@ -28,17 +28,21 @@ pub(crate) struct Job {
     pub(crate) hints: Option<Hints>,
     pub(crate) resources: Resources,
     pub(crate) plan: Plan,
+    /// Whether what was written is read back.
+    pub(crate) verify: bool,
 }
 
 /// Bytes that the encoders of one worker take, and its scratch: a block in, a block out.
 ///
 /// # Errors
 /// [`packline_squashfs::Error::Codec`] if the codec cannot work with the block size.
-pub(crate) fn tool_memory(options: &Options) -> Result<u64, packline_squashfs::Error> {
+pub(crate) fn tool_memory(options: &Options, verify: bool) -> Result<u64, packline_squashfs::Error> {
     options.codec.validate(options.block_size as usize)?;
     let block = options.block_size as usize;
     let encoders = options.codec.footprint(block).encoder + options.codec.footprint(METADATA_BLOCK_SIZE).encoder;
-    Ok((encoders + 2 * block) as u64)
+    // A decoder takes their place when what was written is read back.
+    let decoder = if verify { options.codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
+    Ok((encoders.max(decoder) + 2 * block) as u64)
 }
 
 /// Writes one image.
@@ -60,7 +64,8 @@ fn write_to(
     source: &mut ObservedSource<'_>,
 ) -> Result<Summary, packline_squashfs::Error> {
     let config = job.resources.engine.sized(job.plan.workers, job.plan.window, &job.resources.cancel);
-    let start = Start { root: job.root, defaults: job.defaults, input: job.input, memory: job.plan.shared };
+    let start =
+        Start { root: job.root, defaults: job.defaults, input: job.input, memory: job.plan.shared, verify: job.verify };
     let mut writer = Writer::new(sink, job.options, config, start)?;
     let mut hints = job.hints;
     while let Some(entry) = source.next_entry()? {
@@ -68,5 +73,5 @@ fn write_to(
         writer.add(&entry, asked, source)?;
     }
     source.finishing();
-    writer.finish()
+    writer.finish_with(&mut |done, total| source.observer().verifying(done, total))
 }

@@ -71,6 +71,8 @@ pub trait Observer {
     fn advance(&mut self, _progress: &Progress) {}
     /// The source has ended; what is in flight is compressed, and tables are written.
     fn finishing(&mut self, _progress: &Progress) {}
+    /// The output is being read back: so many of its bytes are, of so many. First called with 0, at the end with all.
+    fn verifying(&mut self, _done: u64, _total: u64) {}
     /// The output is whole, and is being written to the medium, which can take long.
     fn syncing(&mut self) {}
     /// Something failed, and the rest continues on request.

@@ -34,6 +34,14 @@ pub trait Sink {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Takes all that was written to the medium, and lets what is read afterwards come from there, as far as the system allows.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Appends `count` zeros without writing them, as a file with holes can. `false` if the output cannot: then nothing was done.
     ///
     /// # Errors
@@ -85,6 +93,10 @@ impl<S: Sink> Sink for Rc<RefCell<S>> {
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.borrow_mut().read_at(offset, buffer)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.borrow_mut().sync()
     }
 
     fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {

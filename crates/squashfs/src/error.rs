@@ -12,12 +12,22 @@ pub enum Error {
     Codec(#[from] packline_codec::CodecError),
     #[error("cannot {action} the image at byte {offset}: {cause}")]
     Sink {
-        /// `write` or `read back`.
+        /// `write`, `read back` or `sync`.
         action: &'static str,
         /// Offset in the image, bytes.
         offset: u64,
         #[source]
         cause: std::io::Error,
+    },
+    /// A part that is read back differs from what was written.
+    #[error("{what} at byte {offset} {is}, not what was written (expected the bytes that were packed)")]
+    ReadBack {
+        /// Offset in the image of the part that is wrong, bytes.
+        offset: u64,
+        /// The part, with the path of an entry where one is at fault.
+        what: String,
+        /// The fault, as a phrase: `has other bytes`.
+        is: String,
     },
     /// The input does not fit into the format.
     #[error("{what} (expected {expected})")]

@@ -21,5 +21,5 @@ pub use options::{
 };
 pub use packline_runtime::Sink;
 pub use write::{
-    Counts, ImageEnd, MetadataCompressor, Progress, Saved, Start, Summary, Writer, min_window, write_metadata,
+    Counts, ImageEnd, MetadataCompressor, Progress, ReadBack, Saved, Start, Summary, Writer, min_window, write_metadata,
 };

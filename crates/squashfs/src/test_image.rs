@@ -11,12 +11,13 @@ use crate::{FileHints, Options, Start, Writer};
 
 /// Block size of the test images, bytes.
 pub(crate) const BLOCK: usize = 4096;
-const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+pub(crate) const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 
 /// An image that a test can still access after the writer is dropped.
 pub(crate) type Shared = Rc<RefCell<Vec<u8>>>;
 
-struct Content(Vec<u8>, usize);
+/// The content of a file, and how far it was read.
+pub(crate) struct Content(pub(crate) Vec<u8>, pub(crate) usize);
 
 impl Source for Content {
     fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
@@ -55,7 +56,7 @@ pub(crate) fn image(
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
     change(&mut options);
-    let start = Start { root: META, defaults: META, input: "test".into(), memory: usize::MAX };
+    let start = Start { root: META, defaults: META, input: "test".into(), memory: usize::MAX, verify: false };
     let mut writer = Writer::new(Box::new(sink.clone()), options, Config::new(0, 1 << 20), start).unwrap();
     for (entry, bytes) in entries {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();

@@ -61,6 +61,7 @@ const KEEPING: &[&str] = &[
     "run-commands",
     "one-file-system",
     "no-hard-links",
+    "verify",
     "lenient",
     // Tested beside those of squashfs-tools.
     "ignore-zeros",
@@ -133,6 +134,28 @@ fn workers_readers_memory_and_the_reference_change_nothing() {
         sandbox.read("image")
     };
     assert!(from_directory("0") == from_directory("9"));
+}
+
+#[test]
+fn an_image_is_read_back_on_request() {
+    let (sandbox, tar) = (sandbox(), sample_tar());
+    let image = image_of(&sandbox, &["-c", "zstd"], &tar);
+    for options in [&["-j0"][..], &["-j3", "--mem", "64M"], &["--offset", "8K"], &["--no-pad"]] {
+        let ran = pack(&sandbox, "read", &[&["-c", "zstd", "--verify"], options].concat(), &tar, host());
+        assert!(
+            ran.status == 0 && ran.err.contains("verified: ") && ran.err.contains("as they were packed"),
+            "{ran:?}"
+        );
+        let bytes = sandbox.read("read");
+        let from = if options[0] == "--offset" { 8 << 10 } else { 0 };
+        assert!(options[0] == "--no-pad" || bytes[from..] == image, "{options:?}");
+        let ran = pack(&sandbox, "read", &[&["--json", "--verify"], options].concat(), &tar, host());
+        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        let whole = (sandbox.read("read").len() - from) as u64;
+        assert!(report["verified_bytes"] == whole && report["verify_seconds"].is_f64(), "{report}");
+    }
+    let ran = pack(&sandbox, "image.lrz", &["--verify"], &tar, host());
+    assert!(ran.status == 2 && ran.err.contains("--verify: not supported for .lrz"), "{ran:?}");
 }
 
 /// The directory options that a command line asks for.

@@ -8,7 +8,7 @@ use packline::requests::{DryRun, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Output, Progress};
 
 use crate::compat::tools_ng;
-use crate::ui::elapsed::Started;
+use crate::ui::elapsed::{Elapsed, Started};
 use crate::ui::escape::{Escape, escaped_path};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -80,9 +80,10 @@ pub fn run_pack_naming(
     }
     let percentage = matches!(style, OutputStyle::SquashfsTools { percentage: true, .. });
     let percentage = percentage.then(|| Percentage::of(&request.source));
-    let mut watcher = Watcher { io, bar, percentage, names: Names::of(style), names_file, synced: true };
+    let mut watcher = Watcher { bar, percentage, names_file, ..Watcher::new(io, Names::of(style)) };
     let packed = packline::requests::pack(request, &mut watcher);
     watcher.end();
+    let verified = watcher.verified;
     let packed = packed?;
     let PackSummary::SquashFs(summary) = &packed else { return Ok(packed) };
     let (peak, elapsed) = ((io.host.peak_memory)(), started.elapsed(summary.image.content_bytes));
@@ -94,10 +95,10 @@ pub fn run_pack_naming(
             io.report_as(false, &tools_ng::statistics(summary))
         }
         OutputStyle::Packline { json: true, stats, .. } => {
-            io.report_as(true, &report::json(summary, peak, elapsed, stats))
+            io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))
         }
         OutputStyle::Packline { quiet: false, stats, .. } => {
-            io.eprint_lines(report::text(summary, peak, elapsed, stats).trim_end())
+            io.eprint_lines(report::text(summary, peak, (elapsed, verified), stats).trim_end())
         }
         _ => {}
     }
@@ -110,8 +111,7 @@ pub fn run_pack_naming(
 /// As for [`run_pack`].
 pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<DryRun, Failure> {
     refuse_stream(&request.target)?;
-    let mut watcher =
-        Watcher { io, bar: None, percentage: None, names: Names::of(style), names_file: None, synced: true };
+    let mut watcher = Watcher::new(io, Names::of(style));
     let run = packline::requests::dry_run(request, &mut watcher);
     watcher.end();
     Ok(run?)
@@ -134,7 +134,7 @@ pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -
 /// As [`watched`]; also whether the output's directory entry is synced, which is required before the source is removed.
 pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
     let bar = (bar && io.terminal).then(Bar::new);
-    let mut watcher = Watcher { io, bar, percentage: None, names: Names::None, names_file: None, synced: true };
+    let mut watcher = Watcher { bar, ..Watcher::new(io, Names::None) };
     let done = work(&mut watcher);
     watcher.end();
     (done, watcher.synced)
@@ -159,6 +159,10 @@ struct Watcher<'a> {
     names_file: Option<NamesFile>,
     /// All outputs and their names are synced.
     synced: bool,
+    /// When the output began to be read back.
+    verifying: Option<Started>,
+    /// How long that took, once it is done.
+    verified: Option<Elapsed>,
 }
 
 /// A file for the names of entries.
@@ -202,7 +206,20 @@ impl Names {
     }
 }
 
-impl Watcher<'_> {
+impl<'a> Watcher<'a> {
+    fn new(io: &'a mut Io, names: Names) -> Watcher<'a> {
+        Watcher {
+            io,
+            bar: None,
+            percentage: None,
+            names,
+            names_file: None,
+            synced: true,
+            verifying: None,
+            verified: None,
+        }
+    }
+
     fn end(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.clear();
@@ -297,6 +314,16 @@ impl Observer for Watcher<'_> {
     fn finishing(&mut self, _: &Progress) {
         if let Some(bar) = &self.bar {
             bar.ending("compressing the last blocks, writing tables");
+        }
+    }
+
+    fn verifying(&mut self, done: u64, total: u64) {
+        let started = *self.verifying.get_or_insert_with(|| Started::now(&self.io.host));
+        if done == total {
+            self.verified = Some(started.elapsed(total));
+        }
+        if let Some(bar) = self.bar.as_ref().filter(|_| done == 0) {
+            bar.ending("verifying");
         }
     }
 

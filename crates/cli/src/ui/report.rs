@@ -9,8 +9,11 @@ use crate::ui::counters;
 use crate::ui::elapsed::Elapsed;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
+/// How long the whole took, and reading the image back, if that was asked for.
+pub type Times = (Elapsed, Option<Elapsed>);
+
 /// For people: a few lines. `peak` is the peak memory of the process, bytes.
-pub fn text(summary: &ImageSummary, peak: Option<u64>, elapsed: Elapsed, stats: bool) -> String {
+pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let image = &summary.image;
     let (counts, saved) = (&image.counts, &image.saved);
     let mut lines = vec![
@@ -41,6 +44,12 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, elapsed: Elapsed, stats: 
         ),
         format!("{}, {}", workers(summary.workers, summary.workers_wanted, peak), elapsed.text()),
     ];
+    if let (Some(read), Some(verified)) = (&image.read_back, verified) {
+        let parts = count(read.parts, "part");
+        let line =
+            format!("verified: {parts} ({}) are as they were packed, {}", show_bytes(read.bytes), verified.text());
+        lines.insert(lines.len() - 1, line);
+    }
     if summary.errors > 0 {
         lines.insert(lines.len() - 1, errors(summary.errors));
     }
@@ -103,9 +112,11 @@ fn tables_text(summary: &ImageSummary) -> String {
 }
 
 /// As JSON: one object on one line.
-pub fn json(summary: &ImageSummary, peak: Option<u64>, elapsed: Elapsed, stats: bool) -> String {
+pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let mut object = overview(summary, peak);
     elapsed.put_into(&mut object);
+    object["verified_bytes"] = json!(summary.image.read_back.map(|read| read.bytes));
+    object["verify_seconds"] = json!(verified.map(|verified| verified.time.as_secs_f64()));
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
         members.extend(counters::members(&counted(summary)));

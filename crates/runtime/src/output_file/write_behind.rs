@@ -11,6 +11,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{Advice, fadvise};
+
 use crate::Sink;
 
 /// Bytes gathered before they are written.
@@ -130,6 +132,14 @@ impl Sink for WriteBehind {
             self.flush()?;
         }
         self.file.read_exact_at(buffer, self.place(offset))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.file.sync_data()?;
+        // Advice: a file system without a medium, or one that keeps pages, reads from memory.
+        let _: rustix::io::Result<()> = fadvise(&self.file, self.origin, None, Advice::DontNeed);
+        Ok(())
     }
 
     /// A file begins empty; a device keeps its old content.

@@ -39,16 +39,16 @@ impl<'a> Batch<'a> {
     }
 
     /// Adds a block to compress, or to store.
-    pub(crate) fn block(&mut self, ordinal: u32, range: Range<usize>, stored: bool) {
+    pub(crate) fn block(&mut self, block: BlockRef, stored: bool) {
         if self.stored != stored {
             self.flush();
             self.stored = stored;
         }
-        if self.bytes + range.len() > JOB_BYTES {
+        if self.bytes + block.range.len() > JOB_BYTES {
             self.flush();
         }
-        self.bytes += range.len();
-        self.blocks.push(BlockRef { ordinal, range });
+        self.bytes += block.range.len();
+        self.blocks.push(block);
     }
 
     /// Adds blocks to be written again.

@@ -6,7 +6,9 @@ use crate::Sink;
 use crate::format::layout::FragmentBlock;
 use crate::write::blocks::Place;
 use crate::write::decision::Decisions;
+use crate::write::digest::hash;
 use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, size_word};
+use crate::write::written::{Form, Hashes, Part, Written};
 use crate::{Error, STORED_BLOCK};
 
 /// The in-order steps of packing: decides in order, writes in order.
@@ -17,13 +19,21 @@ pub(crate) struct DataWriter {
     pub(crate) position: u64,
     /// Files may request to start at a multiple of this many bytes.
     pub(crate) alignment: u64,
+    /// All parts so far.
+    pub(crate) written: Written,
     scratch: Vec<u8>,
 }
 
 impl DataWriter {
-    pub(crate) fn new(decisions: Decisions, sink: Box<dyn Sink>, start: u64, alignment: u32) -> DataWriter {
+    pub(crate) fn new(
+        decisions: Decisions,
+        sink: Box<dyn Sink>,
+        start: u64,
+        alignment: u32,
+        written: Written,
+    ) -> DataWriter {
         let alignment = u64::from(alignment.max(1));
-        DataWriter { decisions, sink, position: start, alignment, scratch: Vec::new() }
+        DataWriter { decisions, sink, position: start, alignment, written, scratch: Vec::new() }
     }
 
     /// Appends bytes and returns their offset.
@@ -34,23 +44,30 @@ impl DataWriter {
         Ok(start)
     }
 
-    fn write_block(&mut self, ordinal: u32, bytes: &[u8], stored: bool) -> Result<(), Error> {
+    fn write_block(&mut self, ordinal: u32, bytes: &[u8], stored: bool, hashes: Hashes) -> Result<(), Error> {
         let start = self.append(bytes)?;
+        self.written.add(part(start, bytes, stored, hashes));
         self.decisions.blocks.committed(ordinal, Place { start, size_word: size_word(bytes.len(), stored) })
     }
 
     fn write_packed(&mut self, raw: &[u8], product: &[u8], blocks: &[PackedBlock]) -> Result<(), Error> {
-        for PackedBlock { block, compressed } in blocks {
+        for PackedBlock { block, compressed, hash } in blocks {
             match compressed {
-                Some(range) => self.write_block(block.ordinal, &product[range.clone()], false)?,
-                None => self.write_block(block.ordinal, &raw[block.range.clone()], true)?,
+                Some(range) => {
+                    let hashes = Hashes { stored: *hash, content: block.content };
+                    self.write_block(block.ordinal, &product[range.clone()], false, hashes)?;
+                }
+                None => self.write_raw(raw, std::slice::from_ref(block))?,
             }
         }
         Ok(())
     }
 
     fn write_raw(&mut self, raw: &[u8], blocks: &[BlockRef]) -> Result<(), Error> {
-        blocks.iter().try_for_each(|block| self.write_block(block.ordinal, &raw[block.range.clone()], true))
+        blocks.iter().try_for_each(|block| {
+            let hashes = Hashes { stored: block.content, content: 0 };
+            self.write_block(block.ordinal, &raw[block.range.clone()], true, hashes)
+        })
     }
 
     /// Writes copies of blocks that are in the image already.
@@ -63,21 +80,32 @@ impl DataWriter {
             let mut bytes = std::mem::take(&mut self.scratch);
             bytes.resize(size, 0);
             self.sink.read_at(place.start, &mut bytes).map_err(|cause| sink_error("read back", place.start, cause))?;
-            self.write_block(to + step, &bytes, place.size_word & STORED_BLOCK != 0)?;
+            let hashes = self.written.at(place.start).map_or(Hashes { stored: 0, content: 0 }, |part| part.hashes);
+            self.write_block(to + step, &bytes, place.size_word & STORED_BLOCK != 0, hashes)?;
             self.scratch = bytes;
         }
         Ok(())
     }
 
-    fn write_fragment(&mut self, index: u32, bytes: &[u8], stored: bool) -> Result<(), Error> {
+    fn write_fragment(&mut self, index: u32, bytes: &[u8], stored: bool, hashes: Option<Hashes>) -> Result<(), Error> {
         let start = self.append(bytes)?;
+        match hashes {
+            Some(hashes) => self.written.add(part(start, bytes, stored, hashes)),
+            None if self.written.records() => {
+                self.written.add(part(start, bytes, stored, Hashes { stored: hash(bytes), content: 0 }));
+            }
+            None => {}
+        }
         self.decisions.fragments.committed(index, FragmentBlock { start, size_word: size_word(bytes.len(), stored) });
         Ok(())
     }
 
     fn align(&mut self) -> Result<(), Error> {
         let gap = self.position.next_multiple_of(self.alignment) - self.position;
-        self.append(&vec![0; gap as usize]).map(drop)
+        let zeros = vec![0; gap as usize];
+        let start = self.append(&zeros)?;
+        self.written.add_plain(start, &zeros);
+        Ok(())
     }
 }
 
@@ -91,13 +119,18 @@ impl Sequencer<HashTask, CompressTask> for DataWriter {
             Packed::Blocks { raw, product, blocks } => self.write_packed(raw.bytes(), product.bytes(), &blocks),
             Packed::Raw { buffer, blocks } => self.write_raw(buffer.bytes(), &blocks),
             Packed::Copies { from, to, count } => self.copy(from, to, count),
-            Packed::Fragment { index, bytes, length, stored } => {
-                self.write_fragment(index, &bytes.bytes()[..length], stored)
+            Packed::Fragment { index, bytes, length, stored, hashes } => {
+                self.write_fragment(index, &bytes.bytes()[..length], stored, hashes)
             }
             Packed::Align => self.align(),
-            Packed::Metadata(_) => Err(Error::Internal("metadata in the data area".into())),
+            Packed::Metadata(_) | Packed::Checked(_) => Err(Error::Internal("metadata in the data area".into())),
         }
     }
+}
+
+fn part(start: u64, bytes: &[u8], stored: bool, hashes: Hashes) -> Part {
+    let form = if stored { Form::Plain } else { Form::Block };
+    Part { start, length: bytes.len() as u32, form, hashes }
 }
 
 /// Writes to a sink; errors contain the offset.
@@ -109,6 +142,6 @@ pub(crate) fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<()
     }
 }
 
-fn sink_error(action: &'static str, offset: u64, cause: std::io::Error) -> Error {
+pub(crate) fn sink_error(action: &'static str, offset: u64, cause: std::io::Error) -> Error {
     Error::Sink { action, offset, cause }
 }

@@ -10,7 +10,7 @@ use crate::write::digest::Digest;
 use crate::write::fragments::Fragments;
 use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, Piece};
-use crate::write::work::{CompressTask, Hashed, Packed, PieceHash};
+use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
 
 /// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
@@ -150,15 +150,15 @@ impl Decisions {
         if item.rules.align && !current.matcher.has_own_run() {
             batch.pass(Packed::Align);
         }
-        let step = current.matcher.step(&mut self.blocks, digest)?;
+        let step = current.matcher.step(&mut self.blocks, digest.filter(|_| item.rules.deduplicate))?;
         self.sizes.push(TO_BE_STORED);
         let file = &mut self.files[item.file as usize];
         file.blocks = file.blocks.checked_add(1).ok_or_else(|| too_large(file.size))?;
-        self.take(step, item, batch);
+        self.take(step, item, digest.map_or(0, |digest| digest.bits()), batch);
         Ok(())
     }
 
-    fn take(&mut self, step: Step, item: &Item, batch: &mut Batch<'_>) {
+    fn take(&mut self, step: Step, item: &Item, content: u64, batch: &mut Batch<'_>) {
         match step {
             Step::Matched => {
                 self.saved.duplicate_blocks += 1;
@@ -167,7 +167,7 @@ impl Decisions {
             Step::Compress { copies, block } => {
                 self.saved.copied_blocks += u64::from(copies.count);
                 batch.copies(copies);
-                batch.block(block, item.range.clone(), item.rules.stored);
+                batch.block(BlockRef { ordinal: block, range: item.range.clone(), content }, item.rules.stored);
             }
             Step::Copy { copies, block } => {
                 self.saved.copied_blocks += u64::from(copies.count) + 1;
@@ -181,6 +181,7 @@ impl Decisions {
 
     fn tail(&mut self, item: &Item, digest: Option<Digest>, batch: &mut Batch<'_>) -> Result<(), Error> {
         let permit = batch.take_memory(reserved(Piece::Tail, item.range.len()));
+        let digest = digest.filter(|_| item.rules.deduplicate);
         let place = match digest.and_then(|digest| self.fragments.find(&digest)) {
             Some(place) => {
                 self.saved.duplicate_tails += 1;

@@ -39,6 +39,11 @@ impl Digest {
     }
 }
 
+/// 64 bits of a content's digest.
+pub(crate) fn hash(content: &[u8]) -> u64 {
+    Digest::first_bytes(&blake3::hash(content)).bits()
+}
+
 /// Whether all bytes are zero. Compares the content with itself, shifted by one byte, by the C library's memcmp, which is vectorised and
 /// stops at the first difference.
 pub(crate) fn is_zero(content: &[u8]) -> bool {

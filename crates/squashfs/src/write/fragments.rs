@@ -32,7 +32,7 @@ impl FragmentBuffer {
     pub(crate) fn hand_on(self, stored: bool, next: &mut Outbox<CompressTask>) {
         let FragmentBuffer { index, raw, length, permit } = self;
         if stored {
-            next.pass(Packed::Fragment { index, bytes: raw, length, stored });
+            next.pass(Packed::Fragment { index, bytes: raw, length, stored, hashes: None });
         } else {
             next.submit(Job::Fragment { index, raw, length, permit });
         }

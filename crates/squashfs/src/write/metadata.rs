@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 use packline_codec::METADATA_BLOCK_SIZE;
 
 use crate::write::data_writer::write;
+use crate::write::digest::hash;
+use crate::write::written::{Form, Hashes, Part, Written};
 use crate::{Error, MetadataCompressor, Sink};
 
 /// Blocks in flight before some are collected: 2 MiB of raw metadata, enough to keep 64 workers busy.
@@ -42,6 +44,8 @@ pub(crate) struct Closed {
     pub(crate) starts: Vec<u64>,
     /// The table itself, if it was in memory.
     pub(crate) held: Vec<u8>,
+    /// Its blocks, with offsets in the table, if they are recorded.
+    parts: Written,
 }
 
 impl Closed {
@@ -82,6 +86,8 @@ struct Stream {
     raw: Vec<u8>,
     submitted: usize,
     starts: Vec<u64>,
+    /// Blocks in memory.
+    parts: Written,
 }
 
 impl Stream {
@@ -99,19 +105,32 @@ pub(crate) struct Metadata<'a> {
     compressor: &'a mut dyn MetadataCompressor,
     sink: &'a mut dyn Sink,
     streams: Vec<Stream>,
-    in_flight: VecDeque<StreamId>,
+    /// Streams of the submitted blocks, and the hashes of their content.
+    in_flight: VecDeque<(StreamId, u64)>,
+    written: Written,
 }
 
 impl<'a> Metadata<'a> {
     /// No stream yet.
     pub(crate) fn new(compressor: &'a mut dyn MetadataCompressor, sink: &'a mut dyn Sink) -> Metadata<'a> {
-        Metadata { compressor, sink, streams: Vec::new(), in_flight: VecDeque::new() }
+        Metadata { compressor, sink, streams: Vec::new(), in_flight: VecDeque::new(), written: Written::default() }
+    }
+
+    /// The same, which adds what it writes to `written`.
+    pub(crate) fn recording(self, written: Written) -> Metadata<'a> {
+        Metadata { written, ..self }
+    }
+
+    /// What was written.
+    pub(crate) fn into_written(self) -> Written {
+        self.written
     }
 
     /// Opens a stream; `stored`: without compression.
     pub(crate) fn open(&mut self, place: Place, stored: bool) -> StreamId {
         let raw = Vec::with_capacity(METADATA_BLOCK_SIZE);
-        self.streams.push(Stream { place, stored, raw, submitted: 0, starts: vec![0] });
+        let parts = Written::new(self.written.records());
+        self.streams.push(Stream { place, stored, raw, submitted: 0, starts: vec![0], parts });
         StreamId(self.streams.len() - 1)
     }
 
@@ -156,20 +175,30 @@ impl<'a> Metadata<'a> {
             Place::Sink(_) => Vec::new(),
             Place::Held(blocks) => std::mem::take(blocks),
         };
-        Ok(Closed { starts: std::mem::take(&mut stream.starts), held })
+        Ok(Closed { starts: std::mem::take(&mut stream.starts), held, parts: std::mem::take(&mut stream.parts) })
     }
 
     /// Writes bytes that are not a metadata block to the sink.
     pub(crate) fn write_plain(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.written.add_plain(offset, bytes);
         write(self.sink, offset, bytes)
+    }
+
+    /// Writes a table that was held in memory.
+    pub(crate) fn write_held(&mut self, offset: u64, table: &mut Closed) -> Result<(), Error> {
+        for part in std::mem::take(&mut table.parts).into_parts().unwrap_or_default() {
+            self.written.add(Part { start: offset + part.start, ..part });
+        }
+        write(self.sink, offset, &table.held)
     }
 
     fn submit(&mut self, id: StreamId) -> Result<(), Error> {
         let stream = &mut self.streams[id.0];
         let raw = std::mem::replace(&mut stream.raw, Vec::with_capacity(METADATA_BLOCK_SIZE));
         stream.submitted += 1;
+        let content = if self.written.records() { hash(&raw) } else { 0 };
         self.compressor.submit(raw, stream.stored)?;
-        self.in_flight.push_back(id);
+        self.in_flight.push_back((id, content));
         while self.compressor.pending() >= WINDOW {
             self.settle_one()?;
         }
@@ -178,16 +207,25 @@ impl<'a> Metadata<'a> {
 
     /// Collects the next finished block and writes it to its destination.
     fn settle_one(&mut self) -> Result<(), Error> {
-        let (id, block) = match (self.in_flight.pop_front(), self.compressor.next()?) {
-            (Some(id), Some(block)) => (id, block),
+        let (id, content, block) = match (self.in_flight.pop_front(), self.compressor.next()?) {
+            (Some((id, content)), Some(block)) => (id, content, block),
             _ => return Err(Error::Internal("a metadata block that was submitted never came back".into())),
         };
         check(&block)?;
         let stream = &mut self.streams[id.0];
         let start = stream.length();
+        let stored = if self.written.records() { hash(&block) } else { 0 };
+        let (form, hashes) = (Form::Metadata, Hashes { stored, content });
+        let part = Part { start, length: block.len() as u32, form, hashes };
         match &mut stream.place {
-            Place::Sink(base) => write(self.sink, *base + start, &block)?,
-            Place::Held(blocks) => blocks.extend_from_slice(&block),
+            Place::Sink(base) => {
+                write(self.sink, *base + start, &block)?;
+                self.written.add(Part { start: *base + start, ..part });
+            }
+            Place::Held(blocks) => {
+                blocks.extend_from_slice(&block);
+                stream.parts.add(part);
+            }
         }
         stream.starts.push(start + block.len() as u64);
         Ok(())

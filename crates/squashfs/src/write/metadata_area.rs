@@ -55,18 +55,30 @@ pub fn write_metadata(
     options: &Options,
 ) -> Result<ImageEnd, Error> {
     let mut out = Metadata::new(compressor, sink);
+    let (end, superblock) = write_tables(&mut out, tree, data, xattrs, options)?;
+    out.write_plain(0, &superblock)?;
+    Ok(end)
+}
+
+/// As [`write_metadata`], without the superblock, which is returned.
+pub(crate) fn write_tables(
+    out: &mut Metadata<'_>,
+    tree: &Tree,
+    data: &DataLayout,
+    xattrs: &XattrTable,
+    options: &Options,
+) -> Result<(ImageEnd, Vec<u8>), Error> {
     let numbering = Numbering::new(tree)?;
     let xattrs = Some(xattrs).filter(|table| options.xattrs && !table.is_empty());
     let source = Source { tree, numbering: &numbering, data, options, xattrs };
-    let tables = write_inodes(&mut out, &source)?;
+    let mut tables = write_inodes(out, &source)?;
     let directories = data.end + tables.inodes.length();
-    out.write_plain(directories, &tables.directories.held)?;
-    let (superblock, bytes_used) = write_tables(&mut out, &source, &tables, directories)?;
-    let padded = write_padding(&mut out, bytes_used, options.pad)?;
+    out.write_held(directories, &mut tables.directories)?;
+    let (superblock, bytes_used) = write_indexed(out, &source, &tables, directories)?;
+    let padded = write_padding(out, bytes_used, options.pad)?;
     out.write_plain(SUPERBLOCK_BYTES, &options_block(options)?)?;
-    out.write_plain(0, &superblock.encode())?;
     let after = directories + tables.directories.length();
-    Ok(ImageEnd {
+    let end = ImageEnd {
         bytes_used,
         padded,
         inode_table: tables.inodes.length(),
@@ -76,7 +88,8 @@ pub fn write_metadata(
         fragments: superblock.fragments,
         ids: superblock.ids,
         xattr_sets: xattrs.map_or(0, XattrTable::count),
-    })
+    };
+    Ok((end, superblock.encode()))
 }
 
 /// Input of the metadata.
@@ -90,7 +103,7 @@ pub(crate) struct Source<'a> {
 }
 
 /// Writes the tables after the directory table. Returns the superblock with their positions and the end of the image.
-fn write_tables(
+fn write_indexed(
     out: &mut Metadata<'_>,
     source: &Source<'_>,
     tables: &InodeTables,

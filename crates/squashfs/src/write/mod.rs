@@ -13,7 +13,7 @@
 //! 6. After the last entry `writer.rs` completes the block lists, and `metadata_area.rs` writes the tree from the deepest directories to
 //!    the root, for each level first the inodes and then the listings (`numbering.rs`, `inode_table.rs`), compressed by the same workers
 //!    (`metadata.rs`, `pipeline_compressor.rs`); then the fragment, export, id and xattr tables and padding. The superblock is
-//!    written last.
+//!    written last; before it, `read_back.rs` compares all with its hashes if that is wanted (`written.rs`).
 
 mod batch;
 mod blocks;
@@ -29,14 +29,19 @@ mod metadata_area;
 mod metadata_compressor;
 pub(crate) mod numbering;
 mod pipeline_compressor;
+mod read_back;
+#[cfg(test)]
+mod read_back_tests;
 mod run_matcher;
 mod slab;
 #[cfg(test)]
 mod tests;
 mod work;
 mod writer;
+mod written;
 
 pub use decision::Saved;
 pub use metadata_area::{ImageEnd, write_metadata};
 pub use metadata_compressor::MetadataCompressor;
+pub use read_back::ReadBack;
 pub use writer::{Counts, Progress, Start, Summary, Writer, min_window};

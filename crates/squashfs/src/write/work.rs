@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use packline_codec::{Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
+use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
 
 use crate::Error;
@@ -11,21 +11,28 @@ use crate::buffer::{Buffer, Pool};
 use crate::format::layout::STORED_BLOCK;
 use crate::format::wire::metadata_block;
 use crate::write::batch::JOB_BYTES;
-use crate::write::digest::{Digest, is_zero};
+use crate::write::digest::{Digest, hash, is_zero};
+use crate::write::read_back::{self, Chunk};
 use crate::write::slab::{Piece, Slab};
+use crate::write::written::Hashes;
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
 
 /// Hashes the pieces of a slab.
 #[derive(Debug)]
-pub(crate) struct HashTask;
+pub(crate) struct HashTask {
+    /// Also those that are not compared with others.
+    pub(crate) all: bool,
+}
 
 /// Compresses blocks.
 #[derive(Debug)]
 pub(crate) struct CompressTask {
     codec: Spec,
     block_size: u32,
+    /// Whether results are hashed, too.
+    hashes: bool,
     /// Buffers for the results of jobs.
     products: Arc<Pool>,
 }
@@ -35,7 +42,7 @@ pub(crate) struct CompressTask {
 pub(crate) enum PieceHash {
     /// Only zeros, which may become a hole.
     Zero,
-    /// Content, with its digest if it may be needed.
+    /// Content, with its digest if that may be needed.
     Content(Option<Digest>),
 }
 
@@ -52,6 +59,8 @@ pub(crate) struct Hashed {
 pub(crate) struct BlockRef {
     pub(crate) ordinal: u32,
     pub(crate) range: Range<usize>,
+    /// Hash of its content, if it has a digest.
+    pub(crate) content: u64,
 }
 
 /// The input of the compress stage.
@@ -63,6 +72,8 @@ pub(crate) enum Job {
     Fragment { index: u32, raw: Buffer, length: usize, permit: Permit },
     /// A metadata block.
     Metadata { raw: Vec<u8> },
+    /// Parts of the image that were read back.
+    Check(Chunk),
 }
 
 /// A compressed block.
@@ -71,6 +82,8 @@ pub(crate) struct PackedBlock {
     pub(crate) block: BlockRef,
     /// Its range in the job's product; `None` if it did not get smaller.
     pub(crate) compressed: Option<Range<usize>>,
+    /// Hash of that range, if hashes are wanted.
+    pub(crate) hash: u64,
 }
 
 /// The input of the commit step.
@@ -83,18 +96,21 @@ pub(crate) enum Packed {
     /// Existing blocks of the image to be written once more.
     Copies { from: u32, to: u32, count: u32 },
     /// A fragment block, the first `length` bytes of a buffer.
-    Fragment { index: u32, bytes: Buffer, length: usize, stored: bool },
+    Fragment { index: u32, bytes: Buffer, length: usize, stored: bool, hashes: Option<Hashes> },
     /// The next data starts at a multiple of the device block size.
     Align,
     /// A metadata block with its header.
     Metadata(Vec<u8>),
+    /// So many bytes of the image are as they were written.
+    Checked(u64),
 }
 
-/// State of one worker: encoders, created on first use, and a buffer for compressed metadata.
+/// State of one worker: encoders or a decoder, created on first use, and a buffer for compressed metadata or decoded blocks.
 #[derive(Default)]
 pub(crate) struct Tool {
     data: Option<Box<dyn Encoder>>,
     metadata: Option<Box<dyn Encoder>>,
+    decoder: Option<Box<dyn Decoder>>,
     scratch: Vec<u8>,
 }
 
@@ -107,7 +123,7 @@ impl Task for HashTask {
     fn tool(&self) {}
 
     fn run(&self, (): &mut (), slab: Slab) -> Result<Hashed, Error> {
-        let hashes = hash_pieces(&slab);
+        let hashes = hash_pieces(&slab, self.all);
         Ok(Hashed { slab, hashes })
     }
 
@@ -135,6 +151,7 @@ impl Task for CompressTask {
             Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
             Job::Fragment { index, raw, length, permit } => self.fragment(tool, index, raw, length, permit),
             Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
+            Job::Check(chunk) => self.check(tool, &chunk).map(Packed::Checked),
         }
     }
 
@@ -143,6 +160,7 @@ impl Task for CompressTask {
             Job::Blocks { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
             Job::Fragment { length, .. } => *length as u64,
             Job::Metadata { raw } => raw.len() as u64,
+            Job::Check(chunk) => chunk.length as u64,
         }
     }
 
@@ -154,6 +172,7 @@ impl Task for CompressTask {
             Packed::Raw { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
             Packed::Fragment { length, .. } => *length as u64,
             Packed::Metadata(bytes) => bytes.len() as u64,
+            Packed::Checked(bytes) => *bytes,
             // Copies are of bytes in the image; only the data area knows their length.
             Packed::Copies { .. } | Packed::Align => 0,
         }
@@ -166,8 +185,8 @@ fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
 
 impl CompressTask {
     /// `window` bounds the memory of the pipeline, bytes.
-    pub(crate) fn new(codec: Spec, block_size: u32, window: usize) -> CompressTask {
-        CompressTask { codec, block_size, products: Pool::new((block_size as usize).max(JOB_BYTES), window) }
+    pub(crate) fn new(codec: Spec, block_size: u32, window: usize, hashes: bool) -> CompressTask {
+        CompressTask { codec, block_size, hashes, products: Pool::new((block_size as usize).max(JOB_BYTES), window) }
     }
 
     fn blocks(
@@ -183,7 +202,9 @@ impl CompressTask {
         for block in blocks {
             let content = &raw.bytes()[block.range.clone()];
             let size = self.try_compress(tool, content, &mut product.bytes_mut()[at..at + content.len()])?;
-            packed.push(PackedBlock { block, compressed: size.map(|size| at..at + size) });
+            let compressed = size.map(|size| at..at + size);
+            let hash = self.hash(compressed.as_ref().map(|range| &product.bytes()[range.clone()]));
+            packed.push(PackedBlock { block, compressed, hash });
             at += size.unwrap_or(0);
         }
         Ok(Packed::Blocks { raw, product, blocks: packed })
@@ -200,9 +221,19 @@ impl CompressTask {
         let mut product = self.products.take(permit);
         let size = self.try_compress(tool, &raw.bytes()[..length], &mut product.bytes_mut()[..length])?;
         Ok(match size {
-            Some(size) => Packed::Fragment { index, bytes: product, length: size, stored: false },
-            None => Packed::Fragment { index, bytes: raw, length, stored: true },
+            Some(size) => {
+                let (stored, content) =
+                    (self.hash(Some(&product.bytes()[..size])), self.hash(Some(&raw.bytes()[..length])));
+                let hashes = Some(Hashes { stored, content });
+                Packed::Fragment { index, bytes: product, length: size, stored: false, hashes }
+            }
+            None => Packed::Fragment { index, bytes: raw, length, stored: true, hashes: None },
         })
+    }
+
+    /// The hash of a result, if hashes are wanted.
+    fn hash(&self, bytes: Option<&[u8]>) -> u64 {
+        bytes.filter(|_| self.hashes).map_or(0, hash)
     }
 
     /// Compresses one block; `None` if it does not get smaller.
@@ -228,6 +259,18 @@ impl CompressTask {
             Outcome::NotSmaller => metadata_block(raw, true),
         })
     }
+
+    /// Checks parts of the image. Encoders are no longer needed then, and leave their memory to the decoder.
+    fn check(&self, tool: &mut Tool, chunk: &Chunk) -> Result<u64, Error> {
+        (tool.data, tool.metadata) = (None, None);
+        let most = (self.block_size as usize).max(METADATA_BLOCK_SIZE);
+        let decoder = match &mut tool.decoder {
+            Some(decoder) => decoder,
+            none => none.insert(self.codec.decoder(most, usize::MAX)?),
+        };
+        tool.scratch.resize(most, 0);
+        read_back::check(chunk, decoder.as_mut(), &mut tool.scratch)
+    }
 }
 
 /// The size word of a block of `size` bytes on disk.
@@ -235,7 +278,8 @@ pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
     size as u32 | if stored { STORED_BLOCK } else { 0 }
 }
 
-fn hash_pieces(slab: &Slab) -> Vec<PieceHash> {
+/// `all`: also those that are not compared with others.
+fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
     let hash = |item: &crate::write::slab::Item| match item.piece {
         Piece::Holes(_) => PieceHash::Zero,
         Piece::Block | Piece::Tail => {
@@ -243,7 +287,8 @@ fn hash_pieces(slab: &Slab) -> Vec<PieceHash> {
             if item.rules.sparse && is_zero(content) {
                 PieceHash::Zero
             } else {
-                PieceHash::Content(item.rules.deduplicate.then(|| Digest::of(content, item.rules.stored)))
+                let digests = all || item.rules.deduplicate;
+                PieceHash::Content(digests.then(|| Digest::of(content, item.rules.stored)))
             }
         }
     };

@@ -11,12 +11,15 @@ use crate::format::inode::NO_XATTR;
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::{Decisions, Saved};
 use crate::write::feeder::{Feeder, FileCut, slab_memory};
+use crate::write::metadata::Metadata;
+use crate::write::metadata_area::write_tables;
 use crate::write::pipeline_compressor::PipelineCompressor;
+use crate::write::read_back::{ReadBack, Unfinished, named};
 use crate::write::slab::Rules;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask};
+use crate::write::written::Written;
 use crate::{
     Error, FileHints, Fragments, ImageEnd, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Sink, XattrTable, data_start,
-    write_metadata,
 };
 
 /// Number of entries between two checks of the tree's memory.
@@ -33,6 +36,8 @@ pub struct Start {
     pub input: String,
     /// Bytes that pipeline and tree may use together. When the tree grows the pipeline gets less; an error when nothing is left.
     pub memory: usize,
+    /// Whether all that is written is read back and compared before the image is complete. Changes no byte. The sink must be able to.
+    pub verify: bool,
 }
 
 /// The smallest window that occupies all workers, bytes.
@@ -111,6 +116,8 @@ pub struct Summary {
     pub data_bytes: u64,
     /// Tables, sizes and the end of the image.
     pub end: ImageEnd,
+    /// What was read back, if that was wanted.
+    pub read_back: Option<ReadBack>,
     pub pipeline: Stats,
     pub queues: Vec<QueueStats>,
     pub workers: Vec<WorkerStats>,
@@ -145,8 +152,8 @@ impl Writer {
         let window = config.budget;
         let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), window);
         Ok(Writer {
-            pipeline: pipeline(&options, config)?,
-            data: DataWriter::new(decisions, sink, data_start(&options)?, options.pad),
+            pipeline: pipeline(&options, config, start.verify)?,
+            data: DataWriter::new(decisions, sink, data_start(&options)?, options.pad, Written::new(start.verify)),
             feeder: Feeder::new(options.block_size, window),
             namespace: Namespace::new(start.defaults).with_root(start.root),
             xattrs: XattrTable::new(),
@@ -178,17 +185,32 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::add`]; and hard links without a target.
-    pub fn finish(mut self) -> Result<Summary, Error> {
+    pub fn finish(self) -> Result<Summary, Error> {
+        self.finish_with(&mut |_, _| {})
+    }
+
+    /// As [`Writer::finish`]. While the image is read back, `verifying` is called with the bytes done and those in all: first with 0, at the
+    /// end with all.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`]; with [`Start::verify`] [`Error::ReadBack`].
+    pub fn finish_with(mut self, verifying: &mut dyn FnMut(u64, u64)) -> Result<Summary, Error> {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
         }
-        let Writer { mut pipeline, data, namespace, xattrs, options, progress, start, .. } = self;
-        let DataWriter { decisions, mut sink, position, .. } = data;
+        let Writer { mut pipeline, data, namespace, xattrs, options, progress, start, window, .. } = self;
+        let DataWriter { decisions, mut sink, position, written, .. } = data;
         let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
         let layout = decisions.into_layout(position)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
         let mut compressor = PipelineCompressor::new(&mut pipeline);
-        let end = write_metadata(&mut compressor, &mut *sink, &tree, &layout, &xattrs, &options)?;
+        let mut out = Metadata::new(&mut compressor, &mut *sink).recording(written);
+        let (end, superblock) = write_tables(&mut out, &tree, &layout, &xattrs, &options)?;
+        let written = out.into_written();
+        let (sink, block_size) = (&mut *sink, options.block_size);
+        let mut image = Unfinished { sink, pipeline: &mut pipeline, block_size, window };
+        let read_back = image.finish(written, &superblock, verifying);
+        let read_back = read_back.map_err(|error| named(error, &tree, &layout, &end))?;
         Ok(Summary {
             counts: Counts::of(&tree),
             content_bytes: progress.content_bytes,
@@ -197,6 +219,7 @@ impl Writer {
             fragments: layout.fragments.len() as u64,
             data_bytes: position - data_start(&options)?,
             end,
+            read_back,
             pipeline: pipeline.stats(),
             queues: pipeline.queue_stats(),
             workers: pipeline.worker_stats(),
@@ -257,7 +280,8 @@ impl Writer {
 
     /// Moves memory from the pipeline to the tree once both together would exceed the limit.
     fn lend_memory(&mut self) -> Result<(), Error> {
-        let tree = self.namespace.memory() + self.xattrs.memory() + self.data.decisions.memory();
+        let tree =
+            self.namespace.memory() + self.xattrs.memory() + self.data.decisions.memory() + self.data.written.memory();
         let wanted = (tree + self.window).saturating_sub(self.start.memory);
         let minimum = min_window(self.options.block_size);
         if wanted > 0 && tree + minimum > self.start.memory {
@@ -296,9 +320,9 @@ impl Writer {
     }
 }
 
-fn pipeline(options: &Options, config: Config) -> Result<BlockPipeline, Error> {
-    let compress = CompressTask::new(options.codec.clone(), options.block_size, config.budget);
-    let pipeline = Pipeline::new(HashTask, compress, config);
+fn pipeline(options: &Options, config: Config, verify: bool) -> Result<BlockPipeline, Error> {
+    let compress = CompressTask::new(options.codec.clone(), options.block_size, config.budget, verify);
+    let pipeline = Pipeline::new(HashTask { all: verify }, compress, config);
     pipeline.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }
 

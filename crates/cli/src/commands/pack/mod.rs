@@ -86,6 +86,9 @@ struct OutputOptions {
     /// Read which entries there are, print their numbers, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
+    #[arg(long, conflicts_with = "dry_run")]
+    verify: bool,
     /// Container, instead of the choice by IMAGE's name: squashfs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
@@ -186,7 +189,7 @@ impl Pack {
         };
         let mut request = PackRequest::new(source, target, options);
         (request.changes, request.tar) = (changes, self.entries.tar());
-        request.offset = self.layout.offset;
+        (request.offset, request.verify) = (self.layout.offset, self.output.verify);
         request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)

@@ -1,0 +1,244 @@
+//! Verification of what was written: every byte of the image is read back from the sink before the superblock makes it valid.
+//!
+//! While the image is written each part (a block, a metadata block, an index, padding) is recorded with two hashes (`written.rs`): of the
+//! bytes given to the sink, and of the content before it was compressed. The digests of deduplication are that second hash where there
+//! are any. Reading back compares both:
+//!
+//! - The hash of the stored bytes finds every changed bit, also one that no decoder looks at: padding of deflate, unused bits of LZO.
+//! - Decoding and the hash of the content prove that the encoder was right, which no hash of its output can.
+//!
+//! The parts cover the image from its first byte to the end of its padding without gaps; that is checked, too. The sink first takes all
+//! to the medium, and a file drops what the system keeps of it in memory, as far as the system allows. Reading is done in order, and the
+//! workers of the pipeline hash and decode, each with one decoder in the place of its encoders. The superblock is written when all the
+//! rest is right, and then read back itself; if that is wrong it is overwritten with zeros, so that a device has no image either.
+
+use std::sync::Arc;
+
+use packline_codec::{Decoder, METADATA_BLOCK_SIZE};
+use packline_engine::{Outbox, Sequencer};
+use packline_runtime::of_fault;
+use packline_tree::{Content, Tree};
+
+use crate::buffer::{Buffer, Pool};
+use crate::format::superblock::SUPERBLOCK_BYTES;
+use crate::format::wire::STORED;
+use crate::write::data_writer::{sink_error, write};
+use crate::write::digest::hash;
+use crate::write::feeder::slab_size;
+use crate::write::numbering::display_path;
+use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
+use crate::write::written::{Form, Part, Written};
+use crate::{DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
+
+/// What was read back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadBack {
+    /// Bytes of the image, padding included.
+    pub bytes: u64,
+    /// Parts that were compared: blocks, metadata blocks, pieces of the rest.
+    pub parts: u64,
+}
+
+/// Parts of the image that follow each other, as they were read back.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    buffer: Buffer,
+    pub(crate) length: usize,
+    parts: Vec<Part>,
+}
+
+/// An image without its superblock.
+pub(crate) struct Unfinished<'a> {
+    pub(crate) sink: &'a mut dyn Sink,
+    pub(crate) pipeline: &'a mut BlockPipeline,
+    pub(crate) block_size: u32,
+    /// Memory for what is read ahead of the workers, bytes.
+    pub(crate) window: usize,
+}
+
+impl Unfinished<'_> {
+    /// Reads all parts back, if they were recorded, and then writes the superblock. `progress` is called with the bytes read back so far, and
+    /// in all: first with 0, and at the end with all.
+    ///
+    /// # Errors
+    /// [`Error::ReadBack`] for the first part that is not as it was written; errors of the sink. The image then has no superblock.
+    pub(crate) fn finish(
+        &mut self,
+        written: Written,
+        superblock: &[u8],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Option<ReadBack>, Error> {
+        let Some(parts) = written.into_parts() else { return write(self.sink, 0, superblock).map(|()| None) };
+        let total = check_coverage(&parts)?;
+        progress(0, total);
+        self.sync()?;
+        let checked = self.read_all(&parts, &mut |done| progress(done, total));
+        self.pipeline.drain(&mut Checking).map_err(of_fault).and(checked)?;
+        write(self.sink, 0, superblock)?;
+        self.check_superblock(superblock)?;
+        progress(total, total);
+        Ok(Some(ReadBack { bytes: total, parts: parts.len() as u64 + 1 }))
+    }
+
+    fn sync(&mut self) -> Result<(), Error> {
+        self.sink.sync().map_err(|cause| sink_error("sync", 0, cause))
+    }
+
+    fn read_all(&mut self, parts: &[Part], progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
+        let pool = Pool::new(slab_size(self.block_size), self.window);
+        let mut rest = parts;
+        while let Some(first) = rest.first() {
+            let fits = |part: &&Part| part.end() - first.start <= pool.buffer_size() as u64;
+            let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+            let chunk = self.read(now, &pool)?;
+            self.pipeline.outbox().submit(Job::Check(chunk));
+            progress(now[now.len() - 1].end());
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Reads consecutive parts.
+    fn read(&mut self, parts: &[Part], pool: &Arc<Pool>) -> Result<Chunk, Error> {
+        let start = parts[0].start;
+        let length = (parts[parts.len() - 1].end() - start) as usize;
+        if length > pool.buffer_size() {
+            return Err(Error::Internal(format!("a part of {length} bytes at byte {start}")));
+        }
+        let permit = self.pipeline.reserve(pool.buffer_size(), &mut Checking).map_err(of_fault)?;
+        let mut buffer = pool.take(permit);
+        let read = self.sink.read_at(start, &mut buffer.bytes_mut()[..length]);
+        read.map_err(|cause| sink_error("read back", start, cause))?;
+        Ok(Chunk { buffer, length, parts: parts.to_vec() })
+    }
+
+    /// Reads the superblock back; a wrong one is removed.
+    fn check_superblock(&mut self, superblock: &[u8]) -> Result<(), Error> {
+        let mut found = vec![0; superblock.len()];
+        let read = self
+            .sync()
+            .and_then(|()| self.sink.read_at(0, &mut found).map_err(|cause| sink_error("read back", 0, cause)));
+        let checked = read.and_then(|()| match found == superblock {
+            true => Ok(()),
+            false => Err(Error::ReadBack { offset: 0, what: "the superblock".into(), is: "has other bytes".into() }),
+        });
+        if checked.is_err() {
+            // The first error counts; an image with a wrong superblock would be worse than one without.
+            let _: Result<(), Error> = write(self.sink, 0, &vec![0; superblock.len()]).and_then(|()| self.sync());
+        }
+        checked
+    }
+}
+
+/// Returns the end of the image, if the parts follow each other from the superblock's end on.
+fn check_coverage(parts: &[Part]) -> Result<u64, Error> {
+    let mut at = SUPERBLOCK_BYTES;
+    for part in parts {
+        if part.start != at {
+            return Err(Error::Internal(format!("a part was recorded at byte {} after byte {at}", part.start)));
+        }
+        at = part.end();
+    }
+    Ok(at)
+}
+
+/// Compares the parts of a chunk with their hashes, in order, and returns its length in bytes. `scratch` has room for a decoded block.
+pub(crate) fn check(chunk: &Chunk, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<u64, Error> {
+    let mut rest = &chunk.buffer.bytes()[..chunk.length];
+    for part in &chunk.parts {
+        let (bytes, later) = rest.split_at(part.length as usize);
+        check_part(part, bytes, decoder, scratch).map_err(|is| Error::ReadBack {
+            offset: part.start,
+            what: String::new(),
+            is,
+        })?;
+        rest = later;
+    }
+    Ok(chunk.length as u64)
+}
+
+/// Says what is wrong with a part.
+fn check_part(part: &Part, bytes: &[u8], decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<(), String> {
+    if hash(bytes) != part.hashes.stored {
+        return Err("has other bytes".into());
+    }
+    let (payload, compressed, most) = match (part.form, bytes) {
+        (Form::Plain, _) => return Ok(()),
+        (Form::Block, _) => (bytes, true, scratch.len()),
+        (Form::Metadata, &[low, high, ref payload @ ..]) => {
+            (payload, u16::from_le_bytes([low, high]) & STORED == 0, METADATA_BLOCK_SIZE)
+        }
+        (Form::Metadata, _) => return Err("has no header".into()),
+    };
+    let content = match compressed {
+        false => payload,
+        true => {
+            let decoded = decoder.decompress(payload, &mut scratch[..most]);
+            &scratch[..decoded.map_err(|error| format!("cannot be decoded ({error})"))?]
+        }
+    };
+    if hash(content) == part.hashes.content { Ok(()) } else { Err("is decoded to other content".into()) }
+}
+
+/// Takes results of checks, which are all good: a bad one is an error of its job.
+struct Checking;
+
+impl Sequencer<HashTask, CompressTask> for Checking {
+    fn decide(&mut self, _: Hashed, _: &mut Outbox<CompressTask>) -> Result<(), Error> {
+        Err(Error::Internal("content after the end of the image".into()))
+    }
+
+    fn commit(&mut self, packed: Packed) -> Result<(), Error> {
+        match packed {
+            Packed::Checked(_) => Ok(()),
+            _ => Err(Error::Internal("data after the end of the image".into())),
+        }
+    }
+}
+
+/// Adds to an error of reading back what the image has there.
+pub(crate) fn named(error: Error, tree: &Tree, data: &DataLayout, end: &ImageEnd) -> Error {
+    match error {
+        Error::ReadBack { offset, what, is } if what.is_empty() => {
+            Error::ReadBack { offset, what: name_at(offset, tree, data, end), is }
+        }
+        other => other,
+    }
+}
+
+fn name_at(offset: u64, tree: &Tree, data: &DataLayout, end: &ImageEnd) -> String {
+    let inodes_end = data.end + end.inode_table;
+    let directories_end = inodes_end + end.directory_table;
+    match offset {
+        _ if offset < data.end => block_at(offset, tree, data),
+        _ if offset < inodes_end => "the inode table".into(),
+        _ if offset < directories_end => "the directory table".into(),
+        _ if offset < end.bytes_used => "a table of fragments, exports, ids or attributes".into(),
+        _ => "the padding".into(),
+    }
+}
+
+/// Names the first file that has the block at an offset.
+fn block_at(offset: u64, tree: &Tree, data: &DataLayout) -> String {
+    let fragment = data.fragments.iter().position(|block| block.start == offset);
+    let has = |payload: u32| match (data.files.get(payload as usize), fragment) {
+        (Some(file), Some(index)) => file.tail.is_some_and(|tail| tail.fragment as usize == index),
+        (Some(file), None) => {
+            let first = file.first_block as usize;
+            let sizes = data.sizes.get(first..first + file.blocks as usize).unwrap_or_default();
+            let length: u64 = sizes.iter().map(|size| u64::from(size & !STORED_BLOCK)).sum();
+            (file.start..file.start + length).contains(&offset)
+        }
+        (None, _) => false,
+    };
+    let of_file = |node: &packline_tree::NodeId| match tree.content(tree.inode(*node)) {
+        Content::File(payload) => has(payload),
+        _ => false,
+    };
+    let kind = if fragment.is_some() { "a fragment block" } else { "a block" };
+    match tree.nodes().find(of_file) {
+        Some(node) => format!("{kind} of {}", display_path(tree, node)),
+        // The compressor's options, or a gap before an aligned file.
+        None => "what lies between files".into(),
+    }
+}

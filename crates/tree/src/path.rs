@@ -57,6 +57,18 @@ pub fn canonical(raw: &[u8]) -> Result<Bytes, PathFault> {
     Ok(path)
 }
 
+/// The path of a node in a tree of names: `above` gives the name of a node and its parent, or nothing for the root.
+pub(crate) fn upwards<'a>(node: usize, above: impl Fn(usize) -> Option<(&'a [u8], usize)>) -> Bytes {
+    let mut names = Vec::new();
+    let mut at = node;
+    while let Some((name, parent)) = above(at) {
+        names.push(name);
+        at = parent;
+    }
+    names.reverse();
+    names.join(&b'/')
+}
+
 fn check_whole(raw: &[u8]) -> Result<(), PathFault> {
     match raw.len() {
         0 => Err(PathFault::Empty),

@@ -158,6 +158,28 @@ fn an_image_is_read_back_on_request() {
     assert!(ran.status == 2 && ran.err.contains("--verify: not supported for .lrz"), "{ran:?}");
 }
 
+#[test]
+fn drop_ins_read_an_image_back_too() {
+    let (sandbox, tar) = (sandbox(), sample_tar());
+    sandbox.create_dir("source");
+    sandbox.write("source/file", vec![5; 300_000]);
+    let (source, image) = (sandbox.arg("source"), sandbox.arg("image"));
+    let commands = [
+        (&["tar2sqfs", "-f", &image][..], "--verify"),
+        (&["gensquashfs", "-f", "-D", &source, &image], "--verify"),
+        (&["mksquashfs", &source, &image, "-noappend", "-mkfs-time", "0"], "-verify"),
+        (&["sqfstar", "-force", "-mkfs-time", "0", &image], "-verify"),
+    ];
+    for (words, verify) in commands {
+        let image_of = |verify: &[&str]| {
+            let ran = run_on(&[&words[..1], verify, &words[1..]].concat(), &tar, host());
+            assert!(ran.status == 0 && ran.out.contains("verified: ") != verify.is_empty(), "{words:?}: {ran:?}");
+            sandbox.read("image")
+        };
+        assert!(image_of(&[]) == image_of(&[verify]), "{words:?}");
+    }
+}
+
 /// The directory options that a command line asks for.
 fn directory_options(sandbox: &Sandbox, options: &[&str]) -> packline_tree::DirectoryOptions {
     sandbox.create_dir("source");

@@ -26,8 +26,8 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("no-tail-packing", &["-T"], &[]),
 ];
 
-/// Options that leave it as it is, each with a test of its own below.
-const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "no-skip"];
+/// Options that leave it as it is, each with a test of its own below, or in `pack`.
+const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "no-skip", "verify"];
 
 fn pack(sandbox: &Sandbox, options: &[&str], stdin: &[u8], host: Host) -> Ran {
     let image = sandbox.arg("image");

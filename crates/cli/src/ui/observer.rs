@@ -92,7 +92,8 @@ pub fn run_pack_naming(
         OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. }
             if io.streams.stdout_closed => {}
         OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. } => {
-            io.report_as(false, &tools_ng::statistics(summary))
+            let read_back = report::read_back(summary, verified).map_or(String::new(), |line| line + "\n");
+            io.report_as(false, &(tools_ng::statistics(summary) + &read_back))
         }
         OutputStyle::Packline { json: true, stats, .. } => {
             io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))

@@ -44,10 +44,7 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
         ),
         format!("{}, {}", workers(summary.workers, summary.workers_wanted, peak), elapsed.text()),
     ];
-    if let (Some(read), Some(verified)) = (&image.read_back, verified) {
-        let parts = count(read.parts, "part");
-        let line =
-            format!("verified: {parts} ({}) are as they were packed, {}", show_bytes(read.bytes), verified.text());
+    if let Some(line) = read_back(summary, verified) {
         lines.insert(lines.len() - 1, line);
     }
     if summary.errors > 0 {
@@ -58,6 +55,13 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
         lines.extend(counters::text(&counted(summary)));
     }
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// What was read back, and how long that took.
+pub fn read_back(summary: &ImageSummary, verified: Option<Elapsed>) -> Option<String> {
+    let (read, verified) = (summary.image.read_back.as_ref()?, verified?);
+    let parts = count(read.parts, "part");
+    Some(format!("verified: {parts} ({}) are as they were packed, {}", show_bytes(read.bytes), verified.text()))
 }
 
 /// How much could not be read.

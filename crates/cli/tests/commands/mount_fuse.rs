@@ -110,7 +110,7 @@ impl Drop for MountPoint {
 }
 
 /// Waits until other processes have made a condition true.
-fn becomes(what: &str, condition: impl Fn() -> bool) {
+pub fn becomes(what: &str, condition: impl Fn() -> bool) {
     for _ in 0..2000 {
         if condition() {
             return;

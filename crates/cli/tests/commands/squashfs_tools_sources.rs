@@ -236,7 +236,7 @@ fn names_are_printed_to_a_file() {
     let sandbox = crate::sandbox();
     sandbox.write("source/dir/file", "x");
     let ran = sandbox.good(&["mksquashfs", "source", "image", "-info-file", "names", "-no-progress"]);
-    assert!(!ran.text().contains("file") || !ran.text().contains("/dir/file"), "{ran:?}");
+    assert!(!ran.text().contains("/dir/file"), "{ran:?}");
     let names: BTreeSet<String> = sandbox.read_text("names").lines().map(str::to_string).collect();
     assert!(names.contains("/dir") && names.contains("/dir/file"), "{names:?}");
     let line = sandbox.bad(1, &["mksquashfs", "source", "other", "-info-file", "no/such/directory", "-quiet"]);

@@ -14,6 +14,7 @@ use packline_testkit::snapshot::{self, Except};
 use packline_testkit::{Ran, Sandbox, generate, signal, tools};
 use rustix::fs::{CWD, FileType, Mode, mknodat, statvfs};
 
+use crate::mount_fuse::becomes;
 use crate::{PACKLINE, sandbox};
 
 const NAMES: [&str; 2] = ["squashfuse", "squashfuse_ll"];
@@ -82,17 +83,6 @@ impl Drop for Point {
             }
         }
     }
-}
-
-/// Waits until other processes have made a condition true.
-fn becomes(what: &str, condition: impl Fn() -> bool) {
-    for _ in 0..2000 {
-        if condition() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("never: {what}");
 }
 
 /// Attributes that both programs show, by path, and contents of files.

@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use super::keywords::Keywords;
 use crate::pack_file::lines::{Place, quote};
-use crate::path::{MAX_PATH, PathFault};
+use crate::path::{MAX_PATH, PathFault, upwards};
 use crate::{Bytes, Error};
 
 pub(super) const ROOT: usize = 0;
@@ -73,10 +73,7 @@ impl Nodes {
     }
 
     pub fn path(&self, node: usize) -> Bytes {
-        let above = std::iter::successors(Some(node), |&at| (at != ROOT).then(|| self.0[at].parent));
-        let mut names: Vec<&[u8]> = above.filter(|&at| at != ROOT).map(|at| &self.0[at].name[..]).collect();
-        names.reverse();
-        names.join(&b'/')
+        upwards(node, |at| (at != ROOT).then(|| (&self.0[at].name[..], self.0[at].parent)))
     }
 }
 

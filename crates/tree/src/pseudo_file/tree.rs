@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use super::Position;
 use super::definition::Added;
+use crate::path::upwards;
 use crate::{Bytes, Xattr};
 
 /// Whether the source, or an entry created here, has a path.
@@ -73,10 +74,7 @@ impl Nodes {
     }
 
     pub fn path(&self, node: usize) -> Bytes {
-        let above = std::iter::successors(Some(node), |&at| (at != ROOT).then(|| self.0[at].parent));
-        let mut names: Vec<&[u8]> = above.filter(|&at| at != ROOT).map(|at| &self.0[at].name[..]).collect();
-        names.reverse();
-        names.join(&b'/')
+        upwards(node, |at| (at != ROOT).then(|| (&self.0[at].name[..], self.0[at].parent)))
     }
 }
 

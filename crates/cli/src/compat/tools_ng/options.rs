@@ -62,6 +62,9 @@ pub struct OutputOptions {
     /// Print neither names nor statistics
     #[arg(short, long)]
     pub quiet: bool,
+    /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
+    #[arg(long)]
+    verify: bool,
 }
 
 impl OutputOptions {
@@ -69,7 +72,7 @@ impl OutputOptions {
     pub fn request(&self, source: Source, image: PathBuf, options: Options, io: &Io) -> PackRequest {
         let target = Output::File { path: image, force: self.force };
         let mut request = PackRequest::new(source, target, PackOptions::SquashFs(options));
-        request.temporaries = io.temporaries.clone();
+        (request.verify, request.temporaries) = (self.verify, io.temporaries.clone());
         request
     }
 }

@@ -258,6 +258,9 @@ pub struct Running {
     /// End with the first file that cannot be read; without it, it is reported and left out
     #[arg(long)]
     pub exit_on_error: bool,
+    /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
+    #[arg(long)]
+    pub verify: bool,
 }
 
 fn expression(text: &str) -> Result<regex::bytes::Regex, String> {

@@ -174,7 +174,7 @@ impl Packing {
         changes.edit = Some(edits.into_edit());
         (request.changes, request.pseudo) = (changes, pseudo);
         (request.offset, request.hints) = (self.layout.offset, hints);
-        request.tar.ignore_zeros = ignore_zeros;
+        (request.tar.ignore_zeros, request.verify) = (ignore_zeros, self.running.verify);
         request.resources = self.running.resources(&io.host);
         request.temporaries = io.temporaries.clone();
         Ok(request)

@@ -83,7 +83,7 @@ pub use packline_image::OpenedImage as Image;
 #[doc(inline)]
 pub use packline_image::{Error, ImageFile, Output, RestoreAttributes, Selection};
 #[doc(inline)]
-pub use packline_runtime::{EntryInfo, EntryKind, Observer, Pass, Progress, Resources, Unobserved};
+pub use packline_runtime::{EntryInfo, EntryKind, Observer, Pass, Progress, Resources, StoredData, Unobserved};
 #[cfg(feature = "pln")]
 pub use pln_reader::PlnReader;
 pub use request::Source;

@@ -73,5 +73,5 @@ fn write_to(
         writer.add(&entry, asked, source)?;
     }
     source.finishing();
-    writer.finish_with(&mut |done, total| source.observer().verifying(done, total))
+    writer.finish_with(source.observer())
 }

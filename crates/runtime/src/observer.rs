@@ -63,6 +63,25 @@ pub enum EntryKind<'a> {
     Other,
 }
 
+/// Data in the image, and the byte of the image at which it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredData<'a> {
+    /// The first data block of the file with this path below the root. Not of a file that shares its blocks with an earlier one.
+    File {
+        /// The first of its names.
+        path: &'a [u8],
+        /// Byte of the image.
+        start: u64,
+    },
+    /// A fragment block.
+    FragmentBlock {
+        /// Its index in the fragment table.
+        index: u32,
+        /// Byte of the image.
+        start: u64,
+    },
+}
+
 /// Receives reports. Every call comes on the caller's thread and should cost next to nothing.
 pub trait Observer {
     /// An entry is about to be packed or unpacked.
@@ -73,6 +92,12 @@ pub trait Observer {
     fn finishing(&mut self, _progress: &Progress) {}
     /// The output is being read back: so many of its bytes are, of so many. First called with 0, at the end with all.
     fn verifying(&mut self, _done: u64, _total: u64) {}
+    /// Whether [`Observer::stored`] is to be called.
+    fn lists_data(&self) -> bool {
+        false
+    }
+    /// The image is complete, and has this data: all of it, in the order of the image.
+    fn stored(&mut self, _data: StoredData<'_>) {}
     /// The output is whole, and is being written to the medium, which can take long.
     fn syncing(&mut self) {}
     /// Something failed, and the rest continues on request.

@@ -8,6 +8,7 @@ pub mod escape;
 pub mod exit_status;
 pub mod failure;
 pub mod io;
+pub mod listings;
 pub mod mode;
 pub mod observer;
 #[cfg(any(feature = "lrz", feature = "pln"))]

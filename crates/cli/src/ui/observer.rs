@@ -1,17 +1,17 @@
 //! Runs operations with an observer that prints progress, names and warnings, and prints the summary of a pack.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::Path;
 
 use packline::requests::{DryRun, PackRequest, PackSummary};
-use packline::{EntryInfo, EntryKind, Observer, Output, Progress};
+use packline::{EntryInfo, EntryKind, Observer, Output, Progress, StoredData};
 
 use crate::compat::tools_ng;
 use crate::ui::elapsed::{Elapsed, Started};
 use crate::ui::escape::{Escape, escaped_path};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::listings::Listings;
 use crate::ui::progress::{Bar, Percentage};
 use crate::ui::report;
 
@@ -54,17 +54,17 @@ pub enum OutputStyle {
 /// # Errors
 /// Those of packing, and of printing the summary.
 pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<PackSummary, Failure> {
-    run_pack_naming(request, style, None, io)
+    run_pack_listing(request, style, Listings::default(), io)
 }
 
-/// As [`run_pack`]; the names that squashfs-tools print go to `names`, if there is such a file.
+/// As [`run_pack`]; some of what squashfs-tools print goes to files.
 ///
 /// # Errors
 /// Those of [`run_pack`].
-pub fn run_pack_naming(
+pub fn run_pack_listing(
     request: PackRequest,
     style: OutputStyle,
-    names_file: Option<NamesFile>,
+    listings: Listings,
     io: &mut Io,
 ) -> Result<PackSummary, Failure> {
     refuse_stream(&request.target)?;
@@ -80,7 +80,7 @@ pub fn run_pack_naming(
     }
     let percentage = matches!(style, OutputStyle::SquashfsTools { percentage: true, .. });
     let percentage = percentage.then(|| Percentage::of(&request.source));
-    let mut watcher = Watcher { bar, percentage, names_file, ..Watcher::new(io, Names::of(style)) };
+    let mut watcher = Watcher { bar, percentage, listings, ..Watcher::new(io, Names::of(style)) };
     let packed = packline::requests::pack(request, &mut watcher);
     watcher.end();
     let verified = watcher.verified;
@@ -157,29 +157,13 @@ struct Watcher<'a> {
     percentage: Option<Percentage>,
     /// None once standard output takes no more.
     names: Names,
-    names_file: Option<NamesFile>,
+    listings: Listings,
     /// All outputs and their names are synced.
     synced: bool,
     /// When the output began to be read back.
     verifying: Option<Started>,
     /// How long that took, once it is done.
     verified: Option<Elapsed>,
-}
-
-/// A file for the names of entries.
-pub struct NamesFile {
-    path: PathBuf,
-    out: BufWriter<File>,
-}
-
-impl NamesFile {
-    /// # Errors
-    /// [`Failure::Failed`] if it cannot be created.
-    pub fn create(path: &Path) -> Result<NamesFile, Failure> {
-        let file = File::create(path);
-        let file = file.map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", path.escaped())))?;
-        Ok(NamesFile { path: path.to_path_buf(), out: BufWriter::new(file) })
-    }
 }
 
 /// Which names are printed, and where.
@@ -214,7 +198,7 @@ impl<'a> Watcher<'a> {
             bar: None,
             percentage: None,
             names,
-            names_file: None,
+            listings: Listings::default(),
             synced: true,
             verifying: None,
             verified: None,
@@ -227,16 +211,8 @@ impl<'a> Watcher<'a> {
         }
         let flushed = self.io.stdout.flush();
         self.check(flushed);
-        let flushed = self.names_file.as_mut().map_or(Ok(()), |file| file.out.flush());
-        self.check_file(flushed);
-    }
-
-    /// As [`Self::check`], of the file of names.
-    fn check_file(&mut self, written: std::io::Result<()>) {
-        if let (Err(cause), Some(file)) = (written, &self.names_file) {
-            let what = format!("{}: cannot write: {cause}", file.path.escaped());
-            (self.names, self.names_file) = (Names::None, None);
-            self.warning(&what);
+        for failure in self.listings.finish() {
+            self.warning(&failure);
         }
     }
 
@@ -290,11 +266,8 @@ impl<'a> Watcher<'a> {
 
 impl Observer for Watcher<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
-        match &mut self.names_file {
-            Some(file) => {
-                let written = file.out.write_all(&[b"/", entry.path, b"\n"].concat());
-                self.check_file(written);
-            }
+        match &mut self.listings.names {
+            Some(file) => file.write(&[b"/", entry.path, b"\n"].concat()),
             None => {
                 let printed = self.print_name(entry);
                 self.check(printed);
@@ -326,6 +299,14 @@ impl Observer for Watcher<'_> {
         if let Some(bar) = self.bar.as_ref().filter(|_| done == 0) {
             bar.ending("verifying");
         }
+    }
+
+    fn lists_data(&self) -> bool {
+        self.listings.places.is_some()
+    }
+
+    fn stored(&mut self, data: StoredData<'_>) {
+        self.listings.stored(data);
     }
 
     fn syncing(&mut self) {

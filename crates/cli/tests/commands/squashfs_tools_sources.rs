@@ -96,6 +96,36 @@ fn depths_are_limited() {
 }
 
 #[test]
+fn places_of_data_are_listed() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    // Compressed sizes differ.
+    let stored = ["-noappend", "-quiet", "-no-progress", "-noI", "-noD", "-noF", "-noX", "-log"];
+    for (sources, options) in [
+        (&["source"][..], &["-e", "zero"][..]),
+        (&["source"], &["-no-hardlinks", "-e", "zero", "noise"]),
+        (&["source"], &["-no-hardlinks", "-no-duplicates", "-e", "zero"]),
+        (&["source/dir", "source/noise"], &["-offset", "8192", "-b", "4096"]),
+        (&["source/big", "source/dir"], &["-no-fragments"]),
+    ] {
+        let lines = |mut command: std::process::Command, log: &str| {
+            Ran::good(command.args(sources).arg("x.sqfs").args(stored).arg(log).args(options));
+            fs::read_to_string(sandbox.at(log)).unwrap().lines().map(str::to_string).collect::<BTreeSet<_>>()
+        };
+        let ours = lines(sandbox.command(&["mksquashfs"]), "ours");
+        let peers = lines(sandbox.program("mksquashfs", &[""; 0]), "peers");
+        assert!(ours == peers && !ours.is_empty(), "{sources:?} {options:?}: {ours:#?} {peers:#?}");
+    }
+    let tar = sandbox.write_tar("x.tar", &[Node::dir("").mode(0o755), Node::file("dir/a", vec![7; 200_000])]);
+    sandbox.good_on(&["mksquashfs", "-", "x.sqfs", "-tar", "-noappend", "-quiet", "-log", "ours"], "x.tar");
+    assert!(tar.exists() && fs::read_to_string(sandbox.at("ours")).unwrap().starts_with("/dir/a, 96\nFragment 0, "));
+    let complaint = sandbox.bad(1, &["mksquashfs", "source", "y.sqfs", "-log", "none/log"]);
+    assert!(complaint.contains("none/log: cannot create") && !sandbox.at("y.sqfs").exists(), "{complaint}");
+}
+
+#[test]
 fn a_tar_may_follow_another() {
     if !ready() {
         return;

@@ -34,6 +34,7 @@ mod read_back;
 mod read_back_tests;
 mod run_matcher;
 mod slab;
+mod stored_data;
 #[cfg(test)]
 mod tests;
 mod work;

@@ -4,6 +4,7 @@ use std::io;
 
 use packline_codec::Spec;
 use packline_engine::Config;
+use packline_runtime::Observer;
 use packline_tree::{Entry, Kind};
 
 use crate::format::superblock::SUPERBLOCK_BYTES;
@@ -79,6 +80,14 @@ fn entries() -> Vec<(Entry, Vec<u8>)> {
     entries
 }
 
+struct Calls(Vec<(u64, u64)>);
+
+impl Observer for Calls {
+    fn verifying(&mut self, done: u64, total: u64) {
+        self.0.push((done, total));
+    }
+}
+
 /// Packs with a bit that changes, on so many workers.
 fn pack(codec: &str, bit: u64, workers: usize, image: &Shared) -> Result<Option<ReadBack>, Error> {
     let mut options = Options::new(Spec::parse(codec).unwrap());
@@ -89,9 +98,9 @@ fn pack(codec: &str, bit: u64, workers: usize, image: &Shared) -> Result<Option<
     for (entry, bytes) in entries() {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
     }
-    let mut calls = Vec::new();
-    let summary = writer.finish_with(&mut |done, total| calls.push((done, total)))?;
-    let read = summary.read_back.map_or(0, |read| read.bytes);
+    let mut calls = Calls(Vec::new());
+    let summary = writer.finish_with(&mut calls)?;
+    let (read, calls) = (summary.read_back.map_or(0, |read| read.bytes), calls.0);
     assert!(calls.first() == Some(&(0, read)) && calls.last() == Some(&(read, read)), "{calls:?}");
     Ok(summary.read_back)
 }

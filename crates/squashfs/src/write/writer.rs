@@ -2,7 +2,7 @@
 
 use packline_codec::Spec;
 use packline_engine::{Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
-use packline_runtime::of_fault;
+use packline_runtime::{Observer, Unobserved, of_fault};
 
 use packline_tree::{Content, Entry, Kind, Meta, Namespace, Source, Tree};
 
@@ -16,6 +16,7 @@ use crate::write::metadata_area::write_tables;
 use crate::write::pipeline_compressor::PipelineCompressor;
 use crate::write::read_back::{ReadBack, Unfinished, named};
 use crate::write::slab::Rules;
+use crate::write::stored_data;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask};
 use crate::write::written::Written;
 use crate::{
@@ -186,15 +187,15 @@ impl Writer {
     /// # Errors
     /// As [`Writer::add`]; and hard links without a target.
     pub fn finish(self) -> Result<Summary, Error> {
-        self.finish_with(&mut |_, _| {})
+        self.finish_with(&mut Unobserved)
     }
 
-    /// As [`Writer::finish`]. While the image is read back, `verifying` is called with the bytes done and those in all: first with 0, at the
-    /// end with all.
+    /// As [`Writer::finish`]. While the image is read back, [`Observer::verifying`] is called; then [`Observer::stored`], if the observer
+    /// asks for it.
     ///
     /// # Errors
     /// As [`Writer::finish`]; with [`Start::verify`] [`Error::ReadBack`].
-    pub fn finish_with(mut self, verifying: &mut dyn FnMut(u64, u64)) -> Result<Summary, Error> {
+    pub fn finish_with(mut self, observer: &mut dyn Observer) -> Result<Summary, Error> {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
         }
@@ -209,8 +210,11 @@ impl Writer {
         let written = out.into_written();
         let (sink, block_size) = (&mut *sink, options.block_size);
         let mut image = Unfinished { sink, pipeline: &mut pipeline, block_size, window };
-        let read_back = image.finish(written, &superblock, verifying);
+        let read_back = image.finish(written, &superblock, &mut |done, total| observer.verifying(done, total));
         let read_back = read_back.map_err(|error| named(error, &tree, &layout, &end))?;
+        if observer.lists_data() {
+            stored_data::report(&tree, &layout, observer);
+        }
         Ok(Summary {
             counts: Counts::of(&tree),
             content_bytes: progress.content_bytes,

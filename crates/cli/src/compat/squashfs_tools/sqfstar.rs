@@ -61,7 +61,7 @@ impl Command for Sqfstar {
         }
         let language = if self.regex { Language::Regex } else { Language::Wildcards };
         let excludes = excludes(&self.ef, self.excludes, language, &[], io)?;
-        let target = Target { image: self.image, replaces: self.force, exportable: false };
+        let target = Target { image: self.image, replaces: self.force, exportable: false, log: None };
         self.packing.run(Input::Tar(excludes), target, invocation, io)
     }
 }

@@ -35,12 +35,15 @@ enum Kind {
 }
 
 /// Options that are refused: their names, how many values they have, and what to do instead.
-const REFUSED: [(&[&str], usize, &str); 8] = [
-    (&["log"], 1, "standard output, with -info"),
+const REFUSED: [(&[&str], usize, &str); 7] = [
     (&["stream"], 0, "the name of a file"),
     (&["fix"], 1, "an image with its superblock at its start"),
-    (&["zip"], 0, "a directory, or a tar on standard input with -tar"),
-    (&["recover"], 1, "an image that is whole: an existing image is never changed in place"),
+    (&["zip"], 0, "a tar of the archive: bsdtar -cf - @FILE.zip | mksquashfs - IMAGE -tar"),
+    (
+        &["recover"],
+        1,
+        "that of squashfs-tools, which appended to the image and wrote the file: nothing is appended to one here",
+    ),
     (&["dereference"], 0, "symbolic links as they are"),
     (&["deref"], 1, "symbolic links as they are"),
     (&["deref-path"], 1, "symbolic links as they are"),

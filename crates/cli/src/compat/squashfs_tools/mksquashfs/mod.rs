@@ -91,6 +91,9 @@ pub struct MkSquashFs {
     /// Paths to leave out are POSIX extended regular expressions, one for each name of a path
     #[arg(long, overrides_with = "wildcards")]
     regex: bool,
+    /// Write a list of where the data of files and the fragment blocks begin in the image to FILE, with bytes from its start
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
     #[command(flatten)]
     actions: ActionOptions,
     #[command(flatten)]
@@ -114,6 +117,7 @@ impl Command for MkSquashFs {
         "Actions are applied before definitions and before the other options that change entries: -xattrs-exclude is for attributes that \
          xattrs-add adds, too.",
         "The actions fragment(), align() and dereference() are refused.",
+        "-log lists data in its order in the image, no file of zeros alone, and a file that an action moved under its new path.",
         "Logs of actions come before the first lines, in the order of names.",
         "A number or an argument of an action that is out of range is an error.",
         "An attribute of a further name of a file (`x` after `L`) is an error in definitions.",
@@ -138,7 +142,7 @@ impl Command for MkSquashFs {
         if !self.noappend {
             refuse_existing(&image)?;
         }
-        let target = Target { image, replaces: self.noappend, exportable: true };
+        let target = Target { image, replaces: self.noappend, exportable: true, log: self.log.take() };
         let actions = self.actions.parse(invocation, io)?;
         let mut input = self.input(io)?;
         match &mut input {

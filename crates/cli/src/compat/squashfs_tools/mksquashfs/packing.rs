@@ -1,11 +1,13 @@
 //! What mksquashfs and sqfstar share: the groups of their options, and the request that these make.
 
-use std::ffi::OsString;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Changes, PackOptions, PackRequest};
+use packline::requests::{Changes, PackOptions, PackRequest, Part};
 use packline::{Output, Source};
-use packline_tree::{PseudoFile, PseudoSource};
+use packline_tree::{Bytes, PseudoFile, PseudoSource};
 
 use super::edits::Edits;
 use super::exclude::{Excludes, lines_of};
@@ -19,7 +21,8 @@ use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{NamesFile, run_pack_naming};
+use crate::ui::listings::{ListFile, Listings, ShownPath};
+use crate::ui::observer::run_pack_listing;
 
 #[derive(Debug, clap::Args)]
 pub struct Packing {
@@ -65,6 +68,8 @@ pub struct Target {
     pub replaces: bool,
     /// Whether the image is exportable without an option.
     pub exportable: bool,
+    /// For where data lies in the image.
+    pub log: Option<PathBuf>,
 }
 
 /// What the words and the lines of the files leave out.
@@ -94,13 +99,14 @@ impl Packing {
     pub fn run(self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let style = self.running.style();
         let (block_size, quiet, image) = (self.compression.b, self.running.quiet, target.image.clone());
-        let info_file = self.running.info_file.clone();
-        let request = self.request(input, target, invocation, io)?;
+        let (info_file, log) = (self.running.info_file.clone(), target.log.clone());
+        let (request, shown) = self.request(input, target, invocation, io)?;
         if !quiet {
             announce(&image, request.resources.workers, block_size, io)?;
         }
-        let names = info_file.as_deref().map(NamesFile::create).transpose()?;
-        run_pack_naming(request, style, names, io).map(drop)
+        let create = |path: Option<PathBuf>| path.as_deref().map(ListFile::create).transpose();
+        let listings = Listings { names: create(info_file)?, places: create(log)?.map(|file| (file, shown)) };
+        run_pack_listing(request, style, listings, io).map(drop)
     }
 
     fn request(
@@ -109,7 +115,7 @@ impl Packing {
         target: Target,
         invocation: &Invocation,
         io: &mut Io,
-    ) -> Result<PackRequest, Failure> {
+    ) -> Result<(PackRequest, ShownPath), Failure> {
         let is_tar = matches!(input, Input::Tar(_));
         let mut options = self.compression.image()?;
         self.layout.apply(&mut options, target.exportable, is_tar);
@@ -149,6 +155,7 @@ impl Packing {
                 (source, root)
             }
         };
+        let shown = shown_path(&source);
         let (source, hints, latest) = match listed {
             Some(reading) => reading.list(source, &target.image, options.block_size, io)?,
             None if clock.needs_latest() => {
@@ -177,7 +184,30 @@ impl Packing {
         (request.tar.ignore_zeros, request.verify) = (ignore_zeros, self.running.verify);
         request.resources = self.running.resources(&io.host);
         request.temporaries = io.temporaries.clone();
-        Ok(request)
+        Ok((request, shown))
+    }
+}
+
+/// Paths on this machine, as they follow from those of the sources; of a tar and the like those in the image, from `/`.
+fn shown_path(source: &Source) -> ShownPath {
+    let joined = |place: &Path, rest: &[u8]| place.join(OsStr::from_bytes(rest)).into_os_string().into_vec();
+    match source {
+        Source::Directory { path, .. } => {
+            let path = path.clone();
+            Box::new(move |shown| joined(&path, shown))
+        }
+        Source::Directories { parts, .. } => {
+            let place = |part: &Part| match part.from.as_slice() {
+                b"" => part.directory.as_os_str().as_bytes().to_vec(),
+                from => joined(&part.directory, from),
+            };
+            let places: BTreeMap<Bytes, Bytes> = parts.iter().map(|part| (part.to.clone(), place(part))).collect();
+            Box::new(move |shown| {
+                let (name, rest) = shown.split_at(shown.iter().position(|&byte| byte == b'/').unwrap_or(shown.len()));
+                places.get(name).map_or_else(|| shown.to_vec(), |place| [place, rest].concat())
+            })
+        }
+        _ => Box::new(|shown| [b"/", shown].concat()),
     }
 }
 

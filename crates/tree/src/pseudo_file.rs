@@ -71,10 +71,13 @@ pub struct PseudoFile {
     time: i64,
     /// Changes entries of the source before definitions apply.
     of_source: Option<SourceRule>,
+    /// Which extended attributes of the source, and of files of the host, are kept.
+    kept_xattrs: Option<NameRule>,
     warnings: Vec<String>,
 }
 
 type SourceRule = Box<dyn Fn(Meta, bool) -> Meta>;
+type NameRule = Box<dyn Fn(&[u8]) -> bool>;
 
 /// A text of definitions, and the contents that follow it.
 struct Input {
@@ -108,6 +111,7 @@ impl PseudoFile {
             default_directory: None,
             time,
             of_source: None,
+            kept_xattrs: None,
             warnings: Vec::new(),
         }
     }
@@ -116,6 +120,12 @@ impl PseudoFile {
     /// an entry is a directory.
     pub fn change_source(&mut self, rule: impl Fn(Meta, bool) -> Meta + 'static) {
         self.of_source = Some(Box::new(rule));
+    }
+
+    /// Leaves out the extended attributes of the source, and of files of the host, whose full names the rule is false for. Those of
+    /// definitions stay.
+    pub fn keep_xattrs(&mut self, rule: impl Fn(&[u8]) -> bool + 'static) {
+        self.kept_xattrs = Some(Box::new(rule));
     }
 
     /// Creates missing directories with the attributes of a text such as `d 0755 0 0` or `D 1700000000 0755 0 0`; `input` is its name for

@@ -77,6 +77,20 @@ fn definitions_override_what_is_forced() {
     }
 }
 
+/// As squashfs-tools 4.7 do: of attributes of definitions none is left out.
+#[test]
+fn definitions_keep_their_attributes() {
+    let sandbox = crate::sandbox();
+    sandbox
+        .write_tar("tree.tar", &[Node::file("a", "a").xattr("user.a", "1"), Node::file("b", "b").xattr("user.b", "2")]);
+    for (filter, expected) in [("-xattrs-exclude", [true, false, false]), ("-xattrs-include", [true, true, true])] {
+        let words = ["-", "image", "-tar", "-noappend", "-quiet", filter, "^user.[ab]", "-p", "b x user.c=3"];
+        sandbox.good_on(&[&["mksquashfs"], &words[..]].concat(), "tree.tar");
+        let listed = sandbox.good(&["list", "--json", "image"]).text();
+        assert_eq!(["user.c", "user.a", "user.b"].map(|name| listed.contains(name)), expected, "{filter}: {listed}");
+    }
+}
+
 #[test]
 fn definitions_alone_are_an_image() {
     if !ready() {

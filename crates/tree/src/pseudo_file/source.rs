@@ -72,6 +72,7 @@ impl PseudoSource {
         if let Some(rule) = &self.pseudo.of_source {
             entry.meta = rule(entry.meta, entry.kind == Kind::Dir);
         }
+        self.filter(&mut entry.xattrs);
         let found = if entry.kind == Kind::Dir { Found::Directory } else { Found::Other };
         let Some(node) = self.pseudo.nodes.note(&entry.path, found) else { return Ok(()) };
         if let Kind::HardLink(target) = &entry.kind {
@@ -83,6 +84,12 @@ impl PseudoSource {
         }
         storable(&entry.kind, xattrs).for_each(|xattr| set(&mut entry.xattrs, xattr.clone()));
         Ok(())
+    }
+
+    fn filter(&self, xattrs: &mut Vec<Xattr>) {
+        if let Some(keeps) = &self.pseudo.kept_xattrs {
+            xattrs.retain(|xattr| keeps(&xattr.name));
+        }
     }
 
     /// Refuses changes of a hard link other than those of its target: the inode is that of the target, which was given before.
@@ -171,6 +178,7 @@ impl PseudoSource {
             return self.link(node, first);
         }
         let Made { kind, meta, mut xattrs, content, id } = self.make(defining)?;
+        self.filter(&mut xattrs);
         if let Some(id) = id
             && let Some(first) = self.linked.insert(id, node)
         {

@@ -126,6 +126,11 @@ impl Packing {
         }
         let mut pseudo = self.pseudo.read(invocation, io)?;
         let mut edits = self.owners.edits(&self.xattrs, invocation, io)?;
+        if let Some(pseudo) = &mut pseudo {
+            // Attributes of definitions are added, whatever the source may keep.
+            let filter = std::mem::take(&mut edits.xattrs.filter);
+            pseudo.keep_xattrs(move |name| filter.keeps(name));
+        }
         let clock = self.times.clock(&io.host)?;
         if clock.needs_latest() && pseudo.is_some() {
             let expected = "expected a time in seconds";

@@ -3,6 +3,7 @@
 
 mod bench_pack;
 mod bench_unpack;
+mod callers;
 mod containers;
 mod escapes;
 mod exit_status;

@@ -1,6 +1,6 @@
 //! Everything that CI checks, the quickest checks first.
 
-use crate::{clock, fuzz, golden, models, shell, tidy};
+use crate::{clients, clock, fuzz, golden, models, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
@@ -12,6 +12,7 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
     timed("tests", || shell::run(shell::cargo().args(["test", "--workspace"])))?;
     timed("golden", || golden::run(&golden::Options::default()))?;
+    timed("clients", || clients::run(&clients::Options::short()))?;
     timed("models", models::loom)?;
     timed("fuzzing", || fuzz::each_target(fuzz_seconds))
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod clock;
 mod corpus;
 mod environment;
@@ -52,6 +53,8 @@ enum Command {
         #[arg(value_name = "CHECKER")]
         checkers: Vec<races::Checker>,
     },
+    /// Run programs that call squashfs-tools with the drop-ins instead, and compare what they make and print
+    Clients(clients::Options),
     /// Compare hashes over workers, memory budgets and the serial reference, on a large input
     Matrix(matrix::Options),
     /// Check that time and memory grow linearly with the input
@@ -96,6 +99,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Fuzz { target: Some(name), seconds } => fuzz::single_target(&name, seconds),
         Command::Models => models::run(),
         Command::Races { checkers } => races::run(&checkers),
+        Command::Clients(options) => clients::run(&options),
         Command::Matrix(options) => matrix::run(&options),
         Command::Scale(options) => scale::run(&options),
         Command::Corpus(options) => corpus::run(&options),

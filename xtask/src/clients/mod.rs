@@ -1,0 +1,130 @@
+//! Programs of a distribution that call squashfs-tools or squashfs-tools-ng, run with the originals and with the drop-ins on the same
+//! input. Both runs must end as expected, print the same and leave the same trees.
+
+mod diffoscope;
+mod genimage;
+mod outcome;
+mod rauc;
+mod run;
+mod snap;
+
+use crate::{environment, shell};
+use clap::Args;
+use outcome::Outcome;
+use packline_testkit::tools;
+use run::{Programs, Run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Debug, Default, Args)]
+pub struct Options {
+    /// Only the clients that install small and run in seconds
+    #[arg(long)]
+    short: bool,
+    /// Only these clients [default: all]
+    #[arg(value_name = "CLIENT", value_parser = CLIENTS.map(|client| client.name))]
+    only: Vec<String>,
+    /// The packline to run [default: a debug build]
+    #[arg(long, value_name = "PROGRAM")]
+    binary: Option<PathBuf>,
+}
+
+/// A program that calls those that the drop-ins replace.
+struct Client {
+    name: &'static str,
+    /// The programs that it needs, each with its Debian package.
+    needs: &'static [(&'static str, &'static str)],
+    /// Whether it belongs to the short form.
+    short: bool,
+    /// What it does, for its line of the report.
+    does: &'static str,
+    /// Makes its input in an empty directory and runs it there. An error if it does not end as expected.
+    exercise: fn(&mut Run) -> Result<(), String>,
+}
+
+const CLIENTS: [Client; 4] = [genimage::CLIENT, rauc::CLIENT, snap::CLIENT, diffoscope::CLIENT];
+
+/// Runs the chosen clients, all of them even if one fails; the error has what each failed one printed. Nothing is run unless all can be.
+pub fn run(options: &Options) -> Result<(), String> {
+    let clients: Vec<&Client> = CLIENTS.iter().filter(|client| options.choose(client)).collect();
+    require(&clients)?;
+    let target = environment::target_directory();
+    let named = |cause| format!("{}: {cause}", target.display());
+    let scratch = tempfile::tempdir_in(target.canonicalize().map_err(named)?).map_err(named)?;
+    let drop_ins = options.drop_ins(scratch.path())?;
+    let failures: Vec<String> = clients.iter().filter_map(|client| client.report(scratch.path(), &drop_ins)).collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+impl Options {
+    pub fn short() -> Options {
+        Options { short: true, ..Options::default() }
+    }
+
+    fn choose(&self, client: &Client) -> bool {
+        let named = self.only.iter().any(|name| name == client.name);
+        (named || self.only.is_empty()) && (client.short || !self.short)
+    }
+
+    /// A directory of links to packline.
+    fn drop_ins(&self, scratch: &Path) -> Result<PathBuf, String> {
+        let binary = self.binary.clone().map_or_else(shell::debug_binary, Ok)?;
+        let binary = binary.canonicalize().map_err(|cause| format!("{}: {cause}", binary.display()))?;
+        let links = scratch.join("links");
+        std::fs::create_dir(&links).map_err(|cause| format!("{}: {cause}", links.display()))?;
+        shell::output(Command::new(&binary).args(["links", "--quiet"]).arg(&links))?;
+        Ok(links)
+    }
+}
+
+/// An error unless this is root, because images are mounted, and all programs are installed.
+fn require(clients: &[&Client]) -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("the clients run as root only, because their images are mounted".into());
+    }
+    let needs = clients.iter().flat_map(|client| client.needs.iter().map(|need| (client.name, need)));
+    let missing = |(client, (program, package)): (&str, &(&str, &str))| {
+        let line = format!("{client}: {program} is not installed (apt-get install {package})");
+        tools::find(program).is_none().then_some(line)
+    };
+    let missing: Vec<String> = needs.filter_map(missing).collect();
+    if missing.is_empty() { Ok(()) } else { Err(missing.join("\n")) }
+}
+
+impl Client {
+    /// Runs it with both, and prints its line unless it fails. Returns the failure.
+    fn report(&self, scratch: &Path, drop_ins: &Path) -> Option<String> {
+        let ours = Programs::Ours(drop_ins);
+        let outcomes = [Programs::Peers, ours].map(|programs| self.outcome(scratch, programs));
+        let [peers, ours] = outcomes;
+        let same = peers.and_then(|peers| ours.and_then(|ours| peers.same(&ours)));
+        match same {
+            Ok(seen) => {
+                shell::print(&format!("{}: {}; {seen}", self.name, self.does));
+                None
+            }
+            Err(cause) => Some(format!("{}: {cause}", self.name)),
+        }
+    }
+
+    fn outcome(&self, scratch: &Path, programs: Programs) -> Result<Outcome, String> {
+        let mut run = Run::begin(&scratch.join("run"), programs)?;
+        (self.exercise)(&mut run).and_then(|()| run.end()).map_err(|cause| format!("with {programs}: {cause}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn continuous_integration_installs_what_the_short_form_needs() {
+        let script = std::fs::read_to_string(shell::root().join(".ci/run")).unwrap();
+        let short: Vec<&Client> = CLIENTS.iter().filter(|client| client.short).collect();
+        assert!(!short.is_empty());
+        for (program, package) in short.iter().flat_map(|client| client.needs) {
+            let pair = format!("{program}:{package}");
+            assert!(script.split_whitespace().any(|word| word == pair), ".ci/run does not have {pair}");
+        }
+    }
+}

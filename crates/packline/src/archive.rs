@@ -211,12 +211,17 @@ pub(crate) fn stored(
     stream: &mut dyn Read,
     resources: &Resources,
 ) -> Result<Arc<dyn packline_runtime::Input>, Error> {
+    let directory = scratch_for(path, resources)?;
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot store", cause };
-    let Some(directory) = &resources.scratch else {
-        let what = "a stream, which is stored first, without a directory for that".to_string();
-        return Err(Error::Target { path: path.to_path_buf(), what, expected: "a file".to_string() });
-    };
     let mut file = unnamed_temp_file(directory).map_err(refused)?;
     io::copy(stream, &mut file).map_err(refused)?;
     Ok(Arc::new(FileInput::new(file).map_err(refused)?))
+}
+
+/// The directory in which a stream is stored.
+pub(crate) fn scratch_for<'r>(path: &Path, resources: &'r Resources) -> Result<&'r Path, Error> {
+    resources.scratch.as_deref().ok_or_else(|| {
+        let what = "a stream, which is stored first, without a directory for that".to_string();
+        Error::Target { path: path.to_path_buf(), what, expected: "a file".to_string() }
+    })
 }

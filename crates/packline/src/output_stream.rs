@@ -27,7 +27,7 @@ pub(crate) struct OutputStream {
 
 enum Place {
     Stream(Box<dyn Write>),
-    File { output: OutputFile, sink: WriteBehind, file: File },
+    File { output: Box<OutputFile>, sink: WriteBehind, file: File },
 }
 
 /// Refuses a target that is the input, whose metadata is `about`.
@@ -50,7 +50,7 @@ impl OutputStream {
             Output::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
                 let (sink, file) = (output.sink()?, output.file()?);
-                Ok(OutputStream { display_path: path, place: Place::File { output, sink, file } })
+                Ok(OutputStream { display_path: path, place: Place::File { output: Box::new(output), sink, file } })
             }
         }
     }

@@ -8,17 +8,19 @@ use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
 use packline_tree::{Kind, Patterns, PseudoSource, Source as _};
 
+use crate::archive::scratch_for;
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan};
 use crate::observed_source::ObservedSource;
 use crate::source::{Prepared, place_within};
 use crate::squashfs::{self, Job};
 use crate::{
-    Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Source, Unsupported,
-    must_differ,
+    Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Resources, Source,
+    Temporaries, Unsupported, must_differ,
 };
 
-/// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium; after an error it is unchanged (a
+/// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream, which
+/// gets an image only when it is whole, by an unnamed file in [`Resources::scratch`]; after an error it is unchanged (a
 /// block device on which writing had begun: without a superblock).
 ///
 /// # Errors
@@ -93,19 +95,15 @@ struct Begun<'o> {
 
 impl<'o> Begun<'o> {
     fn new(request: PackRequest, image: Options, observer: &'o mut dyn Observer) -> Result<Begun<'o>, Error> {
-        let (display_path, force) = match request.target {
-            Output::File { path, force } => (path, force),
-            Output::Stream(path, _) => {
-                let what = "a SquashFS image cannot go to a stream".into();
-                return Err(Error::Target { path, what, expected: "a file or a block device".into() });
-            }
+        let display_path = match &request.target {
+            Output::File { path, .. } | Output::Stream(path, _) => path.clone(),
         };
         let tool = squashfs::tool_memory(&image, request.verify)
             .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
-        if let Source::TarFile { path } = &request.source {
+        if let (Source::TarFile { path }, Output::File { .. }) = (&request.source, &request.target) {
             must_differ(path, &display_path)?;
         }
-        let output = OutputFile::open(&display_path, force, &request.temporaries)?;
+        let output = open_output(request.target, &request.resources, &request.temporaries)?;
         let changes = changes(request.changes, &image);
         let source = without_outside(request.source, &changes, &output);
         let filters = filters(&source, &changes);
@@ -146,6 +144,17 @@ impl<'o> Begun<'o> {
             verify,
         };
         Ok(Begun { output, observed, excludes, job })
+    }
+}
+
+/// The superblock is written last, at the start of the image, so that a stream gets an image when it is whole.
+fn open_output(target: Output, resources: &Resources, temporaries: &Temporaries) -> Result<OutputFile, Error> {
+    match target {
+        Output::File { path, force } => Ok(OutputFile::open(&path, force, temporaries)?),
+        Output::Stream(path, out) => {
+            let directory = scratch_for(&path, resources)?;
+            Ok(OutputFile::spooled(&path, out, directory)?)
+        }
     }
 }
 

@@ -45,6 +45,30 @@ pub enum Exists {
     Directory(PathBuf),
 }
 
+/// The operating system's refusal about a temporary file, inside an [`io::Error`] of the same kind.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}, in the directory of temporary files {directory}", directory = .directory.escaped())]
+pub struct ScratchError {
+    /// The directory of [`crate::Resources::scratch`].
+    pub directory: PathBuf,
+    /// The operating system's answer.
+    #[source]
+    pub cause: io::Error,
+}
+
+impl ScratchError {
+    /// Adds the directory to a refusal.
+    pub fn wrap(directory: &Path, cause: io::Error) -> io::Error {
+        io::Error::new(cause.kind(), ScratchError { directory: directory.to_path_buf(), cause })
+    }
+
+    /// Whether an error is one about a temporary file, or is caused by one.
+    pub fn is_cause_of(error: &(dyn std::error::Error + 'static)) -> bool {
+        let io = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        io.is_some_and(|inner| inner.is::<ScratchError>()) || error.source().is_some_and(ScratchError::is_cause_of)
+    }
+}
+
 impl Error {
     /// The operating system's refusal, with the output's name.
     pub(crate) fn output(path: &Path, action: &'static str, cause: io::Error) -> Error {

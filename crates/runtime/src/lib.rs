@@ -18,7 +18,7 @@ mod temporaries;
 mod unnamed;
 mod write_file;
 
-pub use error::{Error, Exists};
+pub use error::{Error, Exists, ScratchError};
 pub use fault::{TaskError, of_fault};
 pub use identity::{FileIdentity, all_must_differ, must_differ};
 pub use input::{FileInput, Input, Source};

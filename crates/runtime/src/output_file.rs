@@ -1,21 +1,25 @@
-//! An output: a file that gets its name only when it is whole, or a block device.
+//! An output: a file that gets its name only when it is whole, a block device, or a stream.
 //!
 //! A file is written without a name (`O_TMPFILE`) where the file system supports it, else under another name beside the target, which
 //! the next run removes if this one is killed (`temp_name.rs`). [`OutputFile::finish`] syncs it, gives it its name in one step,
 //! and syncs the directory. An [`OutputFile`] that is dropped before that leaves nothing behind. A block device is written in place:
-//! its first bytes, where a superblock would be found, are cleared first, so that an image cut short is not taken for one.
+//! its first bytes, where a superblock would be found, are cleared first, so that an image cut short is not taken for one. A stream
+//! gets its bytes when all of them are in an unnamed file.
 
 mod device;
+mod spool;
 mod target;
 mod temp_name;
 mod unfinished;
 mod write_behind;
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use spool::Spool;
 use target::{Target, find_target};
 pub use temp_name::checksum;
 use unfinished::UnfinishedFile;
@@ -35,6 +39,7 @@ pub struct OutputFile {
 enum Place {
     File(UnfinishedFile),
     Device(File),
+    Stream(Spool),
 }
 
 impl OutputFile {
@@ -48,6 +53,12 @@ impl OutputFile {
         Ok(OutputFile { display_path: path.to_path_buf(), place, size: Arc::default() })
     }
 
+    /// An output that is written to an unnamed file in `directory`, and copied to `out` when it is whole.
+    pub fn spooled(display_path: &Path, out: Box<dyn Write>, directory: &Path) -> Result<OutputFile, Error> {
+        let place = Place::Stream(Spool::create(display_path, out, directory)?);
+        Ok(OutputFile { display_path: display_path.to_path_buf(), place, size: Arc::default() })
+    }
+
     /// The one sink that writes to this output, through a buffer. The start of a device is cleared.
     pub fn sink(&self) -> Result<WriteBehind, Error> {
         self.sink_at(0)
@@ -55,12 +66,15 @@ impl OutputFile {
 
     /// As [`OutputFile::sink`], of an output that begins at byte `origin`: a file has zeros before it, a device what it has there.
     pub fn sink_at(&self, origin: u64) -> Result<WriteBehind, Error> {
-        let (file, limit) = match &self.place {
-            Place::File(temporary) => (temporary.file(), None),
-            Place::Device(file) => (file, Some(device::clear(&self.display_path, file, origin)?)),
+        let limit = match &self.place {
+            Place::Device(file) => Some(device::clear(&self.display_path, file, origin)?),
+            _ => None,
         };
-        let file = file.try_clone().map_err(|cause| self.refused("cannot write", cause))?;
-        Ok(WriteBehind::new(file, limit, self.size.clone()).beginning_at(origin))
+        let sink = WriteBehind::new(self.file()?, limit, self.size.clone()).beginning_at(origin);
+        Ok(match &self.place {
+            Place::Stream(spool) => sink.in_scratch(spool.directory()),
+            _ => sink,
+        })
     }
 
     /// The open file, to read what the sink has written and to set attributes.
@@ -68,13 +82,14 @@ impl OutputFile {
         let file = match &self.place {
             Place::File(temporary) => temporary.file(),
             Place::Device(file) => file,
+            Place::Stream(spool) => spool.file(),
         };
         file.try_clone().map_err(|cause| self.refused("cannot write", cause))
     }
 
     /// Whether bytes that are not written read as zeros: not on a device, which keeps its content.
     pub fn begins_empty(&self) -> bool {
-        matches!(self.place, Place::File(_))
+        !matches!(self.place, Place::Device(_))
     }
 
     /// Bytes written so far, as far as the highest offset reached.
@@ -87,16 +102,17 @@ impl OutputFile {
         self.size.clone()
     }
 
-    /// The names of the output: the requested one, and the temporary one.
+    /// The names of the output: the requested one, and the temporary one. A stream has none.
     pub fn names(&self) -> impl Iterator<Item = &Path> {
-        let temporary_name = match &self.place {
-            Place::File(temporary) => temporary.name(),
-            Place::Device(_) => None,
+        let (name, temporary_name) = match &self.place {
+            Place::File(temporary) => (Some(self.display_path.as_path()), temporary.name()),
+            Place::Device(_) => (Some(self.display_path.as_path()), None),
+            Place::Stream(_) => (None, None),
         };
-        std::iter::once(self.display_path.as_path()).chain(temporary_name)
+        name.into_iter().chain(temporary_name)
     }
 
-    /// Syncs the output and gives it its name. After an error a file does not have its name; failures after that go to the observer.
+    /// Syncs the output and gives it its name, or copies it to its stream. After an error a file does not have its name; failures after that go to the observer.
     pub fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
         observer.syncing();
         match self.place {
@@ -104,6 +120,7 @@ impl OutputFile {
             Place::Device(file) => {
                 file.sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))
             }
+            Place::Stream(spool) => spool.finish(&self.display_path),
         }
     }
 

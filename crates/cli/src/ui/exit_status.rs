@@ -8,7 +8,7 @@ const TABLE: [(&str, &str); 5] = [
         "0",
         "Success. An output is whole, synced, and under its name; an image that was verified has no faults; trees that were compared \
          are equal. What failed besides is a warning: printing the summary, writing the trace, removing the source, syncing the \
-         directory. That the reader of standard output goes away is not a failure",
+         directory. That the reader of standard output goes away is not a failure, unless it is sent an image",
     ),
     (
         "1",

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use packline_image::ContentKind;
-use packline_runtime::Exists;
+use packline_runtime::{Exists, ScratchError};
 
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -80,6 +80,9 @@ impl From<packline_runtime::Error> for Failure {
 impl From<packline::Error> for Failure {
     fn from(error: packline::Error) -> Failure {
         match &error {
+            _ if ScratchError::is_cause_of(&error) => {
+                Failure::Failed(format!("{error} (TMPDIR names another directory, with room for all of it)"))
+            }
             packline::Error::Output { path, cause, .. } if path == Path::new(STDOUT) => match cause.kind() {
                 io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
                 _ => Failure::Failed(error.to_string()),

@@ -15,6 +15,7 @@ use crate::host::names::Names;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
 use crate::ui::failure::Failure;
+use crate::ui::target::is_stdout;
 
 /// The machine and the environment, read once by `main`.
 #[derive(Debug, Clone)]
@@ -125,8 +126,8 @@ impl Io {
         }
         if let Some(file) = self.streams.stdin_file {
             match output {
-                Some(output) => file.refuse_output(Path::new(STDIN), output)?,
-                None => self.refuse_stdout(file, Path::new(STDIN))?,
+                Some(output) if !is_stdout(output) => file.refuse_output(Path::new(STDIN), output)?,
+                _ => self.refuse_stdout(file, Path::new(STDIN))?,
             }
         }
         self.stdin.take().ok_or_else(|| Failure::failed("standard input has been read already"))
@@ -146,6 +147,14 @@ impl Io {
         }
         let expected = format!("another output than {}", input.escaped());
         Err(Failure::failed(format!("{STDOUT}: is the input itself (expected {expected})")))
+    }
+
+    /// Standard output as the output of a command, and standard error in its place.
+    pub fn take_stdout(&mut self) -> Output {
+        let stderr = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stderr, Box::new(io::sink())))));
+        self.stderr = Box::new(stderr.clone());
+        self.out_terminal = self.terminal;
+        Output::Stream(PathBuf::from(STDOUT), std::mem::replace(&mut self.stdout, Box::new(stderr)))
     }
 
     /// Standard output as the output of a command.

@@ -16,6 +16,7 @@ pub mod place;
 pub mod progress;
 pub mod report;
 pub mod size;
+pub mod target;
 pub mod time;
 pub mod trace;
 pub mod wrap;

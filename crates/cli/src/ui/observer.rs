@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use packline::requests::{DryRun, PackRequest, PackSummary};
-use packline::{EntryInfo, EntryKind, Observer, Output, Progress, StoredData};
+use packline::{EntryInfo, EntryKind, Observer, Progress, StoredData};
 
 use crate::compat::tools_ng;
 use crate::ui::elapsed::{Elapsed, Started};
@@ -14,6 +14,7 @@ use crate::ui::io::Io;
 use crate::ui::listings::Listings;
 use crate::ui::progress::{Bar, Percentage};
 use crate::ui::report;
+use crate::ui::target::without_stream;
 
 /// What a command prints, and in which style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub fn run_pack_listing(
     listings: Listings,
     io: &mut Io,
 ) -> Result<PackSummary, Failure> {
-    refuse_stream(&request.target)?;
+    let request = without_stream(request, io);
     let started = Started::now(&io.host);
     let bar = match style {
         OutputStyle::Packline { quiet, bar, .. } => bar && !quiet,
@@ -111,20 +112,10 @@ pub fn run_pack_listing(
 /// # Errors
 /// As for [`run_pack`].
 pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<DryRun, Failure> {
-    refuse_stream(&request.target)?;
     let mut watcher = Watcher::new(io, Names::of(style));
     let run = packline::requests::dry_run(request, &mut watcher);
     watcher.end();
     Ok(run?)
-}
-
-/// The superblock is written last, at the start of the image, which is impossible in a pipe.
-fn refuse_stream(target: &Output) -> Result<(), Failure> {
-    if !matches!(target, Output::File { path, .. } if path.as_os_str() == "-") {
-        return Ok(());
-    }
-    let expected = "the name of a file or a block device; ./- for a file called '-'";
-    Err(Failure::usage(format!("a SquashFS image cannot be written to standard output (expected {expected})")))
 }
 
 /// Runs `work` with an observer that shows warnings and problems, and a progress bar if `bar`.

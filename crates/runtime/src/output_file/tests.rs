@@ -218,3 +218,51 @@ fn a_full_file_system_leaves_nothing_and_says_where() {
     drop((sink, output));
     assert_eq!(names_in(top.path()), Vec::<String>::new());
 }
+
+/// A stream that takes so many bytes, after which its reader is gone.
+struct Pipe(std::rc::Rc<std::cell::RefCell<Vec<u8>>>, usize);
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut taken = self.0.borrow_mut();
+        let now = bytes.len().min(self.1 - taken.len());
+        taken.extend_from_slice(&bytes[..now]);
+        if now == 0 { Err(std::io::ErrorKind::BrokenPipe.into()) } else { Ok(now) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_stream_gets_all_bytes_at_the_end() {
+    let top = tempfile::tempdir().unwrap();
+    let taken = std::rc::Rc::default();
+    let spooled =
+        |most| OutputFile::spooled(Path::new("pipe"), Box::new(Pipe(std::rc::Rc::clone(&taken), most)), top.path());
+    let output = spooled(1 << 20).unwrap();
+    write(&output, 300_000, b"end");
+    write(&output, 0, b"start");
+    assert!(taken.borrow().is_empty() && output.begins_empty() && output.names().count() == 0);
+    output.finish(&mut Unobserved).unwrap();
+    let expected = [&b"start"[..], &[0; 300_000 - 5], b"end"].concat();
+    assert!(*taken.borrow() == expected);
+    taken.borrow_mut().clear();
+    let output = spooled(200_000).unwrap();
+    write(&output, 300_000, b"end");
+    let refused = output.finish(&mut Unobserved).unwrap_err().to_string();
+    assert!(refused.starts_with("pipe: cannot write: the reader closed it before the end (300003 bytes)"), "{refused}");
+    assert!(names_in(top.path()).is_empty());
+}
+
+#[test]
+fn a_directory_of_temporary_files_is_named_in_errors() {
+    let refused =
+        OutputFile::spooled(Path::new("pipe"), Box::new(std::io::sink()), Path::new("/nonexistent")).unwrap_err();
+    assert!(
+        crate::ScratchError::is_cause_of(&refused) && refused.to_string().ends_with("files /nonexistent"),
+        "{refused}"
+    );
+    assert!(!crate::ScratchError::is_cause_of(&open(Path::new("/"), false).unwrap_err()));
+}

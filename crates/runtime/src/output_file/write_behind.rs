@@ -8,12 +8,13 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Advice, fadvise};
 
-use crate::Sink;
+use crate::{ScratchError, Sink};
 
 /// Bytes gathered before they are written.
 pub const CAPACITY: usize = 64 * 1024;
@@ -28,6 +29,8 @@ pub struct WriteBehind {
     origin: u64,
     /// Size of the medium, bytes, if it is fixed.
     limit: Option<u64>,
+    /// Directory of a file that is temporary, for errors.
+    scratch: Option<PathBuf>,
     /// Highest offset reached, shared with progress reports.
     size: Arc<AtomicU64>,
     held: Vec<u8>,
@@ -39,7 +42,14 @@ pub struct WriteBehind {
 impl WriteBehind {
     /// A sink over `file`, which has at most `limit` bytes.
     pub fn new(file: File, limit: Option<u64>, size: Arc<AtomicU64>) -> WriteBehind {
-        WriteBehind { file, origin: 0, limit, size, held: Vec::with_capacity(CAPACITY), held_at: 0, appended: 0 }
+        let held = Vec::with_capacity(CAPACITY);
+        WriteBehind { file, origin: 0, limit, scratch: None, size, held, held_at: 0, appended: 0 }
+    }
+
+    /// The same sink; errors say that the file is a temporary one in `directory`.
+    #[must_use]
+    pub fn in_scratch(self, directory: &Path) -> WriteBehind {
+        WriteBehind { scratch: Some(directory.to_path_buf()), ..self }
     }
 
     /// The same sink, with the output at byte `origin` of the file, the bytes before which are left as they are.
@@ -50,7 +60,7 @@ impl WriteBehind {
 
     /// Writes the buffer, which is empty afterwards, also after an error.
     pub fn flush(&mut self) -> io::Result<()> {
-        let written = put(&self.file, self.place(self.held_at), &self.held);
+        let written = self.put(self.held_at, &self.held);
         self.held_at += self.held.len() as u64;
         self.held.clear();
         written
@@ -82,10 +92,24 @@ impl WriteBehind {
             self.hold(offset, bytes)?;
         } else {
             self.flush()?;
-            put(&self.file, self.place(offset), bytes)?;
+            self.put(offset, bytes)?;
         }
         self.size.fetch_max(end, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Writes all of `bytes`; an error says where the write that failed began, which may be well before the write that was
+    /// asked for last.
+    fn put(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let offset = self.place(offset);
+        self.file.write_all_at(bytes, offset).map_err(|cause| {
+            let kind = cause.kind();
+            let cause = io::Error::new(kind, format!("{cause}, writing {} bytes at byte {offset}", bytes.len()));
+            match &self.scratch {
+                Some(directory) => ScratchError::wrap(directory, cause),
+                None => cause,
+            }
+        })
     }
 
     fn end(&self) -> u64 {
@@ -148,13 +172,4 @@ impl Sink for WriteBehind {
         self.appended += if is_file { count } else { 0 };
         Ok(is_file)
     }
-}
-
-/// Writes all of `bytes`; an error says where the write that failed began, which may be well before the write that was
-/// asked for last.
-fn put(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
-    let failed = |cause: io::Error| {
-        io::Error::new(cause.kind(), format!("{cause}, writing {} bytes at byte {offset}", bytes.len()))
-    };
-    file.write_all_at(bytes, offset).map_err(failed)
 }

@@ -12,7 +12,7 @@ use crate::read::ReadError;
 use crate::{Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options};
 
 /// Length of the superblock, bytes.
-pub(crate) const SUPERBLOCK_BYTES: u64 = 96;
+pub const SUPERBLOCK_BYTES: u64 = 96;
 /// The start of a missing table.
 pub(crate) const NO_TABLE: u64 = u64::MAX;
 
@@ -21,6 +21,8 @@ const MAGIC: u32 = 0x7371_7368;
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 /// The magic of a streamed image: its superblock is at its end, and must be moved before reading.
 const STREAMED: u32 = 0x5351_5348;
+/// The first bytes of a streamed image.
+pub const STREAMED_MAGIC: [u8; 4] = STREAMED.to_le_bytes();
 /// Compressors are numbered from 1 to this.
 const COMPRESSORS: u16 = 6;
 

@@ -27,6 +27,7 @@ mod scratch;
 mod walk;
 
 pub use crate::format::directory::listing::{DirEntry, Listing};
+pub use crate::format::superblock::{STREAMED_MAGIC, SUPERBLOCK_BYTES, Superblock};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
 pub use error::ReadError;
 use find::find_image;

@@ -19,12 +19,12 @@ use crate::args::reporting::Reporting;
 use crate::args::run_options::SchedulingOptions;
 use crate::args::value::{number, text};
 use crate::args::{Command, Invocation, patterns, wrong};
-use crate::commands::unpack::tar::target;
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
+use crate::ui::target;
 use attributes::Attributes;
 use manifest::{Definitions, Manifest};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
@@ -36,8 +36,8 @@ pub struct Pack {
     /// A directory, a tar file (plain or compressed), or - for a tar on standard input
     #[arg(value_hint = clap::ValueHint::AnyPath, required_unless_present = "manifest")]
     source: Option<PathBuf>,
-    /// The image to write: a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), or a block device; or a .lrz
-    /// file
+    /// The image to write: a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), a block device or a pipe; - for
+    /// standard output; or a .lrz file
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     image: PathBuf,
     #[command(flatten)]
@@ -122,7 +122,8 @@ impl Command for Pack {
              of characters; labels of --file-contexts are set after that. Directories that a tar only implies have no label.\n\
              Codecs of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
              Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
-             Only a .lrz file can go to standard output: --format lrz SOURCE -\n\
+             An image goes to standard output (-) or to a pipe when it is whole; until then it is in a file without a name, in TMPDIR or \
+             /var/tmp. All messages are then on standard error. --format lrz SOURCE - writes a .lrz file while it is made.\n\
              {}",
             patterns::LANGUAGE
         )
@@ -133,6 +134,9 @@ impl Command for Pack {
         #[cfg(feature = "lrz")]
         if self.container()? == Container::Lrz {
             lrz::refuse_options(invocation, json && self.image.as_os_str() == "-")?;
+        }
+        if json && !self.output.dry_run && target::is_stdout(&self.image) {
+            return Err(wrong("json", "standard output is taken by the image (expected another output)"));
         }
         let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
         let operands: Vec<&Path> = self.source.iter().chain([&self.image]).map(PathBuf::as_path).collect();
@@ -183,16 +187,21 @@ impl Pack {
         if let Some(long) = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && given(long)) {
             return Err(wrong(long, "a tar is packed into a .lrz file as it is"));
         }
-        let target = match container {
-            Container::Lrz => target(&self.image, self.output.force, &self.image, io)?,
-            _ => Output::File { path: self.image.clone(), force: self.output.force },
-        };
-        let mut request = PackRequest::new(source, target, options);
+        let mut request = PackRequest::new(source, self.target(container, io)?, options);
         (request.changes, request.tar) = (changes, self.entries.tar());
         (request.offset, request.verify) = (self.layout.offset, self.output.verify);
         request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)
+    }
+
+    fn target(&self, container: Container, io: &mut Io) -> Result<Output, Failure> {
+        let (path, force) = (&*self.image, self.output.force);
+        match container {
+            Container::Lrz => target::target(path, force, path, io),
+            _ if self.output.dry_run => Ok(target::unwritten(path, force)),
+            _ => target::image(path, force, io),
+        }
     }
 
     /// The container: `--format`, or by the name's ending.
@@ -255,7 +264,7 @@ impl Pack {
             return Ok((Source::Directory { path, options }, Patterns::new()));
         }
         refuse_for_tar(invocation)?;
-        packline_runtime::must_differ(&path, &self.image)?;
+        target::must_differ(&path, &self.image, io)?;
         Ok((Source::TarFile { path }, excludes))
     }
 

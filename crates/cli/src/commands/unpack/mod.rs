@@ -26,6 +26,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
+use crate::ui::target::target;
 
 /// Unpack an image, or a tar in a .lrz file, to a directory or a tar
 #[derive(Debug, clap::Args)]
@@ -174,7 +175,7 @@ impl Command for Unpack {
             }
             true => {
                 let compression = tar::compression(self.output.compress.as_deref(), &destination)?;
-                Destination::Tar(tar::target(&destination, self.output.force, &self.place.image, io)?, compression)
+                Destination::Tar(target(&destination, self.output.force, &self.place.image, io)?, compression)
             }
             false => Destination::Directory(destination),
         };

@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use packline::Output;
 use packline::requests::FileKind;
 use packline_codec::StreamSpec;
 
 use crate::args::wrong;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Io;
 
 /// Whether a destination's name is that of a tar, rather than of a directory.
 ///
@@ -36,18 +34,6 @@ fn not_written(path: &Path, kind: FileKind, way_out: &str) -> Failure {
         "{}: the name is that of {kind}, which is not written (expected {expected}; {way_out})",
         path.escaped()
     ))
-}
-
-/// Where a tar or a .lrz file that is made of `input` goes.
-pub(crate) fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<Output, Failure> {
-    if path.as_os_str() != "-" {
-        return Ok(Output::File { path: path.to_path_buf(), force });
-    }
-    if io.out_terminal {
-        return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
-    }
-    io.refuse_input(input)?;
-    Ok(io.stdout_target())
 }
 
 /// `--compress`, or what the name ends in.

@@ -9,13 +9,14 @@ use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::target::is_stream;
 
 /// Turn a tar on standard input into a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]
 pub struct Sqfstar {
-    /// The image to write
-    #[arg(value_name = "IMAGE", value_hint = clap::ValueHint::AnyPath)]
-    image: PathBuf,
+    /// The image to write, or - for standard output
+    #[arg(value_name = "IMAGE", value_hint = clap::ValueHint::AnyPath, required_unless_present_any = ["stream", "fix"])]
+    image: Option<PathBuf>,
     /// Leave out what matches: patterns of paths below the root, as a shell has them, with !(A|B) and the like; after '... ' they match
     /// in any directory
     #[arg(value_name = "EXCLUDE", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -40,6 +41,10 @@ impl Command for Sqfstar {
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
         "The tar may be compressed.",
+        "An image called - goes to standard output, also without -stream.",
+        "-stream writes an image that is whole, with its superblock at its start and each content once; until then it is in TMPDIR. With it, \
+         an image other than - is an error, and -info, -percentage and -offset are not.",
+        "-fix accepts an image that is whole.",
         "An entry of the tar for the root itself (./) gives the root its attributes; there it is passed over.",
         "Names of users and groups in a tar are not looked up.",
         "Times are numbers, `now` or `inode`.",
@@ -55,13 +60,17 @@ impl Command for Sqfstar {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.idle.refuse(invocation)?;
-        if !self.force && self.image.symlink_metadata().is_ok() {
+        if self.packing.streaming.fix()? {
+            return Ok(());
+        }
+        let image = self.image.unwrap_or_else(|| PathBuf::from("-"));
+        if !self.force && !is_stream(&image) && image.symlink_metadata().is_ok() {
             let expected = "expected -force to replace it, or another name";
-            return Err(Failure::failed(format!("{}: there is such a file ({expected})", self.image.escaped())));
+            return Err(Failure::failed(format!("{}: there is such a file ({expected})", image.escaped())));
         }
         let language = if self.regex { Language::Regex } else { Language::Wildcards };
         let excludes = excludes(&self.ef, self.excludes, language, &[], io)?;
-        let target = Target { image: self.image, replaces: self.force, exportable: false, log: None };
+        let target = Target { image, replaces: self.force, exportable: false, log: None };
         self.packing.run(Input::Tar(excludes), target, invocation, io)
     }
 }

@@ -165,7 +165,7 @@ impl GenSquashFs {
             unsupported: Unsupported::Refuse,
             ..Changes::default()
         };
-        let mut request = self.output.request(input.source, self.image.clone(), image, io);
+        let mut request = self.output.request(input.source, &self.image, image, io)?;
         (request.changes, request.defaults, request.hints) = (changes, defaults, input.hints);
         request.resources = self.options.resources(&io.host);
         Ok((request, overrides))

@@ -1,9 +1,9 @@
 //! Options that tar2sqfs and gensquashfs share, with the defaults of squashfs-tools-ng 1.3.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use packline::requests::{DEFAULT_META, PackOptions, PackRequest};
-use packline::{Output, Resources, Source};
+use packline::{Resources, Source};
 use packline_codec::Spec;
 use packline_squashfs::{DirectoryLinks, Fragments, Options};
 use packline_tree::Meta;
@@ -13,6 +13,7 @@ use crate::args::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
 use crate::ui::size::parse_number;
+use crate::ui::target;
 
 /// Compressors by the names that squashfs-tools-ng knows; the first is the default.
 const COMPRESSORS: [&str; 6] = ["xz", "zstd", "gzip", "lz4", "lzo", "lzma"];
@@ -69,11 +70,14 @@ pub struct OutputOptions {
 
 impl OutputOptions {
     /// A pack of `source` into `image`.
-    pub fn request(&self, source: Source, image: PathBuf, options: Options, io: &Io) -> PackRequest {
-        let target = Output::File { path: image, force: self.force };
+    ///
+    /// # Errors
+    /// Those of [`target::image`].
+    pub fn request(&self, source: Source, image: &Path, options: Options, io: &mut Io) -> Result<PackRequest, Failure> {
+        let target = target::image(image, self.force, io)?;
         let mut request = PackRequest::new(source, target, PackOptions::SquashFs(options));
         (request.verify, request.temporaries) = (self.verify, io.temporaries.clone());
-        request
+        Ok(request)
     }
 }
 
@@ -81,7 +85,7 @@ impl OutputOptions {
 pub fn details() -> String {
     format!(
         "Compressors: {} (default: {}).\nA value of --defaults that is empty or not a number is an error (1.3.1 takes it for 0).\n\
-         An image cannot go to standard output: ./- is a file called '-'.",
+         An image goes to standard output (-) or to a pipe when it is whole, and names and statistics then to standard error.",
         COMPRESSORS.join(", "),
         COMPRESSORS[0]
     )

@@ -19,7 +19,7 @@ use crate::ui::observer::{OutputStyle, run_pack};
 /// Turn a tar on standard input into a SquashFS image (drop-in for squashfs-tools-ng)
 #[derive(Debug, clap::Args)]
 pub struct Tar2Sqfs {
-    /// The image to write
+    /// The image to write; - for standard output
     image: PathBuf,
     /// Pack only what is below this directory of the tar, which becomes the root. Without it, an entry for './' or '/' describes
     /// the root
@@ -82,7 +82,7 @@ impl Tar2Sqfs {
         let changes = self.changes(defaults.mtime)?;
         let stream = io.take_stdin(Some(&self.image))?;
         let source = Source::TarStream { name: STDIN.to_string(), stream };
-        let mut request = self.output.request(source, self.image, image, io);
+        let mut request = self.output.request(source, &self.image, image, io)?;
         (request.changes, request.defaults, request.tar.lenient) = (changes, defaults, !self.no_skip);
         request.resources = self.options.resources(&io.host);
         Ok(request)

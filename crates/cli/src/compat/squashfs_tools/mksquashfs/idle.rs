@@ -35,9 +35,7 @@ enum Kind {
 }
 
 /// Options that are refused: their names, how many values they have, and what to do instead.
-const REFUSED: [(&[&str], usize, &str); 7] = [
-    (&["stream"], 0, "the name of a file"),
-    (&["fix"], 1, "an image with its superblock at its start"),
+const REFUSED: [(&[&str], usize, &str); 5] = [
     (&["zip"], 0, "a tar of the archive: bsdtar -cf - @FILE.zip | mksquashfs - IMAGE -tar"),
     (
         &["recover"],
@@ -50,8 +48,7 @@ const REFUSED: [(&[&str], usize, &str); 7] = [
 ];
 
 /// Those of both lists that sqfstar has too.
-const OF_SQFSTAR: [&str; 8] =
-    ["throttle", "limit", "overcommit", "reproducible", "not-reproducible", "numeric-owner", "stream", "fix"];
+const OF_SQFSTAR: [&str; 6] = ["throttle", "limit", "overcommit", "reproducible", "not-reproducible", "numeric-owner"];
 
 /// Both lists as arguments, or what sqfstar has of them.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ mod packing;
 mod priorities;
 mod pseudo;
 mod sources;
+mod streaming;
 mod values;
 
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::target::is_stream;
 use actions::ActionOptions;
 use exclude::Excludes;
 pub use idle::Idle;
@@ -43,8 +45,8 @@ pub use values::compressor_help;
 /// Pack directories and files into a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]
 pub struct MkSquashFs {
-    /// Directories and files to pack, or - with -tar, -p or -pf, then the image to write
-    #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
+    /// Directories and files to pack, or - with -tar, -p or -pf, then the image to write, or - for standard output
+    #[arg(required_unless_present = "fix", num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     /// Replace the image if it exists
     #[arg(long)]
@@ -107,6 +109,10 @@ impl Command for MkSquashFs {
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
         "An image is never changed in place: nothing is appended to one.",
+        "An image called - goes to standard output, also without -stream.",
+        "-stream writes an image that is whole, with its superblock at its start and each content once; until then it is in TMPDIR. With it, \
+         an image other than - is an error, and -info, -percentage and -offset are not.",
+        "-fix accepts an image that is whole.",
         "A file that cannot be read is left out, not stored as an empty one.",
         "Names of users and groups in a tar are not looked up.",
         "An entry of a tar for the root itself (./) gives the root its attributes; there it is passed over.",
@@ -137,9 +143,12 @@ impl Command for MkSquashFs {
 
     fn run(mut self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.idle.refuse(invocation)?;
+        if self.packing.streaming.fix()? {
+            return Ok(());
+        }
         let image = self.paths.pop().filter(|_| !self.paths.is_empty());
         let image = image.ok_or_else(|| Failure::usage("no image to write (expected SOURCE... IMAGE)"))?;
-        if !self.noappend {
+        if !self.noappend && !is_stream(&image) {
             refuse_existing(&image)?;
         }
         let target = Target { image, replaces: self.noappend, exportable: true, log: self.log.take() };

@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use packline::Source;
 use packline::requests::{Changes, PackOptions, PackRequest, Part};
-use packline::{Output, Source};
 use packline_tree::{Bytes, PseudoFile, PseudoSource};
 
 use super::edits::Edits;
@@ -15,6 +15,7 @@ use super::named::NamedEntries;
 use super::options::{Compression, Layout, Owners, Running, TarOptions, Times, Xattrs, own_root};
 use super::pseudo::Pseudo;
 use super::sources::{Reading, latest_time};
+use super::streaming::Streaming;
 use crate::args::Invocation;
 use crate::compat::squashfs_tools::name_pattern::Language;
 use crate::host::streams::STDIN;
@@ -42,6 +43,8 @@ pub struct Packing {
     of_tar: TarOptions,
     #[command(flatten)]
     pub running: Running,
+    #[command(flatten)]
+    pub streaming: Streaming,
 }
 
 /// The source of an image.
@@ -96,7 +99,8 @@ impl Packing {
     ///
     /// # Errors
     /// Wrong usage, and those of packing.
-    pub fn run(self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+    pub fn run(mut self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        self.running.quiet |= self.streaming.stream;
         let style = self.running.style();
         let (block_size, quiet, image) = (self.compression.b, self.running.quiet, target.image.clone());
         let (info_file, log) = (self.running.info_file.clone(), target.log.clone());
@@ -116,6 +120,8 @@ impl Packing {
         invocation: &Invocation,
         io: &mut Io,
     ) -> Result<(PackRequest, ShownPath), Failure> {
+        // First, because of what is printed meanwhile.
+        let output = self.streaming.output(&target.image, target.replaces, io)?;
         let is_tar = matches!(input, Input::Tar(_));
         let mut options = self.compression.image()?;
         self.layout.apply(&mut options, target.exportable, is_tar);
@@ -171,7 +177,6 @@ impl Packing {
         };
         options.created = clock.created(latest, &io.host);
         clock.apply(latest, &io.host, &mut edits);
-        let output = Output::File { path: target.image, force: target.replaces };
         let mut request = PackRequest::new(source, output, PackOptions::SquashFs(options));
         // What the source does not describe passes no change.
         let changed = |meta, root| {

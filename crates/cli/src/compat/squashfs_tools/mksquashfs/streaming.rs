@@ -1,0 +1,46 @@
+//! `-stream` and `-fix`.
+
+use std::path::{Path, PathBuf};
+
+use packline::Output;
+use packline_image::restore_superblock;
+
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::target;
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Resources and output")]
+pub struct Streaming {
+    /// Write the image to standard output (IMAGE is -) and nothing but warnings and errors to standard error. The image is whole: it
+    /// needs no -fix
+    #[arg(long)]
+    pub stream: bool,
+    /// Move the superblock of FILE, an image that -stream of squashfs-tools wrote, from its end to its start, and exit; an image that has
+    /// it there stays as it is
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    fix: Option<PathBuf>,
+}
+
+impl Streaming {
+    /// Repairs the image that `-fix` names; `false` without that option.
+    ///
+    /// # Errors
+    /// It cannot be repaired.
+    pub fn fix(&self) -> Result<bool, Failure> {
+        self.fix.as_deref().map_or(Ok(false), |image| Ok(restore_superblock(image).map(|_| true)?))
+    }
+
+    /// Where the image goes.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a file with `-stream`; those of [`target::image`].
+    pub fn output(&self, image: &Path, replaces: bool, io: &mut Io) -> Result<Output, Failure> {
+        if self.stream && !target::is_stdout(image) {
+            let expected = "expected - as the image: standard output";
+            return Err(Failure::usage(format!("-stream: {} is not written ({expected})", image.escaped())));
+        }
+        target::image(image, replaces, io)
+    }
+}

@@ -1,0 +1,109 @@
+//! Outputs by their names: a file, a block device, standard output, or a pipe.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use packline::requests::PackRequest;
+use packline::{Output, Source};
+
+use crate::host::streams::STDOUT;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Names of standard output. `./-` is a file called '-'.
+const OF_STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+/// What an archive is not written to.
+const TERMINAL: &str = "standard output is a terminal (expected a file or a pipe)";
+
+/// Whether an output of this name goes to standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    OF_STDOUT.iter().any(|name| path.as_os_str() == *name)
+}
+
+/// Whether an output of this name is a stream, which is not replaced.
+pub fn is_stream(path: &Path) -> bool {
+    is_stdout(path) || is_pipe(path)
+}
+
+fn is_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
+}
+
+/// Refuses an output that is a file that is read.
+///
+/// # Errors
+/// [`Failure::Failed`].
+pub fn must_differ(input: &Path, output: &Path, io: &Io) -> Result<(), Failure> {
+    if is_stdout(output) { io.refuse_input(input) } else { Ok(packline_runtime::must_differ(input, output)?) }
+}
+
+/// Where a tar or a .lrz file that is made of `input` goes.
+///
+/// # Errors
+/// Standard output is a terminal or the input; a pipe cannot be opened.
+pub fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<Output, Failure> {
+    if path.as_os_str() != "-" {
+        return file_or_pipe(path, force);
+    }
+    if io.out_terminal {
+        return Err(Failure::failed(TERMINAL));
+    }
+    io.refuse_input(input)?;
+    Ok(io.stdout_target())
+}
+
+/// Where an image goes. If that is standard output, what is printed from now on goes to standard error. A pipe is opened, which waits for
+/// its reader.
+///
+/// # Errors
+/// Standard output is a terminal or closed; a pipe cannot be opened.
+pub fn image(path: &Path, force: bool, io: &mut Io) -> Result<Output, Failure> {
+    if !is_stdout(path) {
+        return file_or_pipe(path, force);
+    }
+    if io.out_terminal {
+        return Err(Failure::failed(TERMINAL));
+    }
+    if io.streams.stdout_closed {
+        return Err(Failure::failed(format!("{STDOUT}: it is closed (expected a file or a pipe)")));
+    }
+    Ok(io.take_stdout())
+}
+
+/// As [`image`], of an output that is not written: no pipe is opened, and standard output stays what it is.
+pub fn unwritten(path: &Path, force: bool) -> Output {
+    match is_stream(path) {
+        true => Output::Stream(path.to_path_buf(), Box::new(io::sink())),
+        false => Output::File { path: path.to_path_buf(), force },
+    }
+}
+
+fn file_or_pipe(path: &Path, force: bool) -> Result<Output, Failure> {
+    let path = path.to_path_buf();
+    if !is_pipe(&path) {
+        return Ok(Output::File { path, force });
+    }
+    let opened = OpenOptions::new().write(true).open(&path);
+    let pipe = opened.map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))?;
+    Ok(Output::Stream(path, Box::new(pipe)))
+}
+
+/// A pack of a directory that does not read the stream that it writes: standard output may be a file in it.
+pub fn without_stream(mut request: PackRequest, io: &Io) -> PackRequest {
+    let Output::Stream(path, _) = &request.target else { return request };
+    let written = match path.as_os_str() == STDOUT {
+        true => io.streams.stdout_file.and_then(|file| file.device_and_inode()),
+        false => fs::metadata(path).ok().map(|about| (about.dev(), about.ino())),
+    };
+    match &mut request.source {
+        Source::Directory { options, .. } => options.without_inodes.extend(written),
+        Source::Directories { parts, .. } => {
+            parts.iter_mut().for_each(|part| part.options.without_inodes.extend(written));
+        }
+        _ => {}
+    }
+    request
+}

@@ -1,10 +1,16 @@
 //! Programs of a distribution that call squashfs-tools or squashfs-tools-ng, run with the originals and with the drop-ins on the same
 //! input. Both runs must end as expected, print the same and leave the same trees.
 
+mod charliecloud;
 mod diffoscope;
+mod dracut;
 mod genimage;
+mod live_build;
+mod mkosi;
+mod mmdebstrap;
 mod outcome;
 mod rauc;
+mod repart;
 mod run;
 mod snap;
 
@@ -42,7 +48,18 @@ struct Client {
     exercise: fn(&mut Run) -> Result<(), String>,
 }
 
-const CLIENTS: [Client; 4] = [genimage::CLIENT, rauc::CLIENT, snap::CLIENT, diffoscope::CLIENT];
+const CLIENTS: [Client; 10] = [
+    genimage::CLIENT,
+    rauc::CLIENT,
+    snap::CLIENT,
+    diffoscope::CLIENT,
+    repart::CLIENT,
+    live_build::CLIENT,
+    mmdebstrap::CLIENT,
+    charliecloud::CLIENT,
+    mkosi::CLIENT,
+    dracut::CLIENT,
+];
 
 /// Runs the chosen clients, all of them even if one fails; the error has what each failed one printed. Nothing is run unless all can be.
 pub fn run(options: &Options) -> Result<(), String> {

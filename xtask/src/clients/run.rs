@@ -89,7 +89,7 @@ impl Run {
     }
 
     /// The directory of the scripts.
-    pub fn replaced(&self) -> PathBuf {
+    fn replaced(&self) -> PathBuf {
         self.base.join("bin")
     }
 

@@ -47,7 +47,7 @@ impl Command for Sqfstar {
         "-fix accepts an image that is whole.",
         "An entry of the tar for the root itself (./) gives the root its attributes; there it is passed over.",
         "Names of users and groups in a tar are not looked up.",
-        "Times are numbers, `now` or `inode`.",
+        "Times are numbers or `now`; `inode`, and so -repro, is refused.",
     ];
 
     const EXAMPLES: &'static [&'static str] = &["tar -c rootfs | sqfstar -comp zstd rootfs.sqfs 'rootfs/var/cache/*'"];

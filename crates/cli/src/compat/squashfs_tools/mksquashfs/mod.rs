@@ -117,7 +117,7 @@ impl Command for MkSquashFs {
         "Names of users and groups in a tar are not looked up.",
         "An entry of a tar for the root itself (./) gives the root its attributes; there it is passed over.",
         "A definition whose command fails is an error.",
-        "Times are numbers, `now` or `inode`.",
+        "Times are numbers, `now` or `inode`; `inode`, and so -repro, is refused for a tar and with definitions.",
         "Paths of -cpiostyle and -no-strip are all from /, or all from the same directory, and follow no symbolic link.",
         "With -sort or actions a file that cannot be read is an error.",
         "Actions are applied before definitions and before the other options that change entries: -xattrs-exclude is for attributes that \

@@ -459,14 +459,17 @@ impl TarOptions {
     ///
     /// # Errors
     /// [`Failure::Usage`] for a user or group that does not exist.
-    pub fn defaults(self, edits: &mut Edits, io: &Io) -> Result<Meta, Failure> {
+    pub fn defaults(self, edits: &mut Edits, invocation: &Invocation, io: &Io) -> Result<Meta, Failure> {
         let TarOptions { default_mode, default_uid, default_gid, .. } = self;
         let names = (io.host.names)();
         let uid = default_uid.map(|owner| user("default-uid", owner, &names)).transpose()?;
         let gid = default_gid.map(|owner| group("default-gid", owner, &names)).transpose()?;
         let mode = default_mode.as_ref().map_or(DEFAULT_META.mode, |change| change.apply(DEFAULT_META.mode, true));
         let root = &mut edits.root;
-        (root.mode, root.uid, root.gid) = (default_mode.or(root.mode.take()), uid.or(root.uid), gid.or(root.gid));
+        let counts = |default: &str, own: &str| invocation.position(own) < invocation.position(default);
+        root.mode = default_mode.filter(|_| counts("default-mode", "root-mode")).or(root.mode.take());
+        root.uid = uid.filter(|_| counts("default-uid", "root-uid")).or(root.uid);
+        root.gid = gid.filter(|_| counts("default-gid", "root-gid")).or(root.gid);
         let own = own_root(&io.host);
         Ok(Meta { mode, uid: uid.unwrap_or(own.uid), gid: gid.unwrap_or(own.gid), mtime: own.mtime })
     }

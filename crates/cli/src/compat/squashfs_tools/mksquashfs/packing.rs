@@ -148,7 +148,7 @@ impl Packing {
         let (ignore_zeros, mut listed) = (self.of_tar.ignore_zeros, None);
         let (source, defaults) = match input {
             Input::Tar(excludes) => {
-                let defaults = self.of_tar.defaults(&mut edits, io)?;
+                let defaults = self.of_tar.defaults(&mut edits, invocation, io)?;
                 changes.filter = excludes.filter(b"");
                 let stream = io.take_stdin(Some(&target.image))?;
                 (Source::TarStream { name: STDIN.to_string(), stream }, defaults)

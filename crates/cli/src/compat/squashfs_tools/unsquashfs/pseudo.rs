@@ -1,7 +1,9 @@
 //! `-pf`: the image as a pseudo file.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use packline::{Resources, Selection};
@@ -14,7 +16,8 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Writes the selected entries to a file, or to standard output if it is called `-`. A file that exists is replaced.
+/// Writes the selected entries to a file, or to standard output if it is called `-`. A file that exists is replaced; a pipe or a
+/// character device is written to.
 ///
 /// # Errors
 /// Those of reading the image and of writing; then there is no file.
@@ -33,6 +36,11 @@ pub fn write(
         return Ok(pseudo_out(image, &request, &mut io.stdout, STDOUT)?);
     }
     let path = Path::new(file);
+    if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo() || found.file_type().is_char_device()) {
+        let refused = |cause| Failure::failed(format!("{}: cannot write: {cause}", path.escaped()));
+        let mut stream = BufWriter::new(File::options().write(true).open(path).map_err(refused)?);
+        return Ok(pseudo_out(image, &request, &mut stream, &path.escaped())?);
+    }
     packline_runtime::must_differ(&image.display_path, path)?;
     let output = OutputFile::open(path, true, &io.temporaries)?;
     pseudo_out(image, &request, &mut Appending(output.sink()?), &path.escaped())?;

@@ -19,7 +19,7 @@ use crate::{PACKLINE, sandbox};
 
 const NAMES: [&str; 2] = ["squashfuse", "squashfuse_ll"];
 
-fn available(programs: &[&str]) -> bool {
+pub fn available(programs: &[&str]) -> bool {
     let device = Path::new("/dev/fuse").exists() || tools::skip("there is no /dev/fuse");
     device && tools::need(programs) && tools::need(&["fusermount", "umount"]) && tools::root()
 }

@@ -1,5 +1,9 @@
 //! The command lines of programs that call squashfs-tools and tar2sqfs, run with the drop-ins and with the programs themselves.
 
+mod images;
+mod mounts;
+mod options;
+mod readers;
 mod tree;
 mod writers;
 
@@ -7,15 +11,16 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use packline_testkit::mount::{self, Mounted};
-use packline_testkit::reader;
-use packline_testkit::snapshot::{self, Except, Snapshot};
+use packline_testkit::mount::Mounted;
+use packline_testkit::snapshot::{self, Snapshot};
 use packline_testkit::{Ran, Sandbox, tools};
 
 use crate::PACKLINE;
 
 const PROGRAMS: &[&str] =
     &["losetup", "mkfs.ext4", "mksquashfs", "mount", "setfattr", "sqfstar", "tar", "tar2sqfs", "timeout", "unsquashfs"];
+
+const DROP_INS: &[&str] = &["mksquashfs", "sqfstar", "squashfuse_ll", "tar2sqfs", "unsquashfs"];
 
 /// A line that a caller runs, as a shell takes it. `source` is the tree, `$IMAGE` the output.
 struct Row {
@@ -44,7 +49,7 @@ impl Row {
     /// Bytes before the image.
     fn offset(&self) -> usize {
         let words: Vec<_> = self.line.split(' ').collect();
-        words.iter().position(|&word| word == "-offset").map_or(0, |at| words[at + 1].parse().unwrap())
+        words.iter().position(|word| ["-o", "-offset"].contains(word)).map_or(0, |at| words[at + 1].parse().unwrap())
     }
 }
 
@@ -86,116 +91,41 @@ impl Stage {
         let tar = "tar -C source --sort=name --xattrs --xattrs-include='*' --sparse -cf tree.tar . 2>/dev/null";
         Ran::good(&mut sandbox.program("sh", &["-c", tar]));
         let start = fs::metadata(sandbox.at("tree.tar")).unwrap().mtime();
-        Some(Stage { sandbox, start, _mount: mount })
+        let stage = Stage { sandbox, start, _mount: mount };
+        for name in DROP_INS {
+            let ran = stage.run(Side::Ours, &format!("command -v {name}"));
+            assert!(ran.text().contains("/links/"), "{ran:?}");
+        }
+        Some(stage)
     }
 
     /// Runs a line in the sandbox.
     fn run(&self, side: Side, line: &str) -> Ran {
+        self.run_on(side, side.name(), line)
+    }
+
+    /// As [`Stage::run`], with this file as `$IMAGE`.
+    fn run_on(&self, side: Side, image: &str, line: &str) -> Ran {
         let path = match side {
             Side::Ours => "PATH=$PWD/links:$PATH; ",
             Side::Peers => "",
         };
         let mut command = self.sandbox.program("timeout", &["60", "sh", "-ec", &format!("{path}{line}")]);
-        Ran::of(command.env("IMAGE", self.sandbox.at(side.name())))
-    }
-
-    /// Runs each line with both, and panics with the callers whose lines differ.
-    fn check(&self, rows: &[Row]) {
-        let failed: Vec<_> = rows
-            .iter()
-            .filter_map(|row| self.differs(row).err().map(|cause| format!("{}: {}\n{cause}\n", row.caller, row.line)))
-            .collect();
-        assert!(failed.is_empty(), "{} of {} lines:\n{}", failed.len(), rows.len(), failed.join("\n"));
-    }
-
-    fn differs(&self, row: &Row) -> Result<(), String> {
-        let [ours, peers] =
-            [(Side::Ours, row.line.to_string()), (Side::Peers, row.peers_line())].map(|(side, line)| {
-                self.sandbox.remove(side.name());
-                let ran = self.run(side, &line);
-                if ran.status == 0 { Ok((ran, Packed::of(self, side, row.offset())?)) } else { Err(format!("{ran:?}")) }
-            });
-        let ((ours_ran, ours), (peers_ran, peers)) = (ours?, peers?);
-        if row.line.contains("-quiet") {
-            printed(&ours_ran.stdout, &peers_ran.stdout)?;
-        }
-        let (_, expected) = &peers.trees[0];
-        for (reader, tree) in ours.trees.iter().chain(&peers.trees[1..]) {
-            let lines = snapshot::differences(expected, tree, Except::default());
-            if !lines.is_empty() {
-                return Err(format!("{reader}:\n  {}", lines[..lines.len().min(12)].join("\n  ")));
-            }
-        }
-        if !ours.problems.is_empty() {
-            return Err(format!("faults: {:#?}", ours.problems));
-        }
-        same("superblock", &ours.superblock, &peers.superblock)
+        Ran::of(command.env("IMAGE", self.sandbox.at(image)))
     }
 }
 
-/// Nothing but percentages is printed, and nothing but a progress bar by the peer.
-fn printed(ours: &[u8], peers: &[u8]) -> Result<(), String> {
-    let ours = String::from_utf8_lossy(ours);
-    let numbers = ours.lines().map(str::parse).collect::<Result<Vec<u8>, _>>();
-    let rises = numbers.is_ok_and(|numbers| numbers.is_sorted() && numbers.last().is_none_or(|&last| last == 100));
-    let bar = |line: &str| line.is_empty() || line.starts_with('[');
-    let peers = String::from_utf8_lossy(peers);
-    if rises && peers.split(['\r', '\n']).all(bar) { Ok(()) } else { Err(format!("prints {ours}, the peer {peers}")) }
+/// Compares the lines of all callers, and panics with those that differ.
+fn check(rows: &[Row], differs: impl Fn(&Row) -> Result<(), String>) {
+    let failed: Vec<_> = rows
+        .iter()
+        .filter_map(|row| differs(row).err().map(|cause| format!("{}: {}\n{cause}\n", row.caller, row.line)))
+        .collect();
+    assert!(failed.is_empty(), "{} of {} lines:\n{}", failed.len(), rows.len(), failed.join("\n"));
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, peers: &T) -> Result<(), String> {
     if ours == peers { Ok(()) } else { Err(format!("{what}:\n   ours {ours:?}\n  peers {peers:?}")) }
-}
-
-/// An image as all readers see it.
-struct Packed {
-    superblock: String,
-    problems: Vec<String>,
-    /// Names of readers, and the trees they see.
-    trees: Vec<(String, Snapshot)>,
-}
-
-impl Packed {
-    fn of(stage: &Stage, side: Side, offset: usize) -> Result<Packed, String> {
-        let (sandbox, name) = (&stage.sandbox, side.name());
-        let bytes = sandbox.read(name);
-        let whole = bytes.len() % 4096 == 0;
-        // A kernel reads whole blocks of a device only.
-        let mut image = bytes[offset..].to_vec();
-        image.resize(image.len().next_multiple_of(4096), 0);
-        let image = sandbox.write("image", image);
-        let report = reader::inspect(&image)?;
-        let about = &report.superblock;
-        let superblock = format!(
-            "flags {:#06x}, compressor {} {:?}, blocks of {}, {} inodes, {} ids, created {}, is padded: {whole}, before it: {:?}",
-            about.flags,
-            about.compressor,
-            report.options,
-            about.block_size,
-            about.inodes,
-            about.ids,
-            i64::from(about.created).min(stage.start),
-            bytes[..offset].iter().find(|&&byte| byte != 0),
-        );
-        let mut trees = vec![("the reader".to_string(), report.tree)];
-        if mount::kernel_reads(about.codec()?) {
-            let mounted = Mounted::kernel(&image)?;
-            trees.push(("the kernel".to_string(), of_directory(mounted.path())?));
-        }
-        for reader in [Side::Ours, Side::Peers] {
-            let ran = stage.run(reader, &format!("unsquashfs -n -q -o {offset} -d tree {}", name));
-            if ran.status != 0 {
-                return Err(format!("unsquashfs of {}: {ran:?}", reader.name()));
-            }
-            trees.push((format!("unsquashfs of {}", reader.name()), of_directory(&sandbox.at("tree"))?));
-            sandbox.remove("tree");
-        }
-        for (reader, tree) in &mut trees {
-            *reader = format!("image of {name}, {reader}");
-            tree.values_mut().for_each(|entry| entry.mtime = entry.mtime.min(stage.start));
-        }
-        Ok(Packed { superblock, problems: report.problems, trees })
-    }
 }
 
 fn of_directory(root: &Path) -> Result<Snapshot, String> {

@@ -17,7 +17,7 @@ use crate::args::{Compat, Entry, Invocation};
 use crate::commands::bench;
 #[cfg(feature = "pln")]
 use crate::commands::compress;
-use crate::commands::{cat, completions, diff, info, links, list, man, pack, unpack, verify};
+use crate::commands::{cache, cat, completions, diff, info, links, list, man, pack, unpack, verify};
 #[cfg(feature = "mount")]
 use crate::commands::{mount, umount};
 #[cfg(feature = "lrz")]
@@ -76,6 +76,7 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<umount::Umount>(),
     #[cfg(feature = "bench")]
     Entry::of::<bench::Bench>(),
+    Entry::of::<cache::Cache>(),
     Entry::of::<links::Links>(),
     Entry::of::<completions::Completions>(),
     Entry::of::<man::ManPage>(),

@@ -72,6 +72,7 @@ fn host() -> Host {
         machine_memory: machine::memory(),
         source_date_epoch: environment::source_date_epoch(),
         scratch: environment::scratch(),
+        cache: environment::cache(),
         home: environment::home(),
         no_lrzip_conf: environment::no_lrzip_conf(),
         now: clock::now(),

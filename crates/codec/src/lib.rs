@@ -47,7 +47,7 @@ pub use lzo::{LzoAlgorithm, LzoParams};
 pub use raw_lzma::RawLzma;
 pub use set::{Choice, Set};
 pub use slabs::{SlabBuffer, Slabs};
-pub use spec::{METADATA_BLOCK_SIZE, Spec};
+pub use spec::{ENCODERS_REVISION, METADATA_BLOCK_SIZE, Spec};
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
 pub use traits::{Decoder, Encoder, Footprint, Outcome};
 pub use xz::{Bcj, DictSize, LzmaModel, Percent, RawLzmaReader, XzParams};

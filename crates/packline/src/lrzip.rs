@@ -127,6 +127,9 @@ pub(crate) fn pack_tree(
     if request.verify {
         return Err(no_lrz("verification while it is packed"));
     }
+    if request.cache.is_some() {
+        return Err(no_lrz("a cache of blocks"));
+    }
     if let (Source::TarFile { path: input }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }

@@ -71,13 +71,18 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let Begun { output, mut observed, excludes, job } = Begun::new(request, image, observer)?;
     let (Plan { workers, window, .. }, workers_wanted) = (job.plan, job.resources.workers);
     let name = job.input.clone();
+    let cache = job.cache.clone();
     let image = squashfs::write(job, &output, &mut observed)?;
+    let cache = cache.map(|cache| cache.finish());
+    if let Some(error) = cache.as_ref().and_then(|counts| counts.error.as_ref()) {
+        observed.warn(&format!("{error}; the cache was not used after that"));
+    }
     warn_of_idle(&excludes, &name, &mut observed);
     let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
     output.finish(observed.observer())?;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
-    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window })
+    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache })
 }
 
 fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource<'_>) {
@@ -98,7 +103,7 @@ impl<'o> Begun<'o> {
         let display_path = match &request.target {
             Output::File { path, .. } | Output::Stream(path, _) => path.clone(),
         };
-        let tool = squashfs::tool_memory(&image, request.verify)
+        let tool = squashfs::tool_memory(&image, request.verify, request.cache.is_some())
             .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
         if let (Source::TarFile { path }, Output::File { .. }) = (&request.source, &request.target) {
             must_differ(path, &display_path)?;
@@ -129,7 +134,7 @@ impl<'o> Begun<'o> {
         if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
             observed.warn(&message);
         }
-        let PackRequest { offset, root, defaults, hints, verify, .. } = request;
+        let PackRequest { offset, root, defaults, hints, verify, cache, .. } = request;
         let (options, input) = (image, opened.name);
         let job = Job {
             display_path,
@@ -142,6 +147,7 @@ impl<'o> Begun<'o> {
             resources,
             plan,
             verify,
+            cache,
         };
         Ok(Begun { output, observed, excludes, job })
     }

@@ -2,7 +2,9 @@
 
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use packline_cache::BlockCache;
 use packline_squashfs::{FileHints, Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
@@ -156,6 +158,9 @@ pub struct PackRequest {
     /// Whether the image is read back before it gets its name, and each block is decoded and compared with what was packed. Changes no
     /// byte. Images only: refused for a .lrz file.
     pub verify: bool,
+    /// Where blocks are looked up before they are compressed, and kept. Changes no byte. Images only: a .lrz file is compressed in parts
+    /// that are too large to be found again.
+    pub cache: Option<Arc<BlockCache>>,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -180,6 +185,7 @@ impl PackRequest {
             defaults: DEFAULT_META,
             hints: None,
             verify: false,
+            cache: None,
             resources: Resources::default(),
             temporaries: Temporaries::default(),
         }

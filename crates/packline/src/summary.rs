@@ -29,6 +29,8 @@ pub struct ImageSummary {
     pub workers: usize,
     /// Limit of content in flight, bytes.
     pub window: usize,
+    /// How blocks were found in the cache, if there was one.
+    pub cache: Option<packline_cache::Counts>,
 }
 
 impl ImageSummary {

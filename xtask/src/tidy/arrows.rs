@@ -3,18 +3,19 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
     ("tree", &["engine", "runtime"]),
     ("longrange", &["engine"]),
-    ("squashfs", &["engine", "runtime", "codec", "tree"]),
+    ("cache", &["runtime", "codec"]),
+    ("squashfs", &["engine", "runtime", "codec", "tree", "cache"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
-    ("pln", &["engine", "runtime", "codec"]),
+    ("pln", &["engine", "runtime", "codec", "cache"]),
     ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
-    ("packline", &["engine", "runtime", "codec", "tree", "squashfs", "lrz", "pln", "image"]),
-    ("cli", &["packline", "bench", "image", "engine", "runtime", "codec", "tree", "squashfs", "lrz", "pln"]),
+    ("packline", &["engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln", "image"]),
+    ("cli", &["packline", "bench", "image", "engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln"]),
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),
     ("bench", &["packline", "runtime", "codec", "tree"]),

@@ -22,6 +22,7 @@ use clap::{ArgMatches, FromArgMatches};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
+pub mod cache;
 pub mod image;
 pub mod machine;
 pub mod parser;

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "bench")]
 pub mod bench;
+pub mod cache;
 pub mod cat;
 pub mod completions;
 #[cfg(feature = "pln")]

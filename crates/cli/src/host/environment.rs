@@ -14,6 +14,11 @@ pub fn scratch() -> PathBuf {
     directory_in("TMPDIR").unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
+/// `PACKLINE_CACHE`.
+pub fn cache() -> Option<PathBuf> {
+    directory_in("PACKLINE_CACHE")
+}
+
 fn directory_in(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|place| !place.is_empty()).map(PathBuf::from)
 }

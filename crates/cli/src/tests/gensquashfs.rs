@@ -29,7 +29,8 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// Options that leave it as it is: of the machine and the output, and one that needs a mount point.
-const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "one-file-system", "verify"];
+const KEEPING: &[&str] =
+    &["num-jobs", "queue-backlog", "force", "quiet", "one-file-system", "verify", "cache", "no-cache", "cache-size"];
 
 /// `None`, and the test is skipped, where the owners cannot be set.
 fn with_sources() -> Option<Sandbox> {

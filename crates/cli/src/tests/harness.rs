@@ -83,6 +83,7 @@ pub fn host() -> Host {
         machine_memory: None,
         source_date_epoch: None,
         scratch: std::env::temp_dir(),
+        cache: None,
         home: None,
         no_lrzip_conf: true,
         now: 77,

@@ -62,6 +62,9 @@ const KEEPING: &[&str] = &[
     "one-file-system",
     "no-hard-links",
     "verify",
+    "cache",
+    "no-cache",
+    "cache-size",
     "lenient",
     // Tested beside those of squashfs-tools.
     "ignore-zeros",

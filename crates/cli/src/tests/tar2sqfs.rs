@@ -27,7 +27,8 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// Options that leave it as it is, each with a test of its own below, or in `pack`.
-const KEEPING: &[&str] = &["num-jobs", "queue-backlog", "force", "quiet", "no-skip", "verify"];
+const KEEPING: &[&str] =
+    &["num-jobs", "queue-backlog", "force", "quiet", "no-skip", "verify", "cache", "no-cache", "cache-size"];
 
 fn pack(sandbox: &Sandbox, options: &[&str], stdin: &[u8], host: Host) -> Ran {
     let image = sandbox.arg("image");

@@ -32,6 +32,8 @@ pub struct Host {
     pub source_date_epoch: Option<String>,
     /// Directory for temporary files.
     pub scratch: PathBuf,
+    /// `PACKLINE_CACHE`: the directory of the cache of compressed blocks.
+    pub cache: Option<PathBuf>,
     /// Directory of the user's settings.
     pub home: Option<PathBuf>,
     /// `lrzip.conf` is ignored.

@@ -93,8 +93,9 @@ pub fn run_pack_listing(
         OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. }
             if io.streams.stdout_closed => {}
         OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. } => {
-            let read_back = report::read_back(summary, verified).map_or(String::new(), |line| line + "\n");
-            io.report_as(false, &(tools_ng::statistics(summary) + &read_back))
+            let more = [report::read_back(summary, verified), report::cached(summary)];
+            let more: String = more.into_iter().flatten().map(|line| line + "\n").collect();
+            io.report_as(false, &(tools_ng::statistics(summary) + &more))
         }
         OutputStyle::Packline { json: true, stats, .. } => {
             io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))

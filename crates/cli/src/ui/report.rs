@@ -47,6 +47,9 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     if let Some(line) = read_back(summary, verified) {
         lines.insert(lines.len() - 1, line);
     }
+    if let Some(line) = cached(summary) {
+        lines.insert(lines.len() - 1, line);
+    }
     if summary.errors > 0 {
         lines.insert(lines.len() - 1, errors(summary.errors));
     }
@@ -62,6 +65,15 @@ pub fn read_back(summary: &ImageSummary, verified: Option<Elapsed>) -> Option<St
     let (read, verified) = (summary.image.read_back.as_ref()?, verified?);
     let parts = count(read.parts, "part");
     Some(format!("verified: {parts} ({}) are as they were packed, {}", show_bytes(read.bytes), verified.text()))
+}
+
+/// How blocks were found in the cache.
+pub fn cached(summary: &ImageSummary) -> Option<String> {
+    let counts = summary.cache.as_ref()?;
+    let (all, damaged) = (count(counts.found + counts.missed, "block"), counts.damaged);
+    let damaged = if damaged > 0 { format!(", {damaged} damaged and removed") } else { String::new() };
+    let added = format!("{} added ({})", counts.added, show_bytes(counts.added_bytes));
+    Some(format!("cache: {} of {all} found, {added}{damaged}", counts.found))
 }
 
 /// How much could not be read.
@@ -121,6 +133,15 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     elapsed.put_into(&mut object);
     object["verified_bytes"] = json!(summary.image.read_back.map(|read| read.bytes));
     object["verify_seconds"] = json!(verified.map(|verified| verified.time.as_secs_f64()));
+    object["cache"] = summary.cache.as_ref().map_or(Value::Null, |counts| {
+        json!({
+            "found": counts.found,
+            "missed": counts.missed,
+            "damaged": counts.damaged,
+            "added": counts.added,
+            "added_bytes": counts.added_bytes,
+        })
+    });
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
         members.extend(counters::members(&counted(summary)));

@@ -35,6 +35,7 @@ mod matrix_workers;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
 mod pack_attributes;
+mod pack_cache;
 mod pack_continue;
 mod pack_mtree;
 mod pack_names;

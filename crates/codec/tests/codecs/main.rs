@@ -5,6 +5,7 @@ mod common;
 mod hostile;
 mod huff0;
 mod purity;
+mod revision;
 mod round_trip;
 mod spec;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use packline_cache::BlockCache;
 use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
 
-use crate::Error;
 use crate::buffer::{Buffer, Pool};
 use crate::format::layout::STORED_BLOCK;
 use crate::format::wire::metadata_block;
@@ -15,6 +15,7 @@ use crate::write::digest::{Digest, hash, is_zero};
 use crate::write::read_back::{self, Chunk};
 use crate::write::slab::{Piece, Slab};
 use crate::write::written::Hashes;
+use crate::{Error, Options, Start};
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
@@ -35,6 +36,7 @@ pub(crate) struct CompressTask {
     hashes: bool,
     /// Buffers for the results of jobs.
     products: Arc<Pool>,
+    cache: Option<Arc<BlockCache>>,
 }
 
 /// The hash of one piece.
@@ -185,8 +187,10 @@ fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
 
 impl CompressTask {
     /// `window` bounds the memory of the pipeline, bytes.
-    pub(crate) fn new(codec: Spec, block_size: u32, window: usize, hashes: bool) -> CompressTask {
-        CompressTask { codec, block_size, hashes, products: Pool::new((block_size as usize).max(JOB_BYTES), window) }
+    pub(crate) fn new(options: &Options, window: usize, start: &Start) -> CompressTask {
+        let products = Pool::new((options.block_size as usize).max(JOB_BYTES), window);
+        let (codec, block_size) = (options.codec.clone(), options.block_size);
+        CompressTask { codec, block_size, hashes: start.verify, products, cache: start.cache.clone() }
     }
 
     fn blocks(
@@ -240,11 +244,19 @@ impl CompressTask {
     fn try_compress(&self, tool: &mut Tool, raw: &[u8], product: &mut [u8]) -> Result<Option<usize>, Error> {
         let encoder = match &mut tool.data {
             Some(encoder) => encoder,
-            none => none.insert(self.codec.encoder(self.block_size as usize)?),
+            none => none.insert(self.data_encoder()?),
         };
         Ok(match encoder.compress(raw, product)? {
             Outcome::Smaller(size) => Some(size),
             Outcome::NotSmaller => None,
+        })
+    }
+
+    fn data_encoder(&self) -> Result<Box<dyn Encoder>, Error> {
+        let block_size = self.block_size as usize;
+        Ok(match &self.cache {
+            Some(cache) => cache.encoder(&self.codec, block_size)?,
+            None => self.codec.encoder(block_size)?,
         })
     }
 

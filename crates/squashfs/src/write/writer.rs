@@ -1,5 +1,8 @@
 //! Writes an image: entries and contents in sequence, tables and superblock at the end.
 
+use std::sync::Arc;
+
+use packline_cache::BlockCache;
 use packline_codec::Spec;
 use packline_engine::{Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Unobserved, of_fault};
@@ -39,6 +42,8 @@ pub struct Start {
     pub memory: usize,
     /// Whether all that is written is read back and compared before the image is complete. Changes no byte. The sink must be able to.
     pub verify: bool,
+    /// Where blocks are looked up before they are compressed, and kept. Changes no byte.
+    pub cache: Option<Arc<BlockCache>>,
 }
 
 /// The smallest window that occupies all workers, bytes.
@@ -153,7 +158,7 @@ impl Writer {
         let window = config.budget;
         let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), window);
         Ok(Writer {
-            pipeline: pipeline(&options, config, start.verify)?,
+            pipeline: pipeline(&options, config, &start)?,
             data: DataWriter::new(decisions, sink, data_start(&options)?, options.pad, Written::new(start.verify)),
             feeder: Feeder::new(options.block_size, window),
             namespace: Namespace::new(start.defaults).with_root(start.root),
@@ -324,9 +329,9 @@ impl Writer {
     }
 }
 
-fn pipeline(options: &Options, config: Config, verify: bool) -> Result<BlockPipeline, Error> {
-    let compress = CompressTask::new(options.codec.clone(), options.block_size, config.budget, verify);
-    let pipeline = Pipeline::new(HashTask { all: verify }, compress, config);
+fn pipeline(options: &Options, config: Config, start: &Start) -> Result<BlockPipeline, Error> {
+    let compress = CompressTask::new(options, config.budget, start);
+    let pipeline = Pipeline::new(HashTask { all: start.verify }, compress, config);
     pipeline.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }
 

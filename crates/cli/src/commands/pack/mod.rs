@@ -14,6 +14,7 @@ use packline::requests::{PackOptions, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
 use packline_tree::{MtreeSource, Patterns, PseudoFile, PseudoSource};
 
+use crate::args::cache::CacheOptions;
 use crate::args::machine::Machine;
 use crate::args::reporting::Reporting;
 use crate::args::run_options::SchedulingOptions;
@@ -56,6 +57,8 @@ pub struct Pack {
     threads: Threads,
     #[command(flatten)]
     scheduling: SchedulingOptions,
+    #[command(flatten)]
+    cache: CacheOptions,
     #[command(flatten)]
     output: OutputOptions,
     /// Print each entry as it is packed, to standard output, or with --json to standard error
@@ -190,6 +193,9 @@ impl Pack {
         let mut request = PackRequest::new(source, self.target(container, io)?, options);
         (request.changes, request.tar) = (changes, self.entries.tar());
         (request.offset, request.verify) = (self.layout.offset, self.output.verify);
+        if container == Container::SquashFs && !self.output.dry_run {
+            request.cache = self.cache.open(io)?;
+        }
         request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)

@@ -8,6 +8,7 @@ use packline_codec::Spec;
 use packline_squashfs::{DirectoryLinks, Fragments, Options};
 use packline_tree::Meta;
 
+use crate::args::cache::CacheOptions;
 use crate::args::value::{number, one_of, power_of_two, size, text_or_help};
 use crate::args::wrong;
 use crate::ui::failure::Failure;
@@ -66,17 +67,20 @@ pub struct OutputOptions {
     /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
     #[arg(long)]
     verify: bool,
+    #[command(flatten)]
+    cache: CacheOptions,
 }
 
 impl OutputOptions {
     /// A pack of `source` into `image`.
     ///
     /// # Errors
-    /// Those of [`target::image`].
+    /// Those of [`target::image`] and [`CacheOptions::open`].
     pub fn request(&self, source: Source, image: &Path, options: Options, io: &mut Io) -> Result<PackRequest, Failure> {
         let target = target::image(image, self.force, io)?;
         let mut request = PackRequest::new(source, target, PackOptions::SquashFs(options));
         (request.verify, request.temporaries) = (self.verify, io.temporaries.clone());
+        request.cache = self.cache.open(io)?;
         Ok(request)
     }
 }

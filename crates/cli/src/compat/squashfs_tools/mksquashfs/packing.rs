@@ -17,6 +17,7 @@ use super::pseudo::Pseudo;
 use super::sources::{Reading, latest_time};
 use super::streaming::Streaming;
 use crate::args::Invocation;
+use crate::args::cache::CacheOptions;
 use crate::compat::squashfs_tools::name_pattern::Language;
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
@@ -45,6 +46,8 @@ pub struct Packing {
     pub running: Running,
     #[command(flatten)]
     pub streaming: Streaming,
+    #[command(flatten)]
+    cache: CacheOptions,
 }
 
 /// The source of an image.
@@ -192,7 +195,7 @@ impl Packing {
         (request.changes, request.pseudo) = (changes, pseudo);
         (request.offset, request.hints) = (self.layout.offset, hints);
         (request.tar.ignore_zeros, request.verify) = (ignore_zeros, self.running.verify);
-        request.resources = self.running.resources(&io.host);
+        (request.resources, request.cache) = (self.running.resources(&io.host), self.cache.open(io)?);
         request.temporaries = io.temporaries.clone();
         Ok((request, shown))
     }

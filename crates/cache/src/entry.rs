@@ -1,0 +1,89 @@
+//! Entries as bytes: a header with a checksum, then the compressed block.
+//!
+//! ```text
+//!  0  4  magic: plbc
+//!  4  1  0: a compressed block follows; 1: the block does not get smaller, and nothing follows
+//!  5  3  zeros
+//!  8 16  the first bytes of the BLAKE3 hash of the key, the byte at 4, and what follows
+//! 24     the compressed block
+//! ```
+
+use crate::key::Key;
+
+/// Bytes before the compressed block.
+pub const HEADER: usize = 24;
+const MAGIC: &[u8; 4] = b"plbc";
+
+/// What an entry says of its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry<'a> {
+    Compressed(&'a [u8]),
+    NotSmaller,
+}
+
+impl<'a> Entry<'a> {
+    /// The header; what follows it is [`Entry::block`].
+    pub fn header(&self, key: &Key) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(MAGIC);
+        header[4] = self.kind();
+        header[8..].copy_from_slice(&checksum(key, self.kind(), self.block()));
+        header
+    }
+
+    pub fn block(&self) -> &'a [u8] {
+        match self {
+            Entry::Compressed(block) => block,
+            Entry::NotSmaller => &[],
+        }
+    }
+
+    /// The entry of a whole file; `None` if it is damaged.
+    pub fn parse(key: &Key, bytes: &'a [u8]) -> Option<Entry<'a>> {
+        let (header, block) = bytes.split_at_checked(HEADER)?;
+        let entry = match header[4] {
+            0 => Entry::Compressed(block),
+            1 if block.is_empty() => Entry::NotSmaller,
+            _ => return None,
+        };
+        (header == entry.header(key)).then_some(entry)
+    }
+
+    fn kind(&self) -> u8 {
+        match self {
+            Entry::Compressed(_) => 0,
+            Entry::NotSmaller => 1,
+        }
+    }
+}
+
+fn checksum(key: &Key, kind: u8, block: &[u8]) -> [u8; 16] {
+    let hash = blake3::Hasher::new().update(key.bytes()).update(&[kind]).update(block).finalize();
+    let mut first = [0; 16];
+    first.copy_from_slice(&hash.as_bytes()[..16]);
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyMaker;
+    use packline_codec::Spec;
+
+    #[test]
+    fn each_changed_bit_is_found() {
+        let keys = KeyMaker::new(&Spec::parse("zstd").unwrap(), 4096);
+        let (key, other) = (keys.key(b"a"), keys.key(b"b"));
+        for entry in [Entry::Compressed(b"compressed"), Entry::NotSmaller] {
+            let mut bytes = [&entry.header(&key)[..], entry.block()].concat();
+            assert_eq!(Entry::parse(&key, &bytes), Some(entry));
+            assert_eq!(Entry::parse(&other, &bytes), None);
+            assert_eq!(Entry::parse(&key, &bytes[..bytes.len() - 1]), None);
+            for bit in 0..bytes.len() * 8 {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(Entry::parse(&key, &bytes), None, "bit {bit}");
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+}

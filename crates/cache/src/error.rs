@@ -1,0 +1,31 @@
+//! Errors of a cache.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use packline_runtime::escape::Escape;
+
+/// Why a cache cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("{path}: {action}: {cause}", path = path.escaped())]
+    Io {
+        /// File or directory.
+        path: PathBuf,
+        /// What was tried, as a phrase: `cannot create`.
+        action: &'static str,
+        /// The operating system's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// The directory has something else in it.
+    #[error("{path}: is not a block cache (expected an empty directory, or one that has CACHEDIR.TAG and v1)", path = .0.escaped())]
+    NotACache(PathBuf),
+}
+
+impl Error {
+    pub(crate) fn io(path: &Path, action: &'static str, cause: io::Error) -> Error {
+        Error::Io { path: path.to_path_buf(), action, cause }
+    }
+}

@@ -1,0 +1,98 @@
+//! Keys of entries.
+
+use std::fmt::Write;
+
+use packline_codec::{ENCODERS_REVISION, LIBRARIES, Spec};
+
+/// What an entry is found by: a hash of the content, and of all else that the compressed bytes depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key([u8; 32]);
+
+/// Makes the keys for one codec and block size.
+#[derive(Debug, Clone)]
+pub struct KeyMaker(blake3::Hasher);
+
+impl KeyMaker {
+    /// `block_size` counts because parameters may be a share of it.
+    pub fn new(spec: &Spec, block_size: usize) -> KeyMaker {
+        let mut hasher =
+            blake3::Hasher::new_derive_key("packline block cache v1: revision, block size, libraries, codec, content");
+        hasher.update(&ENCODERS_REVISION.to_le_bytes()).update(&(block_size as u64).to_le_bytes());
+        let spec = spec.to_string();
+        for text in LIBRARIES.iter().flat_map(|(library, version)| [*library, version]).chain([&*spec]) {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
+        KeyMaker(hasher)
+    }
+
+    /// The key of a block with this content.
+    pub fn key(&self, content: &[u8]) -> Key {
+        let mut hasher = self.0.clone();
+        Key(*hasher.update(blake3::hash(content).as_bytes()).finalize().as_bytes())
+    }
+}
+
+impl Key {
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Directory and name of its file.
+    pub fn names(&self) -> (String, String) {
+        let mut hex = self.0.iter().fold(String::with_capacity(64), |mut hex, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let name = hex.split_off(2);
+        (hex, name)
+    }
+
+    /// The key of a file, by its directory and name.
+    pub fn of_names(directory: &str, name: &str) -> Option<Key> {
+        let digits = |text: &str, length| {
+            text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        if !digits(directory, 2) || !digits(name, 62) {
+            return None;
+        }
+        let hex = format!("{directory}{name}");
+        let mut key = [0; 32];
+        for (byte, pair) in key.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Key(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(spec: &str, block_size: usize, content: &[u8]) -> Key {
+        KeyMaker::new(&Spec::parse(spec).unwrap(), block_size).key(content)
+    }
+
+    #[test]
+    fn a_key_depends_on_everything() {
+        let one = key("zstd", 4096, b"content");
+        assert_eq!(one, key("zstd", 4096, b"content"));
+        for other in
+            [key("zstd:level=3", 4096, b"content"), key("zstd", 8192, b"content"), key("zstd", 4096, b"Content")]
+        {
+            assert_ne!(one, other);
+        }
+        assert_ne!(key("gzip", 4096, b"content"), one);
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        let key = key("xz", 4096, b"");
+        let (directory, name) = key.names();
+        assert_eq!((directory.len(), name.len()), (2, 62));
+        assert_eq!(Key::of_names(&directory, &name), Some(key));
+        assert_eq!(Key::of_names(&directory, &name.to_uppercase()), None);
+        assert_eq!(Key::of_names("new", &name), None);
+        assert_eq!(Key::of_names(&directory, &name[1..]), None);
+    }
+}

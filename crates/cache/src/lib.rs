@@ -1,0 +1,32 @@
+//! A cache of compressed blocks: what a block compresses to is a pure function of its content, the codec's parameters and the encoders'
+//! revision, so that a block found here is the block that would be compressed anew.
+//!
+//! Nothing that is read is trusted: an entry has a checksum, and its block is decoded and compared with the content before it is used. A
+//! damaged cache costs time, and changes no content. Entries are files of their own, so that a process that is killed, or that shares the
+//! cache with others, can damage none: each is written beside the entries and renamed.
+//!
+//! ```text
+//! DIR/CACHEDIR.TAG       tells backup programs to leave the directory out
+//! DIR/v1/lock            locked while entries are removed
+//! DIR/v1/new/            entries that are being written
+//! DIR/v1/00/ .. ff/      entries, by the first byte of their key; the name is the rest of it, in hexadecimal
+//! ```
+//!
+//! [`BlockCache::encoder`] is all that a writer needs. After an error of the file system nothing more is written, and the work goes on:
+//! [`BlockCache::counts`] has the first such error.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod encoder;
+mod entry;
+mod error;
+mod key;
+mod store;
+#[cfg(test)]
+mod tests;
+mod trim;
+
+pub use cache::{BlockCache, Counts};
+pub use error::Error;
+pub use store::{Contents, Store};
+pub use trim::Trimmed;

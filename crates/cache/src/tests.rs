@@ -1,0 +1,237 @@
+//! Tests of a cache as a whole: what is found, what is refused, and what is removed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_codec::{Encoder, Outcome, Spec};
+use packline_testkit::Random;
+
+use crate::{BlockCache, Error, Store};
+
+const BLOCK: usize = 16 << 10;
+const NOW: i64 = 1_800_000_000;
+const LARGE: u64 = 1 << 30;
+
+/// Each codec, with parameters that are not the defaults for some.
+const CODECS: [&str; 11] =
+    ["gzip", "gzip:level=3", "xz", "xz:x86,arm", "lzma", "zstd", "zstd:level=3", "lz4", "lz4:hc", "lzo", "bzip2"];
+
+fn open(directory: &Path) -> Arc<BlockCache> {
+    Arc::new(BlockCache::open(directory, LARGE, NOW).unwrap())
+}
+
+/// Blocks that compress well, badly, and not at all, and a short one.
+fn blocks() -> Vec<Vec<u8>> {
+    let text = prose(1, BLOCK);
+    let mut half = noise(2, BLOCK);
+    half[BLOCK / 2..].fill(7);
+    vec![text.clone(), half, noise(3, BLOCK), vec![0; BLOCK], text[..100].to_vec()]
+}
+
+fn compressed(encoder: &mut dyn Encoder, block: &[u8]) -> Option<Vec<u8>> {
+    let mut to = vec![0; block.len()];
+    match encoder.compress(block, &mut to).unwrap() {
+        Outcome::Smaller(size) => Some(to[..size].to_vec()),
+        Outcome::NotSmaller => None,
+    }
+}
+
+/// Compresses all blocks with all codecs through the cache, and compares with what the encoders make of them.
+fn check(cache: &Arc<BlockCache>) {
+    for spec in CODECS.map(|text| Spec::parse(text).unwrap()) {
+        let (mut cached, mut plain) = (cache.encoder(&spec, BLOCK).unwrap(), spec.encoder(BLOCK).unwrap());
+        for block in blocks() {
+            assert!(compressed(&mut *cached, &block) == compressed(&mut *plain, &block), "{spec}: {}", block.len());
+        }
+    }
+}
+
+/// The files of all entries.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let below = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let directories = below(directory.join("v1")).filter(|path| path.is_dir() && !path.ends_with("new"));
+    let mut files: Vec<PathBuf> = directories.flat_map(below).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn what_is_found_is_what_would_be_compressed() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = (CODECS.len() * blocks().len()) as u64;
+    for (found, added) in [(0, all), (all, 0)] {
+        let cache = open(directory.path());
+        check(&cache);
+        let counts = cache.counts();
+        assert_eq!((counts.found, counts.missed, counts.added), (found, all - found, added));
+        assert!(counts.error.is_none() && counts.damaged == 0);
+    }
+    let contents = Store::existing(directory.path(), NOW).unwrap().contents().unwrap();
+    assert_eq!(contents.entries, all);
+    assert!(fs::read_dir(directory.path().join("v1/new")).unwrap().next().is_none());
+}
+
+#[test]
+fn any_damage_costs_time_only() {
+    let directory = tempfile::tempdir().unwrap();
+    check(&open(directory.path()));
+    let whole: Vec<(PathBuf, Vec<u8>)> =
+        entries(directory.path()).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    for damage in 0..6 {
+        for (number, (path, bytes)) in whole.iter().enumerate() {
+            let mut bytes = bytes.clone();
+            let (at, other) = (number * 37 % bytes.len(), &whole[(number + 1) % whole.len()].1);
+            match damage {
+                0 => bytes[at] ^= 1 << (number % 8),
+                1 => bytes.truncate(at),
+                2 => bytes.push(0),
+                3 => bytes.resize(4 << 20, 1),
+                4 => bytes.clone_from(other),
+                _ => bytes.fill(0),
+            }
+            fs::write(path, bytes).unwrap();
+        }
+        let cache = open(directory.path());
+        check(&cache);
+        let counts = cache.counts();
+        assert!(
+            counts.error.is_none() && counts.found == 0 && counts.added == whole.len() as u64,
+            "{damage}: {counts:?}"
+        );
+        for (path, bytes) in &whole {
+            assert!(fs::read(path).unwrap() == *bytes, "{damage}");
+        }
+    }
+}
+
+/// An entry whose checksum is right and whose block is of something else.
+#[test]
+fn a_block_of_other_content_is_not_used() {
+    use crate::entry::Entry;
+    use crate::key::KeyMaker;
+    let directory = tempfile::tempdir().unwrap();
+    let spec = Spec::parse("zstd").unwrap();
+    let (block, other) = (prose(1, BLOCK), prose(9, BLOCK));
+    let wrong = compressed(&mut *spec.encoder(BLOCK).unwrap(), &other).unwrap();
+    let short = compressed(&mut *spec.encoder(BLOCK).unwrap(), &block[..BLOCK - 1]).unwrap();
+    let key = KeyMaker::new(&spec, BLOCK).key(&block);
+    for payload in [&wrong[..], &short, b"", b"nonsense", &block] {
+        Store::open(directory.path(), NOW).unwrap().write(&key, Entry::Compressed(payload)).unwrap();
+        let cache = open(directory.path());
+        check(&cache);
+        let right = compressed(&mut *cache.encoder(&spec, BLOCK).unwrap(), &block);
+        assert!(right == compressed(&mut *spec.encoder(BLOCK).unwrap(), &block));
+        assert_eq!(cache.counts().damaged, 1);
+    }
+}
+
+#[test]
+fn files_that_are_no_entries_end_its_use() {
+    let directory = tempfile::tempdir().unwrap();
+    check(&open(directory.path()));
+    let first = &entries(directory.path())[0];
+    fs::remove_file(first).unwrap();
+    fs::create_dir(first).unwrap();
+    let cache = open(directory.path());
+    check(&cache);
+    assert!(cache.counts().error.is_some_and(|error| error.to_string().contains("v1/")));
+}
+
+#[test]
+fn a_directory_with_other_files_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("a/b");
+    assert!(Store::existing(&missing, NOW).is_err());
+    drop(open(&missing));
+    assert!(missing.join("CACHEDIR.TAG").is_file());
+    for path in [directory.path(), &missing.join("v1")] {
+        assert!(matches!(BlockCache::open(path, LARGE, NOW), Err(Error::NotACache(_))), "{}", path.display());
+    }
+    fs::write(directory.path().join("file"), "x").unwrap();
+    assert!(Store::existing(directory.path(), NOW).is_err());
+    assert!(BlockCache::open(&directory.path().join("file"), LARGE, NOW).is_err());
+}
+
+#[test]
+fn the_oldest_entries_are_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let spec = Spec::parse("zstd").unwrap();
+    // An hour and more passes between uses.
+    let use_at = |hours: i64, seeds: std::ops::Range<u64>| {
+        let cache = Arc::new(BlockCache::open(directory.path(), LARGE, NOW + hours * 4000).unwrap());
+        for seed in seeds {
+            compressed(&mut *cache.encoder(&spec, BLOCK).unwrap(), &noise(seed, BLOCK / 2));
+        }
+        cache.counts()
+    };
+    use_at(0, 0..50);
+    // Times of new files are those of this machine's clock; all are set to that of the first use.
+    let store = |hours: i64| Store::open(directory.path(), NOW + hours * 4000).unwrap();
+    for path in entries(directory.path()) {
+        fs::File::options().write(true).open(path).unwrap().set_modified(at(NOW)).unwrap();
+    }
+    assert_eq!(use_at(1, 20..30).found, 10);
+    let contents = store(2).contents().unwrap();
+    assert_eq!((contents.entries, contents.used), (50, Some((NOW, NOW + 4000))));
+    assert_eq!(store(2).trim(contents.bytes).unwrap().entries, 0);
+    let one = contents.bytes / 50;
+    assert_eq!(store(2).trim(one * 20).unwrap().entries, 32);
+    assert_eq!(use_at(2, 20..30).found, 10);
+    assert_eq!(store(3).clear().unwrap().entries, 18);
+    assert_eq!(store(3).contents().unwrap().entries, 0);
+}
+
+#[test]
+fn a_limit_holds_while_blocks_are_added() {
+    let directory = tempfile::tempdir().unwrap();
+    let spec = Spec::parse("lz4").unwrap();
+    let cache = Arc::new(BlockCache::open(directory.path(), 200 << 10, NOW).unwrap());
+    let mut encoder = cache.encoder(&spec, BLOCK).unwrap();
+    for seed in 0..200 {
+        let mut block = noise(seed, BLOCK);
+        block[BLOCK / 2..].fill(0);
+        compressed(&mut *encoder, &block);
+        let bytes = Store::open(directory.path(), NOW).unwrap().contents().unwrap().bytes;
+        assert!(bytes <= (200 << 10) * 17 / 16 + 20_000, "{bytes} bytes after {seed}");
+    }
+    cache.finish();
+    assert!(Store::open(directory.path(), NOW).unwrap().contents().unwrap().bytes <= 200 << 10);
+}
+
+#[test]
+fn damaged_entries_are_found_and_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    check(&open(directory.path()));
+    let all = entries(directory.path());
+    fs::write(&all[3], "nonsense").unwrap();
+    fs::write(&all[5], "").unwrap();
+    let store = Store::existing(directory.path(), NOW).unwrap();
+    assert_eq!(store.verify(1 << 20).unwrap(), (all.len() as u64, 2));
+    assert_eq!(store.verify(1 << 20).unwrap(), (all.len() as u64 - 2, 0));
+}
+
+#[test]
+fn what_killed_processes_left_is_removed_when_it_is_old() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()));
+    let (old, new) = (directory.path().join("v1/new/old"), directory.path().join("v1/new/new"));
+    for (path, time) in [(&old, NOW - 5000), (&new, NOW - 5)] {
+        fs::write(path, "part").unwrap();
+        fs::File::options().write(true).open(path).unwrap().set_modified(at(time)).unwrap();
+    }
+    Store::open(directory.path(), NOW).unwrap().trim(LARGE).unwrap();
+    assert!(!old.exists() && new.exists());
+}
+
+fn at(seconds: i64) -> std::time::SystemTime {
+    std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds as u64)
+}
+
+fn prose(seed: u64, length: usize) -> Vec<u8> {
+    Random::new(seed).prose(length)
+}
+
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    Random::new(seed).noise(length)
+}

@@ -1,0 +1,99 @@
+//! `packline cache`: looks after a cache of compressed blocks.
+
+use packline_cache::{Store, Trimmed};
+use serde_json::{Value, json};
+
+use crate::args::cache::CachePlace;
+use crate::args::value::one_of;
+use crate::args::{Command, Invocation, wrong};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::size::{count, show_bytes};
+use crate::ui::time::Moment;
+
+/// Bytes of an entry at most: a block, a record or more, and a header.
+const ENTRY_MOST: usize = 64 << 20;
+
+#[derive(Debug, Clone, Copy)]
+enum Action {
+    Info,
+    Trim,
+    Verify,
+    Clear,
+}
+
+/// Look after a cache of compressed blocks
+#[derive(Debug, clap::Args)]
+pub struct Cache {
+    /// Print what it holds; remove what was not used for longest until it has the size that --cache-size allows; remove entries that are
+    /// damaged; remove all entries
+    #[arg(value_name = "ACTION", value_parser = one_of([
+        ("info", Action::Info), ("trim", Action::Trim), ("verify", Action::Verify), ("clear", Action::Clear),
+    ]))]
+    action: Action,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    cache: CachePlace,
+}
+
+impl Command for Cache {
+    const NAME: &'static str = "cache";
+
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline pack --cache ~/.cache/packline rootfs/ rootfs.sqfs",
+        "packline cache info --cache ~/.cache/packline",
+        "PACKLINE_CACHE=~/.cache/packline packline cache trim --cache-size 1G",
+    ];
+
+    fn details() -> String {
+        "A damaged entry is found whenever it is read, and its block is compressed: 'verify' is never needed before a pack. Other processes may \
+         use the cache at the same time."
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        if matches!(self.action, Action::Verify | Action::Clear) && invocation.has("cache-size") {
+            return Err(wrong("cache-size", "changes nothing here (expected it with 'trim' or 'info')"));
+        }
+        let (directory, store) = self.cache.store(io)?;
+        let (object, text) = match self.action {
+            Action::Info => info(&store, self.cache.limit())?,
+            Action::Trim => removed(store.trim(self.cache.limit()).map_err(Failure::failed)?),
+            Action::Clear => removed(store.clear().map_err(Failure::failed)?),
+            Action::Verify => {
+                let (entries, damaged) = store.verify(ENTRY_MOST).map_err(Failure::failed)?;
+                let text = format!("{}, {damaged} damaged and removed", count(entries, "entry"));
+                (json!({ "entries": entries, "damaged": damaged }), text)
+            }
+        };
+        match self.json {
+            true => io.print(&format!("{object}\n")),
+            false => io.print(&format!("{}: {text}\n", directory.escaped())),
+        }
+    }
+}
+
+fn info(store: &Store, limit: u64) -> Result<(Value, String), Failure> {
+    let contents = store.contents().map_err(Failure::failed)?;
+    let (first, last) = contents.used.unzip();
+    let used = match contents.used {
+        Some((first, last)) => {
+            let [first, last] = [first, last].map(|seconds| Moment::of(seconds).iso());
+            format!(", used from {first} to {last} UTC")
+        }
+        None => String::new(),
+    };
+    let object = json!({
+        "entries": contents.entries, "bytes": contents.bytes, "limit": limit, "first_used": first, "last_used": last,
+    });
+    let (entries, [bytes, limit]) = (count(contents.entries, "entry"), [contents.bytes, limit].map(show_bytes));
+    Ok((object, format!("{entries}, {bytes} of {limit}{used}")))
+}
+
+fn removed(trimmed: Trimmed) -> (Value, String) {
+    let text = format!("{} removed ({})", count(trimmed.entries, "entry"), show_bytes(trimmed.bytes));
+    (json!({ "removed": trimmed.entries, "removed_bytes": trimmed.bytes }), text)
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
 use packline_tree::decompress::{Format as Compression, detect, read_head};
@@ -60,6 +60,12 @@ impl ContentKind {
         let again = kind.is_file() || kind.is_block_device();
         let head = again.then(|| File::open(path).and_then(|mut file| read_head(&mut file)))?;
         ContentKind::of_head(&head.ok()?)
+    }
+
+    /// The container of an open file, which stays at its position.
+    pub(crate) fn of_stored(file: &File) -> Option<ContentKind> {
+        let size = file.metadata().ok()?.len();
+        ContentKind::of_input(size, |head| file.read_exact_at(head, 0))
     }
 
     /// The container of an input of `size` bytes that `read` reads from its start.

@@ -1,13 +1,14 @@
 //! Opens an image by its path, at an offset or wherever it is found in the file.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_runtime::store_stream;
 use packline_squashfs::read::{FileInput, Image, Input, Opening, Origin, ReadError};
-
 use packline_squashfs::verify::{Examiner, Finding};
+use packline_tree::decompress::read_head;
 
 use crate::{
     ContentKind, Error, FileIdentity, ImageEntries, ImageFile, ImageInfo, Resources, Selection, cat, metadata_cache,
@@ -21,11 +22,14 @@ const UNKNOWN: &str = "not an image, .lrz, .pln or tar file: no magic number at 
 
 /// Location of an image.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ImagePlace {
-    /// A file or a block device.
+    /// A file or a block device; of a stream that was stored, its name in messages.
     pub path: PathBuf,
     /// Byte at which the image starts; `None` to search for it.
     pub offset: Option<u64>,
+    /// What was in a stream.
+    stored: Option<Arc<File>>,
 }
 
 /// An open image and its name in messages.
@@ -40,13 +44,68 @@ pub struct OpenedImage {
 impl ImagePlace {
     /// An image at the start of a file, or after other data in it.
     pub fn new(path: impl Into<PathBuf>) -> ImagePlace {
-        ImagePlace { path: path.into(), offset: None }
+        ImagePlace { path: path.into(), offset: None, stored: None }
+    }
+
+    /// The same, with the image at byte `offset` of the file.
+    #[must_use]
+    pub fn at(self, offset: impl Into<Option<u64>>) -> ImagePlace {
+        ImagePlace { offset: offset.into(), ..self }
+    }
+
+    /// An image or a .lrz file that comes through a stream, which is stored in an unnamed file in `directory`; `name` is for messages. A
+    /// stream of another format, where an image should start at its first byte, is not stored.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be read or stored, [`Error::Container`] and [`Error::Target`] for another format.
+    pub fn of_stream(
+        name: &Path,
+        offset: Option<u64>,
+        mut stream: &mut dyn Read,
+        directory: &Path,
+    ) -> Result<ImagePlace, Error> {
+        let refused = |action| move |cause| Error::Source { path: name.to_path_buf(), action, cause };
+        let head = read_head(&mut stream).map_err(refused("cannot read"))?;
+        match ContentKind::of_head(&head) {
+            Some(ContentKind::SquashFs | ContentKind::Lrz) => {}
+            _ if offset.unwrap_or(0) > 0 => {}
+            Some(other) => return Err(other.instead_of(name, EXPECTED)),
+            None => {
+                let what = if head.is_empty() {
+                    "is empty"
+                } else {
+                    "a stream of an unknown format: no magic number at byte 0"
+                };
+                return Err(Error::Target { path: name.to_path_buf(), what: what.into(), expected: EXPECTED.into() });
+            }
+        }
+        let stored = store_stream(&mut head.chain(stream), directory).map_err(refused("cannot store"))?;
+        Ok(ImagePlace { path: name.to_path_buf(), offset, stored: Some(Arc::new(stored)) })
+    }
+
+    /// Whether it came through a stream.
+    pub fn is_stored(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// [`Error::Source`].
+    pub fn input(&self) -> Result<Arc<dyn Input>, Error> {
+        let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
+        let file = self.stored.as_ref().map_or_else(|| File::open(&self.path), |stored| stored.try_clone());
+        Ok(Arc::new(file.and_then(FileInput::new).map_err(refused)?))
     }
 
     /// Content of the file by its first bytes, unless an image at an offset in it is meant. `None` for unknown content.
     pub fn content_kind(&self) -> Option<ContentKind> {
         // All of a .pln file is compressed: there is no byte at which an image could start.
-        ContentKind::of_file(&self.path).filter(|&found| found == ContentKind::Pln || self.offset.is_none())
+        let found = match &self.stored {
+            Some(file) => ContentKind::of_stored(file),
+            None => ContentKind::of_file(&self.path),
+        };
+        found.filter(|&found| found == ContentKind::Pln || self.offset.is_none())
     }
 
     /// Opens the image; `metadata_cache` is in bytes.
@@ -55,9 +114,7 @@ impl ImagePlace {
     /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
     /// image.
     pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
-        let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot open", cause };
-        let input = File::open(&self.path).and_then(FileInput::new).map_err(refused)?;
-        self.open_input(Arc::new(input), metadata_cache)
+        self.open_input(self.input()?, metadata_cache)
     }
 
     /// Opens the image in an input that is read instead of the file; the path is its name in messages.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use packline_image::{ImagePlace, metadata_cache};
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileInput, InputStream, unnamed_temp_file};
+use packline_runtime::{FileInput, InputStream, store_stream};
 use packline_tree::tar::TarOptions;
 
 #[cfg(feature = "lrz")]
@@ -154,7 +154,7 @@ fn is_stream(path: &Path) -> bool {
 }
 
 fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
-    let place = ImagePlace { path, offset: options.offset };
+    let place = ImagePlace::new(path).at(options.offset);
     match place.content_kind() {
         #[cfg(feature = "lrz")]
         Some(ContentKind::Lrz) => lrz_open(&place.path, options.password).map(Archive::Lrz),
@@ -199,7 +199,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
             Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stored(stored) }))
         }
         _ => {
-            let image = ImagePlace { path, offset: options.offset };
+            let image = ImagePlace::new(path).at(options.offset);
             image.open_input(stored, metadata_cache(options.resources.memory)).map(Archive::SquashFs)
         }
     }
@@ -213,8 +213,7 @@ pub(crate) fn stored(
 ) -> Result<Arc<dyn packline_runtime::Input>, Error> {
     let directory = scratch_for(path, resources)?;
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot store", cause };
-    let mut file = unnamed_temp_file(directory).map_err(refused)?;
-    io::copy(stream, &mut file).map_err(refused)?;
+    let file = store_stream(stream, directory).map_err(refused)?;
     Ok(Arc::new(FileInput::new(file).map_err(refused)?))
 }
 

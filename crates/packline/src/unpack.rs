@@ -6,6 +6,8 @@ use packline_codec::StreamSpec;
 use packline_image::{ContentKind, TarOutRequest, TarScope, TarSummary, UnpackRequest};
 use packline_runtime::escape::Escape;
 
+#[cfg(feature = "lrz")]
+use crate::lrzip::lrz_open_input;
 use crate::{Error, Observer, Output};
 #[cfg(feature = "lrz")]
 use crate::{LrzTreeCounts, LrzUnpackRequest, lrz_open, lrz_unpack, lrz_unpack_tree};
@@ -80,7 +82,11 @@ fn unpack_lrz(
     if matches!(destination, Destination::Tar(_, Some(_))) {
         return Err(whole(&request, "a tar in it that is compressed again"));
     }
-    let opened = lrz_open(&request.image.path, password)?;
+    let image = &request.image;
+    let opened = match image.is_stored() {
+        true => lrz_open_input(&image.path, image.input()?, password)?,
+        false => lrz_open(&image.path, password)?,
+    };
     match destination {
         Destination::Directory(path) => {
             lrz_unpack_tree(&opened, request, path, observer).map(UnpackSummary::LrzDirectory)

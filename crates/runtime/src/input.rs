@@ -101,7 +101,7 @@ fn not_readable(kind: FileType) -> String {
         _ if kind.is_socket() => "a socket",
         _ => "a character device",
     };
-    format!("{found} (expected a file or a block device: an image is not read from front to back)")
+    format!("{found} (expected a file or a block device, which can be read at any offset)")
 }
 
 impl Input for FileInput {

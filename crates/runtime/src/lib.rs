@@ -29,5 +29,5 @@ pub use resources::Resources;
 pub use seek::seek_position;
 pub use sink::{Sink, Stream};
 pub use temporaries::Temporaries;
-pub use unnamed::unnamed_temp_file;
+pub use unnamed::{store_stream, unnamed_temp_file};
 pub use write_file::{check_writable, write_file};

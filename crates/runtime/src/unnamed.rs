@@ -2,14 +2,18 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::ScratchError;
+
 /// Permissions: only its owner may read it.
 const MODE: u32 = 0o600;
+/// Bytes of a stream stored at a time.
+const STEP: usize = 256 << 10;
 
 /// A file in `directory` without a name, or one that loses it at once where the file system has no others. It can be written and
 /// read, and never gets a name again.
@@ -18,6 +22,23 @@ const MODE: u32 = 0o600;
 /// The operating system's refusal.
 pub fn unnamed_temp_file(directory: &Path) -> io::Result<File> {
     open_unnamed(directory, OFlags::EXCL, MODE).or_else(|_| make_named(directory))
+}
+
+/// Stores a stream in such a file, whatever its length.
+///
+/// # Errors
+/// Those of reading the stream; of the file, a [`ScratchError`].
+pub fn store_stream(stream: &mut dyn Read, directory: &Path) -> io::Result<File> {
+    let refused = |cause| ScratchError::wrap(directory, cause);
+    let (mut file, mut bytes) = (unnamed_temp_file(directory).map_err(refused)?, vec![0; STEP]);
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return Ok(file),
+            Ok(read) => file.write_all(&bytes[..read]).map_err(refused)?,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
+    }
 }
 
 /// Opens an `O_TMPFILE`; with [`OFlags::EXCL`] it can never get a name.

@@ -1,22 +1,36 @@
 //! Where an image or another archive is, and how it is opened.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{Archive, ArchiveOptions};
 use packline::{Input, Resources};
-use packline_image::{ContentKind, ImagePlace, OpenedImage};
+use packline_image::ImagePlace;
 
 use super::value::size;
 #[cfg(feature = "lrz")]
 use crate::compat::lrzip::{password, wants_password};
 use crate::host::streams::STDIN;
+use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
+use crate::ui::target::is_pipe;
 
 /// `IMAGE` and `--offset`.
+#[cfg(feature = "mount")]
 #[derive(Debug, clap::Args)]
 pub struct ImageArgs {
     /// The image: a file or a block device
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    pub image: PathBuf,
+    #[command(flatten)]
+    offset: Offset,
+}
+
+/// `IMAGE` and `--offset` of commands that read an image, or a tar in a .lrz file, from a stream too.
+#[derive(Debug, clap::Args)]
+pub struct StreamArgs {
+    /// The image: a file, a block device or a pipe; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -41,14 +55,18 @@ pub struct Offset {
     offset: Option<u64>,
 }
 
+#[cfg(feature = "mount")]
 impl ImageArgs {
-    /// The container of the file; none if `--offset` selects an image in it.
-    pub fn container(&self) -> Option<ContentKind> {
-        self.place().content_kind()
-    }
-
     pub fn place(&self) -> ImagePlace {
-        ImagePlace { path: self.image.clone(), offset: self.offset.offset }
+        ImagePlace::new(&self.image).at(self.offset.offset)
+    }
+}
+
+impl StreamArgs {
+    /// # Errors
+    /// Those of [`place`].
+    pub fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
+        place(&self.image, self.offset.offset, io)
     }
 }
 
@@ -104,10 +122,22 @@ fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     Ok(io.streams.stdin_path.map_or_else(|| Input::Stream(STDIN.to_string(), stream), Input::file))
 }
 
-/// Opens an image of a drop-in, which has no option for its offset.
+/// The place of an image: a file, standard input if `path` is `-`, or a pipe. What comes through a stream is stored first.
 ///
 /// # Errors
-/// Those of opening it.
-pub fn open_path(path: PathBuf) -> Result<OpenedImage, Failure> {
-    Ok(ImagePlace::new(path).open(packline_image::metadata_cache(None))?)
+/// Those of standard input, and of [`ImagePlace::of_stream`].
+pub fn place(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<ImagePlace, Failure> {
+    let directory = io.host.scratch.clone();
+    if path.as_os_str() == "-" {
+        let mut stream = take_stdin(None, io)?;
+        return Ok(match io.streams.stdin_path {
+            Some(path) => ImagePlace::new(path).at(offset),
+            None => ImagePlace::of_stream(Path::new(STDIN), offset, &mut stream, &directory)?,
+        });
+    }
+    if !is_pipe(path) {
+        return Ok(ImagePlace::new(path).at(offset));
+    }
+    let pipe = File::open(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())));
+    Ok(ImagePlace::of_stream(path, offset, &mut pipe?, &directory)?)
 }

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use packline_image::{Compared, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
+use packline_image::{Compared, DiffPlace, DiffRequest, Difference, What, diff};
 use packline_runtime::escape;
 use packline_squashfs::Superblock;
 use serde_json::{Map, Value, json};
 
+use crate::args::image::place;
 use crate::args::machine::Machine;
 use crate::args::run_options::{RunOptions, SchedulingOptions, Stats};
 use crate::args::value::size;
@@ -21,9 +22,9 @@ use crate::ui::mode::type_name;
 /// Show what differs between two trees, each in an image or a directory
 #[derive(Debug, clap::Args)]
 pub struct Diff {
-    /// The first tree: an image, or a directory
+    /// The first tree: an image (a file, a block device, a pipe; - for standard input), or a directory
     old: PathBuf,
-    /// The second tree
+    /// The second tree; only one of both can come from standard input
     new: PathBuf,
     /// Do not compare contents of files, only their sizes
     #[arg(short = 'C', long)]
@@ -152,7 +153,7 @@ impl Diff {
         io.print_json(&format!("{}\n", Value::Object(counters::members(&counted))))
     }
 
-    fn request(&self, io: &Io) -> Result<DiffRequest, Failure> {
+    fn request(&self, io: &mut Io) -> Result<DiffRequest, Failure> {
         let compared = Compared {
             contents: !self.no_contents,
             owners: !self.no_owner,
@@ -163,8 +164,8 @@ impl Diff {
             numbers: self.inode_num,
             forms: false,
         };
-        let old = place(&self.old, self.old_offset, "old-offset")?;
-        let new = place(&self.new, self.new_offset, "new-offset")?;
+        let old = tree(&self.old, self.old_offset, "old-offset", io)?;
+        let new = tree(&self.new, self.new_offset, "new-offset", io)?;
         let mut request = DiffRequest::new(old, new);
         (request.compared, request.extract) = (compared, self.extract.clone());
         request.resources = self.machine.resources(&io.host);
@@ -197,11 +198,10 @@ impl Printer<'_> {
     }
 }
 
-fn place(path: &Path, offset: Option<u64>, long: &str) -> Result<DiffPlace, Failure> {
-    let path = path.to_path_buf();
+fn tree(path: &Path, offset: Option<u64>, long: &str, io: &mut Io) -> Result<DiffPlace, Failure> {
     match (path.is_dir(), offset) {
-        (false, offset) => Ok(DiffPlace::Image(ImagePlace { path, offset })),
-        (true, None) => Ok(DiffPlace::Directory(path)),
+        (false, offset) => Ok(DiffPlace::Image(place(path, offset, io)?)),
+        (true, None) => Ok(DiffPlace::Directory(path.to_path_buf())),
         (true, Some(_)) => Err(wrong(long, format!("{} is a directory", path.escaped()))),
     }
 }

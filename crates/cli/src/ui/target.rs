@@ -28,7 +28,8 @@ pub fn is_stream(path: &Path) -> bool {
     is_stdout(path) || is_pipe(path)
 }
 
-fn is_pipe(path: &Path) -> bool {
+/// Whether there is a pipe of this name.
+pub fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
 }
 

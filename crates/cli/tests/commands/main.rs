@@ -16,6 +16,7 @@ mod hostile_images;
 mod hostile_lrz;
 mod hostile_mounts;
 mod hostile_support;
+mod image_pipes;
 mod image_streams;
 mod inspect_archives;
 mod inspect_diff;

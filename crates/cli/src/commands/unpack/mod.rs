@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{Destination, FileKind, UnpackRequest};
 use packline::{Error, RestoreAttributes};
-use packline_image::{ContentKind, Duplicates};
+use packline_image::{ContentKind, Duplicates, ImagePlace};
 use packline_tree::destination::DeviceRefused;
 
-use crate::args::image::ImageArgs;
+use crate::args::image::StreamArgs;
 use crate::args::machine::Machine;
 use crate::args::patterns::{self, Exclude};
 use crate::args::reporting::Reporting;
@@ -32,7 +32,7 @@ use crate::ui::target::target;
 #[derive(Debug, clap::Args)]
 pub struct Unpack {
     #[command(flatten)]
-    place: ImageArgs,
+    place: StreamArgs,
     /// The directory to make; an existing one must be empty, or --force given. Or a tar: a name that ends in .tar or .tar.gz,
     /// .tar.xz, .tar.zst, .tar.bz2, or - for standard output [default: IMAGE's name without its ending, a new directory]
     #[arg(value_hint = clap::ValueHint::AnyPath)]
@@ -143,16 +143,18 @@ impl Command for Unpack {
              A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
              The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
              If a pattern matches nothing, nothing is unpacked; with --continue the rest is.\n\
+             An image or a .lrz file in a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file is not taken from one.\n\
              In an existing directory, what was written before a failure stays. A directory's data is synced only with --sync.",
             patterns::LANGUAGE
         )
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let is_lrz = cfg!(feature = "lrz") && self.place.container() == Some(ContentKind::Lrz);
+        let place = self.place.place(io)?;
+        let is_lrz = cfg!(feature = "lrz") && place.content_kind() == Some(ContentKind::Lrz);
         if self.dest.is_none() && !is_lrz {
             // A fault of IMAGE is reported before a missing DEST.
-            self.place.place().open(packline_image::metadata_cache(None)).map_err(explain)?;
+            place.open(packline_image::metadata_cache(None)).map_err(explain)?;
         }
         let destination = self.destination()?;
         let to_tar = self.to_tar(&destination)?;
@@ -166,7 +168,7 @@ impl Command for Unpack {
         }
         let operands = [&*self.place.image, &*destination];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
-        let mut request = self.request(io)?;
+        let mut request = self.request(place, io)?;
         let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { self.machine.resources(&io.host) };
         request.resources = options.apply(resources);
         let to = match to_tar {
@@ -182,7 +184,7 @@ impl Command for Unpack {
         #[cfg(not(feature = "lrz"))]
         let password: Option<Vec<u8>> = None;
         #[cfg(feature = "lrz")]
-        let password = if is_lrz { password_of(&self.place.image, io)? } else { None };
+        let password = if is_lrz && !request.image.is_stored() { password_of(&request.image.path, io)? } else { None };
         let unpacked = watched(io, self.reporting.bar(), |observer| {
             packline::requests::unpack(request, to, password.as_deref(), observer)
         });
@@ -255,8 +257,8 @@ impl Unpack {
         }
     }
 
-    fn request(&self, io: &mut Io) -> Result<UnpackRequest, Failure> {
-        let mut request = UnpackRequest::new(self.place.place());
+    fn request(&self, place: ImagePlace, io: &mut Io) -> Result<UnpackRequest, Failure> {
+        let mut request = UnpackRequest::new(place);
         (request.force, request.sync) = (self.output.force, self.output.sync);
         request.subdirectory = self.entries.subdirectory()?;
         request.selection = self.entries.exclude.selection(&self.patterns, Ending::of(self.entries.null), io)?;

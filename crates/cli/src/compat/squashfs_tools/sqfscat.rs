@@ -12,7 +12,7 @@ use crate::ui::io::Io;
 /// Print files of a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]
 pub struct Sqfscat {
-    /// The image: a file or a block device
+    /// The image: a file, a block device or a pipe; - for standard input
     #[arg(value_name = "FILESYSTEM")]
     image: PathBuf,
     /// Files to print. Wildcards match names, never a '/'; symbolic links are followed inside of the image
@@ -33,13 +33,15 @@ pub struct Sqfscat {
 impl Command for Sqfscat {
     const NAME: &'static str = "sqfscat";
     const COMPAT: Compat = Compat::SquashfsTools;
+    const DIFFERENCES: &'static [&'static str] =
+        &["An image called - is read from standard input; one in a pipe is stored first, in TMPDIR."];
 
     fn details() -> String {
         "Options come before FILESYSTEM.".to_string()
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let image = self.machine.open(&self.image)?;
+        let image = self.machine.open(&self.image, io)?;
         let language = Language::of(self.no_wildcards, self.regex);
         cat(&image, language, &self.files, (&self.machine.resources(&io.host), &self.errors), io)
     }

@@ -31,7 +31,7 @@ impl Settings {
         words: &[String],
         host: &Host,
     ) -> Result<Settings, Failure> {
-        let image = ImagePlace { path: options.archive.clone(), offset: Some(0) };
+        let image = ImagePlace::new(&options.archive).at(0);
         let mut request = MountRequest::new(image, options.mountpoint.clone());
         let workers = if options.single_thread { 1 } else { host.processors };
         request.resources = Resources::new(workers).memory_limit(host.memory_limit);

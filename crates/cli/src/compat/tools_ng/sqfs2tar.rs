@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use packline::{Error, Resources, Selection};
 use packline_codec::{StreamFormat, StreamSpec};
-use packline_image::{ImagePlace, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
+use packline_image::{TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
 use packline_tree::path::canonical;
 
+use crate::args::image::place;
 use crate::args::machine::Memory;
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Compat, Invocation, wrong};
@@ -19,7 +20,7 @@ use crate::ui::observer::watched;
 /// Turn a SquashFS image into a tar on standard output (drop-in for squashfs-tools-ng)
 #[derive(Debug, clap::Args)]
 pub struct Sqfs2Tar {
-    /// The image
+    /// The image; - for standard input
     image: PathBuf,
     /// Compress the tar; by default it is not compressed
     #[arg(short, long, value_name = "NAME")]
@@ -65,6 +66,7 @@ impl Command for Sqfs2Tar {
     const NAME: &'static str = "sqfs2tar";
     const COMPAT: Compat = Compat::ToolsNg;
     const DIFFERENCES: &'static [&'static str] = &[
+        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
         "Holes are written as holes (GNU sparse format 1.0) unless --no-sparse is given.",
         "What does not fit into ustar goes into PAX records, where that release writes GNU entries.",
         "User and group names are left empty.",
@@ -95,7 +97,7 @@ impl Sqfs2Tar {
             return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
         }
         io.refuse_input(&self.image)?;
-        let image = ImagePlace { path: self.image, offset: Some(0) };
+        let image = place(&self.image, Some(0), io)?;
         let mut request = TarOutRequest::new(image, io.stdout_target());
         request.compression = self.compressor.map(StreamSpec::new);
         (request.scope, request.root) = (scope, root);

@@ -1,10 +1,11 @@
 //! `sqfsdiff`: compares two images, with the options, output and exit codes of squashfs-tools-ng 1.3.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, ImagePlace, What, diff};
+use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, What, diff};
 use packline_squashfs::Superblock;
 
+use crate::args::image::place;
 use crate::args::{Command, Compat, Invocation};
 use crate::commands::diff::{Printer, ended};
 use crate::ui::escape::escaped;
@@ -65,6 +66,7 @@ impl Command for SqfsDiff {
     const NAME: &'static str = "sqfsdiff";
     const COMPAT: Compat = Compat::ExitTwo;
     const DIFFERENCES: &'static [&'static str] = &[
+        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
         "A link target that differs counts for the exit code, as the manual page says; that release only prints it.",
         "Names are printed with control characters and backslashes escaped, one a line.",
     ];
@@ -81,7 +83,7 @@ impl Command for SqfsDiff {
 impl SqfsDiff {
     /// Whether the images are equal.
     fn compare(self, io: &mut Io) -> Result<bool, Failure> {
-        let (request, superblocks) = (self.request(io), self.superblocks);
+        let (request, superblocks) = (self.request(io)?, self.superblocks);
         let extracting = request.extract.is_some();
         let mut printer = Printer { out: &mut io.stdout, gone: false };
         let summary = diff(&request, &mut |difference| {
@@ -98,7 +100,7 @@ impl SqfsDiff {
         Ok(equal)
     }
 
-    fn request(&self, io: &Io) -> DiffRequest {
+    fn request(&self, io: &mut Io) -> Result<DiffRequest, Failure> {
         let compared = Compared {
             contents: !self.no_contents,
             owners: !self.no_owner,
@@ -109,11 +111,11 @@ impl SqfsDiff {
             numbers: self.inode_num,
             forms: true,
         };
-        let place = |path: &Path| DiffPlace::Image(ImagePlace::new(path.to_path_buf()));
-        let mut request = DiffRequest::new(place(&self.old), place(&self.new));
+        let (old, new) = (place(&self.old, None, io)?, place(&self.new, None, io)?);
+        let mut request = DiffRequest::new(DiffPlace::Image(old), DiffPlace::Image(new));
         (request.compared, request.order) = (compared, DiffOrder::MissingFirst);
         (request.extract, request.resources) = (self.extract.clone(), io.host.resources());
-        request
+        Ok(request)
     }
 }
 

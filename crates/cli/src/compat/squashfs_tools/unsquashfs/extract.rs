@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use packline::{Error, Observer, Progress, Resources, RestoreAttributes, Selection};
-use packline_image::{OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
+use packline_image::{ImagePlace, OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::Node;
 
@@ -19,9 +19,9 @@ impl Unsquashfs {
     /// Extracts the selected entries, and prints the counts.
     pub(super) fn extract(
         &self,
+        place: ImagePlace,
         image: &OpenedImage,
-        selection: Selection,
-        resources: Resources,
+        (selection, resources): (Selection, Resources),
         io: &mut Io,
     ) -> Result<(), Failure> {
         let root = rustix::process::geteuid().is_root();
@@ -33,7 +33,7 @@ impl Unsquashfs {
             self.print(image, &selection, self.listing.linfo, io)?;
         }
         let xattrs = !self.attributes.no_xattrs;
-        let mut request = UnpackRequest::new(self.machine.place(&self.image));
+        let mut request = UnpackRequest::new(place);
         (request.selection, request.resources) = (selection, resources);
         (request.force, request.merge) = (self.filter.force, true);
         request.continue_on_error = self.errors.ignore_errors;

@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline::{Resources, Selection};
-use packline_image::{ImagePlace, OpenedImage};
+use packline_image::{ImagePlace, OpenedImage, metadata_cache};
 
+use crate::args::image::place;
 use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{number, size};
 use crate::args::{Command, Compat, Invocation};
@@ -38,7 +39,7 @@ const WORKERS_MOST: usize = 1024;
 /// Extract a SquashFS image, or list what is in it (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]
 pub struct Unsquashfs {
-    /// The image: a file or a block device
+    /// The image: a file, a block device or a pipe; - for standard input
     #[arg(value_name = "FILESYSTEM")]
     image: PathBuf,
     /// Files and directories to list or extract, or with -excludes not to; with -cat, files to print. Wildcards match names, never a
@@ -234,6 +235,7 @@ impl Command for Unsquashfs {
     const NAME: &'static str = "unsquashfs";
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
+        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
         "A destination that does not exist gets its name when everything is in it, and does not exist after a fatal error.",
         "Nothing is ever written through a symbolic link.",
         "-info prints the names before extraction rather than during it.",
@@ -248,7 +250,8 @@ impl Command for Unsquashfs {
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let image = self.machine.open(&self.image)?;
+        let place = self.machine.place(&self.image, io)?;
+        let image = place.open(metadata_cache(self.machine.mem))?;
         if self.listing.mkfs_time {
             return io.print(&format!("{}\n", image.image.superblock().created));
         }
@@ -271,7 +274,7 @@ impl Command for Unsquashfs {
         if self.filter.dest.as_os_str().is_empty() {
             return Err(Failure::usage("-dest: the directory has no name (expected '.' for the current directory)"));
         }
-        self.extract(&image, selection, resources, io)
+        self.extract(place, &image, (selection, resources), io)
     }
 }
 
@@ -370,12 +373,12 @@ impl Listing {
 impl Machine {
     /// # Errors
     /// Those of opening the image.
-    pub fn open(&self, image: &Path) -> Result<OpenedImage, Failure> {
-        Ok(self.place(image).open(packline_image::metadata_cache(self.mem))?)
+    pub fn open(&self, image: &Path, io: &mut Io) -> Result<OpenedImage, Failure> {
+        Ok(self.place(image, io)?.open(metadata_cache(self.mem))?)
     }
 
-    fn place(&self, image: &Path) -> ImagePlace {
-        ImagePlace { path: image.to_path_buf(), offset: Some(self.offset) }
+    fn place(&self, image: &Path, io: &mut Io) -> Result<ImagePlace, Failure> {
+        place(image, Some(self.offset), io)
     }
 
     pub fn resources(&self, host: &Host) -> Resources {

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline::{EntryInfo, EntryKind, Observer, Progress, RestoreAttributes, Selection};
-use packline_image::{ImagePlace, Omit, OpenedImage, UnpackRequest, unpack};
+use packline_image::{ImagePlace, Omit, OpenedImage, UnpackRequest, metadata_cache, unpack};
 use packline_squashfs::read::{Node, NodeType};
 use packline_tree::Patterns;
 use packline_tree::path::{PathFault, canonical};
 
-use crate::args::image::open_path;
+use crate::args::image::place;
 use crate::args::{Command, Compat, Invocation};
 use crate::host::streams::STDOUT;
 use crate::ui::escape::{Escape, escaped};
@@ -24,7 +24,7 @@ use crate::ui::io::Io;
 /// Look into a SquashFS image or unpack it (drop-in for squashfs-tools-ng)
 #[derive(Debug, clap::Args)]
 pub struct RdSquashFs {
-    /// The image
+    /// The image; - for standard input
     image: PathBuf,
     #[command(flatten)]
     action: Action,
@@ -109,6 +109,7 @@ impl Command for RdSquashFs {
     const NAME: &'static str = "rdsquashfs";
     const COMPAT: Compat = Compat::ToolsNg;
     const DIFFERENCES: &'static [&'static str] = &[
+        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
         "A directory other than `/` can be unpacked, which that release cannot.",
         "A file that is there already is replaced.",
         "Names that would break a line of --describe are refused rather than written wrongly, and backslashes in quoted names are escaped.",
@@ -124,14 +125,14 @@ impl Command for RdSquashFs {
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let omit = self.omit.omit();
         match &self.action {
-            Action { list: Some(path), .. } => show::list(&self.open()?, &image_path(path)?, omit, io),
-            Action { cat: Some(path), .. } => cat(&self.open()?, image_path(path)?, io),
-            Action { xattr: Some(path), .. } => show::xattrs(&self.open()?, &image_path(path)?, io),
-            Action { stat: Some(path), .. } => show::stat(&self.open()?, &image_path(path)?, io),
+            Action { list: Some(path), .. } => show::list(&self.open(io)?, &image_path(path)?, omit, io),
+            Action { cat: Some(path), .. } => cat(&self.open(io)?, image_path(path)?, io),
+            Action { xattr: Some(path), .. } => show::xattrs(&self.open(io)?, &image_path(path)?, io),
+            Action { stat: Some(path), .. } => show::stat(&self.open(io)?, &image_path(path)?, io),
             Action { unpack_path: Some(path), .. } => self.unpack(image_path(path)?, omit, io),
             Action { describe: true, .. } => {
                 let prefix = self.unpack_root.as_ref().map(|root| root.as_os_str().as_bytes());
-                describe::describe(&self.open()?, omit, prefix, io)
+                describe::describe(&self.open(io)?, omit, prefix, io)
             }
             _ => Err(Failure::usage("No operation specified")),
         }
@@ -139,18 +140,23 @@ impl Command for RdSquashFs {
 }
 
 impl RdSquashFs {
-    fn open(&self) -> Result<OpenedImage, Failure> {
-        open_path(self.image.clone())
+    fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
+        place(&self.image, None, io)
+    }
+
+    fn open(&self, io: &mut Io) -> Result<OpenedImage, Failure> {
+        Ok(self.place(io)?.open(metadata_cache(None))?)
     }
 
     fn unpack(&self, path: Vec<u8>, omit: Omit, io: &mut Io) -> Result<(), Failure> {
-        let directory = show::find(&self.open()?, &path)?.node_type() == NodeType::Directory;
+        let place = self.place(io)?;
+        let directory = show::find(&place.open(metadata_cache(None))?, &path)?.node_type() == NodeType::Directory;
         // A file is unpacked as the only entry of its directory.
         let (subdirectory, include) = if directory { (path, Patterns::new()) } else { parted(&path)? };
         let destination = self.unpack_root.clone().unwrap_or_else(|| PathBuf::from("."));
         std::fs::create_dir_all(&destination)
             .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
-        let mut request = UnpackRequest::new(ImagePlace::new(self.image.clone()));
+        let mut request = UnpackRequest::new(place);
         (request.force, request.subdirectory) = (true, subdirectory);
         request.selection = Selection { include, omit, ..Selection::all() };
         (request.restore, request.sparse) = (self.unpacking.kept(), !self.unpacking.no_sparse);

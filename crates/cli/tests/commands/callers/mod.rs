@@ -17,8 +17,19 @@ use packline_testkit::{Ran, Sandbox, tools};
 
 use crate::PACKLINE;
 
-const PROGRAMS: &[&str] =
-    &["losetup", "mkfs.ext4", "mksquashfs", "mount", "setfattr", "sqfstar", "tar", "tar2sqfs", "timeout", "unsquashfs"];
+const PROGRAMS: &[&str] = &[
+    "losetup",
+    "mkfs.ext4",
+    "mksquashfs",
+    "mount",
+    "setfattr",
+    "setpriv",
+    "sqfstar",
+    "tar",
+    "tar2sqfs",
+    "timeout",
+    "unsquashfs",
+];
 
 const DROP_INS: &[&str] = &["mksquashfs", "sqfstar", "squashfuse_ll", "tar2sqfs", "unsquashfs"];
 

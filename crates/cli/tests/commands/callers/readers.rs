@@ -119,6 +119,28 @@ const ROWS: &[Row] = &[
     row("nerves", r#"unsquashfs -f "$IMAGE""#),
 ];
 
+#[test]
+fn callers_read_without_root() {
+    let Some(stage) = Stage::new() else { return };
+    // Others may not reach the program where it was built.
+    let ran = stage.sandbox.shell("cp $P links/packline && ln -sf packline links/unsquashfs && chmod 777 .");
+    assert!(ran.status == 0, "{ran:?}");
+    // Linux has permitted the device of a whiteout since 5.8, but that of squashfs-tools does not try.
+    good(&stage, Side::Peers, "mksquashfs source image -noappend -quiet -no-progress -e special/char-0-0");
+    check(WITHOUT_ROOT, |row| differs(&stage, row));
+}
+
+const WITHOUT_ROOT: &[Row] = &[
+    row(
+        "incus",
+        r#"chmod 777 .; setpriv --reuid 1 --regid 1 --clear-groups unsquashfs -f -d D -n -user-xattrs "$IMAGE" 2>err || echo $?; grep -c 'create .* device' err; rm err"#,
+    ),
+    row(
+        "apptainer",
+        r#"chmod 777 .; setpriv --reuid 1 --regid 1 --clear-groups unsquashfs -no-progress -no-xattrs -r -f -d D "$IMAGE" '^(.{0}[^d]|.{1}[^e]|.{2}[^v]|.{3}[^\x2f]).*$' 2>err || echo $?; grep -c 'create .* device' err; rm err"#,
+    ),
+];
+
 /// A line that apptainer and snapd take apart.
 #[test]
 fn versions_are_those_of_a_release() {

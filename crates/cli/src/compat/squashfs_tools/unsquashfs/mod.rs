@@ -242,6 +242,7 @@ impl Command for Unsquashfs {
         "A symbolic link with an absolute target is extracted if it is named on the command line, which 4.7.5 refuses and 4.5.1 did.",
         "Permissions are those of the image, whatever the umask.",
         "A file whose owner cannot be set gets no set-id bits.",
+        "A character device 0, 0, a whiteout, is created without root, too, which Linux permits.",
         "Of a device that only root may create, the message is \"failed to create\" without root too: callers look for these words.",
     ];
 
